@@ -1,1 +1,1 @@
-"""What to buy, how to cut the model, what it costs and how fast it will be. Pure."""
+"""The planner: hardware to buy, parallel layouts, cost, memory and speed of trainings. No input or output."""

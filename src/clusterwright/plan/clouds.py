@@ -1,10 +1,10 @@
-"""Networks of clouds' GPU machines, by the names they are rented under."""
+"""Networks of cloud GPU instances, by the name of the instance type."""
 
 from __future__ import annotations
 
 import re
 
-# What the vendors' own pages on each machine type say: kind, ports of a node, Gbit/s of one.
+# Network kind, ports per node and Gbit/s per port, from the vendors' pages on each instance type.
 _MACHINES = (
     (r"\ba3[- ]?ultra|\ba4[- ]?high|\ba4x\b", ("roce", 8, 400)),  # Google Cloud
     (r"\ba3[- ]?mega|megagpu", ("tcpxo", 8, 200)),  # GPUDirect-TCPXO
@@ -20,5 +20,5 @@ _MACHINES = (
 
 
 def network_of(text: str) -> tuple[str, int, int] | None:
-    """Kind, ports of a node and Gbit/s of one; None where no known machine is named."""
+    """Return (network kind, ports per node, Gbit/s per port) of the instance type in a lower-case text, or None."""
     return next((network for pattern, network in _MACHINES if re.search(pattern, text)), None)

@@ -1,4 +1,4 @@
-"""What a cluster should measure once it stands: the figures that its checks and its watch compare with."""
+"""Expected measurements of a cluster's GPUs and network, which checks and monitoring compare with."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from clusterwright.config.nodes import Gpus
     from clusterwright.plan.run import Machine
 
-LARGE_BYTES = 8 * 2**30  # what published bandwidths of nccl-tests are read at: latency no longer counts
+LARGE_BYTES = 8 * 2**30  # size at which published nccl-tests bandwidths are read: latency is negligible
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """One figure: of a node group, in its base unit (bytes, bytes/s, FLOP/s), and how it is measured."""
+    """An expected measurement of one node group, in bytes, bytes/s or FLOP/s, and the program that measures it."""
 
     group: str
     what: str
@@ -32,20 +32,20 @@ class Expected:
 
 
 def expected(cluster: Cluster) -> tuple[Expected, ...]:
-    """Every figure of every node group with GPUs.
+    """Return the expected measurements of every node group with GPUs.
 
     Raises:
-        WrightError: a GPU that the catalog does not have.
+        WrightError: the catalog has no such GPU.
     """
     having = [name for name, group in cluster.nodes.items() if group.gpus]
     return tuple(figure for name in having for figure in _of_group(cluster, name))
 
 
 def gpu_memory_bytes(gpus: Gpus) -> float:
-    """What CUDA offers a program on such a GPU, in bytes: as the file says, else as the catalog does.
+    """Return the memory that CUDA offers on such a GPU, in bytes: from the cluster file, else from the catalog.
 
     Raises:
-        WrightError: neither says it.
+        WrightError: neither the cluster file nor the catalog has it.
     """
     return float(gpus.memory or gpu_like(gpus, catalog.gpus().values()).usable_bytes)
 
@@ -68,7 +68,7 @@ def _of_group(cluster: Cluster, name: str) -> Iterator[Expected]:
 
 
 def _collectives(name: str, machine: Machine) -> Iterator[Expected]:
-    """Bus bandwidth as all_reduce_perf prints it, inside one node and over all of them."""
+    """Yield the bus bandwidth of all-reduce as all_reduce_perf prints it, within one node and across all nodes."""
     if machine.gpus_per_node > 1:
         value = bus_bw_bytes_per_s(
             Kind.ALL_REDUCE, LARGE_BYTES, machine, machine.gpus_per_node, machine.gpus_per_node

@@ -1,8 +1,8 @@
-"""FLOPs of a transformer, counted matrix by matrix; a multiply and an add are two.
+"""FLOPs of a transformer, counted matrix by matrix; one multiply-add counts as two.
 
-Everything is per token of a sequence of `seq_len`, forward only; training is three times that (one matrix
-product forward, two backward). Norms, softmax and other element-wise work are not counted, as in the
-published conventions (Narayanan et al. 2104.04473, appendix; PaLM 2204.02311, appendix B).
+Every function returns forward FLOPs per token of a sequence of `seq_len`; training takes three times that (one
+matrix product forward, two backward). Norms, softmax and other element-wise operations are not counted, as in
+the published conventions (Narayanan et al. 2104.04473, appendix; PaLM 2204.02311, appendix B).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """How many layers of a model hold which part. A hybrid's layer is one part only: mixer, attention or FFN."""
+    """Number of layers with each part. A layer of a hybrid has one part only: Mamba mixer, attention or FFN."""
 
     attention: float
     dense_ffn: float
@@ -29,7 +29,7 @@ class Mix:
 
 @cache
 def mix(model: Architecture) -> Mix:
-    """The parts of all layers; multi-token-prediction layers count as whole layers, like the last one."""
+    """Count the layers of a model by part; each multi-token-prediction layer counts as one more last layer."""
     count = parameters.count(model)
     extra = model.mtp_layers
     return Mix(
@@ -41,7 +41,7 @@ def mix(model: Architecture) -> Mix:
 
 
 def attention_matrices(model: Architecture) -> float:
-    """Query, key, value and output products of one attention layer, per token."""
+    """FLOPs per token of the query, key, value and output projections of one attention layer."""
     if model.attention == "mla":
         query, key_value, output = latent_widths(model)
         inner = model.q_lora_rank * query if model.q_lora_rank else 0
@@ -53,14 +53,14 @@ def attention_matrices(model: Architecture) -> float:
 
 
 def latent_widths(model: Architecture) -> tuple[float, float, float]:
-    """Multi-head latent attention: widths of all queries, of all keys and values, of the output of attention."""
+    """Return the widths, over all heads, of (queries, keys plus values, attention output) of latent attention (MLA)."""
     value = model.v_head_dim or model.head_dim
     query = model.heads * (model.head_dim + model.rope_head_dim)
     return query, model.heads * (model.head_dim + value), model.heads * value
 
 
 def attended(model: Architecture, seq_len: float, *, window: int = 0) -> float:
-    """Tokens that one query looks at, on average over the sequence."""
+    """Mean number of tokens that a query attends to; `window`: sliding-window size, 0 for none."""
     if not model.causal:
         return seq_len
     if 0 < window < seq_len:
@@ -69,7 +69,7 @@ def attended(model: Architecture, seq_len: float, *, window: int = 0) -> float:
 
 
 def mean_attended(model: Architecture, seq_len: float) -> float:
-    """The same, on average over layers with and without a window."""
+    """Mean number of tokens that a query attends to, averaged over layers with and without a sliding window."""
     full = attended(model, seq_len)
     if not model.window:
         return full
@@ -79,7 +79,7 @@ def mean_attended(model: Architecture, seq_len: float) -> float:
 
 
 def core_widths(model: Architecture) -> tuple[float, float]:
-    """Widths of the two products of attention's core, all heads: scores, then values."""
+    """Return the widths, over all heads, of core attention's two products: QK^T, then scores times values."""
     if model.attention == "mla":
         query, _, output = latent_widths(model)
         return query, output
@@ -87,42 +87,42 @@ def core_widths(model: Architecture) -> tuple[float, float]:
 
 
 def attention_core(model: Architecture, seq_len: float) -> float:
-    """Scores and weighted values of one attention layer, per token; the causal half only."""
+    """FLOPs per token of core attention (QK^T and scores times values) in one layer; a causal mask halves it."""
     return 2 * sum(core_widths(model)) * mean_attended(model, seq_len)
 
 
 def ffn(model: Architecture, width: float) -> float:
-    """One feed-forward block of that width, per token."""
+    """FLOPs per token of one feed-forward block with intermediate size `width`."""
     return 2 * (3 if model.gated else 2) * model.hidden * width
 
 
 def moe(model: Architecture) -> float:
-    """Router, the experts one token visits, and the shared expert."""
+    """FLOPs per token of one MoE layer: router, the experts a token is routed to, and the shared expert."""
     narrow = model.expert_width / model.hidden if model.expert_width else 1
     routed = model.experts_per_token * ffn(model, model.expert_ffn) * narrow
-    projections = 4 * model.hidden * model.expert_width  # into the experts' own width and back
+    projections = 4 * model.hidden * model.expert_width  # into the experts' width and back
     return routed + projections + ffn(model, model.shared_ffn) + 2 * model.hidden * model.experts
 
 
 def mamba_widths(model: Architecture) -> tuple[float, float]:
-    """Widths of a Mamba-2 mixer: of its product in (two inner, states of all groups, heads), and of its inner part."""
+    """Return (width of a Mamba-2 mixer's input projection, inner width); the former: 2 inner, group states, heads."""
     inner, heads, state = parameters.mamba_shape(model)
     return 2 * inner + 2 * parameters.MAMBA_GROUPS * state + heads, inner
 
 
 def mamba(model: Architecture) -> float:
-    """One Mamba-2 mixer, per token: the products in and out, and the scan's over its states."""
+    """FLOPs per token of one Mamba-2 mixer: input and output projections, and the scan over its states."""
     entry, inner = mamba_widths(model)
     return 2 * model.hidden * (entry + inner) + 6 * inner * parameters.mamba_shape(model)[2]
 
 
 def head(model: Architecture) -> float:
-    """The product with the vocabulary, per token, once per prediction depth."""
+    """FLOPs per token of the output projection to the vocabulary, once more per multi-token-prediction layer."""
     return 2 * model.hidden * model.vocab * (1 + model.mtp_layers)
 
 
 def forward(model: Architecture, seq_len: float) -> float:
-    """The whole model, per token."""
+    """Forward FLOPs per token of the whole model."""
     parts = mix(model)
     return (
         parts.attention * (attention_matrices(model) + attention_core(model, seq_len))
@@ -134,5 +134,5 @@ def forward(model: Architecture, seq_len: float) -> float:
 
 
 def training(model: Architecture, seq_len: float) -> float:
-    """Model FLOPs of one token of training: forward and twice that backward; recomputation is not counted."""
+    """Model FLOPs per token of training: forward plus backward (twice forward); recomputation is not counted."""
     return 3 * forward(model, seq_len)

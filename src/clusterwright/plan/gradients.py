@@ -1,7 +1,7 @@
-"""Which way of adding up gradients a network of some speed needs, and what that way costs in what is learnt; pure.
+"""Which gradient reduction a network of some speed needs, and what that method costs in loss. No input or output.
 
-Times are those of a ring at line rate beneath the backward pass, so they are the least there can be. What a way costs
-was measured, by bench/slow_network.py --losses; a training of another size pays another price.
+Times are those of a ring all-reduce at line rate that overlaps the backward pass, so they are lower bounds. The cost in
+loss was measured by bench/slow_network.py --losses; a training of another size has another cost.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from clusterwright.i18n import N_
 from clusterwright.plan.cnn.step import BUCKET_BYTES, unhidden
 from clusterwright.units import MiB
 
-ENOUGH = 0.95  # of a step; the goal of a slow network
-_SMALL = 4 * MiB  # buckets, where the last one is what shows
+ENOUGH = 0.95  # compute share of a step that a method must reach
+_SMALL = 4 * MiB  # bytes of a bucket; only the last bucket is exposed
 _BYTES = 1.016 / 4  # int8 with a scale for each 256 numbers, of 32 bits
-_POWER = 0.04  # rank 8 of matrices 512 wide; half of it goes when the backward pass is over
+_POWER = 0.04  # PowerSGD of rank 8 on matrices 512 wide; half of it is sent after the backward pass
 
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """One rank's gradients, its step without the network, the hosts that share the work, and the link of each."""
+    """A data-parallel training: gradient bytes of a rank, compute time of a step, hosts, and bytes/s of a host."""
 
     gradient_bytes: float
     compute_s: float
@@ -29,15 +30,15 @@ class Training:
     bytes_per_s: float
 
     def transfer_s(self, share: float = 1.0) -> float:
-        """What a ring takes for so much of the gradients."""
+        """Seconds of a ring all-reduce of this share of the gradients, at line rate."""
         return 2 * (self.hosts - 1) / self.hosts * self.gradient_bytes * share / self.bytes_per_s
 
 
 @dataclass(frozen=True, slots=True)
 class GradientMethod:
-    """What the job file says for it, how much of the gradients travels in a step, and what it costs.
+    """A gradient reduction: its setting in the job file, share of the gradients sent per step, and cost in loss.
 
-    `exposed_share` is the part of that which travels when the backward pass is over.
+    `exposed_share` is the part of `share` that is sent after the backward pass.
     """
 
     setting: str
@@ -49,38 +50,42 @@ class GradientMethod:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A way, and the step that it makes."""
+    """A gradient reduction, the step time with it, and the compute share of that step."""
 
     way: GradientMethod
     step_s: float
     efficiency: float
 
 
-METHODS = (  # the cheaper in what is learnt, the earlier
-    GradientMethod("as it is", 1.0, 0.0, BUCKET_BYTES, "none"),
-    GradientMethod("gradients: {bucket: 4MiB}", 1.0, 0.0, _SMALL, "none"),
+METHODS = (  # ordered by cost in loss, the cheapest first
+    GradientMethod(N_("default"), 1.0, 0.0, BUCKET_BYTES, N_("none")),
+    GradientMethod("gradients: {bucket: 4MiB}", 1.0, 0.0, _SMALL, N_("none")),
     GradientMethod(
-        "gradients: {compress: bf16, bucket: 4MiB}", 0.5, 0.0, _SMALL, "loss within 1 % (1.003 times)"
+        "gradients: {compress: bf16, bucket: 4MiB}", 0.5, 0.0, _SMALL, N_("loss within 1% (1.003 times)")
     ),
     GradientMethod(
-        "gradients: {compress: int8, bucket: 4MiB}", _BYTES, 0.0, _SMALL, "loss within 1 % (0.998 times)"
+        "gradients: {compress: int8, bucket: 4MiB}", _BYTES, 0.0, _SMALL, N_("loss within 1% (0.998 times)")
     ),
     GradientMethod(
-        "gradients: {compress: power, rank: 8}", _POWER, _POWER / 2, BUCKET_BYTES, "loss 1.02 times"
+        "gradients: {compress: power, rank: 8}", _POWER, _POWER / 2, BUCKET_BYTES, N_("loss 1.02 times")
     ),
     GradientMethod(
-        "outer: {every: 50, bits: 8, warm_up: 200}", _BYTES / 50, _BYTES / 50, BUCKET_BYTES, "loss 1.03 times"
+        "outer: {every: 50, bits: 8, warm_up: 200}",
+        _BYTES / 50,
+        _BYTES / 50,
+        BUCKET_BYTES,
+        N_("loss 1.03 times"),
     ),
 )
 
 
 def judged(training: Training, methods: Sequence[GradientMethod] = METHODS) -> tuple[Judged, ...]:
-    """Each way in its turn."""
+    """Compute the step time and the compute share of each gradient reduction, in the order of `methods`."""
     return tuple(_judge(training, method) for method in methods)
 
 
 def advised(training: Training) -> Judged:
-    """The one that costs least of those that leave enough of a step; where none does, the fastest."""
+    """Return the cheapest method whose compute share is at least `ENOUGH`; if there is none, the fastest."""
     results = judged(training)
     return next(
         (result for result in results if result.efficiency >= ENOUGH),

@@ -1,4 +1,4 @@
-"""The machines that a plan is made for: from a GPU and a number, or from a cluster file."""
+"""The `Machine` that a plan is computed for: from a GPU model and a count, or from a cluster file."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 GBIT_BYTES = 125e6  # bytes/s of 1 Gbit/s, one direction
 RACK_GPUS = 72  # GB200 and GB300 NVL72: one NVLink domain of 18 trays (NVIDIA, "GB200 NVL72" data sheet)
-TRAY_GPUS = 4  # of one compute tray of it
+TRAY_GPUS = 4  # of one compute tray of an NVL72 rack
 NODE_GPUS = 8  # HGX and OAM boards
 
-# Ports of a node and Gbit/s of one, of the maker's own reference system (data sheets of DGX-1, DGX A100, DGX H100,
-# DGX B200, DGX B300, GB200 NVL72 and GB300 NVL72); what is not here gets Network's own default.
+# Ports per node and Gbit/s per port of the maker's reference system (data sheets of DGX-1, DGX A100, DGX H100,
+# DGX B200, DGX B300, GB200 NVL72 and GB300 NVL72); others get Network's defaults.
 REFERENCE_PORTS = {
     ("Volta", NODE_GPUS): (4, 100),
     ("Ampere", NODE_GPUS): (8, 200),
@@ -36,7 +36,7 @@ REFERENCE_PORTS = {
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """What a user says of the machines; None: as in the maker's reference system."""
+    """User settings of node size, NVLink and network; None means as in the maker's reference system."""
 
     gpus_per_node: int | None = None
     nvlink_domain: int | None = None
@@ -47,7 +47,7 @@ class Wiring:
 
 
 def machine(gpu: Gpu, gpus: int, wiring: Wiring | None = None) -> Machine:
-    """So many of these GPUs, in nodes of the usual size, joined as said or as in the reference system."""
+    """Return the `Machine` of `gpus` GPUs in nodes of the usual size, wired as in `wiring` or the reference system."""
     options = wiring or Wiring()
     per_node = options.gpus_per_node or usual_node(gpu)
     network = Network() if gpus > per_node else Network(kind="none")
@@ -70,12 +70,12 @@ def _with_wiring(network: Network, wiring: Wiring) -> Network:
 
 
 def usual_node(gpu: Gpu) -> int:
-    """GPUs in a node: 4 in a tray of superchips, else 8."""
+    """Return the usual number of GPUs per node: 4 for superchips, else 8."""
     return TRAY_GPUS if gpu.form == "superchip" else NODE_GPUS
 
 
 def nvlink_domain(gpu: Gpu, gpus_per_node: int) -> int:
-    """GPUs that NVLink (or xGMI, NeuronLink) joins: a rack, a node, or one, for a card without it."""
+    """Return how many GPUs NVLink (or xGMI, NeuronLink) connects: a rack, a node, or 1 for a card without it."""
     if gpu.form == "superchip":
         return RACK_GPUS
     linked = gpu.link_bytes_per_s > 0 or gpu.form.startswith(("SXM", "OAM"))
@@ -83,21 +83,21 @@ def nvlink_domain(gpu: Gpu, gpus_per_node: int) -> int:
 
 
 def machine_of(cluster: Cluster, group: str | None, gpus: Iterable[Gpu]) -> Machine:
-    """All hosts of one node group of a cluster file; `group` None: the group with the most GPUs.
+    """Return the `Machine` of all hosts in one node group of a cluster file; `group` None: the group with most GPUs.
 
     Raises:
-        WrightError: no such group, no GPUs in it, or a model that no row of `gpus` has.
+        WrightError: no such group, no GPUs in it, or a model that is not in `gpus`.
     """
     name = group or _largest(cluster)
     if name not in cluster.nodes or cluster.nodes[name].gpus is None:
-        having = ", ".join(n for n, g in cluster.nodes.items() if g.gpus) or "none"
+        groups = ", ".join(n for n, g in cluster.nodes.items() if g.gpus) or _("none")
         message = _(
             "cluster `{cluster}` has no node group `{name}` with GPUs", cluster=cluster.name, name=name
         )
-        fix = _("node groups with GPUs: {having}", having=having)
+        fix = _("choose a node group with GPUs: {groups}", groups=groups)
         raise WrightError.from_code("plan-no-gpus", message, fix, exit_code=EXIT_USAGE)
     node_group = cluster.nodes[name]
-    assert node_group.gpus is not None  # noqa: S101 (said above)
+    assert node_group.gpus is not None  # noqa: S101 (checked above)
     gpu, hosts = gpu_like(node_group.gpus, gpus), len(node_group.names())
     compute = cluster.networks.compute or cluster.networks.management
     network = Network(compute.kind, compute.rails, compute.rate / 8, name=compute.fabric)
@@ -108,18 +108,18 @@ def machine_of(cluster: Cluster, group: str | None, gpus: Iterable[Gpu]) -> Mach
 
 
 def gpu_like(spec: Gpus, gpus: Iterable[Gpu]) -> Gpu:
-    """The GPU of the catalog that a cluster file's model, memory and NVLink fit best.
+    """Return the catalog GPU that best matches the model, memory and NVLink in a cluster file.
 
     Raises:
-        WrightError: no row has that model in its name.
+        WrightError: no name in the catalog contains that model.
     """
     rows = list(gpus)
     model = spec.model.lower()
     named = [gpu for gpu in rows if model == gpu.name or model in gpu.name.split("-")]
     named = named or [gpu for gpu in rows if model in gpu.name]
     if not named:
-        message = _("no GPU of the catalog is a `{model}`", model=spec.model)
-        fix = _("name it as the catalog does, e.g. h100, or add a row of your own to catalog.toml")
+        message = _("the catalog has no GPU `{model}`", model=spec.model)
+        fix = _("use a name from the catalog, e.g. h100, or add the GPU to your catalog.toml")
         raise WrightError.from_code("plan-no-gpus", message, fix, exit_code=EXIT_USAGE)
     return min(named, key=lambda gpu: _unlike(gpu, spec))
 

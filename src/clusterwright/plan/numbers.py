@@ -1,7 +1,7 @@
-"""Arithmetic that takes one plan or a million: plain numbers stay plain, arrays go element by element.
+"""Arithmetic on floats or numpy arrays: a formula takes one plan or a million.
 
-Every formula of the planner is written once, with `+ - * /` and these; numpy is imported only when an
-array comes in, which only the search does.
+Every formula of the planner is written once, with `+ - * /` and these functions; numpy is imported only for
+arrays, which only the search uses.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def is_array(value: object) -> bool:
-    """True for a numpy array; does not import numpy."""
+    """True if the value is a numpy array; does not import numpy."""
     return hasattr(value, "dtype")
 
 
 def larger(a: Real, b: Real) -> Real:
-    """The larger of two, element by element."""
+    """Return the element-wise maximum of two numbers or arrays."""
     if is_array(a) or is_array(b):
         import numpy as np
 
@@ -30,7 +30,7 @@ def larger(a: Real, b: Real) -> Real:
 
 
 def smaller(a: Real, b: Real) -> Real:
-    """The smaller of two, element by element."""
+    """Return the element-wise minimum of two numbers or arrays."""
     if is_array(a) or is_array(b):
         import numpy as np
 
@@ -39,7 +39,7 @@ def smaller(a: Real, b: Real) -> Real:
 
 
 def pick(condition: Any, yes: Real, no: Real) -> Real:
-    """`yes` where the condition holds, else `no`; both are computed, so neither may raise."""
+    """Return `yes` where the condition is true, else `no`, element by element (np.where); both are evaluated."""
     if is_array(condition) or is_array(yes) or is_array(no):
         import numpy as np
 
@@ -48,7 +48,7 @@ def pick(condition: Any, yes: Real, no: Real) -> Real:
 
 
 def ceil(value: Real) -> Real:
-    """The next whole number up."""
+    """Round up to a whole number, element by element."""
     if is_array(value):
         import numpy as np
 
@@ -57,7 +57,7 @@ def ceil(value: Real) -> Real:
 
 
 def log2(value: Real) -> Real:
-    """Logarithm to base 2."""
+    """Return the base-2 logarithm, element by element."""
     if is_array(value):
         import numpy as np
 

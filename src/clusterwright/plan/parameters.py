@@ -1,4 +1,4 @@
-"""How many parameters a model has, by the way they are cut."""
+"""Parameter counts of a model, grouped by how tensor and expert parallelism shard them."""
 
 from __future__ import annotations
 
@@ -12,32 +12,34 @@ if TYPE_CHECKING:
 
 LORA_RANK = 32  # Megatron-Bridge's default `dim` of LoRA
 MAMBA_EXPAND = 2  # inner width over hidden, Mamba-2 (Dao and Gu 2405.21060)
-MAMBA_HEAD = 64  # width of one state-space head, same
-MAMBA_STATE = 128  # width of the state, same
+MAMBA_HEAD = 64  # width of one state-space head, same source
+MAMBA_STATE = 128  # width of the state, same source
 MAMBA_GROUPS = 8  # groups that share B and C, as in NVIDIA's hybrids (Waleffe et al. 2406.07887)
 MAMBA_KERNEL = 4  # width of the short convolution
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Counts of one model; of one layer where no other word is said."""
+    """Parameter counts of one model; of one layer unless a comment states otherwise."""
 
-    attention: float  # one attention layer, cut by tp
-    dense_ffn: float  # one dense layer, cut by tp
-    expert: float  # one expert of one layer, cut by ep and etp
-    shared: float  # shared experts of one layer, cut by tp
+    attention: float  # one attention layer, sharded by tp
+    dense_ffn: float  # one dense layer, sharded by tp
+    expert: float  # one expert of one layer, sharded by ep and etp
+    shared: float  # shared experts of one layer, sharded by tp
     router: float  # replicated
-    norms: float  # norms and the biases behind row-parallel matrices, replicated
-    embedding: float  # input embedding (and learned positions), cut by tp
-    head: float  # output matrix; 0 where it is the embedding
+    norms: float  # norms and the biases of row-parallel matrices, replicated
+    embedding: float  # input embedding (and learned positions), sharded by tp
+    head: float  # output matrix; 0 if tied to the embedding
     experts: int
     layers: int
     moe_layers: int
     down: float = 0.0  # MLA's projections into the low rank, replicated
-    mamba: float = 0.0  # one state-space mixer, cut by tp
+    mamba: float = 0.0  # one state-space mixer, sharded by tp
     positions: float = 0.0  # of the embedding: a learned position table, replicated
     final_norm: float = 0.0  # once in the model, replicated
-    mtp: float = 0.0  # of all multi-token-prediction layers: what joins their two inputs, cut by tp
+    mtp: float = (
+        0.0  # of all multi-token-prediction layers: the projection of their two inputs, sharded by tp
+    )
     experts_per_token: int = 0
     attention_layers: int = -1  # -1: all layers
     mamba_layers: int = 0
@@ -46,28 +48,28 @@ class Parameters:
 
     @property
     def attentions(self) -> int:
-        """Layers with attention."""
+        """Number of layers with attention."""
         return self.layers if self.attention_layers < 0 else self.attention_layers
 
     @property
     def dense_layers(self) -> int:
-        """Layers with a dense feed-forward part."""
+        """Number of layers with a dense feed-forward part."""
         return (self.layers if self.ffn_layers < 0 else self.ffn_layers) - self.moe_layers
 
     @property
     def mtp_layer(self) -> float:
-        """One multi-token-prediction layer: an attention and a feed-forward part like the last layer's."""
+        """Parameters of one multi-token-prediction layer: attention and feed-forward part as in the last layer."""
         ffn = self.expert * self.experts + self.shared + self.router if self.moe_layers else self.dense_ffn
         return self.attention + self.down + self.norms + ffn
 
     @property
     def total(self) -> float:
-        """All of them."""
+        """Total parameters of the model."""
         return self._body(self.experts) + self._ends
 
     @property
     def active(self) -> float:
-        """Those that one token passes through: of the experts only its own; MTP layers left out."""
+        """Active parameters: those that one token uses, with only its routed experts; MTP layers left out."""
         return self._body(self.experts_per_token) - self.mtp_layers * self.mtp_layer - self.mtp + self._ends
 
     @property
@@ -83,7 +85,7 @@ class Parameters:
 
 @lru_cache(maxsize=1024)
 def count(model: Architecture) -> Parameters:
-    """Parameters from the shape; checked against models' own published totals in the tests."""
+    """Count a model's parameters from its architecture; tests compare the totals with published ones."""
     matrices = 3 if model.gated else 2
     bias = 1 if model.biases else 0
     attention, down = _mla(model) if model.attention == "mla" else (_gqa(model), 0.0)
@@ -115,7 +117,7 @@ def count(model: Architecture) -> Parameters:
 
 
 def padded_vocab(vocab: int, tp: Real = 1, multiple: int = 128) -> Real:
-    """Rows of the embedding after padding: Megatron rounds up to `multiple` x tp."""
+    """Return the vocabulary size padded to a multiple of `multiple` x tp, as Megatron does."""
     unit = multiple * tp
     return -(-vocab // unit) * unit
 
@@ -126,7 +128,7 @@ def _gqa(model: Architecture) -> float:
 
 
 def _mla(model: Architecture) -> tuple[float, float]:
-    """(cut by tp, replicated) of one latent attention (DeepSeek-V2, 2405.04434)."""
+    """Return parameters of one latent attention layer (DeepSeek-V2, 2405.04434) as (sharded by tp, replicated)."""
     value = model.v_head_dim or model.head_dim
     query = model.heads * (model.head_dim + model.rope_head_dim)
     up = (model.q_lora_rank or model.hidden) * query
@@ -141,13 +143,13 @@ def _ffn(model: Architecture, width: int, matrices: int) -> float:
 
 
 def _expert(model: Architecture, matrices: int) -> float:
-    """One expert; it may work at a narrower width than the model's (Nemotron 3 Super)."""
+    """Parameters of one expert, which may be narrower than the model (Nemotron 3 Super)."""
     inner = (matrices - 1) * model.expert_ffn if model.biases else 0
     return matrices * (model.expert_width or model.hidden) * model.expert_ffn + inner
 
 
 def lora(model: Architecture) -> float:
-    """Low-rank adapters on all four matrices of a layer (Hu et al. 2106.09685), as a share of the model."""
+    """Parameters of LoRA adapters on all four matrices of each layer (Hu et al. 2106.09685) over the model's."""
     q, kv = model.heads * model.head_dim, 2 * model.kv_heads * model.head_dim
     wide = model.ffn * (2 if model.gated else 1)
     sides = (model.hidden + q + kv) + (q + model.hidden) + (model.hidden + wide) + (model.ffn + model.hidden)
@@ -155,7 +157,7 @@ def lora(model: Architecture) -> float:
 
 
 def mamba_shape(model: Architecture) -> tuple[float, float, float]:
-    """Inner width, heads and state of one mixer."""
+    """Return (inner width, heads, state size) of one Mamba-2 mixer."""
     inner = model.mamba_heads * model.mamba_head_dim or MAMBA_EXPAND * model.hidden
     return inner, model.mamba_heads or inner / MAMBA_HEAD, model.mamba_state or MAMBA_STATE
 
@@ -168,9 +170,9 @@ def _mamba(model: Architecture) -> float:
 
 
 def _ffn_layers(model: Architecture) -> tuple[int, bool]:
-    """(Layers with a feed-forward part, True where each layer is one thing alone).
+    """Return (layers with a feed-forward part, whether each layer has only one part).
 
-    In NVIDIA's hybrids a layer is a mixer or a feed-forward part; elsewhere it is both.
+    In NVIDIA's hybrids a layer is a mixer or a feed-forward part; in other models it is both.
     """
     if not model.mamba_layers or model.attention_layers < 0:
         return model.layers, False

@@ -1,13 +1,13 @@
-"""Power and heat: of a node by its parts, of racks, of the hall; circuits, cooling, and whether a supply holds."""
+"""Power and heat of nodes, racks and the hall; circuits, cooling, and whether power supplies are sufficient."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 if TYPE_CHECKING:
     from clusterwright.catalog.records import Gpu
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 # Watts of parts under load. CPU: Xeon 8480C and EPYC 7763 class, 225 to 350; a DIMM, an NVMe disk and the board:
 # https://serverrental.store/index.php?title=Power_Supply_Considerations (5 to 8, 15, 100 to 150); a ConnectX-7 with
 # its transceiver: 25 and 9. Fans: a fifth of what they cool. NVSwitch board: what the ratings of DGX A100 (6.5 kW),
-# H100 (10.2) and B200 (14.3) leave after all else is 80 to 210 a GPU; ratings are maxima, so the least is taken.
+# H100 (10.2) and B200 (14.3) leave after all other parts is 80 to 210 a GPU; ratings are maxima, so the least is used.
 CPU_W, DIMM_W, DISK_W, BOARD_W, NIC_W = 350.0, 8.0, 15.0, 150.0, 34.0
 NVSWITCH_W = 80.0  # of the board, per GPU
-FAN_SHARE = 0.2  # of what they cool; liquid takes most of it away
+FAN_SHARE = 0.2  # of the power they cool; liquid cooling removes most of the heat
 FAN_SHARE_LIQUID = 0.05
 SUPPLY_EFFICIENCY = 0.94  # 80 PLUS Titanium at 20% to 100% of load: 91% to 96%
-SUPPLY_LOAD = 0.9  # of its rating that a supply is loaded with for good; GPUs spike above their limit
+SUPPLY_LOAD = 0.9  # highest continuous load of a supply over its rating; GPUs spike above their limit
 
-# Where air stops: 30 kW a rack, and rear doors: 60, https://aiofthecoast.dcxps.com/p/warning-the-cooling-threshold-your
+# Upper limit of air cooling: 30 kW per rack, of rear doors: 60, https://aiofthecoast.dcxps.com/p/warning-the-cooling-threshold-your
 # and https://heathertechnologies.com/pages/cooling-60-kw-gpu-racks-the-new-power-density-reality
 AIR_KW, REAR_DOOR_KW = 30.0, 60.0
 BTU_PER_WH = 3.412
 AIR_RISE_K = 11.1  # 20 degrees Fahrenheit through the rack, the same pages
 AIR_J_PER_M3_K = 1206.0  # density 1.2 kg/m3 x 1005 J/(kg K), at 20 C
 PUE = 1.3  # typical of modern halls: 1.2 to 1.3
-BREAKER_SHARE = 0.8  # of a breaker's rating for a load that lasts: NEC 210.20(A)
+BREAKER_SHARE = 0.8  # of a breaker's rating for a continuous load: NEC 210.20(A)
 HEIGHT_U = 42
 RACK_GPUS, GRACE_W = (
     72,
@@ -40,7 +40,7 @@ RACK_GPUS, GRACE_W = (
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What draws power in one node."""
+    """The parts of one node that draw power, with counts and watts."""
 
     gpus: int
     gpu_w: float
@@ -51,55 +51,55 @@ class Node:
     nics: int = 8
     nvswitch: bool = True
     liquid: bool = False
-    rated_w: float = 0.0  # the maker's figure at the wall, where there is one
+    rated_w: float = 0.0  # the maker's rating at the wall; 0: unknown
     height_u: int = 8
 
 
 @dataclass(frozen=True, slots=True)
 class NodePower:
-    """Watts of one node."""
+    """Power of one node in watts: by part, inside, and at the wall."""
 
-    parts: tuple[tuple[str, float], ...]  # what each draws inside
+    parts: tuple[tuple[str, float], ...]  # (name, watts) of each part
     inside_w: float
-    wall_w: float  # with what the supplies lose
-    planned_w: float  # the maker's rating where there is one, which is a maximum; else `wall_w`
+    wall_w: float  # including losses of the power supplies
+    planned_w: float  # the maker's rating (a maximum) if known, else `wall_w`
 
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """Whether power supplies hold a node."""
+    """Whether the power supplies carry a node when the spare ones have failed."""
 
     holds: bool
-    load: float  # of the supplies that are left when the spare ones have failed
+    load: float  # load of the remaining supplies over their rating
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Circuit:
-    """A three-phase feed."""
+    """A three-phase circuit: line voltage and breaker rating."""
 
     volts: float = 400.0
     amperes: float = 32.0
 
     @property
     def watts(self) -> float:
-        """That it may carry for good."""
+        """Continuous load that the circuit may carry, in watts."""
         return math.sqrt(3) * self.volts * self.amperes * BREAKER_SHARE
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the hall allows."""
+    """Limits of the hall: watts per rack, circuit, PUE and independent feeds."""
 
     rack_w: float = 40e3
     circuit: Circuit = Circuit()
     pue: float = PUE
-    feeds: int = 2  # independent ones: each rack hangs on both, and one alone carries it
+    feeds: int = 2  # independent: each rack is connected to all, and one alone carries it
 
 
 @dataclass(frozen=True, slots=True)
 class Hall:
-    """Power and heat of a whole cluster."""
+    """Racks, power, cooling and heat of a whole cluster."""
 
     nodes_per_rack: int
     racks: int
@@ -109,23 +109,23 @@ class Hall:
     nodes_w: float
     network_w: float
     it_w: float
-    hall_w: float  # with cooling and losses
+    hall_w: float  # including cooling and losses
     btu_per_h: float
-    air_m3_per_h: float  # through all racks, where they are cooled by air
+    air_m3_per_h: float  # through all racks, if cooled by air
 
 
 LIMITS = Limits()
 
 
 def node_of(gpu: Gpu, gpus: int = 8, rated_w: float = 0.0, nics: int = 8) -> Node:
-    """A usual node of a GPU: a board with NVSwitch for SXM and OAM, a whole rack for superchips, else cards.
+    """Return a typical node with this GPU: NVSwitch board for SXM and OAM, a whole rack for superchips, else cards.
 
     Raises:
-        WrightError: power-size where the GPU's power is not known.
+        WrightError: power-size if the GPU's power is not known.
     """
     if not gpu.power_w:
         message = _("the power of {gpu} is not known", gpu=gpu.name)
-        raise _refused(message, _("give it in a catalog file of your own: power_w of the GPU"))
+        raise _refused(message, _("set `power_w` of the GPU in a catalog file of your own"))
     if gpu.form == "superchip":  # NVL72: 36 Grace of 300 W, memory on the module, one drive and port a GPU
         return Node(
             RACK_GPUS,
@@ -145,38 +145,38 @@ def node_of(gpu: Gpu, gpus: int = 8, rated_w: float = 0.0, nics: int = 8) -> Nod
 
 
 def node_power(node: Node) -> NodePower:
-    """By its parts.
+    """Return the power of a node, summed over its parts.
 
     Raises:
-        WrightError: power-size, for a node of nothing.
+        WrightError: power-size if the node has no GPU and no processor, or a count is negative.
     """
-    counts = {"GPUs": node.gpus, "processors": node.cpus, "modules": node.dimms, "disks": node.disks,
-              "ports": node.nics, "watts of a GPU": node.gpu_w, "watts of a processor": node.cpu_w}  # fmt: skip
-    wrong = ", ".join(f"{value:g} {name}" for name, value in counts.items() if value < 0)
-    if wrong or node.gpus + node.cpus == 0:
-        message = _("a node of {wrong}", wrong=wrong or "neither GPUs nor processors")
-        raise _refused(message, _("give 1 GPU or processor or more, and nothing below 0"))
+    negative = [name for name, value in asdict(node).items() if value < 0]
+    if negative:
+        message = _("negative values of a node: {fields}", fields=", ".join(negative))
+        raise _refused(message, _("give values of at least 0"))
+    if node.gpus + node.cpus == 0:
+        raise _refused(_("the node has neither GPUs nor processors"), _("give at least one GPU or processor"))
     parts = [
         ("GPUs", node.gpus * node.gpu_w),
-        ("NVSwitch board", node.gpus * NVSWITCH_W if node.nvswitch else 0.0),
+        (N_("NVSwitch board"), node.gpus * NVSWITCH_W if node.nvswitch else 0.0),
         ("CPUs", node.cpus * node.cpu_w),
-        ("memory", node.dimms * DIMM_W),
+        (N_("memory"), node.dimms * DIMM_W),
         ("NICs", node.nics * NIC_W),
-        ("disks", node.disks * DISK_W),
-        ("board", BOARD_W),
+        (N_("disks"), node.disks * DISK_W),
+        (N_("board"), BOARD_W),
     ]
     cooled = sum(watts for _ignored, watts in parts)
-    parts.append(("fans and pumps", cooled * (FAN_SHARE_LIQUID if node.liquid else FAN_SHARE)))
+    parts.append((N_("fans and pumps"), cooled * (FAN_SHARE_LIQUID if node.liquid else FAN_SHARE)))
     inside = sum(watts for _ignored, watts in parts)
     wall = inside / SUPPLY_EFFICIENCY
     return NodePower(tuple(parts), inside, wall, node.rated_w or wall)
 
 
 def supply(node: Node, unit_w: float, units: int = 2, spare: int = 1) -> Supply:
-    """Whether so many supplies of `unit_w`, `spare` of which may fail, hold the node."""
+    """Judge whether `units` power supplies of `unit_w` watts, `spare` of which may fail, carry the node."""
     if unit_w <= 0 or units <= spare:
         message = _(
-            "{units} supplies of {unit_w:g} W with {spare} to spare leave nothing",
+            "{units} supplies of {unit_w:g} W, {spare} of them spare, leave no capacity",
             units=units,
             unit_w=unit_w,
             spare=spare,
@@ -184,48 +184,57 @@ def supply(node: Node, unit_w: float, units: int = 2, spare: int = 1) -> Supply:
         raise _refused(message, _("give more supplies than spare ones"))
     needed = node_power(node).inside_w
     load = needed / (unit_w * (units - spare))
-    capacity = f"{units - spare} x {unit_w:g} W"
-    reason = _("{needed:,.0f} W of {capacity} are {load:.0%}", needed=needed, capacity=capacity, load=load)
+    values = {"needed": needed, "load": load, "count": units - spare, "unit_w": unit_w}
     if load <= SUPPLY_LOAD:
-        return Supply(holds=True, load=load, reason=f"holds: {reason}")
+        reason = _("{needed:,.0f} W is {load:.0%} of {count} x {unit_w:g} W, which is sufficient", **values)
+        return Supply(holds=True, load=load, reason=reason)
+    if load <= 1:
+        reason = _(
+            "{needed:,.0f} W is {load:.0%} of {count} x {unit_w:g} W, which is barely sufficient, as GPUs spike "
+            "above their limit",
+            **values,
+        )
+    else:
+        reason = _(
+            "{needed:,.0f} W is {load:.0%} of {count} x {unit_w:g} W, which is not sufficient", **values
+        )
     limit = _gpu_limit(node, unit_w * (units - spare))
-    fix = _("; with GPUs limited to {limit:.0f} W it holds", limit=limit) if limit > 0 else ""
-    how = "holds barely, and GPUs spike above their limit" if load <= 1 else "does not hold"
-    return Supply(holds=False, load=load, reason=f"{how}: {reason}{fix}")
+    fix = _("sufficient with GPUs limited to {limit:.0f} W", limit=limit) if limit > 0 else ""
+    return Supply(holds=False, load=load, reason=f"{reason}; {fix}" if fix else reason)
 
 
 def _gpu_limit(node: Node, supplied_w: float) -> float:
-    """Watts a GPU may draw so that the supplies hold."""
+    """Power limit per GPU, in watts, at which the supplies carry the node."""
     inside = node_power(node).inside_w
     fans = FAN_SHARE_LIQUID if node.liquid else FAN_SHARE
     return node.gpu_w - (inside - supplied_w * SUPPLY_LOAD) / (1 + fans) / max(1, node.gpus)
 
 
 def hall(node: Node, nodes: int, limits: Limits = LIMITS, network_w: float = 0.0) -> Hall:
-    """Racks, cooling, circuits and heat of so many nodes and their networks (`network_w`).
+    """Plan racks, cooling, circuits and heat of `nodes` nodes and their network equipment (`network_w`).
 
     Raises:
-        WrightError: power-size; power-rack where not one node fits the rack's limit.
+        WrightError: power-size; power-rack if a single node exceeds the rack's limit.
     """
     if nodes <= 0 or limits.rack_w <= 0 or limits.pue < 1:
         message = _(
-            "{nodes} nodes, {rack_w:g} W a rack, PUE {pue:g}",
+            "no hall has {nodes} nodes, {rack_w:g} W per rack and a PUE of {pue:g}",
             nodes=nodes,
             rack_w=limits.rack_w,
             pue=limits.pue,
         )
-        raise _refused(message, _("give 1 node or more, watts above 0, and a PUE of 1 or more"))
+        raise _refused(message, _("give at least 1 node, more than 0 W per rack and a PUE of at least 1"))
     node_w = node_power(node).planned_w
     per_rack = min(
         int(limits.rack_w // node_w), (HEIGHT_U - 2) // node.height_u, nodes
     )  # 2 U: a switch, its cables
     if per_rack < 1:
         message = _(
-            "a node draws {node_w:.1f} kW, more than the {rack_w:g} kW of a rack",
+            "a node draws {node_w:.1f} kW, more than the limit of {rack_w:g} kW per rack",
             node_w=node_w / 1000.0,
             rack_w=limits.rack_w / 1000.0,
         )
-        fix = _("allow {ceil} kW a rack, or take nodes with fewer GPUs", ceil=math.ceil(node_w / 1000.0))
+        fix = _("allow {limit} kW per rack, or use nodes with fewer GPUs", limit=math.ceil(node_w / 1000.0))
         raise WrightError.from_code("power-rack", message, fix, exit_code=EXIT_USAGE)
     rack_w = per_rack * node_w
     it_w = nodes * node_w + network_w
@@ -245,10 +254,10 @@ def hall(node: Node, nodes: int, limits: Limits = LIMITS, network_w: float = 0.0
 
 
 def cooling(rack_w: float) -> str:
-    """What takes the heat of such a rack away: air, rear door or liquid."""
+    """Return the cooling that a rack of this power needs: air, rear door or liquid."""
     if rack_w <= AIR_KW * 1e3:
-        return "air"
-    return "rear door" if rack_w <= REAR_DOOR_KW * 1e3 else "liquid"
+        return N_("air")
+    return N_("rear door") if rack_w <= REAR_DOOR_KW * 1e3 else N_("liquid")
 
 
 def _refused(message: str, fix: str) -> WrightError:

@@ -1,4 +1,4 @@
-"""What the planner says of a run; every field is a number, or an array for many layouts."""
+"""Predicted memory and time of a run; every field is a number, or an array with one element per layout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Bound(StrEnum):
-    """What most of the time beyond the ideal goes into."""
+    """What limits a run: the cause of most of the time beyond the ideal."""
 
     COMPUTE = "compute"
     MEMORY_BANDWIDTH = "memory-bandwidth"
@@ -24,7 +24,7 @@ class Bound(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Peak memory of the fullest GPU, in bytes, by what holds it."""
+    """Peak memory of the GPU that uses most, in bytes, by use."""
 
     weights: Real
     gradients: Real
@@ -36,12 +36,12 @@ class Memory:
 
     @property
     def allocated(self) -> Real:
-        """What `torch.cuda.max_memory_allocated` says."""
+        """Bytes as `torch.cuda.max_memory_allocated` returns them."""
         return self.weights + self.gradients + self.optimizer + self.activations + self.transients
 
     @property
     def total(self) -> Real:
-        """What `nvidia-smi` says."""
+        """Bytes as `nvidia-smi` shows them: allocated, fragmentation and CUDA context."""
         return self.allocated + self.fragmentation + self.context
 
 
@@ -65,7 +65,7 @@ class Time:
 
     @property
     def total(self) -> Real:
-        """Wall time of one iteration."""
+        """Wall time of one iteration in seconds: the sum of all parts."""
         total: Real = 0.0
         for part in fields(self):
             total = total + getattr(self, part.name)

@@ -1,4 +1,4 @@
-"""What is planned: a training, cut in a certain way, on certain machines, by a certain software stack."""
+"""The input of a prediction: training, parallel layout, machine and software stack."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 
 class Recompute(IntEnum):
-    """What is computed again in the backward pass instead of kept (Korthikanti et al. 2205.05198)."""
+    """Activation recomputation: what the backward pass computes again (Korthikanti et al. 2205.05198)."""
 
     NONE = 0
-    SELECTIVE = 1  # the core of attention only
+    SELECTIVE = 1  # core attention only
     FULL = 2  # every layer, from its input
 
 
 class Offload(IntEnum):
-    """What lives in the host's memory instead of the GPU's."""
+    """CPU offload: what is stored in host memory instead of GPU memory."""
 
     NONE = 0
     OPTIMIZER = 1
-    ALL = 2  # optimiser states and weights
+    ALL = 2  # optimizer states and weights
 
 
 class Schedule(StrEnum):
-    """How a pipeline orders its microbatches."""
+    """Pipeline schedule: the order of forward and backward passes of microbatches."""
 
     AFAB = "afab"
     ONE_F_ONE_B = "1f1b"  # interleaved when Layout.interleave > 1
@@ -40,7 +40,7 @@ class Schedule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """The work, whatever it runs on."""
+    """The training itself: model, sequence length, batch, precision and optimizer, independent of hardware."""
 
     architecture: Architecture
     seq_len: int  # tokens
@@ -51,20 +51,20 @@ class Training:
     gradient_bytes: int = 4  # of one element of the accumulated gradient: 4 or 2
     flash_attention: bool = True
     dropout: bool = False
-    fused_loss: bool = False  # the loss in chunks, the logits never held whole (Liger, cut cross-entropy)
-    grouped_experts: bool = True  # products of all experts of a GPU in one call
-    logit_bytes: float = 0.0  # held of one logit while the loss is computed; 0: as the software family does
-    fp8_parameters: bool = False  # weights held in fp8 alone, without their copy in bf16
+    fused_loss: bool = False  # loss in chunks, the logits never stored whole (Liger, cut cross-entropy)
+    grouped_experts: bool = True  # grouped GEMM: all experts of a GPU in one call
+    logit_bytes: float = 0.0  # bytes per logit while the loss is computed; 0: as the software family does
+    fp8_parameters: bool = False  # weights stored in fp8 only, without a bf16 copy
     low_states: bool = False  # weights, gradients and moments all in 2 bytes, no fp32 copy
     unsharded_gradients: bool = (
-        False  # FSDP adds up microbatches unsharded, reduced after the last (`no_sync`)
+        False  # FSDP accumulates unsharded, reduces after the last microbatch (`no_sync`)
     )
-    step_bytes: float = 0.0  # of a parameter, held while the optimiser steps and no activation is there
+    step_bytes: float = 0.0  # temporary bytes per parameter during the optimizer step
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the model is cut. GPUs = dp x cp x tp x pp. Numbers, or equally shaped arrays of many layouts."""
+    """A parallel layout. GPUs = dp x cp x tp x pp. Fields are numbers, or arrays with one element per layout."""
 
     dp: Real = 1  # data-parallel replicas
     tp: Real = 1
@@ -75,24 +75,22 @@ class Layout:
     interleave: Real = 1  # model chunks of one pipeline stage (virtual stages)
     micro_batch: Real = 1  # sequences in one microbatch of one replica
     zero: Real = 1  # ZeRO stage 0-3; 3 is FSDP's full shard
-    shard: Real = 0  # GPUs that share one copy of what ZeRO cuts; 0: all dp x cp (less: HSDP)
+    shard: Real = 0  # GPUs that one copy of what ZeRO shards is spread over; 0: all dp x cp (less: HSDP)
     recompute: Real = Recompute.SELECTIVE
     sequence_parallel: Real = 1  # 0 or 1; of no effect at tp 1
     offload: Real = Offload.NONE
     schedule: Schedule = Schedule.ONE_F_ONE_B
-    recompute_modules: tuple[str, ...] = (
-        "core_attn",
-    )  # what selective recomputation covers, Megatron-Core's names
+    recompute_modules: tuple[str, ...] = ("core_attn",)  # of selective recomputation, Megatron-Core's names
 
     @property
     def gpus(self) -> Real:
-        """How many GPUs it takes."""
+        """Number of GPUs of the layout: dp x cp x tp x pp."""
         return self.dp * self.cp * self.tp * self.pp
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What joins the nodes."""
+    """The network between nodes: kind, ports per node, rate, latency and oversubscription."""
 
     kind: str = "infiniband"  # infiniband, roce, ethernet, omnipath, none
     nics: float = 8  # per node
@@ -104,18 +102,18 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The GPUs and what joins them."""
+    """The GPUs and their interconnect: node size, NVLink domain and network."""
 
     gpu: Gpu
     gpus: int
     gpus_per_node: int = 8
-    nvlink_domain: int = 8  # GPUs that NVLink joins: of one node, or of a rack (NVL72: 72)
+    nvlink_domain: int = 8  # GPUs that NVLink connects: of one node, or of a rack (NVL72: 72)
     network: Network = field(default_factory=Network)
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """The software; efficiency is fitted per family and era, never per run."""
+    """The training software, by family and year; efficiency is fitted per family and era, never per run."""
 
     family: str = "megatron"  # megatron, megatron-deepspeed, fsdp, deepspeed, maxtext, nemo-automodel
     year: int = 2025
@@ -123,7 +121,7 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run to predict."""
+    """One run to predict: training, layout, machine and software."""
 
     training: Training
     layout: Layout

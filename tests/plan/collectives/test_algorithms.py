@@ -187,7 +187,7 @@ def test_trees_leave_a_rack_by_few_of_its_gpus():
     assert twenty < 0.9 * two
 
 
-def test_an_all_to_all_sends_a_message_to_each_neighbour():
+def test_an_all_to_all_sends_a_message_to_each_neighbor():
     """Small ones cost more the more of them there are."""
     two, eight = (seconds("all_to_all", 1e5, replace(NODES, gpus=8), ranks, ranks) for ranks in (2, 8))
 

@@ -80,7 +80,7 @@ def test_every_word_has_both_languages():
     assert {str(kind) for kind in Kind} <= set(FABRIC_LABELS)
 
 
-def test_colours_are_variables_and_a_file_of_its_own_brings_them():
+def test_colors_are_variables_and_a_file_of_its_own_brings_them():
     """Embedded it takes the page's; alone it has its own, light and dark."""
     made = design("star", 4, 2, NDR)
 
@@ -93,7 +93,7 @@ def test_planes_are_said():
     """One plane is drawn, and how many there are is in the title."""
     made = design("rail-optimized", 64, 8, Switch(64, 800 * 10**9), options=Options(planes=2))
 
-    assert "2 planes alike" in texts(svg(made))[0]
+    assert "2 identical planes" in texts(svg(made))[0]
 
 
 def test_two_nodes_are_joined_port_to_port():

@@ -36,7 +36,7 @@ def test_full_bisection_is_never_crowded():
 
 
 def test_a_scattered_job_on_a_tapered_leaf_spine_wants_its_uplinks_more_than_once():
-    """42 ports down, 21 up: nearly twice, as most neighbours are on other leaves."""
+    """42 ports down, 21 up: nearly twice, as most neighbors are on other leaves."""
     made = design("leaf-spine", 42 * 20, 1, NDR, 2.0)
 
     assert crowding(made, SCATTERED) == pytest.approx(2 * (1 - 1 / 20))
@@ -44,7 +44,7 @@ def test_a_scattered_job_on_a_tapered_leaf_spine_wants_its_uplinks_more_than_onc
 
 
 def test_a_ring_of_cables_halves_the_ports_and_grows_slow_when_scattered():
-    """Half the ports go each way; a scattered neighbour is a quarter of the ring away."""
+    """Half the ports go each way; a scattered neighbor is a quarter of the ring away."""
     made = design("ring", 16, 8, NDR)
 
     assert network(made).nics == 4

@@ -18,7 +18,7 @@ def joined(fabric):
 
 
 def test_port_i_of_every_node_of_a_unit_hangs_on_the_leaf_of_rail_i():
-    """Rail-optimised: 32 nodes share eight leaves, one a port; the next 32 have their own."""
+    """Rail-optimized: 32 nodes share eight leaves, one a port; the next 32 have their own."""
     leaves = design("rail-optimized", 64, 8, NDR).clos.leaves
 
     for port in range(8):
@@ -56,7 +56,7 @@ def test_any_two_pods_meet_in_the_cores():
 
 
 def test_a_ring_closes():
-    """Every node has one neighbour on each side."""
+    """Every node has one neighbor on each side."""
     ends = Counter()
     for link in links(design("ring", 5, 4, NDR)):
         ends.update({link.lower: link.cables, link.upper: link.cables})

@@ -17,11 +17,11 @@ def test_cheapest_first_and_more_gpus_last(plan_of):
 
     words = [step.words for step in steps]
     costs = [step.slower for step in steps[:-1]]
-    assert words[-1] == "take 16 GPUs"
+    assert words[-1] == "use 16 GPUs"
     assert costs == sorted(costs)
     assert all(step.saved_bytes > 0 for step in steps)
     assert "recompute every layer" in words
-    assert "GiB less" in str(steps[0])
+    assert "saves" in str(steps[0])
 
 
 def test_together_where_none_does_alone(plan_of):
@@ -32,7 +32,7 @@ def test_together_where_none_does_alone(plan_of):
     *single, together = ladder(run, seconds)
 
     assert all(step.fit is MemoryFit.OOM for step in single)
-    assert " and " in together.words
+    assert ", " in together.words
     assert together.saved_bytes > max(step.saved_bytes for step in single)
     assert together.peak == peak(together.run)
 

@@ -29,7 +29,7 @@ def test_fsdp_keeps_one_fp32_copy(plan_of):
 
 
 def test_context_parallel_ranks_share_too(plan_of):
-    """The distributed optimiser spreads over dp x cp."""
+    """The distributed optimizer spreads over dp x cp."""
     assert shards(plan_of(dp=4, cp=2).layout) == 8
 
 
@@ -67,7 +67,7 @@ def test_fp8_copies_and_fp8_parameters(plan_of):
 
 
 def test_lora_trains_adapters_only(plan_of):
-    """Frozen weights have neither gradients nor optimiser states."""
+    """Frozen weights have neither gradients nor optimizer states."""
     found = states(plan_of(zero=0, task="lora"), OWN)
 
     assert found.weights == 2e9
@@ -76,7 +76,7 @@ def test_lora_trains_adapters_only(plan_of):
 
 
 def test_offload(plan_of):
-    """Optimiser states leave first, weights with them only where all is offloaded."""
+    """Optimizer states leave first, weights with them only where all is offloaded."""
     some = states(plan_of(offload=Offload.OPTIMIZER), OWN)
     every = states(plan_of(offload=Offload.ALL), OWN)
 
@@ -85,7 +85,7 @@ def test_offload(plan_of):
 
 
 def test_engine_is_deepspeeds_alone(plan_of):
-    """Two reduce buckets of 5e8 elements and the step's copies; Megatron's optimiser needs none."""
+    """Two reduce buckets of 5e8 elements and the step's copies; Megatron's optimizer needs none."""
     assert engine(plan_of(), OWN) == 0
     assert engine(plan_of("llama", "deepspeed", gradient_bytes=2, dp=8), OWN) == 2 * 2 * 5e8 + 6e9 / 8
     assert engine(plan_of("llama", "megatron-deepspeed", gradient_bytes=4, dp=8), OWN) == 2 * 4 * 5e8 + 2e9

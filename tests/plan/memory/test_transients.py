@@ -43,7 +43,7 @@ def test_joined_sequences(plan_of):
 
 
 def test_stepping(plan_of):
-    """An optimiser that is not fused holds temporaries of its share of the parameters."""
+    """An optimizer that is not fused holds temporaries of its share of the parameters."""
     own = StageParameters(dense=1e9, expert=2e9, matrices=0.9e9)
 
     assert stepping(plan_of(zero=1, dp=8, ep=2), own) == 0

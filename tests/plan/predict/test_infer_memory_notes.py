@@ -161,7 +161,7 @@ def test_whole_gradients_give_way():
 
 
 def test_low_states_and_steps():
-    """bf16 alone where it is said or the trainer does it; temporaries where the optimiser is not fused."""
+    """bf16 alone where it is said or the trainer does it; temporaries where the optimizer is not fused."""
     assert planned(LLAMA, "pure bf16", "Lit-GPT").training.low_states
     assert planned(LLAMA, source="KempnerForge").training.low_states
     assert not planned(LLAMA, source="Lit-GPT").training.low_states

@@ -3,11 +3,12 @@
 from dataclasses import fields
 
 from clusterwright.catalog import architecture, gpu
+from clusterwright.plan.charts.sheet import MEMORY, TIME
 from clusterwright.plan.machines import machine
 from clusterwright.plan.prediction import Memory, Time
 from clusterwright.plan.run import Layout, Run, Training
 from clusterwright.plan.search import Family, Plan
-from clusterwright.plan.search.answer import MEMORY_LABELS, PARTS, loses, too_large
+from clusterwright.plan.search.answer import loses, too_large
 
 RUN = Run(Training(architecture("llama3-8b"), 8192, 256), Layout(dp=8), machine(gpu("h100"), 8))
 
@@ -21,8 +22,8 @@ def plan(memory=1e9, **seconds):
 
 def test_every_part_of_time_and_memory_has_words():
     """A new part of a prediction needs its words."""
-    assert PARTS.keys() == {part.name for part in fields(Time)}
-    assert MEMORY_LABELS.keys() == {part.name for part in fields(Memory)}
+    assert TIME.keys() == {part.name for part in fields(Time)}
+    assert MEMORY.keys() == {part.name for part in fields(Memory)}
 
 
 def test_the_part_that_grew_most_is_named():
@@ -30,7 +31,7 @@ def test_the_part_that_grew_most_is_named():
     best, other = plan(pipeline_bubble=0.2), plan(pipeline_bubble=0.1, data_parallel=0.5)
 
     assert loses(other, best) == (
-        "33.3% slower: data-parallel communication takes 0.5 s of 1.6 s, in the best 0 s of 1.2 s"
+        "33.3% slower; data-parallel communication: 0.5 s of 1.6 s, in the best 0 s of 1.2 s"
     )
 
 
@@ -45,4 +46,4 @@ def test_what_lacks_memory_says_how_much_and_what_holds_it():
     told = too_large(plan(memory=size))
 
     assert told.startswith("does not fit: ")
-    assert f"{size / 2 / 2**30:.1f} GiB more than a GPU has; activations hold" in told
+    assert f"{size / 2 / 2**30:.1f} GiB more than a GPU has; largest part: activations" in told

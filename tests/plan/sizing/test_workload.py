@@ -58,13 +58,13 @@ def test_everything_wrong_is_told_at_once(work):
 @pytest.mark.parametrize("given_", [{}, {"samples": "1k", "tokens": "1k"}])
 def test_the_amount_of_data_is_given_once(work, given_):
     """Neither or both is refused."""
-    with pytest.raises(WrightError, match="how much data"):
+    with pytest.raises(WrightError, match=r"amount of data|both --samples"):
         workload(WorkloadRequest(work.training.architecture, **given_))
 
 
 def test_no_time_is_no_deadline(work):
     """0s cannot be met."""
-    with pytest.raises(WrightError, match="no time at all"):
+    with pytest.raises(WrightError, match="--deadline is 0"):
         workload(WorkloadRequest(work.training.architecture, tokens="1e9", deadline="0s"))
 
 

@@ -16,7 +16,7 @@ from clusterwright.plan.run import Layout, Machine, Recompute, Run, Stack, Train
 from clusterwright.plan.speed import coefficients, layer, rates
 from clusterwright.plan.speed.attention import backward, forward
 from clusterwright.plan.speed.layers import sent_once
-from clusterwright.plan.speed.matmul import quantisation, seconds
+from clusterwright.plan.speed.matmul import quantization, seconds
 
 PUBLISHED = Path(__file__).parents[3] / "bench" / "accuracy" / "published" / "layer_times.csv"
 VARIANTS = {
@@ -110,7 +110,7 @@ def test_a_product_is_never_faster_than_its_rate(m: int, n: int, k: int) -> None
     run = Run(Training(architecture("llama2-7b"), 4096, 8), Layout(), Machine(gpu("h100"), 8), Stack())
     speeds = rates(run, coefficients())
 
-    assert quantisation(m, n, rates=speeds) >= 1
+    assert quantization(m, n, rates=speeds) >= 1
     assert seconds(m, n, k, rates=speeds) > 2 * m * n * k / speeds.matmul
 
 

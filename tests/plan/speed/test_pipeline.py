@@ -82,7 +82,7 @@ def test_layers_that_do_not_divide_leave_a_fuller_stage(run: Run) -> None:
 
 
 def test_a_pipeline_that_leaves_its_node_waits_for_the_network(llama: Run) -> None:
-    """Stages smaller than a node mostly neighbour over NVLink; the hop between nodes still sets the pace."""
+    """Stages smaller than a node mostly neighbor over NVLink; the hop between nodes still sets the pace."""
     cut = replace(llama.layout, dp=2, tp=2, pp=16, interleave=1)
     slow = replace(llama.machine, network=Network("ethernet", 1, 3e9))
     inside = replace(cut, dp=1, tp=2, pp=4)

@@ -52,5 +52,5 @@ def test_arrays_that_cannot_be_made_are_refused(level, disks):
 
 def test_an_unknown_use_is_refused():
     """Uses are metadata, scratch and capacity."""
-    with pytest.raises(WrightError, match="no use"):
+    with pytest.raises(WrightError, match="unknown use"):
         best_level("swap", 8)

@@ -154,7 +154,7 @@ def _show_costs(costs: Costs, money: str) -> None:
     names = [option.name for option in costs.ways]
     show_table(
         ("utilization", *names),
-        [(f"{share:.0%}", *(f"{price:.2f}" for price in row)) for share, row in costs.by_utilisation],
+        [(f"{share:.0%}", *(f"{price:.2f}" for price in row)) for share, row in costs.by_utilization],
     )
     show_heading(
         _(

@@ -1,1 +1,1 @@
-"""The planner's pictures, as one self-contained page."""
+"""The planner's charts, and the page that holds them."""

@@ -1,4 +1,4 @@
-"""The planner's curves and clouds, in one frame."""
+"""The planner's line and scatter charts, which share one frame with axes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HIGH, LEFT, RIGHT, TOP, BOTTOM = 300.0, 62.0, 16.0, 30.0, 42.0  # in the drawing
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Two scales and the room they span."""
+    """The plot area of a chart: x and y scales, their value ranges, and the width."""
 
     x: Scale
     y: Scale
@@ -36,18 +36,18 @@ class Frame:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Of the whole drawing."""
+        """Width and height of the whole drawing, axes included."""
         return self.width, TOP + HIGH + BOTTOM
 
 
 def frame(x_range: tuple[float, float], up: tuple[float, float], width: float) -> Frame:
-    """Values `across` from left to right, `up` from bottom to top."""
+    """Return a frame whose x axis spans the values `x_range` and whose y axis spans `up`."""
     x = scale(*x_range, LEFT, width - RIGHT)
     return Frame(x, scale(*up, TOP + HIGH, TOP), width, x_range, up)
 
 
 def axes(plot: Frame, x_label: str, up: str) -> Iterator[str]:
-    """Grid, ticks and what they count."""
+    """Yield grid, ticks and labels of both axes; `up` is the label of the y axis."""
     yield text_element(up, 2, 14, "axis")
     for value in ticks(*plot.up, 6):
         yield line(LEFT, plot.y(value), plot.width - RIGHT, plot.y(value), "grid")
@@ -65,12 +65,12 @@ def _counted(value: float) -> str:
     return short(value)
 
 
-SLOWEST = 4.0  # times the best: what is slower is drawn at the edge, or nothing else could be told apart
+SLOWEST = 4.0  # times the best: slower layouts are drawn at the edge, so that the others stay distinguishable
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One layout: what it is called, seconds of an iteration, bytes at the peak, and its family."""
+    """One layout of a scatter chart: name, seconds per iteration, peak bytes, and CSS class of its family."""
 
     name: str
     seconds: float
@@ -79,7 +79,7 @@ class Dot:
 
 
 def scatter(dots: Sequence[Dot], limit_bytes: float, width: float) -> str:
-    """A dot per layout; to the right of the red line it does not fit."""
+    """Draw one dot per layout, time over memory; layouts right of the red line (`limit_bytes`) do not fit."""
     fitting = [dot for dot in dots if dot.memory_bytes <= limit_bytes] or list(dots)
     best = min(fitting, key=lambda dot: dot.seconds)
     top = min(max(dot.seconds for dot in dots), SLOWEST * best.seconds)
@@ -87,11 +87,7 @@ def scatter(dots: Sequence[Dot], limit_bytes: float, width: float) -> str:
     plot = frame((0, max(most, limit_bytes) * 1.05 / GiB), (0, top * 1.06), width)
     edge = plot.x(limit_bytes / GiB)
     drawn = [
-        *axes(
-            plot,
-            both_languages("GiB per GPU"),
-            both_languages("seconds per iteration"),
-        ),
+        *axes(plot, both_languages("GiB per GPU"), both_languages("seconds per iteration")),
         tag("rect", x=edge, y=TOP, width=max(plot.width - RIGHT - edge, 0.0), height=HIGH, class_="band"),
         line(edge, TOP, edge, TOP + HIGH, "fault-line"),
         text_element(both_languages("usable memory"), edge - 5, TOP + 12, "fault-text", text_anchor="end"),
@@ -99,7 +95,7 @@ def scatter(dots: Sequence[Dot], limit_bytes: float, width: float) -> str:
         *_best(plot, best),
     ]
     description = _(
-        "{count} layouts; the best that fits: {best}, {seconds:.3g} s",
+        "{count} layouts; the fastest that fits: {best}, {seconds:.3g} s",
         count=len(dots),
         best=best.name,
         seconds=best.seconds,
@@ -122,7 +118,7 @@ def _best(plot: Frame, best: Dot) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Throughput on so many GPUs, with its P10 to P90 range (all in the same unit)."""
+    """Throughput on `gpus` GPUs, with its P10 to P90 range (all in the same unit)."""
 
     gpus: int
     rate: float
@@ -131,7 +127,7 @@ class Point:
 
 
 def scaling(points: Sequence[Point], unit: str, width: float) -> str:
-    """The predicted curve in its range, over the linear one that starts at the first point."""
+    """Draw predicted throughput over GPUs with its range, and linear scaling from the first point for comparison."""
     baseline, last = points[0], points[-1]
     ideal = baseline.rate / baseline.gpus * last.gpus
     plot = frame((0, last.gpus * 1.04), (0, max(ideal, last.high) * 1.06), width)
@@ -143,7 +139,9 @@ def scaling(points: Sequence[Point], unit: str, width: float) -> str:
         *_dots(plot, points),
         *_named(last, ideal),
     ]
-    description = "; ".join(f"{point.gpus} GPUs: {point.rate:.4g} {unit}" for point in points)
+    description = "; ".join(
+        _("{gpus} GPUs: {rate:.4g} {unit}", gpus=point.gpus, rate=point.rate, unit=unit) for point in points
+    )
     return svg_image(plot.size, _("Scaling"), description, *drawn)
 
 
@@ -158,12 +156,18 @@ def _dots(plot: Frame, points: Sequence[Point]) -> Iterator[str]:
     baseline = points[0]
     for point in points:
         share = point.rate / point.gpus / (baseline.rate / baseline.gpus)
-        title = tag("title", f"{point.gpus} GPUs: {point.rate:.4g}, {share:.1%} of linear")
+        text = _(
+            "{gpus} GPUs: {rate:.4g}, {share:.1%} of linear scaling",
+            gpus=point.gpus,
+            rate=point.rate,
+            share=share,
+        )
+        title = tag("title", text)
         yield tag("circle", title, cx=plot.x(point.gpus), cy=plot.y(point.rate), r=4, class_="checkpoint")
 
 
 def _named(last: Point, ideal: float) -> Iterator[str]:
-    """What the two lines are, where neither of them runs."""
+    """Yield the legend of the two lines, in the corner that neither reaches."""
     left, top = LEFT + 12, TOP + 16
     yield line(left, top - 4, left + 26, top - 4, "progress")
     reached = f"{last.rate / ideal:.0%} @ {last.gpus}"
@@ -177,7 +181,7 @@ YEAR_H = 8760.0
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Cost of a year by hours of use: fixed + hourly x hours, in the currency of the page."""
+    """Yearly cost of one way to get GPUs: fixed + hourly x hours of use, in the currency of the page."""
 
     name: str
     fixed: float
@@ -185,12 +189,12 @@ class Line:
     owned: bool
 
     def cost(self, hours: float) -> float:
-        """Cost of a year with so many hours of use."""
+        """Cost of a year with `hours` hours of use."""
         return self.fixed + self.hourly * hours
 
 
 def break_even(lines: Sequence[Line], hours: float | None, currency: str, width: float) -> str:
-    """A line per way to pay; where owned and rented cross, a green mark at `hours` (None: they never do)."""
+    """Draw yearly cost over hours of use, one line per option; green line: break-even at `hours` (None: never)."""
     top = max(series.cost(YEAR_H) for series in lines)
     plot = frame((0, YEAR_H), (0, top * 1.05), width)
     drawn = [
@@ -198,20 +202,19 @@ def break_even(lines: Sequence[Line], hours: float | None, currency: str, width:
         *(piece for series in lines for piece in _line(plot, series)),
         *(_crossing(plot, hours) if hours is not None else ()),
     ]
-    crossing = "never" if hours is None else f"at {hours:.0f} hours a year"
-    description = _(
-        "{lines}; break-even {crossing}",
-        lines=", ".join(series.name for series in lines),
-        crossing=crossing,
-    )
-    return svg_image(plot.size, _("Cost against hours"), description, *drawn)
+    names = ", ".join(_(series.name) for series in lines)
+    if hours is None:
+        description = _("{lines}; no break-even", lines=names)
+    else:
+        description = _("{lines}; break-even at {hours:,.0f} hours per year", lines=names, hours=hours)
+    return svg_image(plot.size, _("Cost over hours of use"), description, *drawn)
 
 
 def _line(plot: Frame, series: Line) -> Iterator[str]:
     style = "progress" if series.owned else "rented-line"
     yield path(((plot.x(hours), plot.y(series.cost(hours))) for hours in (0.0, YEAR_H)), style)
     label_y = plot.y(series.cost(YEAR_H)) - 7
-    yield text_element(series.name, plot.width - RIGHT, max(label_y, TOP + 12), "tick", text_anchor="end")
+    yield text_element(_(series.name), plot.width - RIGHT, max(label_y, TOP + 12), "tick", text_anchor="end")
 
 
 def _crossing(plot: Frame, hours: float) -> Iterator[str]:

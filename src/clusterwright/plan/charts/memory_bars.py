@@ -1,4 +1,4 @@
-"""Memory of one GPU as a stacked bar per pipeline stage, against its limit."""
+"""Chart of GPU memory: one stacked bar per pipeline stage, with the usable memory as limit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ THICK, AIR, TOP, BOTTOM, LABEL = 30.0, 12.0, 22.0, 44.0, 74.0  # in the drawing'
 
 
 def memory_bars(stages: Sequence[tuple[str, Memory]], limit_bytes: float, width: float) -> str:
-    """One bar per (name, memory); parts in the order of Memory's fields, the limit as a red line."""
+    """Draw one stacked bar per (name, memory), parts in the order of Memory's fields, and the limit as a red line."""
     most = max([limit_bytes, *(float(memory.total) for _, memory in stages)]) * 1.04
     x = scale(0, most, LABEL, width - 6)
     bottom = TOP + len(stages) * (THICK + AIR)
@@ -42,11 +42,11 @@ def memory_bars(stages: Sequence[tuple[str, Memory]], limit_bytes: float, width:
         ),
     ]
     description = "; ".join(f"{name}: {float(memory.total) / GiB:.1f} GiB" for name, memory in stages)
-    return svg_image((width, bottom + BOTTOM), _("Memory of one GPU, stage by stage"), description, *drawn)
+    return svg_image((width, bottom + BOTTOM), _("Memory of one GPU, by pipeline stage"), description, *drawn)
 
 
-def colour(part: str) -> str:
-    """The style class of a part of memory."""
+def color(part: str) -> str:
+    """Return the CSS class of a field of `Memory`."""
     return f"part-{list(MEMORY).index(part)}"
 
 
@@ -58,7 +58,7 @@ def _bar(x: Scale, name: str, memory: Memory, row: int) -> Iterator[str]:
         wide = x(start + value) - x(start)
         title = tag("title", f"{both_languages(MEMORY[part.name])}: {value / GiB:.2f} GiB")
         if value > 0:
-            style = colour(part.name)
+            style = color(part.name)
             yield tag("rect", title, x=x(start), y=top, width=max(wide - 1, 0.4), height=THICK, class_=style)
             label = f"{value / GiB:.1f}"
             if wide > 9.0 * len(label):

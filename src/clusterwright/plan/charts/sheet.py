@@ -1,4 +1,4 @@
-"""The look and the words of the planner's pages."""
+"""Style sheet and labels of the planner's pages."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ _STYLE = """
 def sheet(
     headline: tuple[str, str], figures: Sequence[Figure], sections: Sequence[Section], *, footer: str = ""
 ) -> str:
-    """The whole page as HTML; every text of the caller's but a section's body is escaped there."""
+    """Return a planner page as HTML; every text is escaped except the sections' bodies, which are HTML."""
     return drawing.sheet(Theme(bilingual("Plan"), _STYLE), headline, figures, sections, footer=footer)
 
 
-MEMORY = {  # field of Memory -> its name
+MEMORY = {  # field of Memory -> label
     "weights": N_("weights"),
     "gradients": N_("gradients"),
-    "optimizer": N_("optimiser states"),
+    "optimizer": N_("optimizer states"),
     "activations": N_("activations"),
-    "transients": N_("transients"),
+    "transients": N_("temporary buffers"),
     "fragmentation": N_("fragmentation"),
     "context": N_("CUDA and NCCL"),
 }
-TIME = {  # field of Time -> its name
-    "ideal": N_("ideal: FLOPs at the peak"),
-    "inefficiency": N_("matrix products below the peak"),
+TIME = {  # field of Time -> label
+    "ideal": N_("ideal: model FLOPs at peak"),
+    "inefficiency": N_("matrix products below peak"),
     "recompute": N_("recomputation"),
-    "memory_bound": N_("memory-bound operations"),
+    "memory_bound": N_("memory-bound operations: norms, casts"),
     "tensor_parallel": N_("tensor-parallel communication"),
     "context_parallel": N_("context-parallel communication"),
-    "expert_parallel": N_("expert communication"),
+    "expert_parallel": N_("expert-parallel communication"),
     "pipeline_bubble": N_("pipeline bubble"),
     "pipeline_comm": N_("pipeline communication"),
     "data_parallel": N_("data-parallel communication"),
-    "optimizer": N_("optimiser step"),
-    "input": N_("input"),
-    "jitter": N_("jitter and stragglers"),
+    "optimizer": N_("optimizer step"),
+    "input": N_("input, logging, synchronization"),
+    "jitter": N_("waiting for the slowest GPU"),
 }

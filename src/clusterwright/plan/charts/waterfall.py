@@ -1,4 +1,4 @@
-"""One iteration as a waterfall: the ideal first, every loss named, the wall clock last."""
+"""Waterfall chart of one iteration: the ideal time first, then every loss, up to the wall time."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from clusterwright.plan.charts.sheet import TIME
 from clusterwright.plan.prediction import Time
 
 THICK, AIR, TOP, BOTTOM = 20.0, 7.0, 6.0, 26.0  # in the drawing's own units
-HIDDEN = 0.0005  # a part below this share of the total is left out of the drawing; the table has it
+HIDDEN = 0.0005  # a part below this share of the total is not drawn; the table has it
 
 
 def parts(time: Time) -> list[tuple[str, float]]:
-    """Every part that can be seen, in the order of Time's fields."""
+    """Return (field, seconds) of the parts that are large enough to draw, in the order of Time's fields."""
     every = [(part.name, float(getattr(time, part.name))) for part in fields(time)]
     return [(name, value) for name, value in every if value > HIDDEN * float(time.total)]
 
 
 def waterfall(time: Time, width: float) -> str:
-    """A step per part, each beginning where the one above ended."""
+    """Draw the parts of an iteration as a waterfall: each bar begins where the previous one ends."""
     total, left = float(time.total), 8.0 if is_narrow(width) else 330.0
     x = scale(0, total, left, width - 64)
     time_parts = parts(time)
@@ -44,7 +44,9 @@ def waterfall(time: Time, width: float) -> str:
     bottom = TOP + len(time_parts) * pitch
     drawn += _seconds(x, total, bottom, width)
     description = ", ".join(f"{_(TIME[name])} {value:.3g} s" for name, value in time_parts)
-    return svg_image((width, bottom + BOTTOM), f"One iteration in {total:.3g} seconds", description, *drawn)
+    return svg_image(
+        (width, bottom + BOTTOM), _("One iteration takes {seconds:.3g} s", seconds=total), description, *drawn
+    )
 
 
 def _step(

@@ -1,4 +1,4 @@
-"""Samples per second of convolutional networks, and of BERT beside them, on one GPU and on many."""
+"""Predicted samples per second of convolutional networks and BERT on one or many GPUs."""
 
 from clusterwright.plan.cnn.scaling import Point, scaling
 from clusterwright.plan.cnn.step import Feed, Job, Step, step

@@ -1,4 +1,4 @@
-"""The machines of a row of training throughput, from its columns `accel_interconnect` and `host_networking`."""
+"""`Machine` of a row of published training throughput, from columns `accel_interconnect` and `host_networking`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import _
 from clusterwright.plan.collectives.rows import (
     BRIDGE_BYTES_PER_S,
     SMALL_BRIDGE_BYTES_PER_S,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def machine_of(row: Mapping[str, str], chip: Gpu, notes: list[str]) -> Machine:
-    """All GPUs of the row in nodes of its size, with the NVLink and the network that its words name."""
+    """Return the machine of a row: all its GPUs, with the NVLink and the network that its text names."""
     gpus = _integer(row, "num_gpus") or 1
     nodes = _integer(row, "num_nodes") or 0
     per_node = _integer(row, "gpus_per_node") or (gpus // nodes if nodes else 0)
@@ -41,12 +42,12 @@ def _joined(machine: Machine, row: Mapping[str, str], notes: list[str]) -> Machi
     if chip.link_bytes_per_s and not _virtual(row, machine):
         return replace(machine, nvlink_domain=machine.gpus_per_node)
     if not interconnect:
-        notes.append("no NVLink: PCIe inside the node")
+        notes.append(_("no NVLink: PCIe within the node"))
     return replace(machine, nvlink_domain=1)
 
 
 def _virtual(row: Mapping[str, str], machine: Machine) -> bool:
-    """Virtual machines of boards without a switch: GPUs do not see one another (Lambda's cloud of V100)."""
+    """True for virtual machines without NVLink between GPUs (Lambda's V100 cloud)."""
     return "cloud" in row.get("system", "").lower() and machine.gpu.arch == "Volta"
 
 
@@ -62,12 +63,17 @@ def _network(row: Mapping[str, str], chip: Gpu, per_node: int, notes: list[str])
         count, gbits = max(port_groups, key=lambda group: group[0] * group[1])
         return Network(kind, count, gbits * GBIT_BYTES)
     count, gbits = REFERENCE_PORTS.get((chip.arch, per_node), (per_node, 200))
-    notes.append(f"network not given: {count} x {gbits} Gbit/s a node, as in the maker's reference system")
+    text = _(
+        "no network given: assumed {count} x {gbits} Gbit/s per node, as in the maker's reference system",
+        count=count,
+        gbits=gbits,
+    )
+    notes.append(text)
     return Network("infiniband", count, gbits * GBIT_BYTES)
 
 
 def _ports(text: str) -> tuple[float, float] | None:
-    """`8x ConnectX-6 IB HDR 200Gb/Sec` is 8 of 200."""
+    """Parse ports and Gbit/s per port: `8x ConnectX-6 IB HDR 200Gb/Sec` is (8, 200)."""
     rate = re.search(r"(\d+)\s*g(?:b|ig|be)", text)
     if not rate:
         return None

@@ -1,4 +1,4 @@
-"""What a network asks of a GPU for one sample: its matrix products, and what lies between them."""
+"""Work of a network per sample: its matrix products and the element-wise operations between them."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ PASSES = 3  # forward, gradient of the input, gradient of the weights
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """One matrix product, or a convolution seen as one; of one sample, forward."""
+    """One matrix product, or a convolution as implicit GEMM; for one sample, forward."""
 
     flops: float
     elements: float  # read and written
     weights: float  # read once for a whole batch
     inner: float  # length of an inner product
-    wide: float  # columns of one group
+    wide: float  # output columns of one group
     passes: int = PASSES
-    times: int = 1  # as many alike
+    times: int = 1  # number of identical products
     winograd: bool = False  # a dense 3x3 of stride one
-    group: float = inf  # channels of one group, where there are several
+    group: float = inf  # input channels per group; infinite without groups
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """All of one network."""
+    """All work of one network for one sample."""
 
     products: tuple[Product, ...]
-    layers: int  # that are launched one by one
-    elementwise: float  # elements of activations that norms, activations and sums go over
-    squeezed: float  # elements that squeeze and excitation weighs
+    layers: int  # launched one by one
+    elementwise: float  # activation elements that norms, activation functions and sums process
+    squeezed: float  # elements that squeeze-and-excitation scales
     parameters: float
     flops: float  # forward
 
 
 @cache
 def demand(network: Cnn | Encoder) -> Demand:
-    """Counted from the network's layers."""
+    """Count the matrix products and element-wise work of a network, per sample."""
     if isinstance(network, Encoder):
         return _of_encoder(network)
-    # nobody wants the gradient of the picture
+    # the first layer needs no gradient of its input
     products = [_of_layer(layer, PASSES if i else PASSES - 1) for i, layer in enumerate(network.layers)]
     elementwise = sum(layer.elements for layer in network.convolutions)
     return Demand(
@@ -70,7 +70,7 @@ def _of_layer(layer: Convolution | Dense, passes: int) -> Product:
 
 
 def _squeezed(network: Cnn) -> float:
-    """The outputs before each pair of 1x1 convolutions on one pixel."""
+    """Elements that squeeze-and-excitation scales: the outputs before each pair of 1x1 convolutions on one pixel."""
     layers = network.convolutions
     starts = [i for i in range(1, len(layers)) if layers[i].height == 1 < layers[i - 1].height]
     return float(sum(layers[index - 1].elements for index in starts))
@@ -104,12 +104,12 @@ def _of_encoder(network: Encoder) -> Demand:
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """BERT and its like, on sequences padded to one length."""
+    """An encoder such as BERT, on sequences padded to one length."""
 
     architecture: Architecture
     seq_len: int
 
     @property
     def parameters(self) -> float:
-        """All weights."""
+        """Number of parameters."""
         return float(count(self.architecture).total)

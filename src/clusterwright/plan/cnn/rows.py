@@ -1,4 +1,4 @@
-"""Rows of published training throughput: what was run on, from the columns and the words in them."""
+"""Parse rows of published training throughput into a `Job`, from their columns and the text in them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from clusterwright.catalog.cnn import network
 from clusterwright.catalog.models import architecture
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.plan.cnn.machines import machine_of
 from clusterwright.plan.cnn.products import Encoder, demand
 from clusterwright.plan.cnn.step import Job, step
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.cnn.coefficients import Coefficients
     from clusterwright.plan.prediction import Bound
 
-# Images of one GPU per GB of the memory that weights leave, ResNet-50 at 224 pixels; other networks by FLOPs.
+# Images per GPU and GB of memory that weights leave free, ResNet-50 at 224 pixels; other networks by FLOPs.
 IMAGES_PER_GB = 16.0
 REFERENCE_FLOPS = 8.2e9
 SEQUENCES_PER_GB = 1.5  # of BERT-large at 384 tokens, of the memory that is left
@@ -38,7 +39,7 @@ REFERENCE_TOKENS = 384
 def samples_of_row(
     row: Mapping[str, str], c: Coefficients | None = None
 ) -> tuple[float | None, str, Bound | None]:
-    """Samples per second of all GPUs, what was inferred, and the bound; None where it is no known network."""
+    """Predict a row: (samples/s of all GPUs, what was inferred, bound); (None, ..., None) for an unknown network."""
     notes: list[str] = []
     job = read(row, notes)
     if job is None:
@@ -48,7 +49,7 @@ def samples_of_row(
 
 
 def read(row: Mapping[str, str], notes: list[str]) -> Job | None:
-    """What a row is about; None where its network is not known. What was inferred is added to `notes`."""
+    """Parse a row into a `Job`, or None if its network is unknown; what was inferred is appended to `notes`."""
     net = _network(row, notes)
     if net is None:
         return None
@@ -65,17 +66,17 @@ def _network(row: Mapping[str, str], notes: list[str]) -> Cnn | Encoder | None:
     bert = re.search(r"\bbert[- ]?(large|base)\b", text)
     if bert:
         length = next((length for pattern, length in LENGTHS if re.search(pattern, text)), LONGEST)
-        notes.append(f"sequences padded to {length} tokens")
+        notes.append(_("sequences padded to {length} tokens", length=length))
         return Encoder(architecture(f"bert-{bert[1]}"), length)
     try:
         return network(_network_name(row))
     except WrightError:
-        notes.append(f"network `{row.get('benchmark', '')}` not known")
+        notes.append(_("unknown network `{network}`", network=row.get("benchmark", "")))
         return None
 
 
 def _network_name(row: Mapping[str, str]) -> str:
-    """`resnext101-32x4d` of `ResNeXt101-32x4d training (ImageNet)`: all before the first word of another kind."""
+    """Return the network's name: `resnext101-32x4d` of `ResNeXt101-32x4d training (ImageNet)`."""
     name = re.sub(r"\([^)]*\)", " ", row.get("benchmark", "")).lower()
     name = re.sub(
         r"\b(imagenet|cifar-?100?|training|train|v1\.5|v1|amp|fp16|tf32|fp32|mixed|precision)\b", " ", name
@@ -91,7 +92,7 @@ def _precision(row: Mapping[str, str], notes: list[str]) -> str:
         return "bf16"
     if re.search(r"fp32|tf32|float32|single", text):
         return "fp32"
-    notes.append("precision not given: mixed")
+    notes.append(_("no precision given: assumed mixed"))
     return "fp16"
 
 
@@ -107,19 +108,19 @@ def _batch(
     fill = per_gb * (1.0 if precision in HALF else 0.5)
     free_bytes = chip.memory_bytes - demand(net).parameters * STATE_BYTES
     batch = max(1, round(free_bytes / 1e9 * fill))
-    notes.append(f"batch not given: {batch} a GPU, what its memory holds")
+    notes.append(_("no batch given: assumed {batch} per GPU, what its memory holds", batch=batch))
     return batch
 
 
 def software(row: Mapping[str, str], notes: list[str]) -> str:
-    """Who wrote the training: MLPerf's ResNet of most submitters is MXNet's; Lambda ran PyTorch channels first."""
+    """Return a row's key of `Coefficients.software`: most MLPerf ResNets are MXNet, Lambda ran PyTorch in NCHW."""
     framework = row.get("framework", "").lower()
     if re.search(r"mx-?net", framework + row.get("system", "").lower()):
         return "mxnet"
     if "lambda" in (row.get("source", "") + row.get("benchmark", "")).lower():
         return "pytorch-nchw"
     if "mlperf" in row.get("source", "").lower() and not re.fullmatch(r"\s*pytorch[\w .+]*", framework):
-        notes.append("framework not told apart: MXNet, as NVIDIA's MLPerf submission")
+        notes.append(_("ambiguous framework: assumed MXNet, as in NVIDIA's MLPerf submission"))
         return "mxnet"
     if "tensorflow" in framework and "pytorch" not in framework:
         return "tensorflow-xla" if re.search(r"\bxla\b", framework) else "tensorflow"

@@ -1,4 +1,4 @@
-"""Throughput over the number of nodes, and what share of the ideal is left."""
+"""Throughput and scaling efficiency over the number of nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """So many nodes."""
+    """Predicted throughput on `nodes` nodes."""
 
     nodes: int
     images_per_s: float
@@ -28,13 +28,13 @@ class Point:
 def scaling(
     job: Job, nodes: Iterable[int], network: Network, *, node_images_per_s: float | None = None
 ) -> tuple[Point, ...]:
-    """One point for each number of nodes, the batch of a GPU kept.
+    """Predict throughput for each number of nodes with a constant batch per GPU (weak scaling).
 
     Args:
-        job: on one node.
-        nodes: numbers of nodes.
-        network: between them.
-        node_images_per_s: what one node was measured to do; where given, only the losses are predicted.
+        job: the job on one node.
+        nodes: the numbers of nodes.
+        network: the network between nodes.
+        node_images_per_s: measured throughput of one node; if given, only the losses are predicted.
     """
     base = step(job)
     gpu_s = None if node_images_per_s is None else job.batch * job.machine.gpus / node_images_per_s

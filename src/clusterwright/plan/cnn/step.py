@@ -1,4 +1,4 @@
-"""One iteration of data-parallel training of a convolutional network, and what brings images to its GPUs."""
+"""Time of one iteration of data-parallel training of a convolutional network, input pipeline included."""
 
 from __future__ import annotations
 
@@ -24,34 +24,32 @@ IMAGENET_BYTES = 110e3  # of one JPEG of ImageNet-1k: 138 GB over 1.28 million (
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """One node's input pipeline; infinite where it is not the question (synthetic data)."""
+    """Input pipeline of one node; infinite for synthetic data."""
 
     cores: float = inf
-    # Decoded, cropped, flipped: 735 MB/s by 24 cores with DALI (Mohan et al. 2007.06775, figure 1); PIL is slower.
+    # Decode, crop, flip: 735 MB/s by 24 cores with DALI (Mohan et al. 2007.06775, figure 1); PIL is slower.
     images_per_core_s: float = 735e6 / 24 / IMAGENET_BYTES
-    storage_bytes_per_s: float = inf  # what the node reads of the data set
+    storage_bytes_per_s: float = inf  # read rate of the data set per node
     image_bytes: float = IMAGENET_BYTES
 
     @property
     def images_per_s(self) -> float:
-        """The most that a node is fed with."""
+        """Highest rate at which the pipeline delivers images to a node."""
         return min(self.cores * self.images_per_core_s, self.storage_bytes_per_s / self.image_bytes)
 
 
 BUCKET_BYTES = 25 * 2**20  # of gradients in one all-reduce (torch.nn.parallel.DistributedDataParallel)
 BACKWARD = 2 / 3  # of an iteration's compute
-MASTER_BYTES = (
-    28  # of one weight read and written by the optimiser: fp32 weight, momentum, gradient; fp16 copy
-)
+MASTER_BYTES = 28  # per weight, read and written by the optimizer: fp32 weight, momentum, gradient; fp16 copy
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is trained on what."""
+    """A data-parallel training: network, machine, batch per GPU, precision, software and input pipeline."""
 
     network: Cnn | Encoder
-    machine: Machine  # all GPUs of it, a replica each
-    batch: float  # images of one GPU in one iteration
+    machine: Machine  # one replica on each of its GPUs
+    batch: float  # images per GPU and iteration
     precision: str = "fp16"  # fp16 (mixed), bf16, tf32, fp32
     software: str = "pytorch"  # pytorch (channels last), pytorch-nchw, mxnet, tensorflow, bert
     feed: Feed = field(default_factory=Feed)
@@ -59,7 +57,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Seconds of one iteration, by what they go into; they add up."""
+    """Seconds of one iteration by cause; the parts add up to `total`."""
 
     compute: float
     launch: float
@@ -67,23 +65,23 @@ class Step:
     communication: float  # exposed
     jitter: float
     input: float  # waiting for images
-    images: float  # of all GPUs
-    of_memory: bool = True  # the GPU's own work waits more for its memory than for its matrix units
+    images: float  # per iteration, of all GPUs
+    of_memory: bool = True  # GPU time is limited by memory bandwidth more than by matrix units
 
     @property
     def total(self) -> float:
-        """The whole iteration."""
+        """Seconds of the whole iteration."""
         parts = (self.compute, self.launch, self.optimizer, self.communication, self.jitter, self.input)
         return sum(parts)
 
     @property
     def images_per_s(self) -> float:
-        """Of all GPUs."""
+        """Throughput of all GPUs."""
         return self.images / self.total
 
     @property
     def bound(self) -> Bound:
-        """What most of the time beyond the GPU's own work goes into."""
+        """What limits the iteration: input, communication, memory bandwidth or compute."""
         if self.input > self.communication and self.input > 0.1 * self.total:
             return Bound.INPUT
         if self.communication > 0.1 * self.total:
@@ -92,12 +90,12 @@ class Step:
 
 
 def step(job: Job, c: Coefficients | None = None, *, gpu_s: float | None = None) -> Step:
-    """Seconds of one iteration.
+    """Predict the time of one iteration.
 
     Args:
-        job: what is trained on what.
-        c: coefficients; the stored ones if not given.
-        gpu_s: seconds that one GPU takes for its part alone, where that was measured.
+        job: the training and its machine.
+        c: coefficients; default: those shipped with the package.
+        gpu_s: measured seconds of one iteration on a single GPU, in place of the predicted compute time.
     """
     c = c or stored()
     machine = job.machine
@@ -116,13 +114,13 @@ def step(job: Job, c: Coefficients | None = None, *, gpu_s: float | None = None)
 
 
 def _fixed_costs(job: Job, how: Software) -> tuple[float, float]:
-    """What an iteration costs however small the batch: each layer's kernels, and the optimiser."""
+    """Return seconds that do not depend on the batch: (kernel launches of all layers, optimizer step)."""
     optimizer = job.network.parameters * MASTER_BYTES / job.machine.gpu.memory_bytes_per_s
     return how.layer_s * demand(job.network).layers, optimizer
 
 
 def _exposed(job: Job, compute: float, how: Software) -> float:
-    """Time of the gradients' all-reduce that is not hidden behind the backward pass."""
+    """Exposed seconds of the gradients' all-reduce: what does not overlap the backward pass."""
     machine = job.machine
     if machine.gpus < 2:
         return 0.0
@@ -134,6 +132,6 @@ def _exposed(job: Job, compute: float, how: Software) -> float:
 
 
 def unhidden(bucket_s: float, buckets: int, compute_s: float, share: float) -> float:
-    """Seconds that show of an all-reduce: a share, what is longer than the backward pass, or the last bucket."""
+    """Exposed seconds of a bucketed all-reduce: `share` of it, its excess over backward, or one bucket, if larger."""
     total_s = bucket_s * buckets
     return max(share * total_s, total_s - BACKWARD * compute_s, bucket_s)

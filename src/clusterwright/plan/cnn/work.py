@@ -1,4 +1,4 @@
-"""Seconds of one sample's forward and backward pass on a GPU: matrix products, and the traffic between them."""
+"""GPU time of one sample's forward and backward pass: matrix products and the memory traffic between them."""
 
 from __future__ import annotations
 
@@ -15,35 +15,37 @@ if TYPE_CHECKING:
     from clusterwright.plan.cnn.coefficients import Coefficients, Software
     from clusterwright.plan.cnn.products import Encoder, Product
 
-TENSOR_CORE_WIDTH = 8  # channels of the narrowest tile (PTX mma m16n8k16): fewer in a group leave it idle
+TENSOR_CORE_WIDTH = (
+    8  # channels of the narrowest tile (PTX mma m16n8k16): groups with fewer leave part of it idle
+)
 HALF = {"fp16", "bf16", "mixed", "amp"}
 
 
 def peak(gpu: Gpu, precision: str) -> float:
-    """FLOP/s of the matrix units; fp32 is tf32 where there is one, as frameworks set it for convolutions."""
+    """Peak FLOP/s of the matrix units; fp32 means tf32 where available, the frameworks' default for convolutions."""
     if precision in HALF:
         return gpu.peak.get("fp16") or gpu.peak.get("bf16") or gpu.peak["fp32"]
     return gpu.peak.get("tf32") or gpu.peak["fp32"]
 
 
 def width(precision: str) -> int:
-    """Bytes of one activation."""
+    """Bytes per activation element: 2 in half precision, else 4."""
     return 2 if precision in HALF else 4
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Seconds of a GPU for one sample, forward and backward, without what an iteration costs by itself."""
+    """GPU seconds per sample, forward and backward, without costs per iteration."""
 
     total: float
-    compute: float  # of the matrix units, had they nothing to wait for
-    memory: float  # of the memory, likewise
+    compute: float  # of the matrix units alone
+    memory: float  # of the memory traffic alone
 
 
 def work(
     network: Cnn | Encoder, gpu: Gpu, precision: str, batch: float, how: Software, c: Coefficients
 ) -> Work:
-    """One sample of a batch: the batch shares the reading of the weights."""
+    """Predict the GPU time of one sample in a batch; weights are read once per batch."""
     network_demand, kind, size = demand(network), die(gpu), width(precision)
     stream = gpu.memory_bytes_per_s * nearest(c.stream, kind)
     is_fp32 = "tf32" not in gpu.peak and size == 4
@@ -67,10 +69,10 @@ def work(
 
 
 def _limited(time: float, least: float) -> float:
-    """Time under a power limit: near the limit the clock falls before it is reached."""
+    """Time under a power limit, smoothed: the clock falls before the limit is reached; `least` is energy over power."""
     return float((time**4 + least**4) ** 0.25)
 
 
 def _filling(product: Product, c: Coefficients) -> float:
-    """Share of the matrix units' rate that the shape allows: long inner products, full tiles."""
+    """Share of the matrix units' peak that a product's shape reaches: long inner products, full tiles."""
     return product.inner / (product.inner + c.depth) * product.wide / (product.wide + TENSOR_CORE_WIDTH)

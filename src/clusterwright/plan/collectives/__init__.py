@@ -1,4 +1,4 @@
-"""Time and bus bandwidth of collectives, fitted on published nccl-tests."""
+"""Predicted time and bus bandwidth of collectives, fitted on published nccl-tests."""
 
 from clusterwright.plan.collectives.algorithms import bus_bw_bytes_per_s, seconds
 from clusterwright.plan.collectives.kinds import Kind

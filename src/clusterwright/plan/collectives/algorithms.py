@@ -1,4 +1,4 @@
-"""Time of a collective: ring, tree and reduction in the switch, each by protocol; the fastest is taken."""
+"""Time of a collective: ring, tree and in-switch reduction (NVLS, SHARP) by NCCL protocol; the fastest counts."""
 
 from __future__ import annotations
 
@@ -21,42 +21,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """One of NCCL's; latencies of one step in seconds."""
+    """A protocol of NCCL (LL, LL128, Simple); latencies of one step in seconds."""
 
-    bandwidth: float  # share that carries data; 0: fitted
+    bandwidth: float  # share of the bandwidth that carries data; 0: fitted
     start_s: float
-    ring_s: float  # a step over NVLink
+    ring_s: float  # one ring step over NVLink
     tree_s: float
     pcie_s: float
-    inter_node_share: float  # share of the network's large-message step that a step between nodes takes
+    inter_node_share: float  # latency of a step between nodes, over that of the Simple protocol
 
 
 # NCCL's own table (src/graph/tuning.cc, baseLat and hwLat, of release 2.18); LL128 carries
-# 120 bytes of data with 8 of flags. `far`: its 2.7, 4.0 and 14.0 us between nodes, less the 2.7, over 11.3.
+# 120 bytes of data with 8 of flags. Last column: its 2.7, 4.0 and 14.0 us between nodes, less the 2.7, over 11.3.
 PROTOCOLS = (
     Protocol(0.0, 6.6e-6, 0.6e-6, 0.6e-6, 1.0e-6, 0.0),
     Protocol(120 / 128, 14.0e-6, 1.9e-6, 1.25e-6, 1.9e-6, 0.115),
     Protocol(1.0, 8.4e-6, 3.4e-6, 4.0e-6, 5.7e-6, 1.0),
 )
-OVERLAP_EXPONENT = (
-    3  # exponent: a launch is prepared while the kernel before it runs, so the longer of both counts most
-)
+OVERLAP_EXPONENT = 3  # a launch is prepared while the previous kernel runs: the longer of both dominates
 
 
 def intra_node_step(path: Path, protocol: Protocol, *, tree: bool = False) -> Real:
-    """One step inside the node."""
+    """Latency in seconds of one step between GPUs of a node, over NVLink or PCIe."""
     step = protocol.tree_s if tree else protocol.ring_s
     return path.c.latency_scale * pick(path.linked, step, protocol.pcie_s)
 
 
 def inter_node_step(path: Path, protocol: Protocol) -> float:
-    """One step between nodes."""
+    """Latency in seconds of one step between nodes."""
     share = protocol.inter_node_share if path.wire.rdma else 1.0
     return path.group.machine.network.latency_s + path.wire.delay_s + path.wire.step_s * share
 
 
 def joined(size: Real, transfer: Real, steps: tuple[Real, Real], path: Path, protocol: Protocol) -> Real:
-    """Steps (near, far) before the transfer, but for TCP's: those wait in threads of their own while others go."""
+    """Seconds of a collective from transfer time and (intra-node, inter-node) step latencies; TCP's steps overlap."""
     intra_node, inter_node = steps
     if path.wire.rdma:
         return filled(size, transfer, intra_node + inter_node, path.c, protocol)
@@ -66,7 +64,7 @@ def joined(size: Real, transfer: Real, steps: tuple[Real, Real], path: Path, pro
 def filled(
     size: Real, transfer: Real, latency: Real, c: Coefficients, protocol: Protocol, ramp: float | None = None
 ) -> Real:
-    """Latency, transfer, and filling a pipeline of chunks: as the root of both, until NCCL's buffers are full."""
+    """Seconds of a kernel from latency and transfer, plus filling NCCL's pipeline of chunks (sqrt of their product)."""
     transfer = transfer / (protocol.bandwidth or c.ll_bandwidth)
     flying = transfer * smaller(1.0, c.window_bytes / size)
     kernel = protocol.start_s + latency + 2 * (ramp or c.ramp) * (latency * flying) ** 0.5 + transfer
@@ -74,21 +72,21 @@ def filled(
 
 
 SIMPLE = PROTOCOLS[-1]  # NCCL's protocol for large messages
-UNAVAILABLE_S = 1e9  # seconds: an algorithm that is not there
+UNAVAILABLE_S = 1e9  # seconds of an algorithm that is not available
 TINY = 1e-30  # seconds
-IN_TURN = 8  # messages to single GPUs that follow one another; more go by other channels (NCCL batches 8 of a channel)
+IN_TURN = 8  # consecutive point-to-point messages of a channel; more use other channels (NCCL batches 8 per channel)
 # Fewest GPUs of a node at which NCCL reduces in the NVLink switch: measured on H200 and B200 at 4 to 8 GPUs
 # (ml-engineering, network/README); earlier switches cannot.
 SWITCH_REDUCES_FROM = {"Hopper": 5, "Blackwell": 6, "Blackwell Ultra": 6, "Rubin": 6}
-SWITCH_GPUS = 8  # boards with an NVLink switch have at least so many GPUs
-# Of a ring's, inside a node: NCCL allows a channel of two nodes of A100 23.6 GB/s, of 8 channels 189 of a ring's 240
+SWITCH_GPUS = 8  # boards with an NVLink switch have at least this many GPUs
+# Over a ring's, within a node: NCCL allows a channel of two nodes of A100 23.6 GB/s, of 8 channels 189 of a ring's 240
 # (src/graph/tuning.cc, perChMaxTreeBws).
 TREE_BANDWIDTH = 0.79
 EARLY_TREES = {
     "Pascal",
     "Volta",
     "Turing",
-}  # NCCL of their time took rings for large messages, two nodes or more
+}  # NCCL of their time used rings for large messages on two nodes or more
 
 
 def seconds(
@@ -99,15 +97,15 @@ def seconds(
     ranks_per_node: Real,
     sharing: Real = 1.0,
 ) -> Real:
-    """Seconds of one collective.
+    """Predict the time of one collective in seconds, with NCCL's fastest algorithm and protocol.
 
     Args:
-        kind: one of `Kind`.
-        size_bytes: as nccl-tests counts it: for all-gather and reduce-scatter the whole, not one rank's part.
-        machine: the GPUs and what joins them.
-        ranks: GPUs of the group; 1 costs nothing.
-        ranks_per_node: of them in one node, or in one NVLink domain where that is larger than a node.
-        sharing: such groups in one node (or domain) that run this at the same time and share its NICs.
+        kind: the operation, of `Kind`.
+        size_bytes: as in nccl-tests: for all-gather and reduce-scatter the whole buffer, not one rank's part.
+        machine: the GPUs and their interconnect.
+        ranks: GPUs of the group; 1 takes 0 s.
+        ranks_per_node: ranks in one node, or in one NVLink domain if that is larger than a node.
+        sharing: groups in one node (or domain) that run the collective at the same time and share its NICs.
     """
     group = Group(machine, ranks, ranks_per_node, sharing)
     best: Real = UNAVAILABLE_S
@@ -124,13 +122,13 @@ def bus_bw_bytes_per_s(
     ranks_per_node: Real,
     sharing: Real = 1.0,
 ) -> Real:
-    """Bus bandwidth as nccl-tests prints it, in bytes/s."""
+    """Predict the bus bandwidth of a collective as nccl-tests prints it, in bytes/s; arguments as for `seconds`."""
     time = seconds(kind, size_bytes, machine, ranks, ranks_per_node, sharing)
     return size_bytes / larger(time, 1e-12) * bus_factor(Kind(kind), ranks)
 
 
 def times(kind: Kind, size: Real, group: Group, c: Coefficients) -> dict[str, Real]:
-    """Seconds by algorithm; at least `UNAVAILABLE_S` for one that cannot be had."""
+    """Return the seconds of a collective by algorithm; at least `UNAVAILABLE_S` if an algorithm is not available."""
     over = path(group, c)
     if kind is Kind.ALL_TO_ALL:
         return {"pairwise": _pairwise(size, over)}
@@ -151,7 +149,7 @@ def _fastest(algorithm: Algorithm, kind: Kind, size: Real, over: Path) -> Real:
 
 
 def ring(kind: Kind, size: Real, over: Path, protocol: Protocol) -> Real:
-    """Every GPU passes pieces to the next; what crosses each link is what nccl-tests calls bus traffic."""
+    """Seconds of a ring algorithm: every GPU passes pieces to the next; each link carries nccl-tests' bus traffic."""
     ranks = over.group.ranks
     steps = ring_steps(kind, ranks)
     inter_node = pick(over.nodes > 1, steps * over.nodes / ranks, 0.0)
@@ -161,7 +159,7 @@ def ring(kind: Kind, size: Real, over: Path, protocol: Protocol) -> Real:
 
 
 def tree(kind: Kind, size: Real, over: Path, protocol: Protocol) -> Real:
-    """Two binary trees over the nodes, a chain inside each: few steps, a little less bandwidth."""
+    """Seconds of NCCL's double binary tree over the nodes, with a chain within each: few steps, less bandwidth."""
     intra_node = 2 * (over.group.ranks_per_node - 1) * intra_node_step(over, protocol, tree=True)
     inter_node = 2 * ceil(log2(over.nodes)) * inter_node_step(over, protocol)
     inside = size * bus_factor(kind, over.group.ranks) / over.intra_node / TREE_BANDWIDTH
@@ -172,19 +170,19 @@ def tree(kind: Kind, size: Real, over: Path, protocol: Protocol) -> Real:
 
 
 def _crossings(over: Path) -> Real:
-    """Times that the busiest node of two trees sends the whole message out: up in both, down to two in one of them."""
+    """Times that the busiest node of two trees sends the whole message out: up in both, down to two nodes in one."""
     if over.group.machine.gpu.arch in EARLY_TREES:
         return bus_factor(Kind.ALL_REDUCE, over.group.ranks)
     return smaller(larger(over.nodes / 2, 1.0), 2.0)
 
 
 def _leaving(over: Path) -> Real:
-    """Bytes/s of the NICs that trees out of one node, or NVLink domain, go over."""
+    """Bytes/s of the NICs through which trees leave one node or NVLink domain."""
     return over.inter_node * smaller(1.0, over.c.heads / over.group.ranks_per_node)
 
 
 def in_switch(size: Real, over: Path, *, sharp: bool = False) -> Real:
-    """Reduced in the NVLink switch, then in trees over the nodes' NICs, or in the network's switches (SHARP)."""
+    """Seconds of an all-reduce in the NVLink switch (NVLS), then in trees between nodes or, with `sharp`, in SHARP."""
     machine, local_ranks, c = over.group.machine, over.group.ranks_per_node, over.c
     fewest = SWITCH_REDUCES_FROM.get(machine.gpu.arch, 0)
     if not fewest or machine.nvlink_domain < SWITCH_GPUS or not machine.gpu.link_bytes_per_s:
@@ -200,18 +198,18 @@ def in_switch(size: Real, over: Path, *, sharp: bool = False) -> Real:
 
 
 def _pairwise(size: Real, over: Path) -> Real:
-    """Every GPU sends to every other; the part that leaves the node goes over its NICs."""
+    """Seconds of an all-to-all: every GPU sends to every other; what leaves the node uses its NICs."""
     ranks, local_ranks, soft = over.group.ranks, over.group.ranks_per_node, over.c.softness
     intra_node = size * (local_ranks - 1) / ranks / over.intra_node
     inter_node = size * (ranks - local_ranks) / ranks * local_ranks / over.inter_node
-    turns = smaller(larger(local_ranks - 1, 1), IN_TURN)  # a message to each neighbour
+    turns = smaller(larger(local_ranks - 1, 1), IN_TURN)  # a message to each neighbor
     latency = turns * intra_node_step(over, SIMPLE)
     latency = latency + pick(over.nodes > 1, inter_node_step(over, SIMPLE), 0.0)
     return filled(size, (intra_node**soft + inter_node**soft) ** (1 / soft), latency, over.c, SIMPLE)
 
 
 def _direct(size: Real, over: Path) -> Real:
-    """One GPU to the next: through the NICs where the group has several nodes."""
+    """Seconds of a send/recv from each GPU to the next, over NICs if the group spans several nodes."""
     rate = smaller(over.intra_node, over.inter_node / over.group.ranks_per_node)
     step = pick(over.nodes > 1, inter_node_step(over, SIMPLE), intra_node_step(over, SIMPLE))
     return filled(size, size / rate, step, over.c, SIMPLE)

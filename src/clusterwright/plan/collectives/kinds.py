@@ -1,4 +1,4 @@
-"""The operations, and what each of them must move."""
+"""Collective operations and the bytes and steps that each needs."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """The operations, named as in nccl-tests."""
+    """Collective operations, named as in nccl-tests."""
 
     ALL_REDUCE = "all_reduce"
-    ALL_GATHER = "all_gather"  # its size is that of the gathered whole
-    REDUCE_SCATTER = "reduce_scatter"  # likewise
+    ALL_GATHER = "all_gather"  # size: the whole gathered buffer
+    REDUCE_SCATTER = "reduce_scatter"  # size: the whole buffer
     BROADCAST = "broadcast"
-    ALL_TO_ALL = "all_to_all"  # its size is all that one rank sends, its own part included
+    ALL_TO_ALL = "all_to_all"  # size: all that one rank sends, the part for itself included
     SEND_RECV = "send_recv"
 
 
 def bus_factor(kind: Kind, ranks: Real) -> Real:
-    """Bus bandwidth over algorithm bandwidth (nccl-tests, doc/PERFORMANCE.md)."""
+    """Return bus bandwidth over algorithm bandwidth (nccl-tests, doc/PERFORMANCE.md)."""
     peer_share = (ranks - 1) / larger(ranks, 1)
     if kind is Kind.ALL_REDUCE:
         return 2 * peer_share
@@ -33,7 +33,7 @@ def bus_factor(kind: Kind, ranks: Real) -> Real:
 
 
 def ring_steps(kind: Kind, ranks: Real) -> Real:
-    """Messages that follow one another in a ring of so many."""
+    """Return the number of sequential steps of a ring algorithm on `ranks` ranks."""
     if kind is Kind.ALL_REDUCE:
         return 2 * (ranks - 1)
     return ranks - 1

@@ -1,4 +1,4 @@
-"""Rows of published collective measurements: what was run on, from the columns and the words in them."""
+"""Parse rows of published collective measurements into a `MeasurementSpec`, from columns and the text in them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.catalog.gpus import gpu
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.plan.clouds import network_of
 from clusterwright.plan.collectives.algorithms import in_switch, times
 from clusterwright.plan.collectives.coefficients import Coefficients
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 
     from clusterwright.catalog.records import Gpu
 
-LARGE_BYTES = 16 * 2**30  # where nccl-tests' usual sweep ends
+LARGE_BYTES = 16 * 2**30  # the end of nccl-tests' usual sweep
 UNKNOWN_GPU = "a100-sxm-80gb"
-UNKNOWN_PORTS = (4, 200.0)  # 100 GB/s a node: halfway (by ratio) from EFA v1's 50 to DGX A100's 200
+UNKNOWN_PORTS = (4, 200.0)  # 100 GB/s per node: geometric mean of EFA v1's 50 and DGX A100's 200
 BRIDGE_BYTES_PER_S = 300e9  # A100 and H100 PCIe (data sheets)
 SMALL_BRIDGE_BYTES_PER_S = 56.25e9  # A40, RTX A6000, RTX 3090 (data sheets)
-STACKED_MEMORY_BYTES_PER_S = 1.2e12  # above it a card's memory is HBM: the ones with the large bridge
+STACKED_MEMORY_BYTES_PER_S = 1.2e12  # cards above it have HBM and the large NVLink bridge
 KINDS = (
     (r"tcpxo|fastrak", "tcpxo"),
     (r"tcpx", "tcpx"),
@@ -48,17 +49,17 @@ NAMES = {"alltoall": Kind.ALL_TO_ALL, "sendrecv": Kind.SEND_RECV, "p2p": Kind.SE
 
 @dataclass(frozen=True, slots=True)
 class MeasurementSpec:
-    """What one row is about; everything but its result."""
+    """One row of measurements without its result: operation, size, group and algorithm."""
 
     kind: Kind
     size_bytes: float
     group: Group
-    algorithm: str  # "": NCCL chose; else ring, tree, sharp
+    algorithm: str  # ring, tree, sharp; "": NCCL's choice
     notes: tuple[str, ...]
 
 
 def bus_bw(spec: MeasurementSpec, c: Coefficients) -> float:
-    """Bus bandwidth in bytes/s."""
+    """Predict the bus bandwidth of a measurement in bytes/s."""
     times_by_algorithm = times(spec.kind, spec.size_bytes, spec.group, c)
     if spec.algorithm == "sharp":
         times_by_algorithm["sharp"] = in_switch(spec.size_bytes, path(spec.group, c), sharp=True)
@@ -69,7 +70,7 @@ def bus_bw(spec: MeasurementSpec, c: Coefficients) -> float:
 
 
 def read(row: Mapping[str, str]) -> MeasurementSpec:
-    """The group, size and operation that a row's words mean."""
+    """Parse a row into operation, size, group and algorithm; `notes` of the result name what was inferred."""
     notes: list[str] = []
     chip = gpu_of(row, notes)
     fabric = row.get("fabric", "").lower()
@@ -80,33 +81,37 @@ def read(row: Mapping[str, str]) -> MeasurementSpec:
     algorithm = _algorithm(row.get("algo", "").lower(), fabric, ranks > local_ranks)
     size = _number(row.get("size_bytes", ""))
     if size is None:
-        notes.append("size not given: 16 GiB")
+        notes.append(_("no size given: assumed 16 GiB"))
     return MeasurementSpec(
         _kind(row, notes), size or LARGE_BYTES, Group(machine, ranks, local_ranks), algorithm, tuple(notes)
     )
 
 
 def gpu_of(row: Mapping[str, str], notes: list[str]) -> Gpu:
-    """The GPU that the row names; a usual one, with a note, where the catalog does not have it."""
+    """Return the catalog GPU that a row names; for an unknown one `UNKNOWN_GPU`, with a note."""
     try:
         return gpu(row.get("gpu_type", ""))
     except WrightError:
-        notes.append(f"GPU `{row.get('gpu_type', '')}` not known: {UNKNOWN_GPU}")
+        notes.append(_unknown_gpu(row))
         return gpu(UNKNOWN_GPU)
 
 
+def _unknown_gpu(row: Mapping[str, str]) -> str:
+    return _("unknown GPU `{gpu}`: assumed {assumed}", gpu=row.get("gpu_type", ""), assumed=UNKNOWN_GPU)
+
+
 def _counts(row: Mapping[str, str], chip: Gpu, fabric: str, notes: list[str]) -> tuple[int, int, int]:
-    """GPUs of a node, nodes, GPUs in all."""
+    """Return (GPUs per node, nodes, GPUs in total) of a row, inferred and noted where missing."""
     per_node, nodes, ranks = (_integer(row, name) for name in ("gpus_per_node", "num_nodes", "num_gpus"))
     if per_node is None:
         per_node = ranks // nodes if ranks and nodes else usual_node(chip)
-        notes.append(f"GPUs per node not given: {per_node}")
+        notes.append(_("no GPUs per node given: assumed {count}", count=per_node))
     if nodes is None:
         node_count = (
             2 * RACK_GPUS // per_node if "inter-rack" in fabric else 2 if _network_kind(fabric) else 1
         )
         nodes = max(1, round(ranks / per_node)) if ranks else node_count
-        notes.append(f"nodes not given: {nodes}")
+        notes.append(_("no number of nodes given: assumed {count}", count=nodes))
     return per_node, nodes, ranks or nodes * per_node
 
 
@@ -121,26 +126,25 @@ def _network(row: Mapping[str, str], chip: Gpu, per_node: int, nodes: int, notes
     if gbits is None and (rented := network_of(f"{row.get('gpu_type', '')} {fabric}".lower())):
         kind, ports, gbits = rented[0], float(ports or rented[1]), float(rented[2])
     gbits = gbits or next((rate for name, rate in PORT_GBITS.items() if re.search(name, fabric)), None)
-    usual = _usual_ports(chip, per_node)
-    if notes and "not known" in notes[0]:
-        usual = UNKNOWN_PORTS
+    usual = UNKNOWN_PORTS if notes[:1] == [_unknown_gpu(row)] else _usual_ports(chip, per_node)
     if ports is None or gbits is None:
-        notes.append(
-            f"network not given in full: taken as {ports or usual[0]:g} x {gbits or usual[1]:g} Gbit/s a node"
+        ports, gbits = ports or usual[0], gbits or usual[1]
+        text = _(
+            "incomplete network: assumed {ports:g} x {gbits:g} Gbit/s per node", ports=ports, gbits=gbits
         )
-    rate = (gbits or usual[1]) * GBIT_BYTES
-    return Network(kind or "infiniband", ports or usual[0], rate)
+        notes.append(text)
+    return Network(kind or "infiniband", ports, gbits * GBIT_BYTES)
 
 
 def _usual_ports(chip: Gpu, per_node: int) -> tuple[float, float]:
-    """Ports and Gbit/s of one in the maker's reference system; of another size of node, as many for each GPU."""
+    """Return (ports per node, Gbit/s per port) of the maker's reference system, scaled to `per_node` GPUs."""
     size = usual_node(chip)
     ports, gbits = REFERENCE_PORTS.get((chip.arch, size), UNKNOWN_PORTS)
     return max(1.0, ports * per_node / size), gbits
 
 
 def _parse_ports(fabric: str, kind: str | None) -> tuple[float | None, float | None]:
-    """Ports and Gbit/s of one, of `8x400Gb/s`, `4x ConnectX-7`, `25GbE`: plain Ethernet is one port."""
+    """Parse (ports, Gbit/s per port) of `8x400Gb/s`, `4x ConnectX-7`, `25GbE`; Ethernet without a count is one port."""
     match = re.search(r"(\d+)\s*x\s*(\d{2,4})(?!\d)", fabric)
     if match:
         return float(match[1]), float(match[2])
@@ -154,7 +158,7 @@ def _network_kind(fabric: str) -> str | None:
 
 
 def _joined(machine: Machine, fabric: str, notes: list[str]) -> Machine:
-    """The machine with its NVLink domain: a rack, a board, a pair of cards, or nothing."""
+    """Return the machine with the NVLink domain that the fabric text names: rack, board, pair of cards, or none."""
     chip, per_node = machine.gpu, machine.gpus_per_node
     if chip.form == "superchip":
         rack = re.search(r"nvlink|nvl\d|rack", fabric) and "inter-rack" not in fabric
@@ -166,7 +170,7 @@ def _joined(machine: Machine, fabric: str, notes: list[str]) -> Machine:
         return replace(machine, gpu=bridged, nvlink_domain=2)
     if chip.link_bytes_per_s and not re.search(r"pcie only|no nvlink", fabric):
         return replace(machine, nvlink_domain=per_node)
-    notes.append("no NVLink: PCIe inside the node")
+    notes.append(_("no NVLink: PCIe within the node"))
     return replace(machine, nvlink_domain=1)
 
 
@@ -184,7 +188,7 @@ def _kind(row: Mapping[str, str], notes: list[str]) -> Kind:
         return Kind(name)
     if name.replace("_", "") in NAMES:
         return NAMES[name.replace("_", "")]
-    notes.append(f"operation `{name}` not known: all_reduce")
+    notes.append(_("unknown operation `{name}`: assumed all_reduce", name=name))
     return Kind.ALL_REDUCE
 
 

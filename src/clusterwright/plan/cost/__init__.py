@@ -1,1 +1,1 @@
-"""Owned against rented, energy, spot, goodput."""
+"""Cost of owned and rented GPU clusters: energy, spot prices, goodput."""

@@ -1,4 +1,4 @@
-"""Where owning and renting cost the same."""
+"""Break-even between owning and renting a cluster."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BreakEven:
-    """Beyond so many training hours a year owning is cheaper; infinite: never."""
+    """Break-even of owning against one rental option; above `hours_a_year` owning is cheaper (infinite: never)."""
 
     hours_a_year: float
-    months: float  # until what was paid for the own cluster has come back, at the hours asked
+    months: float  # payback time of the purchase at the requested hours
 
     @property
     def reachable(self) -> bool:
-        """A year has 8760 hours."""
+        """True if the break-even is within the 8760 hours of a year."""
         return self.hours_a_year <= owned.HOURS_A_YEAR
 
 
 def break_even(figures: Figures, fleet: Fleet, rent: Rent, hours: float) -> BreakEven:
-    """Hours a year at which both cost the same, and months to pay back at `hours` hours a year.
+    """Compute the break-even hours per year, and the payback time in months at `hours` hours per year.
 
     Owning costs F + e h a year, renting r h; they cross at h = F / (r - e), if r > e.
-    Pay-back leaves the residual value out: what is bought, against rent less running costs.
+    Payback ignores the residual value: it is the purchase over rent saved less running costs.
     """
     rent_an_hour = rented.per_gpu_hour(figures, fleet, rent) * fleet.gpus
     gain_an_hour = rent_an_hour - owned.energy_an_hour(figures, fleet.nodes)
@@ -47,5 +47,5 @@ def _months(figures: Figures, fleet: Fleet, gain_a_year: float) -> float:
 
 
 def saving_by_renting(figures: Figures, fleet: Fleet, rent: Rent, hours: float) -> float:
-    """Share of the owned cost of such a year that renting saves; negative: renting costs more."""
+    """Return the share of the owned cost that renting saves at `hours` hours per year; negative: it costs more."""
     return 1 - rented.a_year(figures, fleet, rent, hours) / owned.a_year(figures, fleet.nodes, hours)

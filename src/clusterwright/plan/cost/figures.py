@@ -1,4 +1,4 @@
-"""Figures of a cost: each low, likely and high, with its unit, its source and its date."""
+"""Inputs of the cost model: estimates with low, likely and high value, unit and source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Low <= likely <= high, in `unit`."""
+    """An uncertain value: low <= likely <= high, in `unit`, with its source."""
 
     low: float
     likely: float
@@ -27,7 +27,7 @@ class Estimate:
         if not self.low <= self.likely <= self.high:
             raise ValueError(
                 _(
-                    "not low <= likely <= high: {low}, {likely}, {high}",
+                    "low <= likely <= high does not hold: {low}, {likely}, {high}",
                     low=self.low,
                     likely=self.likely,
                     high=self.high,
@@ -35,23 +35,23 @@ class Estimate:
             )
 
     def __add__(self, other: Estimate) -> Estimate:
-        """The sum of two of one unit; its ends are the sums of the ends, so its range is a bound."""
+        """Add two estimates of one unit; low and high are added too, so the range is a bound."""
         sums = (self.low + other.low, self.likely + other.likely, self.high + other.high)
         return replace(self, low=sums[0], likely=sums[1], high=sums[2])
 
     def times(self, factor: float, unit: str = "") -> Estimate:
-        """So many of it, `factor` >= 0."""
+        """Multiply the estimate by `factor` >= 0, with a new unit if given."""
         scaled = (self.low * factor, self.likely * factor, self.high * factor)
         return replace(self, low=scaled[0], likely=scaled[1], high=scaled[2], unit=unit or self.unit)
 
     @property
     def triple(self) -> tuple[float, float, float]:
-        """Low, likely, high."""
+        """The values (low, likely, high)."""
         return self.low, self.likely, self.high
 
 
 def priced(price: Price) -> Estimate:
-    """A price of the catalog."""
+    """Convert a price of the catalog to an estimate."""
     unit = f"{price.currency}/{price.per}"
     return Estimate(
         price.low, price.likely, price.high, unit, f"{price.source} ({price.quality}, {price.date})"
@@ -60,38 +60,38 @@ def priced(price: Price) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One value of each input. Money in one currency; a share is 0 to 1."""
+    """One value of each cost input. Money in one currency; shares are 0 to 1."""
 
     server: float  # one node with its GPUs
-    network_share: float  # switches, NICs and cables, of the servers' price
+    network_share: float  # switches, NICs and cables, over the servers' price
     storage_share: float
     installation_share: float
-    staff: float  # a year, for the whole cluster
-    support_share: float  # maintenance contracts, of the purchase a year
+    staff: float  # per year, for the whole cluster
+    support_share: float  # maintenance contracts per year, over the purchase
     node_kw: float  # one node under load
-    pue: float  # power of the whole hall over that of its IT
-    energy: float  # a kWh
-    colocation: float  # a kW a month, without energy
-    residual_share: float  # of the purchase, at the end of its life
+    pue: float  # power of the hall over that of its IT equipment
+    energy: float  # per kWh
+    colocation: float  # per kW and month, without energy
+    residual_share: float  # over the purchase, at the end of its life
     life_years: float
-    on_demand: float  # a GPU-hour
+    on_demand: float  # per GPU-hour
     reserved: float
     spot: float
 
 
-Inputs = Mapping[str, Estimate]  # by the names of Figures
+Inputs = Mapping[str, Estimate]  # by field of Figures
 
 
 def likely(inputs: Inputs) -> Figures:
-    """The likely value of each."""
+    """Return the likely value of each input."""
     return Figures(**{name: estimate.likely for name, estimate in inputs.items()})
 
 
 def refuse_nonsense(inputs: Inputs) -> None:
-    """Every figure that cannot be is told at once.
+    """Check the inputs for impossible values and report all of them in one error.
 
     Raises:
-        WrightError: cost-figure.
+        WrightError: cost-figure, with one finding per impossible value.
     """
     findings = [Finding("cost-figure", message, _("correct the figure")) for message in _nonsense(inputs)]
     if findings:
@@ -101,10 +101,16 @@ def refuse_nonsense(inputs: Inputs) -> None:
 def _nonsense(inputs: Inputs) -> Iterator[str]:
     for name, estimate in inputs.items():
         if estimate.low < 0:
-            yield f"{name} is {estimate.low:g}, but cannot be below 0"
+            yield _("`{name}` is {value:g}, but must be at least 0", name=name, value=estimate.low)
         if name == "residual_share" and estimate.high > 1:
-            yield f"{name} is {estimate.high:g}, but is a share of the purchase, 0 to 1"
+            yield _(
+                "`residual_share` is {value:g}, but must be a share of the purchase, 0 to 1",
+                value=estimate.high,
+            )
         if name == "pue" and estimate.low < 1:
-            yield f"pue is {estimate.low:g}, but is the power of the hall over that of its IT, at least 1"
+            yield _(
+                "`pue` is {value:g}, but must be at least 1: power of the hall over that of its IT",
+                value=estimate.low,
+            )
         if name == "life_years" and estimate.low == 0:
-            yield "life_years is 0, but a purchase is written off over some years"
+            yield _("`life_years` is 0, but must be above 0: a purchase is written off over its life")

@@ -1,7 +1,7 @@
-"""How much of the time a training keeps, when nodes fail: MTBF, the best checkpoint interval, goodput.
+"""Goodput of a training on nodes that fail: MTBF, optimal checkpoint interval, share of useful time.
 
-Failures are taken as independent and exponential (Young 1974; Daly 2006, doi 10.1016/j.future.2004.11.016):
-bursts, and faults that stay unseen, are not covered.
+Failures are assumed independent and exponential (Young 1974; Daly 2006, doi 10.1016/j.future.2004.11.016):
+bursts and undetected faults are not covered.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ NODE_MTBF_H = Estimate(
     N_("Llama 3 2407.21783 table 5; FAIR RSC-1/RSC-2 2410.21680"),
 )
 # Detect and restart. MegaScale (2402.15627): under 10 min to detect and diagnose, caught up within 15 min.
-RESTART_S = Estimate(120, 600, 900, "s", N_("MegaScale 2402.15627; low: a hot spare that is already up"))
-# Spot: share of instances reclaimed in a month, as the clouds' own advisors band it (p4d 5-10%, p5 15-20%).
+RESTART_S = Estimate(120, 600, 900, "s", N_("MegaScale 2402.15627; low: a standby host that is already up"))
+# Spot: share of instances reclaimed in a month, from the cloud's advisor bands (p4d 5-10%, p5 15-20%).
 SPOT_RECLAIMED_A_MONTH = Estimate(
     0.05, 0.15, 0.20, "share/month", N_("AWS Spot Instance Advisor bands for p4d and p5, 2026-02")
 )
@@ -35,23 +35,23 @@ MONTH_H = 8760 / 12
 
 @dataclass(frozen=True, slots=True)
 class Goodput:
-    """What a training keeps of its time, and what it does for that."""
+    """Goodput of a training, with its MTBF, checkpoint interval and expected failures."""
 
-    share: float  # kept progress time over elapsed time, 0 to 1
-    mtbf_s: float  # of the whole job; infinite where nothing fails
+    share: float  # useful time over elapsed time, 0 to 1
+    mtbf_s: float  # of the whole job; infinite if nothing fails
     checkpoint_every_s: float
-    failures: float  # expected while it runs; 0 where no length was given
+    failures: float  # expected over the whole run; 0 if its length is unknown
 
 
 def job_mtbf_s(node_mtbf_h: float, nodes: float) -> float:
-    """Seconds between failures of any of `nodes` nodes: the nodes' rates add up."""
+    """Return the mean seconds between failures of a job on `nodes` nodes: the nodes' failure rates add up."""
     return node_mtbf_h * HOUR_S / nodes
 
 
 def checkpoint_every_s(write_s: float, mtbf_s: float) -> float:
-    """The best compute time between two checkpoints (Daly 2006, equation 37), in seconds.
+    """Return the optimal compute time between two checkpoints in seconds (Daly 2006, equation 37).
 
-    `write_s` is how long the training stands still for one; 0 for one that is written behind its back.
+    `write_s` is how long the training stalls for one checkpoint; 0 for an asynchronous checkpoint.
     """
     if write_s >= 2 * mtbf_s:
         return mtbf_s
@@ -60,14 +60,14 @@ def checkpoint_every_s(write_s: float, mtbf_s: float) -> float:
 
 
 def goodput_share(every_s: float, write_s: float, restart_s: float, mtbf_s: float) -> float:
-    """Goodput, 0 to 1, with a checkpoint each `every_s` of compute (Daly 2006, equation 20).
+    """Return goodput, 0 to 1, with a checkpoint every `every_s` seconds of compute (Daly 2006, equation 20).
 
     The expected wall time of one segment is M e^(R/M) (e^((tau + delta)/M) - 1).
     """
     if math.isinf(mtbf_s):
         return every_s / (every_s + write_s) if every_s else 1.0
     exponent = (every_s + write_s) / mtbf_s
-    if exponent + restart_s / mtbf_s > 700:  # e^700 is the largest that a double holds: nothing is kept
+    if exponent + restart_s / mtbf_s > 700:  # a double holds up to about e^700: goodput is 0
         return 0.0
     spent = mtbf_s * math.exp(restart_s / mtbf_s) * math.expm1(exponent)
     return min(1.0, every_s / spent)
@@ -81,9 +81,9 @@ def goodput(
     node_mtbf_h: float = NODE_MTBF_H.likely,
     length_s: float = 0.0,
 ) -> Goodput:
-    """Goodput of a job on so many nodes with the best checkpoint interval.
+    """Compute the goodput of a job on `nodes` nodes with the optimal checkpoint interval.
 
-    A checkpoint is at least 10 s apart from the next: with a free one (`write_s` 0) the best interval is none.
+    Checkpoints are at least 10 s apart: with free ones (`write_s` 0) the optimal interval would be 0.
     """
     mtbf_s = job_mtbf_s(node_mtbf_h, nodes)
     every_s = max(10.0, checkpoint_every_s(write_s, mtbf_s)) if math.isfinite(mtbf_s) else math.inf
@@ -93,14 +93,14 @@ def goodput(
 
 
 def spot_node_mtbf_h(reclaimed_a_month: float, node_mtbf_h: float = NODE_MTBF_H.likely) -> float:
-    """Hours between losses of one spot node: reclaimed by the cloud, or failed by itself."""
+    """Return the mean hours until a spot node is lost: reclaimed by the cloud, or failed."""
     return 1 / (1 / node_mtbf_h - math.log1p(-reclaimed_a_month) / MONTH_H)
 
 
 def straggler_slowdown(nodes: float, slow_share: float, slow_by: float) -> float:
-    """Expected factor on the iteration time when a share of the nodes is slow: all wait for the slowest.
+    """Return the expected factor on iteration time if each node is a straggler with probability `slow_share`.
 
-    MegaScale (2402.15627, 5.1) saw hosts about 10% slower. The speed model has a fitted term for the spread
-    of healthy nodes already; this is for slow ones that nobody took out.
+    All nodes wait for the slowest. MegaScale (2402.15627, 5.1) observed hosts about 10% slower. The speed model has a
+    fitted term for the spread of healthy nodes already; this is for stragglers that were not drained.
     """
     return 1 + slow_by * (1 - math.pow(1 - slow_share, nodes))

@@ -1,4 +1,4 @@
-"""The picture of a cost: years of owning and of renting by their hours, and all figures below."""
+"""HTML report of `wright plan cost`: yearly cost of owning and renting over hours of use, and all inputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterwright.drawing.sheet import Figure, Section, drawn, table
-from clusterwright.i18n import bilingual
+from clusterwright.i18n import _, bilingual
 from clusterwright.plan.charts.curves import Line, break_even
 from clusterwright.plan.charts.sheet import sheet
 from clusterwright.plan.cost import tornado
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def render_html(costs: Costs, inputs: Inputs, currency: str, title: str) -> str:
-    """The whole page as HTML; `title`: the cluster in words."""
+    """Render the cost report as an HTML page; `title`: the cluster, such as `4 x dgx-h100`."""
     owned, *rented = costs.ways
     demand = rented[0]
     even = demand.even.hours_a_year if demand.even else math.inf
@@ -32,9 +32,9 @@ def render_html(costs: Costs, inputs: Inputs, currency: str, title: str) -> str:
     return sheet(
         headline,
         [
-            Figure(f"{costs.hours:,.0f}", "h", bilingual("training a year")),
-            Figure(f"{costs.purchase / 1e6:.3g}", f"M {currency}", bilingual("to buy")),
-            Figure(f"{even:,.0f}" if even <= 8760 else "never", "h", bilingual("break-even a year")),
+            Figure(f"{costs.hours:,.0f}", "h", bilingual("of training per year")),
+            Figure(f"{costs.purchase / 1e6:.3g}", f"M {currency}", bilingual("purchase")),
+            Figure(f"{even:,.0f}" if even <= 8760 else _("never"), "h", bilingual("per year at break-even")),
         ],
         [_curves(costs, currency), _options(costs, currency), _drivers(costs, currency), _inputs(inputs)],
         footer="wright plan cost",
@@ -42,7 +42,7 @@ def render_html(costs: Costs, inputs: Inputs, currency: str, title: str) -> str:
 
 
 def lines(costs: Costs) -> list[Line]:
-    """A year by its hours, each way."""
+    """Return yearly cost over hours of use, one line per option."""
     owned, *rented = costs.ways
     owned_line = Line(owned.name, costs.fixed_a_year, costs.energy_an_hour, owned=True)
     return [
@@ -53,13 +53,22 @@ def lines(costs: Costs) -> list[Line]:
 
 def _curves(costs: Costs, currency: str) -> Section:
     evens = [option.even.hours_a_year for option in costs.ways if option.even and option.even.reachable]
-    chart = partial(break_even, lines(costs), evens[0] if evens else None, f"{currency}/year")
-    return Section(bilingual("Cost against hours"), drawn(chart))
+    chart = partial(
+        break_even, lines(costs), evens[0] if evens else None, _("{currency}/year", currency=currency)
+    )
+    return Section(bilingual("Cost over hours of use"), drawn(chart))
 
 
 def _options(costs: Costs, currency: str) -> Section:
-    heads = ("", f"{currency}/GPU-h", "from - to", f"{currency}/year", "goodput", "even at h/year")
-    return Section(bilingual("Each way"), table(heads, [_option_row(option) for option in costs.ways]))
+    heads = (
+        "",
+        f"{currency}/GPU-h",
+        _("range"),
+        _("{currency}/year", currency=currency),
+        _("goodput"),
+        _("break-even at h/year"),
+    )
+    return Section(bilingual("Options"), table(heads, [_option_row(option) for option in costs.ways]))
 
 
 def _option_row(option: CostOption) -> tuple[str, ...]:
@@ -68,11 +77,11 @@ def _option_row(option: CostOption) -> tuple[str, ...]:
         if option.even is None
         else f"{option.even.hours_a_year:,.0f}"
         if option.even.reachable
-        else "never"
+        else _("never")
     )
     low, high = option.bounds
     return (
-        option.name,
+        _(option.name),
         f"{option.per_gpu_hour:.2f}",
         f"{low:.2f} - {high:.2f}",
         f"{option.a_year:,.0f}",
@@ -84,7 +93,7 @@ def _option_row(option: CostOption) -> tuple[str, ...]:
 def _drivers(costs: Costs, currency: str) -> Section:
     likely = costs.ways[0].per_gpu_hour
     chart = partial(tornado.drawn, costs.drivers, likely, f"{currency}/GPU-h")
-    return Section(bilingual("What drives an owned hour"), drawn(chart))
+    return Section(bilingual("What determines the cost of an owned GPU-hour"), drawn(chart))
 
 
 def _inputs(inputs: Inputs) -> Section:
@@ -94,9 +103,10 @@ def _inputs(inputs: Inputs) -> Section:
             f"{estimate.low:g}",
             f"{estimate.likely:g}",
             f"{estimate.high:g}",
-            estimate.unit,
-            estimate.source,
+            _(estimate.unit),
+            _(estimate.source),
         )
         for name, estimate in inputs.items()
     ]
-    return Section(bilingual("Every input"), table(("", "low", "likely", "high", "unit", "source"), rows))
+    heads = ("", _("low"), _("likely"), _("high"), _("unit"), _("source"))
+    return Section(bilingual("Inputs"), table(heads, rows))

@@ -1,4 +1,4 @@
-"""The inputs of a cost, gathered from the catalog, the user's own rows first, and what is usual."""
+"""Inputs of the cost model: prices from the user's catalog, then ours, and typical shares."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The inputs by the names of `Figures`, their currency, and the prices that they are made of."""
+    """Cost inputs by field of `Figures`, their currency, and the prices and server they derive from."""
 
     values: Mapping[str, Estimate]
     currency: str
@@ -31,15 +31,15 @@ class Gathered:
     server: Server
 
     def warnings(self, today: str) -> list[str]:
-        """One sentence for each price that is old on the day `today` (YYYY-MM-DD)."""
+        """Return one warning for each price that is outdated on the day `today` (YYYY-MM-DD)."""
         return [warning for entry in self.prices if (warning := age_warning(entry, today))]
 
 
 def gather(gpu: Gpu, nodes: float, user_catalog: UserCatalog | None = None) -> Gathered:
-    """What a cluster of `nodes` nodes of this GPU costs.
+    """Collect the cost inputs of a cluster of `nodes` nodes with this GPU.
 
     Raises:
-        WrightError: cost-no-price, where the catalog has no server or no rent for the GPU; currency-mixed.
+        WrightError: cost-no-price if the catalog has no server or no rental price for the GPU; currency-mixed.
     """
     server = server_of(gpu, user_catalog)
     bought = price(server.name, Deal.OWNED, user_catalog) if server else None
@@ -70,7 +70,7 @@ def gather(gpu: Gpu, nodes: float, user_catalog: UserCatalog | None = None) -> G
 
 
 def server_of(gpu: Gpu, user_catalog: UserCatalog | None = None) -> Server | None:
-    """The server with this GPU that costs least; the user's own first; None where the catalog has none."""
+    """Return the cheapest server with this GPU, from the user's catalog first; None if there is none."""
     for table in (user_catalog.servers if user_catalog else {}, parts.servers()):
         matches = [server for server in table.values() if server.gpu == gpu.name]
         if matches:
@@ -82,10 +82,10 @@ def server_of(gpu: Gpu, user_catalog: UserCatalog | None = None) -> Server | Non
 
 
 def node_kw(gpu: Gpu, server: Server) -> Estimate:
-    """Power of one server in kW: the sum of its parts, and the maker's rating, which is a maximum."""
+    """Estimate the power of one server in kW, between the sum of its parts and the maker's rating (a maximum)."""
     parts_w = node_power(node_of(gpu, server.gpus, nics=server.nics)).wall_w
     low, high = sorted((parts_w, server.power_w or parts_w))
-    source = f"the sum of its parts, and {server.source}"
+    source = _("sum of its parts, and {source}", source=server.source)
     return Estimate(low / 1e3, (low + high) / 2e3, high / 1e3, "kW", source)
 
 
@@ -94,59 +94,67 @@ def _likely(offer: Price | None) -> float:
 
 
 def _no_price(gpu: Gpu, on_demand: Price | None, server: Server | None) -> WrightError:
-    lacking = [
-        purpose
-        for purpose, offer in (("to rent it", on_demand), ("of a server with it", server))
-        if not offer
-    ]
-    message = _(
-        "no price {lacking} is known for {gpu}",
-        lacking=" or ".join(lacking) or "of everything it takes",
-        gpu=gpu.name,
-    )
-    fix = _("give your own in a catalog file: [[servers]] and [[prices]], --catalog FILE")
+    if on_demand and server:
+        message = _(
+            "the catalog lacks a price of the server with {gpu}, of electricity or of colocation",
+            gpu=gpu.name,
+        )
+    elif on_demand:
+        message = _("the catalog has no server with {gpu}", gpu=gpu.name)
+    elif server:
+        message = _("the catalog has no price to rent {gpu}", gpu=gpu.name)
+    else:
+        message = _("the catalog has neither a price to rent {gpu} nor a server with it", gpu=gpu.name)
+    fix = _("add [[servers]] and [[prices]] to a catalog file of your own and pass it with --catalog FILE")
     return WrightError.from_code("cost-no-price", message, fix, exit_code=EXIT_USAGE)
 
 
 _YEARS = 4.0
-_TCO = "public TCO pages, low quality (v2-pseo-ai GPU TCO)"
 
 
 def _at_the_end(after_three_years: float) -> float:
-    """What is left of a value that falls by the same share each year, at the end of the likely life."""
+    """Extrapolate a residual value after three years to the end of the likely life, at a constant yearly rate."""
     return math.pow(after_three_years, _YEARS / 3)
 
 
 SHARES = {
     # 10 to 15% of the nodes; 15 to 25% of the whole purchase of a SuperPOD
-    "network_share": Estimate(0.10, 0.15, 0.25, N_("of the servers"), f"{_TCO}; notes on DGX SuperPOD"),
+    "network_share": Estimate(
+        0.10,
+        0.15,
+        0.25,
+        N_("of the servers"),
+        N_("public TCO pages, low quality (v2-pseo-ai GPU TCO); notes on DGX SuperPOD"),
+    ),
     # 50,000 USD a GPU all in, against 40,600 for the server of it (tech-talk-cto) and 15% for the network
     "storage_share": Estimate(
-        0.03, 0.08, 0.12, N_("of the servers"), N_("what a GPU costs all in, less server and network")
+        0.03, 0.08, 0.12, N_("of the servers"), N_("total cost per GPU, less server and network")
     ),
     "installation_share": Estimate(
         0.01, 0.03, 0.06, N_("of the servers"), N_("our estimate: freight, racking, cabling")
     ),
     "support_share": Estimate(
-        0.02, 0.05, 0.08, N_("of the purchase a year"), N_("our estimate of maintenance contracts")
+        0.02, 0.05, 0.08, N_("of the purchase per year"), N_("our estimate of maintenance contracts")
     ),
-    "pue": Estimate(1.10, 1.25, 1.65, "", N_("data-centre notes: 1.1-1.15 best, 1.2-1.3 usual, 1.5-1.8 old")),
+    "pue": Estimate(
+        1.10, 1.25, 1.65, "", N_("data center notes: 1.1-1.15 best, 1.2-1.3 typical, 1.5-1.8 old")
+    ),
     "residual_share": Estimate(
         _at_the_end(0.25),
         _at_the_end(0.30),
         _at_the_end(0.35),
         N_("of the purchase"),
-        f"25 to 35% of an H100 after 3 years ({_TCO}), carried on to {_YEARS:g}",
+        N_("25 to 35% of an H100 after 3 years (public TCO pages, low quality), extrapolated to 4 years"),
     ),
     "life_years": Estimate(
-        3, _YEARS, 6, "years", N_("what large clouds write servers off over, 4 to 6; 3 for GPUs")
+        3, _YEARS, 6, N_("years"), N_("write-off period of large clouds' servers, 4 to 6; 3 for GPUs")
     ),
 }
 
 # Reserved 20 to 40% and spot 50 to 70% below on-demand: https://packet.ai/blog/gpu-pricing-models-compared
 DISCOUNTED = {Deal.RESERVED: (0.6, 0.7, 0.8), Deal.SPOT: (0.3, 0.4, 0.5)}
 
-# One engineer for 64 nodes, and a quarter of one at the least; our estimate, salary with everything on it.
+# One engineer per 64 nodes, at least a quarter of one; our estimate, salary with all overheads.
 NODES_PER_ENGINEER, LEAST_ENGINEERS = 64, 0.25
 ENGINEER = Price(
     "engineer", Deal.OWNED, "year", 60_000, 150_000, 250_000, "USD", "2026-01", "estimate", "our estimate"
@@ -154,12 +162,12 @@ ENGINEER = Price(
 
 
 def staff(nodes: float) -> Estimate:
-    """People who look after so many nodes, in money a year."""
+    """Estimate the yearly cost of the engineers who operate `nodes` nodes."""
     return priced(ENGINEER).times(max(LEAST_ENGINEERS, nodes / NODES_PER_ENGINEER))
 
 
 def discounted(on_demand: Price, deal: Deal) -> Price:
-    """What is paid for a GPU that no price of this deal is known of."""
+    """Estimate a reserved or spot price from the on-demand price with usual discounts."""
     low, likely, high = DISCOUNTED[deal]
     return replace(
         on_demand,
@@ -168,5 +176,5 @@ def discounted(on_demand: Price, deal: Deal) -> Price:
         likely=on_demand.likely * likely,
         high=on_demand.high * high,
         quality="estimate",
-        source=f"from on-demand: {on_demand.source}",
+        source=_("from on-demand: {source}", source=on_demand.source),
     )

@@ -1,4 +1,4 @@
-"""What an own cluster costs: bought, housed, powered and looked after."""
+"""Cost of an owned cluster: purchase, colocation, energy, staff and support."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ HOURS_A_YEAR = 8760
 
 
 def purchase(figures: Figures, nodes: float) -> float:
-    """Servers, network, storage and installation of `nodes` nodes."""
+    """Purchase price of `nodes` nodes: servers, network, storage and installation."""
     extras = figures.network_share + figures.storage_share + figures.installation_share
     return nodes * figures.server * (1 + extras)
 
 
 def fixed_a_year(figures: Figures, nodes: float) -> float:
-    """What a year costs when nothing runs: write-off, staff, support and the place in a hall."""
+    """Fixed cost per year, without energy: depreciation, staff, support and colocation."""
     bought = purchase(figures, nodes)
     write_off = bought * (1 - figures.residual_share) / figures.life_years
     colocation = nodes * figures.node_kw * figures.colocation * 12
@@ -25,16 +25,16 @@ def fixed_a_year(figures: Figures, nodes: float) -> float:
 
 
 def energy_an_hour(figures: Figures, nodes: float) -> float:
-    """Energy of one hour under load; idle draw is left out (it is a third of it or so, and unknown here)."""
+    """Energy cost of one hour under load; idle power is not included (about a third of it, and unknown here)."""
     return nodes * figures.node_kw * figures.pue * figures.energy
 
 
 def a_year(figures: Figures, nodes: float, hours: float) -> float:
-    """A year in which it trains `hours` hours."""
+    """Cost of a year with `hours` hours of training on an owned cluster."""
     return fixed_a_year(figures, nodes) + hours * energy_an_hour(figures, nodes)
 
 
-def per_gpu_hour(figures: Figures, nodes: float, gpus: float, utilisation: float) -> float:
-    """One GPU-hour of training, where the cluster trains that share (0 to 1] of the year."""
-    hours = HOURS_A_YEAR * utilisation
+def per_gpu_hour(figures: Figures, nodes: float, gpus: float, utilization: float) -> float:
+    """Cost per GPU-hour of training on an owned cluster; `utilization`: share of the year that it trains, (0, 1]."""
+    hours = HOURS_A_YEAR * utilization
     return a_year(figures, nodes, hours) / (gpus * hours)

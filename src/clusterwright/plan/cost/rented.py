@@ -1,4 +1,4 @@
-"""What a rented cluster costs: only the hours that it is rented for, and those lost with it."""
+"""Cost of a rented cluster: the hours rented, and those lost to interruptions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import N_
 from clusterwright.plan.cost.goodput import RESTART_S, SPOT_RECLAIMED_A_MONTH, goodput, spot_node_mtbf_h
 
 if TYPE_CHECKING:
@@ -13,34 +14,34 @@ if TYPE_CHECKING:
 
 
 class Rent(StrEnum):
-    """How GPUs are rented."""
+    """Rental option of GPUs."""
 
-    ON_DEMAND = "on-demand"
-    RESERVED = "reserved"
-    SPOT = "spot"
+    ON_DEMAND = N_("on-demand")
+    RESERVED = N_("reserved")
+    SPOT = N_("spot")
 
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """The machines that are owned or rented, and what interrupts them."""
+    """The owned or rented nodes, and what determines their interruptions."""
 
     nodes: float
     gpus: float
-    checkpoint_write_s: float = 30.0  # the training stands still; plan.storage says it for a model
+    checkpoint_write_s: float = 30.0  # stall of the training; plan.storage computes it for a model
     restart_s: float = RESTART_S.likely
     reclaimed_a_month: float = SPOT_RECLAIMED_A_MONTH.likely
 
 
 def fleet_goodput(fleet: Fleet, rent: Rent | None) -> float:
-    """Goodput, 0 to 1; None: an own cluster."""
+    """Goodput, 0 to 1, of a training on a rented cluster; `rent` None: an owned cluster."""
     mtbf_h = {"node_mtbf_h": spot_node_mtbf_h(fleet.reclaimed_a_month)} if rent is Rent.SPOT else {}
     return goodput(fleet.nodes, write_s=fleet.checkpoint_write_s, restart_s=fleet.restart_s, **mtbf_h).share
 
 
 def per_gpu_hour(figures: Figures, fleet: Fleet, rent: Rent) -> float:
-    """One GPU-hour that counts, in hours of a cluster that is not taken away.
+    """Cost per effective GPU-hour: one with the goodput of a cluster that is not interrupted by the cloud.
 
-    A spot hour is dearer than its price by the goodput that interruptions cost over those of any cluster.
+    A spot hour costs its price divided by its goodput relative to that of an owned cluster.
     """
     price = {Rent.ON_DEMAND: figures.on_demand, Rent.RESERVED: figures.reserved, Rent.SPOT: figures.spot}[
         rent
@@ -50,5 +51,5 @@ def per_gpu_hour(figures: Figures, fleet: Fleet, rent: Rent) -> float:
 
 
 def a_year(figures: Figures, fleet: Fleet, rent: Rent, hours: float) -> float:
-    """A year in which it trains `hours` hours."""
+    """Cost of a year with `hours` hours of training on a rented cluster."""
     return per_gpu_hour(figures, fleet, rent) * fleet.gpus * hours

@@ -1,4 +1,4 @@
-"""All that `wright plan cost` says, as one value."""
+"""The result of `wright plan cost`: cost of owning and each rental option, drivers, energy and CO2."""
 
 from __future__ import annotations
 
@@ -19,44 +19,44 @@ if TYPE_CHECKING:
     from clusterwright.plan.cost.tornado import Bar
 
 
-UTILISATIONS = (0.10, 0.25, 0.50, 0.75, 0.90)
+UTILIZATIONS = (0.10, 0.25, 0.50, 0.75, 0.90)
 
 
 @dataclass(frozen=True, slots=True)
 class CostOption:
-    """One way to come by the hours; money a GPU-hour, at the hours asked."""
+    """Owning or one rental option; money per GPU-hour, at the requested hours."""
 
     name: str  # owned, on-demand, reserved, spot
     per_gpu_hour: float
-    bounds: tuple[float, float]  # every input at its better and at its worse end
+    bounds: tuple[float, float]  # with every input at its better and at its worse end
     a_year: float
     goodput: float
-    even: BreakEven | None  # of owning against it; None for owned itself
-    saving: float  # share of the owned cost that it saves
+    even: BreakEven | None  # of owning against this option; None for owned
+    saving: float  # share of the owned cost that this option saves
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Owned against rented for one cluster."""
+    """Cost of owning and renting one cluster."""
 
     hours: float  # of training a year
     purchase: float
     fixed_a_year: float
     energy_an_hour: float
     ways: tuple[CostOption, ...]
-    by_utilisation: tuple[
+    by_utilization: tuple[
         tuple[float, tuple[float, ...]], ...
-    ]  # share of the year, money a GPU-hour of each way
-    drivers: tuple[Bar, ...]  # of one owned GPU-hour
-    kwh: float  # a year
-    co2_kg: tuple[float, float, float]  # low, likely, high: by the grid
+    ]  # (share of the year, money per GPU-hour by option)
+    drivers: tuple[Bar, ...]  # of the cost of one owned GPU-hour
+    kwh: float  # per year
+    co2_kg: tuple[float, float, float]  # low, likely, high: by the grid's mix
 
 
 def costs(inputs: Inputs, fleet: Fleet, hours: float) -> Costs:
-    """Both ways to come by `hours` hours a year of so many GPUs.
+    """Compute the cost of owning and of each rental option for `hours` hours of training per year.
 
     Raises:
-        WrightError: cost-figure, with every input that cannot be.
+        WrightError: cost-figure, with every impossible input.
     """
     refuse_nonsense(inputs)
     figures = likely(inputs)
@@ -68,7 +68,7 @@ def costs(inputs: Inputs, fleet: Fleet, hours: float) -> Costs:
         fixed_a_year=owned.fixed_a_year(figures, fleet.nodes),
         energy_an_hour=owned.energy_an_hour(figures, fleet.nodes),
         ways=(_owned(inputs, fleet, hours), *(_rent(inputs, fleet, rent, hours) for rent in Rent)),
-        by_utilisation=tuple((share, _hourly_costs(figures, fleet, share)) for share in UTILISATIONS),
+        by_utilization=tuple((share, _hourly_costs(figures, fleet, share)) for share in UTILIZATIONS),
         drivers=tornado(inputs, lambda point: _hour(point, fleet, hours)),
         kwh=used,
         co2_kg=(low, middle, high),
@@ -84,7 +84,7 @@ def _owned(inputs: Inputs, fleet: Fleet, hours: float) -> CostOption:
     hourly = _hour(figures, fleet, hours)
     bounds = ends(inputs, lambda point: _hour(point, fleet, hours))
     return CostOption(
-        "owned", hourly, bounds, hourly * fleet.gpus * hours, rented.fleet_goodput(fleet, None), None, 0.0
+        N_("owned"), hourly, bounds, hourly * fleet.gpus * hours, rented.fleet_goodput(fleet, None), None, 0.0
     )
 
 
@@ -111,10 +111,10 @@ GRID = Estimate(56, 480, 713, N_("g CO2/kWh"), N_("Ember, Global Electricity Rev
 
 
 def kwh(node_kw: float, nodes: float, hours: float, pue: float) -> float:
-    """Energy of `nodes` nodes under load for so many hours, with that of the hall."""
+    """Energy in kWh of `nodes` nodes under load for `hours` hours, with the overhead of the hall (PUE)."""
     return node_kw * nodes * hours * pue
 
 
 def co2_kg(energy_kwh: float, grams_a_kwh: float = GRID.likely) -> float:
-    """Kilograms of CO2 from the grid's mix."""
+    """Kilograms of CO2 emitted for this energy, at grams per kWh of the grid."""
     return energy_kwh * grams_a_kwh / 1000

@@ -1,4 +1,4 @@
-"""What drives a result: each input at its low and its high end, the others as they are likely."""
+"""Sensitivity of a result: each input at its low and high value, the others at their likely ones (tornado chart)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clusterwright.drawing.svg import Scale, is_narrow, line, scale, svg_image, tag, text_element
-from clusterwright.i18n import N_, both_languages
+from clusterwright.i18n import N_, _, both_languages
 from clusterwright.plan.cost.figures import likely
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The result with one input at its ends."""
+    """The result with one input at its low and at its high value."""
 
     name: str
     at_low: float
@@ -24,12 +24,12 @@ class Bar:
 
     @property
     def swing(self) -> float:
-        """How much this input moves the result."""
+        """How much this input changes the result."""
         return abs(self.at_high - self.at_low)
 
 
 def tornado(inputs: Inputs, result: Callable[[Figures], float]) -> tuple[Bar, ...]:
-    """One bar for each input that moves the result, the longest first."""
+    """Compute one bar for each input that changes the result, largest swing first."""
     middle = likely(inputs)
     bars = (
         Bar(
@@ -43,7 +43,7 @@ def tornado(inputs: Inputs, result: Callable[[Figures], float]) -> tuple[Bar, ..
 
 
 def ends(inputs: Inputs, result: Callable[[Figures], float]) -> tuple[float, float]:
-    """The result with every input at its worse end and at its better one: a bound, not a likely range."""
+    """Return (lowest, highest) result with every input at its better or worse end: bounds, not a likely range."""
     middle = likely(inputs)
     low, high = {}, {}
     for bar in tornado(inputs, result):
@@ -57,7 +57,7 @@ def ends(inputs: Inputs, result: Callable[[Figures], float]) -> tuple[float, flo
 
 THICK, PITCH, TOP, BOTTOM = 18.0, 28.0, 8.0, 22.0  # in the drawing's own units
 MAX_BARS = 8
-NAMES = {  # of Figures -> its name
+NAMES = {  # field of Figures -> label
     "server": N_("server"), "network_share": N_("network"), "storage_share": N_("storage"),
     "installation_share": N_("installation"), "staff": N_("staff"), "support_share": N_("support"),
     "node_kw": N_("power of a node"), "pue": N_("PUE"), "energy": N_("electricity"),
@@ -66,7 +66,7 @@ NAMES = {  # of Figures -> its name
 
 
 def drawn(bars: Sequence[Bar], likely: float, unit: str, width: float) -> str:
-    """The bars about the likely result, a line through it."""
+    """Draw the tornado chart: bars around a line at the likely result."""
     top_bars = bars[:MAX_BARS]
     ends = [end for bar in top_bars for end in (bar.at_low, bar.at_high)]
     left = 8.0 if is_narrow(width) else 210.0
@@ -78,8 +78,16 @@ def drawn(bars: Sequence[Bar], likely: float, unit: str, width: float) -> str:
         line(x(likely), TOP - 4, x(likely), bottom, "new-line"),
         text_element(f"{likely:.2f} {unit}", x(likely), bottom + 15, "new-text", text_anchor="middle"),
     ]
-    description = "; ".join(f"{bar.name}: {bar.at_low:.2f} to {bar.at_high:.2f}" for bar in top_bars)
-    return svg_image((width, bottom + BOTTOM), "What drives the cost", description, *pieces)
+    description = "; ".join(
+        _(
+            "{name}: {low:.2f} to {high:.2f}",
+            name=_(NAMES.get(bar.name, bar.name)),
+            low=bar.at_low,
+            high=bar.at_high,
+        )
+        for bar in top_bars
+    )
+    return svg_image((width, bottom + BOTTOM), _("What determines the cost"), description, *pieces)
 
 
 def _bar(x: Scale, top: float, bar: Bar, width: float) -> Iterator[str]:
@@ -90,7 +98,13 @@ def _bar(x: Scale, top: float, bar: Bar, width: float) -> Iterator[str]:
     else:
         yield text_element(name, 202, top + THICK / 2 + 5, "said", text_anchor="end")
     low, high = sorted((bar.at_low, bar.at_high))
-    title = tag("title", f"{name}: {bar.at_low:.3g} at its low end, {bar.at_high:.3g} at its high end")
+    text = _(
+        "{name}: {low:.3g} at its low, {high:.3g} at its high value",
+        name=name,
+        low=bar.at_low,
+        high=bar.at_high,
+    )
+    title = tag("title", text)
     yield tag("rect", title, x=x(low), y=top, width=x(high) - x(low), height=THICK, rx=2, class_="part-1")
     yield text_element(f"{low:.2f}", x(low) - 5, top + THICK / 2 + 5, "tick", text_anchor="end")
     yield text_element(f"{high:.2f}", x(high) + 5, top + THICK / 2 + 5, "tick")

@@ -1,1 +1,1 @@
-"""The three networks: switches, ports, cables, bisection."""
+"""Design of the compute, storage and management networks: switches, ports, cables, bisection."""

@@ -1,4 +1,4 @@
-"""When InfiniBand pays, and when RoCE or plain Ethernet is enough: by what a training loses on each."""
+"""Which network a training needs: InfiniBand, RoCE or Ethernet, by the time that it loses on each."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Planner = Callable[
     ["Training", "Machine"], "Layout | None"
 ]  # the best layout on a machine; None: keep the run's
 
-# The network is 10% to 25% of a cluster's price (catalogue of costs); a faster sort of it, dearer by a third, is worth
-# a twentieth of the cluster: it pays where steps get shorter by more than that.
+# The network is 10% to 25% of a cluster's price (price catalog); a faster kind of it, a third more expensive, costs
+# a twentieth of the cluster: it pays off if steps get shorter by more than that.
 WORTH = 0.05
 UNLIMITED_BYTES_PER_S = 1e15
 GBIT_BYTES = 125e6
@@ -28,31 +28,31 @@ GBIT_BYTES = 125e6
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One network between the nodes, and what a training loses on it."""
+    """One network between the nodes, the layout and step time of the training on it, and the time lost."""
 
     name: str
     network: Network
     layout: Layout
     step_s: float
-    waiting: float  # share of a step that a network without limits would save
-    slower: float  # than on the fastest of the choices, as a share of its step
+    waiting: float  # share of a step that an unlimited network would save
+    slower: float  # excess of the step time over that on the fastest choice, as a share
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The cheapest choice that loses less than it saves; `choices` from the cheapest up."""
+    """The networks compared, cheapest first, and the cheapest that is fast enough."""
 
     choices: tuple[Choice, ...]
     enough: Choice
     verdict: str  # one sentence, with figures
 
     def choice(self, name: str) -> Choice:
-        """The choice of that name."""
+        """Return the choice with this name."""
         return next(choice for choice in self.choices if choice.name == name)
 
 
 def usual_choices(machine: Machine) -> dict[str, Network]:
-    """From the cheapest up: one slow port, one fast port, and all ports as Ethernet, RoCE and InfiniBand."""
+    """Return networks to compare, cheapest first: a slow port, a fast port, all ports as Ethernet, RoCE, InfiniBand."""
     network = machine.network
     slow = replace(network, nics=1, nic_bytes_per_s=25 * GBIT_BYTES)
     return {
@@ -65,15 +65,15 @@ def usual_choices(machine: Machine) -> dict[str, Network]:
 
 
 def advise(
-    run: Run,
-    choices: Mapping[str, Network] | None = None,
-    worth: float = WORTH,
-    plan: Planner | None = None,
+    run: Run, choices: Mapping[str, Network] | None = None, worth: float = WORTH, plan: Planner | None = None
 ) -> Advice:
-    """Compare step times of a training on each network.
+    """Compare the step times of a training on each network, and choose the cheapest that is fast enough.
 
-    `choices`: name to network, from the cheapest up; `worth`: the gain that pays for the next dearer one; `plan`: cuts
-    the model anew for each network, since a slow one wants another cut; without it the run's layout is kept.
+    Args:
+        run: the training, its layout and machine.
+        choices: network by name, cheapest first; default: `usual_choices`.
+        worth: the smallest share of a step that justifies the next more expensive network.
+        plan: finds a layout for each network, as slow ones need another; without it the run's layout is used.
     """
     networks = choices or usual_choices(run.machine)
     runs = {name: on_network(run, network, plan) for name, network in networks.items()}
@@ -88,7 +88,7 @@ def advise(
 
 
 def on_network(run: Run, network: Network, plan: Planner | None = None) -> Run:
-    """The same training with this network between the nodes, cut anew where that is faster."""
+    """Return the run with this network between its nodes, and with the layout from `plan` if that is faster."""
     moved = replace(run, machine=replace(run.machine, network=network))
     layout = plan(moved.training, moved.machine) if plan else None
     if layout is None:
@@ -98,12 +98,12 @@ def on_network(run: Run, network: Network, plan: Planner | None = None) -> Run:
 
 
 def step_on(run: Run, network: Network) -> float:
-    """Seconds of an iteration with this network between the nodes, cut as it is."""
+    """Predict the seconds of an iteration with this network between the nodes and an unchanged layout."""
     return float(iteration(on_network(run, network)).total)
 
 
 def unlimited_s(run: Run) -> float:
-    """Seconds of an iteration if the network between the nodes were never waited for."""
+    """Predict the seconds of an iteration with an infinitely fast network between the nodes."""
     network = run.machine.network
     free = replace(network, nic_bytes_per_s=UNLIMITED_BYTES_PER_S, latency_s=0.0, oversubscription=1.0)
     return step_on(run, free)
@@ -111,15 +111,31 @@ def unlimited_s(run: Run) -> float:
 
 def _verdict(choices: tuple[Choice, ...], enough: Choice, worth: float) -> str:
     cheaper = choices[: choices.index(enough)]
-    reason = _(
-        "{enough} is enough: {waiting:.0%} of a step is lost to it",
-        enough=enough.name,
-        waiting=enough.waiting,
-    )
+    reasons = [
+        _(
+            "{network} is fast enough: a step loses {share:.0%} to it",
+            network=enough.name,
+            share=enough.waiting,
+        )
+    ]
     if cheaper:
         last = cheaper[-1]
-        reason += f"; {last.name}, the next cheaper, takes {last.slower:.0%} longer than the fastest"
+        reasons.append(
+            _(
+                "a step on {network}, the next cheaper, takes {share:.0%} longer than on the fastest",
+                network=last.name,
+                share=last.slower,
+            )
+        )
     best = min(choices, key=lambda choice: choice.step_s)
     if best.name != enough.name:
-        reason += f"; {best.name} would save {1 - best.step_s / enough.step_s:.1%}, less than the {worth:.0%} it costs"
-    return reason
+        saved = 1 - best.step_s / enough.step_s
+        reasons.append(
+            _(
+                "{network} would save {saved:.1%}, less than the {cost:.0%} that it costs",
+                network=best.name,
+                saved=saved,
+                cost=worth,
+            )
+        )
+    return "; ".join(reasons)

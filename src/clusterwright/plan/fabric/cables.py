@@ -1,4 +1,4 @@
-"""Which cable: how long each one is in the hall, and copper, active optical or transceivers for that length."""
+"""Cables of a fabric: their lengths in the hall, and copper, active optical cables or transceivers by length."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
     from clusterwright.catalog.user_catalog import UserCatalog
 
 
-LENGTHS_M = (1, 2, 3, 5, 10, 15, 20, 30, 50, 100, 150, 300, 500)  # the steps cables are sold in
+LENGTHS_M = (1, 2, 3, 5, 10, 15, 20, 30, 50, 100, 150, 300, 500)  # lengths in which cables are sold
 
 
 @dataclass(frozen=True, slots=True)
 class Hall:
-    """Where racks stand. An estimate to order by; measure before you cut."""
+    """Positions of racks, to estimate cable lengths for an order; measure before cutting."""
 
     nodes_per_rack: int = 4
     racks_per_row: int = 20
     rack_m: float = 0.6  # width of a rack; EIA-310 cabinets are 600 mm or 700 mm wide
-    row_m: float = 3.0  # from row to row: 1.2 m of rack and half of a cold and a hot aisle
-    in_rack_m: float = 1.5  # from one unit to another in the same rack
-    rise_m: float = 2.0  # from a unit up to the tray, at each end
+    row_m: float = 3.0  # between rows: 1.2 m of rack and half of a cold and a hot aisle
+    in_rack_m: float = 1.5  # between two units of one rack
+    rise_m: float = 2.0  # from a unit up to the cable tray, at each end
 
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """So many alike."""
+    """Identical cables of a schedule: class, length and count."""
 
-    level: str  # node, leaf, spine: what the lower end is
-    item: str  # its class in the catalog, dac-400
+    level: str  # of the lower end: node, leaf, spine
+    item: str  # class in the catalog: dac-400
     medium: str
     length_m: int
     count: int
@@ -48,7 +48,7 @@ HALL = Hall()
 
 
 def media(bits_per_s: float, user_catalog: UserCatalog | None = None) -> list[Class]:
-    """Classes of cable for a port, the shortest first: those of the next rate where its own has none."""
+    """Return the cable classes for a port rate, shortest reach first; of the next higher rate if it has none."""
     cable_classes = {**classes(), **(user_catalog.cables if user_catalog else {})}
     rates = sorted({cable_class.bits_per_s for cable_class in cable_classes.values()})
     rate = next((value for value in rates if value >= bits_per_s), rates[-1])
@@ -59,7 +59,7 @@ def media(bits_per_s: float, user_catalog: UserCatalog | None = None) -> list[Cl
 
 
 def medium(bits_per_s: float, length_m: float, user_catalog: UserCatalog | None = None) -> Class:
-    """The first class that reaches so far; the one that reaches farthest where none does."""
+    """Return the cable class with the shortest sufficient reach; the one with the longest if none is sufficient."""
     cable_classes = media(bits_per_s, user_catalog)
     return next(
         (cable_class for cable_class in cable_classes if cable_class.reach_m >= length_m), cable_classes[-1]
@@ -67,7 +67,7 @@ def medium(bits_per_s: float, length_m: float, user_catalog: UserCatalog | None 
 
 
 def schedule(fabric: Fabric, hall: Hall = HALL, user_catalog: UserCatalog | None = None) -> list[Cable]:
-    """All cables of all planes, alike ones together: what to order."""
+    """Return the cables to order for all planes, identical ones merged."""
     counts: Counter[tuple[str, int]] = Counter()
     for link, length in lengths(fabric, hall):
         counts[link.lower.rstrip("0123456789"), length] += link.cables
@@ -80,26 +80,26 @@ def schedule(fabric: Fabric, hall: Hall = HALL, user_catalog: UserCatalog | None
 
 
 def lengths(fabric: Fabric, hall: Hall = HALL) -> Iterator[tuple[Link, int]]:
-    """Every link of one plane with the length that is sold for it."""
+    """Yield every link of one plane with the length in m of the cable to buy for it."""
     spots = _Spots(fabric, hall)
     for link in links(fabric):
         yield link, spots.length(link)
 
 
 def optics_w(cables: list[Cable]) -> float:
-    """Drawn by both ends of all cables."""
+    """Power of the transceivers at both ends of all cables, in watts."""
     return sum(2 * cable.end_power_w * cable.count for cable in cables)
 
 
 class _Spots:
-    """Racks by name: nodes fill racks in order, leaves stand amid their nodes, the others in the middle."""
+    """Rack positions: nodes fill racks in order, leaves are amid their nodes, other switches in the middle."""
 
     def __init__(self, fabric: Fabric, hall: Hall) -> None:
         self._fabric, self._hall = fabric, hall
         self._racks = math.ceil(fabric.nodes / hall.nodes_per_rack)
 
     def length(self, link: Link) -> int:
-        """Metres, rounded up to what is sold."""
+        """Length of a link in m, rounded up to a length that is sold."""
         hall = self._hall
         lower_rack, upper_rack = self._rack(link.lower), self._rack(link.upper)
         if lower_rack == upper_rack:
@@ -126,7 +126,7 @@ class _Spots:
 
 
 def links(fabric: Fabric) -> Iterator[Link]:
-    """All cables, those of the nodes first. Things are numbered from 1: node1, leaf1, spine1, core1."""
+    """Yield all links of one plane, those of the nodes first; ends are named node1, leaf1, spine1, core1."""
     if fabric.clos is None:
         yield from _without_switches(fabric)
         return
@@ -138,7 +138,7 @@ def links(fabric: Fabric) -> Iterator[Link]:
 
 
 def leaf_of(leaves: Leaves, node: int, port: int) -> int:
-    """Number (from 0) of the leaf that a node's port hangs on; node and port from 0."""
+    """Return the index of the leaf that a node's port is connected to; all indices start at 0."""
     return port // leaves.node_ports * leaves.units + node // leaves.nodes_per_leaf
 
 
@@ -156,7 +156,7 @@ def _nodes(fabric: Fabric, clos: Clos, rail: int) -> Iterator[Link]:
     for node in range(fabric.nodes):
         for port in range(0, ports, ports_per_leaf):
             yield Link(f"node{node + 1}", f"leaf{first_leaf + leaf_of(leaves, node, port)}", ports_per_leaf)
-    for port in range(fabric.manager_ports - clos.on_spines):  # it stands where the next node would
+    for port in range(fabric.manager_ports - clos.on_spines):  # the manager occupies the next node's position
         node_offset, spot = divmod(port, ports)
         yield Link("manager", f"leaf{first_leaf + leaf_of(leaves, fabric.nodes + node_offset, spot)}", 1)
     spines = clos.pods * clos.spines

@@ -1,10 +1,10 @@
-"""How many leaves, spines and cores a folded Clos network takes, and which is cabled to which.
+"""Number of leaf, spine and core switches of a folded Clos network, and the links between them.
 
 Rules, checked against the published component tables of DGX SuperPOD (H100, B200, B300):
-a leaf has all its uplinks laid, filled or not; every leaf of a pod has equally many cables to every spine
-of it, so the number of spines divides the uplinks of a leaf; a spine below cores has as many cables up as
-down, or more; cores form groups, and a spine is cabled to all cores of its group, equally. The pods of a rail-optimised
-fabric are its rails.
+all uplinks of a leaf are cabled, even if the leaf is not full; every leaf of a pod has the same number of cables to
+every spine of the pod, so the number of spines divides the uplinks of a leaf; a spine below cores has at least as many
+cables up as down; cores form groups, and a spine has equally many cables to all cores of its group. The pods of a
+rail-optimized fabric are its rails.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Leaves:
 
     @property
     def count(self) -> int:
-        """All leaves."""
+        """Number of leaves of all rails."""
         return self.rails * self.units
 
 
@@ -38,7 +38,7 @@ _NONE = Leaves(0, 0, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Clos:
-    """One plane. All counts are whole; a level that is not there has 0."""
+    """One plane of a fabric. All counts are whole numbers; 0 for a level that does not exist."""
 
     radix: int
     leaves: Leaves
@@ -49,10 +49,10 @@ class Clos:
     core_groups: int = 0
     cores: int = 0  # of one group
     core_links: int = 0  # cables between a spine and a core of its group
-    on_spines: int = 0  # cables of a fabric manager that found no place on a leaf
+    on_spines: int = 0  # cables of a fabric manager for which no leaf has a free port
 
     def counts(self) -> Iterator[tuple[str, int, int]]:
-        """Name, switches and cables to the level above, from the leaves; a manager's hang under the spines."""
+        """Yield (level, switches, cables to the level above), leaves first; without the manager's cables to spines."""
         ups = (*self.cables_up(), 0, 0)
         yield "leaf", self.leaves.count, ups[0]
         if self.spines:
@@ -61,14 +61,14 @@ class Clos:
             yield "core", self.core_groups * self.cores, 0
 
     def cables_up(self) -> tuple[int, ...]:
-        """Cables between the levels."""
+        """Number of cables between levels: (leaf to spine, spine to core), as far as these levels exist."""
         if not self.spines:
             return ()
         leaf_cables = self.leaves.count * self.leaves.uplinks
         return (leaf_cables, self.pods * self.spines * self.spine_uplinks) if self.cores else (leaf_cables,)
 
     def pod_of(self, leaf: int) -> int:
-        """The pod that a leaf lies in; leaves are numbered rail by rail."""
+        """Return the index of a leaf's pod; leaves are numbered rail by rail."""
         per_rail = max(1, self.pods // self.leaves.rails)
         if self.pods <= 1:
             return 0
@@ -76,19 +76,19 @@ class Clos:
         return rail * per_rail + unit // math.ceil(self.leaves.units / per_rail)
 
     def cores_of(self, spine: int) -> range:
-        """The cores that a spine is cabled to; spines are numbered pod by pod."""
+        """Return the indices of the cores that a spine is connected to; spines are numbered pod by pod."""
         group = (spine % self.spines) % self.core_groups
         return range(group * self.cores, (group + 1) * self.cores)
 
 
 def uplinks_for(radix: int, oversubscription: float) -> tuple[int, int]:
-    """Ports of a leaf (down, up) so that down is at most `oversubscription` times up."""
+    """Split a leaf's ports into (down, up) so that down is at most `oversubscription` times up."""
     up = math.floor(radix / (1 + oversubscription))
     return min(radix - up, math.floor(up * oversubscription + 1e-9)), up
 
 
 def two_levels(radix: int, leaves: Leaves, on_spines: int = 0) -> Clos | None:
-    """Every leaf to every spine; None where a spine has fewer ports than there are leaves."""
+    """Build a leaf-spine network, every leaf connected to every spine; None if a spine has too few ports."""
     if leaves.count > radix:
         return None
     need = math.ceil((leaves.count * leaves.uplinks + on_spines) / radix)
@@ -99,9 +99,9 @@ def two_levels(radix: int, leaves: Leaves, on_spines: int = 0) -> Clos | None:
 
 
 def three_levels(radix: int, leaves: Leaves, on_spines: int = 0) -> Clos | None:
-    """Pods of leaves and spines, joined by cores; None where the radix does not reach.
+    """Build a three-level network, pods of leaves and spines connected by cores; None if the radix is too small.
 
-    A rail is one pod, or as few as hold it; without rails, the number of pods with the fewest switches.
+    A rail takes as few pods as possible; without rails, the number of pods is that with the fewest switches.
     """
     fewest = math.ceil(leaves.units / (radix // 2))
     pod_counts = [fewest] if leaves.rails > 1 else range(fewest, min(radix, leaves.units) + 1)
@@ -119,12 +119,12 @@ def three_levels(radix: int, leaves: Leaves, on_spines: int = 0) -> Clos | None:
 
 
 def _above(clos: Clos) -> int:
-    """Switches above the leaves."""
+    """Number of switches above the leaves."""
     return clos.pods * clos.spines + clos.core_groups * clos.cores
 
 
 def _pods(radix: int, leaves: Leaves, pods_per_rail: int) -> Iterator[tuple[int, int, int, int]]:
-    """The least switches above the leaves that it can take, pods, spines of one, and cables under one spine."""
+    """Yield (lower bound of switches above the leaves, pods, spines per pod, cables down per spine)."""
     pods, pod_leaves = leaves.rails * pods_per_rail, math.ceil(leaves.units / pods_per_rail)
     for spines in divisors(leaves.uplinks):
         down = pod_leaves * leaves.uplinks // spines
@@ -133,7 +133,7 @@ def _pods(radix: int, leaves: Leaves, pods_per_rail: int) -> Iterator[tuple[int,
 
 
 def _cores(radix: int, pods: int, spines: int, uplinks: range) -> Clos | None:
-    """The upper half with the fewest cores; a spine gets a few more uplinks where that saves cores."""
+    """Return spines and cores with the fewest cores; spines get a few more uplinks if that saves cores."""
     fitting = [
         (groups * up // links, up, groups, links)
         for up in uplinks
@@ -148,5 +148,5 @@ def _cores(radix: int, pods: int, spines: int, uplinks: range) -> Clos | None:
 
 
 def divisors(number: int) -> list[int]:
-    """Ascending."""
+    """Return the divisors of a number, ascending."""
     return [divisor for divisor in range(1, number + 1) if number % divisor == 0]

@@ -1,4 +1,4 @@
-"""All kinds of fabric for the same nodes, side by side."""
+"""Comparison of all kinds of fabric for the same nodes."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 SWITCHED = (Kind.STAR, Kind.RING, Kind.LEAF_SPINE, Kind.FAT_TREE, Kind.RAIL, Kind.RAIL_ONLY)
-SHARED = 2.0  # ports down over ports up of leaf-spine, where nothing else is said
+SHARED = 2.0  # default oversubscription of leaf-spine: ports down over ports up
 
 
 @dataclass(frozen=True, slots=True)
 class FabricRequirements:
-    """What is to be joined."""
+    """Requirements of a fabric: nodes, ports, switch, oversubscription."""
 
     nodes: int
     ports_per_node: int
     switch: Switch
-    oversubscription: float | None = None  # None: 2 to 1 for leaf-spine, nothing shared otherwise
+    oversubscription: float | None = None  # None: 2 to 1 for leaf-spine, else 1 to 1
     options: Options = DEFAULTS
     hall: Hall = HALL
     user_catalog: UserCatalog | None = None
@@ -41,7 +41,7 @@ class FabricRequirements:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One kind, with what follows from it; without a fabric, why it cannot be built."""
+    """One kind of fabric with cables, power, cost and speed, or the reason why it cannot be built."""
 
     kind: Kind
     fabric: Fabric | None
@@ -49,22 +49,22 @@ class Compared:
     cables: tuple[Cable, ...] = ()
     power_w: float = 0.0  # switches and optics
     cost: Cost | None = None
-    all_reduce_s: float = 0.0  # of 1 GiB over all GPUs, the job placed by topology.conf
+    all_reduce_s: float = 0.0  # of 1 GiB over all GPUs, job placed by topology.conf
     all_reduce_scattered_s: float = 0.0
-    step_s: float = 0.0  # 0: no training was given
+    step_s: float = 0.0  # 0 without a training
     step_scattered_s: float = 0.0
 
 
 def compare(
     requirements: FabricRequirements, machine: Machine, run: Run | None = None, kinds: Iterable[Kind] = ()
 ) -> tuple[Compared, ...]:
-    """Every kind asked for, or all of them; kinds that cannot be built say why."""
+    """Design and compare the requested kinds of fabric, or all; kinds that cannot be built have a reason."""
     chosen = tuple(kinds) or (*SWITCHED, *((Kind.DIRECT,) if requirements.nodes == 2 else ()))
     return tuple(_compared(kind, requirements, machine, run) for kind in chosen)
 
 
 def build(kind: Kind, requirements: FabricRequirements) -> Fabric:
-    """The fabric of one kind."""
+    """Design a fabric of one kind for the requirements."""
     usual = SHARED if kind is Kind.LEAF_SPINE else 1.0
     ratio = usual if requirements.oversubscription is None else requirements.oversubscription
     return design(
@@ -100,7 +100,7 @@ def _compared(kind: Kind, requirements: FabricRequirements, machine: Machine, ru
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A range in one currency; `unknown` names what has no price and is not in it."""
+    """A price range in one currency; `unknown` lists items without a price, which are not included."""
 
     low: float
     likely: float
@@ -110,10 +110,10 @@ class Cost:
 
 
 def cost(fabric: Fabric, cables: list[Cable], user_catalog: UserCatalog | None = None) -> Cost:
-    """Switches and cables, bought.
+    """Compute the purchase price of a fabric's switches and cables.
 
     Raises:
-        WrightError: currency-mixed, where prices are in two.
+        WrightError: currency-mixed if prices are in two currencies.
     """
     counts: dict[str, int] = {}
     if fabric.switches:

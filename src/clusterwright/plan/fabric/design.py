@@ -1,4 +1,4 @@
-"""From nodes, ports and a switch to a fabric of a kind."""
+"""Design of a fabric of one kind from the number of nodes, their ports and a switch model."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import math
 from dataclasses import dataclass
 
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 from clusterwright.plan.fabric.clos import Clos, Leaves, divisors, three_levels, two_levels, uplinks_for
 from clusterwright.plan.fabric.parts import Fabric, Kind, Switch
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is rarely asked for."""
+    """Rarely used options of a fabric."""
 
-    tiers: int = 0  # levels of switches; 0: as few as it takes
-    planes: int = 1  # each port split over so many separate fabrics (twin-plane: 2)
-    manager_ports: int = 0  # of the fabric manager: in a node's place if one is free, else on the spines
-    rails_per_leaf: int = 0  # 0: one, or more where the nodes are so few that switches can be saved
-    nodes_per_leaf: int = 0  # 0: as many as fit; 18 keeps the trays of an NVL72 rack on leaves of their own
+    tiers: int = 0  # levels of switches; 0: as few as possible
+    planes: int = 1  # separate fabrics that each port is split over (twin-plane: 2)
+    manager_ports: int = (
+        0  # of the fabric manager: on a leaf if a node's position is free, else on the spines
+    )
+    rails_per_leaf: int = 0  # 0: one, or more if that saves switches with few nodes
+    nodes_per_leaf: int = 0  # 0: as many as fit; 18 gives an NVL72 rack its own leaves
 
 
 DEFAULTS = Options()
@@ -33,10 +35,10 @@ def design(
     oversubscription: float = 1.0,
     options: Options = DEFAULTS,
 ) -> Fabric:
-    """The fabric of this kind with the fewest switches.
+    """Design the fabric of this kind with the fewest switches.
 
     Raises:
-        WrightError: sizes that are no sizes, a ratio below 1, or more ports than the radix can join.
+        WrightError: a size below 1, an oversubscription below 1, or more ports than the radix can connect.
     """
     kind = Kind(kind)
     _refuse_nonsense(nodes, ports_per_node, switch, oversubscription)
@@ -58,10 +60,10 @@ def design(
 
 
 def largest(radix: int, oversubscription: float, tiers: int) -> int:
-    """Ports of nodes that so many levels of switches of a radix can join."""
+    """Return how many node ports `tiers` levels of switches with this radix can connect."""
     if tiers == 1:
         return radix
-    down, _ = uplinks_for(radix, oversubscription)
+    down, _up = uplinks_for(radix, oversubscription)
     return radix * down if tiers == 2 else radix * (radix // 2) * down
 
 
@@ -91,7 +93,7 @@ def _tree(kind: Kind, nodes: int, ports: int, switch: Switch, ratio: float, opti
 
 
 def _sides(radix: int, ratio: float) -> list[tuple[int, int]]:
-    """Ports down and up that a leaf may have: where uplinks are shared, a few more may divide better."""
+    """Return possible (down, up) splits of a leaf's ports; with oversubscription, more uplinks may divide better."""
     down, up = uplinks_for(radix, ratio)
     more = range(up + 1, radix // 2 + 1) if ratio > 1 else ()
     return [(down, up), *((radix - extra, extra) for extra in more)]
@@ -100,7 +102,7 @@ def _sides(radix: int, ratio: float) -> list[tuple[int, int]]:
 def _leaf_layouts(
     kind: Kind, nodes: int, ports: int, sides: tuple[int, int], options: Options
 ) -> list[Leaves]:
-    """Ways to hang the nodes on leaves, the fewest leaves for one node first."""
+    """Return possible arrangements of nodes on leaves, fewest leaves per node first."""
     down, up = sides
     layouts = []
     for rails in divisors(ports):
@@ -112,23 +114,23 @@ def _leaf_layouts(
             layouts.append(Leaves(rails, math.ceil(nodes / nodes_per_leaf), rail_ports, nodes_per_leaf, used))
     if not layouts:
         message = _(
-            "{rails_per_leaf} rails do not share a leaf of {down} ports down",
+            "{rails_per_leaf} rails cannot share a leaf with {down} ports for nodes",
             rails_per_leaf=options.rails_per_leaf,
             down=down,
         )
         raise _refused(
             "fabric-kind",
             message,
-            _("take a divisor of {ports} ports that fits into {down}", ports=ports, down=down),
+            _("choose a divisor of {ports} that is at most {down}", ports=ports, down=down),
         )
     if kind is Kind.RAIL:
-        # a leaf for each rail; where so few nodes leave half of it empty, two rails share a leaf, or four
+        # one leaf per rail; with so few nodes that half of it would be empty, two or four rails share a leaf
         return [next((layout for layout in layouts if layout.units == 1), layouts[-1])]
     return layouts
 
 
 def _star(places: int, ports: int, switch: Switch) -> Clos:
-    """One switch, or as few as it takes around one in the middle."""
+    """Build a star: one switch, or as few as possible around a central one."""
     radix = switch.ports
     if places * ports <= radix:
         return Clos(radix, Leaves(1, 1, ports, places, 0))
@@ -138,84 +140,73 @@ def _star(places: int, ports: int, switch: Switch) -> Clos:
         if nodes_per_leaf and count * nodes_per_leaf >= places:
             return Clos(radix, Leaves(1, count, ports, nodes_per_leaf, uplinks), 1, 1, uplinks)
     message = _(
-        "{places} ports are more than a star of {title} switches joins",
-        places=places * ports,
-        title=switch.title,
+        "a star of {switch} switches cannot connect {ports} ports", ports=places * ports, switch=switch.title
     )
     raise _refused(
-        "fabric-too-large", message, "take --kind leaf-spine or fat-tree, or a switch with more ports"
+        "fabric-too-large", message, _("use --kind leaf-spine or fat-tree, or a switch with more ports")
     )
 
 
 def _refuse_nonsense(nodes: int, ports: int, switch: Switch, ratio: float) -> None:
-    for name, value in (("nodes", nodes), ("ports of a node", ports), ("ports of a switch", switch.ports)):
+    sizes = ((_("nodes"), nodes), (_("ports per node"), ports), (_("ports per switch"), switch.ports))
+    for name, value in sizes:
         if value <= 0:
-            raise _refused(
-                "fabric-size",
-                _("{name}: {value} is no size", name=name, value=value),
-                _("give 1 or more {name}", name=name),
-            )
+            message = _("{name}: {value} is less than 1", name=name, value=value)
+            raise _refused("fabric-size", message, _("give at least 1"))
     if switch.port_bits_per_s <= 0:
-        raise _refused("fabric-size", _("a port without a rate"), _("give one: 64x400G"))
+        raise _refused("fabric-size", _("the switch's ports have no rate"), _("give it as in 64x400G"))
     if not 1 <= ratio <= switch.ports - 1:
         message = _(
-            "an oversubscription of {ratio:g} to 1 cannot be built from {ports} ports",
+            "switches of {ports} ports cannot have an oversubscription of {ratio:g} to 1",
             ratio=ratio,
             ports=switch.ports,
         )
-        fix = _(
-            "give the ports down over the ports up, 1 (nothing is shared) to {ports}", ports=switch.ports - 1
-        )
+        fix = _("give ports down over ports up, 1 (full bisection) to {ports}", ports=switch.ports - 1)
         raise _refused("fabric-oversubscription", message, fix)
 
 
 def _refuse_options(options: Options) -> None:
     bounds = (
-        ("levels", options.tiers, 0, 3),
-        ("planes", options.planes, 1, 8),  # a port has eight lanes at most
-        ("ports of the manager", options.manager_ports, 0, 64),
-        ("rails of a leaf", options.rails_per_leaf, 0, 1024),
-        ("nodes of a leaf", options.nodes_per_leaf, 0, 1024),
+        (_("levels"), options.tiers, 0, 3),
+        (_("planes"), options.planes, 1, 8),  # a port has at most eight lanes
+        (_("ports of the fabric manager"), options.manager_ports, 0, 64),
+        (_("rails per leaf"), options.rails_per_leaf, 0, 1024),
+        (_("nodes per leaf"), options.nodes_per_leaf, 0, 1024),
     )
     for name, value, least, most in bounds:
         if not least <= value <= most:
-            raise _refused(
-                "fabric-size",
-                _("{name}: {value} cannot be", name=name, value=value),
-                _("give {least} to {most}", least=least, most=most),
+            message = _(
+                "{name}: {value} is not {least} to {most}", name=name, value=value, least=least, most=most
             )
+            raise _refused("fabric-size", message, _("give {least} to {most}", least=least, most=most))
 
 
 def _ring_or_refuse(nodes: int, ports: int) -> None:
     if ports < 2 or nodes < 3:
-        message = _(
-            "{nodes} nodes with {ports} port{value} each do not close a ring",
-            nodes=nodes,
-            ports=ports,
-            value="s" * (ports > 1),
-        )
-        raise _refused("fabric-kind", message, _("a ring needs 3 nodes or more, each with 2 ports or more"))
+        message = _("{nodes} nodes with {ports} ports per node do not close a ring", nodes=nodes, ports=ports)
+        raise _refused("fabric-kind", message, _("use at least 3 nodes with at least 2 ports each"))
 
 
 def _direct_or_refuse(nodes: int) -> None:
     if nodes != 2:
-        message = _("{nodes} nodes are not joined port to port", nodes=nodes)
-        raise _refused("fabric-kind", message, _("direct is for 2 nodes; take star or leaf-spine"))
+        message = _("{nodes} nodes cannot be connected port to port", nodes=nodes)
+        raise _refused("fabric-kind", message, _("use star or leaf-spine; direct connects exactly 2 nodes"))
 
 
 def _too_large(ports: int, switch: Switch, ratio: float, tiers: int) -> WrightError:
     limit = largest(switch.ports, ratio, tiers or 3)
-    levels = f"{tiers or 3} level{'s' * (tiers != 1)}"
-    message = _(
-        "{ports} ports are more than {levels} of {title} switches join: {limit}",
+    message = _n(
+        "{ports} ports are more than {count} level of {switch} switches connects: {limit}",
+        "{ports} ports are more than {count} levels of {switch} switches connect: {limit}",
+        tiers or 3,
         ports=ports,
-        levels=levels,
-        title=switch.title,
+        switch=switch.title,
         limit=limit,
     )
-    fix = _("take a switch with more ports, fewer ports per node, ") + (
-        _("more levels") if 0 < tiers < 3 else _("two planes, or split the cluster")
-    )
+    if 0 < tiers < 3:
+        fix = _("use a switch with more ports, fewer ports per node, or more levels")
+    else:
+        fix = _("use a switch with more ports, fewer ports per node, two planes, or several clusters")
     return _refused("fabric-too-large", message, fix)
 
 

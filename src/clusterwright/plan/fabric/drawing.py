@@ -1,4 +1,4 @@
-"""A fabric as SVG: levels one above the other, folded where there are too many to draw."""
+"""SVG drawing of a fabric: levels of switches above each other, with gaps for those that do not fit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterwright.drawing.svg import svg_image, tag, text_element
-from clusterwright.i18n import N_, bilingual, both_languages
+from clusterwright.i18n import N_, _, bilingual, both_languages
 from clusterwright.plan.fabric.cables import links
 from clusterwright.plan.fabric.parts import Kind
 
@@ -23,16 +23,16 @@ FABRIC_LABELS = {
     "cables": N_("cables"),
     "nodes": N_("nodes"),
     "ports": N_("ports"),
-    "planes": N_("planes alike"),
+    "planes": N_("identical planes"),
     "star": N_("star"),
     "ring": N_("ring"),
     "direct": N_("direct"),
     "leaf-spine": N_("leaf-spine"),
     "fat-tree": N_("fat tree"),
-    "rail-optimized": N_("rail-optimised"),
-    "rail-only": N_("rails apart"),
+    "rail-optimized": N_("rail-optimized"),
+    "rail-only": N_("separate rails"),
 }
-MOST = 10  # boxes in a row; a row of more shows its first ones, a gap with their number, and its last
+MOST = 10  # boxes in a row; a longer row shows the first ones, a gap with the number of others, and the last
 BOX_W, BOX_H, PITCH, TOP, LEFT = 62.0, 26.0, 104.0, 34.0, 12.0
 RING_MOST = 16
 
@@ -54,17 +54,17 @@ STANDALONE_STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A level: which of its members are drawn where; a gap stands for the others."""
+    """One level: positions of the members that are drawn, and of the gap for the others."""
 
     name: str
     count: int
     y: float
-    spots: dict[int, float]  # member from 0 -> middle of its box
+    spots: dict[int, float]  # index of a member -> x of the middle of its box
     gap: float | None
 
 
 def svg(fabric: Fabric, language: str = "en", width: float = 900.0, *, standalone: bool = False) -> str:
-    """The drawing; `language`: en, zh or both. Colours are the page's variables; a standalone file brings its own."""
+    """Draw a fabric as SVG with labels in `language` (en, zh or both); `standalone` includes the color variables."""
     drawn = _ring(fabric, language, width) if fabric.clos is None else _levels(fabric, language, width)
     height, parts = drawn
     sizes = (
@@ -87,9 +87,15 @@ def _planes(fabric: Fabric, language: str) -> str:
 
 
 def _description(fabric: Fabric) -> str:
-    """For a screen reader."""
-    levels = ", ".join(f"{level.count} {level.name} switches" for level in fabric.levels) or "no switches"
-    return f"{fabric.nodes} nodes of {fabric.ports_per_node} ports, {levels}, {fabric.cables} cables"
+    """Describe the fabric for a screen reader."""
+    switches = ", ".join(f"{level.count} {_(FABRIC_LABELS[level.name])}" for level in fabric.levels) or "0"
+    return _(
+        "{nodes} nodes with {ports} ports each, switches: {switches}, {cables} cables",
+        nodes=fabric.nodes,
+        ports=fabric.ports_per_node,
+        switches=switches,
+        cables=fabric.cables,
+    )
 
 
 def _levels(fabric: Fabric, language: str, width: float) -> tuple[float, Sequence[str]]:
@@ -110,7 +116,7 @@ def _levels(fabric: Fabric, language: str, width: float) -> tuple[float, Sequenc
 
 
 def _row(name: str, count: int, y: float, width: float) -> _Row:
-    row_width = width - 2 * LEFT - 90  # the words at the right
+    row_width = width - 2 * LEFT - 90  # less the text at the right
     most = max(3, min(MOST, int(row_width // (BOX_W + 8))))
     members = list(range(count)) if count <= most else [*range(most - 2), count - 1]
     slots = min(count, most)
@@ -157,7 +163,7 @@ def _spot(name: str, rows: dict[str, _Row]) -> tuple[float, float] | None:
 
 
 def _ring(fabric: Fabric, language: str, width: float) -> tuple[float, Sequence[str]]:
-    """Nodes on a circle, or two side by side."""
+    """Draw nodes on a circle, or two side by side."""
     node_count = min(fabric.nodes, RING_MOST)
     radius = 0.0 if fabric.kind is Kind.DIRECT else 40 + 10.0 * node_count
     middle_y = TOP + radius + BOX_H
@@ -167,15 +173,7 @@ def _ring(fabric: Fabric, language: str, width: float) -> tuple[float, Sequence[
         radius_x = 130.0 if fabric.kind is Kind.DIRECT else radius
         spots.append((width / 2 - radius_x * math.cos(turn) * 1.4, middle_y - radius * math.sin(turn)))
     parts = [
-        tag(
-            "line",
-            x1=start[0],
-            y1=start[1],
-            x2=end[0],
-            y2=end[1],
-            class_="fab-link",
-            style="stroke-width:2",
-        )
+        tag("line", x1=start[0], y1=start[1], x2=end[0], y2=end[1], class_="fab-link", style="stroke-width:2")
         for start, end in zip(spots, [*spots[1:], spots[0]], strict=True)
     ]
     for node, (x, y) in enumerate(spots):

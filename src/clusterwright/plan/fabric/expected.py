@@ -1,4 +1,4 @@
-"""How fast a fabric is: the network that collectives and iterations are predicted on, and their times on it."""
+"""Predicted speed of a fabric: the equivalent `Network`, and times of collectives and iterations on it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Machine, Run
 
 GIB = 2**30
-# One port of plain Ethernet under NCCL moves 4 to 6 GB/s of the 12.5 of its line, because every byte passes through the
-# host's memory and a core: https://github.com/NVIDIA/nccl/issues/450. Taken: 6, before the 0.8 that collectives keep.
+# With NCCL over TCP one port moves 4 to 6 GB/s of the 12.5 of its line rate, because every byte passes through the
+# host's memory and a core: https://github.com/NVIDIA/nccl/issues/450. Used: 6, before the efficiency of 0.8.
 TCP_PORT_BYTES_PER_S = 6e9 / 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where the nodes of a job lie: `ordered` by topology.conf, so that neighbours in a ring share a leaf, or not."""
+    """Placement of a job's nodes: `ordered` by topology.conf, so that ring neighbors share a leaf, or scattered."""
 
     ordered: bool = True
 
@@ -30,12 +30,12 @@ ORDERED, SCATTERED = Placement(), Placement(ordered=False)
 
 
 def network(fabric: Fabric, placement: Placement = ORDERED) -> Network:
-    """What one node sees of the fabric, one direction."""
+    """Return the `Network` that a node of the fabric has, one direction."""
     ports: float = fabric.ports_per_node
     if fabric.kind is Kind.RING:
         ports = (
             fabric.ports_per_node // 2
-        )  # NCCL's rings all turn the same way; the ports to the other side idle
+        )  # NCCL's rings all have one direction; ports to the other side are idle
     node_network = Network(
         nics=ports,
         nic_bytes_per_s=fabric.port_bits_per_s / 8,
@@ -47,7 +47,7 @@ def network(fabric: Fabric, placement: Placement = ORDERED) -> Network:
 
 
 def as_kind(network: Network, kind: str) -> Network:
-    """The same ports with another protocol; plain Ethernet does not fill fast ones."""
+    """Return the network with another protocol; TCP over Ethernet does not reach the rate of fast ports."""
     rate = network.nic_bytes_per_s
     return replace(
         network, kind=kind, nic_bytes_per_s=min(rate, TCP_PORT_BYTES_PER_S) if kind == "ethernet" else rate
@@ -55,10 +55,10 @@ def as_kind(network: Network, kind: str) -> Network:
 
 
 def crowding(fabric: Fabric, placement: Placement) -> float:
-    """How many times over the busiest cables are wanted when every node sends to the next in a ring.
+    """Return the load of the busiest cables over their rate when every node sends to the next in a ring; at least 1.
 
-    In order, one node of each leaf has its next on another leaf. Scattered over U leaves, the next is on another leaf
-    in 1 - 1/U of all cases; in a ring of cables it is a quarter of the way round.
+    Ordered, one node of each leaf has its neighbor on another leaf. Scattered over U leaves, the neighbor is on another
+    leaf in 1 - 1/U of all cases; in a ring of cables it is a quarter of the ring away.
     """
     if fabric.kind is Kind.RING:
         return 1.0 if placement.ordered else max(1.0, fabric.nodes / 4)
@@ -71,14 +71,14 @@ def crowding(fabric: Fabric, placement: Placement) -> float:
 
 
 def on(machine: Machine, fabric: Fabric, placement: Placement = ORDERED) -> Machine:
-    """The same machine with this fabric between its nodes."""
+    """Return the machine with this fabric between its nodes."""
     return replace(machine, network=network(fabric, placement))
 
 
 def all_reduce_s(
     machine: Machine, fabric: Fabric, size_bytes: float = GIB, placement: Placement = ORDERED
 ) -> float:
-    """Seconds of an all-reduce over all GPUs."""
+    """Predict the seconds of an all-reduce over all GPUs of the machine on this fabric."""
     placed_machine, inside = on(machine, fabric, placement), min(machine.gpus_per_node, machine.gpus)
     return float(
         collectives.seconds(collectives.Kind.ALL_REDUCE, size_bytes, placed_machine, machine.gpus, inside)
@@ -86,9 +86,9 @@ def all_reduce_s(
 
 
 def step(run: Run, fabric: Fabric, placement: Placement = ORDERED) -> Time:
-    """One iteration of a training with this fabric between the nodes.
+    """Predict the time of one iteration of a training with this fabric between the nodes.
 
-    Experts that are spread over GPUs talk to all others, wherever the nodes lie: order does not help them.
+    With expert parallelism every GPU communicates with all others, so the placement of nodes makes no difference.
     """
     from clusterwright.plan.speed import iteration
 

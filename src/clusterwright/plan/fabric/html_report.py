@@ -1,4 +1,4 @@
-"""The page of a fabric: the one that is chosen drawn, and all kinds side by side."""
+"""HTML report of `wright plan fabric`: a drawing of the chosen fabric, and a comparison of all kinds."""
 
 from __future__ import annotations
 
@@ -7,19 +7,28 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterwright.drawing.sheet import Figure, Section, drawn, table
-from clusterwright.i18n import bilingual, both_languages
+from clusterwright.i18n import N_, _, bilingual, both_languages
 from clusterwright.plan.charts.sheet import sheet
 from clusterwright.plan.fabric.drawing import FABRIC_LABELS, svg
+from clusterwright.units import human_duration
 
 if TYPE_CHECKING:
     from clusterwright.plan.fabric.compare import Compared
     from clusterwright.plan.fabric.parts import Fabric
 
-HEAD = ("kind", "switches", "cables", "bisection", "oversubscribed", "all-reduce 1 GiB", "power")
+HEAD = (
+    N_("kind"),
+    N_("switches"),
+    N_("cables"),
+    N_("bisection"),
+    N_("oversubscription"),
+    N_("all-reduce of 1 GiB"),
+    N_("power"),
+)
 
 
 def render_html(chosen: Fabric, rows: Sequence[Compared]) -> str:
-    """The whole page as HTML."""
+    """Render the comparison of fabrics as an HTML page."""
     count = sum(level.count for level in chosen.levels)
     return sheet(
         bilingual(
@@ -33,26 +42,29 @@ def render_html(chosen: Fabric, rows: Sequence[Compared]) -> str:
             Figure(f"{chosen.cables}", "", bilingual("cables")),
             Figure(f"{chosen.bisection_bits_per_s / 1e12:.4g}", "Tbit/s", bilingual("bisection")),
         ],
-        [network(chosen), Section(bilingual("All kinds side by side"), table(HEAD, map(_row, rows)))],
+        [
+            network(chosen),
+            Section(bilingual("Comparison of all kinds"), table([_(name) for name in HEAD], map(_row, rows))),
+        ],
         footer="wright plan fabric",
     )
 
 
 def network(chosen: Fabric) -> Section:
-    """The drawing, for this page and for others."""
+    """Return the page section with the drawing of a fabric."""
     return Section(bilingual("The network"), drawn(partial(svg, chosen, "both")))
 
 
 def _row(row: Compared) -> tuple[str, ...]:
     fabric = row.fabric
     if fabric is None:
-        return (str(row.kind), row.why_not, *("" for _ in HEAD[2:]))
+        return (str(row.kind), row.why_not, *("" for _name in HEAD[2:]))
     return (
         str(row.kind),
         " + ".join(str(level.count) for level in fabric.levels) or "0",
         str(fabric.cables),
         f"{fabric.bisection_bits_per_s / 1e12:.4g} Tbit/s",
         f"{fabric.oversubscription:.3g}:1",
-        f"{row.all_reduce_s * 1e3:.3g} ms",
+        human_duration(row.all_reduce_s),
         f"{row.power_w / 1e3:,.1f} kW",
     )

@@ -15,17 +15,20 @@ if TYPE_CHECKING:
 
     from clusterwright.plan.fabric.parts import Fabric, Switch
 
-# Each node wants 40 GB/s of storage (DGX SuperPOD B200 reference architecture): two ports of 200 Gbit/s bring 50.
+# Each node needs 40 GB/s of storage (DGX SuperPOD B200 reference architecture): two ports of 200 Gbit/s have 50.
 STORAGE_PORTS, STORAGE_BITS_PER_S = 2, 200_000_000_000
-STORAGE_SWITCHES = ("sn4600", "sn5600")  # the second, its ports split in four, where the first does not reach
+STORAGE_SWITCHES = (
+    "sn4600",
+    "sn5600",
+)  # the second, with ports split in four, if the first has too few ports
 OUT_OF_BAND_SWITCH = "sn2201"  # 48 ports of 1 Gbit/s
-OUT_OF_BAND_RATIOS = (5.0, 23.0)  # ports down over ports up of its leaves, where a star does not reach
-MANAGEMENT_PORTS = 2  # of a node: the system's own port, and that of its BMC
+OUT_OF_BAND_RATIOS = (5.0, 23.0)  # ports down over ports up of its leaves, if a star is too small
+MANAGEMENT_PORTS = 2  # of a node: one of the system, one of its BMC
 
 
 @dataclass(frozen=True, slots=True)
 class Networks:
-    """All three, for the same nodes."""
+    """The compute, storage and management networks of the same nodes."""
 
     compute: Fabric
     storage: Fabric
@@ -33,16 +36,16 @@ class Networks:
 
     @property
     def switches(self) -> int:
-        """All of them."""
+        """Number of switches of all three networks."""
         return self.compute.switches + self.storage.switches + self.management.switches
 
 
 def networks(compute: Fabric, storage_servers: int = 4, storage_switch: Switch | None = None) -> Networks:
-    """Storage and management networks beside a compute network.
+    """Design the storage and management networks that belong to a compute network.
 
-    Storage: nodes and storage servers alike, two ports each, at 1 to 1, in as few levels as it takes.
-    Management: two ports of a node, and one of each switch of the other two networks; a star, because
-    little passes over it.
+    Storage: two ports of each node and storage server, without oversubscription, in as few levels as possible.
+    Management: two ports of each node, and one of each switch of the other two networks; a star, because
+    it carries little traffic.
     """
     ends = compute.nodes + storage_servers
     storage = _first_feasible(
@@ -62,12 +65,12 @@ def _storage_switches(storage_switch: Switch | None) -> tuple[Switch, ...]:
 
 
 def _first_feasible(candidates: Iterable[tuple[Kind, int, int, Switch, float]]) -> Fabric:
-    """The first of the designs that its switch reaches."""
+    """Return the first design that is feasible with its switch; raise the last error if none is."""
     refused: WrightError | None = None
     for candidate in candidates:
         try:
             return design(*candidate)
         except WrightError as error:
             refused = error
-    assert refused is not None  # noqa: S101 (there is one way at least)
+    assert refused is not None  # noqa: S101 (there is at least one candidate)
     raise refused

@@ -1,4 +1,4 @@
-"""What a fabric is made of: switches, levels of them, cables; and what follows from how they are joined."""
+"""Parts of a fabric: switches, levels and links, and the properties of the whole, such as bisection and hops."""
 
 from __future__ import annotations
 
@@ -13,28 +13,24 @@ if TYPE_CHECKING:
 
 HOP_S = {"infiniband": 0.13e-6, "roce": 0.5e-6, "ethernet": 0.5e-6}
 # one switch, port to port: Quantum-2 and Spectrum-4, https://pingdo.net/tools/roce-vs-infiniband/
-ADAPTERS_S = (
-    0.6e-6  # of HDR, adapter to adapter (https://github.com/stas00/ml-engineering, network/README.md)
-)
+ADAPTERS_S = 0.6e-6  # HDR, adapter to adapter (https://github.com/stas00/ml-engineering, network/README.md)
 
 
 class Kind(StrEnum):
-    """How nodes are joined."""
+    """Topology of a fabric."""
 
     DIRECT = "direct"  # two nodes, port to port
-    RING = "ring"  # each node to its two neighbours, no switch
-    STAR = "star"  # one switch; when it is full, switches around one in the middle
+    RING = "ring"  # each node to its two neighbors, no switch
+    STAR = "star"  # one switch; if that is too small, switches around a central one
     LEAF_SPINE = "leaf-spine"  # two levels, every leaf to every spine
-    FAT_TREE = (
-        "fat-tree"  # as many levels as it takes; the ports of a node on one leaf, or as few as waste none
-    )
+    FAT_TREE = "fat-tree"  # as many levels as needed; a node's ports on as few leaves as leave no port unused
     RAIL = "rail-optimized"  # port i of every node on the leaf of rail i
-    RAIL_ONLY = "rail-only"  # a fabric of its own for each port; from rail to rail only by NVLink
+    RAIL_ONLY = "rail-only"  # a separate fabric for each port; traffic between rails uses NVLink only
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One model of switch."""
+    """A switch model: ports, rate, protocol, power and latency."""
 
     ports: int
     port_bits_per_s: int
@@ -45,18 +41,18 @@ class Switch:
 
     @property
     def title(self) -> str:
-        """Its name, or what it is: 64x400G."""
+        """The model's name, or its shape if it has none: 64x400G."""
         return self.name or f"{self.ports}x{self.port_bits_per_s / 1e9:g}G"
 
     def split(self, planes: int) -> Switch:
-        """The same switch with every port split in so many, each of its own plane."""
+        """Return the switch with every port split into `planes` slower ports."""
         ports, rate = self.ports * planes, self.port_bits_per_s // planes
         return Switch(ports, rate, self.title, self.protocol, self.power_w, self.latency_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One level of switches, of all planes."""
+    """One level of switches, over all planes."""
 
     name: str  # leaf, spine, core
     count: int
@@ -67,7 +63,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Cables between two things, the lower first."""
+    """The cables between a node or switch and one of the level above."""
 
     lower: str  # node1, leaf3
     upper: str
@@ -76,7 +72,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Fabric:
-    """One network, as built by `design`. `clos` is None where no switch is needed."""
+    """One network, as built by `design`. `clos` is None if no switch is needed."""
 
     kind: Kind
     nodes: int
@@ -85,12 +81,12 @@ class Fabric:
     switch: Switch
     clos: Clos | None
     planes: int = 1
-    manager_ports: int = 0  # of the fabric manager; of each, where rails are separate
-    rails: int = 1  # separate fabrics that `clos` is one of
+    manager_ports: int = 0  # of the fabric manager; of each one if rails are separate
+    rails: int = 1  # separate fabrics, each like `clos`
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """Switches from the leaves up; empty without switches."""
+        """The levels of switches, leaves first; empty without switches."""
         return () if self.clos is None else tuple(self._levels(self.clos))
 
     def _levels(self, clos: Clos) -> Iterator[Level]:
@@ -104,36 +100,36 @@ class Fabric:
 
     @property
     def switches(self) -> int:
-        """All switches of all levels and planes."""
+        """Number of switches over all levels and planes."""
         return sum(level.count for level in self.levels)
 
     @property
     def node_cables(self) -> int:
-        """Cables that end at a node, or at a fabric manager beside the nodes."""
+        """Number of cables that end at a node or a fabric manager."""
         if self.clos:
             return self.levels[0].cables_down
         return self.ports_per_node if self.kind is Kind.DIRECT else self.nodes * (self.ports_per_node // 2)
 
     @property
     def cables(self) -> int:
-        """All cables. With planes: cables at the whole rate of a port, split at their ends."""
+        """Number of all cables. With planes, a cable has the whole rate of a port and is split at its ends."""
         return sum(level.cables_down for level in self.levels) or self.node_cables
 
     @property
     def tiers(self) -> int:
-        """Levels of switches."""
+        """Number of levels of switches."""
         return len(self.levels)
 
     @property
     def hops(self) -> int:
-        """Switches (in a ring: nodes) between the two nodes farthest apart."""
+        """Number of switches (in a ring: nodes) between the two nodes farthest apart."""
         if self.kind is Kind.RING:
             return self.nodes // 2 - 1
         return 2 * self.tiers - 1 if self.tiers else 0
 
     @property
     def bisection_bits_per_s(self) -> float:
-        """What passes between the worst halves, one direction."""
+        """Bisection bandwidth: between the two halves with the least, one direction."""
         rate = self.port_bits_per_s
         if self.kind is Kind.DIRECT:
             return self.ports_per_node * rate
@@ -144,18 +140,18 @@ class Fabric:
 
     @property
     def oversubscription(self) -> float:
-        """What the nodes can send, over what passes between the worst halves."""
+        """Bandwidth of half of the nodes over the bisection bandwidth; at least 1."""
         return max(
             1.0, self.nodes * self.ports_per_node / 2 * self.port_bits_per_s / self.bisection_bits_per_s
         )
 
     @property
     def latency_s(self) -> float:
-        """Of the switches between the two nodes farthest apart."""
+        """Latency of the switches between the two nodes farthest apart."""
         hop_s = self.switch.latency_s or HOP_S.get(self.switch.protocol, HOP_S["ethernet"])
         return max(0, self.hops) * hop_s
 
     @property
     def switch_power_w(self) -> float:
-        """Of all switches, without optics; 0 where the switch's is not known."""
+        """Power of all switches in watts, without optics; 0 if that of the model is not known."""
         return self.switches * self.switch.power_w

@@ -1,4 +1,4 @@
-"""A comparison as plain values, for JSON and tables: what the types compute is written out."""
+"""Fabrics and comparisons as plain values, computed properties included, for JSON and tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def fabric_record(fabric: Fabric) -> dict[str, Any]:
-    """One fabric: sizes in bit/s and seconds, and its levels."""
+    """Return the JSON record of one fabric, in bit/s and seconds, with its levels."""
     return {
         "kind": str(fabric.kind),
         "nodes": fabric.nodes,
@@ -44,7 +44,7 @@ def fabric_record(fabric: Fabric) -> dict[str, Any]:
 
 
 def compared_record(row: Compared) -> dict[str, Any]:
-    """One row of the comparison."""
+    """Return the JSON record of one row of the comparison."""
     if row.fabric is None:
         return {"kind": str(row.kind), "why_not": row.why_not}
     return {
@@ -60,7 +60,7 @@ def compared_record(row: Compared) -> dict[str, Any]:
 
 
 def networks_record(three: Networks) -> dict[str, Any]:
-    """The three networks."""
+    """Return the JSON records of the three networks, by name."""
     return {
         name: fabric_record(fabric)
         for name, fabric in (
@@ -72,6 +72,6 @@ def networks_record(three: Networks) -> dict[str, Any]:
 
 
 def cable_rows(fabric: Fabric, hall: Hall) -> Iterator[tuple[str, str, int, int, str]]:
-    """Every link of one plane: from, to, cables, metres, class."""
+    """Yield every link of one plane as (lower end, upper end, cables, length in m, cable class)."""
     for link, length in lengths(fabric, hall):
         yield link.lower, link.upper, link.cables, length, medium(fabric.port_bits_per_s, length).name

@@ -1,4 +1,4 @@
-"""The switch that is meant: a model of the catalog, or ports and their rate, as 64x400G."""
+"""Switches from a model name of the catalog, or from a shape such as 64x400G."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _SHAPE = re.compile(r"([0-9]{1,5})x([0-9]{1,5}(?:\.[0-9]{1,2})?)(G|Gbit/s)")
 
 
 def switch_of(text: str, protocol: str = "infiniband", user_catalog: UserCatalog | None = None) -> Switch:
-    """From a name or a shape; `protocol`: what a shape, or an Ethernet switch, is used with.
+    """Parse a model name or a shape such as 64x400G; `protocol` is that of a shape or an Ethernet switch.
 
     Raises:
-        WrightError: unknown-part, with the nearest name.
+        WrightError: unknown-part, with the most similar name.
     """
     shape = _SHAPE.fullmatch(text.strip())
     if shape:
@@ -32,7 +32,7 @@ def switch_of(text: str, protocol: str = "infiniband", user_catalog: UserCatalog
 
 
 def from_catalog(row: records.Switch, protocol: str = "roce") -> Switch:
-    """A switch of the catalog; one of Ethernet carries RoCE, unless plain Ethernet is asked for."""
+    """Convert a switch of the catalog; an Ethernet switch runs RoCE unless `protocol` is ethernet."""
     used = row.protocol
     if used == "ethernet":
         used = protocol if protocol in {"ethernet", "roce"} else "roce"
@@ -40,7 +40,7 @@ def from_catalog(row: records.Switch, protocol: str = "roce") -> Switch:
 
 
 def usual_switch(port_bits_per_s: float, protocol: str, user_catalog: UserCatalog | None = None) -> Switch:
-    """The first of the catalog with ports of that rate; where there is none, 64 of them."""
+    """Return the first switch of the catalog with ports of this rate, or a generic one with 64 ports."""
     link_protocol = "infiniband" if protocol == "infiniband" else "ethernet"
     rows = (*(user_catalog.switches.values() if user_catalog else ()), *catalog.switches().values())
     fitting = [
@@ -52,10 +52,10 @@ def usual_switch(port_bits_per_s: float, protocol: str, user_catalog: UserCatalo
 
 
 def for_ports(switch: Switch, port_bits_per_s: float) -> Switch:
-    """The switch as ports of a node see it: split where its own are a multiple as fast.
+    """Return the switch with its ports split to the rate of the nodes' ports, if theirs is a whole fraction.
 
     Raises:
-        WrightError: fabric-rate, where the rates do not meet.
+        WrightError: fabric-rate if the rates do not match.
     """
     ratio = switch.port_bits_per_s / port_bits_per_s
     if ratio == 1:
@@ -63,12 +63,12 @@ def for_ports(switch: Switch, port_bits_per_s: float) -> Switch:
     if ratio > 1 and ratio.is_integer():
         split_switch = switch.split(int(ratio))
         return replace(split_switch, name=f"{switch.title}/{int(ratio)}")
-    node_gbits, theirs = port_bits_per_s / GBIT, switch.port_bits_per_s / GBIT
+    node_gbits, switch_gbits = port_bits_per_s / GBIT, switch.port_bits_per_s / GBIT
     message = _(
-        "ports of {node_gbits:g} Gbit/s do not meet ports of {theirs:g} Gbit/s of {title}",
+        "node ports of {node_gbits:g} Gbit/s do not match ports of {switch_gbits:g} Gbit/s of {switch}",
         node_gbits=node_gbits,
-        theirs=theirs,
-        title=switch.title,
+        switch_gbits=switch_gbits,
+        switch=switch.title,
     )
-    fix = "take --nic-rate and --switch with one rate, or a switch whose ports split into it"
+    fix = _("give --nic-rate and --switch the same rate, or use a switch whose ports can be split to it")
     raise WrightError.from_code("fabric-rate", message, fix, exit_code=EXIT_USAGE)

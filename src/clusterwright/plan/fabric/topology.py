@@ -1,7 +1,7 @@
-"""What Slurm is to know of a fabric: topology.conf, and the `switch:` of each node group in cluster.yaml.
+"""Slurm's view of a fabric: topology.conf, and `switch:` of each node group in cluster.yaml.
 
-Slurm's tree knows one parent per switch, so all spines of a pod are one line, and the leaves of one unit of
-a rail-optimised fabric, on which the same hosts hang, are one too.
+Slurm's tree has one parent per switch, so all spines of a pod are one line, and so are the leaves of one unit of
+a rail-optimized fabric, which connect the same hosts.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ TOP = "spine"  # the line above the leaves
 
 
 def placement(fabric: Fabric, hosts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The switch that each group of hosts hangs on, in order: leaf1, leaf2, or su1, su2 on rails.
+    """Assign hosts to leaf switches, in order: hosts by leaf1, leaf2, or by su1, su2 with rails.
 
-    Without switches, or with one, all hosts are on one.
+    Without switches, or with a single one, all hosts are on leaf1.
     """
     if fabric.clos is None or fabric.tiers < 2:
         return {"leaf1": tuple(hosts)}
@@ -35,9 +35,9 @@ def placement(fabric: Fabric, hosts: Sequence[str]) -> dict[str, tuple[str, ...]
 
 
 def topology_lines(fabric: Fabric, hosts: Sequence[str]) -> str:
-    """topology.conf for topology/tree: a line for each group of hosts, and the switches above them.
+    """Render topology.conf for topology/tree: a line for each leaf with its hosts, and the switches above.
 
-    The pods of rails hold the same hosts, so three levels on rails are two lines deep; pods of a fat tree
+    Pods of rails connect the same hosts, so three levels with rails become two; pods of a fat tree
     are a level of their own.
     """
     groups = placement(fabric, hosts)
@@ -48,9 +48,9 @@ def topology_lines(fabric: Fabric, hosts: Sequence[str]) -> str:
 
 
 def levels(leaves: Sequence[str], pods: int) -> dict[str, tuple[str, ...]]:
-    """The switches above so many leaves, bottom up, and what is under each; no name of a leaf is taken.
+    """Return the switches above the leaves, bottom up, with the names below each; names differ from the leaves'.
 
-    More than one pod is a level of its own, with the core above.
+    More than one pod adds a level, with the core above.
     """
     if len(leaves) < 2:
         return {}
@@ -66,7 +66,7 @@ def levels(leaves: Sequence[str], pods: int) -> dict[str, tuple[str, ...]]:
 
 
 def _free(names: Sequence[str], used_names: Sequence[str]) -> str:
-    """The first name that is not taken; the last one with as many strokes as it needs."""
+    """Return the first unused name; if all are used, the last one with dashes appended."""
     free = next((name for name in names if name not in used_names), f"{names[-1]}-")
     while free in used_names:
         free += "-"
@@ -74,9 +74,9 @@ def _free(names: Sequence[str], used_names: Sequence[str]) -> str:
 
 
 def block_lines(hosts: Sequence[str], domain_nodes: int) -> str:
-    """topology.conf for topology/block, where NVLink joins so many nodes (18 trays of an NVL72 rack).
+    """Render topology.conf for topology/block; NVLink connects `domain_nodes` nodes (18 trays of an NVL72 rack).
 
-    A block is a rack, so that Slurm keeps what talks over NVLink within it. Needs Slurm 23.11 or later.
+    A block is a rack, so that Slurm places NVLink traffic within it. Needs Slurm 23.11 or later.
     """
     lines = [
         f"BlockName=rack{start // domain_nodes + 1} Nodes={fold(list(hosts[start : start + domain_nodes]))}"
@@ -88,7 +88,7 @@ def block_lines(hosts: Sequence[str], domain_nodes: int) -> str:
 
 
 def cluster_lines(fabric: Fabric, hosts: Sequence[str]) -> str:
-    """The lines of cluster.yaml that say where the hosts hang; each group keeps its other fields."""
+    """Render the `nodes:` section of cluster.yaml with role, hosts and `switch:` of each group."""
     lines = ["nodes:"]
     for switch, members in placement(fabric, hosts).items():
         lines += [
@@ -101,7 +101,7 @@ def cluster_lines(fabric: Fabric, hosts: Sequence[str]) -> str:
 
 
 def pods(fabric: Fabric) -> int:
-    """How many pods lie under the core; 0 without one. The pods of rails hold the same hosts, and are one."""
+    """Return the number of pods below the core, 0 without one; pods of rails connect the same hosts and count once."""
     if fabric.clos is None or not fabric.clos.cores:
         return 0
     return fabric.clos.pods // fabric.clos.leaves.rails

@@ -1,4 +1,4 @@
-"""Peak memory of the fullest GPU."""
+"""Predicted peak GPU memory of a training."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Activations that one layer keeps for the backward pass, in bytes per token.
+"""Activations that layers store for the backward pass, in bytes per token.
 
-Counted tensor by tensor as Megatron-Core with Transformer Engine keeps them (the dense GELU layer comes to
-the 34 bytes per token and hidden element of Korthikanti et al. 2205.05198). `cut` is split over tp always,
-`replicated` only with sequence parallelism.
+Counted tensor by tensor as Megatron-Core with Transformer Engine stores them (the dense GELU layer has the
+34 bytes per token and hidden element of Korthikanti et al. 2205.05198). `sharded` is always split over tp,
+`replicated` only with sequence parallelism. `modules` are recomputed modules, by Megatron-Core's names.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.run import Layout, Run, Training
 
-LOW = ("fp8", "mxfp8", "nvfp4")  # precisions whose matrices keep a small copy of their input
+LOW = ("fp8", "mxfp8", "nvfp4")  # precisions whose matrices save their input in that precision
 
 
 @dataclass(frozen=True, slots=True)
 class Activations:
-    """Bytes per token of the microbatch."""
+    """Activation bytes per token of a microbatch, by how parallelism splits them."""
 
     sharded: Real = 0.0
     replicated: Real = 0.0
-    expert: Real = 0.0  # of the tokens sent to this GPU's experts
+    expert: Real = 0.0  # of tokens routed to this GPU's experts
 
     def __add__(self, other: Activations) -> Activations:
         return Activations(
@@ -40,28 +40,28 @@ class Activations:
         return Activations(self.sharded * times, self.replicated * times, self.expert * times)
 
     def on(self, layout: Layout, imbalance: float = 1.0) -> Real:
-        """Bytes per token on one GPU."""
+        """Return bytes per token on one GPU; `imbalance`: tokens of the busiest experts' GPU over the mean."""
         spread = pick(layout.sequence_parallel > 0, layout.tp, 1)
         return self.sharded / layout.tp + self.replicated / spread + self.expert * imbalance
 
 
 def element(work: Training) -> float:
-    """Bytes of one element of an activation."""
+    """Bytes per activation element: 4 in fp32 and tf32, else 2."""
     return 4.0 if work.precision in ("fp32", "tf32") else 2.0
 
 
 def saved_input(work: Training) -> float:
-    """Bytes of one element of a matrix product's saved input."""
+    """Bytes per element of the input that a matrix product saves for backward, scales included."""
     return {"fp8": 1.0, "mxfp8": 1.0 + 1 / 32, "nvfp4": 0.5 + 1 / 16}.get(work.precision, element(work))
 
 
 def tokens(run: Run) -> Real:
-    """Tokens of one microbatch on one GPU, before tp cuts anything."""
+    """Tokens of one microbatch on one GPU, after context parallelism and before sequence parallelism."""
     return run.training.seq_len / run.layout.cp * run.layout.micro_batch
 
 
 def activation_bytes(run: Run, stage: Stage, imbalance: float = 1.0) -> Real:
-    """Bytes of one microbatch in all layers of a stage, what is recomputed left out."""
+    """Activation bytes of one microbatch in all layers of a pipeline stage, without what is recomputed."""
     layout = run.layout
     layer_input = border(run) * stage.layers
     some = layer_activations(run, stage, layout.recompute_modules).on(layout, imbalance)
@@ -73,9 +73,9 @@ def activation_bytes(run: Run, stage: Stage, imbalance: float = 1.0) -> Real:
 
 
 def border(run: Run) -> Activations:
-    """The input of one layer: all that full recomputation keeps of it.
+    """Activations of one layer under full recomputation: its input.
 
-    Megatron-DeepSpeed under ZeRO-3 partitions it over tp (its `partition_activations`).
+    Megatron-DeepSpeed with ZeRO-3 partitions it over tp (its `partition_activations`).
     """
     hidden_bytes = element(run.training) * run.training.architecture.hidden
     is_partitioned = deepspeed(run) & (run.layout.zero >= 3) & (run.layout.sequence_parallel < 1)
@@ -83,7 +83,7 @@ def border(run: Run) -> Activations:
 
 
 def layer_activations(run: Run, stage: Stage, modules: tuple[str, ...]) -> Activations:
-    """All layers of a stage, with these modules recomputed."""
+    """Activations per token of all layers of a stage if `modules` are recomputed."""
     if "per-op" in modules:
         return per_op(run) * stage.layers
     total = attention(run, modules) * (stage.attention + stage.mtp) + dense(run, modules) * stage.dense
@@ -95,9 +95,9 @@ def layer_activations(run: Run, stage: Stage, modules: tuple[str, ...]) -> Activ
 
 
 def per_op(run: Run) -> Activations:
-    """Selection by operation, as torchtitan does: outputs of attention and of every second matrix product.
+    """Activations of one layer under torchtitan's per-op checkpointing: attention and every second matrix product.
 
-    Of q, k, v, o and the three products of a gated layer: q, v, the gate and the last one's.
+    Of q, k, v, o and the three products of a gated layer it stores the outputs of q, v, gate and the last.
     """
     work, model = run.training, run.training.architecture
     size = element(work)
@@ -108,7 +108,7 @@ def per_op(run: Run) -> Activations:
 
 
 def attention(run: Run, modules: tuple[str, ...]) -> Activations:
-    """Norm, projections and core of one attention layer."""
+    """Activations of one attention layer: norm, projections and core attention, except recomputed modules."""
     work, model = run.training, run.training.architecture
     size, low = element(work), saved_input(work)
     q, k, v = widths(model)
@@ -117,13 +117,13 @@ def attention(run: Run, modules: tuple[str, ...]) -> Activations:
     core = 0.0 if "core_attn" in modules else _core(run, q, k, v)
     up = 0.0 if "mla_up_proj" in modules else size * (q + k + v)
     replicated = (size + norm) * model.hidden + (1.0 * model.hidden if work.dropout else 0.0)
-    if model.attention == "mla":  # the low ranks before and after their norms
+    if model.attention == "mla":  # the low-rank projections before and after their norms
         replicated += 2 * size * (model.q_lora_rank + model.kv_lora_rank) + size * model.rope_head_dim
     return Activations(sharded=up + out + core, replicated=replicated)
 
 
 def widths(model: Architecture) -> tuple[float, float, float]:
-    """Elements per token of queries, keys and values."""
+    """Return elements per token of (queries, keys, values) of one attention layer."""
     if model.attention == "mla":
         value = model.v_head_dim or model.head_dim
         joined = model.heads * (model.head_dim + model.rope_head_dim)
@@ -133,19 +133,18 @@ def widths(model: Architecture) -> tuple[float, float, float]:
 
 
 def _core(run: Run, q: float, k: float, v: float) -> Real:
-    """What the core of attention keeps beside q, k, v and its output."""
+    """Bytes per token that core attention stores besides q, k, v and its output."""
     work, model = run.training, run.training.architecture
     if work.flash_attention:
-        return 4.0 * model.heads  # the sums of the softmax, fp32
+        return 4.0 * model.heads  # softmax statistics, fp32
     masked = 1.0 + element(work) if work.dropout else 0.0
-    repeated = (
-        element(work) * (2 * q - k - v) if k < q else 0.0
-    )  # unfused: keys and values, repeated per head
+    # unfused: keys and values are repeated for each head
+    repeated = element(work) * (2 * q - k - v) if k < q else 0.0
     return (element(work) + masked) * model.heads * work.seq_len + repeated
 
 
 def dense(run: Run, modules: tuple[str, ...]) -> Activations:
-    """Norm and dense feed-forward part of one layer."""
+    """Activations of the dense feed-forward part of one layer with its norm, except recomputed modules."""
     work, model = run.training, run.training.architecture
     size, low = element(work), saved_input(work)
     norm = 0.0 if "layernorm" in modules and "mlp" not in modules else low
@@ -160,14 +159,14 @@ def _inner(model: Architecture, work: Training, width: float, *, store_activatio
 
 
 def experts(run: Run, modules: tuple[str, ...]) -> Activations:
-    """Norm, router, dispatch, experts and shared expert of one layer; balanced load."""
+    """Activations of the MoE part of one layer: norm, router, dispatch, experts, shared expert; balanced load."""
     work, model, layout = run.training, run.training.architecture, run.layout
     size, low = element(work), saved_input(work)
     mask = 1.0 * model.hidden if work.dropout else 0.0
     norm = 0.0 if "layernorm" in modules and "moe" not in modules else size
     if "moe" in modules:
         return Activations(replicated=(size + norm) * model.hidden + mask)
-    routing = 4.0 * 2 * model.experts  # fp32: the router's scores and probabilities
+    routing = 4.0 * 2 * model.experts  # fp32: router scores and probabilities
     inner = _inner(model, work, model.expert_ffn, store_activation="moe_act" not in modules)
     spread = pick(layout.sequence_parallel > 0, layout.tp, 1)
     expert = (
@@ -176,7 +175,7 @@ def experts(run: Run, modules: tuple[str, ...]) -> Activations:
     shared = 0.0
     if model.shared_ffn and "shared_experts" not in modules:
         shared = _inner(model, work, model.shared_ffn, store_activation=True)
-    expert_output = low * model.expert_width  # the experts' sum, before it is projected back
+    expert_output = low * model.expert_width  # sum of the experts' outputs before the projection back
     return Activations(
         sharded=shared,
         replicated=(size + norm) * model.hidden + mask + routing + expert_output,
@@ -185,7 +184,7 @@ def experts(run: Run, modules: tuple[str, ...]) -> Activations:
 
 
 def mamba(run: Run) -> Activations:
-    """One state-space mixer: its norm, its wide projection, the convolution's and the scan's output."""
+    """Activations of one Mamba mixer: norm, input projection, and outputs of convolution and scan."""
     work, model = run.training, run.training.architecture
     size = element(work)
     inner, _, state = mamba_shape(model)

@@ -1,4 +1,4 @@
-"""What no tensor of the model explains, fitted on published peaks by `bench/accuracy/fit_memory.py`."""
+"""Memory that is not a tensor of the model, fitted by `bench/accuracy/fit_memory.py` on published peaks."""
 
 from __future__ import annotations
 
@@ -18,44 +18,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """All of them; bytes, or shares of one."""
+    """All fitted coefficients of the memory model: bytes, or shares."""
 
-    rest: float  # inside the allocator, of every run: masks, batches, what is rounded up
-    imbalance: float  # tokens of the fullest experts' GPU over the average
-    slack: Mapping[str, float]  # by family: reserved beyond allocated, a share of allocated
+    rest: float  # within the allocator, every run: masks, batches, rounding
+    imbalance: float  # tokens of the busiest experts' GPU over the mean
+    slack: Mapping[str, float]  # by software family: reserved beyond allocated, over allocated
     context: float  # CUDA context with its libraries, outside the allocator
-    typical: float  # median of |predicted / measured - 1| on sources held out
-    spread: float  # what three of four of them stay within
+    typical: float  # median of |predicted / measured - 1| on held-out sources
+    spread: float  # third quartile of the same
 
     def slack_of(self, family: str) -> float:
-        """Of that family; of one that was never measured, the middle one."""
+        """Return the allocator slack of a software family; the median for an unmeasured one."""
         return self.slack.get(family, sorted(self.slack.values())[len(self.slack) // 2])
 
 
 @cache
 def stored() -> Coefficients:
-    """What the package was shipped with."""
+    """Return the coefficients shipped with the package."""
     return from_table(coefficients("memory"))
 
 
 def from_table(table: Mapping[str, Any]) -> Coefficients:
-    """From the stored table; keys that start with an underscore are remarks."""
+    """Build `Coefficients` from a table; keys that start with an underscore are remarks and are ignored."""
     return Coefficients(**{key: value for key, value in table.items() if not key.startswith("_")})
 
 
 MIB = 2.0**20
-CUBLAS = 2 * 32 * MIB  # PyTorch's workspace on Hopper (:4096:8), one of each thread: forward's, backward's
-ENGINE, ENGINE_BEFORE_HOPPER = 32 * MIB, 4 * MIB  # Transformer Engine's workspace of one stream
-ENGINE_STREAMS = 4  # on which its grouped products of experts run, a workspace each
+CUBLAS = 2 * 32 * MIB  # PyTorch's cuBLAS workspace on Hopper (:4096:8), one per thread: forward, backward
+ENGINE, ENGINE_BEFORE_HOPPER = 32 * MIB, 4 * MIB  # Transformer Engine's workspace per stream
+ENGINE_STREAMS = 4  # of its grouped GEMM of experts, each with a workspace
 SMALL = ("Pascal", "Volta", "Turing", "Ampere", "Ada")
-NCCL_BUFFER = 4 * MIB  # NCCL_BUFFSIZE, its default; one to send and one to receive in each channel
-NCCL_CHANNELS = (
-    16  # of a communicator inside an NVLink node, as NCCL's log of an A100 or H100 node counts them
-)
+NCCL_BUFFER = 4 * MIB  # default of NCCL_BUFFSIZE; one to send and one to receive per channel
+NCCL_CHANNELS = 16  # of a communicator within an NVLink node, from NCCL's log on A100 and H100 nodes
 
 
 def workspace(run: Run, fitted: Coefficients) -> Real:
-    """Inside the allocator: workspaces of matrix products, and a fitted rest (masks, batches, rounding)."""
+    """Bytes within the allocator: cuBLAS and Transformer Engine workspaces, and a fitted rest (masks, batches)."""
     engine = ENGINE_BEFORE_HOPPER if run.machine.gpu.arch in SMALL else ENGINE
     grouped = run.training.architecture.experts and run.training.grouped_experts
     streams = ENGINE_STREAMS if grouped else 0
@@ -63,12 +61,12 @@ def workspace(run: Run, fitted: Coefficients) -> Real:
 
 
 def outside(run: Run, fitted: Coefficients) -> Real:
-    """Outside the allocator: the CUDA context, and the buffers of each communicator."""
+    """Bytes outside the allocator: the CUDA context, and NCCL buffers of all communicators."""
     return fitted.context + 2 * NCCL_BUFFER * NCCL_CHANNELS * communicators(run.layout)
 
 
 def communicators(layout: Layout) -> Real:
-    """Groups of ranks that one rank talks in: one per degree above 1."""
+    """Number of NCCL communicators of a rank: one per parallel degree above 1."""
     number: Real = 0.0
     for degree in (layout.dp * layout.cp, layout.tp, layout.pp, layout.cp, layout.ep):
         number = number + pick(degree > 1, 1.0, 0.0)

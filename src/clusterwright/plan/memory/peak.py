@@ -1,4 +1,4 @@
-"""Peak memory of each pipeline stage, and of the fullest."""
+"""Peak memory of a GPU in each pipeline stage, and of the stage with the highest."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import N_
 from clusterwright.plan.memory.activations import activation_bytes, border, tokens
 from clusterwright.plan.memory.overheads import outside, stored, workspace
 from clusterwright.plan.memory.stage import deepspeed, in_flight, pipelined, stage_at, stage_parameters
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 
 def peak(run: Run, fitted: Coefficients | None = None) -> Memory:
-    """Memory of the fullest GPU in bytes: of the first, second and last stage the one that holds most.
+    """Predict the peak memory of the GPU that uses most, in bytes: in the first, second or last stage.
 
-    Stages between hold what the second does, or less.
+    Stages between the second and the last use at most as much as the second.
     """
     pp = run.layout.pp
     fullest = at_stage(run, 0, fitted)
@@ -36,7 +37,7 @@ def peak(run: Run, fitted: Coefficients | None = None) -> Memory:
 
 
 def peak_bytes(run: Run, fitted: Coefficients | None = None) -> Real:
-    """The total of `peak` without its parts, for many layouts at once."""
+    """Predict the total of `peak` in bytes without its parts, for many layouts at once."""
     pp = run.layout.pp
     most = at_stage(run, 0, fitted).total
     for index in _later(pp):
@@ -45,19 +46,19 @@ def peak_bytes(run: Run, fitted: Coefficients | None = None) -> Real:
 
 
 def _later(pp: Real) -> tuple[Real, ...]:
-    """The second and the last stage, where they are others than the first."""
+    """Indices of the second and last stage, as far as they differ from the first."""
     if is_array(pp):
         return smaller(1, pp - 1), pp - 1
     return tuple(sorted({1, int(pp) - 1} - {0})) if pp > 1 else ()
 
 
 def stages(run: Run, fitted: Coefficients | None = None) -> tuple[Memory, ...]:
-    """Every pipeline stage of one layout, from the first to the last."""
+    """Predict peak memory of every pipeline stage of one layout, first to last."""
     return tuple(at_stage(run, index, fitted) for index in range(int(run.layout.pp)))
 
 
 def at_stage(run: Run, index: Real, fitted: Coefficients | None = None) -> Memory:
-    """Peak memory of a GPU of that stage."""
+    """Predict the peak memory of a GPU in the pipeline stage `index`."""
     fitted = fitted or stored()
     stage = stage_at(count(run.training.architecture), run.layout, index)
     parameters = stage_parameters(run, stage)
@@ -80,13 +81,13 @@ def at_stage(run: Run, index: Real, fitted: Coefficients | None = None) -> Memor
 
 
 def stage_outputs(run: Run) -> Real:
-    """DeepSpeed's and PyTorch's pipelines keep the output of a stage too, for each microbatch in flight."""
+    """Bytes of the stage's output per microbatch, which pipelines of DeepSpeed and PyTorch store; else 0."""
     output_bytes = border(run).on(run.layout) * tokens(run)
     return pick((deepspeed(run) & (run.layout.pp > 1)) | pipelined(run), output_bytes, 0.0)
 
 
 def embedded(run: Run, stage: Stage) -> Real:
-    """The mask of the embedding's dropout, of each microbatch in flight on the first stage."""
+    """Bytes of the embedding's dropout masks of all microbatches in flight, on the first stage."""
     work, layout = run.training, run.layout
     if not work.dropout:
         return 0.0
@@ -100,19 +101,18 @@ def _fuller(a: Memory, b: Memory) -> Memory:
 
 
 class MemoryFit(StrEnum):
-    """The answer; a tight one counts as fitting."""
+    """Whether a run fits into GPU memory; `tight` counts as fitting."""
 
-    FITS = "fits"
-    TIGHT = "tight"  # closer to the limit than predictions are sure
-    OOM = "oom"
+    FITS = N_("fits")
+    TIGHT = N_("tight")  # closer to the limit than the prediction's error
+    OOM = N_("oom")
 
 
 def classify_fit(memory: Memory, gpu: Gpu, fitted: Coefficients | None = None) -> MemoryFit:
-    """Against what CUDA offers a program on that GPU (`Gpu.usable_bytes`), for one layout.
+    """Compare predicted memory with what CUDA offers on a GPU (`Gpu.usable_bytes`), for one layout.
 
-    Predictions of sources that were not fitted are off by `typical` in the median and `spread` in three of
-    four: within the first above the limit a run is not yet called out of memory, within the second below
-    it is tight.
+    Predictions for held-out sources have a median error of `typical` and a third quartile of `spread`: a run up to
+    `typical` above the limit is not yet `oom`, a run less than `spread` below it is `tight`.
     """
     coefficients = fitted or stored()
     need = float(memory.total)
@@ -122,18 +122,18 @@ def classify_fit(memory: Memory, gpu: Gpu, fitted: Coefficients | None = None) -
 
 
 class Definition(StrEnum):
-    """What was read, and where."""
+    """Which memory figure a source reported, and of which GPU."""
 
-    ALLOCATED = "allocated"  # torch.cuda.max_memory_allocated of the fullest GPU
-    LAST_RANK = "last-rank"  # the same of the last rank: where Megatron writes its own log
-    RESERVED = "reserved"  # torch.cuda.max_memory_reserved of the fullest GPU
-    TOTAL = "total"  # nvidia-smi of the fullest GPU
+    ALLOCATED = "allocated"  # torch.cuda.max_memory_allocated, maximum over GPUs
+    LAST_RANK = "last-rank"  # the same on the last rank, which writes Megatron's log
+    RESERVED = "reserved"  # torch.cuda.max_memory_reserved, maximum over GPUs
+    TOTAL = "total"  # nvidia-smi, maximum over GPUs
 
 
 def reported(run: Run, definition: Definition, fitted: Coefficients | None = None) -> Real:
-    """Peak memory in bytes as such a report would print it.
+    """Predict peak memory in bytes as a report with this definition would show it.
 
-    The allocator gives cached blocks back before it fails: what is reserved stays within the GPU if it can.
+    The allocator frees cached blocks before it fails, so reserved memory stays within the GPU's where possible.
     """
     if definition is Definition.LAST_RANK:
         return at_stage(run, run.layout.pp - 1, fitted).allocated

@@ -1,10 +1,11 @@
-"""When a run does not fit: what would make it, each step alone and then together, cheapest in time first."""
+"""Changes that reduce the memory of a run: each alone, then combined until it fits, cheapest in time first."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from clusterwright.i18n import N_, _
 from clusterwright.plan.memory.peak import MemoryFit, classify_fit, peak
 from clusterwright.plan.run import Offload, Recompute, Run
 
@@ -17,36 +18,42 @@ if TYPE_CHECKING:
     Change = tuple[str, Run]
 
 GIB = 2.0**30
-WORTH = 0.005  # of the memory before: what saves less is not worth a line
+WORTH = 0.005  # share of the memory before: smaller savings are not listed
 
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """One change, or several together, with what it does."""
+    """One change, or several combined, with its effect on memory and time."""
 
     words: str
     run: Run
     peak: Memory
     fit: MemoryFit
     saved_bytes: float
-    slower: float  # share of the iteration's time; negative: faster
+    slower: float  # change of the iteration time as a share; negative: faster
 
     def __str__(self) -> str:
-        time = f"{self.slower:+.1%} time" if abs(self.slower) >= 0.001 else "the same time"
-        saved, total = self.saved_bytes / GIB, float(self.peak.total) / GIB
-        verdict = {
-            MemoryFit.FITS: "fits",
-            MemoryFit.TIGHT: "fits tightly",
-            MemoryFit.OOM: "does not fit yet",
+        time = _("iteration time unchanged")
+        if abs(self.slower) >= 0.001:
+            time = _("iteration time {change:+.1%}", change=self.slower)
+        text = {
+            MemoryFit.FITS: N_("{change}: saves {saved:.1f} GiB, total {total:.1f} GiB, fits; {time}"),
+            MemoryFit.TIGHT: N_(
+                "{change}: saves {saved:.1f} GiB, total {total:.1f} GiB, fits barely; {time}"
+            ),
+            MemoryFit.OOM: N_(
+                "{change}: saves {saved:.1f} GiB, total {total:.1f} GiB, does not fit yet; {time}"
+            ),
         }[self.fit]
-        return f"{self.words}: {saved:.1f} GiB less, {total:.1f} GiB in all, {verdict}; {time}"
+        saved, total = self.saved_bytes / GIB, float(self.peak.total) / GIB
+        return _(text, change=self.words, saved=saved, total=total, time=time)
 
 
 def ladder(run: Run, seconds: Seconds | None = None) -> tuple[Remedy, ...]:
-    """Every change that saves memory, by what it costs in time, more GPUs last.
+    """Return every change that saves memory, ordered by cost in time, more GPUs last.
 
-    Where none makes it fit alone, one more remedy: the first of them together until it fits.
-    `seconds` gives the time of an iteration; as a rule the planner's own.
+    If none makes the run fit alone, one more remedy combines them in this order until it fits.
+    `seconds` predicts the time of an iteration; default: the planner's model.
     """
     clock = seconds or _iteration
     initial_bytes, pace = float(peak(run).total), clock(run)
@@ -79,7 +86,7 @@ def _remedy(description: str, changed: Run, initial_bytes: float, slower: float)
 def _combined(
     run: Run, useful: list[Remedy], initial_bytes: float, timing: tuple[float, Seconds]
 ) -> Iterator[Remedy]:
-    """One change upon the other, each at its turn, until it fits."""
+    """Combine changes in order until the run fits; yields nothing for fewer than two changes."""
     pace, clock = timing
     current = run
     descriptions: list[str] = []
@@ -93,11 +100,11 @@ def _combined(
         if classify_fit(peak(current), current.machine.gpu) is not MemoryFit.OOM:
             break
     if len(descriptions) > 1:
-        yield _remedy(" and ".join(descriptions), current, initial_bytes, clock(current) / pace - 1)
+        yield _remedy(", ".join(descriptions), current, initial_bytes, clock(current) / pace - 1)
 
 
 def _changes(run: Run) -> Iterator[Change]:
-    """What can be changed of this run, one thing at a time."""
+    """Yield every single change of training or layout that may save memory."""
     yield from _training(run)
     yield from _layout(run)
 
@@ -105,25 +112,25 @@ def _changes(run: Run) -> Iterator[Change]:
 def _training(run: Run) -> Iterator[Change]:
     work = run.training
     if work.gradient_bytes > 2:
-        yield "keep gradients in 2 bytes", replace(run, training=replace(work, gradient_bytes=2))
+        yield _("store gradients in 2 bytes"), replace(run, training=replace(work, gradient_bytes=2))
     if work.optimizer == "adam":
-        yield "take 8-bit Adam", replace(run, training=replace(work, optimizer="adam8bit"))
+        yield _("use 8-bit Adam"), replace(run, training=replace(work, optimizer="adam8bit"))
     if not work.fused_loss:
-        yield "compute the loss in chunks", replace(run, training=replace(work, fused_loss=True))
+        yield _("compute the loss in chunks"), replace(run, training=replace(work, fused_loss=True))
     if not work.flash_attention:
-        yield "take flash attention", replace(run, training=replace(work, flash_attention=True))
+        yield _("use flash attention"), replace(run, training=replace(work, flash_attention=True))
 
 
 def _layout(run: Run) -> Iterator[Change]:
     layout, model = run.layout, run.training.architecture
     if layout.recompute < Recompute.SELECTIVE:
-        yield "recompute the core of attention", _with(run, recompute=Recompute.SELECTIVE)
+        yield _("recompute core attention"), _with(run, recompute=Recompute.SELECTIVE)
     if layout.recompute < Recompute.FULL:
-        yield "recompute every layer", _with(run, recompute=Recompute.FULL)
+        yield _("recompute every layer"), _with(run, recompute=Recompute.FULL)
     if layout.micro_batch > 1 and layout.micro_batch % 2 == 0:
-        yield "halve the microbatch", _with(run, micro_batch=layout.micro_batch // 2)
+        yield _("halve the microbatch"), _with(run, micro_batch=layout.micro_batch // 2)
     if layout.zero < 3 and layout.dp * layout.cp > 1:
-        yield f"ZeRO stage {int(layout.zero) + 1}", _with(run, zero=layout.zero + 1)
+        yield _("use ZeRO stage {stage}", stage=int(layout.zero) + 1), _with(run, zero=layout.zero + 1)
     if layout.dp % 2 == 0:
         halved, local = layout.dp // 2, min(run.machine.nvlink_domain, run.machine.gpus_per_node)
         if 2 * layout.tp <= local and model.heads % (2 * layout.tp) == 0:
@@ -131,11 +138,11 @@ def _layout(run: Run) -> Iterator[Change]:
         if model.layers % (2 * layout.pp * layout.interleave) == 0:
             yield f"pp {2 * layout.pp:g}", _with(run, pp=2 * layout.pp, dp=halved)
     if layout.offload < Offload.OPTIMIZER:
-        yield "keep optimiser states in host memory", _with(run, offload=Offload.OPTIMIZER)
+        yield _("store optimizer states in host memory"), _with(run, offload=Offload.OPTIMIZER)
     if run.training.global_batch % (2 * layout.dp * layout.micro_batch) == 0:
         more = _with(run, dp=2 * layout.dp)
         gpus = 2 * run.machine.gpus
-        yield f"take {gpus} GPUs", replace(more, machine=replace(run.machine, gpus=gpus))
+        yield _("use {gpus} GPUs", gpus=gpus), replace(more, machine=replace(run.machine, gpus=gpus))
 
 
 def _with(run: Run, **changes: Any) -> Run:

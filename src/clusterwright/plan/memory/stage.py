@@ -1,4 +1,4 @@
-"""One pipeline stage: the layers and parameters it holds, and its microbatches in flight, by schedule and software."""
+"""One pipeline stage: its layers, parameters and microbatches in flight, by schedule and software."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 PADS = ("megatron", "megatron-deepspeed")  # pad the vocabulary to a multiple of 128 x tp
 FLAT = ("fsdp", "nemo-automodel", "maxtext")  # under ZeRO-3 their only sharded copy is the fp32 one
-TORCH = ("fsdp", "nemo-automodel")  # PyTorch's own FSDP, tensor parallelism and pipelines
+TORCH = ("fsdp", "nemo-automodel")  # PyTorch's FSDP, tensor parallelism and pipelines
 DEEPSPEED = ("deepspeed", "megatron-deepspeed")
 
 
 def pipelined(run: Run) -> Any:
-    """True where FSDP runs under a pipeline: parameters stay gathered from microbatch to microbatch.
+    """True where FSDP is combined with pipeline parallelism: parameters stay gathered between microbatches.
 
     `PipelineStage.backward_maybe_with_nosync` of torch.distributed turns resharding off until the last one;
     torchtitan does not reshard after the forward pass either, nor did Llama 3's trainer (2407.21783, 3.3.2).
@@ -31,17 +31,17 @@ def pipelined(run: Run) -> Any:
 
 
 def deepspeed(run: Run) -> Any:
-    """True where ZeRO is DeepSpeed's."""
+    """True where the run uses ZeRO of DeepSpeed."""
     return (run.stack.family in DEEPSPEED) & (run.layout.zero >= 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What the GPUs of one pipeline stage hold; counts of layers, of all chunks of it."""
+    """The part of the model on one pipeline stage; counts are layers over all its chunks (virtual stages)."""
 
     index: Real
-    has_embedding: Real  # 1 where it holds the embedding
-    last: Real  # 1 where it holds the head and computes the loss
+    has_embedding: Real  # 1 if the stage has the embedding
+    last: Real  # 1 if the stage has the head and computes the loss
     layers: Real
     dense: Real  # with a dense feed-forward part
     moe: Real
@@ -51,18 +51,20 @@ class Stage:
 
 
 def stage_at(params: Parameters, layout: Layout, index: Real) -> Stage:
-    """The stage of that index, 0 to pp - 1.
+    """Return the pipeline stage `index`, 0 to pp - 1.
 
-    Layers that do not divide go to the stages after the first, one each: with pp - 2 left over that is
-    the usual even cut which counts the embedding and the head as a layer each.
+    A remainder of layers goes to the stages after the first, one each: with a remainder of pp - 2 that is
+    the usual even split which counts the embedding and the head as a layer each.
     """
     layers, start = _span(params.layers, layout.pp, index)
     ffn = (params.dense_layers + params.moe_layers) / params.layers
     dense = layers * params.dense_layers / params.layers
-    if 0 < params.dense_layers < params.moe_layers:  # they lead; where as many are dense they alternate
+    if (
+        0 < params.dense_layers < params.moe_layers
+    ):  # dense layers come first; if half are dense they alternate
         dense = smaller(larger(params.dense_layers - start * ffn, 0), layers * ffn)
     last = 1.0 * (index == layout.pp - 1)
-    if layout.schedule is Schedule.ZB_V:  # the pipeline comes back: the first GPU computes the loss too
+    if layout.schedule is Schedule.ZB_V:  # V schedule: the first GPU computes the loss too
         last = 1.0 * (index == 0)
     return Stage(
         index=index,
@@ -79,15 +81,15 @@ def stage_at(params: Parameters, layout: Layout, index: Real) -> Stage:
 
 @dataclass(frozen=True, slots=True)
 class StageParameters:
-    """Parameters on one GPU of a stage, before ZeRO cuts anything."""
+    """Parameters on one GPU of a stage, before ZeRO shards them."""
 
-    dense: Real  # all but the experts
+    dense: Real  # all except experts
     expert: Real
-    matrices: Real  # of the dense ones, those whose products may run in fp8
+    matrices: Real  # dense ones whose products may run in fp8
 
 
 def stage_parameters(run: Run, stage: Stage) -> StageParameters:
-    """How many parameters the GPU holds; the copy of a tied embedding on the last stage included."""
+    """Count the parameters on one GPU of a stage, with the copy of a tied embedding on the last stage."""
     layout, params = run.layout, count(run.training.architecture)
     tp, replicated = layout.tp, params.down * stage.attention + params.norms * stage.layers
     body = stage.attention * params.attention + stage.mamba * params.mamba + stage.dense * params.dense_ffn
@@ -97,12 +99,12 @@ def stage_parameters(run: Run, stage: Stage) -> StageParameters:
     moe = stage.moe + stage.mtp * (params.moe_layers > 0)
     expert = moe * params.experts * params.expert / (layout.ep * layout.etp)
     ends = _ends(run, params, stage)
-    replicas = 2 if layout.schedule is Schedule.DUALPIPE else 1  # both directions hold the layers
+    replicas = 2 if layout.schedule is Schedule.DUALPIPE else 1  # layers of both directions
     return StageParameters(replicas * (body + ends), replicas * expert, replicas * (body - replicated))
 
 
 def vocabulary(run: Run) -> Real:
-    """Rows of the embedding, padded where the software pads."""
+    """Vocabulary size, padded if the software family pads it."""
     vocab = run.training.architecture.vocab
     return padded_vocab(vocab, run.layout.tp) if run.stack.family in PADS else vocab
 
@@ -116,24 +118,24 @@ def _ends(run: Run, params: Parameters, stage: Stage) -> Real:
 
 
 def _span(layers: int, stages: Real, index: Real) -> tuple[Real, Real]:
-    """(How many layers, which one is the first) of a stage."""
+    """Return (number of layers, index of the first layer) of a stage."""
     per_stage, extra = layers // stages, layers % stages
     more = 1.0 * ((index >= 1) & (index <= extra))
     return per_stage + more, index * per_stage + smaller(larger(index - 1, 0), extra)
 
 
 def microbatches(work: Training, layout: Layout) -> Real:
-    """Microbatches of one replica in one iteration; at least one."""
+    """Return the number of microbatches per replica and iteration; at least 1."""
     return larger(work.global_batch / (layout.dp * layout.micro_batch), 1)
 
 
 def in_flight(work: Training, layout: Layout, index: Real) -> Real:
-    """Microbatches, each through all layers of the stage; a share of one where chunks interleave.
+    """Return the microbatches whose activations a stage stores at its peak; may be fractional with interleaving.
 
-    1F1B: the stage runs ahead by the stages behind it (Narayanan et al. 2104.04473, 2.2; interleaved: as
-    Megatron-Core counts its warm-up). Zero bubble: a stage keeps activations until the weights' gradients
-    are computed, up to its limit of p or 2 p microbatches (ZB-1p, ZB-2p; Qi et al. 2401.10241, 4); its V
-    shape: 2405.15362. DualPipe: DeepSeek-V3, 2412.19437, table 2.
+    1F1B: one more than the stages after it (Narayanan et al. 2104.04473, 2.2; interleaved: as Megatron-Core
+    counts its warm-up). Zero bubble: a stage stores activations until the weights' gradients are computed, at
+    most p or 2 p microbatches (ZB-1p, ZB-2p; Qi et al. 2401.10241, 4); V schedule: 2405.15362. DualPipe:
+    DeepSeek-V3, 2412.19437, table 2.
     """
     number = microbatches(work, layout)
     later_stages = layout.pp - index - 1
@@ -145,7 +147,7 @@ def in_flight(work: Training, layout: Layout, index: Real) -> Real:
         case Schedule.ZB_H2:
             return smaller(2 * layout.pp, number)
         case Schedule.DUALPIPE:
-            return smaller((layout.pp + 1) / 2, number)  # of each of its two copies
+            return smaller((layout.pp + 1) / 2, number)  # for each of its two copies
     ahead = 2 * later_stages + (layout.interleave - 1) * layout.pp
     chunks = smaller(ahead + 1, number * layout.interleave) / layout.interleave
     return pick(layout.interleave > 1, chunks, smaller(later_stages + 1, number))

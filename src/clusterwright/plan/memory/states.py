@@ -1,4 +1,4 @@
-"""Weights, gradients and optimiser states of one GPU, in bytes, after ZeRO has cut them."""
+"""Bytes of weights, gradients and optimizer states on one GPU, after sharding by ZeRO."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Layout, Run, Training
 
 FSDP2_SINCE = 2024  # `fully_shard` of PyTorch 2.4
-BUCKET = 5e8  # elements of one of DeepSpeed's reduce buckets, its default; two are in flight
-# bytes per parameter beside the fp32 master copy: moments in fp32, in 8 bits (Dettmers 2110.02861), momentum only
+BUCKET = 5e8  # elements of a DeepSpeed reduce bucket, its default; two are in flight
+# bytes per parameter besides the fp32 master copy: moments in fp32, in 8 bits (Dettmers 2110.02861), momentum only
 MOMENTS = {"adam": 8.0, "adamw": 8.0, "adam8bit": 2.0, "sgd": 4.0, "muon": 4.0}
-# copies in the products' precision that the layers keep beside the weights: rows and columns apart
+# bytes per parameter of the low-precision copies beside the weights: row-wise and column-wise
 LOW_PRECISION_BYTES = {"fp8": 2.0, "mxfp8": 2.0 + 2 / 32, "nvfp4": 1.0 + 2 / 16}
 
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """Bytes on one GPU."""
+    """Bytes of weights, gradients and optimizer states on one GPU."""
 
     weights: Real
     gradients: Real
@@ -33,7 +33,7 @@ class States:
 
 
 def states(run: Run, parameters: StageParameters) -> States:
-    """Of the dense parameters and the experts, each over its own data-parallel group."""
+    """Compute the model state bytes of a GPU: dense parameters and experts, each over its data-parallel group."""
     dense = _state_bytes(run, parameters.dense, parameters.matrices, shards(run.layout))
     expert = _state_bytes(run, parameters.expert, parameters.expert, expert_shards(run.layout))
     return States(
@@ -44,12 +44,12 @@ def states(run: Run, parameters: StageParameters) -> States:
 
 
 def shards(layout: Layout) -> Real:
-    """GPUs over which ZeRO spreads one copy of the dense parameters."""
+    """Number of GPUs over which ZeRO shards one copy of the dense parameters."""
     return pick(layout.shard > 0, layout.shard, layout.dp * layout.cp)
 
 
 def expert_shards(layout: Layout) -> Real:
-    """The same for an expert: fewer, because ep x etp GPUs already hold different ones."""
+    """Number of GPUs over which ZeRO shards one copy of an expert: fewer, as ep x etp GPUs hold different ones."""
     return larger(shards(layout) * layout.tp / (layout.ep * layout.etp), 1)
 
 
@@ -57,13 +57,14 @@ def _state_bytes(run: Run, count: Real, matrices: Real, shard: Real) -> States:
     work, layout = run.training, run.layout
     weight, gradient, optimizer = per_parameter(run)
     trained = count * (lora(work.architecture) if work.task == "lora" else 1.0)
-    second = 4.0 * (count - matrices) * (work.optimizer == "muon")  # what is no matrix keeps Adam's
-    low = pick(
-        (layout.zero >= 3) | pipelined(run), 0.0, _low_precision_bytes(work) * matrices
-    )  # made layer by layer
+    second = (
+        4.0 * (count - matrices) * (work.optimizer == "muon")
+    )  # Muon: parameters other than matrices use Adam
+    # ZeRO-3 creates the low-precision copies layer by layer
+    low = pick((layout.zero >= 3) | pipelined(run), 0.0, _low_precision_bytes(work) * matrices)
     weights = (weight * count - 2.0 * work.fp8_parameters * matrices) / pick(layout.zero >= 3, shard, 1) + low
     gathered_bytes = pick(layout.zero >= 3, element(work) * count, 2.0 * work.low_states * count / shard)
-    gathered = pick(pipelined(run), gathered_bytes, 0.0)  # gathered weights beside the shard they come from
+    gathered = pick(pipelined(run), gathered_bytes, 0.0)  # gathered weights besides their shard
     gradient_shards = pick(layout.zero >= 2, pick(has_full_gradients(run), 1, shard), 1)
     return States(
         weights=(weights + gathered) * (1 - 1.0 * (layout.offload >= 2)),
@@ -77,36 +78,32 @@ def _state_bytes(run: Run, count: Real, matrices: Real, shard: Real) -> States:
 
 
 def has_full_gradients(run: Run) -> Any:
-    """True where FSDP keeps a whole gradient over the microbatches instead of its own shard of it."""
+    """True where FSDP accumulates unsharded gradients over several microbatches."""
     several = microbatches(run.training, run.layout) > 1
     return (run.stack.family in TORCH) & (run.layout.zero >= 2) & run.training.unsharded_gradients & several
 
 
 def _unsharded(run: Run, gradient: Real) -> Real:
-    """FSDP2 adds up in the precision it reduces in, fp32; FSDP1 before it in the layers' own."""
+    """Bytes per unsharded gradient: FSDP2 accumulates in fp32, its reduce precision; FSDP1 in the layers' precision."""
     return 4.0 if run.stack.year >= FSDP2_SINCE else smaller(gradient, 2.0)
 
 
 def per_parameter(run: Run) -> tuple[Real, Real, Real]:
-    """Bytes of one parameter as (weight, gradient, optimiser states with the fp32 copy)."""
+    """Return bytes per parameter as (weight, gradient, optimizer states with the fp32 copy)."""
     work, moments = run.training, MOMENTS[run.training.optimizer]
     if element(work) == 4:
         return 4.0, 4.0, moments
     if work.low_states:
         return 2.0, 2.0, max(2.0, moments / 2)
     flat = (run.stack.family in FLAT) & (run.layout.zero >= 3)
-    return (
-        pick(flat, 4.0, 2.0),
-        pick(flat, 4.0, float(work.gradient_bytes)),
-        moments + pick(flat, 0.0, 4.0),
-    )
+    return (pick(flat, 4.0, 2.0), pick(flat, 4.0, float(work.gradient_bytes)), moments + pick(flat, 0.0, 4.0))
 
 
 def engine(run: Run, parameters: StageParameters) -> Real:
-    """What DeepSpeed holds beside the states: reduce buckets, and copies of its share of the gradients.
+    """Bytes that DeepSpeed uses besides the states: reduce buckets and copies of gradients; 0 for other software.
 
-    In bf16 the layers' own gradients stay beside the fp32 ones that accumulate them; in fp16 the share that
-    the step works on is flattened, and copied to fp32 (`bf16_optimizer.py`, `stage_1_and_2.py` of DeepSpeed).
+    In bf16 the layers' gradients remain besides the fp32 accumulators; in fp16 the shard of the step is flattened
+    and copied to fp32 (`bf16_optimizer.py`, `stage_1_and_2.py` of DeepSpeed).
     """
     work, count = run.training, parameters.dense + parameters.expert
     bucket = 2 * work.gradient_bytes * smaller(count, BUCKET)

@@ -1,4 +1,4 @@
-"""What is held for a moment at the fullest instant: logits, a recomputed layer, gathered parameters."""
+"""Temporary memory at the peak: logits, a recomputed layer, gathered parameters, optimizer temporaries."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def transients(run: Run, stage: Stage, parameters: StageParameters) -> Real:
-    """The larger of the loss on the last stage and one layer's backward pass; gathered parameters; buckets."""
+    """Temporary bytes at the peak of an iteration: loss or one layer's backward, gathered parameters, buckets."""
     return larger(stage.last * loss(run), backward(run)) + gathered(run) + engine(run, parameters)
 
 
 def stepping(run: Run, parameters: StageParameters) -> Real:
-    """While the optimiser steps: gradients cast to fp32 and temporaries of an optimiser that is not fused."""
+    """Temporary bytes of the optimizer step: gradients cast to fp32, temporaries of an unfused optimizer."""
     layout, work = run.layout, run.training
     if not work.step_bytes:
         return 0.0
@@ -39,9 +39,9 @@ def stepping(run: Run, parameters: StageParameters) -> Real:
 
 
 def loss(run: Run) -> Real:
-    """Logits in the products' precision and in fp32: the loss works in place on the second.
+    """Temporary bytes of the loss: logits in the products' precision and in fp32, the latter updated in place.
 
-    As Megatron's vocabulary-parallel cross entropy.
+    As in Megatron's vocabulary-parallel cross entropy; 0 with a fused loss.
     """
     work, layout = run.training, run.layout
     if work.fused_loss:
@@ -54,12 +54,11 @@ def loss(run: Run) -> Real:
 
 
 def logit(run: Run) -> Real:
-    """Bytes of one, where nothing is said.
+    """Default bytes per logit at the peak of the loss, by software family.
 
-    torch's own loss, of logits cast to fp32 peaks in its backward pass: the log-softmax, its gradient and that of
-    the logits, 4 bytes each (the logits themselves are let go of by then); cut over tp one more (DTensor's
-    `_nll_loss_and_log_softmax_backward`); all of that and the logits in 2 bytes where nothing is cast.
-    XLA keeps two in fp32.
+    PyTorch's loss on logits cast to fp32 peaks in its backward pass: the log-softmax, its gradient and that of
+    the logits, 4 bytes each (the logits are freed by then); sharded over tp one more (DTensor's
+    `_nll_loss_and_log_softmax_backward`); without the cast, 8 bytes. XLA stores two in fp32.
     """
     if run.stack.family in TORCH:
         return 8.0 if run.training.low_states else pick(run.layout.tp > 1, 16.0, 12.0)
@@ -67,10 +66,10 @@ def logit(run: Run) -> Real:
 
 
 def backward(run: Run) -> Real:
-    """What one layer holds while its backward pass runs, beyond what was kept for it.
+    """Temporary bytes of one layer's backward pass, besides its stored activations.
 
-    Gradients of its feed-forward part, while all of a recomputed layer is there; or, after that part is
-    done and freed, gradients of its attention.
+    Gradients of its feed-forward part together with all of a recomputed layer; or, after that part is freed,
+    gradients of its attention.
     """
     layout = run.layout
     recompute, ffn = 1.0 * (layout.recompute >= 2), dense(run, ()).on(layout)
@@ -83,9 +82,9 @@ def backward(run: Run) -> Real:
 
 
 def joined(run: Run) -> Real:
-    """Sequences joined again over tp: DTensor keeps them as inputs of the products, Megatron joins them twice.
+    """Bytes per token of sequences gathered over tp in a recomputed layer; DTensor stores them, Megatron gathers twice.
 
-    Of a recomputed layer the inputs of both its parts, and the gradient of one.
+    These are the inputs of both parts of the layer, and the gradient of one.
     """
     layout = run.layout
     is_gathered = (layout.tp > 1) & (layout.sequence_parallel > 0) & (run.stack.family in TORCH)
@@ -94,7 +93,7 @@ def joined(run: Run) -> Real:
 
 
 def ffn_gradients(run: Run) -> Activations:
-    """Of the feed-forward part: the saved input of its last product is freed by then."""
+    """Gradients of a feed-forward part; the saved input of its last product is freed by then."""
     work, model = run.training, run.training.architecture
     width = max(model.ffn, model.expert_ffn * model.experts_per_token + model.shared_ffn)
     return Activations(
@@ -103,7 +102,7 @@ def ffn_gradients(run: Run) -> Activations:
 
 
 def attention_gradients(run: Run) -> Activations:
-    """Of queries, keys and values; unfused, of the scores before and after the softmax too."""
+    """Gradients of queries, keys and values; without flash attention also of scores before and after the softmax."""
     work, model = run.training, run.training.architecture
     scores = 0.0 if work.flash_attention else 2 * model.heads * work.seq_len
     return Activations(
@@ -112,10 +111,10 @@ def attention_gradients(run: Run) -> Activations:
 
 
 def gathered(run: Run) -> Real:
-    """ZeRO-3: the largest unit's parameters whole, the next layer's, and the gradient of the largest.
+    """Bytes of parameters gathered by ZeRO-3: the largest unit's, the next layer's, and the gradient of the largest.
 
-    Units are the layers, the embedding and the head. Under PyTorch's pipeline all parameters stay gathered:
-    the gradient of a layer at work only.
+    Units are layers, embedding and head. In PyTorch's pipelines all parameters stay gathered (counted as weights):
+    only the gradient of the current layer is temporary.
     """
     layout, params = run.layout, count(run.training.architecture)
     dense_parameters = params.attention + params.down + (params.dense_ffn if params.dense_layers else 0)

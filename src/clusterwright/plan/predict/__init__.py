@@ -1,1 +1,1 @@
-"""Rows of measured runs in, predictions out; what a row leaves blank is inferred, and said."""
+"""Predictions for rows of a table of runs; blank cells are inferred, with a note."""

@@ -1,4 +1,4 @@
-"""What is predicted of one row, as the cells of the added columns."""
+"""Prediction of one row, as cells of the added columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.catalog import fitted
 from clusterwright.errors import Finding, WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 from clusterwright.plan import memory, speed
 from clusterwright.plan.predict import headers
 from clusterwright.plan.predict.cells import Cells
@@ -23,40 +23,40 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Run
 
 _MEANINGS = {
-    memory.Definition.ALLOCATED: "peak memory as the allocator hands it out, of the fullest GPU",
-    memory.Definition.LAST_RANK: "peak memory as the allocator hands it out, of the last rank",
-    memory.Definition.RESERVED: "peak memory as the allocator reserves it",
-    memory.Definition.TOTAL: "peak memory as nvidia-smi shows it",
+    memory.Definition.ALLOCATED: N_("peak memory: allocated, maximum over GPUs"),
+    memory.Definition.LAST_RANK: N_("peak memory: allocated, last rank"),
+    memory.Definition.RESERVED: N_("peak memory: reserved by the allocator"),
+    memory.Definition.TOTAL: N_("peak memory: as nvidia-smi shows it"),
 }
 _GIB = 2**30
-_DIGITS = 6  # of a written number
+_DIGITS = 6  # significant digits of a predicted number
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The added cells by column, and what made a prediction impossible."""
+    """The added cells by column, and the problems that prevented a prediction."""
 
     cells: dict[str, str]
     problems: tuple[Finding, ...] = ()
 
 
 def answer(row: dict[str, str], sort: headers.Sort, lookup: CatalogLookup, remark: str = "") -> Answer:
-    """The prediction of a row; where there is none, the note says all that is wrong with it."""
+    """Predict a row; if that is impossible, `prediction_note` lists every problem of the row."""
     try:
         _check_sizes(row, sort)
         cells = _PREDICTORS[sort.name](row, lookup)
     except WrightError as error:
         return refused(*error.findings)
-    except ArithmeticError as reason:
-        return refused(_no_result(str(reason)))
+    except ArithmeticError as error:
+        return refused(_no_result(str(error)))
     if any(cells[name] in {"nan", "inf", "-inf"} for name in sort.added):
-        return refused(_no_result("not a finite number"))
+        return refused(_no_result(_("not a finite number")))
     cells["prediction_note"] = "; ".join(part for part in (remark, cells["prediction_note"]) if part)
     return Answer(cells)
 
 
 def _check_sizes(row: dict[str, str], sort: headers.Sort) -> None:
-    """Cells that must be numbers are; training runs look at theirs themselves."""
+    """Raise `WrightError` for cells that must be whole numbers and are not; training runs check their own."""
     cells = Cells(row)
     for name in sort.sizes:
         if row.get(name, "").strip():
@@ -67,20 +67,22 @@ def _check_sizes(row: dict[str, str], sort: headers.Sort) -> None:
 
 def _no_result(reason: str) -> Finding:
     message = _("the formulas give no number: {reason}", reason=reason)
-    return Finding("predict-no-result", message, _("look for a size that cannot be"))
+    return Finding("predict-no-result", message, _("correct sizes of the row that are impossible"))
 
 
 def refused(*problems: Finding) -> Answer:
-    """No prediction: the note names every problem."""
-    note = " | ".join(f"error[{finding.code}]: {finding.message}; fix: {finding.fix}" for finding in problems)
+    """Return an answer without prediction, whose note lists every problem."""
+    note = " | ".join(
+        f"error[{finding.code}]: {finding.message}; {_('fix')}: {finding.fix}" for finding in problems
+    )
     return Answer({"prediction_note": note}, problems)
 
 
 def of_run(row: dict[str, str], lookup: CatalogLookup) -> dict[str, str]:
-    """A training run: time, rates, memory.
+    """Predict a training run: iteration time, rates and memory.
 
-    FLOPs are the model's (forward and twice that backward, causal attention, head; nothing recomputed);
-    the MFU is of the dense peak of the run's own precision.
+    FLOPs are model FLOPs (forward and twice that backward, causal attention, head; no recomputation);
+    the MFU relates to the dense peak of the run's precision.
     """
     run, peak, notes = run_with_peak(row, lookup)
     time = speed.iteration(run)
@@ -92,7 +94,7 @@ def of_run(row: dict[str, str], lookup: CatalogLookup) -> dict[str, str]:
     memory_fit = memory.classify_fit(peak, run.machine.gpu)
     doubts = _outside(run)
     if memory_fit is memory.MemoryFit.TIGHT:
-        doubts = ("memory is tight", *doubts)
+        doubts = (_("memory is tight"), *doubts)
     return {
         "predicted_iter_time_s": number(total),
         "predicted_tokens_per_s_per_gpu": number(tokens / total / gpus),
@@ -103,20 +105,25 @@ def of_run(row: dict[str, str], lookup: CatalogLookup) -> dict[str, str]:
         "predicted_bound": str(speed.bound(time)),
         "predicted_iter_time_p10_s": number(float(low)),
         "predicted_iter_time_p90_s": number(float(high)),
-        "prediction_note": "; ".join((*notes, *doubts, _MEANINGS[meaning])),
+        "prediction_note": "; ".join((*notes, *doubts, _(_MEANINGS[meaning]))),
     }
 
 
 def _outside(run: Run) -> tuple[str, ...]:
-    """That no run like it, on a GPU like its, was ever fitted."""
+    """Return a warning if no run of this kind on this GPU generation was fitted."""
     plan, chip = kind(run), generation(run.machine.gpu)
     if f"{chip}.{plan}" in fitted.coefficients("speed")["span"]:
         return ()
-    return (f"too few runs of this sort ({plan}) on {chip} were fitted: the range is of other GPUs'",)
+    text = _(
+        "too few runs of this kind ({kind}) on {gpu} were fitted: the range is that of other GPUs",
+        kind=plan,
+        gpu=chip,
+    )
+    return (text,)
 
 
 def _reported(run: Run, peak: Memory, meaning: memory.Definition) -> float:
-    """Bytes of the peak as the row's source would print it."""
+    """Return peak memory in bytes by the definition that the row's source uses."""
     if meaning is memory.Definition.LAST_RANK:
         return float(memory.reported(run, meaning))
     if meaning is memory.Definition.ALLOCATED:
@@ -125,7 +132,7 @@ def _reported(run: Run, peak: Memory, meaning: memory.Definition) -> float:
 
 
 def of_collective(row: dict[str, str], _lookup: CatalogLookup) -> dict[str, str]:
-    """A collective operation: bus bandwidth in GB/s, as nccl-tests print it, and time."""
+    """Predict a collective operation: bus bandwidth in GB/s as nccl-tests prints it, and time."""
     from clusterwright.plan.collectives import rows
     from clusterwright.plan.collectives.coefficients import stored
     from clusterwright.plan.collectives.kinds import bus_factor
@@ -141,13 +148,13 @@ def of_collective(row: dict[str, str], _lookup: CatalogLookup) -> dict[str, str]
 
 
 def of_cnn(row: dict[str, str], _lookup: CatalogLookup) -> dict[str, str]:
-    """A convolutional network, or BERT beside it: samples a second, of all GPUs and of one."""
+    """Predict a convolutional network or BERT: samples per second of all GPUs and of one."""
     from clusterwright.plan.cnn import rows
 
     total, note, bound = rows.samples_of_row(row)
     if total is None:
         raise WrightError.from_code(
-            "predict-unknown-model", note, _("name it as torchvision does, such as ResNet-50")
+            "predict-unknown-model", note, _("use torchvision's name, such as ResNet-50")
         )
     return {
         "predicted_samples_per_s_total": number(total),
@@ -161,5 +168,5 @@ _PREDICTORS = {headers.RUNS.name: of_run, headers.COLLECTIVES.name: of_collectiv
 
 
 def number(value: float) -> str:
-    """Six digits: more than anyone can measure."""
+    """Format a predicted number with six significant digits."""
     return f"{value:.{_DIGITS}g}"

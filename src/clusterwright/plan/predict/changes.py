@@ -1,4 +1,4 @@
-"""What would help most: one thing changed at a time, and the run predicted again."""
+"""Which changes would speed up a run most: predictions with one thing changed at a time."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from clusterwright.plan.memory import MemoryFit
     from clusterwright.plan.run import Layout
 
-_WORTH = 0.005  # of the time of a sample: a smaller gain is not worth a line
+_WORTH = 0.005  # share of the time per sample: smaller gains are not listed
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change: what becomes of the time for each sample, and whether it fits."""
+    """One change with its effect on time per sample and memory."""
 
     words: str
     run: Run
-    seconds: float  # of its own iteration
+    seconds: float  # per iteration with the change
     saved: float  # share of the time per sample; negative: slower
     fit: MemoryFit
 
 
 def changes(run: Run) -> tuple[Change, ...]:
-    """All changes that make each sample noticeably cheaper, the best first, also those that do not fit."""
+    """Return all changes that reduce time per sample noticeably, best first, including those that do not fit."""
     now = _per_sample(run)
     results = [
         Change(
@@ -59,11 +59,11 @@ def _variants(run: Run) -> Iterator[tuple[str, Run]]:
 
 
 def _machines(run: Run) -> Iterator[tuple[str, Run]]:
-    """A network twice as fast, and one without limits."""
+    """Yield the run with a network twice as fast, and with an unlimited one."""
     machine = run.machine
     if machine.gpus <= machine.gpus_per_node:
         return
-    for description, times in (("network twice as fast", 2.0), ("network without limits", 1000.0)):
+    for description, times in ((_("network twice as fast"), 2.0), (_("unlimited network"), 1000.0)):
         network = replace(
             machine.network,
             nic_bytes_per_s=machine.network.nic_bytes_per_s * times,
@@ -73,16 +73,19 @@ def _machines(run: Run) -> Iterator[tuple[str, Run]]:
 
 
 def _trainings(run: Run) -> Iterator[tuple[str, Run]]:
-    """A batch twice as large; 8 bits in place of 16, where the GPU has them."""
+    """Yield the run with twice the batch, with fp8 in place of 16 bits if the GPU has it, with flash attention."""
     work = run.training
     yield (
-        "global batch twice as large",
+        _("global batch twice as large"),
         replace(run, training=replace(work, global_batch=2 * work.global_batch)),
     )
     if work.precision in {"bf16", "fp16"} and run.machine.gpu.peak.get("fp8"):
-        yield "fp8 in place of " + work.precision, replace(run, training=replace(work, precision="fp8"))
+        yield (
+            _("fp8 in place of {precision}", precision=work.precision),
+            replace(run, training=replace(work, precision="fp8")),
+        )
     if not work.flash_attention:
-        yield "flash attention", replace(run, training=replace(work, flash_attention=True))
+        yield _("flash attention"), replace(run, training=replace(work, flash_attention=True))
 
 
 def _recomputation(run: Run) -> Iterator[tuple[str, Run]]:
@@ -93,18 +96,18 @@ def _recomputation(run: Run) -> Iterator[tuple[str, Run]]:
 
 
 def _degrees(run: Run) -> Iterator[tuple[str, Run]]:
-    """Microbatch, interleaving, and tensor or pipeline parallelism by a factor of two."""
+    """Yield the run with microbatch, interleaving, or a model-parallel degree changed by a factor of two."""
     layout, share = run.layout, run.training.global_batch / run.layout.dp
     if share % (2 * layout.micro_batch) == 0:
         yield (
-            "microbatch twice as large",
+            _("microbatch twice as large"),
             replace(run, layout=replace(layout, micro_batch=2 * layout.micro_batch)),
         )
     if layout.pp > 1 and run.training.architecture.layers % (2 * layout.pp * layout.interleave) == 0:
         description = _(
-            "{value} model chunks a stage in place of {interleave}",
-            value=2 * layout.interleave,
-            interleave=layout.interleave,
+            "{chunks} model chunks per stage in place of {current}",
+            chunks=2 * layout.interleave,
+            current=layout.interleave,
         )
         yield description, replace(run, layout=replace(layout, interleave=2 * layout.interleave))
     if run.training.global_batch % (2 * layout.dp * layout.micro_batch) == 0:
@@ -115,9 +118,10 @@ def _degrees(run: Run) -> Iterator[tuple[str, Run]]:
         )
         for name, value, variant in halved:
             if value % 2 == 0:
-                yield f"{name} {value // 2} and dp {variant.dp}", replace(run, layout=_sound(variant))
+                description = _("{name} {degree} and dp {dp}", name=name, degree=value // 2, dp=variant.dp)
+                yield description, replace(run, layout=_sound(variant))
 
 
 def _sound(layout: Layout) -> Layout:
-    """Without interleaving where no pipeline is left."""
+    """Return the layout without interleaving if it has no pipeline."""
     return layout if layout.pp > 1 else replace(layout, interleave=1)

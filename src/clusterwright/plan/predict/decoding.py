@@ -1,4 +1,4 @@
-"""Bytes of a table as lines of text, whatever mixture of encodings they are in."""
+"""Decoding of a table's bytes to lines of text, also with mixed encodings."""
 
 from __future__ import annotations
 
@@ -7,26 +7,22 @@ from dataclasses import dataclass, field
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
-_BOMS = (
-    (b"\xef\xbb\xbf", "utf-8"),
-    (b"\xff\xfe", "utf-16-le"),
-    (b"\xfe\xff", "utf-16-be"),
-)
-_MOSTLY = 0.3  # of the bytes are zero: text in two bytes a letter without a mark
+_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_MOSTLY = 0.3  # share of zero bytes from which text without a byte-order mark counts as UTF-16
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Lines without their ends; `remarks` says of a line (from 1) what was odd about its bytes."""
+    """Lines without line ends; `remarks` maps a line number (from 1) to what was unusual in its encoding."""
 
     lines: tuple[str, ...]
     remarks: dict[int, str] = field(default_factory=dict)
 
 
 def decode(data: bytes) -> Text:
-    """UTF-8, or UTF-16 by its mark; a line that is neither is read as Latin-1, and is said with its first odd byte.
+    """Decode UTF-8 or UTF-16; a line that is neither is read as Latin-1, with a remark on its first invalid byte.
 
-    Raises `predict-empty` where there is nothing to read.
+    Raises `predict-empty` if there is no text.
     """
     if not data.strip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"):
         raise WrightError.from_code(
@@ -69,12 +65,10 @@ def _line_by_line(data: bytes, start: int) -> Text:
 
 
 def _line(raw: bytes, offset: int) -> tuple[str, str]:
-    """The text of a line that begins at that byte, and a remark where it is not UTF-8."""
+    """Return (text, remark) of a line that begins at byte `offset`; the remark is empty for UTF-8."""
     if b"\0" in raw:
-        position = offset + raw.index(b"\0")
-        return raw.replace(b"\0", b"").decode(
-            "latin-1"
-        ), f"byte {position} is 0, as in UTF-16: zeros taken out"
+        remark = _("byte {offset} is 0, as in UTF-16: zeros removed", offset=offset + raw.index(b"\0"))
+        return raw.replace(b"\0", b"").decode("latin-1"), remark
     try:
         return raw.decode("utf-8"), ""
     except UnicodeDecodeError as error:

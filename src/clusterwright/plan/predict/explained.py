@@ -1,4 +1,4 @@
-"""One prediction, taken apart: where the time goes, what holds the memory, what would help, and what it rests on."""
+"""Explanation of one prediction: parts of time and memory, changes that would help, and its sources."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from clusterwright.catalog import fitted
+from clusterwright.i18n import _
 from clusterwright.plan import memory, speed
+from clusterwright.plan.charts.sheet import TIME
 from clusterwright.plan.predict.changes import changes
 from clusterwright.plan.speed.coefficients import peak as peak_rate
 from clusterwright.plan.speed.meaning import MEANING
+from clusterwright.units import human_bit_rate, human_byte_rate, human_size
 
 if TYPE_CHECKING:
     from clusterwright.plan.memory import MemoryFit
@@ -17,27 +20,12 @@ if TYPE_CHECKING:
     from clusterwright.plan.prediction import Memory, Time
     from clusterwright.plan.run import Run
 
-FITTED = "fitted"  # begins the source of a coefficient; the last of the origins says on what
-PARTS = {
-    "ideal": "model FLOPs at the peak of all GPUs",
-    "inefficiency": "matrix products below the peak",
-    "recompute": "activations computed again",
-    "memory_bound": "norms, activations, casts: memory bandwidth",
-    "tensor_parallel": "tensor-parallel communication",
-    "context_parallel": "context-parallel communication",
-    "expert_parallel": "expert-parallel communication",
-    "pipeline_bubble": "pipeline bubble",
-    "pipeline_comm": "pipeline communication",
-    "data_parallel": "data-parallel communication",
-    "optimizer": "optimiser",
-    "input": "input, logging, synchronisation",
-    "jitter": "waiting for the slowest GPU",
-}
+FITTED = "fitted"  # prefix of the source of a coefficient; the last of the origins describes the fit
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """Everything that is said of one run."""
+    """A prediction of one run with its parts, possible changes and sources."""
 
     run: Run
     notes: tuple[str, ...]
@@ -50,18 +38,18 @@ class Explained:
     stages: tuple[Memory, ...]
     fit: MemoryFit
     changes: tuple[Change, ...]
-    origins: tuple[tuple[str, str, str], ...]  # what, value, source
+    origins: tuple[tuple[str, str, str], ...]  # (quantity, value, source)
 
     @property
     def parts(self) -> list[tuple[str, str, float, float]]:
-        """Every part of the time that is there: name, words, seconds, share of the total."""
+        """The parts of the iteration time above 0: (field, label, seconds, share of the total)."""
         total = float(self.time.total)
         seconds = {part.name: float(getattr(self.time, part.name)) for part in fields(self.time)}
-        return [(name, PARTS[name], value, value / total) for name, value in seconds.items() if value]
+        return [(name, _(TIME[name]), value, value / total) for name, value in seconds.items() if value]
 
 
 def explained(run: Run, notes: tuple[str, ...] = ()) -> Explained:
-    """The run predicted, taken apart."""
+    """Predict a run with an explanation; `notes`: what was inferred about it."""
     time = speed.iteration(run)
     low, high = speed.span(run, time)
     total, work = float(time.total), run.training
@@ -82,26 +70,34 @@ def explained(run: Run, notes: tuple[str, ...] = ()) -> Explained:
 
 
 def origins(run: Run) -> tuple[tuple[str, str, str], ...]:
-    """What the prediction rests on: facts of the catalogue, and coefficients with what they were fitted on."""
+    """Return what a prediction derives from, as (quantity, value, source): catalog facts and fitted coefficients."""
     gpu, network = run.machine.gpu, run.machine.network
     facts = [
         (
-            f"peak in {run.training.precision}",
+            _("peak in {precision}", precision=run.training.precision),
             f"{peak_rate(gpu, run.training.precision) / 1e12:.4g} TFLOP/s",
             gpu.source,
         ),
-        ("memory", f"{gpu.usable_bytes / 2**30:.4g} GiB usable", gpu.source),
-        ("memory bandwidth", f"{gpu.memory_bytes_per_s / 1e12:.4g} TB/s", gpu.source),
+        (_("memory"), _("{size} usable", size=human_size(gpu.usable_bytes)), gpu.source),
+        (_("memory bandwidth"), human_byte_rate(gpu.memory_bytes_per_s), gpu.source),
     ]
     if run.machine.gpus > run.machine.gpus_per_node:
-        rate = f"{network.nics:g} x {network.nic_bytes_per_s * 8 / 1e9:g} Gbit/s a node"
-        facts.append((f"network ({network.kind})", rate, "the row, or the maker's reference system"))
+        rate = human_bit_rate(network.nic_bytes_per_s * 8)
+        ports = _("{count:g} x {rate} per node", count=network.nics, rate=rate)
+        source = _("the row, or the maker's reference system")
+        facts.append((_("network ({kind})", kind=network.kind), ports, source))
     rates = speed.rates(run, speed.coefficients())
     names = [rate_field.name for rate_field in fields(rates) if rate_field.name != "peak"]
     coefficients = [
-        (name.replace("_", " "), f"{getattr(rates, name):.4g}", f"{FITTED}: {MEANING[name]}")
+        (name.replace("_", " "), f"{getattr(rates, name):.4g}", f"{FITTED}: {_(MEANING[name])}")
         for name in names
     ]
     on = fitted.coefficients("speed")["_fitted_on"]
-    source = f"on {on['rows']} published runs of {len(on['sources'])} sources, {on['date']}: {on['by']}"
-    return (*facts, *coefficients, (FITTED, "", source))
+    fit = _(
+        "on {count} published runs of {sources} sources, {date}: {by}",
+        count=on["rows"],
+        sources=len(on["sources"]),
+        date=on["date"],
+        by=on["by"],
+    )
+    return (*facts, *coefficients, (FITTED, "", fit))

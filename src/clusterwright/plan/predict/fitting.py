@@ -1,4 +1,4 @@
-"""What was inferred of a row gives way until the run fits: it ran, or is meant to."""
+"""Adjustment of inferred values until a run fits into memory, since published runs did fit."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Layout, Run
 
 _SHORTEST = 512  # tokens
-# What Megatron-Core can recompute at little cost (its `recompute-modules`); in years before, a few layers in full.
+# What Megatron-Core can recompute at little cost (its `recompute-modules`); earlier versions: a few layers in full.
 _CHEAP = ("core_attn", "layernorm", "moe_act", "mla_up_proj")
 _FINE_SINCE = 2022
 
 
 def fitting(run: Run, cells: Cells) -> tuple[Run, Memory]:
-    """The run itself where it fits or nothing was inferred, else the nearest other choice that fits; with its peak."""
+    """Return (run, peak memory): the run if it fits or nothing was inferred, else its nearest variant that fits."""
     peak_memory = memory.peak(run)
     if not cells.inferred or _is_feasible(run, peak_memory):
         return run, peak_memory
@@ -33,7 +33,7 @@ def fitting(run: Run, cells: Cells) -> tuple[Run, Memory]:
         if _is_feasible(variant, peak):
             cells.note(
                 _(
-                    "taken with {difference}, as it does not fit otherwise",
+                    "assumed {difference}, as the run does not fit otherwise",
                     difference=_difference(run, variant),
                 )
             )
@@ -46,7 +46,7 @@ def _is_feasible(run: Run, peak_memory: Memory) -> bool:
 
 
 def _variants(run: Run, inferred: set[str]) -> Iterator[Run]:
-    """Smaller microbatches, experts cut by tp, finer meshes, then more recomputation, then shorter sequences."""
+    """Yield runs with smaller microbatches, experts sharded by tp, finer meshes, recomputation, shorter sequences."""
     for length in _lengths(run, inferred):
         work = replace(run.training, seq_len=length)
         for more in _recomputations(run, inferred):
@@ -57,7 +57,7 @@ def _variants(run: Run, inferred: set[str]) -> Iterator[Run]:
 
 
 def _recomputations(run: Run, inferred: set[str]) -> Iterator[Layout]:
-    """The layout as it is, then with ever more recomputed."""
+    """Yield the layout, then variants with more and more recomputation."""
     layout = run.layout
     yield layout
     if "recompute" not in inferred:
@@ -93,21 +93,24 @@ def _lengths(run: Run, inferred: set[str]) -> Iterator[int]:
 
 
 def _difference(run: Run, variant: Run) -> str:
-    """What was changed, in words."""
+    """Describe how a variant differs from the run."""
     layout = variant.layout
     mesh = f"dp {layout.dp}, tp {layout.tp}, pp {layout.pp}, ep {layout.ep}"
     changed = [
         ((run.layout.dp, run.layout.ep) != (layout.dp, layout.ep), mesh),
-        (run.training.seq_len != variant.training.seq_len, f"sequences of {variant.training.seq_len}"),
-        (run.layout.micro_batch != layout.micro_batch, f"microbatch {layout.micro_batch}"),
-        (run.layout.etp != layout.etp, f"experts cut by {layout.etp}"),
+        (
+            run.training.seq_len != variant.training.seq_len,
+            _("sequences of {length} tokens", length=variant.training.seq_len),
+        ),
+        (run.layout.micro_batch != layout.micro_batch, _("microbatch {size}", size=layout.micro_batch)),
+        (run.layout.etp != layout.etp, _("experts sharded by {degree}", degree=layout.etp)),
         (
             run.layout.recompute != layout.recompute,
-            f"{Recompute(int(layout.recompute)).name.lower()} recomputation",
+            _("recomputation: {kind}", kind=Recompute(int(layout.recompute)).name.lower()),
         ),
         (
             run.layout.recompute_modules != layout.recompute_modules,
-            "norms and activation functions recomputed",
+            _("norms and activation functions recomputed"),
         ),
     ]
     return ", ".join(description for is_changed, description in changed if is_changed)

@@ -1,4 +1,4 @@
-"""What software usually does where a row does not say: recomputation, sequence parallelism, experts, schedule."""
+"""Usual settings of training software for blank cells: recomputation, sequence parallelism, experts, schedule."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from math import gcd
 from typing import TYPE_CHECKING
 
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 from clusterwright.plan.predict.row_text import mentions
 from clusterwright.plan.run import Offload, Recompute, Schedule
 
@@ -30,19 +30,19 @@ _SCHEDULES = (  # names of Qi et al. 2401.10241 and 2405.15362, and of DeepSeek-
 _NO_SEQUENCE_PARALLEL_BEFORE = 2022  # Korthikanti et al. 2205.05198
 _SEQUENCE_PARALLEL_BY_DEFAULT_SINCE = 2023
 _INTERLEAVED_SINCE = 2021  # Narayanan et al. 2104.04473
-_INTERLEAVED_EVERYWHERE_SINCE = 2023  # Llama 3 and torchtitan beside Megatron (2407.21783, 2410.06511)
-_MOST_CHUNKS = 8  # NVIDIA's recipes cut a stage into 4 to 12 chunks
+_INTERLEAVED_EVERYWHERE_SINCE = 2023  # Llama 3 and torchtitan besides Megatron (2407.21783, 2410.06511)
+_MOST_CHUNKS = 8  # NVIDIA's recipes split a stage into 4 to 12 chunks
 
 
 def experts(cells: Cells, setting: Setting, group: int) -> int:
-    """Expert-parallel degree; where not given, the most that divides experts, GPUs and a node."""
+    """Return the expert-parallel degree; default: the largest that divides experts, GPUs and a node."""
     degree = cells.integer("ep") or int(setting.settings.get("expert-model-parallel-size", "0"))
     experts = setting.model.experts
     if not experts:
         return 1
     if degree and (experts % degree or group % degree):
         message = _(
-            "{experts} experts on {group} GPUs (dp x cp x tp) cannot be spread over ep {degree}",
+            "ep {degree} does not divide both {experts} experts and {group} GPUs (dp x cp x tp)",
             experts=experts,
             group=group,
             degree=degree,
@@ -51,20 +51,20 @@ def experts(cells: Cells, setting: Setting, group: int) -> int:
     if degree:
         return degree
     ep = gcd(gcd(experts, group), setting.node)
-    cells.note(_("expert parallelism not given: {ep}", ep=ep))
+    cells.note(_("no expert parallelism given: assumed {ep}", ep=ep))
     return ep
 
 
 def expert_tensor(cells: Cells, setting: Setting, tp: int) -> int:
-    """Tensor parallelism inside an expert; where not given, none, as in the recipes of NVIDIA's MoE tables."""
+    """Return the tensor-parallel degree of experts; default: 1, as in the recipes of NVIDIA's MoE tables."""
     degree = setting.settings.get("expert-tensor-parallel-size", "")
     if setting.model.experts and tp > 1 and not degree:
-        cells.note(_("tensor parallelism of experts not given: 1"), "etp")
+        cells.note(_("no tensor parallelism of experts given: assumed 1"), "etp")
     return int(degree) if degree.isdigit() else 1
 
 
 def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> int:
-    """Chunks of a stage; users interleave where layers and microbatches allow it (Megatron-LM's README says so)."""
+    """Return model chunks per stage; default: interleaved if layers and microbatches allow it (Megatron's README)."""
     text = setting.settings.get("VP", "")
     requested = cells.integer("interleave") or (int(text) if text.isdigit() else 0)
     if requested or pp == 1:
@@ -78,7 +78,7 @@ def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> in
     if chunks > 1:
         cells.note(
             _(
-                "interleave not given: {chunks}, as users do where layers and microbatches allow it",
+                "no interleaving given: assumed {chunks}, usual where layers and microbatches allow it",
                 chunks=chunks,
             )
         )
@@ -86,7 +86,7 @@ def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> in
 
 
 def recompute(cells: Cells, setting: Setting, zero: int) -> Recompute:
-    """What is recomputed; where not given, what the software of the time did."""
+    """Return the activation recomputation; default: that of the software at the time."""
     text = cells.text("recompute").lower()
     for pattern, mode in _RECOMPUTED:
         if re.match(pattern, text):
@@ -94,15 +94,24 @@ def recompute(cells: Cells, setting: Setting, zero: int) -> Recompute:
     old = setting.stack.family.startswith("megatron") and setting.stack.year < _NO_SEQUENCE_PARALLEL_BEFORE
     kind = Recompute.FULL if old else Recompute.NONE if zero == 3 else Recompute.SELECTIVE
     if mentions(cells, "torchtitan"):
-        kind = Recompute.SELECTIVE  # its default, by operation
-    reason = _("recompute `{text}` not known", text=text) if text else _("recomputation not given")
-    usual = f"as usual in {setting.stack.family} of {setting.stack.year}"
-    cells.note(f"{reason}: {kind.name.lower()}, {usual}", "recompute")
+        kind = Recompute.SELECTIVE  # torchtitan's default, per operation
+    message = (
+        N_("unknown recompute `{text}`: assumed {kind}, usual in {family} of {year}")
+        if text
+        else N_("no recomputation given: assumed {kind}, usual in {family} of {year}")
+    )
+    values = {
+        "text": text,
+        "kind": kind.name.lower(),
+        "family": setting.stack.family,
+        "year": setting.stack.year,
+    }
+    cells.note(_(message, **values), "recompute")
     return kind
 
 
 def sequence_parallel(cells: Cells, setting: Setting, tp: int) -> int:
-    """1 where tensor parallelism splits the norms too: as said, with selective recomputation, or since 2023."""
+    """Return 1 for sequence parallelism, else 0; default: 1 with selective recomputation, or since 2023."""
     if tp == 1 or mentions(cells, r"no sequence[- ]parallel"):
         return 0
     if mentions(cells, r"sequence[- ]parallel|seq-parallel"):
@@ -113,7 +122,7 @@ def sequence_parallel(cells: Cells, setting: Setting, tp: int) -> int:
 
 
 def offload(cells: Cells) -> Offload:
-    """What the words say lives in the host's memory."""
+    """Return the CPU offload that the row's text mentions."""
     if mentions(cells, r"full cpu offload"):
         return Offload.ALL
     return (
@@ -124,12 +133,12 @@ def offload(cells: Cells) -> Offload:
 
 
 def schedule(cells: Cells) -> Schedule:
-    """The pipeline schedule that is named, else one forward, one backward."""
+    """Return the pipeline schedule that the row's text mentions; default: 1F1B."""
     return next((kind for pattern, kind in _SCHEDULES if mentions(cells, pattern)), Schedule.ONE_F_ONE_B)
 
 
 def modules(cells: Cells, setting: Setting) -> tuple[str, ...]:
-    """What selective recomputation covers, as Megatron-Core's flag lists it."""
+    """Return the modules of selective recomputation, named as in Megatron-Core's flag."""
     module_names = setting.settings.get("recompute-modules", "").strip("[]").replace(",", " ").split()
     if not module_names and mentions(cells, "torchtitan"):
         return ("per-op",)

@@ -1,4 +1,4 @@
-"""Which sort of table a header is of, and what it lacks."""
+"""Kinds of tables that can be predicted, recognized by their header."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 from clusterwright.plan.predict.cells import COLUMNS
 
 if TYPE_CHECKING:
@@ -17,18 +17,18 @@ _TIMES = ("predicted_iter_time_p10_s", "predicted_iter_time_p90_s")
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """One sort of table."""
+    """One kind of table, with the columns that it needs, uses and gets."""
 
     name: str
-    signature: tuple[str, ...]  # a header with all of these is of this sort
+    signature: tuple[str, ...]  # columns that identify this kind
     needed: tuple[str, ...]
-    used: tuple[str, ...]  # these, where they are there
+    used: tuple[str, ...]  # optional columns
     added: tuple[str, ...]
-    sizes: tuple[str, ...] = ()  # of those, whole numbers above zero or blank
+    sizes: tuple[str, ...] = ()  # of these, whole numbers above 0 or blank
 
 
 COLLECTIVES = Sort(
-    "collectives",
+    N_("collectives"),
     signature=("collective",),
     needed=("collective", "gpu_type", "size_bytes"),
     used=("num_nodes", "gpus_per_node", "num_gpus", "algo", "fabric", "nic_per_node", "nic_gbps"),
@@ -36,7 +36,7 @@ COLLECTIVES = Sort(
     sizes=("size_bytes", "num_nodes", "gpus_per_node", "num_gpus"),
 )
 CNN = Sort(
-    "convolutional networks",
+    N_("convolutional networks"),
     signature=("benchmark",),
     needed=("benchmark", "gpu_type", "num_gpus"),
     used=("num_nodes", "gpus_per_node", "global_batch", "precision", "framework", "host_networking"),
@@ -49,7 +49,7 @@ CNN = Sort(
     sizes=("num_gpus", "num_nodes", "gpus_per_node", "global_batch"),
 )
 RUNS = Sort(
-    "training runs",
+    N_("training runs"),
     signature=("gpu_type",),
     needed=("model", "gpu_type", "num_gpus", "seq_len", "global_batch"),
     used=COLUMNS,
@@ -69,7 +69,7 @@ SORTS = (COLLECTIVES, CNN, RUNS)
 
 
 def sort_of(columns: Sequence[str], file: str, line: int = 1) -> Sort:
-    """The sort of a table by its header; refuses one that lacks needed columns, naming all of them."""
+    """Return the kind of a table by its header; raises `WrightError` that names all missing columns."""
     present = set(columns)
     sort = next((sort for sort in SORTS if present.issuperset(sort.signature)), RUNS)
     missing = [name for name in sort.needed if name not in present]
@@ -84,20 +84,20 @@ def _missing(name: str, sort: Sort, columns: Sequence[str], location: Location) 
     spare = [column for column in columns if column not in {*sort.needed, *sort.used}]
     suggestion = closest_name(name, spare)
     fix = (
-        _("is it `{suggestion}`? Rename it to `{name}`", suggestion=suggestion, name=name)
+        _("rename `{suggestion}` to `{name}` if that is it", suggestion=suggestion, name=name)
         if suggestion
         else _("add a column `{name}`; its cells may be blank", name=name)
     )
     return Finding(
         "predict-no-column",
-        _("a table of {sort} needs the column `{name}`", sort=sort.name, name=name),
+        _("a table of {kind} needs the column `{name}`", kind=_(sort.name), name=name),
         fix,
         (location,),
     )
 
 
 def doubtful(columns: Sequence[str], sort: Sort) -> list[str]:
-    """Columns that look like a misspelt one which is used where it is there; a sentence each."""
+    """Return one question for each unused column whose name resembles an optional one."""
     absent = [name for name in sort.used if name not in columns]
     spare = [name for name in columns if name not in {*sort.needed, *sort.used}]
     suggestions = [
@@ -106,7 +106,7 @@ def doubtful(columns: Sequence[str], sort: Sort) -> list[str]:
         if not name.startswith(("measured_", "predicted_"))
     ]
     return [
-        f"column `{name}` is not used; did you mean `{suggestion}`?"
+        _("column `{name}` is not used; did you mean `{suggestion}`?", name=name, suggestion=suggestion)
         for name, suggestion in suggestions
         if suggestion
     ]

@@ -1,4 +1,4 @@
-"""What memory needs to know beyond the columns of a row: flags in its notes, and its software's defaults."""
+"""Settings that affect memory and have no column: flags in a row's notes, and defaults of its software."""
 
 from __future__ import annotations
 
@@ -18,52 +18,47 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Layout, Run, Training
 
 
-# Words of a source or note -> what its memory figure is; the first that is found.
+# Pattern of a source or note -> definition of its memory figure; the first match counts.
 _DEFINITIONS = (
     (r"\(rank reported\)|functional-test golden", Definition.LAST_RANK),
     (r"nvidia-smi|bigscience", Definition.TOTAL),
-    (r"max_memory_reserved|torchtitan", Definition.RESERVED),  # torchtitan logs what the allocator reserves
+    (r"max_memory_reserved|torchtitan", Definition.RESERVED),  # torchtitan logs reserved memory
     (r"allocated|megatron|simumax|kempnerforge", Definition.ALLOCATED),  # their own logs
 )
-# Bytes of one logit where the loss is not the family's own: Megatron's fused one (`cross-entropy-loss-fusion`,
-# native) does not work in place: bf16 and twice fp32; llm-foundry takes flash-attention's fused one, whose
+# Bytes per logit for a loss other than the family's default: Megatron's fused one (`cross-entropy-loss-fusion`,
+# native) is not in place: bf16 and twice fp32; llm-foundry uses flash-attention's fused one, whose
 # gradient is in bf16 too.
-_LOGITS = (
-    (r"cross[-_]entropy[-_]loss[-_]fusion", 10.0),
-    (r"llm-foundry|\bmpt\b", 4.0),
-)
+_LOGITS = ((r"cross[-_]entropy[-_]loss[-_]fusion", 10.0), (r"llm-foundry|\bmpt\b", 4.0))
 
-_OLD_MEGATRON = (
-    r"zero[- ]bubble"  # papers of 2024 whose Megatron was of early 2023: no flash attention, dropout
-)
+_OLD_MEGATRON = r"zero[- ]bubble"  # papers of 2024 with a Megatron of early 2023: no flash attention, dropout
 _COMPILED_LOSS_SINCE = 2025  # in torchtitan (its commit d1f62be, 2025-02): logits once, in bf16
 _COMPILED_LOGIT = 2.0
 _EAGER = r"(?<![\w-])eager\b|\b(?:no|not|without) (?:torch[. ])?compil"
-# Trainers that reduce the gradients of each microbatch under FSDP: torchtitan never turns it off, Composer's sync
-# context is for DDP alone. Others do (Accelerate, Fabric, KempnerForge, NeMo AutoModel by default), and PyTorch's
-# pipelines: `PipelineStage.backward_maybe_with_nosync`.
+# Trainers that reduce gradients after each microbatch with FSDP: torchtitan always does, Composer's sync
+# context is for DDP only. Others accumulate unsharded (Accelerate, Fabric, KempnerForge, NeMo AutoModel by default),
+# and so do PyTorch's pipelines: `PipelineStage.backward_maybe_with_nosync`.
 _REDUCES_PER_MICROBATCH = r"torchtitan|llm-foundry|\bmpt\b|mosaic|composer"
-# Weights and Adam's moments in bf16 without a copy: where it is said, or the trainer casts the model itself.
+# Weights and Adam's moments in bf16 without an fp32 copy: stated in the row, or the trainer casts the model.
 _LOW_STATES = r"pure[- ]bf16|bf16[- ]true|bf16 (?:weights|parameters) and moments|kempnerforge"
-_LOGITS_GATHERED = r"kempnerforge"  # its head is cut by tp and gathered again for the loss
+_LOGITS_GATHERED = r"kempnerforge"  # its head is sharded by tp and gathered for the loss
 # AdamW of torch, not fused: gradients cast to fp32, and the roots of the second moments (`_multi_tensor_adamw`).
 _STEPS = ((r"internevo|internlm", 8.0),)
 
 
 def definition(cells: Cells) -> Definition:
-    """Which number a measurement of this source would be; where it does not say, the one between the others."""
+    """Return the definition of memory figures in the row's source; default: reserved, which is between the others."""
     return next((kind for pattern, kind in _DEFINITIONS if mentions(cells, pattern)), Definition.RESERVED)
 
 
 def with_memory_facts(run: Run, cells: Cells, settings: dict[str, str]) -> Run:
-    """The run with what is kept, cut and fused as the notes say."""
+    """Return the run with memory settings from the notes: states, sharding, fused loss, recomputed modules."""
     with_layout = replace(run, layout=_layout(run, cells, settings))
     full_run = replace(with_layout, training=_training(with_layout, cells, settings))
     if (
         full_run.training.unsharded_gradients
         and classify_fit(peak(full_run), run.machine.gpu) is MemoryFit.OOM
     ):
-        reduced = replace(full_run.training, unsharded_gradients=False)  # what one does then
+        reduced = replace(full_run.training, unsharded_gradients=False)  # usual in that case
         return replace(full_run, training=reduced)
     return full_run
 
@@ -87,9 +82,11 @@ def _training(run: Run, cells: Cells, settings: dict[str, str]) -> Training:
 
 
 def _logit_bytes(run: Run, cells: Cells) -> float:
-    """By whose loss it is; where the head's weight gradient is deferred to the bubble, some wait in bf16."""
+    """Bytes per logit of the loss that the row uses; 0: the family's default."""
     if mentions(cells, r"defer[-_]embedding[-_]wgrad[-_]compute"):
-        return 6.0 + 2.0 * float(run.layout.pp)  # those of as many microbatches as there are stages
+        return 6.0 + 2.0 * float(
+            run.layout.pp
+        )  # deferred to the bubble: bf16 logits of as many microbatches as stages
     if (
         mentions(cells, "torchtitan")
         and run.stack.year >= _COMPILED_LOSS_SINCE
@@ -102,13 +99,13 @@ def _logit_bytes(run: Run, cells: Cells) -> float:
 
 
 def _fp8_parameters(cells: Cells, work: Training) -> bool:
-    """By flag, and in NeMo's and Bridge's fp8 recipes, which gather parameters in fp8."""
+    """True if parameters are stored in fp8: by flag, and in NeMo's and Bridge's fp8 recipes."""
     recipe = work.precision in {"fp8", "mxfp8"} and mentions(cells, r"\bnemo\b|megatron-bridge|dgxc")
     return recipe or mentions(cells, r"fp8-param-gather=True")
 
 
 def _dropout(run: Run, settings: dict[str, str]) -> bool:
-    """Megatron's own default is 0.1; models without biases and with a head of their own are trained without."""
+    """True if Megatron's default dropout of 0.1 applies; models without biases and with an untied head have none."""
     flags = run.stack.family == "megatron" and bool(
         {"transformer-impl", "attention-backend"} & settings.keys()
     )
@@ -124,8 +121,8 @@ def _layout(run: Run, cells: Cells, settings: dict[str, str]) -> Layout:
     if instances.isdigit() and int(instances) > 1:
         layout = replace(layout, shard=max(1, layout.dp * layout.cp // int(instances)))
     if "recompute" in cells.inferred and mentions(cells, "torchtitan"):
-        cells.note(_("recomputation selective by operation, torchtitan's default"))
-        if "seq_len" in cells.inferred:  # then sequences are shortened rather than more recomputed
+        cells.note(_("assumed selective recomputation per operation, torchtitan's default"))
+        if "seq_len" in cells.inferred:  # then sequences are shortened before more is recomputed
             cells.inferred.discard("recompute")
         return replace(layout, recompute=Recompute.SELECTIVE, recompute_modules=("per-op",))
     named = re.search(r"recompute-modules=\[([\w ]+)\]", cells.text("notes_url"))

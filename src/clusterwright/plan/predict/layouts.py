@@ -1,4 +1,4 @@
-"""How a row cuts its model: the degrees it gives, those that follow, and the usual choice of its software."""
+"""Parallel layout of a row: degrees given, degrees that follow from them, and usual choices of the software."""
 
 from __future__ import annotations
 
@@ -18,17 +18,15 @@ if TYPE_CHECKING:
 
 
 _HYBRID = r"\bHSDP\b|hybrid[- ]shard|(?:in|intra|inside)[- ]node shard|\bmics\b|zero\+\+|hpz"
-_STATE_BYTES = (
-    16  # of a parameter in training with Adam: 2 weights, 2 or 4 gradient, 12 optimiser and fp32 copy
-)
-_STATE_SHARE = 0.75  # of a GPU's memory that states may take
-_MOST_TP = 8  # tensor parallelism stays in a node
+_STATE_BYTES = 16  # per parameter with Adam: 2 weights, 2 or 4 gradient, 12 optimizer and fp32 copy
+_STATE_SHARE = 0.75  # of a GPU's memory that states may use
+_MOST_TP = 8  # tensor parallelism stays within a node
 _DISTRIBUTED_OPTIMIZER_SINCE = 2023
-_LARGE, _NODES_OF_LARGE = 5e9, 8  # parameters outside experts; pretraining of such a model takes some nodes
+_LARGE, _NODES_OF_LARGE = 5e9, 8  # parameters without experts; pretraining of such a model uses several nodes
 
 
 def gpus_of(cells: Cells, node: int) -> int:
-    """How many GPUs; where not given, the least whole nodes that the degrees make."""
+    """Return the number of GPUs; default: the fewest whole nodes that the parallel degrees divide."""
     requested = cells.integer("num_gpus")
     if requested:
         return requested
@@ -38,21 +36,23 @@ def gpus_of(cells: Cells, node: int) -> int:
     size = 12 * (cells.integer("layers") or 0) * (cells.integer("hidden") or 0) ** 2
     usual = _NODES_OF_LARGE * node if size > _LARGE else node
     gpus = tp * pp * cp * degree if degree else -(-usual // least) * least
-    cells.note(_("number of GPUs not given: {gpus}", gpus=gpus))
+    cells.note(_("no number of GPUs given: assumed {gpus}", gpus=gpus))
     return gpus
 
 
 def layout(cells: Cells, setting: Setting) -> tuple[Layout, int]:
-    """The layout, and the global batch in sequences."""
+    """Return the parallel layout of a row, and the global batch in sequences."""
     zero = _zero(cells, setting)
     tp, pp, cp = _model_parallel(cells, setting, zero)
     dp = _replicas(cells, setting, tp * pp * cp)
     if zero == 3 and pp > 1:
         zero = 2
-        cells.note(_("FSDP under a pipeline keeps the gathered weights between microbatches: ZeRO stage 2"))
+        cells.note(
+            _("assumed ZeRO stage 2: with a pipeline, FSDP keeps gathered weights between microbatches")
+        )
     batch, micro = batch_of(cells, setting, dp, pp)
     ep = habits.experts(cells, setting, dp * cp * tp)
-    if setting.model.layers:  # a model that is not known has none
+    if setting.model.layers:  # an unknown model has none
         _check(cells, setting, tp, pp)
     return (
         Layout(
@@ -82,7 +82,7 @@ def _zero(cells: Cells, setting: Setting) -> int:
         if requested not in (0, 1, 2, 3):
             cells.wrong(
                 "predict-not-a-size",
-                _("zero_stage is {text}; it is 0, 1, 2 or 3", text=cells.text("zero_stage")),
+                _("zero_stage is {text}, but must be 0, 1, 2 or 3", text=cells.text("zero_stage")),
             )
         return 3 if "use-megatron-fsdp" in setting.settings else int(requested)
     if mentions(cells, r"\bFSDP|\bHSDP") or setting.stack.family == "fsdp":
@@ -93,7 +93,7 @@ def _zero(cells: Cells, setting: Setting) -> int:
     stage = 3 if setting.stack.family in {"maxtext", "deepspeed", "nemo-automodel"} else stage
     cells.note(
         _(
-            "ZeRO stage not given: {stage}, as usual in {family} of {year}",
+            "no ZeRO stage given: assumed {stage}, usual in {family} of {year}",
             stage=stage,
             family=setting.stack.family,
             year=setting.stack.year,
@@ -103,7 +103,7 @@ def _zero(cells: Cells, setting: Setting) -> int:
 
 
 def _shard(cells: Cells, setting: Setting, dp: int, cp: int) -> int:
-    """GPUs that share one copy: of `FSDP:n` n replicas, as said in words, of hybrid sharding a node's; 0: all."""
+    """Return GPUs that one copy is sharded over: of `FSDP:n`, as stated in the text, a node's with HSDP; 0: all."""
     degree = data_parallel_degree(cells) or 0
     if mentions(cells, r"\bFSDP:") and degree < dp:
         return degree * cp
@@ -120,11 +120,11 @@ def _model_parallel(cells: Cells, setting: Setting, zero: int) -> tuple[int, int
     if tp and pp:
         return tp, pp, cp
     if zero == 3:
-        cells.note(_("tp and pp not given: 1, as the weights are sharded"))
+        cells.note(_("no tp and pp given: assumed 1, as FSDP shards the weights"))
         return tp or 1, pp or 1, cp
     if setting.model.experts:
         tp, pp = tp or 1, pp or _least_stages(cells, setting, (tp or 1) * cp)
-        cells.note(_("tp and pp not given: {tp} and {pp}, as far as it fits", tp=tp, pp=pp), "mesh")
+        cells.note(_("no tp and pp given: assumed {tp} and {pp} if that fits", tp=tp, pp=pp), "mesh")
         return tp, pp, cp
     need = setting.parameters * _STATE_BYTES / (setting.gpu.memory_bytes * _STATE_SHARE)
     tp = tp or _power_of_two(min(need, _MOST_TP, setting.node), setting.model.heads)
@@ -132,13 +132,14 @@ def _model_parallel(cells: Cells, setting: Setting, zero: int) -> tuple[int, int
         (p for p in _divisors(setting.model.layers) if p >= need / tp and setting.gpus % (p * tp) == 0), 1
     )
     cells.note(
-        _("tp and pp not given: {tp} and {pp}, the least whose weights and states fit", tp=tp, pp=pp), "mesh"
+        _("no tp and pp given: assumed {tp} and {pp}, the lowest whose weights and states fit", tp=tp, pp=pp),
+        "mesh",
     )
     return tp, pp, cp
 
 
 def _least_stages(cells: Cells, setting: Setting, degree: int) -> int:
-    """The least power of two of pipeline stages with which the batch is whole shares."""
+    """Return the lowest power of two of pipeline stages for which replicas divide the batch."""
     batch = cells.integer("global_batch") or setting.gpus
     able = (1 << power for power in range(8) if setting.gpus % (degree << power) == 0)
     return next((pp for pp in able if batch % (setting.gpus // (degree * pp)) == 0), 1)
@@ -160,7 +161,7 @@ def _replicas(cells: Cells, setting: Setting, degree: int) -> int:
         cells.wrong(
             "predict-gpus-differ",
             _(
-                "tp x pp x cp is {degree}, which does not divide the {gpus} GPUs",
+                "tp x pp x cp is {degree}, which does not divide {gpus} GPUs",
                 degree=degree,
                 gpus=setting.gpus,
             ),
@@ -172,10 +173,10 @@ def _replicas(cells: Cells, setting: Setting, degree: int) -> int:
         cells.wrong(
             "predict-gpus-differ",
             _(
-                "dp x tp x pp x cp is {row_dp} x {degree} = {row_dp2}, but num_gpus is {gpus}",
-                row_dp=row_dp,
+                "dp x tp x pp x cp is {dp} x {degree} = {product}, but num_gpus is {gpus}",
+                dp=row_dp,
                 degree=degree,
-                row_dp2=row_dp * degree,
+                product=row_dp * degree,
                 gpus=setting.gpus,
             ),
             _("make dp x tp x pp x cp equal to num_gpus"),
@@ -184,7 +185,7 @@ def _replicas(cells: Cells, setting: Setting, degree: int) -> int:
 
 
 def _check(cells: Cells, setting: Setting, tp: int, pp: int) -> None:
-    """What the degrees must divide."""
+    """Check that tp divides the heads and pp the layers."""
     heads = setting.model.heads
     if heads % tp:
         message = _("{heads} heads are not divisible by tp {tp}", heads=heads, tp=tp)
@@ -194,45 +195,39 @@ def _check(cells: Cells, setting: Setting, tp: int, pp: int) -> None:
 
 def _check_stages(cells: Cells, setting: Setting, pp: int) -> None:
     layers, spare = setting.model.layers, -setting.model.layers % pp
-    uneven = "deepspeed" in setting.stack.family  # it cuts by parameters, not by layers
+    uneven = "deepspeed" in setting.stack.family  # DeepSpeed partitions by parameters, not by layers
     if spare not in (MOE_SLOTS if setting.model.experts else SLOTS) and not uneven:
         message = _("{layers} layers are not divisible by pp {pp}", layers=layers, pp=pp)
         cells.wrong("predict-layers-indivisible", message, _("give a pp that divides them"))
     elif spare:
         cells.note(
-            _(
-                "{layers} layers in {pp} stages: the embedding and the head take slots of their own",
-                layers=layers,
-                pp=pp,
-            )
+            _("{layers} layers in {pp} stages: embedding and head count as layers", layers=layers, pp=pp)
         )
 
 
-# In torchtitan's pipelines (its commit 5e2033c, 2025-04); before, as many microbatches as stages.
+# torchtitan's pipelines: one sequence per microbatch (commit 5e2033c, 2025-04); before, one microbatch per stage.
 _SINGLE_SEQUENCE_SINCE = 2025
-_TOKENS = 2**22  # of a step where no batch is given: LLaMA-2 and most models of 7B and more train with 4M
+_TOKENS = 2**22  # per step if no batch is given: LLaMA-2 and most models of 7B and more train with 4M
 
 
 def batch_of(cells: Cells, setting: Setting, dp: int, pp: int) -> tuple[int, int]:
-    """Global batch and microbatch, in sequences."""
+    """Return (global batch, microbatch) in sequences, inferred and noted where not given."""
     batch, micro = cells.integer("global_batch"), cells.integer("micro_batch")
     steps = setting.settings.get("GA") or setting.settings.get("GAS") or setting.settings.get("grad_accum")
     if micro is None and batch and steps and steps.isdigit() and batch % (dp * int(steps)) == 0:
         micro = batch // (dp * int(steps))
-        cells.note(
-            _("microbatch not given: {micro}, from the gradient accumulation in the notes", micro=micro)
-        )
+        cells.note(_("no microbatch given: {micro}, from gradient accumulation in the notes", micro=micro))
     if batch is None:
         unit = dp * (micro or 1)
         batch = max(1, _TOKENS // (cells.integer("seq_len") or 2048) // unit) * unit
-        cells.note(_("global batch not given: {batch} sequences, of about 4 million tokens", batch=batch))
+        cells.note(_("no global batch given: assumed {batch} sequences, about 4 million tokens", batch=batch))
     if micro is None:
         share = batch // dp if batch % dp == 0 else 1
         stages = (
             mentions(cells, "torchtitan") and setting.stack.year < _SINGLE_SEQUENCE_SINCE and share % pp == 0
         )
         micro = share // pp if stages and pp > 1 else usual_micro_batch(share, pp)
-        cells.note(_("microbatch not given: {micro}", micro=micro), "micro_batch")
+        cells.note(_("no microbatch given: assumed {micro}", micro=micro), "micro_batch")
     if batch % (dp * micro):
         cells.wrong(
             "predict-batch-indivisible",
@@ -242,11 +237,11 @@ def batch_of(cells: Cells, setting: Setting, dp: int, pp: int) -> tuple[int, int
                 dp=dp,
                 micro=micro,
             ),
-            _("give a global_batch that is a multiple of it"),
+            _("give a global_batch that is a multiple of dp x micro_batch"),
         )
     return batch, micro
 
 
 def usual_micro_batch(share: int, pp: int) -> int:
-    """Under a pipeline 1, against the bubble; else the largest up to 4 that divides a replica's share."""
+    """Return the usual microbatch: 1 with a pipeline, to limit the bubble; else gcd of 4 and a replica's share."""
     return 1 if pp > 1 else gcd(share, 4)

@@ -1,4 +1,4 @@
-"""What the catalogue knows of the names in a table; each name is looked up once."""
+"""Catalog lookup of the GPU and model names in a table; each name is looked up once."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.plan.predict.cells import Cells
 
-NO_GPU = Gpu("unknown", {"bf16": 1.0}, 1.0, 1.0)  # stands in while the row's other problems are looked for
+NO_GPU = Gpu("unknown", {"bf16": 1.0}, 1.0, 1.0)  # placeholder while the row's other problems are collected
 
 
 @dataclass(slots=True)
 class CatalogLookup:
-    """The catalogue, with the user's own rows, and what was asked of it so far."""
+    """The catalog with the user's entries, and a cache of results."""
 
     user_catalog: UserCatalog | None = None
     _gpus: dict[str, Gpu | WrightError] = field(default_factory=dict)
     models: dict[str, Architecture | None] = field(default_factory=dict)
 
     def gpu(self, cells: Cells) -> Gpu:
-        """The GPU of a row; where there is none of that name, a problem of the row."""
+        """Return the GPU of a row; for a missing or unknown name `NO_GPU`, with a problem added to the row."""
         name = cells.text("gpu_type")
         if not name:
             cells.wrong("predict-no-gpu", _("the row names no GPU"), _("fill gpu_type"))
@@ -42,7 +42,7 @@ class CatalogLookup:
         return result
 
     def architecture(self, name: str) -> Architecture | None:
-        """The model of that name, or the one that it was cut from; None where the catalogue has neither."""
+        """Return the model with this name, or the one that it is a reduced version of; None if unknown."""
         if name not in self.models:
             self.models[name] = self._find_model(name)
         return self.models[name]

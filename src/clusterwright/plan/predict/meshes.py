@@ -1,4 +1,4 @@
-"""Ever finer cuts of a model, where a row does not say how it was cut."""
+"""Increasingly finer layouts of a model, for rows without a layout."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ if TYPE_CHECKING:
 
     from clusterwright.plan.run import Layout, Run
 
-SLOTS = frozenset(
-    {0, 2}
-)  # of a pipeline beyond the layers: the embedding and the head may have places of their own
+SLOTS = frozenset({0, 2})  # of a pipeline beyond the layers: embedding and head may count as layers
 MOE_SLOTS = frozenset({0, 1, 2, 3})  # and a multi-token-prediction layer
-_MOST_TP = 8  # tensor parallelism stays in a node
+_MOST_TP = 8  # tensor parallelism stays within a node
 _MOST_EP = 64  # of DeepSeek-V3 (2412.19437); wider ones are for inference
 _SEQUENCE_PARALLEL_SINCE = 2023
 
 
 def meshes(run: Run, inferred: set[str]) -> Iterator[Layout]:
-    """The layout as it is; where `mesh` was inferred, then with experts spread wider, more tp, more pipeline stages."""
+    """Yield the run's layout, then, if `mesh` was inferred, layouts with more ep, more tp and more pipeline stages."""
     layout: Layout | None = run.layout
     while layout is not None:
         yield layout

@@ -1,4 +1,4 @@
-"""The machines of a row: its GPU, nodes and network, from the words of its interconnect or the GPU's generation."""
+"""`Machine` of a row: GPU, nodes and network, from its interconnect text or the GPU's reference system."""
 
 from __future__ import annotations
 
@@ -30,15 +30,11 @@ _BYTE = 8  # bits; `GB/s` with a capital B is of bytes
 
 
 def of_row(cells: Cells, gpu: Gpu, gpus: int) -> Machine:
-    """Nodes of `gpus_per_node` GPUs with the network that the words name."""
+    """Return the machine of a row: nodes of `gpus_per_node` GPUs with the network that the interconnect text names."""
     per_node = cells.integer("gpus_per_node")
     if per_node is None and gpus > usual_node(gpu):
         cells.note(
-            _(
-                "GPUs per node not given: {usual_node}, as usual of {gpu}",
-                usual_node=usual_node(gpu),
-                gpu=gpu.name,
-            )
+            _("no GPUs per node given: assumed {count}, usual for {gpu}", count=usual_node(gpu), gpu=gpu.name)
         )
     return machine(gpu, gpus, _wiring(cells, gpu, gpus, per_node or usual_node(gpu)))
 
@@ -53,9 +49,9 @@ def _wiring(cells: Cells, gpu: Gpu, gpus: int, per_node: int) -> Wiring:
     if bits is None and (rented := network_of(interconnect)):
         kind, ports, bits = rented[0], float(rented[1]), rented[2] * _GBIT
     if kind == "ethernet" and ports is None:
-        ports = 1  # of a node of its own; RDMA networks have a port for every GPU or two
+        ports = 1  # of a node; RDMA networks have a port for every GPU or two
     if gpus > per_node and bits is None and "dgx" not in interconnect:
-        cells.note(_("network not given: as in the maker's reference system of this GPU"))
+        cells.note(_("no network given: assumed the maker's reference system of this GPU"))
     return Wiring(
         gpus_per_node=cells.integer("gpus_per_node"),
         network=kind,
@@ -65,7 +61,7 @@ def _wiring(cells: Cells, gpu: Gpu, gpus: int, per_node: int) -> Wiring:
 
 
 def _usual_ports(gpu: Gpu, per_node: int) -> float | None:
-    """Those of the reference system, in proportion, where there is none with nodes of this size."""
+    """Return ports per node in proportion to the reference system's; None if that has nodes of this size."""
     reference_ports = REFERENCE_PORTS.get((gpu.arch, NODE_GPUS))
     if reference_ports is None or (gpu.arch, per_node) in REFERENCE_PORTS:
         return None
@@ -73,12 +69,12 @@ def _usual_ports(gpu: Gpu, per_node: int) -> float | None:
 
 
 def _in_bits(match: re.Match[str]) -> str:
-    """`50 GB/s` as `400gb/s`; a rate in bits as it is."""
+    """Convert `50 GB/s` to `400gb/s`; a rate in bits is unchanged."""
     return f"{float(match[1]) * _BYTE:g}gb/s" if match[2].startswith("GB/") else match[0]
 
 
 def _ports(interconnect: str, per_node: int) -> tuple[float | None, float | None]:
-    """Ports of a node and bits/s of one; None where the words do not say."""
+    """Parse (ports per node, bits/s per port) of an interconnect text; None where it does not state them."""
     gbits = _gbits(interconnect)
     if gbits is None:
         return None, None
@@ -87,7 +83,7 @@ def _ports(interconnect: str, per_node: int) -> tuple[float | None, float | None
     count = _port_count(interconnect)
     if count:
         return count, gbits * _GBIT
-    if re.search(r"per node|/node|node-node", interconnect):  # the sum of a node, over one port a GPU
+    if re.search(r"per node|/node|node-node", interconnect):  # the sum per node, over one port per GPU
         ports = per_node if gbits / per_node >= 100 else max(1, round(gbits / 100))
         return ports, gbits / ports * _GBIT
     return None, gbits * _GBIT
@@ -104,11 +100,11 @@ def _gbits(interconnect: str) -> float | None:
 
 
 def _port_count(interconnect: str) -> int | None:
-    """The number in `8x HDR`, `x4 per node`."""
+    """Parse the number of ports in `8x HDR` or `x4 per node`."""
     match = re.search(r"(?<![\w.])(\d+)\s*x(?=[\sa-z\d])|\bx\s?(\d+)\b", interconnect)
     return int(next(group for group in match.groups() if group)) if match else None
 
 
 def node_of(cells: Cells, gpu: Gpu) -> int:
-    """GPUs of one node, as given or as usual."""
+    """Return the GPUs per node, as given or as usual for the GPU."""
     return cells.integer("gpus_per_node") or usual_node(gpu)

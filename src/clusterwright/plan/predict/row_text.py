@@ -1,4 +1,4 @@
-"""What the words in a row mean: precision, data parallelism, settings in the notes."""
+"""Parsing of text in a row: precision, data parallelism, settings in the notes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from clusterwright.i18n import _
 if TYPE_CHECKING:
     from clusterwright.plan.predict.cells import Cells
 
-# In this order: the first that is found in the letters of the cell.
+# The first pattern that the letters of the cell contain counts.
 _PRECISIONS = (
     ("nvfp4", "nvfp4"),
     ("fp4", "nvfp4"),
     ("mxfp8", "mxfp8"),
     ("fp8mx", "mxfp8"),
-    ("fp8alt", "mxfp8"),  # the other granularity beside per-tensor scaling: blocks
+    ("fp8alt", "mxfp8"),  # block scaling, the alternative to per-tensor scaling
     ("fp8", "fp8"),
     ("float8", "fp8"),
     ("bf16", "bf16"),
@@ -48,7 +48,7 @@ _DEGREE = re.compile(r"\b(?:DP|FSDP|HSDP|DDP)\s*[:=]\s*([1-9]\d*)")
 
 
 def precision(cells: Cells, gpu_name: str) -> str:
-    """The precision of the matrix products, as `Training.precision` spells it."""
+    """Return the precision of matrix products, a value of `Training.precision`; default: usual on this GPU."""
     text = cells.text("precision")
     letters = re.sub(r"[^a-z0-9]", "", text.lower())
     for pattern, name in _PRECISIONS:
@@ -56,29 +56,26 @@ def precision(cells: Cells, gpu_name: str) -> str:
             return "fp32" if name == "tf32" and _is_old(gpu_name) else name
     name = "fp16" if _is_old(gpu_name) else "bf16"
     if not letters or "mixed" in letters or letters.startswith("amp"):
-        cells.note(
-            _(
-                "precision {ending}: {name}, as usual on this GPU",
-                ending="not given" if not letters else text,
-                name=name,
-            )
-        )
+        if letters:
+            cells.note(_("precision `{text}`: assumed {name}, usual on this GPU", text=text, name=name))
+        else:
+            cells.note(_("no precision given: assumed {name}, usual on this GPU", name=name))
         return name
     cells.wrong(
         "predict-unknown-precision",
-        _("precision `{text}` is not known", text=text),
+        _("unknown precision `{text}`", text=text),
         _("use fp32, tf32, fp16, bf16, fp8, mxfp8 or nvfp4"),
     )
     return name
 
 
 def _is_old(gpu_name: str) -> bool:
-    """Before Ampere, which brought bf16 and tf32."""
+    """True for GPUs before Ampere, which have neither bf16 nor tf32."""
     return any(old in gpu_name for old in _BEFORE_BF16)
 
 
 def settings(cells: Cells) -> dict[str, str]:
-    """`name=value` settings named in the notes; measured figures there have other names and are not read."""
+    """Parse known `name=value` settings in the notes; measured figures there have other names and are ignored."""
     matches = _SETTING.findall(cells.text("notes_url"))
     return {
         name: value for name, value in matches if name not in _COUNTS or re.fullmatch(r"[1-9]\d{0,6}", value)
@@ -86,11 +83,11 @@ def settings(cells: Cells) -> dict[str, str]:
 
 
 def data_parallel_degree(cells: Cells) -> int | None:
-    """The number in `DP:8`, `FSDP:64`."""
+    """Parse the data-parallel degree of `DP:8` or `FSDP:64`; None if there is none."""
     match = _DEGREE.search(cells.text("dp_or_fsdp"))
     return int(match[1]) if match else None
 
 
 def mentions(cells: Cells, pattern: str) -> bool:
-    """True where how the data are parallel, the source, the model's name or the notes say so."""
+    """True if the row's data parallelism, source, model, recompute or notes match a pattern, in any case."""
     return re.search(pattern, cells.full_text, re.IGNORECASE) is not None

@@ -1,4 +1,4 @@
-"""One row of a run table as a `Run`, with a note for everything that was not in it."""
+"""Conversion of one row of a table of runs to a `Run`, with a note for everything that was inferred."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from clusterwright.plan.prediction import Memory
     from clusterwright.plan.run import Stack
 
-_FLASH_SINCE = 2023  # in most software; Dao et al. 2205.14135
-_FLASH_IN_MEGATRON_SINCE = 2024  # there an option before, the default with Transformer Engine
-_USUAL_SEQ_LEN = 4096  # of models of which none is known
+_FLASH_SINCE = 2023  # flash attention in most software; Dao et al. 2205.14135
+_FLASH_IN_MEGATRON_SINCE = 2024  # before, an option there; the default with Transformer Engine
+_USUAL_SEQ_LEN = 4096  # for unknown models
 _TASKS = ((r"lora|peft", "lora"), (r"sft|fine-?tun", "sft"), (r"pre-?train|^$", "pretrain"))
-# Tokens of a sequence in pretraining, from the models' own papers.
+# Tokens per sequence in pretraining, from the models' papers.
 _SEQ_LENS = (
     (r"llama-?_?3|llama-?4|torchtitan", 8192),
     (r"bert", 512),
@@ -34,10 +34,10 @@ _RECIPES = r"\bnemo\b|megatron-bridge|dgxc"  # tuned by the maker of the GPU
 
 
 def run_of(row: dict[str, str], lookup: CatalogLookup | None = None) -> tuple[Run, tuple[str, ...]]:
-    """The run that a row describes, and what was inferred.
+    """Return the run that a row describes, and notes on what was inferred.
 
-    Columns: those of the published run tables; measured ones are not looked at. Raises `WrightError`
-    with all that is wrong in the row.
+    Columns are those of the published run tables; measured ones are ignored. Raises `WrightError` with all
+    problems of the row.
     """
     run, _, notes = run_with_peak(row, lookup)
     return run, notes
@@ -46,7 +46,7 @@ def run_of(row: dict[str, str], lookup: CatalogLookup | None = None) -> tuple[Ru
 def run_with_peak(
     row: dict[str, str], lookup: CatalogLookup | None = None
 ) -> tuple[Run, Memory, tuple[str, ...]]:
-    """The same, with the peak memory that it was found to fit or not to fit by."""
+    """Return the run that a row describes, its predicted peak memory, and notes on what was inferred."""
     facts = lookup or CatalogLookup()
     cells = Cells.from_row(row)
     settings = row_text.settings(cells)
@@ -72,7 +72,7 @@ def _training(cells: Cells, setting: Setting, batch: int) -> Training:
         seq_len = next(
             (tokens for pattern, tokens in _SEQ_LENS if row_text.mentions(cells, pattern)), _USUAL_SEQ_LEN
         )
-        cells.note(_("sequence length not given: {seq_len}", seq_len=seq_len), "seq_len")
+        cells.note(_("no sequence length given: assumed {seq_len}", seq_len=seq_len), "seq_len")
     precision = row_text.precision(cells, setting.gpu.name)
     return Training(
         architecture=setting.model,
@@ -93,7 +93,7 @@ def _task(cells: Cells) -> str:
         if re.search(pattern, text):
             return task
     if text:
-        cells.note(_("task `{text}` taken as pretraining", text=text))
+        cells.note(_("unknown task `{text}`: assumed pretraining", text=text))
     return "pretrain"
 
 
@@ -107,12 +107,12 @@ def _flash(setting: Setting) -> bool:
 
 
 def _by_megatron_before_flash(setting: Setting) -> bool:
-    """Then its GPT recipes kept dropout, too."""
+    """True for Megatron before flash attention, whose GPT recipes also had dropout."""
     return setting.stack.family.startswith("megatron") and setting.stack.year < _FLASH_IN_MEGATRON_SINCE
 
 
 def _gradient_bytes(cells: Cells, stack: Stack, precision: str) -> int:
-    """fp16 in Megatron keeps gradients in fp16, bf16 in fp32; NeMo's and Bridge's recipes reduce in bf16."""
+    """Return bytes per gradient element: Megatron stores 2 with fp16, 4 with bf16; NeMo and Bridge reduce in bf16."""
     if row_text.mentions(cells, r"fp32 grad"):
         return 4
     recipes = row_text.mentions(cells, _RECIPES)

@@ -1,4 +1,4 @@
-"""What a row's layout follows from, beside its own cells."""
+"""Context of a row from which its layout is inferred."""
 
 from __future__ import annotations
 

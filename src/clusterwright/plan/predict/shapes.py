@@ -1,4 +1,4 @@
-"""The model of a row: what the row says, then what the catalogue says of its name, then the usual shape of its size."""
+"""Model architecture of a row: from its cells, then the catalog entry of its name, then the usual shape of its size."""
 
 from __future__ import annotations
 
@@ -41,42 +41,36 @@ _VOCABULARIES = (
 _GPT_VOCABULARY = 50257  # the byte-pair encoding of GPT-2 (Radford et al. 2019)
 _LARGE_VOCABULARY, _LARGE_HIDDEN = 131072, 4096  # of models of 7B and more with a head of their own
 _PAD = 128  # Megatron-LM pads the vocabulary to a multiple of this times tp (make-vocab-size-divisible-by)
-_WIDE = (
-    128  # hidden / layers of GPT-3 175B (12288 / 96): the aspect of a model of which only the size is known
-)
+_WIDE = 128  # hidden / layers of GPT-3 175B (12288 / 96), for a model of which only the size is known
 _HEAD = 128  # width of a head of GPT-3 175B and LLaMA
 _ROUND = 256  # the inner width of gated layers is rounded up to this (LLaMA)
-# Widths of latent attention in DeepSeek-V2 and V3 (2405.04434), which others copied.
+# Widths of latent attention in DeepSeek-V2 and V3 (2405.04434), which other models use too.
 _KV_RANK, _Q_RANK, _ROPE, _V = 512, 1536, 64, 128
-_MEGATRON_ROUND = 64  # down to this, Megatron-Core's default under --swiglu
+_MEGATRON_ROUND = 64  # rounded down to this, Megatron-Core's default with --swiglu
 _COLUMNS = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
-_TOLERANCE = 0.15  # sizes further apart than this are worth a note
+_TOLERANCE = 0.15  # larger differences between sizes are noted
 NO_MODEL = Architecture(
     "unknown", 0, 1, 1, 1, 1, 4, 1
-)  # stands in while the row's other problems are looked for
+)  # placeholder while the row's other problems are collected
 
 
 def architecture(
     cells: Cells, named: Callable[[str], Architecture | None], settings: dict[str, str]
 ) -> Architecture:
-    """The architecture; notes say what was not in the row. `named` finds a name in the catalogue."""
+    """Return the architecture of a row, with notes on what was inferred; `named` looks a name up in the catalog."""
     text = cells.text("model")
     name, catalog_model = _name(text), named(text) if text else None
     if catalog_model:
-        model = _of_catalogue(cells, catalog_model)
+        model = _of_catalog(cells, catalog_model)
     elif cells.positive("params_b") or cells.integer("hidden"):
         model = _of_size(cells, name)
     else:
-        message = _("model `{text}` is not in the catalogue, and the row has no shape or size", text=text)
+        message = _("model `{text}` is not in the catalog, and the row has no shape or size", text=text)
         suggestion = closest_name(text.lower().replace("_", "-"), list(architectures()))
-        fix = _("give layers, hidden and heads, or params_b, or add the model to your catalogue")
-        cells.wrong(
-            "predict-unknown-model",
-            message,
-            _("did you mean `{suggestion}`? Else {fix}", suggestion=suggestion, fix=fix)
-            if suggestion
-            else fix,
-        )
+        fix = _("give layers, hidden and heads, or params_b, or add the model to your catalog")
+        if suggestion:
+            fix = _("did you mean `{suggestion}`? Else {fix}", suggestion=suggestion, fix=fix)
+        cells.wrong("predict-unknown-model", message, fix)
         return NO_MODEL
     if mentions(cells, r"w/o mtp|without mtp|no mtp"):
         model = replace(model, mtp_layers=0)
@@ -86,23 +80,19 @@ def architecture(
 
 
 def _name(text: str) -> str:
-    """The name without what is said in brackets, of cuts, and of a folder."""
+    """Return the model's name without text in brackets, remarks on reduced layers, and a folder."""
     bare = re.sub(r"\(.*?\)|\[.*?\]", " ", text)
     bare = re.sub(r"\bcut to .*| \d+ layers.*", " ", bare)
     return bare.rsplit("/", 1)[-1].strip()
 
 
-def _of_catalogue(cells: Cells, catalog_model: Architecture) -> Architecture:
-    """The catalogue's shape, with the row's own columns put over it."""
+def _of_catalog(cells: Cells, catalog_model: Architecture) -> Architecture:
+    """Return the catalog's architecture, overridden by the row's columns."""
     columns = {name: cells.integer(name) for name in _COLUMNS}
     blank = [name for name in _COLUMNS if columns[name] is None]
     if blank:
         cells.note(
-            _(
-                "{blank} of {catalog_model} from the catalogue",
-                blank=", ".join(blank),
-                catalog_model=catalog_model.name,
-            )
+            _("{columns} from the catalog's {model}", columns=", ".join(blank), model=catalog_model.name)
         )
     model = replace(
         catalog_model,
@@ -119,7 +109,7 @@ def _of_catalogue(cells: Cells, catalog_model: Architecture) -> Architecture:
 
 
 def _of_size(cells: Cells, name: str) -> Architecture:
-    """A dense model of the given columns; the blank ones by the rules of its family."""
+    """Return a dense architecture from the given columns; blank ones follow the usual rules of the model family."""
     gated = re.search(_GATED, name, re.IGNORECASE) is not None
     hidden = cells.integer("hidden") or _usual_hidden(cells)
     heads = cells.integer("heads") or _usual_heads(cells, hidden)
@@ -128,7 +118,7 @@ def _of_size(cells: Cells, name: str) -> Architecture:
         ffn = -(-(hidden * 8 // 3) // _ROUND) * _ROUND if gated else 4 * hidden
         if "swiglu=True" in cells.text("notes_url"):
             ffn = hidden * 8 // 3 // _MEGATRON_ROUND * _MEGATRON_ROUND
-        cells.note(_("ffn not given: {ffn}", ffn=ffn))
+        cells.note(_("no ffn given: assumed {ffn}", ffn=ffn))
     elif not gated and not re.search(_BIASED + "|mpt|nemotron", name, re.IGNORECASE):
         gated = ffn != 4 * hidden
     learned = re.search(r"gpt|bert|opt|megatron", name, re.IGNORECASE) is not None
@@ -156,9 +146,9 @@ def _usual_hidden(cells: Cells) -> int:
     hidden = max(step, round(width / step) * step)
     cells.note(
         _(
-            "shape not given: hidden {hidden}, the usual one of {parameters:g} billion parameters",
+            "no shape given: assumed hidden {hidden}, usual for {billions:g} billion parameters",
             hidden=hidden,
-            parameters=parameters / 1000000000.0,
+            billions=parameters / 1e9,
         )
     )
     return hidden
@@ -168,7 +158,7 @@ def _usual_layers(cells: Cells, hidden: int) -> int:
     stages = cells.integer("pp") or 1
     parameters = (cells.positive("params_b") or 1.0) * 1e9
     layers = min(max(1, round(parameters / (12 * hidden**2) / stages)) * stages, LARGEST["layers"])
-    cells.note(_("layers not given: {layers}, from the number of parameters", layers=layers))
+    cells.note(_("no layers given: {layers}, from the number of parameters", layers=layers))
     return layers
 
 
@@ -178,7 +168,7 @@ def _usual_heads(cells: Cells, hidden: int) -> int:
     divisors = {*small, *(hidden // number for number in small)}
     fitting = sorted(heads for heads in divisors if heads % tp == 0 and heads <= hidden // 32)
     heads = min(fitting or [tp], key=lambda heads: abs(hidden / heads - _HEAD))
-    cells.note(_("heads not given: {heads}, of about {head}", heads=heads, head=_HEAD))
+    cells.note(_("no heads given: assumed {heads}, each about {width} wide", heads=heads, width=_HEAD))
     return heads
 
 
@@ -191,12 +181,12 @@ def _usual_vocab(cells: Cells, name: str) -> int:
     if untied and size == _GPT_VOCABULARY and (cells.integer("hidden") or 0) >= _LARGE_HIDDEN:
         size = _LARGE_VOCABULARY
     padded = -(-size // (_PAD * tp)) * _PAD * tp
-    cells.note(_("vocabulary not given: {padded}", padded=padded))
+    cells.note(_("no vocabulary given: assumed {size}", size=padded))
     return padded
 
 
 def _with_flags(model: Architecture, settings: dict[str, str]) -> Architecture:
-    """What Megatron's own flags in the notes say of the model."""
+    """Return the architecture with Megatron's flags in the notes applied."""
     if "num-experts" in settings:
         model = _with_experts(model, settings)
     if settings.get("multi-latent-attention") == "True" and model.attention != "mla":
@@ -230,18 +220,18 @@ def _with_experts(model: Architecture, settings: dict[str, str]) -> Architecture
 
 
 def _dense_layers(frequency: str) -> int:
-    """Leading dense layers of `([0]*3+[1]*11)`."""
+    """Parse the number of leading dense layers, 3 of `([0]*3+[1]*11)`."""
     match = re.match(r"\(\[0\]\*(\d+)", frequency)
     return int(match[1]) if match else 0
 
 
 def _compare(cells: Cells, model: Architecture) -> None:
-    """A note where the shape has another number of parameters than the row says."""
+    """Add a note if the parameter count of the shape differs from the row's."""
     billions, counted = cells.positive("params_b"), count(model).total / 1e9
     if billions and abs(counted / billions - 1) > _TOLERANCE and not mentions(cells, "cut to|reduced|proxy"):
         cells.note(
             _(
-                "the shape has {counted:.3g} billion parameters, the row says {billions:g}",
+                "the shape has {counted:.3g} billion parameters, the row has {billions:g}",
                 counted=counted,
                 billions=billions,
             )

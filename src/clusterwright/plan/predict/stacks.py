@@ -1,4 +1,4 @@
-"""The software a row was run with, from the words in it; where there are none, from the GPU's generation."""
+"""Software family and year of a row, from its text, else from its layout and the GPU's generation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.plan.run import Stack
 if TYPE_CHECKING:
     from clusterwright.plan.predict.cells import Cells
 
-# Words of a source, model or note -> family; the first that is found.
+# Pattern of a source, model or note -> family; the first match counts.
 _FAMILIES = (
     (r"maxtext|paxml|\bjax\b", "maxtext"),
     (r"automodel", "nemo-automodel"),
@@ -25,7 +25,7 @@ _FAMILIES = (
         "fsdp",
     ),
 )
-# Years of projects whose words carry none: of the release or paper that the figures come with.
+# Years of sources without a date: of the release or paper with the figures.
 _YEARS = (
     (r"mcore r0\.[89]|llama 3 paper|deepseek-v3|internevo|fms-fsdp", 2024),
     (r"zero bubble|megascale|llm-foundry|\bmpt\b|tinyllama", 2023),
@@ -33,7 +33,7 @@ _YEARS = (
     (r"sc21|mt-nlg|bigscience|gopher", 2021),
     (r"torchtitan|simumax|picotron|when-to-upgrade|functional-test golden", 2025),
 )
-# The year in which most of what is published of a GPU generation was run: one after it came out.
+# The year in which most published runs of a GPU generation were made: one after its release.
 _GENERATION_YEARS = {
     "Pascal": 2018,
     "Volta": 2020,
@@ -50,14 +50,14 @@ _DATES = (
     r"\b(20[12]\d)(?:\b|-)",  # 2021, 2025-10
     r"(?<![\d.])v?(2[0-9])\.(?:0[1-9]|1[0-2])(?![\d])(?!\d*\.\d{3})",  # releases by month: 24.07, v25.04
 )
-_ARXIV = r"\b(1[7-9]|2[0-9])(?:0[1-9]|1[0-2])\.\d{5}"  # of the paper, which is later than what it measured
+_ARXIV = r"\b(1[7-9]|2[0-9])(?:0[1-9]|1[0-2])\.\d{5}"  # of the paper, which is later than its measurements
 
 
 def stack(cells: Cells, gpu_arch: str) -> Stack:
-    """Family and year, with a note on what they were taken from."""
+    """Return software family and year of a row, with notes on what was inferred."""
     family, year = _family(cells), _year(cells, gpu_arch)
     if family.startswith("megatron") and cells.text("zero_stage") == "3" and year < _MEGATRON_FSDP_SINCE:
-        family = "deepspeed"  # Megatron had no full sharding of its own: its layers under DeepSpeed
+        family = "deepspeed"  # Megatron had no full sharding: its layers with DeepSpeed
     return Stack(family, year)
 
 
@@ -69,7 +69,7 @@ def _family(cells: Cells) -> str:
             return name
     is_unsplit = all((cells.text(column) or "1") == "1" for column in ("tp", "pp"))
     name = "fsdp" if is_unsplit and cells.text("zero_stage") in {"2", "3"} else "megatron"
-    cells.note(_("software not named: taken as {name}, from how the model is cut", name=name))
+    cells.note(_("no software named: assumed {name}, from the parallel layout", name=name))
     return name
 
 
@@ -84,5 +84,5 @@ def _year(cells: Cells, gpu_arch: str) -> int:
     if match := re.search(_ARXIV, source):
         return 2000 + int(match[1])
     year = _GENERATION_YEARS.get(gpu_arch, _NEWEST)
-    cells.note(_("year of the software not given: {year}, from the GPU's generation", year=year))
+    cells.note(_("no year of the software given: assumed {year}, from the GPU's generation", year=year))
     return year

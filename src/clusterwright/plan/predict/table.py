@@ -1,4 +1,4 @@
-"""A CSV table in and out: every column and row is kept as it came, whatever is wrong with some of them."""
+"""Reading and writing of CSV tables; all columns and rows are preserved, also invalid ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_CELL = 2**24  # characters
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row: the line of the file where it begins, its cells, and what was odd about it."""
+    """One row: the line of the file where it begins, its cells, and a remark on its encoding."""
 
     number: int
     cells: tuple[str, ...]
@@ -30,23 +30,23 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as it came."""
+    """A table as read from a file."""
 
     columns: tuple[str, ...]
     lines: tuple[Line, ...]
     delimiter: str = ","
-    remark: str = ""  # of the header's line, or of the whole file
+    remark: str = ""  # on the header's line, or the whole file
 
     def row(self, line: Line) -> dict[str, str]:
-        """Cells by column."""
+        """Return the cells of a line by column."""
         return dict(zip(self.columns, line.cells, strict=False))
 
 
 def read(data: bytes, file: str) -> Table:
-    """The table in these bytes.
+    """Parse a CSV table with a header; the delimiter is comma, semicolon or tab.
 
-    Raises `predict-empty`, `predict-column-twice`, `predict-not-csv`; rows of another length than the header
-    are kept, for whoever predicts them to refuse.
+    Raises `predict-empty`, `predict-column-twice`, `predict-not-csv`; rows whose length differs from the header's
+    are accepted here and refused by the prediction.
     """
     text = decode(data)
     header = next((line for line in text.lines if line.strip()), "")
@@ -67,7 +67,7 @@ def read(data: bytes, file: str) -> Table:
 
 
 def _records(lines: Sequence[str], delimiter: str, file: str) -> Iterator[tuple[int, list[str]]]:
-    """Records that are not blank, with the line on which each begins."""
+    """Yield non-blank records, each with the line on which it begins."""
     previous_limit = csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter)
     start = 1
@@ -79,7 +79,7 @@ def _records(lines: Sequence[str], delimiter: str, file: str) -> Iterator[tuple[
     except csv.Error as error:
         finding = Finding(
             "predict-not-csv",
-            _("not a CSV from here on: {error}", error=error),
+            _("from this line on the file is not CSV: {error}", error=error),
             _("close the quotes"),
             (Location(file, start),),
         )
@@ -102,7 +102,7 @@ def _refuse_duplicates(columns: tuple[str, ...], location: Location) -> None:
 
 
 def written(columns: Sequence[str], rows: Iterable[Sequence[str]], delimiter: str = ",") -> str:
-    """The table as CSV text."""
+    """Render a table as CSV text."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     writer.writerow(columns)

@@ -1,4 +1,4 @@
-"""A whole table in, the same table with predictions out."""
+"""Prediction of a whole table: the same table with prediction columns added."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 from clusterwright.plan.predict import headers, table
 from clusterwright.plan.predict.answers import answer, refused
 from clusterwright.plan.predict.lookup import CatalogLookup
@@ -27,22 +27,22 @@ Spread: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """The table with its added columns as CSV text, and what is to be said about it."""
+    """The table with prediction columns as CSV text, with counts, problems and remarks."""
 
     text: str
     sort: str
     rows: int
     failed: int
-    problems: tuple[Finding, ...]  # of rows, each with its place
-    remarks: tuple[str, ...]  # that stop nothing
+    problems: tuple[Finding, ...]  # of rows, each with its location
+    remarks: tuple[str, ...]  # warnings
 
 
 def predict(
     data: bytes, file: str, user_catalog: UserCatalog | None = None, spread: Spread = map
 ) -> Predicted:
-    """Every row of the table, predicted or refused; raises `WrightError` where it is no usable table.
+    """Predict every row of a table, or note why not; raises `WrightError` if the table is unusable.
 
-    `spread` maps over pieces of the table, as `map` does, and may do so in many processes.
+    `spread` maps over pieces of the table like `map`, possibly in several processes.
     """
     source_table = table.read(data, file)
     sort = headers.sort_of(source_table.columns, file)
@@ -80,14 +80,14 @@ def _answers(piece: table.Table, sort: headers.Sort, user_catalog: UserCatalog |
 def run_at(
     data: bytes, file: str, line: int | None, user_catalog: UserCatalog | None = None
 ) -> tuple[Run, tuple[str, ...]]:
-    """The run of the row on that line of a table, and what was inferred; of the only row, where none is named."""
+    """Return the run of the row on this line of a table (None: of its only row), and notes on what was inferred."""
     source_table = table.read(data, file)
     matches = [entry for entry in source_table.lines if line in {None, entry.number}]
     if len(matches) != 1:
         message = (
             _("{file} has no row on line {line}", file=file, line=line)
             if line
-            else _("{file} has {count} rows", file=file, count=len(source_table.lines))
+            else _n("{file} has {count} row", "{file} has {count} rows", len(source_table.lines), file=file)
         )
         fix = _(
             "name the line of the row: --row {file}:{number}",
@@ -101,11 +101,11 @@ def run_at(
 def _row(source_table: table.Table, line: table.Line, sort: headers.Sort, lookup: CatalogLookup) -> Answer:
     if len(line.cells) != len(source_table.columns):
         message = _(
-            "the row has {count} cells, the header {count2}",
+            "the row has {count} cells, the header {expected}",
             count=len(line.cells),
-            count2=len(source_table.columns),
+            expected=len(source_table.columns),
         )
-        fix = _("quote cells that hold a comma, and leave none out")
+        fix = _("quote cells that contain a comma, and leave none out")
         return refused(Finding("predict-ragged-row", message, fix))
     return answer(source_table.row(line), sort, lookup, line.remark)
 
@@ -117,11 +117,11 @@ def _with_location(finding: Finding, file: str, number: int) -> Finding:
 def _remarks(source_table: table.Table, sort: headers.Sort, *, replaced: bool) -> tuple[str, ...]:
     odd = [(line.number, line.remark) for line in source_table.lines if line.remark]
     remarks = [source_table.remark] if source_table.remark else []
-    remarks += [f"line {number}: {remark}" for number, remark in odd]
+    remarks += [_("line {number}: {remark}", number=number, remark=remark) for number, remark in odd]
     remarks += headers.doubtful(source_table.columns, sort)
     absent = [name for name in sort.used if name not in source_table.columns]
     if absent:
-        remarks.append(f"not in the header, and inferred: {', '.join(absent)}")
+        remarks.append(_("columns not in the header, inferred: {columns}", columns=", ".join(absent)))
     if replaced:
-        remarks.append("predictions that were in the table are replaced")
+        remarks.append(_("predictions already in the table are replaced"))
     return tuple(remarks)

@@ -1,4 +1,4 @@
-"""All layouts of a model on a machine, ranked: `search(training, machine) -> Outcome`. Needs numpy."""
+"""Search over all parallel layouts of a model on a machine: `search(training, machine) -> Outcome`. Needs numpy."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["Counts", "Family", "Loss", "Options", "Outcome", "Plan", "search"]
 
 
 def search(training: Training, machine: Machine, *, options: Options | None = None) -> Outcome:
-    """The fastest layout that fits, exactly; what comes after it, and why.
+    """Find the fastest layout that fits into memory (exhaustively), the next best ones, and why they are slower.
 
     Raises:
-        WrightError: sizes that are none, or that nothing divides (all of them at once), or no numpy.
+        WrightError: invalid or indivisible sizes (all at once), or numpy is not installed.
     """
     from clusterwright.plan.search.answer import answer
     from clusterwright.plan.search.meshes import require_numpy, require_sizes

@@ -1,4 +1,4 @@
-"""From what a search found to what it says."""
+"""Conversion of a search's state to its `Outcome`, with the reasons why layouts lose."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
+from clusterwright.plan.charts.sheet import MEMORY, TIME
 from clusterwright.plan.search.best_layouts import FAMILIES, plans, table
 from clusterwright.plan.search.engine import Searcher, SearchState
 from clusterwright.plan.search.meshes import meshes
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def answer(training: Training, machine: Machine, options: Options) -> Outcome:
-    """The outcome of a search whose sizes are good; where nothing fits, with what would help.
+    """Run a search with valid sizes; if nothing fits and `options.advise` is set, with remedies.
 
     Raises:
-        WrightError: nothing divides the model, the batch and the GPUs.
+        WrightError: no layout divides the model, the batch and the GPUs.
     """
     valid_meshes, refused = meshes(training, machine, options)
     searcher = Searcher(training, machine, options, valid_meshes)
@@ -45,7 +46,7 @@ def answer(training: Training, machine: Machine, options: Options) -> Outcome:
 
 
 def _ranked(outcome: Outcome, searcher: Searcher, state: SearchState, options: Options) -> Outcome:
-    """With what fits, in order."""
+    """Return the outcome with the layouts that fit, ranked."""
     best_layouts, every = state.best_layouts, plans(searcher.plan, state.best_layouts.columns)
     best = every[0]
     by_mesh = tuple(every[index] for index in best_layouts.fastest_of("mesh")[: max(options.top, 2)])
@@ -70,76 +71,56 @@ def _ranked(outcome: Outcome, searcher: Searcher, state: SearchState, options: O
 
 
 def _in_order(losses: Iterable[Loss]) -> tuple[Loss, ...]:
-    """The plainest family first."""
+    """Sort by family, the simplest first."""
     return tuple(sorted(losses, key=lambda loss: -FAMILIES.index(loss.family)))
 
 
 def _nothing_divides(training: Training, machine: Machine, refused: Mapping[str, int]) -> None:
-    reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(refused.items())) or "no mesh at all"
+    reasons = ", ".join(f"{_(reason)} {count}" for reason, count in sorted(refused.items())) or _(
+        "no mesh at all"
+    )
     raise WrightError.from_code(
         "plan-no-layout",
         _(
-            "no way to cut {architecture} over {gpus} GPUs divides its heads, layers and the "
-            "batch of {global_batch} (meshes refused: {reasons})",
-            architecture=training.architecture.name,
+            "no layout of {model} on {gpus} GPUs divides its heads, layers and the global batch of {batch} "
+            "(meshes refused: {reasons})",
+            model=training.architecture.name,
             gpus=machine.gpus,
-            global_batch=training.global_batch,
+            batch=training.global_batch,
             reasons=reasons,
         ),
-        _("take a number of GPUs and a global batch with more small factors, e.g. powers of 2"),
+        _("use a number of GPUs and a global batch with more small factors, e.g. powers of 2"),
         exit_code=EXIT_USAGE,
     )
 
 
-PARTS = {
-    "ideal": "the products themselves",
-    "inefficiency": "matrix products below the peak",
-    "recompute": "recomputation",
-    "memory_bound": "operations bound by memory bandwidth",
-    "tensor_parallel": "tensor-parallel communication",
-    "context_parallel": "context-parallel communication",
-    "expert_parallel": "expert-parallel communication",
-    "pipeline_bubble": "pipeline bubbles",
-    "pipeline_comm": "pipeline communication",
-    "data_parallel": "data-parallel communication",
-    "optimizer": "the optimiser's step",
-    "input": "reading the input",
-    "jitter": "stragglers",
-}
-MEMORY_LABELS = {
-    "weights": "weights",
-    "gradients": "gradients",
-    "optimizer": "optimiser states",
-    "activations": "activations",
-    "transients": "logits, gathered parameters and buffers",
-    "fragmentation": "fragmentation",
-    "context": "CUDA context and NCCL buffers",
-}
-
-
 def loses(plan: Plan, best: Plan) -> str:
-    """`8% slower: pipeline bubbles take 1.21 s more (0.30 s in the best)`."""
+    """Explain in one sentence why a layout is slower than the best: the part of its time that grew most."""
     total, least = float(plan.time.total), float(best.time.total)
-    grown = {name: float(getattr(plan.time, name)) - float(getattr(best.time, name)) for name in PARTS}
+    grown = {name: float(getattr(plan.time, name)) - float(getattr(best.time, name)) for name in TIME}
     name = max(grown, key=lambda part: grown[part])
     if grown[name] <= 0 or total <= least:
-        return "as fast; it comes after the best by its order alone"
+        return _("as fast as the best; listed after it by the order of ties")
     had = float(getattr(best.time, name))
-    return (
-        f"{100 * (total / least - 1):.1f}% slower: {PARTS[name]} {_verb(name)} {had + grown[name]:.3g} s of"
-        f" {total:.3g} s, in the best {had:.3g} s of {least:.3g} s"
+    return _(
+        "{slower:.1%} slower; {part}: {seconds:.3g} s of {total:.3g} s, in the best {best:.3g} s of {least:.3g} s",
+        slower=total / least - 1,
+        part=_(TIME[name]),
+        seconds=had + grown[name],
+        total=total,
+        best=had,
+        least=least,
     )
 
 
-def _verb(part: str) -> str:
-    return "take" if PARTS[part].endswith("s") and part != "optimizer" else "takes"
-
-
 def too_large(plan: Plan) -> str:
-    """`does not fit: 120.3 GiB at the least, 45.8 GiB more than a GPU has; optimiser states hold 80.1 GiB`."""
+    """Explain in one sentence by how much a layout exceeds GPU memory, with its largest part."""
     total, have = float(plan.memory.total), plan.run.machine.gpu.usable_bytes
-    largest = max(MEMORY_LABELS, key=lambda name: float(getattr(plan.memory, name)))
-    return (
-        f"does not fit: {gib(total)} at the least, {gib(total - have)} more than a GPU has;"
-        f" {MEMORY_LABELS[largest]} hold {gib(float(getattr(plan.memory, largest)))}"
+    largest = max(MEMORY, key=lambda name: float(getattr(plan.memory, name)))
+    return _(
+        "does not fit: {total}, {excess} more than a GPU has; largest part: {part}, {size}",
+        total=gib(total),
+        excess=gib(total - have),
+        part=_(MEMORY[largest]),
+        size=gib(float(getattr(plan.memory, largest))),
     )

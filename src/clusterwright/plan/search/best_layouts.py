@@ -1,4 +1,4 @@
-"""The layouts worth keeping while a search runs: the fastest, each mesh's and family's fastest, the Pareto set."""
+"""The layouts that a search retains: the fastest ones, the fastest of each mesh and family, the Pareto set."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 FAMILIES = tuple(Family)
-# Ties: times that agree to nine digits. Then less memory, and then the smaller of these, in this order.
+# Ties, times equal to nine digits, are ordered by memory, then by these fields, smaller first.
 DIGITS = 9
 SLACK = 1 + 10.0 ** (1 - DIGITS)  # times closer than this may tie
 TIE_ORDER = (
@@ -30,13 +30,13 @@ TIE_ORDER = (
 
 
 def rounded(values: Array) -> Array:
-    """Nine digits of each: what two ways of adding the same numbers agree on."""
+    """Round to nine significant digits, to which sums in different order agree."""
     scale = 10.0 ** (DIGITS - 1 - np.floor(np.log10(np.maximum(values, 1e-30))))
     return np.round(values * scale) / scale
 
 
 def families(columns: dict[str, Array]) -> Array:
-    """The number of the family of each layout, in the order of Family."""
+    """Return the index of each layout's family, in the order of `Family`."""
     tp, pp = columns["tp"] > 1, columns["pp"] > 1
     conditions = (
         columns["offload"] > 0,
@@ -53,7 +53,7 @@ def families(columns: dict[str, Array]) -> Array:
 
 @dataclass(slots=True)
 class BestLayouts:
-    """A table of layouts in order, and the times beyond which a layout does not matter."""
+    """The sorted table of retained layouts, and the limits beyond which a layout cannot enter it."""
 
     top: int
     columns: dict[str, Array] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class BestLayouts:
     front_memory: Array = field(default_factory=lambda: np.zeros(0))  # falls as time grows
 
     def add(self, columns: dict[str, Array]) -> None:
-        """Take in layouts with their `time`, `memory` and `family`; drop what no longer matters."""
+        """Add layouts with columns `time`, `memory` and `family`; drop those no longer among the best."""
         if self.columns:
             columns = {name: np.concatenate([self.columns[name], columns[name]]) for name in columns}
         order = _order(columns)
@@ -81,7 +81,7 @@ class BestLayouts:
         self.columns = {name: column[mask] for name, column in columns.items()}
 
     def matters(self, time: Array, memory: Array, family: Array) -> Array:
-        """Where a layout of that time (or no less) would be kept: it is as fast, or nothing as fast is as small."""
+        """Return where layouts with at least this time would be retained: fast enough, or on the Pareto front."""
         fast = (time <= self.slowest_mesh * SLACK) | (time <= self.of_family[family] * SLACK)
         if not len(self.front_times):
             return np.full(np.broadcast_shapes(np.shape(fast), np.shape(memory)), fill_value=True)
@@ -91,13 +91,13 @@ class BestLayouts:
 
     @staticmethod
     def front(columns: dict[str, Array]) -> Array:
-        """Where the Pareto set of a table in order is: less memory than everything before."""
+        """Return the indices of the Pareto set of a sorted table: less memory than all faster layouts."""
         memory = columns["memory"]
         least_memory = np.concatenate([[np.inf], np.minimum.accumulate(memory)[:-1]])
         return np.flatnonzero(memory < least_memory)
 
     def fastest_of(self, name: str) -> Array:
-        """Where the fastest of each mesh or family are, by time."""
+        """Return the indices of the fastest layout of each value of column `name` (mesh or family), by time."""
         return _first_of(self.columns[name]) if self.columns else np.zeros(0, int)
 
 
@@ -107,7 +107,7 @@ def _order(columns: dict[str, Array]) -> Array:
 
 
 def _first_of(labels: Array) -> Array:
-    """Where each label comes first, in the order of the table."""
+    """Return the index of the first occurrence of each label, in the order of the table."""
     return np.sort(np.unique(labels, return_index=True)[1])
 
 
@@ -116,7 +116,7 @@ Parts = TypeVar("Parts", Memory, Time)
 
 
 def plans(run_of: Callable[[Layout], Run], columns: Mapping[str, Array]) -> list[Plan]:
-    """The plan of each row of FIELDS, CHOICES, `schedule` and `family`, predicted anew."""
+    """Predict time and memory of each row of a table with FIELDS, CHOICES, `schedule` and `family`."""
     plans_by_index: dict[int, Plan] = {}
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # `pick` computes both of its sides
         for code in np.unique(columns["schedule"]):
@@ -138,11 +138,11 @@ def plans(run_of: Callable[[Layout], Run], columns: Mapping[str, Array]) -> list
 
 
 def table(cells: list[dict[str, Any]]) -> dict[str, Array]:
-    """Rows that were kept one by one, as columns."""
+    """Convert a list of rows to a table of columns."""
     return {name: np.array([cell[name] for cell in cells]) for name in cells[0]} if cells else {}
 
 
 def _split_rows(combined: Parts, count: int) -> list[Parts]:
-    """One of the same kind for each row, of plain numbers."""
+    """Split a `Memory` or `Time` of arrays into one of plain numbers per row."""
     columns = [np.broadcast_to(getattr(combined, part.name), (count,)).tolist() for part in fields(combined)]
     return [type(combined)(*row) for row in zip(*columns, strict=True)]

@@ -1,6 +1,6 @@
-"""The search: memory of every layout, a floor under its time, and the whole model for those that could matter.
+"""The search engine: memory of every layout, a lower bound of its time, and the full model where that may matter.
 
-Exact: a layout is left out only when it does not fit, or when its floor lies above everything it could change.
+The result is exact: a layout is skipped only if it does not fit, or if its lower bound exceeds all limits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Lot(NamedTuple):
-    """Some rows of which a layout fits, and the time below which no layout of a row and its recompute goes."""
+    """A batch of rows with layouts that fit, and a lower bound of time per row and recomputation."""
 
     part: Fitting
     floor: Array  # of shape (rows, choices of recompute, 1, 1)
@@ -33,14 +33,14 @@ class Lot(NamedTuple):
 
 @dataclass(slots=True)
 class SearchState:
-    """What a search has in hand."""
+    """Intermediate results of a search."""
 
     best_layouts: BestLayouts
     memory_filter: MemoryFilter
     evaluated: int = 0
 
     def counts(self, indivisible: dict[str, int]) -> Counts:
-        """As the outcome has them."""
+        """Return the counts for the outcome."""
         memory_filter = self.memory_filter
         bounded, too_large = (
             memory_filter.fitting - self.evaluated,
@@ -53,7 +53,7 @@ class SearchState:
 
 @dataclass(frozen=True, slots=True)
 class Searcher:
-    """One question, with the meshes that divide it."""
+    """One search: training, machine, options and the valid meshes."""
 
     training: Training
     machine: Machine
@@ -61,7 +61,7 @@ class Searcher:
     meshes: list[Mesh]
 
     def run(self) -> SearchState:
-        """Everything worth knowing of all layouts."""
+        """Examine all layouts and return the best ones with counts."""
         memory_filter = MemoryFilter(self.plan, self._block, self.machine.gpu.usable_bytes, self.options.lot)
         state = SearchState(BestLayouts(self.options.top), memory_filter)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # `pick` computes both its sides
@@ -70,14 +70,14 @@ class Searcher:
         return state
 
     def plan(self, layout: Layout) -> Run:
-        """The run of a layout."""
+        """Return the run with this layout."""
         return Run(self.training, layout, self.machine, self.options.stack)
 
     def _block(self, rows: Rows, schedule: Schedule) -> Block:
         return block_of(rows, self.training, self.machine, self.options, schedule)
 
     def _in_order(self, memory_filter: MemoryFilter) -> list[Lot]:
-        """Small lots of what fits, those that could be fastest first."""
+        """Return batches of rows with layouts that fit, lowest time bound first."""
         lots: list[Lot] = []
         for rows in rows_of(self.meshes, self.training, self.options):
             fitting = [
@@ -89,9 +89,9 @@ class Searcher:
         return sorted(lots, key=lambda lot: float(lot.floor.min()))
 
     def floor(self, rows: Rows) -> Array:
-        """Seconds that no layout of a row and its recompute goes below: its layers, without what else there is.
+        """Lower bound in seconds for all layouts of a row and recomputation: the time of its layers only.
 
-        Of shape (rows, choices of recompute, 1, 1); the same under every schedule.
+        Of shape (rows, choices of recompute, 1, 1); the same for every schedule.
         """
         layout = self._block(rows, Schedule.ONE_F_ONE_B).layout
         time = iteration(self.plan(replace(layout, zero=0, shard=0, interleave=1, offload=0)))
@@ -113,7 +113,7 @@ class Searcher:
             yield Lot(Fitting(rows, fitting.schedule, memory, fitting.feasible[indices]), floor[indices])
 
     def _evaluate(self, lot: Lot, state: SearchState) -> None:
-        """Time of those rows of a lot that have a layout that fits and could matter."""
+        """Predict the rows of a batch that have a layout that fits and may be among the best."""
         part = lot.part
         family = family_of(self._block(part.rows, part.schedule))
         matters = state.best_layouts.matters(lot.floor, part.memory, family)
@@ -123,7 +123,7 @@ class Searcher:
             self._predict(Fitting(rows, part.schedule, part.memory[could], part.feasible[could]), state)
 
     def _predict(self, part: Fitting, state: SearchState) -> None:
-        """The whole model for some rows; what matters is kept."""
+        """Predict some rows with the full model and retain the best layouts."""
         state.evaluated += int(np.count_nonzero(part.feasible))
         block = self._block(part.rows, part.schedule)
         family = family_of(block)

@@ -1,4 +1,4 @@
-"""What fits: peak memory of every layout, row by row, and the smallest layout of each family that never fits."""
+"""Memory filter of the search: which layouts fit, and the one with least memory of each family that never fits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Fitting(NamedTuple):
-    """Rows of which a layout fits, under one schedule."""
+    """Rows that have a layout that fits, for one schedule."""
 
     rows: Rows
     schedule: Schedule
@@ -27,22 +27,24 @@ class Fitting(NamedTuple):
 
 @dataclass(slots=True)
 class MemoryFilter:
-    """Memory of all layouts against what a GPU has, with counts."""
+    """Compares the memory of all layouts with that of a GPU, and counts them."""
 
     run_of: Callable[[Layout], Run]
     block_of: Callable[[Rows, Schedule], Block]
     usable_bytes: float
-    lot: int  # layouts looked at in one go
+    lot: int  # layouts per batch
     considered: int = 0
     decided: int = 0
     fitting: int = 0
     fitted: Array = field(default_factory=lambda: np.zeros(len(FAMILIES), bool))
-    nearest: dict[int, dict[str, Any]] = field(default_factory=dict)  # by family: its least memory
+    nearest: dict[int, dict[str, Any]] = field(
+        default_factory=dict
+    )  # by family: the layout with least memory
 
     def check(self, rows: Rows, schedule: Schedule, meshes: int) -> Fitting | None:
-        """The rows of which a layout fits.
+        """Return the rows that have a layout that fits, or None if there are none.
 
-        Memory grows with the microbatch: a mesh of which nothing fits is not looked at with a larger one.
+        Memory grows with the microbatch, so a mesh in which nothing fits is not tried with larger ones.
         """
         block = self.block_of(rows, schedule)
         self.considered += int(np.count_nonzero(block.valid))
@@ -62,7 +64,7 @@ class MemoryFilter:
         return Fitting(merged, schedule, memory, np.concatenate([part.feasible for part in parts]))
 
     def _parts(self, block: Block, schedule: Schedule, hopeless: Array) -> Iterator[Fitting]:
-        """Small lots in the order of the microbatch."""
+        """Yield the result for small batches of rows, smallest microbatch first."""
         rows = block.rows
         order = np.argsort(rows.columns["micro_batch"], kind="stable")
         size = max(1, self.lot * len(rows) // block.valid.size)
@@ -83,7 +85,7 @@ class MemoryFilter:
         return Fitting(block.rows.select(some), schedule, memory[some], feasible[some])
 
     def _remember(self, block: Block, memory: Array, feasible: Array) -> None:
-        """Which families have fitted, and the smallest layout of the others."""
+        """Record the families that fit, and the layout with least memory of the others."""
         family = family_of(block)
         has_feasible = feasible.any(axis=(1, 3), keepdims=True)
         self.fitted[np.broadcast_to(family, has_feasible.shape)[has_feasible]] = True
@@ -102,6 +104,6 @@ class MemoryFilter:
 
 
 def family_of(block: Block) -> Array:
-    """The family of each cell, on as many axes as it depends on."""
+    """Return the family index of each layout of a block, as an array that broadcasts over unused axes."""
     layout = block.layout
     return families({name: getattr(layout, name) for name in ("tp", "pp", "cp", "ep", "zero", "offload")})

@@ -1,4 +1,4 @@
-"""Every way to lay the model over the GPUs: dp x cp x tp x pp = GPUs, and experts over ep x etp of them."""
+"""All meshes of a number of GPUs: dp x cp x tp x pp = GPUs, with experts over ep x etp of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from clusterwright.plan.search.options import Options
 
 
-# A rank of context parallelism holds two blocks of the sequence, so that the causal mask weighs on all alike;
+# A rank of context parallelism has two blocks of the sequence, so that the causal mask loads all ranks equally;
 # a block shorter than FlashAttention-2's tile of 128 rows (2307.08691) would leave tiles half empty.
 CONTEXT_TILE = 128
 
 
 class Mesh(NamedTuple):
-    """Sizes of the parallel groups."""
+    """Parallel degrees of a layout."""
 
     tp: int
     pp: int
@@ -35,13 +35,13 @@ class Mesh(NamedTuple):
 
 
 def divisors(number: int) -> list[int]:
-    """All of them, in order."""
+    """Return the divisors of a number, ascending."""
     low = [d for d in range(1, int(number**0.5) + 1) if number % d == 0]
     return low + [number // d for d in reversed(low) if d * d != number]
 
 
 def meshes(training: Training, machine: Machine, options: Options) -> tuple[list[Mesh], Counter[str]]:
-    """Those that divide the model, the batch and the sequence; and how many do not, by what they fail to divide."""
+    """Return the meshes that divide model, batch and sequence, and counts of the others by what they do not divide."""
     valid: list[Mesh] = []
     refused: Counter[str] = Counter()
     for mesh in _factorings(training.architecture, machine, options):
@@ -78,45 +78,45 @@ def _experts(model: Architecture, tp: int, pp: int, cp: int, dp: int, options: O
 
 
 def _candidates(fixed: int | None, number: int) -> list[int]:
-    """The divisors to try: the fixed one where the user fixed it."""
+    """Return the divisors of `number` to try; only the fixed value if the user fixed one."""
     if fixed is None:
         return divisors(number)
     return [fixed] if number % fixed == 0 else []
 
 
 def indivisible(mesh: Mesh, training: Training, *, uneven: bool) -> list[str]:
-    """What the mesh does not divide: heads, kv heads, ffn, layers, sequence, experts, expert ffn, batch."""
+    """Return the names of all quantities that the mesh does not divide: heads, layers, batch and so on."""
     model = training.architecture
     kv_heads = mesh.tp if model.attention == "mla" or model.kv_heads == 1 else model.kv_heads
     return [
         name
         for name, bad in (
-            ("heads", model.heads % mesh.tp),
-            ("kv heads", kv_heads % mesh.tp),
-            ("ffn", model.ffn % mesh.tp),
-            ("layers", not stages_have_layers(model.layers, mesh.pp, uneven=uneven)),
-            ("sequence", mesh.cp > 1 and training.seq_len % (2 * CONTEXT_TILE * mesh.cp)),
-            ("experts", model.experts % mesh.ep),
-            ("expert ffn", model.expert_ffn % mesh.etp),
-            ("batch", training.global_batch % mesh.dp),
+            (N_("heads"), model.heads % mesh.tp),
+            (N_("kv heads"), kv_heads % mesh.tp),
+            (N_("ffn"), model.ffn % mesh.tp),
+            (N_("layers"), not stages_have_layers(model.layers, mesh.pp, uneven=uneven)),
+            (N_("sequence"), mesh.cp > 1 and training.seq_len % (2 * CONTEXT_TILE * mesh.cp)),
+            (N_("experts"), model.experts % mesh.ep),
+            (N_("expert ffn"), model.expert_ffn % mesh.etp),
+            (N_("batch"), training.global_batch % mesh.dp),
         )
         if bad
     ]
 
 
 def stages_have_layers(layers: int, stages: int, *, uneven: bool) -> bool:
-    """True when every stage has the same number; uneven: when none is empty, and they differ by one at most."""
+    """True if all stages get the same number of layers; with `uneven` they may differ by one."""
     return layers % stages == 0 or (uneven and stages <= layers)
 
 
 def interleaves(model: Architecture, pp: int, options: Options) -> list[int]:
-    """Chunks of a stage: those that divide its layers; one where stages differ or there is one stage."""
+    """Return possible numbers of chunks per stage: divisors of its layers; 1 for uneven stages or a single one."""
     is_even = pp > 1 and model.layers % pp == 0
     return [v for v in (divisors(model.layers // pp) if is_even else [1]) if options.interleave in (None, v)]
 
 
 def micro_batches(training: Training, dp: int, options: Options) -> list[int]:
-    """Sizes of a microbatch that divide a replica's share of the batch."""
+    """Return the microbatch sizes that divide a replica's share of the batch."""
     share = training.global_batch // dp
     return [m for m in divisors(share) if options.micro_batch in (None, m)]
 
@@ -126,10 +126,10 @@ _OPTIONS = {"etp": "expert-tp", "micro_batch": "micro-batch", "max_tp": "max-tp"
 
 
 def require_numpy() -> None:
-    """The search has its numpy.
+    """Check that numpy is installed.
 
     Raises:
-        WrightError: it is not.
+        WrightError: plan-needs-numpy.
     """
     if find_spec("numpy") is None:
         message = _("the search compares millions of layouts with numpy, which is not installed")
@@ -138,10 +138,10 @@ def require_numpy() -> None:
 
 
 def require_sizes(training: Training, machine: Machine, options: Options) -> None:
-    """Every size is one, and what the user fixed divides what it has to.
+    """Check that all sizes are positive, and that fixed sizes divide the model, batch and GPUs.
 
     Raises:
-        WrightError: everything that is not so.
+        WrightError: with one finding per violation.
     """
     findings = no_sizes(_sizes(training, machine, options)) or list(_indivisible(training, machine, options))
     if findings:
@@ -149,9 +149,13 @@ def require_sizes(training: Training, machine: Machine, options: Options) -> Non
 
 
 def no_sizes(sizes: Mapping[str, float | None]) -> list[Finding]:
-    """Zero and less, by the name of the option."""
+    """Return a finding for each option whose value is below 1."""
     return [
-        Finding("plan-bad-size", _("--{name} is {size}", name=name, size=size), f"give --{name} 1 or more")
+        Finding(
+            "plan-bad-size",
+            _("--{name} is {size}", name=name, size=size),
+            _("give --{name} a value of at least 1", name=name),
+        )
         for name, size in sizes.items()
         if size is not None and size < 1
     ]
@@ -179,8 +183,8 @@ def _indivisible(training: Training, machine: Machine, options: Options) -> Iter
             f"{name} {fixed[name]}" for name in ("dp", "tp", "pp", "cp") if options.fixed(name)
         )
         yield _finding(
-            _("{product} does not make {gpus} GPUs", product=product, gpus=machine.gpus),
-            _("take sizes whose product divides the GPUs"),
+            _("{product} does not divide {gpus} GPUs", product=product, gpus=machine.gpus),
+            _("use sizes whose product divides the GPUs"),
         )
     sizes = {
         "heads": ("tp", model.heads), "kv heads": ("tp", model.kv_heads), "ffn": ("tp", model.ffn),
@@ -190,39 +194,41 @@ def _indivisible(training: Training, machine: Machine, options: Options) -> Iter
     for quantity in indivisible(Mesh(**fixed), training, uneven=options.uneven):
         name, size = sizes[quantity]
         valid_degrees = [d for d in divisors(size) if d <= 2 * fixed[name]]
-        owner = f"of {model.name}" if quantity not in ("batch", "sequence") else "asked for"
-        message = _(
-            "the {size} {quantity} {owner} cannot be cut by {name} {fixed}",
-            size=size,
-            quantity=quantity,
-            owner=owner,
-            name=name,
-            fixed=fixed[name],
-        )
-        yield _finding(message, _("take one of {str}", str=", ".join(map(str, valid_degrees[-6:]))))
+        values = {
+            "name": name,
+            "degree": fixed[name],
+            "size": size,
+            "quantity": _(quantity),
+            "model": model.name,
+        }
+        if quantity in ("batch", "sequence"):
+            message = _("{name} {degree} does not divide the {quantity} of {size}", **values)
+        else:
+            message = _("{name} {degree} does not divide {size} {quantity} of {model}", **values)
+        yield _finding(message, _("use one of {degrees}", degrees=", ".join(map(str, valid_degrees[-6:]))))
     if (micro := options.micro_batch) and batch % (fixed["dp"] * micro):
         message = _(
-            "the batch of {batch} is not a multiple of dp {fixed} x microbatch {micro}",
+            "the batch of {batch} is not a multiple of dp {dp} x microbatch {micro}",
             batch=batch,
-            fixed=fixed["dp"],
+            dp=fixed["dp"],
             micro=micro,
         )
         yield _finding(
             message,
             _(
-                "take a global batch of {batch}, or a smaller microbatch",
+                "use a global batch of {batch}, or a smaller microbatch",
                 batch=batch + -batch % (fixed["dp"] * micro),
             ),
         )
     if (chunks := options.interleave) and chunks > 1 and model.layers % (fixed["pp"] * chunks):
         message = _(
-            "the {layers} layers of {model} cannot be cut by pp {fixed} x interleave {chunks}",
+            "pp {pp} x interleave {chunks} does not divide {layers} layers of {model}",
             layers=model.layers,
             model=model.name,
-            fixed=fixed["pp"],
+            pp=fixed["pp"],
             chunks=chunks,
         )
-        yield _finding(message, _("take an interleave that divides the layers of a stage"))
+        yield _finding(message, _("use an interleave that divides the layers of a stage"))
 
 
 def _finding(message: str, fix: str) -> Finding:

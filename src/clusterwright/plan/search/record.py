@@ -1,4 +1,4 @@
-"""An outcome as plain values, for JSON: seconds, bytes and counts."""
+"""JSON records of search results, in seconds, bytes and counts, and the job file's `parallel:` section."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def record(outcome: Outcome, seconds: float) -> dict[str, Any]:
-    """The whole outcome; `seconds` is how long the search took."""
+    """Return the JSON record of an outcome; `seconds`: duration of the search."""
     work, on = outcome.training, outcome.machine
     return {
         "model": work.architecture.name,
@@ -48,7 +48,7 @@ def record(outcome: Outcome, seconds: float) -> dict[str, Any]:
 
 
 def plan(entry: Plan) -> dict[str, Any]:
-    """One layout and what is predicted of it."""
+    """Return the JSON record of one layout with its predictions."""
     low, high = span(entry.run, entry.time)
     return {
         "family": entry.family,
@@ -82,7 +82,7 @@ _NEEDLESS = {
 
 
 def section(run: Run) -> dict[str, object]:
-    """The values under `parallel:`, without those that only say that nothing is done."""
+    """Return the job file's `parallel:` section for a run, without default values."""
     layout = run.layout
     values: dict[str, object] = {
         "tensor": layout.tp,
@@ -106,7 +106,7 @@ def section(run: Run) -> dict[str, object]:
 
 
 def fragment(run: Run) -> str:
-    """Lines for job.yaml: hosts, GPUs of a host, and how the model is cut."""
+    """Render the lines of job.yaml for a run: nodes, GPUs per node and `parallel:`."""
     on = run.machine
     nodes = next(n for n in range(-(-on.gpus // on.gpus_per_node), on.gpus + 1) if on.gpus % n == 0)
     work = run.training

@@ -1,8 +1,8 @@
-"""When nothing fits: what would, tried one after the other, cheapest first."""
+"""Remedies if nothing fits: changes that are tried one at a time, cheapest first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from clusterwright.i18n import _
 from clusterwright.plan.machines import nvlink_domain
 from clusterwright.plan.run import Offload, Recompute
 from clusterwright.plan.search.outcome import format_layout, gib
+from clusterwright.units import human_duration
 
 if TYPE_CHECKING:
     from clusterwright.plan.run import Machine, Training
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 
     Search = Callable[[Training, Machine, Options], Outcome]
 
-MOST_DOUBLINGS = 6  # of the GPUs; beyond 64 times as many it is another question
+MOST_DOUBLINGS = 6  # of the GPUs: at most 64 times as many are tried
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One change, and the question with it."""
+    """One change, and the search with it."""
 
     description: str
     training: Training
@@ -34,16 +35,16 @@ class Step:
 
 
 def remedies(training: Training, machine: Machine, options: Options, search: Search) -> tuple[str, ...]:
-    """One sentence a step: what it is, and whether its best layout fits or by how much it does not."""
-    sentences = [_sentence(step, search) for step in _steps(training, machine, replace(options, top=1))]
-    sentences += [_more_gpus(training, machine, replace(options, top=1), search)]
-    return tuple(
-        sentence for sentence in [*sentences, _larger_gpu(training, machine, options, search)] if sentence
-    )
+    """Try every change with a search, and return one sentence each: its best layout, or how much memory is missing."""
+    single = replace(options, top=1)
+    tried = [_try(step, search)[0] for step in _steps(training, machine, single)]
+    tried += [_first_fit(_more_gpus(training, machine, single), search)]
+    tried += [_first_fit(_larger_gpus(training, machine, single), search)]
+    return tuple(sentence for sentence in tried if sentence)
 
 
 def _steps(training: Training, machine: Machine, options: Options) -> Iterator[Step]:
-    """Those that were not tried already, by what they cost in time."""
+    """Yield the changes that the options do not allow already, cheapest in time first."""
     for description, changes in _freedoms(options):
         yield Step(description, training, machine, replace(options, **changes))
     savings = dict(_savings(training))
@@ -52,48 +53,58 @@ def _steps(training: Training, machine: Machine, options: Options) -> Iterator[S
     if len(savings) > 1:
         every = {name: value for changes in savings.values() for name, value in changes.items()}
         yield Step(
-            _("these {count} together", count=len(savings)), replace(training, **every), machine, options
+            _("the previous {count} changes together", count=len(savings)),
+            replace(training, **every),
+            machine,
+            options,
         )
     if Offload.ALL not in options.offload:
-        description = _("keep optimiser states and weights in host memory (time without their transfers)")
+        description = _("store optimizer states and weights in host memory (time excludes transfers)")
         yield Step(description, training, machine, replace(options, offload=(*options.offload, Offload.ALL)))
     if machine.gpus > machine.nvlink_domain and not options.max_tp and not options.tp:
-        description = _("cut by tp across nodes (slow)")
+        description = _("use tensor parallelism across nodes (slow)")
         yield Step(description, training, machine, replace(options, max_tp=machine.gpus))
 
 
 def _freedoms(options: Options) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What the user keeps from the search."""
+    """Yield changes that lift restrictions of the user's options."""
     if Recompute.FULL not in options.recompute:
-        yield "recompute every layer", {"recompute": (*options.recompute, Recompute.FULL)}
+        yield _("recompute every layer"), {"recompute": (*options.recompute, Recompute.FULL)}
     if 3 not in options.zero:
-        yield "shard everything (ZeRO 3)", {"zero": (*options.zero, 3)}
+        yield _("shard everything (ZeRO 3)"), {"zero": (*options.zero, 3)}
     for name in ("tp", "pp", "cp", "ep", "etp", "dp", "micro_batch"):
         if options.fixed(name):
-            yield f"leave {name.replace('_', '-')} to the search", {name: None}
+            yield _("leave {option} to the search", option=name.replace("_", "-")), {name: None}
 
 
 def _savings(training: Training) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What a training can do with less memory."""
+    """Yield changes of the training that save memory."""
     if training.gradient_bytes > 2:
-        yield "accumulate gradients in bf16", {"gradient_bytes": 2}
+        yield _("accumulate gradients in bf16"), {"gradient_bytes": 2}
     if training.optimizer == "adam":
-        yield "take 8-bit Adam", {"optimizer": "adam8bit"}
+        yield _("use 8-bit Adam"), {"optimizer": "adam8bit"}
     if not training.fused_loss:
-        yield "compute the loss in chunks (fused loss)", {"fused_loss": True}
+        yield _("compute the loss in chunks (fused loss)"), {"fused_loss": True}
 
 
-def _sentence(step: Step, search: Search) -> str:
+def _try(step: Step, search: Search) -> tuple[str, bool]:
+    """Search with a change and return (sentence, whether a layout fits)."""
     try:
         outcome = search(step.training, step.machine, step.options)
-    except WrightError:  # the change leaves nothing that divides
-        return ""
+    except WrightError:  # the change leaves no layout that divides the sizes
+        return "", False
     if outcome.best:
-        return (
-            f"{step.description}: fits, {format_layout(outcome.best.run.layout)}, "
-            f"{float(outcome.best.time.total):.3g} s a step"
+        layout, time = format_layout(outcome.best.run.layout), human_duration(float(outcome.best.time.total))
+        text = _(
+            "{change}: fits, {layout}, {time} per step", change=step.description, layout=layout, time=time
         )
-    return f"{step.description}: still {gib(_short(outcome))} short"
+        return text, True
+    return _("{change}: still {size} short", change=step.description, size=gib(_short(outcome))), False
+
+
+def _first_fit(steps: Iterable[Step], search: Search) -> str:
+    """Return the sentence of the first change with which a layout fits; "" if there is none."""
+    return next((sentence for sentence, fits in (_try(step, search) for step in steps) if fits), "")
 
 
 def _short(outcome: Outcome) -> float:
@@ -101,26 +112,18 @@ def _short(outcome: Outcome) -> float:
     return float(outcome.nearest.memory.total) - outcome.machine.gpu.usable_bytes
 
 
-def _more_gpus(training: Training, machine: Machine, options: Options, search: Search) -> str:
-    """The fewest doublings of the GPUs with which something fits."""
+def _more_gpus(training: Training, machine: Machine, options: Options) -> Iterator[Step]:
+    """Yield the search with the number of GPUs doubled again and again."""
     for doubling in range(1, MOST_DOUBLINGS + 1):
         gpus = machine.gpus * 2**doubling
-        sentence = _sentence(
-            Step(_("take {gpus} GPUs", gpus=gpus), training, replace(machine, gpus=gpus), options), search
-        )
-        if ": fits" in sentence:
-            return sentence
-    return ""
+        yield Step(_("use {gpus} GPUs", gpus=gpus), training, replace(machine, gpus=gpus), options)
 
 
-def _larger_gpu(training: Training, machine: Machine, options: Options, search: Search) -> str:
-    """The maker's GPU with the least memory that is enough."""
+def _larger_gpus(training: Training, machine: Machine, options: Options) -> Iterator[Step]:
+    """Yield the search with each larger GPU of the same maker, least memory first."""
     able = [gpu for gpu in catalog.gpus().values() if gpu.peak and gpu.vendor == machine.gpu.vendor]
     larger = [gpu for gpu in able if gpu.usable_bytes > machine.gpu.usable_bytes]
     for gpu in sorted(larger, key=lambda gpu: (gpu.usable_bytes, gpu.name)):
         domain = nvlink_domain(gpu, machine.gpus_per_node) if gpu.link_bytes_per_s else 1
         larger_machine = replace(machine, gpu=gpu, nvlink_domain=domain)
-        step = Step(_("take {gpu}", gpu=gpu.name), training, larger_machine, replace(options, top=1))
-        if ": fits" in (sentence := _sentence(step, search)):
-            return sentence
-    return ""
+        yield Step(_("use {gpu}", gpu=gpu.name), training, larger_machine, options)

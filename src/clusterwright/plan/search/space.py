@@ -1,7 +1,7 @@
-"""Layouts as arrays. A block has four axes, so that a formula that depends on few of them is computed on few.
+"""Layouts as numpy arrays. A block has four axes, so that a formula that depends on few of them is computed on few.
 
 Axes: row (mesh and microbatch), recompute x sequence parallel, states (ZeRO x shard group x offload), interleave.
-numpy broadcasts; what depends on the row alone is computed once a row.
+By broadcasting, values that depend on the row only are computed once per row.
 """
 
 from __future__ import annotations
@@ -22,40 +22,38 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-FIELDS = ("tp", "pp", "cp", "ep", "etp", "dp", "micro_batch")  # of a row, as Mesh has them
+FIELDS = ("tp", "pp", "cp", "ep", "etp", "dp", "micro_batch")  # of a row, as in Mesh
 CHOICES = ("recompute", "sequence_parallel", "zero", "shard", "interleave", "offload")
-"""Fields that vary inside a row."""
+"""Fields that vary within a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Meshes with a microbatch that have the same choices, one row each."""
+    """Meshes with a microbatch, one row each, that have the same choices."""
 
-    columns: dict[
-        str, Array
-    ]  # FIELDS; `mesh`: index into the list of meshes; `row`: into all rows of these choices
+    columns: dict[str, Array]  # FIELDS; `mesh`: index into the list of meshes; `row`: index of the row
     interleave: tuple[int, ...]
-    sequence: tuple[int, ...]  # sequence parallelism on, or off as well
+    sequence: tuple[int, ...]  # sequence parallelism: (1,) or (1, 0)
 
     def __len__(self) -> int:
         return len(self.columns["mesh"])
 
     def select(self, which: Array | slice) -> Rows:
-        """Some of the rows."""
+        """Return the rows at these indices."""
         columns = {name: column[which] for name, column in self.columns.items()}
         return Rows(columns, self.interleave, self.sequence)
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Rows with all their choices: a layout of broadcasting arrays, and which of its cells are layouts."""
+    """Rows with all their choices: a layout of broadcasting arrays, and which of its cells are valid."""
 
     rows: Rows
     layout: Layout
-    valid: Array  # the full shape
+    valid: Array  # of the full shape
 
     def columns(self, index: tuple[Array, ...]) -> dict[str, Array]:
-        """FIELDS, CHOICES and the mesh of the layouts at an index of four arrays."""
+        """Return FIELDS, CHOICES and the mesh of the layouts at an index of four arrays, as columns."""
         columns = {name: column[index[0]] for name, column in self.rows.columns.items()}
         for name in CHOICES:
             columns[name] = np.broadcast_to(getattr(self.layout, name), self.valid.shape)[index]
@@ -63,11 +61,11 @@ class Block:
 
 
 def rows_of(meshes: Sequence[Mesh], training: Training, options: Options) -> list[Rows]:
-    """All rows, grouped by what decides their choices: pipeline length, and whether sequence parallelism is one."""
+    """Return all rows, grouped by what determines their choices: pp, and whether sequence parallelism is optional."""
     grouped: dict[tuple[int, tuple[int, ...]], list[tuple[int, ...]]] = {}
     sequence: tuple[int, ...]
     for index, mesh in enumerate(meshes):
-        # of no effect without tp, and a must with experts under tp (Megatron-LM): listed once
+        # no effect without tp, mandatory with experts and tp (Megatron-LM): listed once
         sequence = (1, 0) if mesh.tp > 1 and mesh.ep == 1 else (1,)
         rows = grouped.setdefault((mesh.pp, sequence), [])
         rows.extend((*mesh, size, index) for size in micro_batches(training, mesh.dp, options))
@@ -83,7 +81,7 @@ def rows_of(meshes: Sequence[Mesh], training: Training, options: Options) -> lis
 
 
 def block_of(rows: Rows, training: Training, machine: Machine, options: Options, schedule: Schedule) -> Block:
-    """All choices of the rows under one schedule."""
+    """Build the block of all choices of some rows for one schedule."""
     row = {name: column[:, None, None, None] for name, column in rows.columns.items()}
     passes = [
         (float(recompute_level), float(spread))
@@ -113,7 +111,7 @@ def block_of(rows: Rows, training: Training, machine: Machine, options: Options,
 
 
 def _axis_arrays(axis: int, choices: Sequence[tuple[float, ...]], fields: int) -> list[Array]:
-    """Choices as arrays of one axis, one for each field of theirs."""
+    """Return each field of the choices as an array along one axis of the block."""
     shape = [1, 1, 1, 1]
     shape[axis] = len(choices)
     table = np.array(choices, float).reshape(-1, fields)
@@ -121,10 +119,10 @@ def _axis_arrays(axis: int, choices: Sequence[tuple[float, ...]], fields: int) -
 
 
 def _states(options: Options, *, pipeline: bool) -> list[tuple[float, ...]]:
-    """ZeRO stage, sharded inside a node or over all, offload: those that some row can have.
+    """Return possible (ZeRO stage, whether sharded within a node, offload).
 
-    ZeRO 2 goes without a pipeline: a stage keeps whole gradients until its last microbatch (DeepSpeed refuses the
-    two). Weights go to host memory in shards alone (ZeRO 3), or where there is nobody to share with.
+    ZeRO 2 is not combined with a pipeline: a stage stores whole gradients until its last microbatch (DeepSpeed refuses
+    the combination). Weights are offloaded only in shards (ZeRO 3), or on a single rank.
     """
     lowest = min(options.zero)
     return [
@@ -138,7 +136,7 @@ def _states(options: Options, *, pipeline: bool) -> list[tuple[float, ...]]:
 
 
 def _states_ok(row: dict[str, Array], zero: Array, inside: Array, offload: Array, node: Array) -> Array:
-    """One rank has nothing to shard and is listed once; a node's shards are fewer than all, and divide them."""
+    """Return where ZeRO, shard group and offload are valid; a single rank is listed once, groups divide the ranks."""
     ranks = row["dp"] * row["cp"]
     in_nodes = (node > 1) & (node < ranks) & (ranks % node == 0)
     single_rank = (ranks == 1) & (zero == zero.min())
@@ -148,30 +146,30 @@ def _states_ok(row: dict[str, Array], zero: Array, inside: Array, offload: Array
 
 
 def _gradients_ok(row: dict[str, Array], zero: Array, training: Training) -> Array:
-    """ZeRO 2 with one microbatch alone: with more it exchanges gradients for each, which the time model counts once."""
+    """Return where ZeRO 2 has one microbatch: with more it reduces gradients for each, which is not modeled."""
     valid: Array = (zero != 2) | (training.global_batch == row["dp"] * row["micro_batch"])
     return valid
 
 
 def _sequence_ok(row: dict[str, Array], sequence: Array, training: Training) -> Array:
-    """Sequence parallelism divides the tokens by tp."""
+    """Return where tp divides the tokens, as sequence parallelism needs."""
     valid: Array = (sequence == 0) | (row["tp"] == 1) | (training.seq_len % (row["tp"] * row["cp"]) == 0)
     return valid
 
 
 def _schedule_ok(row: dict[str, Array], interleave: Array, training: Training, schedule: Schedule) -> Array:
-    """Interleaving passes microbatches on in rounds of pp (Megatron-LM's rule); another schedule needs a pipeline."""
+    """Return where the schedule is valid: interleaving needs microbatches in multiples of pp (Megatron-LM's rule)."""
     count = training.global_batch / row["dp"] / row["micro_batch"]
     rounds: Array = (interleave == 1) | (count % row["pp"] == 0)
     return rounds & ((row["pp"] > 1) | (schedule is Schedule.ONE_F_ONE_B))
 
 
 def decided(block: Block) -> int:
-    """Plans that the block's layouts stand for, in Calculon's counting.
+    """Count the plans that the block's layouts represent in Calculon's counting.
 
-    Decided without being listed: tp and dp communication overlap where they can (never slower); with sequence
-    parallelism tensors travel as reduce-scatter and all-gather, gathered again in the backward pass; tp lies
-    innermost, and each group uses the fastest links that join it.
+    Decided without being listed: tp and dp communication overlap where possible (never slower); with sequence
+    parallelism tensors are sent by reduce-scatter and all-gather, gathered again in the backward pass; tp is
+    innermost, and each group uses its fastest links.
     """
     layout = block.layout
     tensor, data = np.asarray(layout.tp) > 1, np.asarray(layout.dp) > 1

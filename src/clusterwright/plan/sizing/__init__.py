@@ -1,1 +1,1 @@
-"""From a workload and a deadline to GPUs, nodes and a bill of materials."""
+"""Sizing of a cluster for a workload and a deadline: GPUs, nodes and a bill of materials."""

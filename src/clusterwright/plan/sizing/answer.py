@@ -1,4 +1,4 @@
-"""All that `wright plan size` says, as one value."""
+"""The result of `wright plan size`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.plan.sizing.fewest import HOUR_S, fewest, sized
 from clusterwright.plan.sizing.host import host
 from clusterwright.plan.sizing.teams import Shared, shared
@@ -18,41 +19,41 @@ if TYPE_CHECKING:
     from clusterwright.plan.sizing.workload import Workload
 
 
-POOR = 0.20  # of the peak: published runs of models above 1 B parameters reach 30 to 60%
+POOR = 0.20  # MFU below which a note is added: published runs of models above 1 B parameters reach 30 to 60%
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The size, what is built around it, and what was assumed."""
+    """The size of a cluster for a workload, its nodes and their parts, and notes on assumptions."""
 
     sized: Sized
-    deadline_h: float  # infinite where none was given
-    sure: Sized | None  # enough even at the slow end (P90) of the prediction; None: nothing is
+    deadline_h: float  # infinite without a deadline
+    sure: Sized | None  # size that is sufficient even at P90 of the prediction; None: no size is
     shared: Shared | None  # for several teams
-    nodes: int  # to buy, head-room included
-    machine: Machine  # all of them
-    parts: tuple[Part, ...]  # of one node, beside its GPUs
+    nodes: int  # to buy, headroom included
+    machine: Machine  # with all nodes
+    parts: tuple[Part, ...]  # of one node, besides its GPUs
     notes: tuple[str, ...]
 
     @property
     def in_time(self) -> bool:
-        """The likely time meets the deadline."""
+        """True if the likely time meets the deadline."""
         return self.sized.hours <= self.deadline_h
 
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """Who shares the cluster."""
+    """How teams share the cluster."""
 
     teams: int = 1
     headroom: float = 0.0
-    busy: float = 1.0  # share of the time that a team has a training to run
+    busy: float = 1.0  # share of the time in which a team has a training to run
 
 
 def for_deadline(
     workload: Workload, gpu: Gpu, deadline_s: float, assumptions: Assumptions, sharing: Sharing
 ) -> Answer:
-    """The fewest nodes that meet the deadline, and the cluster around them.
+    """Find the fewest nodes that meet a deadline, and build the cluster from them.
 
     Raises:
         WrightError: deadline-impossible or size-does-not-fit.
@@ -70,7 +71,7 @@ def for_deadline(
 def on_cluster(
     workload: Workload, machine: Machine, deadline_s: float, assumptions: Assumptions, sharing: Sharing
 ) -> Answer | None:
-    """How long it takes on machines that are there; None where it does not fit."""
+    """Predict a workload on an existing machine; None if it does not fit."""
     result = sized(workload, machine, assumptions)
     if result is None:
         return None
@@ -98,18 +99,22 @@ def _build_answer(
 
 
 def _wasteful(result: Sized) -> tuple[str, ...]:
-    """Where the deadline is bought with idle GPUs, it says so."""
+    """Return a note if the deadline is met only with poorly utilized GPUs."""
     if result.utilization >= POOR:
         return ()
     batch = result.workload.training.global_batch
-    idle = (
-        f"the GPUs do {result.utilization:.0%} of their peak: a batch of {batch} is little for {result.gpus}"
+    text = _(
+        "the GPUs reach {mfu:.0%} of their peak, as a global batch of {batch} is small for {gpus} GPUs; a larger "
+        "--global-batch or a later deadline needs far fewer",
+        mfu=result.utilization,
+        batch=batch,
+        gpus=result.gpus,
     )
-    return (f"{idle}; a larger --global-batch, or more time, takes far fewer",)
+    return (text,)
 
 
 def _cluster_machine(machine: Machine, nodes: int, assumptions: Assumptions) -> Machine:
-    """All nodes; a single node had no network, and several have the one they would be made with."""
+    """Return the machine with all nodes to buy, and with a network if the sized one is a single node."""
     gpus = nodes * machine.gpus_per_node
     return (
         assumptions.make(machine.gpu, gpus)

@@ -1,4 +1,4 @@
-"""Hardware side by side, by what it is for: training, science, inference."""
+"""Comparison of GPUs for a scenario: training, science or inference."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from clusterwright.catalog.prices import common_currency, price
 from clusterwright.catalog.records import Deal, Price
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.plan.cost.figures import priced
 from clusterwright.plan.cost.inputs import node_kw, server_of
 from clusterwright.plan.parameters import count
@@ -27,15 +28,15 @@ if TYPE_CHECKING:
 
 
 class Scenario(StrEnum):
-    """What the hardware is for."""
+    """Purpose of the hardware."""
 
     TRAINING = "training"
     SCIENCE = "science"
     INFERENCE = "inference"
 
 
-# Boards with a fast link for training; high double-precision rates for science; cards that a few fit in any server
-# for inference. The guides name A100 and H100; Tesla and Instinct; L4 and T4 (mission row P2).
+# Boards with NVLink or xGMI for training; high double-precision rates for science; cards that fit in any server
+# for inference. Field guides name A100 and H100; Tesla and Instinct; L4 and T4.
 USUAL = {
     Scenario.TRAINING: ("a100-sxm-80gb", "h100-sxm-80gb", "h200-sxm-141gb", "b200-sxm-180gb", "mi300x"),
     Scenario.SCIENCE: ("v100-sxm2-32gb", "a100-sxm-80gb", "h100-sxm-80gb", "mi250x", "mi300x"),
@@ -45,19 +46,19 @@ USUAL = {
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """What a choice costs and draws; None where no price or server is known."""
+    """Cost and power of a choice; None where no price is known."""
 
     server: str
     servers: int
-    bought: Estimate | None  # the servers alone
-    rented: Estimate | None  # on demand: this workload; for inference and science, an hour of the GPUs
+    bought: Estimate | None  # the servers only
+    rented: Estimate | None  # on demand: this workload; for inference and science, one hour of the GPUs
     kw: float  # of the servers under load
-    prices: tuple[Price, ...] = ()  # that it is made of
+    prices: tuple[Price, ...] = ()  # that the amounts derive from
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One GPU held against the workload; what does not apply is None."""
+    """One GPU model compared for a scenario; fields of other scenarios are None."""
 
     gpu: Gpu
     sized: Sized | None = None
@@ -74,7 +75,7 @@ def for_training(
     assumptions: Assumptions,
     user_catalog: UserCatalog | None = None,
 ) -> tuple[Choice, ...]:
-    """The fewest of each GPU before the deadline with what they cost, or why none are enough."""
+    """Return, for each GPU model, the fewest that meet the deadline with their cost, or the reason why none do."""
     return tuple(_trained(workload, deadline_s, gpu, assumptions, user_catalog) for gpu in gpus)
 
 
@@ -96,30 +97,30 @@ def _trained(
 def for_inference(
     model: Architecture, gpus: Iterable[Gpu], context: int, user_catalog: UserCatalog | None = None
 ) -> tuple[Choice, ...]:
-    """Tokens a second that each allows, or that the model does not fit."""
+    """Return, for each GPU model, the upper bound of tokens/s, or a reason if the model does not fit."""
     return tuple(_served(gpu, serving(model, gpu, context), user_catalog) for gpu in gpus)
 
 
 def _served(gpu: Gpu, result: Serving, user_catalog: UserCatalog | None) -> Choice:
     if not result.gpus:
-        return Choice(gpu, why_not="does not fit into 8 of them")
+        return Choice(gpu, why_not=_("the model does not fit on 8 of these GPUs"))
     return Choice(gpu, serving=result, money=money(gpu, result.gpus, result.gpus, user_catalog))
 
 
 def for_science(
     gpus: Iterable[Gpu], rates: Mapping[str, Fp64], user_catalog: UserCatalog | None = None
 ) -> tuple[Choice, ...]:
-    """Double-precision rates and bandwidth; a GPU whose rate was not looked up says so."""
+    """Return double-precision rates and bandwidth of each GPU model, or a reason if they are unknown."""
     return tuple(
         Choice(gpu, roof=roof(gpu, rates[gpu.name]), money=money(gpu, 1, 1, user_catalog))
         if gpu.name in rates
-        else Choice(gpu, why_not="its double-precision rate is not in the catalog")
+        else Choice(gpu, why_not=_("the double-precision rate is not in the catalog"))
         for gpu in gpus
     )
 
 
 def money(gpu: Gpu, gpus: int, gpu_hours: float, user_catalog: UserCatalog | None = None) -> Money | None:
-    """So many GPUs in whole servers, bought, and so many GPU-hours of them, rented; None without a server."""
+    """Compute the cost of buying `gpus` GPUs in whole servers and of renting `gpu_hours`; None without a server."""
     server = server_of(gpu, user_catalog)
     if server is None:
         return None
@@ -136,21 +137,21 @@ def money(gpu: Gpu, gpus: int, gpu_hours: float, user_catalog: UserCatalog | Non
 
 
 def currency(choices: Iterable[Choice]) -> str:
-    """The currency of all prices side by side.
+    """Return the currency of all prices in a comparison.
 
     Raises:
-        WrightError: currency-mixed, with both places.
+        WrightError: currency-mixed, with both locations.
     """
     return common_currency(entry for choice in choices if choice.money for entry in choice.money.prices)
 
 
-# What a code reaches lies between its share of the double-precision peak and of the bandwidth (Williams et al.,
-# roofline, doi 10.1145/1498765.1498785); without its FLOPs a byte both ends are shown.
+# The performance of a code is bounded by the double-precision peak and by the bandwidth (Williams et al.,
+# roofline, doi 10.1145/1498765.1498785); without its FLOPs per byte both bounds are shown.
 
 
 @dataclass(frozen=True, slots=True)
 class Roof:
-    """What one GPU allows a code in double precision, in FLOP/s and bytes/s."""
+    """Roofline of one GPU in double precision: vector and matrix FLOP/s, and bytes/s."""
 
     vector: float
     matrix: float
@@ -158,35 +159,35 @@ class Roof:
 
     @property
     def ridge(self) -> float:
-        """FLOPs a byte above which the arithmetic is the limit, and below which memory is."""
+        """FLOPs per byte above which arithmetic is the limit, and below which memory is."""
         return self.vector / self.bytes_per_s
 
 
 def roof(gpu: Gpu, rate: Fp64) -> Roof:
-    """The roofline of one GPU."""
+    """Return the double-precision roofline of one GPU."""
     return Roof(rate.vector, rate.matrix, gpu.memory_bytes_per_s)
 
 
-# Each token of a decoder reads all weights that it uses and the cache of its sequence once, so bytes over
+# Each token of a decoder reads all weights that it uses and the KV cache of its sequence once, so bytes over
 # bandwidth is the least time (Pope et al. 2211.05102, 2). These are upper bounds: kernels reach less.
 
 
-USABLE = 0.9  # of the GPU's memory for weights and cache; vLLM's own default, gpu_memory_utilization
+USABLE = 0.9  # of GPU memory for weights and KV cache; vLLM's default, gpu_memory_utilization
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """One copy of a model on as few GPUs of a node as hold it."""
+    """Upper bounds of inference with one model replica on the fewest GPUs of a node."""
 
-    gpus: int  # 0: it does not fit into a node
+    gpus: int  # 0: the model does not fit into a node
     weights_bytes: float
     sequences: int  # that fit into memory at the same time
-    tokens_per_s_one: float  # at most, for one sequence
-    tokens_per_s_all: float  # at most, for all of them together
+    tokens_per_s_one: float  # upper bound for one sequence
+    tokens_per_s_all: float  # upper bound for all sequences together
 
 
 def serving(model: Architecture, gpu: Gpu, context: int, weight_bytes: float = 2, node: int = 8) -> Serving:
-    """Upper bounds for sequences of `context` tokens; `weight_bytes` of one parameter: 2 bf16, 1 fp8 or int8."""
+    """Compute upper bounds for sequences of `context` tokens; `weight_bytes` per parameter: bf16 2, fp8 or int8 1."""
     weights = count(model).total * weight_bytes
     cache = cache_bytes(model, context)
     gpu_bytes = gpu.usable_bytes * USABLE
@@ -204,7 +205,7 @@ def serving(model: Architecture, gpu: Gpu, context: int, weight_bytes: float = 2
 
 
 def cache_bytes(model: Architecture, context: int) -> float:
-    """Keys and values of one sequence, two bytes each; latent attention keeps its compressed form."""
+    """Bytes of the KV cache of one sequence, 2 per element; latent attention (MLA) stores its compressed form."""
     if model.attention == "mla":
         width: float = model.kv_lora_rank + model.rope_head_dim
     else:
@@ -213,7 +214,7 @@ def cache_bytes(model: Architecture, context: int) -> float:
 
 
 def used_weights(model: Architecture) -> float:
-    """Parameters that one token passes through."""
+    """Return the number of parameters that one token uses."""
     parameters = count(model)
     unused = model.experts - model.experts_per_token
     return parameters.total - parameters.moe_layers * parameters.expert * unused

@@ -1,7 +1,7 @@
-"""The fewest GPUs that do a workload before its deadline.
+"""Search for the fewest GPUs that finish a workload before its deadline.
 
-Sizes are tried from the smallest up, each with its best layout, so that a later deadline can only find the
-same size or a smaller one. Whole nodes are bought; within one node fewer GPUs may be enough.
+Sizes are tried from the smallest up, each with its best layout, so that a later deadline never needs
+a larger size. Whole nodes are bought; within one node fewer GPUs may suffice.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     from clusterwright.plan.sizing.workload import Workload
 
 
-MOST_NODES = 2048  # 16,384 GPUs, the largest run whose figures were published (Llama 3, 2407.21783)
+MOST_NODES = 2048  # 16,384 GPUs, the largest run with published figures (Llama 3, 2407.21783)
 HOUR_S = 3600.0
-SLOW_BY = 0.10  # of slow hosts (MegaScale, 2402.15627, 5.1)
-NODE_GPUS = 8  # of the nodes whose failures were counted
-_UNITS = {"mxfp8": "fp8", "nvfp4": "fp4"}  # by the rate that the catalog has for it
-NODE_WRITE = Disk().write_bytes_per_s  # the part of a checkpoint that a node writes goes to one NVMe drive
+SLOW_BY = 0.10  # slowdown of stragglers (MegaScale, 2402.15627, 5.1)
+NODE_GPUS = 8  # of the nodes whose failure rate was published
+_UNITS = {"mxfp8": "fp8", "nvfp4": "fp4"}  # precision of the catalog that it runs at
+NODE_WRITE = Disk().write_bytes_per_s  # each node writes its part of a checkpoint to one NVMe drive
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedLayout:
-    """The best way found to cut a training over a machine."""
+    """The best layout of a training on a machine, with predicted time and memory."""
 
     layout: Layout
     time: Time  # of one iteration
-    span_s: tuple[float, float]  # P10 and P90 of it
+    span_s: tuple[float, float]  # P10 and P90 of the time
     memory: Memory
 
 
@@ -51,53 +51,53 @@ Planner = Callable[["Training", "Machine"], "PlannedLayout | None"]  # None: not
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """How sizes are made, cut and interrupted."""
+    """Assumptions of sizing: how layouts are planned, machines built and trainings interrupted."""
 
     plan: Planner
     make: Callable[[Gpu, int], Machine]
     node_write_bytes_per_s: float = NODE_WRITE  # each node writes its part of a checkpoint
     most_nodes: int = MOST_NODES
-    slow_share: float = 0.0  # of the nodes: a tenth slower, and not taken out
+    slow_share: float = 0.0  # share of stragglers that are not drained
 
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """A workload on a machine: how long, and what it takes."""
+    """A workload on a machine with its predicted duration, layout and goodput."""
 
     workload: Workload
     machine: Machine
     planned_layout: PlannedLayout
     goodput: Goodput
-    slowdown: float = 1.0  # of an iteration, by slow nodes
+    slowdown: float = 1.0  # factor on an iteration, by stragglers
 
     @property
     def gpus(self) -> int:
-        """GPUs that train."""
+        """Number of GPUs that train."""
         return self.machine.gpus
 
     @property
     def nodes(self) -> int:
-        """Whole nodes that hold them."""
+        """Number of whole nodes with these GPUs."""
         return math.ceil(self.machine.gpus / self.machine.gpus_per_node)
 
     @property
     def hours(self) -> float:
-        """Likely, with what failures and checkpoints cost."""
+        """Likely duration in hours, including failures and checkpoints."""
         return self._hours(float(self.planned_layout.time.total))
 
     @property
     def hours_range(self) -> tuple[float, float]:
-        """P10 and P90 of the prediction."""
+        """P10 and P90 of the duration in hours."""
         return self._hours(self.planned_layout.span_s[0]), self._hours(self.planned_layout.span_s[1])
 
     @property
     def gpu_hours(self) -> float:
-        """GPU-hours of the GPUs that train."""
+        """GPU-hours of the training."""
         return self.hours * self.gpus
 
     @property
     def tokens_per_s(self) -> float:
-        """Of the whole machine while it trains, checkpoints and failures not counted."""
+        """Throughput of the whole machine, without checkpoints and failures."""
         training = self.workload.training
         return training.global_batch * training.seq_len / float(self.planned_layout.time.total)
 
@@ -111,7 +111,7 @@ class Sized:
 
 
 def sized(workload: Workload, machine: Machine, assumptions: Assumptions) -> Sized | None:
-    """How long the workload takes on that machine; None where it does not fit."""
+    """Predict the duration of a workload on a machine; None if it does not fit."""
     workload = as_the_gpu_can(workload, machine.gpu)
     planned_layout = assumptions.plan(workload.training, machine)
     if planned_layout is None:
@@ -127,10 +127,10 @@ def sized(workload: Workload, machine: Machine, assumptions: Assumptions) -> Siz
 
 
 def as_the_gpu_can(workload: Workload, gpu: Gpu) -> Workload:
-    """The same work in fp16 where the GPU has no bf16 (before Ampere).
+    """Return the workload in a precision that the GPU supports: fp16 if it has no bf16 (before Ampere).
 
     Raises:
-        WrightError: size-workload, for another precision that the GPU has no matrix units for.
+        WrightError: size-workload, for another precision without matrix units on the GPU.
     """
     training = workload.training
     if _UNITS.get(training.precision, training.precision) in gpu.peak:
@@ -138,12 +138,12 @@ def as_the_gpu_can(workload: Workload, gpu: Gpu) -> Workload:
     if training.precision == "bf16" and "fp16" in gpu.peak:
         return replace(workload, training=replace(training, precision="fp16"))
     message = _("{gpu} has no matrix units for {precision}", gpu=gpu.name, precision=training.precision)
-    fix = _("take one of {peak}", peak=", ".join(gpu.peak))
+    fix = _("use one of {precisions}", precisions=", ".join(gpu.peak))
     raise WrightError.from_code("size-workload", message, fix, exit_code=EXIT_USAGE)
 
 
 def checkpoint_bytes(training: Training) -> float:
-    """Weights and optimiser; of LoRA the adapters alone, which are next to nothing."""
+    """Bytes of a checkpoint with weights and optimizer states; 0 for LoRA, whose adapters are negligible."""
     if training.task == "lora":
         return 0.0
     return stored(count(training.architecture).total, training.precision, training.optimizer)
@@ -152,21 +152,21 @@ def checkpoint_bytes(training: Training) -> float:
 def fewest(
     workload: Workload, gpu: Gpu, deadline_s: float, assumptions: Assumptions, *, sure_from: int = 0
 ) -> Sized:
-    """The smallest size that is likely done by the deadline.
+    """Find the smallest size that likely meets the deadline.
 
-    `sure_from`: of that many GPUs and more, the smallest that is done even at the slow end (P90) of the prediction.
+    `sure_from` > 0: among sizes of at least this many GPUs, the smallest that meets it even at P90 of the prediction.
 
     Raises:
-        WrightError: deadline-impossible, with what would do; size-does-not-fit where no size holds the model.
+        WrightError: deadline-impossible, with alternatives; size-does-not-fit if the model fits on no size.
     """
     attempts: list[Sized] = []
     possible, workload = False, as_the_gpu_can(workload, gpu)
     for gpus in sizes(assumptions.make(gpu, 1).gpus_per_node, assumptions.most_nodes):
         if gpus < sure_from or least_s(workload, gpu, gpus) > deadline_s:
-            continue  # not even at the peak rate
+            continue  # impossible even at the peak rate
         possible = True
         if checkpoint_bytes(workload.training) > gpus * gpu.usable_bytes:
-            continue  # not even the states fit, each held once
+            continue  # a single copy of the states does not fit
         result = sized(workload, assumptions.make(gpu, gpus), assumptions)
         if result is None:
             continue
@@ -177,7 +177,7 @@ def fewest(
 
 
 def sizes(gpus_per_node: int, most_nodes: int) -> Iterator[int]:
-    """Sizes to try: powers of two in a node, every number of nodes to 16, then eight in each doubling."""
+    """Yield GPU counts to try: powers of two in a node, every number of nodes up to 16, then eight per doubling."""
     gpus = 1
     while gpus < gpus_per_node:
         yield gpus
@@ -191,9 +191,9 @@ def sizes(gpus_per_node: int, most_nodes: int) -> Iterator[int]:
 
 
 def least_s(workload: Workload, gpu: Gpu, gpus: int) -> float:
-    """Seconds that it takes at least: 6 FLOPs a token and matrix parameter (LoRA: 4), at the peak rate.
+    """Lower bound of the duration in seconds: 6 FLOPs per token and matrix parameter (LoRA: 4) at the best rate.
 
-    Attention and the embedding are left out, so that it is a true bound.
+    Core attention and the embedding are left out, so that the bound is strict.
     """
     training = workload.training
     model = count(training.architecture)
@@ -204,19 +204,17 @@ def least_s(workload: Workload, gpu: Gpu, gpus: int) -> float:
 
 
 def best_rate(gpu: Gpu, precision: str) -> float:
-    """FLOP/s that no training passes: the best matrix product that was measured, or else the peak."""
+    """Return FLOP/s that no training exceeds: the best measured matrix product, else the peak."""
     achieved = (gpu.achieved or {}).get(precision, 0.0)
     return achieved or gpu.peak.get(precision) or max(gpu.peak.values())
 
 
 def does_not_fit(workload: Workload, machines: str) -> WrightError:
-    """The model is too large for these machines, however it is cut."""
+    """Return the error that no layout of the model fits on these machines."""
     message = _(
-        "{architecture} does not fit on {machines}",
-        architecture=workload.training.architecture.name,
-        machines=machines,
+        "{model} does not fit on {machines}", model=workload.training.architecture.name, machines=machines
     )
-    fix = _("take a GPU with more memory, a shorter --seq, or see the remedies: wright plan search")
+    fix = _("use a GPU with more memory or a shorter --seq, or see the remedies of `wright plan search`")
     return WrightError.from_code("size-does-not-fit", message, fix, exit_code=EXIT_USAGE)
 
 
@@ -225,34 +223,42 @@ def _impossible(
 ) -> WrightError:
     name, model = gpu.name, workload.training.architecture.name
     if not attempts and possible:
-        return does_not_fit(workload, f"any number of {name} up to {most_nodes} nodes")
+        machines = _("any number of {gpu} GPUs up to {count} nodes", gpu=name, count=most_nodes)
+        return does_not_fit(workload, machines)
     if not attempts:
         message = _(
-            "{deadline_s:g} h is not possible on {most_nodes} nodes of {name}, even at its peak rate",
-            deadline_s=deadline_s / HOUR_S,
-            most_nodes=most_nodes,
-            name=name,
+            "{hours:g} h is not possible on {count} nodes of {gpu}, even at its peak rate",
+            hours=deadline_s / HOUR_S,
+            count=most_nodes,
+            gpu=name,
         )
-        fix = _("give more time, less data, or a smaller model")
+        fix = _("allow more time, or use less data or a smaller model")
         return WrightError.from_code("deadline-impossible", message, fix, exit_code=EXIT_USAGE)
     best = min(attempts, key=lambda attempt: attempt.hours)
     message = _(
-        "{deadline_s:g} h is not possible for {model} on {name}: the fastest is {hours:.3g} "
-        "h on {gpus} GPUs, at {bottleneck}",
-        deadline_s=deadline_s / HOUR_S,
+        "{deadline:g} h is not possible for {model} on {gpu}: the fastest is {hours:.3g} h on {count} GPUs, "
+        "limited by {bottleneck}",
+        deadline=deadline_s / HOUR_S,
         model=model,
-        name=name,
+        gpu=name,
         hours=best.hours,
-        gpus=best.gpus,
+        count=best.gpus,
         bottleneck=_bottleneck(best),
     )
-    alternatives = "a faster GPU (--scenario training shows some), a smaller model, less data"
-    fix = _(
-        "{more_batch}{alternatives}, or {hours:.3g} h",
-        more_batch=_more_batch(workload, best),
-        alternatives=alternatives,
-        hours=best.hours,
-    )
+    batch = workload.training.global_batch
+    if best.gpus >= batch:
+        fix = _(
+            "use a larger --global-batch than {batch} (more GPUs can share it), a faster GPU (--scenario training "
+            "shows some), a smaller model or less data, or allow {hours:.3g} h",
+            batch=batch,
+            hours=best.hours,
+        )
+    else:
+        fix = _(
+            "use a faster GPU (--scenario training shows some), a smaller model or less data, or allow "
+            "{hours:.3g} h",
+            hours=best.hours,
+        )
     return WrightError.from_code("deadline-impossible", message, fix, exit_code=EXIT_USAGE)
 
 
@@ -262,33 +268,28 @@ def _bottleneck(best: Sized) -> str:
         float(best.planned_layout.layout.dp) * float(best.planned_layout.layout.micro_batch)
         >= training.global_batch
     ):
-        return f"one sequence of the batch of {training.global_batch} on each replica"
-    return "what the network lets it use"
+        return _("the global batch of {batch}: each replica has one sequence", batch=training.global_batch)
+    return _("the network")
 
 
-def _more_batch(workload: Workload, best: Sized) -> str:
-    batch = workload.training.global_batch
-    return f"a larger --global-batch than {batch} (more GPUs can share it), " if best.gpus >= batch else ""
-
-
-NO_LAYOUT = "plan-no-layout"  # nothing divides the model and the batch: not this size, then
+NO_LAYOUT = "plan-no-layout"  # no layout divides the model and the batch: skip this size
 
 
 def stack_for(task: str) -> Stack:
-    """The software that a task is usually done with: Megatron from scratch, PyTorch's FSDP for tuning."""
+    """Return the usual software of a task: Megatron for pretraining, PyTorch FSDP for fine-tuning."""
     return Stack("megatron" if task == "pretrain" else "fsdp")
 
 
 def searched(training: Training, machine: Machine) -> PlannedLayout | None:
-    """The fastest layout of a training on a machine; None where none fits or divides it.
+    """Find the fastest layout of a training on a machine; None if none fits or divides it.
 
-    Nothing is offloaded and pipelines are 1F1B, interleaved or not: what is bought rests on what runs everywhere.
+    Without offload and with 1F1B pipelines only: a purchase should rely on what runs everywhere.
     """
     return _best(training, machine, (Offload.NONE,))
 
 
 def with_offload(training: Training, machine: Machine) -> PlannedLayout | None:
-    """The same, and with states or weights in the host's memory where it fits no other way."""
+    """Find the fastest layout of a training on a machine, with CPU offload only if it does not fit otherwise."""
     return searched(training, machine) or _best(training, machine, (Offload.OPTIMIZER, Offload.ALL))
 
 

@@ -1,4 +1,4 @@
-"""The pictures of a size: scaling, memory, and everything that is bought."""
+"""HTML report of `wright plan size`: scaling, memory, iteration, parts of a node, network and bill of materials."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterwright.drawing.sheet import Figure, Section, drawn, table
-from clusterwright.i18n import bilingual
+from clusterwright.i18n import _, bilingual
 from clusterwright.plan.charts.curves import Point, scaling
 from clusterwright.plan.charts.memory_bars import memory_bars
 from clusterwright.plan.charts.sheet import sheet
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def render_html(answer: Answer, bought: Materials, assumptions: Assumptions) -> str:
-    """The whole page as HTML; a few more sizes are planned for the curve."""
+    """Render a size as an HTML page; plans a few more sizes for the scaling curve."""
     result, total, money = answer.sized, bought.bill.total, bought.bill.currency
     model, gpu = result.workload.training.architecture.name, result.machine.gpu.name
     memory_rows, usable = [("GPU", result.planned_layout.memory)], result.machine.gpu.usable_bytes
@@ -38,24 +38,24 @@ def render_html(answer: Answer, bought: Materials, assumptions: Assumptions) -> 
             gpu=gpu,
         ),
         [
-            Figure(f"{answer.nodes}", "nodes", bilingual("to buy")),
-            Figure(f"{result.hours:.3g}", "h", bilingual("for one training")),
-            Figure(f"{total.likely:,.0f}", money, bilingual("for all of it")),
+            Figure(f"{answer.nodes}", "", bilingual("nodes")),
+            Figure(f"{result.hours:.3g}", "h", bilingual("per training")),
+            Figure(f"{total.likely:,.0f}", money, bilingual("total cost")),
         ],
         [
             _scaling(result, assumptions),
             Section(bilingual("Memory of one GPU"), drawn(partial(memory_bars, memory_rows, usable))),
             Section(bilingual("One iteration"), drawn(partial(waterfall, result.planned_layout.time))),
-            Section(bilingual("A node beside its GPUs"), table(("", "", "reason"), parts)),
+            Section(bilingual("Parts of a node besides its GPUs"), table(("", "", _("reason")), parts)),
             *([network(bought.networks.compute)] if bought.networks else []),
-            Section(bilingual("What is bought"), _bill(bought)),
+            Section(bilingual("Bill of materials"), _bill(bought)),
         ],
         footer="wright plan size",
     )
 
 
 def points(result: Sized, assumptions: Assumptions) -> Iterator[Point]:
-    """Throughput from one node to twice what was found, doubling, where the training fits."""
+    """Yield predicted throughput from one node to twice the result, in doublings, where the training fits."""
     per_node = result.machine.gpus_per_node
     node_counts = {result.nodes, *(2**power for power in range(math.ceil(math.log2(2 * result.nodes)) + 1))}
     for nodes in sorted(node_counts):
@@ -77,7 +77,7 @@ def _scaling(result: Sized, assumptions: Assumptions) -> Section:
 
 
 def _bill(bought: Materials) -> str:
-    heads = ("item", "count", bought.bill.currency, "from", "to", "")
+    heads = (_("item"), _("count"), bought.bill.currency, _("low"), _("high"), "")
     rows = [
         (
             line.item,
@@ -85,7 +85,7 @@ def _bill(bought: Materials) -> str:
             *(
                 (f"{amount:,.0f}" for amount in (line.total.likely, line.total.low, line.total.high))
                 if line.total
-                else ("no price", "", "")
+                else (_("no price"), "", "")
             ),
             line.reason,
         )
@@ -93,5 +93,6 @@ def _bill(bought: Materials) -> str:
     ]
     total = bought.bill.total
     return table(
-        heads, [*rows, ("total", "", f"{total.likely:,.0f}", f"{total.low:,.0f}", f"{total.high:,.0f}", "")]
+        heads,
+        [*rows, (_("total"), "", f"{total.likely:,.0f}", f"{total.low:,.0f}", f"{total.high:,.0f}", "")],
     )

@@ -1,4 +1,4 @@
-"""What a cluster is bought from: servers, three networks, storage, racks."""
+"""Bill of materials of a cluster: servers, three networks, storage, racks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from clusterwright.catalog import parts
 from clusterwright.catalog.prices import age_warning, common_currency, price
 from clusterwright.catalog.records import Deal, Price
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _, _n
 from clusterwright.plan.cost.figures import Estimate, priced
 from clusterwright.plan.cost.inputs import server_of
 from clusterwright.plan.fabric.cables import schedule
@@ -34,32 +34,32 @@ if TYPE_CHECKING:
     from clusterwright.plan.sizing.fewest import Sized
 
 
-# None has a list price that we read; they are our estimates, and small beside the servers.
+# No list prices were found; these are our estimates, and small compared with the servers.
 _OURS = ("USD", "2026-01", "estimate", "our estimate")
-RACK = Price("rack of 42 U", Deal.OWNED, "rack", 1500, 2500, 4000, *_OURS)
-PDU = Price("PDU, three-phase, metered", Deal.OWNED, "PDU", 800, 1500, 3000, *_OURS)
-STORAGE_SERVER = Price("storage server without drives", Deal.OWNED, "server", 8000, 12000, 20000, *_OURS)
-DRIVES_A_SERVER, STORAGE_DRIVE = 24, "nvme-gen4-7.68tb"  # 24 bays of 2.5 inches are the common 2U server
+RACK = Price(N_("rack of 42 U"), Deal.OWNED, "rack", 1500, 2500, 4000, *_OURS)
+PDU = Price(N_("PDU, three-phase, metered"), Deal.OWNED, "PDU", 800, 1500, 3000, *_OURS)
+STORAGE_SERVER = Price(N_("storage server without drives"), Deal.OWNED, "server", 8000, 12000, 20000, *_OURS)
+DRIVES_A_SERVER, STORAGE_DRIVE = 24, "nvme-gen4-7.68tb"  # a common 2U server has 24 bays of 2.5 inches
 PDUS_A_RACK = 2  # one on each feed
 TOKEN_BYTES = 4
 FILE_BYTES = 1e9  # token files are packed into large ones
 MINUTE_S = 60.0
-USABLE = 0.5  # of drives under RAID 10
+USABLE = 0.5  # of drives in RAID 10
 
 
 @dataclass(frozen=True, slots=True)
 class Materials:
-    """The bill, and what was designed for it."""
+    """The bill of materials, with the networks, hall and storage that it contains."""
 
     bill: Bill
     networks: Networks | None  # None: one server needs no fabric
     hall: Hall | None  # None: the power of the GPU is not known
-    storage: Option | None  # None: no system is enough
+    storage: Option | None  # None: no system is sufficient
     demand: Demand
 
 
 def materials(size: Sized, machine: Machine, user_catalog: UserCatalog | None = None) -> Materials:
-    """What to buy for a cluster (`machine`: all of it) that does this workload.
+    """Compute what to buy for a cluster that runs a workload; `machine`: the whole cluster.
 
     Raises:
         WrightError: currency-mixed.
@@ -83,7 +83,7 @@ def materials(size: Sized, machine: Machine, user_catalog: UserCatalog | None = 
 
 
 def _demand(size: Sized) -> Demand:
-    """Of storage: the tokens of an epoch, and checkpoints as often as is best for this number of nodes."""
+    """Return the demand on storage: tokens of an epoch, and checkpoints at the optimal interval for the nodes."""
     work = size.workload
     tokens = work.samples * work.training.seq_len
     return demand(
@@ -100,7 +100,7 @@ def _demand(size: Sized) -> Demand:
 
 
 def _compute(machine: Machine, nodes: int, user_catalog: UserCatalog | None) -> Fabric:
-    """A tree without oversubscription over all ports of the nodes, of the smallest switch that does."""
+    """Design the compute fabric: a fat tree without oversubscription over all ports of the nodes."""
     rate = int(machine.network.nic_bytes_per_s * 8)
     return design(
         Kind.FAT_TREE, nodes, int(machine.network.nics), _switch(machine.network.kind, rate, user_catalog)
@@ -108,7 +108,7 @@ def _compute(machine: Machine, nodes: int, user_catalog: UserCatalog | None) -> 
 
 
 def _switch(kind: str, rate: int, user_catalog: UserCatalog | None) -> Switch:
-    """The switch whose ports, split where they are twice as fast, have this rate; the largest of them."""
+    """Return the best switch with ports of this rate, also by splitting ports twice as fast; priced ones first."""
     protocol = "infiniband" if kind == "infiniband" else "ethernet"
     switches = [*(user_catalog.switches.values() if user_catalog else ()), *parts.switches().values()]
     fitting = [
@@ -117,7 +117,7 @@ def _switch(kind: str, rate: int, user_catalog: UserCatalog | None) -> Switch:
         if switch.protocol == protocol and switch.port_bits_per_s in {rate, 2 * rate}
     ]
     if not fitting:
-        return Switch(64, rate, f"64 ports of {rate / 1e9:g} Gbit/s", protocol)
+        return Switch(64, rate, _("64 ports of {rate:g} Gbit/s", rate=rate / 1e9), protocol)
     best = max(
         fitting,
         key=lambda switch: (
@@ -135,7 +135,7 @@ def _housed(machine: Machine, nodes: int, server: Server | None, nets: Networks 
         return None
     rated_w = server.power_w if server and server.gpus >= machine.gpus_per_node else 0.0
     node = node_of(machine.gpu, machine.gpus_per_node, rated_w, int(machine.network.nics) or 1)
-    units = math.ceil(nodes * machine.gpus_per_node / node.gpus)  # superchips come by the rack
+    units = math.ceil(nodes * machine.gpus_per_node / node.gpus)  # superchips are sold by the rack
     limits = replace(LIMITS, rack_w=max(LIMITS.rack_w, node_power(node).planned_w))
     fabrics = (nets.compute, nets.storage, nets.management) if nets else ()
     return hall(node, units, limits, sum(fabric.switch_power_w for fabric in fabrics))
@@ -146,25 +146,21 @@ def _servers(
 ) -> Iterator[Line]:
     gpus = nodes * machine.gpus_per_node
     if server is None:
-        reason = _("no server with {gpu} is in the catalog", gpu=machine.gpu.name)
+        reason = _("the catalog has no server with {gpu}", gpu=machine.gpu.name)
         yield Line(
             "server",
-            _(
-                "server with {gpus_per_node} x {gpu}",
-                gpus_per_node=machine.gpus_per_node,
-                gpu=machine.gpu.name,
-            ),
+            _("server with {count} x {gpu}", count=machine.gpus_per_node, gpu=machine.gpu.name),
             nodes,
             None,
             reason,
         )
         return
     reason = _(
-        "{gpus} x {gpu}, {cores} cores, {memory_bytes:g} GB, drives, NICs",
-        gpus=server.gpus,
+        "{count} x {gpu}, {cores} cores, {memory:g} GB, drives, NICs",
+        count=server.gpus,
         gpu=server.gpu,
         cores=server.cores,
-        memory_bytes=server.memory_bytes / 1000000000.0,
+        memory=server.memory_bytes / 1e9,
     )
     number = math.ceil(gpus / server.gpus)
     yield Line("server", server.name, number, price(server.name, Deal.OWNED, user_catalog), reason)
@@ -172,11 +168,7 @@ def _servers(
     if machine.network.kind != "none" and nics > 0:
         name = _nic(machine, user_catalog)
         yield Line(
-            "NIC",
-            name,
-            nics,
-            price(name, Deal.OWNED, user_catalog),
-            _("more ports than the server comes with"),
+            "NIC", name, nics, price(name, Deal.OWNED, user_catalog), _("more ports than the server includes")
         )
 
 
@@ -185,12 +177,14 @@ def _nic(machine: Machine, user_catalog: UserCatalog | None) -> str:
     nics = {**parts.nics(), **(user_catalog.nics if user_catalog else {})}
     fitting = [name for name, nic in nics.items() if abs(nic.port_bits_per_s - rate) < 1]
     return max(
-        fitting, key=lambda name: _has_price(name, user_catalog), default=f"NIC of {rate / 1e9:g} Gbit/s"
+        fitting,
+        key=lambda name: _has_price(name, user_catalog),
+        default=_("NIC of {rate:g} Gbit/s", rate=rate / 1e9),
     )
 
 
 def _has_price(item: str, user_catalog: UserCatalog | None) -> bool:
-    """What has a price is taken before what has none."""
+    """True if the catalog has a price for the item."""
     return price(item, Deal.OWNED, user_catalog) is not None
 
 
@@ -206,15 +200,15 @@ def _management_switch(user_catalog: UserCatalog | None) -> Line:
 
 
 def _fabrics(nets: Networks, user_catalog: UserCatalog | None) -> Iterator[Line]:
-    named = {"compute": nets.compute, "storage": nets.storage, "management": nets.management}
+    named = {_("compute"): nets.compute, _("storage"): nets.storage, _("management"): nets.management}
     for network, fabric in named.items():
         name = fabric.switch.name.lower()
-        reason = _(
-            "{network}: {kind}, {tiers} tier{ending}",
+        reason = _n(
+            "{network}: {kind}, {count} level",
+            "{network}: {kind}, {count} levels",
+            fabric.tiers,
             network=network,
             kind=fabric.kind,
-            tiers=fabric.tiers,
-            ending="s" if fabric.tiers > 1 else "",
         )
         yield Line("switch", name, fabric.switches, price(name, Deal.OWNED, user_catalog), reason)
     for network, fabric in named.items():
@@ -228,39 +222,42 @@ def _fabrics(nets: Networks, user_catalog: UserCatalog | None) -> Iterator[Line]
 
 def _storage(storage_option: Option | None, need: Demand, user_catalog: UserCatalog | None) -> Iterator[Line]:
     if storage_option is None:
-        yield Line("storage", _("shared storage"), 1, None, _("no one system is enough: wright plan storage"))
+        yield Line(
+            "storage",
+            _("shared storage"),
+            1,
+            None,
+            _("no single system is sufficient: see `wright plan storage`"),
+        )
         return
     drive = parts.storage(STORAGE_DRIVE, user_catalog)
     drives = max(storage_option.servers * 2, math.ceil(need.capacity_bytes / USABLE / drive.capacity_bytes))
     servers = max(storage_option.servers, math.ceil(drives / DRIVES_A_SERVER))
     yield Line(
         "storage",
-        STORAGE_SERVER.item,
+        _(STORAGE_SERVER.item),
         servers,
         STORAGE_SERVER,
         f"{storage_option.name}: {storage_option.reason}",
     )
-    reason = _(
-        "{capacity_bytes:.2g} TB of data and checkpoints, under RAID 10",
-        capacity_bytes=need.capacity_bytes / 1000000000000.0,
-    )
+    reason = _("{size:.2g} TB of data and checkpoints, in RAID 10", size=need.capacity_bytes / 1e12)
     yield Line("storage", drive.name, drives, price(drive.name, Deal.OWNED, user_catalog), reason)
 
 
 def _racks(housed: Hall) -> Iterator[Line]:
     reason = _(
-        "up to {nodes_per_rack} in each, {rack_w:.0f} kW, cooled by {cooling}",
-        nodes_per_rack=housed.nodes_per_rack,
-        rack_w=housed.rack_w / 1000.0,
-        cooling=housed.cooling,
+        "up to {count} nodes per rack, {power:.0f} kW, cooling: {cooling}",
+        count=housed.nodes_per_rack,
+        power=housed.rack_w / 1e3,
+        cooling=_(housed.cooling),
     )
-    yield Line("rack", RACK.item, housed.racks, RACK, reason)
-    yield Line("rack", PDU.item, housed.racks * PDUS_A_RACK, PDU, _("one on each of two feeds"))
+    yield Line("rack", _(RACK.item), housed.racks, RACK, reason)
+    yield Line("rack", _(PDU.item), housed.racks * PDUS_A_RACK, PDU, _("one per feed, two feeds"))
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One item; `price` None where none is known."""
+    """One item of the bill; `price` None if none is known."""
 
     kind: str  # server, switch, cable, storage, rack
     item: str
@@ -270,20 +267,20 @@ class Line:
 
     @property
     def total(self) -> Estimate | None:
-        """All of them."""
+        """Price of all units; None if no price is known."""
         return priced(self.price).times(self.count, self.price.currency) if self.price else None
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """All lines, in one currency."""
+    """A bill of materials in one currency."""
 
     lines: tuple[Line, ...]
     currency: str
 
     @property
     def total(self) -> Estimate:
-        """Of the lines with a price: low, likely, high; the ends are bounds."""
+        """Total of the lines with a price; low and high are bounds."""
         total = Estimate(0, 0, 0, self.currency, _("the bill of materials"))
         for line in self.lines:
             total = total + line.total if line.total else total
@@ -291,24 +288,24 @@ class Bill:
 
     @property
     def without_price(self) -> tuple[str, ...]:
-        """What the total leaves out."""
+        """Items that the total leaves out for lack of a price."""
         return tuple(line.item for line in self.lines if line.price is None)
 
     def old(self, today: str) -> tuple[str, ...]:
-        """Items whose price is older than half a year on the day `today` (YYYY-MM-DD)."""
+        """Return items whose price is older than half a year on the day `today` (YYYY-MM-DD)."""
         aged = (line.item for line in self.lines if line.price and age_warning(line.price, today))
         return tuple(dict.fromkeys(aged))
 
     def filter_kinds(self, *kinds: str) -> Bill:
-        """The lines of some kinds."""
+        """Return the bill with only the lines of these kinds."""
         return Bill(tuple(line for line in self.lines if line.kind in kinds), self.currency)
 
 
 def bill(lines: Iterable[Line]) -> Bill:
-    """Lines of which any are bought, as a bill.
+    """Return the lines with a count above 0 as a bill.
 
     Raises:
-        WrightError: currency-mixed, with both places.
+        WrightError: currency-mixed, with both locations.
     """
     bought = tuple(line for line in lines if line.count > 0)
     return Bill(bought, common_currency(line.price for line in bought if line.price))

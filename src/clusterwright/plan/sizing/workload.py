@@ -1,4 +1,4 @@
-"""The work to be done: a training, how much data, how often."""
+"""The workload to size for: a training, its amount of data and epochs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, TypeVar
 
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 from clusterwright.plan.run import Training
 from clusterwright.units import QuantityError, parse_duration
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """What a task is done with where nothing is said."""
+    """Default sizes of a task, with their source."""
 
     seq_len: int
     global_batch: int
@@ -31,9 +31,11 @@ class Usual:
     source: str
 
 
-_TUNING = Usual(2048, 64, 3, "batch as Llama 2, 2307.09288, 3.1; length as Vicuna; epochs as Stanford Alpaca")
+_TUNING = Usual(
+    2048, 64, 3, N_("batch as Llama 2, 2307.09288, 3.1; length as Vicuna; epochs as Stanford Alpaca")
+)
 USUAL = {
-    "pretrain": Usual(4096, 1024, 1, "Llama 2, 2307.09288, 2.2: 4,096 tokens, 4 M a batch"),
+    "pretrain": Usual(4096, 1024, 1, N_("Llama 2, 2307.09288, 2.2: 4,096 tokens, 4 M per batch")),
     "sft": _TUNING,
     "lora": _TUNING,
 }
@@ -50,21 +52,21 @@ class Workload:
 
     @property
     def steps(self) -> float:
-        """Iterations; the last one of each epoch may be short, and takes as long."""
+        """Number of iterations; the last one of each epoch may be partial and counts as a whole one."""
         return math.ceil(self.samples / self.training.global_batch) * self.epochs
 
     @property
     def tokens(self) -> float:
-        """Tokens that go through the model, padding counted."""
+        """Number of tokens processed, padding included."""
         return self.steps * self.training.global_batch * self.training.seq_len
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadRequest:
-    """What was typed; empty where nothing was."""
+    """Command-line options of a workload; empty if not given."""
 
     architecture: Architecture
-    task: str = ""  # empty: sft where samples are given, else pretrain
+    task: str = ""  # empty: sft if samples are given, else pretrain
     samples: str = ""
     tokens: str = ""
     seq: str = ""
@@ -93,10 +95,10 @@ class _Reader:
 
 
 def workload(request: WorkloadRequest) -> tuple[Workload, float]:
-    """The work, and the deadline in seconds (infinite where none was given).
+    """Parse a workload and its deadline in seconds (infinite if not given).
 
     Raises:
-        WrightError: bad-quantity or size-workload, everything at once.
+        WrightError: bad-quantity or size-workload, all findings at once.
     """
     reader = _Reader()
     task = request.task
@@ -104,8 +106,7 @@ def workload(request: WorkloadRequest) -> tuple[Workload, float]:
     usual = USUAL.get(request.task) or USUAL["pretrain"]
     if request.task not in USUAL:
         reader.wrong(
-            _("there is no task `{task}`", task=request.task),
-            _("take one of {usual}", usual=", ".join(USUAL)),
+            _("unknown task `{task}`", task=request.task), _("use one of {tasks}", tasks=", ".join(USUAL))
         )
     seq = reader.read("--seq", request.seq, parse_count, usual.seq_len)
     batch = reader.read("--global-batch", request.global_batch, parse_count, usual.global_batch)
@@ -113,11 +114,11 @@ def workload(request: WorkloadRequest) -> tuple[Workload, float]:
     deadline = reader.read("--deadline", request.deadline, parse_duration, math.inf)
     epochs = usual.epochs if request.epochs is None else request.epochs
     if deadline <= 0:
-        reader.wrong(_("--deadline is no time at all"), _("write it as 3h or 2d12h"))
+        reader.wrong(_("--deadline is 0"), _("write it as 3h or 2d12h"))
     if not 0 < epochs < math.inf:
         reader.wrong(
             _("--epochs is {epochs:g}, but must be more than 0", epochs=epochs),
-            _("write 1 to see the data once"),
+            _("write 1 for a single pass over the data"),
         )
     if reader.findings:
         raise WrightError(*reader.findings, exit_code=EXIT_USAGE)
@@ -127,10 +128,12 @@ def workload(request: WorkloadRequest) -> tuple[Workload, float]:
 
 def _samples(request: WorkloadRequest, reader: _Reader, seq: int) -> float:
     if bool(request.samples) == bool(request.tokens):
-        problem = "both are given" if request.samples else "neither is given"
-        reader.wrong(
-            _("how much data: {problem}", problem=problem), _("give either --samples 52k or --tokens 1e9")
+        message = (
+            _("both --samples and --tokens are given")
+            if request.samples
+            else _("the amount of data is not given")
         )
+        reader.wrong(message, _("give either --samples 52k or --tokens 1e9"))
     if request.tokens:
         return reader.read("--tokens", request.tokens, parse_count, seq) / seq
     return reader.read("--samples", request.samples, parse_count, 1)
@@ -145,11 +148,22 @@ def _notes(request: WorkloadRequest, usual: Usual, seq: int, *, has_task: bool) 
     values = {"--seq": seq, "--global-batch": usual.global_batch, "--epochs": usual.epochs}
     assumed = [] if has_task else [f"--task {request.task}"]
     assumed += [f"{option} {values[option]:g}" for option in is_set if not is_set[option]]
-    notes = [f"assumed {', '.join(assumed)} for {request.task} ({usual.source})"] if assumed else []
-    if request.samples:
-        notes.append(
-            f"each sample is counted as {seq} tokens, padded or packed; shorter ones packed take less time"
+    notes = []
+    if assumed:
+        options = ", ".join(assumed)
+        text = _(
+            "assumed {options} for {task} ({source})",
+            options=options,
+            task=request.task,
+            source=_(usual.source),
         )
+        notes.append(text)
+    if request.samples:
+        text = _(
+            "each sample counts as {count} tokens, padded or packed; packing shorter ones takes less time",
+            count=seq,
+        )
+        notes.append(text)
     return tuple(notes)
 
 
@@ -159,10 +173,10 @@ _SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?) ?(%?)")
 
 
 def parse_count(text: str) -> int:
-    """`52k` is 52,000, `1.5M` 1,500,000, `2B` and `2e9` 2,000,000,000, `1T` 10^12.
+    """Parse a count: `52k` is 52,000, `1.5M` 1,500,000, `2B` and `2e9` 2,000,000,000, `1T` 10^12.
 
     Raises:
-        QuantityError: not a number, an unknown suffix, a fraction of one, or nothing at all.
+        QuantityError: not a number, an unknown suffix, a fraction, or 0.
     """
     match = _COUNT.fullmatch(text.strip().replace("_", "").replace(",", ""))
     if match is None:
@@ -178,10 +192,10 @@ def parse_count(text: str) -> int:
 
 
 def parse_share(text: str) -> float:
-    """`30%` and `0.3` are 0.3; at least 0 and below 1.
+    """Parse a share, at least 0 and below 1: `30%` and `0.3` are 0.3.
 
     Raises:
-        QuantityError: not a share, or all of it or more.
+        QuantityError: not a share, or 100% or more.
     """
     match = _SHARE.fullmatch(text.strip())
     value = float(match[1]) / (100 if match[2] else 1) if match else -1

@@ -1,4 +1,4 @@
-"""How long one iteration takes: `iteration(run)`, its range `span`, and what it goes into."""
+"""Predicted time of one iteration: `iteration(run)` by parts, and its P10 to P90 range `span`."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ __all__ = [
 
 
 def coefficients() -> Coefficients:
-    """The coefficients fitted last (`bench/accuracy/fit_plan.py`)."""
+    """Return the fitted coefficients shipped with the package (`bench/accuracy/fit_plan.py`)."""
     return Coefficients(fitted.coefficients("speed")["values"])
 
 
 def iteration(run: Run, custom_coefficients: Coefficients | None = None) -> Time:
-    """Seconds of one iteration by what they go into; `custom_coefficients`: other coefficients than those stored."""
+    """Predict the seconds of one iteration, by part; `custom_coefficients` replace those shipped with the package."""
     return time_of(run, rates(run, custom_coefficients or coefficients()))

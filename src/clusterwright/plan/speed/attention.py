@@ -1,4 +1,4 @@
-"""The core of attention: fused (flash), or the batched products, mask, softmax and dropout of the years before."""
+"""Time of core attention: fused (flash attention), or unfused products, mask, softmax and dropout."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Training
     from clusterwright.plan.speed.coefficients import Rates
 
-BACKWARD_FLOPS = 2.5  # of fused attention over its forward: five products for two (Dao 2307.08691)
-# A head of half the width takes 1.3 times as long per FLOP (the same).
+BACKWARD_FLOPS = 2.5  # of fused attention over its forward: five products instead of two (Dao 2307.08691)
+# A head of half the width takes 1.3 times as long per FLOP (same source).
 NARROW = 0.3
-FULL_WIDTH = 128  # head width at which the fused kernels are at their best (the same, figures 4 to 6)
+FULL_WIDTH = 128  # head width at which the fused kernels are fastest (same source, figures 4 to 6)
 # Bytes per score that the unfused path moves: written by the product, read and written by scale, mask and
 # softmax, by dropout with its mask of a byte, read again by the product with the values; 16-bit elements.
 FORWARD_TRAFFIC, DROPOUT_TRAFFIC, BACKWARD_TRAFFIC, DROPOUT_BACKWARD = 8, 5, 12, 5
 
 
 def forward(training: Training, tokens: Real, heads: Real, *, rates: Rates) -> tuple[Real, Real]:
-    """Seconds of products, and of memory traffic, for `tokens` queries with that many heads on this GPU."""
+    """Return forward seconds of core attention as (products, memory traffic) for `tokens` queries per head."""
     model, seq_len = training.architecture, training.seq_len
     if training.flash_attention:
         return fused(model, tokens, heads, seq_len=seq_len, rate=rates.flash) + 3 * rates.launch, 0.0
@@ -32,7 +32,7 @@ def forward(training: Training, tokens: Real, heads: Real, *, rates: Rates) -> t
 
 
 def backward(training: Training, tokens: Real, heads: Real, *, rates: Rates) -> tuple[Real, Real]:
-    """The same of the backward pass."""
+    """Return backward seconds of core attention as (products, memory traffic) for `tokens` queries per head."""
     model, seq_len = training.architecture, training.seq_len
     if training.flash_attention:
         forward_s = fused(model, tokens, heads, seq_len=seq_len, rate=rates.flash_backward)
@@ -43,14 +43,14 @@ def backward(training: Training, tokens: Real, heads: Real, *, rates: Rates) -> 
 
 
 def fused(model: Architecture, tokens: Real, heads: Real, *, seq_len: float, rate: float) -> Real:
-    """Seconds of the forward kernel; narrow heads run slower, their softmax takes a larger share."""
+    """Seconds of the fused forward kernel at `rate` FLOP/s; narrow heads are slower, as softmax has a larger share."""
     width = sum(flops.core_widths(model)) / model.heads
     narrow = 1 + max(0.0, FULL_WIDTH / (width / 2) - 1) * NARROW
     return tokens * heads * 2 * width * flops.mean_attended(model, seq_len) * narrow / rate
 
 
 def batched(model: Architecture, scores: Real, *, rates: Rates) -> Real:
-    """Seconds of scores and weighted values as batched products over all of the square, masked or not."""
+    """Seconds of unfused core attention: batched products over the full square of scores, masked or not."""
     aligned = 1.0 if model.head_dim % 8 == 0 else rates.misaligned
     return (
         2

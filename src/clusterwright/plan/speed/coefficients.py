@@ -1,4 +1,4 @@
-"""Fitted coefficients, and what they come to for one run: rates in FLOP/s and bytes/s, shares that stay exposed."""
+"""Fitted coefficients of the speed model, and the `Rates` of one run that follow from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clusterwright.catalog.records import Gpu
     from clusterwright.plan.run import Run
 
-# Years in which a family began to behave differently: 2024 brought Transformer Engine's kernels and overlapped
+# Years in which the performance of a family changed: 2024 brought Transformer Engine's kernels and overlapped
 # communication to most Megatron runs, 2025 a second round (CUDA graphs, fused kernels of experts).
 ERAS = {
     "megatron": (2020, 2024, 2025),
@@ -22,13 +22,15 @@ ERAS = {
     "maxtext": (2024,),
     "nemo-automodel": (2025,),
 }
-# Tensors of a GPT layer (4 weights, 4 biases, 2 norms of 2), each gathered by itself in DeepSpeed's ZeRO-3 of 2021,
-# so that the latency of a ring over all GPUs counts so often; others gather a layer at once.
+# Tensors of a GPT layer (4 weights, 4 biases, 2 norms of 2), each gathered separately in DeepSpeed's ZeRO-3 of 2021,
+# so that the latency of a ring over all GPUs counts as often; others gather a layer at once.
 GATHERS = {"deepspeed.2021": 12}
-DEDUPLICATED_SINCE = 2025  # a token goes to a node once, whatever experts it visits there (DeepEP, HybridEP)
-# Streaming multiprocessors (NVIDIA white papers of each generation); what is not here is taken as Hopper's.
+DEDUPLICATED_SINCE = (
+    2025  # a token is sent to a node once, however many experts it uses there (DeepEP, HybridEP)
+)
+# Streaming multiprocessors (NVIDIA white papers of each generation); default: Hopper's.
 PROCESSORS = {"Volta": 80, "Turing": 72, "Ampere": 108, "Ada": 142, "Hopper": 132, "Blackwell": 148}
-# Best measured matrix product over the peak where the catalog has no measurement (its other rows' median).
+# Best matrix product over peak, by bits, if the catalog has no measurement (median of its other rows).
 ACHIEVED = {16: 0.80, 8: 0.73, 4: 0.65, 32: 0.80}
 RECIPES = {"fp8": "fp8", "mxfp8": "mxfp8", "nvfp4": "nvfp4", "fp4": "nvfp4"}
 BITS = {"fp32": 32, "tf32": 32, "fp16": 16, "bf16": 16, "fp8": 8, "mxfp8": 8, "nvfp4": 4, "fp4": 4}
@@ -36,12 +38,12 @@ BITS = {"fp32": 32, "tf32": 32, "fp16": 16, "bf16": 16, "fp8": 8, "mxfp8": 8, "n
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """Named numbers; a name is a path such as `launch.megatron.2023`, and its parents stand in for it."""
+    """Coefficients by dotted name, such as `launch.megatron.2023`, with fallback to the parents of a name."""
 
     values: Mapping[str, float]
 
     def get(self, name: str, *path: str) -> float:
-        """The most special value there is: `name.path`, or with less of the path, or `name` alone."""
+        """Return the most specific value: of `name.path`, else of a shorter path, else of `name`."""
         for end in range(len(path), -1, -1):
             key = ".".join((name, *path[:end]))
             if key in self.values:
@@ -51,7 +53,7 @@ class Coefficients:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What one run's machine and software reach; `meaning.py` says what each is and in which unit."""
+    """Effective rates and coefficients of one run's machine and software; `meaning.py` explains each with its unit."""
 
     peak: float
     matmul: float
@@ -87,8 +89,8 @@ class Rates:
 
 
 def era(family: str, year: int) -> str:
-    """`megatron.2023`: the family and the beginning of its era; an unknown family is taken as Megatron."""
-    if family == "megatron-deepspeed":  # Megatron's layers of 2021 under DeepSpeed's pipeline and ZeRO
+    """Return the software era such as `megatron.2024`: family and first year; unknown families count as Megatron."""
+    if family == "megatron-deepspeed":  # Megatron's layers of 2021 with DeepSpeed's pipeline and ZeRO
         return "megatron.2020.deepspeed"
     family_name = family if family in ERAS else "megatron"
     begun = [start for start in ERAS[family_name] if start <= year] or [ERAS[family_name][0]]
@@ -96,12 +98,12 @@ def era(family: str, year: int) -> str:
 
 
 def generation(gpu: Gpu) -> str:
-    """`Blackwell` of `Blackwell Ultra`."""
+    """Return the GPU generation, without variants: `Blackwell` of `Blackwell Ultra`."""
     return gpu.arch.split(" ")[0] or "Hopper"
 
 
 def peak(gpu: Gpu, precision: str) -> float:
-    """FLOP/s of the datasheet, dense; the next wider precision where the GPU has none of its own."""
+    """Return dense peak FLOP/s of a precision from the datasheet; of the next wider one if the GPU lacks it."""
     wider = {"nvfp4": "fp4", "fp4": "fp8", "mxfp8": "fp8", "fp8": "bf16", "bf16": "fp16", "fp16": "bf16"}
     visited = []
     name = precision
@@ -114,7 +116,7 @@ def peak(gpu: Gpu, precision: str) -> float:
 
 
 def achieved(gpu: Gpu, precision: str) -> float:
-    """Best measured matrix product in FLOP/s, or the generation's usual share of the peak."""
+    """Return FLOP/s of the best measured matrix product, or the usual share of peak."""
     achieved_rates = gpu.achieved or {}
     for name in (precision, {"mxfp8": "fp8", "fp16": "bf16"}.get(precision, precision)):
         if achieved_rates.get(name):
@@ -123,7 +125,7 @@ def achieved(gpu: Gpu, precision: str) -> float:
 
 
 def rates(run: Run, c: Coefficients) -> Rates:
-    """All that depends on machine, precision and software, and not on the layout."""
+    """Compute the effective rates of a run, which depend on machine, precision and software, not on the layout."""
     gpu, precision = run.machine.gpu, run.training.precision
     chip, stack = generation(gpu), era(run.stack.family, run.stack.year)
     bits = BITS.get(precision, 16)

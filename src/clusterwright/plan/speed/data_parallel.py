@@ -1,4 +1,4 @@
-"""Exposed seconds of summing gradients and gathering parameters between replicas."""
+"""Exposed time of data-parallel communication: reducing gradients and gathering parameters."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from clusterwright.plan.speed.layers import LayerTime
     from clusterwright.plan.speed.shards import Shards
 
-BUCKET, BUCKET_PER_RANK = 40e6, 1e6  # parameters of one message: Megatron-LM's ddp-bucket-size
+BUCKET, BUCKET_PER_RANK = 40e6, 1e6  # parameters per message: Megatron-LM's ddp-bucket-size
 
 
 def data_parallel(run: Run, rates: Rates, layer_time: LayerTime, shard_counts: Shards) -> Real:
-    """Of one iteration: ZeRO 0 to 2 exchange once, ZeRO 3 gathers every layer for every microbatch."""
+    """Exposed seconds per iteration: ZeRO 0 to 2 communicate once, ZeRO 3 gathers every layer for every microbatch."""
     return pick(
         run.layout.zero > 2,
         gathering(run, rates, layer_time, shard_counts),
@@ -29,7 +29,7 @@ def data_parallel(run: Run, rates: Rates, layer_time: LayerTime, shard_counts: S
 
 
 def exchange(run: Run, rates: Rates, layer_time: LayerTime, shard_counts: Shards) -> Real:
-    """Gradients reduced beneath the last backward pass, parameters gathered beneath the first forward pass."""
+    """Exposed seconds with ZeRO 0 to 2: gradients overlap the last backward pass, parameters the first forward pass."""
     per_stage = layers_of(run) / run.layout.pp
     gradients = reduced(run, rates, shard_counts)
     updated = pick(run.layout.zero > 0, gathered(run, rates, shard_counts), gradients)
@@ -39,7 +39,7 @@ def exchange(run: Run, rates: Rates, layer_time: LayerTime, shard_counts: Shards
 
 
 def reduced(run: Run, rates: Rates, shard_counts: Shards) -> Real:
-    """One pass (half an all-reduce) of the gradients, dense and expert, each over its own group."""
+    """Seconds of one reduce-scatter of all gradients, dense and expert, each over its data-parallel group."""
     layout, size = run.layout, run.training.gradient_bytes * rates.trained
     dense = in_messages(
         run,
@@ -55,7 +55,7 @@ def reduced(run: Run, rates: Rates, shard_counts: Shards) -> Real:
 
 
 def gathered(run: Run, rates: Rates, shard_counts: Shards) -> Real:
-    """Updated weights in 16 bits, from those that share a copy; tensor by tensor where the software does so."""
+    """Seconds of gathering updated weights in 16 bits over the shard groups; tensor by tensor in old DeepSpeed."""
     layout = run.layout
     least = pick(rates.gathers > 1, rates.gathers * layers_of(run) / layout.pp, 1)
     dense_group, expert_group = (
@@ -80,25 +80,25 @@ def gathered(run: Run, rates: Rates, shard_counts: Shards) -> Real:
 
 
 def buckets(parameters: Real, ranks: Real) -> Real:
-    """Messages of Megatron-LM's DistributedDataParallel; a bucket grows with the group."""
+    """Number of buckets of Megatron-LM's DistributedDataParallel; their size grows with the group."""
     return larger(parameters / larger(BUCKET, BUCKET_PER_RANK * ranks), 1)
 
 
 def in_messages(run: Run, size_bytes: Real, messages: Real, ranks: Real, stride: Real) -> Real:
-    """A gather or scatter of so many bytes in so many messages."""
+    """Seconds of a gather or scatter of `size_bytes` in total, split into `messages` messages."""
     message_s = links.gather(larger(size_bytes / messages, 1), ranks, run.machine, stride)
     return pick((ranks > 1) & (size_bytes > 0), messages * message_s, 0.0)
 
 
 def exposed_seconds(comm: Real, beneath: Real, share: float) -> Real:
-    """What does not hide: a share of all, and of the rest what is longer than the compute above it."""
+    """Exposed seconds of communication: a share of it, and the excess of the rest over the compute it overlaps."""
     return share * comm + (1 - share) * larger(comm - beneath, 0.0)
 
 
 def gathering(run: Run, rates: Rates, layer_time: LayerTime, shard_counts: Shards) -> Real:
-    """Fully sharded: gather before forward and before backward, scatter gradients after, beside the layer next to it.
+    """Exposed seconds with ZeRO 3: gathers before forward and backward and gradient scatters overlap the next layer.
 
-    What is hidden still slows the compute above it by `interference` of its own length.
+    Overlapped communication still slows compute by `interference` times its duration.
     """
     layout = run.layout
     group = sharing(run, shard_counts.dense_ranks)

@@ -1,4 +1,4 @@
-"""Seconds of what stands before and after the layers: embedding, output product, loss."""
+"""Time before and after the layers: embedding, output projection, loss."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ EMBEDDING_TRAFFIC = 12  # bytes per element of hidden width: read, written, grad
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """For one microbatch: the first stage's and the last stage's own work."""
+    """Seconds per microbatch of the extra work on the first and last pipeline stage."""
 
     embedding: Real
-    head: Real  # products
+    head: Real  # output projection
     loss: Real  # memory traffic of logits, softmax and their gradients
 
     @property
     def last(self) -> Real:
-        """What the last stage has more to do than others."""
+        """Extra seconds of the last stage."""
         return self.head + self.loss
 
 
 def ends(run: Run, rates: Rates) -> Ends:
-    """Forward and backward of one microbatch; the vocabulary is cut over the tensor ranks, its product in 16 bits."""
+    """Predict seconds per microbatch of embedding, output projection and loss, forward and backward, on one GPU."""
     model, layout = run.training.architecture, run.layout
     depths = 1 + model.mtp_layers
     m, width = layers.tokens(run), model.vocab / layout.tp

@@ -1,4 +1,4 @@
-"""One iteration of a training run, from its layers' times to wall time."""
+"""Time of one iteration of a training, composed from the times of its layers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def compose(run: Run, rates: Rates, layer_time: LayerTime, before_after: Ends) -> Time:
-    """An iteration from one layer's and both ends' times, which many layouts share."""
+    """Compute an iteration's time from that of one layer and both ends, which many layouts share."""
     shard_counts = shards(run)
     send_s = sending(run, rates)
     stage = stages(run, layer_time, before_after, send_s)
@@ -54,7 +54,7 @@ def compose(run: Run, rates: Rates, layer_time: LayerTime, before_after: Ends) -
 
 
 def with_jitter(run: Run, rates: Rates, time: Time) -> Time:
-    """The same, and what waiting for the slowest of many GPUs adds."""
+    """Return the time with jitter added: waiting for the slowest of many GPUs."""
     doublings = log2(larger(run.layout.gpus / 8, 1))
     jitter: Real = time.total * rates.jitter * doublings
     return Time(
@@ -75,14 +75,14 @@ def with_jitter(run: Run, rates: Rates, time: Time) -> Time:
 
 
 def ideal_seconds(run: Run, rates: Rates) -> Real:
-    """Model FLOPs of an iteration at the peak of all GPUs."""
+    """Seconds of the model FLOPs of one iteration at the peak of all GPUs."""
     training = run.training
     tokens = training.global_batch * training.seq_len
     return flops.training(training.architecture, training.seq_len) * tokens / (run.layout.gpus * rates.peak)
 
 
 def time_of(run: Run, rates: Rates) -> Time:
-    """One iteration, from the run alone."""
+    """Predict the time of one iteration of a run, by part."""
     return compose(run, rates, layer(run, rates), ends(run, rates))
 
 
@@ -98,7 +98,7 @@ LOSSES = {
 
 
 def bound(time: Time) -> Bound:
-    """The largest loss beyond the ideal; of one prediction, not of arrays."""
+    """Return the cause of the largest loss beyond the ideal time; for a single prediction, not arrays."""
     losses = {name: sum(getattr(time, part) for part in parts) for name, parts in LOSSES.items()}
     return max(losses, key=lambda name: losses[name])
 
@@ -110,7 +110,7 @@ ZEROING = 4  # bytes per unsharded parameter: gradients set to zero
 
 
 def optimizer_step(run: Run, rates: Rates, shard_counts: Shards) -> Real:
-    """Of one iteration; ZeRO 1 and above share the states among the replicas."""
+    """Seconds of the optimizer step per iteration; ZeRO 1 and above shard it over the replicas."""
     layout = run.layout
     dense = shard_counts.dense / pick(layout.zero > 0, sharing(run, shard_counts.dense_ranks), 1)
     expert = shard_counts.expert / pick(layout.zero > 0, sharing(run, shard_counts.expert_ranks), 1)

@@ -1,4 +1,4 @@
-"""Seconds of one layer for one microbatch on one GPU; depends on how a layer is cut and on nothing else."""
+"""Time of one layer for one microbatch on one GPU; depends only on how the layer is sharded."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Seconds by what they go into; communication is what stays exposed."""
+    """Seconds by cause; communication is the exposed part."""
 
-    compute: Real = 0.0  # matrix products and the core of attention
+    compute: Real = 0.0  # matrix products and core attention
     memory_bound: Real = 0.0
     tensor: Real = 0.0
     context: Real = 0.0
@@ -28,34 +28,34 @@ class Parts:
 
     @property
     def total(self) -> Real:
-        """All of them."""
+        """Sum of all parts."""
         return self.compute + self.memory_bound + self.tensor + self.context + self.expert
 
     def __add__(self, other: Parts) -> Parts:
-        """Part by part."""
+        """Add two times part by part."""
         return Parts(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
 
     def __mul__(self, times: Real) -> Parts:
-        """So many of them."""
+        """Multiply every part by a number."""
         return Parts(*(getattr(self, part.name) * times for part in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)
 class LayerTime:
-    """One layer, one microbatch: the mean over a model's kinds of layers."""
+    """Seconds of one layer for one microbatch: the mean over a model's kinds of layers."""
 
     forward: Parts
     backward: Parts
-    recompute: Real  # what of the forward pass is done again
+    recompute: Real  # of the forward pass, in the backward pass
 
     @property
     def total(self) -> Real:
-        """Forward, backward and what is recomputed."""
+        """Seconds of forward, backward and recomputation."""
         return self.forward.total + self.backward.total + self.recompute
 
 
 def layer(run: Run, rates: Rates) -> LayerTime:
-    """The mean layer. Cost of one call: no loop over GPUs, layers or microbatches."""
+    """Predict the time of the mean layer; takes no loop over GPUs, layers or microbatches."""
     model = run.training.architecture
     parts = flops.mix(model)
     layers = model.layers + model.mtp_layers
@@ -75,27 +75,25 @@ def layer(run: Run, rates: Rates) -> LayerTime:
 
 
 def recomputed(run: Run, forward: Parts, core: Parts) -> Real:
-    """Full recomputation repeats the forward pass; selective repeats the core, which fused attention does anyway."""
+    """Seconds of recomputation: the forward pass if full, core attention if selective and not fused."""
     selective: Real = 0.0 if run.training.flash_attention else core.compute + core.memory_bound
     how = run.layout.recompute
     return pick(how == Recompute.FULL, forward.total, pick(how == Recompute.SELECTIVE, selective, 0.0))
 
 
 def tokens(run: Run) -> Real:
-    """Tokens of one microbatch on one GPU, before tensor parallelism."""
+    """Tokens of one microbatch on one GPU, before sharding by tensor parallelism."""
     return run.layout.micro_batch * run.training.seq_len / run.layout.cp
 
 
 def core_parts(run: Run, rates: Rates) -> tuple[Parts, Parts]:
-    """Attention's core forward and backward, with the exchange of keys and values between context ranks."""
+    """Return (forward, backward) time of core attention, with the exchange of keys and values between cp ranks."""
     model, layout = run.training.architecture, run.layout
     heads = model.heads / layout.tp
     forward, traffic = attention.forward(run.training, tokens(run), heads, rates=rates)
     backward, more = attention.backward(run.training, tokens(run), heads, rates=rates)
     kv_heads = larger(model.kv_heads / layout.tp, 1)
-    size = (
-        4 * tokens(run) * kv_heads * model.head_dim * layout.cp
-    )  # keys and values of all context ranks, 16 bits
+    size = 4 * tokens(run) * kv_heads * model.head_dim * layout.cp  # keys and values of all cp ranks, 16 bits
     ring = pick(layout.cp > 1, links.gather(size, layout.cp, run.machine, layout.tp), 0.0)
     return (
         Parts(forward, traffic, context=exposed(ring, forward, rates.context_exposed)),
@@ -104,12 +102,12 @@ def core_parts(run: Run, rates: Rates) -> tuple[Parts, Parts]:
 
 
 def exposed(comm: Real, beneath: Real, share: float) -> Real:
-    """A share of it always shows, and all that is longer than the compute it runs beneath."""
+    """Exposed seconds of communication: at least a share of it, or its excess over the compute that it overlaps."""
     return larger(share * comm, comm - beneath)
 
 
 def attention_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
-    """Norm, query-key-value product, output product and residual."""
+    """Return (forward, backward) time of an attention block without its core: norm, projections and residual."""
     model, layout = run.training.architecture, run.layout
     if model.attention == "mla":
         shapes = latent_shapes(run)
@@ -123,7 +121,7 @@ def attention_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
 
 
 def latent_shapes(run: Run) -> list[tuple[Real, Real]]:
-    """Multi-head latent attention: (width out, width in) of its products on one GPU."""
+    """Return (output width, input width) of each product of latent attention (MLA) on one GPU."""
     model, tp = run.training.architecture, run.layout.tp
     query, key_value, output = flops.latent_widths(model)
     shapes: list[tuple[Real, Real]] = [
@@ -138,7 +136,7 @@ def latent_shapes(run: Run) -> list[tuple[Real, Real]]:
 
 
 def feed_forward(run: Run, rates: Rates, width: float) -> tuple[Parts, Parts]:
-    """Norm, products up and down with the activation between, and residual."""
+    """Return (forward, backward) time of a dense feed-forward block: norm, products, activation and residual."""
     model, layout = run.training.architecture, run.layout
     gates = 2 if model.gated else 1
     inner = (2 * gates + 2) * width / layout.tp  # the activation reads one or two, writes one, 16 bits each
@@ -148,7 +146,7 @@ def feed_forward(run: Run, rates: Rates, width: float) -> tuple[Parts, Parts]:
 
 
 def mamba_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
-    """Norm, products in and out, convolution and scan as memory traffic over the inner width."""
+    """Return (forward, backward) time of a Mamba block; convolution and scan count as memory traffic."""
     model, tp = run.training.architecture, run.layout.tp
     entry, inner = flops.mamba_widths(model)
     wide = inner / tp
@@ -160,10 +158,11 @@ MAMBA_TRAFFIC = 24
 
 
 def linear_block(run: Run, rates: Rates, shapes: list[tuple[Real, Real]], inner: Real) -> tuple[Parts, Parts]:
-    """A norm, products of those (width out, width in), `inner` bytes per token between them, and a residual.
+    """Return (forward, backward) time of norm, products and residual.
 
-    Norm and residual move 10 bytes per element of the hidden width forward (read, write; read twice, write)
-    and twice that backward; tensor parallelism without sequence parallelism does them on every GPU.
+    `shapes`: (output width, input width) of the products; `inner`: bytes per token of operations between them. Norm and
+    residual move 10 bytes per hidden element forward (read, write; read twice, write), twice that backward; with tensor
+    parallelism but without sequence parallelism every GPU repeats them.
     """
     layout, m = run.layout, tokens(run)
     parted = pick(layout.sequence_parallel > 0, layout.tp, 1)
@@ -172,7 +171,7 @@ def linear_block(run: Run, rates: Rates, shapes: list[tuple[Real, Real]], inner:
     backward = sum((matmul.backward(m, n, k, rates=rates) for n, k in shapes), 0.0)
     weights = sum((n * k for n, k in shapes), 0.0)
     moved = m * (outer + inner) * rates.elementwise
-    # the gradient is read and written once a microbatch
+    # the gradient is read and written once per microbatch
     accumulated = weights * rates.trained * 2 * run.training.gradient_bytes
     comm = tensor_exchange(run, rates)
     forth = Parts(forward, seconds(moved + casts(m, shapes, rates, 0), rates) + LAUNCHES * rates.launch, comm)
@@ -185,7 +184,7 @@ LAUNCHES = 5  # kernels of a block besides its products: norm, bias or rotation,
 
 
 def casts(m: Real, shapes: list[tuple[Real, Real]], rates: Rates, side: int) -> Real:
-    """Bytes of quantising the input (side 1: the gradient of the output): read 16 bits, write it and its transpose."""
+    """Bytes of casting the input (side 1: the output's gradient) to low precision: read 16 bits, write both layouts."""
     if not rates.quantize:
         return 0.0
     width = sum((shape[1 - side] for shape in shapes), 0.0)
@@ -193,12 +192,12 @@ def casts(m: Real, shapes: list[tuple[Real, Real]], rates: Rates, side: int) -> 
 
 
 def seconds(size_bytes: Real, rates: Rates) -> Real:
-    """Of memory traffic."""
+    """Seconds of memory traffic of `size_bytes`."""
     return size_bytes / rates.bytes_per_s
 
 
 def tensor_exchange(run: Run, rates: Rates) -> Real:
-    """Exposed seconds of one block's exchange between tensor ranks: an all-reduce, or a gather and a scatter."""
+    """Exposed seconds of one block's tensor-parallel communication: an all-reduce, or a gather and a scatter."""
     layout = run.layout
     size = 2 * tokens(run) * run.training.architecture.hidden
     comm = links.all_reduce(size, layout.tp, run.machine)
@@ -209,7 +208,7 @@ KERNELS = 12  # of routing and permutation: scores, top-k, sort, gather, scatter
 
 
 def block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
-    """Forward and backward of one such block."""
+    """Return (forward, backward) time of one MoE block: routed experts, shared expert and projections."""
     routed = routed_block(run, rates)
     for width in (run.training.architecture.shared_ffn, run.training.architecture.expert_width):
         if width:
@@ -219,7 +218,7 @@ def block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
 
 
 def routed_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
-    """What the visited experts cost, the fullest of them deciding."""
+    """Return (forward, backward) time of the routed experts, determined by the GPU with the busiest experts."""
     model, layout = run.training.architecture, run.layout
     local_tokens = tokens(run) / pick(layout.sequence_parallel > 0, layout.tp, 1)
     visits = (
@@ -248,7 +247,7 @@ def routed_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
 
 
 def traffic(run: Run, rates: Rates, local_tokens: Real, visits: Real, width: Real) -> Real:
-    """Bytes of norm and residual, of permuting rows there and back (read, write, twice), of the activation."""
+    """Bytes that an MoE block moves: norm and residual, permutation and its inverse, activation function."""
     model = run.training.architecture
     gates = 2 if model.gated else 1
     outer = 10 * model.hidden * local_tokens * rates.elementwise
@@ -257,7 +256,7 @@ def traffic(run: Run, rates: Rates, local_tokens: Real, visits: Real, width: Rea
 
 
 def exchange(run: Run, rates: Rates, local_tokens: Real) -> Real:
-    """Exposed seconds of dispatch and combine, and of gathering tokens over the ranks that cut one expert."""
+    """Exposed seconds of expert-parallel communication: dispatch, combine, and gathers of expert tensor parallelism."""
     model, layout = run.training.architecture, run.layout
     size = 2 * local_tokens * (model.expert_width or model.hidden) * model.experts_per_token
     exchange_s = 2 * links.all_to_all(size * sent_once(run, rates), layout.ep, run.machine)
@@ -267,7 +266,7 @@ def exchange(run: Run, rates: Rates, local_tokens: Real) -> Real:
 
 
 def sent_once(run: Run, rates: Rates) -> Real:
-    """Share of the copies that is left when a token goes to each node at most once, its experts drawn at random."""
+    """Share of token copies that is sent if each node gets a token at most once; experts are random."""
     if not rates.deduplicated:
         return 1.0
     nodes = larger(run.layout.ep / run.machine.nvlink_domain, 1)

@@ -1,4 +1,4 @@
-"""Collectives of a run by how its groups lie: `stride` GPUs apart, all such groups talking at once."""
+"""Time of collectives in groups whose ranks are `stride` GPUs apart, while all such groups communicate at once."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def collective(kind: Kind, size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
-    """Seconds; `size_bytes` as in `plan.collectives`: of a gather or scatter the whole."""
-    if not is_array(ranks) and ranks == 1:  # nothing to exchange; arrays go the long way
+    """Seconds of one collective; `size_bytes` as in nccl-tests: of a gather or scatter the whole buffer."""
+    if not is_array(ranks) and ranks == 1:  # nothing to exchange; arrays are handled by `seconds`
         return 0.0
     domain = domain_size(machine)
     local_ranks = larger(smaller(ranks, domain / stride), 1)
@@ -22,24 +22,24 @@ def collective(kind: Kind, size_bytes: Real, ranks: Real, machine: Machine, stri
 
 
 def gather(size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
-    """All-gather or reduce-scatter of `size_bytes`, counted whole."""
+    """Seconds of an all-gather or reduce-scatter of a buffer of `size_bytes` in total."""
     return collective(Kind.ALL_GATHER, size_bytes, ranks, machine, stride)
 
 
 def all_reduce(size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
-    """All-reduce."""
+    """Seconds of an all-reduce of `size_bytes`."""
     return collective(Kind.ALL_REDUCE, size_bytes, ranks, machine, stride)
 
 
 def all_to_all(size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
-    """Every GPU sends `size_bytes` in all, an even part to each."""
+    """Seconds of an all-to-all in which every GPU sends `size_bytes` in total."""
     return collective(Kind.ALL_TO_ALL, size_bytes, ranks, machine, stride)
 
 
 def send(size_bytes: Real, machine: Machine, distance: Real, gpus: Real) -> Real:
-    """Every GPU to one that lies `distance` further, out of `gpus`: the hop that takes longest.
+    """Seconds of the slowest transfer when each of `gpus` GPUs sends to the one `distance` further.
 
-    Where a chain leaves the NVLink domain, the GPUs on its edge share the NICs, and all others wait for them.
+    GPUs at the edge of an NVLink domain share the NICs, and all others wait for them.
     """
     domain = domain_size(machine)
     inside = gpus <= domain

@@ -1,4 +1,4 @@
-"""Seconds of matrix products: a rate for large ones, less for few tiles, short inner lengths and odd widths."""
+"""Time of matrix products: the rate of large ones, reduced for few tiles, short inner lengths and unaligned widths."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ if TYPE_CHECKING:
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.speed.coefficients import Rates
 
-TILE = 128  # rows and columns of the result that one processor makes at a time (CUTLASS's usual tile)
+TILE = 128  # rows and columns of the result that one SM computes at a time (CUTLASS's usual tile)
 ALIGNED = 64  # elements: rows of 128 bytes (NVIDIA, Matrix Multiplication Background, section 3)
 
 
 def seconds(m: Real, n: Real, k: Real, *, rates: Rates, groups: Real = 1, half: bool = False) -> Real:
-    """One product [m, k] x [k, n], `groups` times in one kernel; `half`: in 16 bits whatever the run's precision."""
+    """Seconds of a product [m, k] x [k, n], `groups` of them in one kernel; `half`: 16-bit in any run precision."""
     rate = rates.matmul_16 if half else rates.matmul
     flops = 2 * m * n * k * groups
     bits = 16 if half else rates.bits
-    depth = rates.depth * 16 / bits  # the pipeline fills as slowly, and narrow elements are through it sooner
-    compute = flops / rate * quantisation(m, n, rates=rates, groups=groups) * (1 + depth / k)
+    depth = rates.depth * 16 / bits  # filling the pipeline takes as long, but narrow elements pass it faster
+    compute = flops / rate * quantization(m, n, rates=rates, groups=groups) * (1 + depth / k)
     compute = compute * pick((n % ALIGNED == 0) & (k % ALIGNED == 0), 1.0, rates.unaligned)
     element = bits / 8
     moved = groups * (element * (m * k + k * n) + 2 * m * n)
     return larger(compute, moved / rates.bytes_per_s) + rates.launch
 
 
-def quantisation(m: Real, n: Real, *, rates: Rates, groups: Real = 1) -> Real:
-    """Times longer than if tiles and processors divided evenly; at least 1."""
+def quantization(m: Real, n: Real, *, rates: Rates, groups: Real = 1) -> Real:
+    """Return the slowdown by tile and wave quantization, at least 1."""
     tiles = ceil(m / TILE) * ceil(n / TILE)
     ragged = tiles * TILE * TILE / (m * n)
     waves = tiles * groups / rates.processors
@@ -36,9 +36,9 @@ def quantisation(m: Real, n: Real, *, rates: Rates, groups: Real = 1) -> Real:
 
 
 def backward(m: Real, n: Real, k: Real, *, rates: Rates, groups: Real = 1, half: bool = False) -> Real:
-    """Both products of the backward pass: by the input, and by the weight (whose inner length is the tokens').
+    """Seconds of both backward products of [m, k] x [k, n]: the input's and the weight's gradient.
 
-    A frozen weight has only the first; the six products of its low-rank adapter take as long as they take to start.
+    A frozen weight has only the first; the six products of its LoRA adapter take only their launch time.
     """
     by_input = seconds(m, k, n, rates=rates, groups=groups, half=half)
     if rates.trained < 1:

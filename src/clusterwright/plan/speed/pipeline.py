@@ -1,4 +1,4 @@
-"""What a pipeline adds: idle time while it fills and drains, uneven stages, sending between stages."""
+"""Time that pipeline parallelism adds: the bubble, uneven stages, communication between stages."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from clusterwright.plan.speed.ends import Ends
     from clusterwright.plan.speed.layers import LayerTime
 
-# (W that no longer stands in the bubble F + B + W of each stage, share of the rest that is left.) ZB-H1 leaves
+# (Multiple of W that the bubble F + B + W of each stage no longer has, share of the rest that remains.) ZB-H1 leaves
 # F + B - W, ZB-H2 F + B - 2 W (2401.10241, table 2); its automatic schedules with as much memory as ZB-H2 (ZB-2p)
-# come to a third of that (the same, table 5), ZB-V likewise; DualPipe runs from both ends.
+# leave a third of that (same source, table 5), ZB-V too; DualPipe runs from both ends.
 DEFERRED = {
     Schedule.ZB_H1: (2, 1.0),
     Schedule.ZB_H2: (3, 1 / 3),
@@ -29,21 +29,21 @@ DEFERRED = {
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Seconds of one microbatch, forward and backward, by stage."""
+    """Seconds of one microbatch, forward and backward, on the average and on the slowest stage."""
 
     average: Real
     fullest: Real
 
 
 def microbatches(run: Run) -> Real:
-    """How many each replica runs per iteration."""
+    """Return the number of microbatches per replica and iteration."""
     return run.training.global_batch / (run.layout.dp * run.layout.micro_batch)
 
 
 def stages(run: Run, layer_time: LayerTime, ends: Ends, sending: Real) -> Stages:
-    """Layers as evenly as they go; where they do not, embedding and head take the place of a layer each.
+    """Compute the average and slowest stage; if layers do not divide, embedding and head count as a layer each.
 
-    `sending` is one microbatch's exposed exchange with both neighbours; the last stage has only one.
+    `sending`: exposed seconds per microbatch of communication with both neighbors; the last stage has only one.
     """
     pp, chunks = run.layout.pp, run.layout.pp * run.layout.interleave
     count = layers_of(run)
@@ -57,35 +57,36 @@ def stages(run: Run, layer_time: LayerTime, ends: Ends, sending: Real) -> Stages
 
 
 def bubble(run: Run, layer_time: LayerTime, stage: Stages) -> Real:
-    """Idle seconds of an iteration: while the pipeline fills and drains, and waiting for the fullest stage."""
-    # Not less than nothing: the last stage sends to one side only, and may be quicker than the mean.
+    """Idle seconds per iteration: filling and draining the pipeline, and waiting for the slowest stage."""
+    # At least 0: the last stage communicates with one side only and may be faster than the mean.
     waiting = microbatches(run) * larger(stage.fullest - stage.average, 0)
     return waiting + fill(run, layer_time, stage) / run.layout.interleave
 
 
 def fill(run: Run, layer_time: LayerTime, stage: Stages) -> Real:
-    """Filling and draining without interleaving: (p - 1)(F + B + W), less what a schedule defers (2401.10241)."""
+    """Seconds of filling and draining without interleaving: (p - 1)(F + B + W), less deferred work (2401.10241)."""
     pp = run.layout.pp
     total = stage.average * pp - stage.fullest
     schedule = run.layout.schedule
     if schedule in {Schedule.AFAB, Schedule.ONE_F_ONE_B}:
         return larger(total, 0)
-    enough = smaller(microbatches(run) / (2 * pp), 1)  # fewer leave no weights to put off
-    products = smaller(
-        layer_time.backward.compute / 2, layer_time.forward.compute
-    )  # by the weight: as many as forward
+    enough = smaller(
+        microbatches(run) / (2 * pp), 1
+    )  # fewer microbatches leave too little weight-gradient work to defer
+    # weight gradients: as many products as forward
+    products = smaller(layer_time.backward.compute / 2, layer_time.forward.compute)
     weight = (pp - 1) / pp * products * layers_of(run) * enough
     deferred, factor = DEFERRED[schedule]
     return larger(factor * (total - deferred * weight), 0)
 
 
 def layers_of(run: Run) -> float:
-    """Layers of the whole model."""
+    """Number of layers of the whole model, multi-token-prediction layers included."""
     return run.training.architecture.layers + run.training.architecture.mtp_layers
 
 
 def sending(run: Run, rates: Rates) -> Real:
-    """Exposed seconds of one microbatch: activations in and out, gradients in and out, of every chunk."""
+    """Exposed seconds per microbatch of pipeline communication: activations and gradients in and out of every chunk."""
     layout = run.layout
     size = 2 * layers.tokens(run) * run.training.architecture.hidden / layout.tp
     send_s = links.send(size, run.machine, layout.gpus / layout.pp, layout.gpus)

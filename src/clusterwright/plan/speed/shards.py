@@ -1,4 +1,4 @@
-"""How many parameters one GPU computes with, by how they are cut: the volumes that data parallelism moves."""
+"""Parameters on one GPU after model parallelism, which determine data-parallel communication."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """Parameters of the fullest stage on one GPU, and the groups over which their gradients are summed."""
+    """Parameters on one GPU of the largest stage, and the sizes of the groups that reduce their gradients."""
 
     dense: Real
     expert: Real
@@ -26,12 +26,12 @@ class Shards:
 
     @property
     def total(self) -> Real:
-        """All of the GPU's parameters."""
+        """All parameters on the GPU."""
         return self.dense + self.expert
 
 
 def shards(run: Run) -> Shards:
-    """Counts from `plan.parameters`; the first stage's embedding stands for the fullest stage."""
+    """Count the parameters on one GPU; the first stage with its embedding counts as the largest."""
     layout = run.layout
     count = parameters.count(run.training.architecture)
     routed = count.expert * count.experts * (count.moe_layers + (count.mtp_layers if count.moe_layers else 0))
@@ -52,6 +52,6 @@ def shards(run: Run) -> Shards:
 
 
 def sharing(run: Run, ranks: Real) -> Real:
-    """GPUs that share one copy of what ZeRO cuts, out of the `ranks` that hold the same parameters."""
+    """Return the number of GPUs that ZeRO shards one copy over, out of `ranks` GPUs with the same parameters."""
     limit = run.layout.shard
     return pick(limit > 0, pick(limit < ranks, limit, ranks), ranks)

@@ -1,4 +1,4 @@
-"""The range that eight of ten unseen runs fall into, from the residuals of sources that were left out."""
+"""The P10 to P90 range of a prediction, from residuals of held-out sources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def kind(run: Run) -> str:
-    """What sort of plan it is: `moe`, `low-precision`, `fsdp` or `dense`."""
+    """Return the kind of a run for which errors are listed: `moe`, `low-precision`, `fsdp` or `dense`."""
     if run.training.architecture.experts:
         return "moe"
     if BITS.get(run.training.precision, 16) < 16:
@@ -25,7 +25,7 @@ def kind(run: Run) -> str:
 
 
 def span(run: Run, time: Time, table: Mapping[str, list[float]] | None = None) -> tuple[Real, Real]:
-    """P10 and P90 of the iteration's seconds; of all generations where this one was never fitted, then of all kinds."""
+    """Return P10 and P90 of an iteration's seconds, by kind of run on the GPU generation, else on all generations."""
     ranges = table if table is not None else fitted.coefficients("speed")["span"]
     plan = kind(run)
     low, high = ranges.get(f"{generation(run.machine.gpu)}.{plan}") or ranges.get(plan) or ranges["other"]

@@ -1,4 +1,4 @@
-"""How much storage, how fast, and of which kind."""
+"""Storage of a cluster: capacity, bandwidth, file systems and RAID levels."""
 
 from clusterwright.plan.storage.demand import Demand, Workload, checkpoint_bytes, demand
 from clusterwright.plan.storage.options import Option, Staging, options, staging

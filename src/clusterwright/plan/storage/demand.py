@@ -1,4 +1,4 @@
-"""What a training wants of storage: bytes kept, bytes read and written a second, files opened a second."""
+"""Demand of a training on storage: capacity, bytes/s read and written, files opened per second."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from dataclasses import dataclass
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError
 from clusterwright.i18n import _
 
-# Bytes of one parameter in a checkpoint: weights as trained, and what the optimiser keeps. Adam: two moments in
+# Bytes per parameter in a checkpoint: weights as trained, and optimizer states. Adam: two moments in
 # fp32 (8-bit Adam: a byte each), and a master copy of half-precision weights in fp32 (Rajbhandari 1910.02054, 3.1).
 WEIGHT_BYTES = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 2, "mxfp8": 2, "nvfp4": 2}
 STATE_BYTES = {"adam": 8, "adam8bit": 2, "sgd": 4, "none": 0}
 MASTER_BYTES = 4
-HEADROOM = 0.2  # of a full file system that stays free: Lustre's own manual warns from 80% on
+HEADROOM = 0.2  # share of the file system that stays free: Lustre's manual warns from 80% on
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What is trained on what."""
+    """A training from the view of storage: data set, read rate and checkpoints."""
 
     parameters: float
     dataset_bytes: float
     samples: float  # in the dataset: images, sequences
-    samples_per_s: float  # read while training, of the whole job
-    files: float = 0.0  # that the samples lie in; 0: one each
+    samples_per_s: float  # read by the whole job while training
+    files: float = 0.0  # that contain the samples; 0: one per sample
     precision: str = "bf16"
     optimizer: str = "adam"
     checkpoint_every_s: float = 1800.0
-    stall_share: float = 0.05  # of the interval that a checkpoint may hold the GPUs up
+    stall_share: float = 0.05  # share of the interval that a checkpoint may stall the GPUs
     save_total_limit: int = 3  # checkpoints on storage at a time
     headroom: float = HEADROOM
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What storage has to give; bytes, bytes/s and 1/s."""
+    """What storage must provide, in bytes, bytes/s and 1/s."""
 
     capacity_bytes: float
     dataset_bytes: float
@@ -48,10 +48,10 @@ class Demand:
 
 
 def demand(work: Workload) -> Demand:
-    """From a workload.
+    """Compute the demand of a workload on storage.
 
     Raises:
-        WrightError: storage-size, with everything that is no size.
+        WrightError: storage-size, with one finding per invalid size.
     """
     _refuse_nonsense(work)
     checkpoint_size = checkpoint_bytes(work.parameters, work.precision, work.optimizer)
@@ -71,7 +71,7 @@ def demand(work: Workload) -> Demand:
 
 
 def checkpoint_bytes(parameters: float, precision: str = "bf16", optimizer: str = "adam") -> float:
-    """Weights and optimiser: 14 bytes a parameter for bf16 with Adam, 12 for fp32."""
+    """Bytes of a checkpoint with weights and optimizer states: per parameter 14 for bf16 with Adam, 12 for fp32."""
     weight = WEIGHT_BYTES[precision]
     master = MASTER_BYTES if weight < MASTER_BYTES and optimizer != "none" else 0
     return parameters * (weight + master + STATE_BYTES[optimizer])
@@ -79,21 +79,20 @@ def checkpoint_bytes(parameters: float, precision: str = "bf16", optimizer: str 
 
 def _refuse_nonsense(work: Workload) -> None:
     positive = {
-        "parameters": work.parameters, "dataset": work.dataset_bytes, "samples": work.samples,
-        "checkpoint interval": work.checkpoint_every_s, "stall share": work.stall_share,
+        _("parameters"): work.parameters, _("data set"): work.dataset_bytes, _("samples"): work.samples,
+        _("checkpoint interval"): work.checkpoint_every_s, _("stall share"): work.stall_share,
     }  # fmt: skip
-    wrong = [f"{name} is {value:g}" for name, value in positive.items() if not value > 0]
+    others = {_("samples per second"): work.samples_per_s, _("files"): work.files,
+              _("stored checkpoints"): work.save_total_limit}  # fmt: skip
+    wrong = [(name, value, _("give a value above 0")) for name, value in positive.items() if not value > 0]
     wrong += [
-        f"{name} is {value:g}"
-        for name, value in (
-            ("samples per second", work.samples_per_s),
-            ("files", work.files),
-            ("kept", work.save_total_limit),
-        )
-        if not value >= 0
+        (name, value, _("give a value of at least 0")) for name, value in others.items() if not value >= 0
     ]
     if not 0 <= work.headroom < 1:
-        wrong.append(f"headroom is {work.headroom:g}")
+        wrong.append((_("headroom"), work.headroom, _("give a share of at least 0 and below 1")))
     if wrong:
-        fix = _("give more than nothing; shares between 0 and 1")
-        raise WrightError(*(Finding("storage-size", message, fix) for message in wrong), exit_code=EXIT_USAGE)
+        findings = (
+            Finding("storage-size", _("{name} is {value:g}", name=name, value=value), fix)
+            for name, value, fix in wrong
+        )
+        raise WrightError(*findings, exit_code=EXIT_USAGE)

@@ -1,4 +1,4 @@
-"""Local NVMe, NFS, Lustre, Storage Scale and CephFS against a demand: how many servers, or why not."""
+"""Local NVMe, NFS, Lustre, Storage Scale and CephFS compared with a demand: number of servers, or why not."""
 
 from __future__ import annotations
 
@@ -12,26 +12,24 @@ from clusterwright.plan.storage.raid import Disk, array
 if TYPE_CHECKING:
     from clusterwright.plan.storage.demand import Demand
 
-REPLICAS = 3  # CephFS's default replication; each byte written crosses the servers' network that often
+REPLICAS = 3  # CephFS's default replication; each byte written crosses the servers' network as often
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One kind of shared file system, by what one of its servers was measured to give."""
+    """One kind of shared file system, with the measured performance of one server."""
 
     name: str
-    read_share: float  # of a server's network that clients read
+    read_share: float  # read rate of clients over the server's network rate
     write_share: float
-    opens_per_s: float  # of one metadata server: files looked up and opened
+    opens_per_s: float  # per metadata server: files looked up and opened
     scales: bool  # by adding data servers
     metadata_scales: bool
     source: str
 
 
-WRITTEN = (
-    16.7 / 23
-)  # bytes written over bytes read a second, Dell PixStor; taken for all where none was published
-LOOKUPS_PER_CREATE = 4  # opens to a create: an estimate, where no rate of lookups was published
+WRITTEN = 16.7 / 23  # write over read rate, Dell PixStor; used where no write rate was published
+LOOKUPS_PER_CREATE = 4  # opens per create: an estimate, where no rate of lookups was published
 
 SYSTEMS = (
     System(
@@ -58,12 +56,12 @@ SYSTEMS = (
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One way to store, held against a demand."""
+    """One storage system compared with a demand."""
 
     name: str
     enough: bool
-    servers: int  # that it takes: data and metadata
-    read_bytes_per_s: float  # that they give
+    servers: int  # required: data and metadata
+    read_bytes_per_s: float  # of these servers
     write_bytes_per_s: float
     opens_per_s: float
     reason: str
@@ -72,19 +70,19 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """Copying the dataset to the nodes' own disks before training."""
+    """Whether to copy the data set to the nodes' disks before training."""
 
     fits: bool
     pays: bool
-    seconds: float  # the copy takes
-    share_bytes: float  # of the dataset on one node
+    seconds: float  # duration of the copy
+    share_bytes: float  # part of the data set on one node
     reason: str
 
 
 def options(
     need: Demand, nodes: int, nic_bits_per_s: float = 100e9, disks: int = 4, disk: Disk | None = None
 ) -> tuple[Option, ...]:
-    """Every kind, held against the demand; `nic_bits_per_s`: of one storage server; `disks` of one node."""
+    """Compare every storage system with the demand; `nic_bits_per_s`: of a storage server; `disks`: of a node."""
     local = _local(need, nodes, disks, disk or Disk())
     return (local, *(_shared(system, need, nic_bits_per_s / 8) for system in SYSTEMS))
 
@@ -101,14 +99,22 @@ def _shared(system: System, need: Demand, line: float) -> Option:
     short = [
         text
         for over, text in (
-            (data > 1 and not system.scales, f"{data} servers' bandwidth is wanted, and it has one"),
-            (metadata > 1 and not system.metadata_scales, f"{need.opens_per_s:,.0f} opens/s are wanted"),
+            (
+                data > 1 and not system.scales,
+                _("the demand needs the bandwidth of {count} servers, and the system has one", count=data),
+            ),
+            (
+                metadata > 1 and not system.metadata_scales,
+                _("the demand of {rate:,.0f} opens/s exceeds one server", rate=need.opens_per_s),
+            ),
         )
         if over
     ]
     servers = data + (metadata if system.scales else 0)
     reason = "; ".join(short) or (
-        f"{data} data and {metadata} metadata servers" if system.scales else "one server is enough"
+        _("{data} data and {metadata} metadata servers", data=data, metadata=metadata)
+        if system.scales
+        else _("one server is sufficient")
     )
     count = data if system.scales else 1
     return Option(
@@ -127,12 +133,12 @@ def _local(need: Demand, nodes: int, disks: int, disk: Disk) -> Option:
     local_array = array("0", disks, disk)
     fits_on_nodes = need.dataset_bytes <= nodes * local_array.usable_bytes
     reason = (
-        _("fast, but a checkpoint on it is lost with its node: beside a shared file system, not instead")
+        _("fast, but a checkpoint on it is lost with its node: use it in addition to a shared file system")
         if fits_on_nodes
-        else _("the dataset does not fit on {nodes} nodes", nodes=nodes)
+        else _("the data set does not fit on {nodes} nodes", nodes=nodes)
     )
     return Option(
-        "local NVMe",
+        _("local NVMe"),
         enough=False,
         servers=0,
         read_bytes_per_s=nodes * local_array.read_bytes_per_s,
@@ -145,10 +151,10 @@ def _local(need: Demand, nodes: int, disks: int, disk: Disk) -> Option:
 def staging(
     need: Demand, shared: Option, nodes: int, epochs: float = 1.0, disks: int = 4, disk: Disk | None = None
 ) -> Staging:
-    """Whether to copy the dataset to the nodes first.
+    """Decide whether to copy the data set to the nodes before training.
 
-    Every node takes the whole dataset where it fits, else its share. It pays when the shared system cannot feed the
-    GPUs, and the copy takes less time than the GPUs would wait.
+    Every node gets the whole data set if it fits, else its share. Staging pays off if the shared system is too slow for
+    the GPUs, and the copy takes less time than the GPUs would wait.
     """
     local_array = array("0", disks, disk)
     is_replicated = need.dataset_bytes <= local_array.usable_bytes
@@ -169,10 +175,22 @@ def staging(
 
 def _why_stage(*, fits_on_nodes: bool, pays: bool, slow: float, is_replicated: bool) -> str:
     if not fits_on_nodes:
-        return "the nodes' disks do not hold it; read it from the shared file system in large shards"
-    placement = "all of it on every node" if is_replicated else "each node its share"
+        return _(
+            "the data set does not fit on the nodes' disks; read it from the shared file system in large shards"
+        )
+    if pays and is_replicated:
+        return _(
+            "the shared file system is {times:.1f} times too slow; stage the data set on every node",
+            times=slow,
+        )
     if pays:
-        return f"the shared file system is wanted {slow:.1f} times over; stage {placement}"
+        return _(
+            "the shared file system is {times:.1f} times too slow; stage a share on each node", times=slow
+        )
     if slow > 1:
-        return f"wanted {slow:.1f} times over, but copying takes longer than the waiting; pack the files into shards"
-    return "the shared file system keeps up; stage only to leave it to others"
+        return _(
+            "the shared file system is {times:.1f} times too slow, but staging takes longer than it saves; pack "
+            "the files into shards",
+            times=slow,
+        )
+    return _("the shared file system is fast enough; stage only to relieve it for others")

@@ -1,4 +1,4 @@
-"""RAID levels: what is left to use, what a small write costs, how long a rebuild takes."""
+"""RAID levels: usable capacity, rates, cost of small writes, rebuild time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SURVIVES = {"0": 0, "1": 1, "10": 1, "5": 1, "6": 2}
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """One disk; the default is a data-centre NVMe disk of PCIe 4.0 (Samsung PM9A3, https://heise.de/-4720224)."""
+    """One disk; the default is a data center NVMe disk of PCIe 4.0 (Samsung PM9A3, https://heise.de/-4720224)."""
 
     size_bytes: float = 3.84e12
     read_bytes_per_s: float = 6.5e9
@@ -27,36 +27,37 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """Disks under one RAID level."""
+    """An array of disks with one RAID level."""
 
     level: str
     disks: int
     usable_bytes: float
-    survives: int  # disks that may always fail
+    survives: int  # any number of disks up to this may fail
     read_bytes_per_s: float
     write_bytes_per_s: float
     read_iops: float
     write_iops: float
-    rebuild_s: float  # of one disk, at its full rate of writing; 0: there is none
+    rebuild_s: float  # of one disk, at its full write rate; 0: no rebuild
 
 
 def array(level: str, disks: int, disk: Disk | None = None) -> Array:
-    """What so many disks give under a level: 0, 1, 5, 6 or 10.
+    """Compute capacity and rates of `disks` disks with RAID level 0, 1, 5, 6 or 10.
 
     Raises:
-        WrightError: storage-raid, for a level or number of disks that there is not.
+        WrightError: storage-raid, for an unknown level or an impossible number of disks.
     """
     if level not in _WRITES:
         raise _refused(
-            _("RAID `{level}` is not one of {writes}", level=level, writes=", ".join(_WRITES)),
-            "take 10, 6 or 0",
+            _("RAID `{level}` is not one of {levels}", level=level, levels=", ".join(_WRITES)),
+            _("use 10, 6 or 0"),
         )
     if disks < _FEWEST[level] or (level == "10" and disks % 2) or (level == "1" and disks != 2):
-        requirement = {"10": "an even number of 4 or more", "1": "2"}.get(level, f"{_FEWEST[level]} or more")
-        raise _refused(
-            _("RAID {level} of {disks} disks cannot be made", level=level, disks=disks),
-            _("take {requirement}", requirement=requirement),
-        )
+        message = _("RAID {level} is not possible with {disks} disks", level=level, disks=disks)
+        if level == "10":
+            raise _refused(message, _("use an even number of at least 4 disks"))
+        if level == "1":
+            raise _refused(message, _("use 2 disks"))
+        raise _refused(message, _("use at least {count} disks", count=_FEWEST[level]))
     disk_model = disk or Disk()
     data = {"0": disks, "1": 1, "10": disks // 2, "5": disks - 1, "6": disks - 2}[level]
     return Array(
@@ -73,11 +74,11 @@ def array(level: str, disks: int, disk: Disk | None = None) -> Array:
 
 
 def best_level(use: str, disks: int, disk: Disk | None = None) -> Array:
-    """The level for a use: metadata, scratch or capacity.
+    """Return the array with the best RAID level for a use: metadata, scratch or capacity.
 
-    Metadata is small writes that must not be lost: the most small writes a second among levels that survive a disk.
-    Scratch can be written again: the most bytes a second, and nothing spent on parity. Capacity: the most bytes among
-    levels that survive two disks, because a second one may fail while the first is rebuilt.
+    Metadata needs small writes that must not be lost: the most write operations/s among levels that survive a disk.
+    Scratch can be restored: the most bytes/s, without parity. Capacity: the most bytes among levels that survive two
+    disks, as a second one may fail during a rebuild.
     """
     judge = {
         "metadata": lambda candidate: (candidate.survives >= 1, candidate.write_iops),
@@ -86,13 +87,13 @@ def best_level(use: str, disks: int, disk: Disk | None = None) -> Array:
     }
     if use not in judge:
         raise _refused(
-            _("`{use}` is no use of an array", use=use), _("take one of {judge}", judge=", ".join(judge))
+            _("unknown use `{use}` of an array", use=use), _("use one of {uses}", uses=", ".join(judge))
         )
     return max((array(level, disks, disk) for level in _possible(disks)), key=judge[use])
 
 
 def _possible(disks: int) -> list[str]:
-    """Levels that so many disks can have, the simplest first."""
+    """Return the RAID levels possible with this number of disks, simplest first."""
     return [
         level
         for level, fewest in _FEWEST.items()

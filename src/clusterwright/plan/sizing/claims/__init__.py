@@ -1,4 +1,4 @@
-"""The claims of the field guides, held against the models: `checked()`; each claim is one small function."""
+"""Claims of field guides, compared with the planner's models: `checked()`; each claim is one function."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ CLAIMS: tuple[Callable[[], Checked], ...] = (
     collectives.single_server,
     collectives.four_servers,
     collectives.transports,
-    hosts.utilisation,
+    hosts.utilization,
 )
 
 
 def checked() -> tuple[Checked, ...]:
-    """Every claim with our verdict, in the order of the mission's rows."""
+    """Return every claim with its verdict."""
     return tuple(claim() for claim in CLAIMS)

@@ -1,47 +1,49 @@
-"""One claim of the guides, and what we make of it."""
+"""One claim of a field guide, with the computed value and verdict."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 
+from clusterwright.i18n import N_
+
 
 class Verdict(StrEnum):
-    """What we say of a claim."""
+    """Verdict on a claim."""
 
-    AGREE = "agree"
-    PARTLY = "partly"
-    DISAGREE = "disagree"
-    CANNOT_TELL = "cannot tell"
+    AGREE = N_("agree")
+    PARTLY = N_("partly")
+    DISAGREE = N_("disagree")
+    CANNOT_TELL = N_("cannot tell")
 
 
-CLOSE = 0.15  # of a figure: about twice the noise of repeated published runs, docs/accuracy.md
+CLOSE = 0.15  # relative difference: about twice the noise of repeated published runs, docs/accuracy.md
 ROUGH = 0.50
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A claim held against the models. Figures are in `unit`; None where there is none to hold against."""
+    """A claim compared with the models. Figures are in `unit`; None if there is nothing to compare."""
 
     name: str  # stable, for --json
-    row: str  # of the mission: P1, V3
-    said: str  # what the guides say, in our words
+    row: str  # of the requirements: P1, V3
+    said: str  # the claim, paraphrased
     figure: float | None
     computed: float | None
     unit: str
-    inputs: str  # what it was computed for
+    inputs: str  # of the computation
     verdict: Verdict
     reason: str
 
     @property
     def off_by(self) -> float | None:
-        """Computed over said, less 1; None where one of them is missing."""
+        """Relative difference of the computed value from the claim; None if one of them is missing."""
         if self.figure is None or self.computed is None or not self.figure:
             return None
         return self.computed / self.figure - 1
 
 
 def judged(figure: float, computed: float) -> Verdict:
-    """Agree within 15%, partly within a half of it, else disagree."""
+    """Return the verdict by relative difference: agree within 15%, partly within 50%, else disagree."""
     off = abs(computed / figure - 1)
     return Verdict.AGREE if off <= CLOSE else Verdict.PARTLY if off <= ROUGH else Verdict.DISAGREE

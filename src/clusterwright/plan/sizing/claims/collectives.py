@@ -1,4 +1,4 @@
-"""V3 and V6: bandwidth of collectives, and what it does for throughput."""
+"""Claims V3 and V6: bandwidth of collectives, and its effect on throughput."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 SIZE = 512 * 2**20  # all_reduce_perf -e 512M
 ON_8, ON_32 = (450.0, 510.0), (280.0, 340.0)  # GB/s, default and tuned
-IMAGES = (12_300.0, 18_700.0, 23_500.0)  # a second, over TCP, RDMA and GPUDirect RDMA
-USED = (0.38, 0.62, 0.92)  # of the bandwidth
+IMAGES = (12_300.0, 18_700.0, 23_500.0)  # per second, over TCP, RDMA and GPUDirect RDMA
+USED = (0.38, 0.62, 0.92)  # share of the bandwidth
 
 
 def single_server() -> Checked:
-    """450 to 510 GB/s on 8 GPUs: more than the links of an A100 carry."""
+    """Check the claim of 450 to 510 GB/s on 8 GPUs, more than an A100's NVLink carries."""
     a100, h100 = _gb_per_s(a100_hdr(1)), _gb_per_s(h100_ndr(1))
     link = a100_hdr(1).gpu.link_bytes_per_s / 1e9
     return Checked(
@@ -42,7 +42,7 @@ def single_server() -> Checked:
 
 
 def four_servers() -> Checked:
-    """280 to 340 GB/s on 32 GPUs."""
+    """Check the claim of 280 to 340 GB/s on 32 GPUs."""
     narrow, a100, h100 = (_gb_per_s(machine) for machine in (a100_hdr100(4), a100_hdr(4), h100_ndr(4)))
     return Checked(
         "all-reduce-32",
@@ -68,7 +68,7 @@ def _gb_per_s(on: Machine) -> float:
 
 
 def transports() -> Checked:
-    """Three throughputs and three shares of bandwidth: do they agree with each other?"""
+    """Check whether three throughputs and three shares of bandwidth are consistent."""
     compute, comm = split(IMAGES[:2], USED[:2])
     third = 1 / (compute + comm / USED[2])
     talking = comm / USED[2] * third
@@ -91,7 +91,7 @@ def transports() -> Checked:
 
 
 def split(images_per_s: tuple[float, ...], used: tuple[float, ...]) -> tuple[float, float]:
-    """Seconds an image of compute, and of communication at the whole bandwidth, from two throughputs."""
+    """Solve for seconds per image of (compute, communication at full bandwidth) from two throughputs."""
     slow, fast = (1 / rate for rate in images_per_s)
     comm = (slow - fast) / (1 / used[0] - 1 / used[1])
     return slow - comm / used[0], comm

@@ -1,4 +1,4 @@
-"""P2, P6, P7 and W3, and the reference hosts: power supplies, head-room, use, cloud against owned."""
+"""Claims P2, P6, P7 and W3, and the reference hosts: power supplies, headroom, utilization, cloud or owned."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ GBIT = 10**9
 
 
 def a100_hdr100(nodes: int) -> Machine:
-    """Nodes of 8 x A100-80G with one HDR100 port each (mission row P2)."""
+    """Return nodes of 8 x A100-80G with one HDR100 port each (requirement P2)."""
     return machine(gpu(A100), 8 * nodes, Wiring(8, 8, "infiniband", 1, 100 * GBIT))
 
 
 def a100_hdr(nodes: int, ports: int = 8, oversubscription: float = 1.0) -> Machine:
-    """Nodes of 8 x A100-80G with a port of HDR for each GPU, as in DGX A100."""
+    """Return nodes of 8 x A100-80G with an HDR port for each GPU, as in DGX A100."""
     wiring = Wiring(8, 8, "infiniband", ports, 200 * GBIT, oversubscription)
     return machine(gpu(A100), 8 * nodes, wiring)
 
 
 def a100_25gbe(nodes: int) -> Machine:
-    """Nodes of 4 x A100-40G with two ports of 25 GbE (mission row P2)."""
+    """Return nodes of 4 x A100-40G with two ports of 25 GbE (requirement P2)."""
     return machine(gpu("a100-pcie-40gb"), 4 * nodes, Wiring(4, 4, "ethernet", 2, 25 * GBIT))
 
 
 def h100_ndr(nodes: int) -> Machine:
-    """Nodes of 8 x H100 with eight ports of NDR, as in DGX H100."""
+    """Return nodes of 8 x H100 with eight NDR ports, as in DGX H100."""
     return machine(gpu("h100-sxm-80gb"), 8 * nodes, Wiring(8, 8, "infiniband", 8, 400 * GBIT))
 
 
 def over(base: Machine, kind: str, nics: float, bits_per_s: float) -> Machine:
-    """The same nodes on another network."""
+    """Return the same nodes with another network."""
     network = replace(base.network, kind=kind, nics=nics, nic_bytes_per_s=bits_per_s / 8)
     return replace(base, network=network)
 
@@ -56,7 +56,7 @@ RATING_W = 2200.0
 
 
 def psu() -> Checked:
-    """It holds cards of 250 W; modules of 400 W it does not."""
+    """Check the claim on a power supply of 2200 W: sufficient for cards of 250 W, not for modules of 400 W."""
     cards, modules = _node("a100-pcie-40gb"), _node("a100-sxm-40gb")
     of_cards, of_modules = (supply(node, RATING_W) for node in (cards, modules))
     sufficient = of_cards.holds, of_modules.holds
@@ -71,15 +71,15 @@ def psu() -> Checked:
         _("the sum of the parts under load, with PCIe cards of 250 W; two supplies of which one may fail"),
         verdict,
         _(
-            "With PCIe cards it {reason}. With SXM modules of 400 W it {reason2}.",
-            reason=of_cards.reason,
-            reason2=of_modules.reason,
+            "With PCIe cards, {cards}. With SXM modules of 400 W, {modules}.",
+            cards=of_cards.reason,
+            modules=of_modules.reason,
         ),
     )
 
 
 def _node(name: str) -> Node:
-    """The guides' node: one EPYC 7543 (225 W, AMD's data sheet), 8 DIMMs of 32 GB, two drives, one adapter."""
+    """Return the guides' node: one EPYC 7543 (225 W, AMD's data sheet), 8 DIMMs of 32 GB, two drives, one adapter."""
     return Node(
         4, gpu(name).power_w, cpus=1, cpu_w=225.0, dimms=8, disks=2, nics=1, nvswitch=False, height_u=2
     )
@@ -90,11 +90,11 @@ INITIAL_USE, FINAL_USE, FASTER = 0.60, 0.92, 0.40
 
 
 def headroom() -> Checked:
-    """30% for several teams: what it does for the queue."""
+    """Check the claim that several teams need 30% headroom, by queue waits."""
     free = shared(JOB_NODES, 12.0, TEAMS, HEADROOM)
     tight = [shared(JOB_NODES, 12.0, TEAMS, share) for share in (0.1, 0.2)]
-    waits = ", ".join(f"{result.headroom:.0%} free {_wait(result.wait_hours)}" for result in (*tight, free))
-    # A job should wait for less than it runs; that is where the queue of a shared cluster stays short.
+    waits = ", ".join(_wait(result.headroom, result.wait_hours) for result in (*tight, free))
+    # A job should wait for less time than it runs; then the queue of a shared cluster stays short.
     enough = free.wait_hours < free.hours
     return Checked(
         "headroom-30",
@@ -118,23 +118,25 @@ def headroom() -> Checked:
     )
 
 
-def _wait(hours: float) -> str:
-    return "never ends" if hours > 1e6 else f"{hours:.0f} h"
+def _wait(headroom: float, hours: float) -> str:
+    if hours > 1e6:
+        return _("{free:.0%} free: unlimited", free=headroom)
+    return _("{free:.0%} free: {hours:.0f} h", free=headroom, hours=hours)
 
 
 def _least() -> float:
-    """The least head-room, in hundredths, with which a training waits for less time than it runs."""
+    """Return the least headroom, in steps of 1%, with which a training waits for less time than it runs."""
     shares = (percent / 100 for percent in range(100))
     return next(share for share in shares if shared(JOB_NODES, 12.0, TEAMS, share).wait_hours < 12.0)
 
 
-def utilisation() -> Checked:
-    """From 60% to 92% busy: the same work in two thirds of the time."""
+def utilization() -> Checked:
+    """Check the claim of 40% less time by utilization of 92% instead of 60%."""
     saved = 1 - INITIAL_USE / FINAL_USE
     slots = 16
     waits = erlang_c(slots, slots * FINAL_USE)
     return Checked(
-        "utilisation-92",
+        "utilization-92",
         "W3",
         _("Utilization from 60% to 92% with five groups; large vision models in 40% less time"),
         100 * FASTER,
@@ -144,22 +146,22 @@ def utilisation() -> Checked:
         judged(FASTER, saved),
         _(
             "60% to 92% alone saves {saved:.0%} of the time. As queue load, 92% of {slots} slots "
-            "makes {waits:.0%} of the trainings wait, for {value:.0%} of a run time on average.",
+            "makes {waits:.0%} of the trainings wait, for {wait:.0%} of a run time on average.",
             saved=saved,
             slots=slots,
             waits=waits,
-            value=1 / (slots * (1 - FINAL_USE)) * waits,
+            wait=1 / (slots * (1 - FINAL_USE)) * waits,
         ),
     )
 
 
 NODES, HOURS, SAVED = 4, 5000.0, 0.40
 HALF, BUSY = 0.50, 0.90
-PHILLY = 0.52  # mean use of GPUs that jobs held (Jeon et al., USENIX ATC 2019, table 3)
+PHILLY = 0.52  # mean utilization of GPUs allocated to jobs (Jeon et al., USENIX ATC 2019, table 3)
 
 
 def cloud() -> Checked:
-    """Under 5000 hours a year renting saves 40% and more: it depends on the contract."""
+    """Check the claim that renting saves 40% below 5000 hours per year, on demand and reserved."""
     gathered = gather(gpu(A100), NODES)
     figures, fleet = likely(gathered.values), Fleet(NODES, NODES * gathered.server.gpus)
     demand, reserved = (
@@ -178,16 +180,16 @@ def cloud() -> Checked:
         100 * demand,
         "%",
         _(
-            "{nodes} servers of 8 A100-80G at {hours:,.0f} h a year, on demand; every price has "
+            "{nodes} servers of 8 A100-80G at {hours:,.0f} h per year, on demand; every price has "
             "a range and a date",
             nodes=NODES,
             hours=HOURS,
         ),
         verdict,
         _(
-            "On demand it saves 40% below {forty:,.0f} h a year and breaks even at {even:,.0f} "
+            "On demand it saves 40% below {forty:,.0f} h per year and breaks even at {even:,.0f} "
             "h; reserved for a year it saves {reserved:.0%} at {hours:,.0f} h. `wright plan "
-            "cost` shows which inputs drive it.",
+            "cost` shows the inputs that determine it.",
             forty=forty,
             even=even,
             reserved=reserved,
@@ -197,7 +199,7 @@ def cloud() -> Checked:
 
 
 def half_idle() -> Checked:
-    """Own clusters are often below 50% use: a matter of surveys, and of what it costs."""
+    """Check the claim that owned clusters are often below 50% utilization, with a survey and its cost."""
     gathered = gather(gpu(A100), NODES)
     figures, gpus = likely(gathered.values), NODES * gathered.server.gpus
     idle, busy = (owned.per_gpu_hour(figures, NODES, gpus, share) for share in (HALF, BUSY))
@@ -211,15 +213,15 @@ def half_idle() -> Checked:
         _("the published mean of one large shared cluster; no model predicts how people use theirs"),
         Verdict.CANNOT_TELL,
         _(
-            "At {half:.0%} a GPU-hour of 4 servers of 8 A100 costs {idle:.2f} {currency}, at "
-            "{busy:.0%} {busy2:.2f}: {idle2:.0%} more. Microsoft's Philly used {philly:.0%} of "
+            "At {low_use:.0%} a GPU-hour of 4 servers of 8 A100 costs {low_cost:.2f} {currency}, at "
+            "{high_use:.0%} {high_cost:.2f}: {more:.0%} more. Microsoft's Philly used {philly:.0%} of "
             "the GPUs allocated to jobs.",
-            half=HALF,
-            idle=idle,
+            low_use=HALF,
+            low_cost=idle,
             currency=gathered.currency,
-            busy=BUSY,
-            busy2=busy,
-            idle2=idle / busy - 1,
+            high_use=BUSY,
+            high_cost=busy,
+            more=idle / busy - 1,
             philly=PHILLY,
         ),
     )

@@ -1,4 +1,4 @@
-"""The verdicts as a page: docs/concepts/guides-checked.md."""
+"""The page docs/concepts/guides-checked.md with all claims and verdicts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ The models compute the figures each time the page is generated.
 
 
 def render_markdown(claims: Iterable[Checked]) -> str:
-    """The page in Markdown: a table, then a paragraph for each claim."""
+    """Render the claims as a Markdown page: a table, then a section for each claim."""
     listed = tuple(claims)
     rows = "".join(
         f"| {claim.row} | {claim.said} | {computed(claim)} | {off(claim)} | {claim.verdict} |\n"
@@ -36,12 +36,12 @@ def render_markdown(claims: Iterable[Checked]) -> str:
 
 
 def computed(claim: Checked) -> str:
-    """Our figure with its unit."""
+    """Format the computed value with its unit."""
     return "" if claim.computed is None else f"{_short(claim.computed)} {claim.unit}"
 
 
 def off(claim: Checked) -> str:
-    """How far it is from theirs."""
+    """Format the relative difference of the computed value from the claim."""
     return "" if claim.off_by is None or claim.verdict is Verdict.CANNOT_TELL else f"{claim.off_by:+.0%}"
 
 

@@ -1,4 +1,4 @@
-"""P3 and V2: networks, their latency, their bandwidth and what they do for training."""
+"""Claims P3 and V2: latency and bandwidth of networks, and their effect on training."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 HDR = Switch(40, 200 * GBIT, "QM8700")  # 40 ports of HDR
 HDR_US = ADAPTERS_S * 1e6
 NODES = 16
-LATE_BYTES = 8 * 1024  # a message whose time is all latency
-MATTERS = 0.10  # a network matters where it costs more than a tenth of the throughput
+LATE_BYTES = 8 * 1024  # a message whose time is only latency
+MATTERS = 0.10  # a network matters if it costs more than a tenth of the throughput
 
 
 def leaf_spine() -> Checked:
-    """Leaf-spine against star at 16 nodes: it depends on whether the star is one switch."""
+    """Check the claim on leaf-spine and star at 16 nodes, with a star of one and of several switches."""
     few, eight_port_gain = _gain(1), _gain(8)
     star = design(FabricKind.STAR, NODES, 8, HDR)
     return Checked(
@@ -44,16 +44,16 @@ def leaf_spine() -> Checked:
         _(
             "16 ports fit into one switch, and nothing is faster than one non-blocking switch. "
             "With 8 ports per server the star has {switches} switches, oversubscribed "
-            "{oversubscription:.1f} to 1 in the middle, and leaf-spine gains {value:.0f}%.",
+            "{oversubscription:.1f} to 1 in the middle, and leaf-spine gains {gain:.0f}%.",
             switches=star.switches,
             oversubscription=star.oversubscription,
-            value=100 * eight_port_gain,
+            gain=100 * eight_port_gain,
         ),
     )
 
 
 def _gain(ports: int) -> float:
-    """Throughput of leaf-spine over star, less 1, with so many ports a server."""
+    """Return the throughput gain of leaf-spine over star with `ports` ports per server."""
     star, clos = (design(kind, NODES, ports, HDR) for kind in (FabricKind.STAR, FabricKind.LEAF_SPINE))
     slow, fast = (
         _step_s("llama2-7b", a100_hdr(NODES, ports, fabric.oversubscription)) for fabric in (star, clos)
@@ -62,7 +62,7 @@ def _gain(ports: int) -> float:
 
 
 def latency() -> Checked:
-    """A small all-reduce on InfiniBand against plain Ethernet."""
+    """Check the claim on the latency of a small all-reduce on InfiniBand, compared with Ethernet and RoCE."""
     hosts = a100_hdr(NODES)
     infiniband, roce, ethernet = (
         seconds(Kind.ALL_REDUCE, LATE_BYTES, over(hosts, kind, 8, 200 * GBIT), 8 * NODES, 8)
@@ -80,25 +80,25 @@ def latency() -> Checked:
         100 * float(saved),
         "%",
         _(
-            "all-reduce of {late_bytes} KiB over {nodes} servers of 8 A100: {value:.0f} us on "
-            "InfiniBand, {value2:.0f} us on Ethernet with TCP, {value3:.0f} us on RoCE",
-            late_bytes=LATE_BYTES // 1024,
+            "all-reduce of {size} KiB over {nodes} servers of 8 A100: {infiniband:.0f} us on "
+            "InfiniBand, {ethernet:.0f} us on Ethernet with TCP, {roce:.0f} us on RoCE",
+            size=LATE_BYTES // 1024,
             nodes=NODES,
-            value=1000000.0 * infiniband,
-            value2=1000000.0 * ethernet,
-            value3=1000000.0 * roce,
+            infiniband=1e6 * infiniband,
+            ethernet=1e6 * ethernet,
+            roce=1e6 * roce,
         ),
         verdict,
         _(
-            "It holds against TCP. Against RoCE, which is RDMA as well, it is {value:.0f}%: in "
+            "It is true compared with TCP. Compared with RoCE, also RDMA, it is {share:.0f}%: in "
             "published runs NCCL has the same latency on both.",
-            value=100 * of_roce,
+            share=100 * of_roce,
         ),
     )
 
 
 def a_billion() -> Checked:
-    """From which size on plain Ethernet costs a tenth of the throughput."""
+    """Check the claim that InfiniBand matters above 1 B parameters: the size at which Ethernet costs a tenth."""
     losses = sorted((count(model).total / 1e9, _loss(model)) for model in _gpts())
     threshold = next((size for size, loss in losses if loss > MATTERS), None)
     loss_list = ", ".join(f"{size:.2g} B {100 * loss:.0f}%" for size, loss in losses)
@@ -135,7 +135,7 @@ def a_billion() -> Checked:
 
 
 def _gpts() -> list[Architecture]:
-    """A family of one shape from 0.1 to 7 B parameters."""
+    """Return a model family of one shape from 0.1 to 7 B parameters."""
     names = ("mpt-125m", "mpt-350m", "mpt-760m", "mpt-1b", "mpt-3b", "mpt-7b")
     return [architectures()[name] for name in names if name in architectures()] or [architecture("llama2-7b")]
 
@@ -149,7 +149,7 @@ def _loss_hdr100(model: Architecture) -> float:
 
 
 def _throughput_loss(model: Architecture, slow: Machine) -> float:
-    """Share of the throughput, with data parallelism alone, as DDP and FSDP are used."""
+    """Return the share of throughput lost on `slow`, with data parallelism only, as with DDP and FSDP."""
     fast, layout = a100_hdr(4), Layout(dp=32, zero=2, micro_batch=4)
     training = Training(model, 2048, 256, task="sft")
     quick, late = (float(iteration(Run(training, layout, on, Stack("fsdp"))).total) for on in (fast, slow))
@@ -158,12 +158,12 @@ def _throughput_loss(model: Architecture, slow: Machine) -> float:
 
 def _step_s(model: str, on: Machine) -> float:
     planned_layout = searched(Training(architecture(model), 2048, 256, task="sft"), on)
-    assert planned_layout is not None  # noqa: S101 (a model of this size fits on 128 A100 whatever is fitted)
+    assert planned_layout is not None  # noqa: S101 (a model of this size fits on 128 A100 with any coefficients)
     return float(planned_layout.time.total)
 
 
 def hdr100() -> Checked:
-    """90 GB/s over a link of 100 Gbit/s."""
+    """Check the claim of 90 GB/s over a link of 100 Gbit/s."""
     line = a100_hdr100(2).network.nic_bytes_per_s / 1e9
     return Checked(
         "hdr100-bandwidth",
@@ -175,17 +175,17 @@ def hdr100() -> Checked:
         _("one port of 100 Gbit/s, one direction"),
         Verdict.DISAGREE,
         _(
-            "The unit is a misprint: {value:.0f} Gbit/s are {line:.3g} GB/s, the most that the "
-            "link carries. Measurements show 90 Gbit/s, {value2:.0%} of line rate.",
-            value=8 * line,
+            "The unit is a misprint: {bits:.0f} Gbit/s are {line:.3g} GB/s, the most that the "
+            "link carries. Measurements show 90 Gbit/s, {share:.0%} of line rate.",
+            bits=8 * line,
             line=line,
-            value2=90 / 8 / line,
+            share=90 / 8 / line,
         ),
     )
 
 
 def hdr100_latency() -> Checked:
-    """Below 1.5 us: two adapters and a switch."""
+    """Check the claim of latency below 1.5 us, for two adapters and a switch."""
     hop = parts.switch("qm8700").latency_s * 1e6
     total = HDR_US + hop
     return Checked(
@@ -202,15 +202,15 @@ def hdr100_latency() -> Checked:
         ),
         Verdict.AGREE if total < 1.5 else Verdict.DISAGREE,
         _(
-            "The limit leaves room for {value} more such switches; a path through three levels "
-            "has 5. This is the latency of the wire: NCCL's own steps cost more.",
-            value=int((1.5 - total) / hop),
+            "The limit allows {count} more such switches; a path through three levels "
+            "has 5. This is the latency of the network: NCCL's steps take longer.",
+            count=int((1.5 - total) / hop),
         ),
     )
 
 
 def two_25gbe() -> Checked:
-    """Two ports of 25 Gbit/s."""
+    """Check the claim of 50 Gbit/s over two ports of 25 Gbit/s."""
     return Checked(
         "25gbe-times-2",
         "V2",

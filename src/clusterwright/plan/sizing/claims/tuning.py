@@ -1,4 +1,4 @@
-"""P1: LLaMA-2-7B, instruction tuning at batch 64, on one server and on four."""
+"""Claim P1: LLaMA-2-7B, instruction tuning at batch 64, on one server and on four."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 MODEL, BATCH, SEQ = "llama2-7b", 64, 2048
 SINGLE_SERVER_H, FOUR_SERVERS_H = 12.0, 3.0
-ALPACA = 52_000  # samples of Stanford Alpaca, the usual set of instructions
-# What it took them: 3 epochs of up to 512 tokens, LLaMA-7B, 8 A100-80G (https://crfm.stanford.edu/2023/03/13/alpaca.html)
+ALPACA = 52_000  # samples of Stanford Alpaca, the usual instruction data set
+# Published duration: 3 epochs of up to 512 tokens, LLaMA-7B, 8 A100-80G (https://crfm.stanford.edu/2023/03/13/alpaca.html)
 ALPACA_H, ALPACA_EPOCHS, ALPACA_SEQ = 3.0, 3, 512
 
 
 def single_server() -> Checked:
-    """12 hours a round on one server: of how much data, they do not say."""
+    """Check the claim of 12 hours per round on one server, whose amount of data is not stated."""
     single = _an_epoch(a100_hdr100(1), ALPACA)
     samples = ALPACA * SINGLE_SERVER_H / single.hours
     tokens = samples * SEQ
@@ -37,33 +37,33 @@ def single_server() -> Checked:
         single.hours,
         "h",
         _(
-            "one epoch of {alpaca:,} samples of {seq:,} tokens on {on}; {throughput}",
-            alpaca=ALPACA,
+            "one epoch of {samples:,} samples of {seq:,} tokens on {machine}; {rate:,.0f} tokens/s per GPU",
+            samples=ALPACA,
             seq=SEQ,
-            on=_on(single),
-            throughput=_throughput(single),
+            machine=_on(single),
+            rate=single.tokens_per_s / single.gpus,
         ),
         Verdict.CANNOT_TELL,
         _(
             "The claim does not state the amount of data. 12 h would be {tokens:.2g} B tokens a "
             "round, or {samples:.0f} k samples of {seq:,}. Unoptimized code is slower: Stanford "
-            "Alpaca, {alpaca_epochs} epochs of {alpaca:.0f} k samples of up to {alpaca_seq}, "
-            "took {alpaca_h:g} h on 8 A100; the planner computes {alpaca2:.1f} h with every "
+            "Alpaca, {epochs} epochs of {alpaca:.0f} k samples of up to {length}, "
+            "took {published:g} h on 8 A100; the planner computes {computed:.1f} h with every "
             "sample at that length.",
-            tokens=tokens / 1000000000.0,
-            samples=samples / 1000.0,
+            tokens=tokens / 1e9,
+            samples=samples / 1e3,
             seq=SEQ,
-            alpaca_epochs=ALPACA_EPOCHS,
-            alpaca=ALPACA / 1000.0,
-            alpaca_seq=ALPACA_SEQ,
-            alpaca_h=ALPACA_H,
-            alpaca2=_alpaca(single),
+            epochs=ALPACA_EPOCHS,
+            alpaca=ALPACA / 1e3,
+            length=ALPACA_SEQ,
+            published=ALPACA_H,
+            computed=_alpaca(single),
         ),
     )
 
 
 def four_servers() -> Checked:
-    """12 h to under 3 h is a speed-up above 4 on 4 servers."""
+    """Check the claim of under 3 h on 4 servers, a speed-up above 4."""
     single, four, wide = (
         _an_epoch(cluster, ALPACA) for cluster in (a100_hdr100(1), a100_hdr100(4), a100_hdr(4))
     )
@@ -76,22 +76,22 @@ def four_servers() -> Checked:
         hours,
         "h",
         _(
-            "12 h divided by the speed-up of {hours:.2f} on {on}, one HDR100 port each",
-            hours=single.hours / four.hours,
-            on=_on(four),
+            "12 h divided by the speed-up of {speedup:.2f} on {machine}, one HDR100 port each",
+            speedup=single.hours / four.hours,
+            machine=_on(four),
         ),
         _four(hours),
         _(
             "Under 3 h needs a speed-up above 4 on 4 servers. With eight HDR ports per server "
-            "instead of one HDR100 port it is {hours:.2f}, and {best:.1f} h.",
-            hours=single.hours / wide.hours,
-            best=best,
+            "instead of one HDR100 port it is {speedup:.2f}, and {hours:.1f} h.",
+            speedup=single.hours / wide.hours,
+            hours=best,
         ),
     )
 
 
 def _four(hours: float) -> Verdict:
-    """More than four times as fast on four times the GPUs is no agreement, however near."""
+    """Return the verdict; a superlinear speed-up is at most partly confirmed, however close."""
     verdict = judged(FOUR_SERVERS_H, hours)
     return Verdict.PARTLY if verdict is Verdict.AGREE and hours > FOUR_SERVERS_H else verdict
 
@@ -99,7 +99,7 @@ def _four(hours: float) -> Verdict:
 def _an_epoch(on: Machine, samples: float) -> Sized:
     work = Workload(Training(architecture(MODEL), SEQ, BATCH, task="sft"), samples)
     result = sized(work, on, Assumptions(searched, machine))
-    assert result is not None  # noqa: S101 (7 B parameters fit on a server, whatever is fitted)
+    assert result is not None  # noqa: S101 (7 B parameters fit on a server, with any coefficients)
     return result
 
 
@@ -110,7 +110,3 @@ def _alpaca(result: Sized) -> float:
 def _on(result: Sized) -> str:
     layout = result.planned_layout.layout
     return f"{result.gpus} A100-80G, dp {layout.dp} x tp {layout.tp} x pp {layout.pp}, ZeRO {layout.zero}"
-
-
-def _throughput(result: Sized) -> str:
-    return f"{result.tokens_per_s / result.gpus:,.0f} tokens/s per GPU"
