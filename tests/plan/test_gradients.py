@@ -10,7 +10,7 @@ OF_25_M = 100e6
 @pytest.mark.parametrize(
     ("slower", "setting"),
     [
-        (0.01, "as it is"),
+        (0.01, "default"),
         (0.4, "gradients: {bucket: 4MiB}"),
         (0.8, "gradients: {compress: bf16, bucket: 4MiB}"),
         (1.0, "gradients: {compress: int8, bucket: 4MiB}"),

@@ -23,7 +23,7 @@ def test_what_it_advises_is_a_job_file_s(plan):
 
     assert code == 0
     ways = [each["way"]["setting"] for each in json.loads(out)["ways"]]
-    assert ways[0] == "as it is"
+    assert ways[0] == "default"
     assert all(job_of(read(job + way, "job.yaml")).nodes == 4 for way in ways[1:])
 
 

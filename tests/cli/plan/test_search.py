@@ -22,7 +22,7 @@ def test_the_best_and_why_not_the_others_are_told(capsys):
 
     said = capsys.readouterr()
     for words in (
-        "llama3-70b (70.6B parameters)", "512 x h100-sxm-80gb", "\nbest ", "\nrunner-up ", "% slower: ",
+        "llama3-70b (70.6B parameters)", "512 x h100-sxm-80gb", "\nbest ", "\nrunner-up ", "% slower; ",
         "ZeRO/FSDP", "does not fit: ", "Pareto front of time and memory", "parallel:\n  tensor: ",
     ):  # fmt: skip
         assert words in said.out
@@ -68,7 +68,7 @@ def test_nothing_fits_is_a_failure_with_remedies(capsys):
 
 def test_a_page_is_written(elsewhere):
     """Self-contained, in both languages, also where nothing fits."""
-    for gpus, words in ((64, "Speed against memory"), (2, "What would help")):
+    for gpus, words in ((64, "Time over memory"), (2, "What would help")):
         html = elsewhere / f"{gpus}.html"
         search(
             work=WORK, machine_options=MachineOptions(gpu="h100-sxm-80gb", gpus=gpus), html=html, json=True

@@ -76,4 +76,4 @@ def test_break_even_is_marked_where_it_lies(width):
     lines = [Line("owned", 40_000, 1, owned=True), Line("rented", 0, 11, owned=False)]
 
     assert "4000 h" in break_even(lines, 4000.0, "USD", width)
-    assert "break-even never" in break_even(lines, None, "USD", width)
+    assert "no break-even" in break_even(lines, None, "USD", width)

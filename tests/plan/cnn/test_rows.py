@@ -101,16 +101,16 @@ def test_what_is_blank_is_said():
     """Batch, precision and GPU are inferred, and the note says how."""
     notes = samples_of_row({"benchmark": "resnet101", "gpu_type": "H900", "num_gpus": "2"})[1]
 
-    assert "batch not given" in notes
-    assert "precision not given: mixed" in notes
-    assert "GPU `H900` not known" in notes
+    assert "no batch given" in notes
+    assert "no precision given: assumed mixed" in notes
+    assert "unknown GPU `H900`" in notes
 
 
 def test_another_kind_of_network_is_not_guessed():
     """No prediction, and the note says why."""
     assert samples_of_row(row(benchmark="NCF (MovieLens)")) == (
         None,
-        "network `NCF (MovieLens)` not known",
+        "unknown network `NCF (MovieLens)`",
         None,
     )
 

@@ -96,10 +96,10 @@ def test_what_is_blank_is_said():
     """The note says what was taken for it."""
     _, notes = bus_bw_of_row({"gpu_type": "H900", "collective": "all_mix", "fabric": "InfiniBand"})
 
-    assert "GPU `H900` not known" in notes
-    assert "operation `all_mix` not known" in notes
-    assert "nodes not given: 2" in notes
-    assert "size not given" in notes
+    assert "unknown GPU `H900`" in notes
+    assert "unknown operation `all_mix`" in notes
+    assert "no number of nodes given: assumed 2" in notes
+    assert "no size given" in notes
 
 
 @pytest.mark.parametrize(("name", "kind"), [("alltoall", Kind.ALL_TO_ALL), ("sendrecv", Kind.SEND_RECV)])

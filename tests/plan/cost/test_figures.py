@@ -30,5 +30,5 @@ def test_good_figures_pass(inputs):
 
 def test_an_estimate_is_in_order():
     """Low, likely, high."""
-    with pytest.raises(ValueError, match="not low <= likely <= high"):
+    with pytest.raises(ValueError, match="low <= likely <= high does not hold"):
         Estimate(2, 1, 3)

@@ -26,6 +26,6 @@ def test_the_page_stands_alone_in_both_languages(found, inputs):
     made = render_html(found, inputs, "USD", "4 x <server>")
 
     assert not re.search(r"(src|href)=.?https?:", made)
-    assert "成本与使用时长" in made
+    assert "规划" in made
     assert "&lt;server&gt;" in made
     assert all(name in made for name in inputs)

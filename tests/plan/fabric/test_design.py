@@ -258,7 +258,7 @@ def test_rails_share_a_leaf_as_asked():
     made = design("rail-optimized", 64, 8, NDR, options=Options(rails_per_leaf=2))
 
     assert (made.clos.leaves.rails, made.clos.leaves.nodes_per_leaf) == (4, 16)
-    with pytest.raises(WrightError, match="do not share a leaf"):
+    with pytest.raises(WrightError, match="cannot share a leaf"):
         design("rail-optimized", 64, 8, NDR, options=Options(rails_per_leaf=3))
 
 

@@ -21,7 +21,7 @@ def test_recomputation_is_taken_where_it_does_not_fit_without():
     run, notes = run_of(BIG)
 
     assert run.layout.recompute is Recompute.FULL
-    assert "taken with full recomputation, as it does not fit otherwise" in notes
+    assert "assumed recomputation: full, as the run does not fit otherwise" in notes
     assert fits(run)
 
 

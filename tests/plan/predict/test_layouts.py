@@ -98,4 +98,4 @@ def test_a_pipeline_may_hold_embedding_and_head_apart():
 
     _, notes = run_of(ROW | big)
 
-    assert any("slots of their own" in note for note in notes)
+    assert any("embedding and head count as layers" in note for note in notes)

@@ -51,4 +51,4 @@ def test_a_model_of_experts_without_a_mesh_is_spread_until_it_fits():
     found, notes = run_of(row)
 
     assert found.layout.ep >= 16
-    assert any("as it does not fit otherwise" in note for note in notes)
+    assert any("as the run does not fit otherwise" in note for note in notes)

@@ -65,4 +65,4 @@ def test_a_size_that_does_not_fit_the_shape_is_noted():
     """Active and total parameters are easily mixed up."""
     _, notes = run_of(MACHINE | {"model": "llama2-70b", "params_b": "7"})
 
-    assert any("the shape has 69 billion parameters, the row says 7" in note for note in notes)
+    assert any("the shape has 69 billion parameters, the row has 7" in note for note in notes)
