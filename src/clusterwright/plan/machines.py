@@ -21,7 +21,7 @@ RACK_GPUS = 72  # GB200 and GB300 NVL72: one NVLink domain of 18 trays (NVIDIA, 
 TRAY_GPUS = 4  # of one compute tray of an NVL72 rack
 NODE_GPUS = 8  # HGX and OAM boards
 
-# Ports per node and Gbit/s per port of the maker's reference system (data sheets of DGX-1, DGX A100, DGX H100,
+# Ports per node and Gbit/s per port of the vendor's reference system (data sheets of DGX-1, DGX A100, DGX H100,
 # DGX B200, DGX B300, GB200 NVL72 and GB300 NVL72); others get Network's defaults.
 REFERENCE_PORTS = {
     ("Volta", NODE_GPUS): (4, 100),
@@ -36,7 +36,7 @@ REFERENCE_PORTS = {
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """User settings of node size, NVLink and network; None means as in the maker's reference system."""
+    """User settings of node size, NVLink and network; None means as in the vendor's reference system."""
 
     gpus_per_node: int | None = None
     nvlink_domain: int | None = None

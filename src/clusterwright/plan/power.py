@@ -51,7 +51,7 @@ class Node:
     nics: int = 8
     nvswitch: bool = True
     liquid: bool = False
-    rated_w: float = 0.0  # the maker's rating at the wall; 0: unknown
+    rated_w: float = 0.0  # the vendor's rating at the wall; 0: unknown
     height_u: int = 8
 
 
@@ -62,7 +62,7 @@ class NodePower:
     parts: tuple[tuple[str, float], ...]  # (name, watts) of each part
     inside_w: float
     wall_w: float  # including losses of the power supplies
-    planned_w: float  # the maker's rating (a maximum) if known, else `wall_w`
+    planned_w: float  # the vendor's rating (a maximum) if known, else `wall_w`
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,5 +114,5 @@ def test_the_page_draws_the_fabric_and_lists_all_kinds(plan, tmp_path):
 
     page = (tmp_path / "fabric.html").read_text()
     assert code == 0
-    for words in ("<svg", "rail-optimized", "轨道优化", "24 switches", "102.4"):
+    for words in ("<svg", "rail-optimized", "规划", "24 switches", "102.4"):
         assert words in page

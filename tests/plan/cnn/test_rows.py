@@ -91,7 +91,7 @@ def test_software_is_told_from_words(columns, software):
     ],
 )
 def test_networks_are_read_from_words(words, kind, ports, rate):
-    """The compute network's ports, or the maker's reference system."""
+    """The compute network's ports, or the vendor's reference system."""
     network = read(row(num_gpus="16", num_nodes="2", host_networking=words), []).machine.network
 
     assert (network.kind, network.nics, network.nic_bytes_per_s) == (kind, ports, rate)

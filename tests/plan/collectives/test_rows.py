@@ -65,7 +65,7 @@ def test_the_result_is_never_read():
     ],
 )
 def test_networks_are_read_from_words(words, kind, ports, rate):
-    """Kind, ports of a node and their rate; what is missing is the maker's reference system."""
+    """Kind, ports of a node and their rate; what is missing is the vendor's reference system."""
     network = read(row(num_nodes="2", fabric=words)).group.machine.network
 
     assert (network.kind, network.nics, network.nic_bytes_per_s) == (kind, ports, rate)

@@ -51,9 +51,7 @@ def test_old_prices_are_said_to_be_old():
 
 def test_a_gpu_without_prices_is_refused():
     """What lacks is named."""
-    with pytest.raises(
-        WrightError, match=r"cost-no-price.*to rent it or of a server with it is known for p4"
-    ):
+    with pytest.raises(WrightError, match=r"cost-no-price.*neither a price to rent p4 nor a server with it"):
         gather(gpu("p4"), 1)
 
 

@@ -29,7 +29,7 @@ from clusterwright.plan.predict.networks import of_row
     ],
 )
 def test_words_of_a_network(words, chip, kind, node_bytes_per_s):
-    """Kind, and bytes/s of one node in one direction; the maker's own system where nothing is said."""
+    """Kind, and bytes/s of one node in one direction; the vendor's own system where nothing is said."""
     machine = of_row(Cells.from_row({"interconnect": words}), gpu(chip), 64)
 
     assert machine.network.kind == kind

@@ -116,7 +116,7 @@ def test_a_bare_row_is_inferred_and_every_inference_is_noted():
     assert run.layout.gpus == 64
     said = " ".join(notes)
     for word in (
-        "catalogue",
+        "catalog",
         "batch",
         "microbatch",
         "sequence",

@@ -31,7 +31,7 @@ def test_a_size_alone_gives_a_shape_of_that_size(size):
     assert 96 <= found.hidden / found.heads <= 160
 
 
-def test_what_the_row_says_wins_over_the_catalogue():
+def test_what_the_row_says_wins_over_the_catalog():
     """A model cut to fewer layers keeps its other widths."""
     found = model(model="llama3.1-405b (depth-reduced proxy)", layers="16")
 

@@ -36,7 +36,7 @@ def test_an_unknown_source_is_judged_by_its_cut_and_gpu():
 
     assert (stack(sharded, "Ampere").family, stack(sharded, "Ampere").year) == ("fsdp", 2022)
     assert (stack(piped, "Hopper").family, stack(piped, "Hopper").year) == ("megatron", 2024)
-    assert any("software not named" in note for note in piped.notes)
+    assert any("no software named" in note for note in piped.notes)
 
 
 def test_a_version_is_not_a_date():

@@ -156,4 +156,4 @@ def test_a_gpu_that_was_never_fitted_is_said(row, as_csv):
     known, unknown = rows_of(predict(as_csv([row, row | {"gpu_type": "MI300X"}]), "t.csv").text)
 
     assert "were fitted" not in known["prediction_note"]
-    assert "were fitted: the range is of other GPUs'" in unknown["prediction_note"]
+    assert "were fitted: the range is that of other GPUs" in unknown["prediction_note"]

@@ -15,7 +15,7 @@ def test_the_page_stands_alone_in_both_languages(work, means):
 
     made = render_html(answer, bought, means)
     assert not re.search(r"(src|href)=.?https?:", made)
-    assert "物料清单" in made
+    assert "规划" in made
     assert f"{bought.bill.total.likely:,.0f}" in made
 
 

@@ -27,7 +27,7 @@ def test_what_was_not_said_is_assumed_and_noted(work):
 
     assert deadline == math.inf
     assert made.notes[0].startswith("assumed --seq 2048, --global-batch 64, --epochs 3 for sft (")
-    assert "each sample is counted as 2048 tokens" in made.notes[1]
+    assert "each sample counts as 2048 tokens" in made.notes[1]
 
 
 @given(st.integers(1, 10**13), st.integers(1, 10**5))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from clusterwright.i18n import _
+
 
 def claims(*, json: bool = False, markdown: bool = False) -> int:
     """Compare the figures of published field guides with the planner: agreement, difference and reason.
@@ -24,7 +26,7 @@ def claims(*, json: bool = False, markdown: bool = False) -> int:
         show_text(pages.render_markdown(checked_claims))
     else:
         rows = [
-            (claim.row, claim.verdict, claim.said, pages.computed(claim), pages.off(claim), claim.reason)
+            (claim.row, _(claim.verdict), claim.said, pages.computed(claim), pages.off(claim), claim.reason)
             for claim in checked_claims
         ]
         show_table(("row", "verdict", "guide", "computed", "difference", "reason"), rows)

@@ -151,7 +151,7 @@ def _show_costs(costs: Costs, money: str) -> None:
     )
     show_table(("", *heads), [_row(option) for option in costs.ways])
     show_heading(_("{currency} per GPU hour by utilization", currency=money))
-    names = [option.name for option in costs.ways]
+    names = [_(option.name) for option in costs.ways]
     show_table(
         ("utilization", *names),
         [(f"{share:.0%}", *(f"{price:.2f}" for price in row)) for share, row in costs.by_utilization],
@@ -171,7 +171,7 @@ def _show_costs(costs: Costs, money: str) -> None:
 def _row(option: CostOption) -> tuple[str, ...]:
     low, high = option.bounds
     cells = (
-        option.name,
+        _(option.name),
         f"{option.per_gpu_hour:.2f}",
         f"{low:.2f} - {high:.2f}",
         f"{option.a_year:,.0f}",

@@ -48,12 +48,15 @@ def gradients(
         show_json({"ways": [asdict(result) for result in results], "advised": best.way.setting})
         return 0
     rows = [
-        (result.way.setting, human_duration(result.step_s), f"{result.efficiency:.2f}", result.way.cost)
+        (_(result.way.setting), human_duration(result.step_s), f"{result.efficiency:.2f}", _(result.way.cost))
         for result in results
     ]
     show_table(("setting in the job file", "step", "efficiency", "measured cost"), rows)
     show_heading(
-        _("recommended: {setting}, the cheapest efficient one, or else the fastest", setting=best.way.setting)
+        _(
+            "recommended: {setting}, the cheapest efficient one, or else the fastest",
+            setting=_(best.way.setting),
+        )
     )
     return 0
 

@@ -108,7 +108,7 @@ def _show(load: Load, node: Node, hall_report: Hall, supply_check: Supply | None
     from clusterwright.plan.power import node_power
 
     drawn = node_power(node)
-    show_table(("part of a node", "W"), [(name, f"{value:,.0f}") for name, value in drawn.parts if value])
+    show_table(("part of a node", "W"), [(_(name), f"{value:,.0f}") for name, value in drawn.parts if value])
     show_heading(
         _(
             "{power:,.0f} W at the wall; the plan uses the vendor's rating of {rated:,.0f} W",
@@ -119,7 +119,7 @@ def _show(load: Load, node: Node, hall_report: Hall, supply_check: Supply | None
         else _("{power:,.0f} W at the wall", power=drawn.wall_w)
     )
     rack = _(
-        "{power:.1f} kW, cooling: {cooling}", power=hall_report.rack_w / 1e3, cooling=hall_report.cooling
+        "{power:.1f} kW, cooling: {cooling}", power=hall_report.rack_w / 1e3, cooling=_(hall_report.cooling)
     )
     circuits = _(
         "{count} three-phase, half of them on each of two feeds", count=hall_report.circuits_per_rack

@@ -81,7 +81,7 @@ def _tell(prediction: Predicted, out: Path | None) -> None:
         show_message(_("... and {count} more, see the note column", count=hidden))
     good, rows = prediction.rows - prediction.failed, prediction.rows
     show_message(
-        _("predicted {count} of {total} rows ({kind})", count=good, total=rows, kind=prediction.sort)
+        _("predicted {count} of {total} rows ({kind})", count=good, total=rows, kind=_(prediction.sort))
     )
     if out:
         show_message(_("written: {files}", files=out))

@@ -194,7 +194,7 @@ def _show_bill(bought: Materials) -> None:
             hall_kw=hall.hall_w / 1000,
             racks=hall.racks,
             rack_kw=hall.rack_w / 1000,
-            cooling=hall.cooling,
+            cooling=_(hall.cooling),
             btu_per_h=hall.btu_per_h,
         )
     )

@@ -64,7 +64,7 @@ def _network(row: Mapping[str, str], chip: Gpu, per_node: int, notes: list[str])
         return Network(kind, count, gbits * GBIT_BYTES)
     count, gbits = REFERENCE_PORTS.get((chip.arch, per_node), (per_node, 200))
     text = _(
-        "no network given: assumed {count} x {gbits} Gbit/s per node, as in the maker's reference system",
+        "no network given: assumed {count} x {gbits} Gbit/s per node, as in the vendor's reference system",
         count=count,
         gbits=gbits,
     )

@@ -137,7 +137,7 @@ def _network(row: Mapping[str, str], chip: Gpu, per_node: int, nodes: int, notes
 
 
 def _usual_ports(chip: Gpu, per_node: int) -> tuple[float, float]:
-    """Return (ports per node, Gbit/s per port) of the maker's reference system, scaled to `per_node` GPUs."""
+    """Return (ports per node, Gbit/s per port) of the vendor's reference system, scaled to `per_node` GPUs."""
     size = usual_node(chip)
     ports, gbits = REFERENCE_PORTS.get((chip.arch, size), UNKNOWN_PORTS)
     return max(1.0, ports * per_node / size), gbits

@@ -84,7 +84,7 @@ def origins(run: Run) -> tuple[tuple[str, str, str], ...]:
     if run.machine.gpus > run.machine.gpus_per_node:
         rate = human_bit_rate(network.nic_bytes_per_s * 8)
         ports = _("{count:g} x {rate} per node", count=network.nics, rate=rate)
-        source = _("the row, or the maker's reference system")
+        source = _("the row, or the vendor's reference system")
         facts.append((_("network ({kind})", kind=network.kind), ports, source))
     rates = speed.rates(run, speed.coefficients())
     names = [rate_field.name for rate_field in fields(rates) if rate_field.name != "peak"]

@@ -51,7 +51,7 @@ def _wiring(cells: Cells, gpu: Gpu, gpus: int, per_node: int) -> Wiring:
     if kind == "ethernet" and ports is None:
         ports = 1  # of a node; RDMA networks have a port for every GPU or two
     if gpus > per_node and bits is None and "dgx" not in interconnect:
-        cells.note(_("no network given: assumed the maker's reference system of this GPU"))
+        cells.note(_("no network given: assumed the vendor's reference system of this GPU"))
     return Wiring(
         gpus_per_node=cells.integer("gpus_per_node"),
         network=kind,

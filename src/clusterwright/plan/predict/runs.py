@@ -30,7 +30,7 @@ _SEQ_LENS = (
     (r"bert", 512),
     (r"gpt-?[23]|opt-|bloom|mpt|gopher|palm|mt-nlg|turing|llama-?\d*b", 2048),
 )
-_RECIPES = r"\bnemo\b|megatron-bridge|dgxc"  # tuned by the maker of the GPU
+_RECIPES = r"\bnemo\b|megatron-bridge|dgxc"  # tuned by the vendor of the GPU
 
 
 def run_of(row: dict[str, str], lookup: CatalogLookup | None = None) -> tuple[Run, tuple[str, ...]]:

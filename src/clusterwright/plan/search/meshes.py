@@ -186,26 +186,7 @@ def _indivisible(training: Training, machine: Machine, options: Options) -> Iter
             _("{product} does not divide {gpus} GPUs", product=product, gpus=machine.gpus),
             _("use sizes whose product divides the GPUs"),
         )
-    sizes = {
-        "heads": ("tp", model.heads), "kv heads": ("tp", model.kv_heads), "ffn": ("tp", model.ffn),
-        "layers": ("pp", model.layers), "sequence": ("cp", training.seq_len), "experts": ("ep", model.experts),
-        "expert ffn": ("etp", model.expert_ffn), "batch": ("dp", batch),
-    }  # fmt: skip
-    for quantity in indivisible(Mesh(**fixed), training, uneven=options.uneven):
-        name, size = sizes[quantity]
-        valid_degrees = [d for d in divisors(size) if d <= 2 * fixed[name]]
-        values = {
-            "name": name,
-            "degree": fixed[name],
-            "size": size,
-            "quantity": _(quantity),
-            "model": model.name,
-        }
-        if quantity in ("batch", "sequence"):
-            message = _("{name} {degree} does not divide the {quantity} of {size}", **values)
-        else:
-            message = _("{name} {degree} does not divide {size} {quantity} of {model}", **values)
-        yield _finding(message, _("use one of {degrees}", degrees=", ".join(map(str, valid_degrees[-6:]))))
+    yield from _undivided(training, fixed, uneven=options.uneven)
     if (micro := options.micro_batch) and batch % (fixed["dp"] * micro):
         message = _(
             "the batch of {batch} is not a multiple of dp {dp} x microbatch {micro}",
@@ -229,6 +210,26 @@ def _indivisible(training: Training, machine: Machine, options: Options) -> Iter
             chunks=chunks,
         )
         yield _finding(message, _("use an interleave that divides the layers of a stage"))
+
+
+def _undivided(training: Training, fixed: dict[str, int], *, uneven: bool) -> Iterator[Finding]:
+    """Yield a finding for each quantity of the model, sequence or batch that the degrees do not divide."""
+    model = training.architecture
+    sizes = {
+        "heads": ("tp", model.heads), "kv heads": ("tp", model.kv_heads), "ffn": ("tp", model.ffn),
+        "layers": ("pp", model.layers), "sequence": ("cp", training.seq_len), "experts": ("ep", model.experts),
+        "expert ffn": ("etp", model.expert_ffn), "batch": ("dp", training.global_batch),
+    }  # fmt: skip
+    for quantity in indivisible(Mesh(**fixed), training, uneven=uneven):
+        name, size = sizes[quantity]
+        values = {"name": name, "degree": fixed[name], "size": size, "quantity": _(quantity)}
+        message = (
+            _("{name} {degree} does not divide the {quantity} of {size}", **values)
+            if quantity in ("batch", "sequence")
+            else _("{name} {degree} does not divide {size} {quantity} of {model}", model=model.name, **values)
+        )
+        valid = [str(degree) for degree in divisors(size) if degree <= 2 * fixed[name]]
+        yield _finding(message, _("use one of {degrees}", degrees=", ".join(valid[-6:])))
 
 
 def _finding(message: str, fix: str) -> Finding:

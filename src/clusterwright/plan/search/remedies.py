@@ -120,7 +120,7 @@ def _more_gpus(training: Training, machine: Machine, options: Options) -> Iterat
 
 
 def _larger_gpus(training: Training, machine: Machine, options: Options) -> Iterator[Step]:
-    """Yield the search with each larger GPU of the same maker, least memory first."""
+    """Yield the search with each larger GPU of the same vendor, least memory first."""
     able = [gpu for gpu in catalog.gpus().values() if gpu.peak and gpu.vendor == machine.gpu.vendor]
     larger = [gpu for gpu in able if gpu.usable_bytes > machine.gpu.usable_bytes]
     for gpu in sorted(larger, key=lambda gpu: (gpu.usable_bytes, gpu.name)):

@@ -106,7 +106,7 @@ def _nics(machine: Machine) -> list[Part]:
     reason = (
         _("one port per GPU, so that no GPUs share one")
         if network.nics >= machine.gpus_per_node
-        else _("as requested, or as in the maker's reference system")
+        else _("as requested, or as in the vendor's reference system")
     )
     text = _(
         "{count:g} x {rate:g} Gbit/s {kind}, and 2 x 25 GbE for storage and management",
