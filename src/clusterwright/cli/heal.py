@@ -201,7 +201,7 @@ def log(*, cluster: Path | None = None, last: int = 50, json: bool = False, loca
     rows = [_row(entry) for entry in entries]
     show_records(("id", "time", "host", "action", "state", "rule", "reason", "error", "undo"), rows)
     for notification in notifications:
-        show_text(_("{time} notified: {text}", time=_clock(notification.wall), text=notification.words))
+        show_text(_("{time} notified: {text}", time=_clock(notification.wall), text=notification.text))
     return EXIT_OK
 
 
@@ -334,7 +334,7 @@ def _show_plan(loop: Loop, decision: Decision, *, slurm: bool, json: bool) -> No
         for _ignored, intent in decision.intents
     ]
     notifications = [
-        {"host": notification.incident.host, "topic": notification.topic, "words": notification.text}
+        {"host": notification.incident.host, "topic": notification.topic, "text": notification.text}
         for notification in decision.notifications
     ]
     if json:
@@ -346,7 +346,7 @@ def _show_plan(loop: Loop, decision: Decision, *, slurm: bool, json: bool) -> No
         shown = [{**row, "how": _(str(row["how"]))} for row in rows]
         show_records(("host", "action", "of", "cost", "rule", "reason", "how", "undo"), shown)
     for notification in notifications:
-        show_text(_("notification: {text}", text=notification["words"]))
+        show_text(_("notification: {text}", text=notification["text"]))
     if not rows and not notifications:
         show_message(_("no action is needed"))
 
@@ -384,7 +384,7 @@ def _row(entry: Entry) -> dict[str, Any]:
         "state": entry.record.state,
         "rule": intent.rule,
         "reason": intent.reason,
-        "error": entry.said,
+        "error": entry.error,
         "before": dict(entry.before),
         "undo": f"wright heal undo {entry.record.id}"
         if entry.record.state == "done" and hasattr(how, "undo")

@@ -86,7 +86,7 @@ def left_open(made):
     """For who looks why it does not end."""
     journal = Journal(made.folder / "intents.sqlite")
     try:
-        return [(entry.record, entry.said) for entry in journal.entries()]
+        return [(entry.record, entry.error) for entry in journal.entries()]
     finally:
         journal.close()
 

@@ -91,7 +91,7 @@ def test_a_reset_that_the_driver_refuses_is_followed_by_a_reboot(pretended):
 
     states = [(entry.record.intent.action, entry.record.state) for entry in loop.journal.entries()]
     assert states[:3] == [("drain", "done"), ("reset-gpu", "failed"), ("reboot", "done")]
-    assert "primary GPU" in loop.journal.entries()[1].said
+    assert "primary GPU" in loop.journal.entries()[1].error
 
 
 def test_a_reset_says_in_the_log_that_it_is_mended(pretended):

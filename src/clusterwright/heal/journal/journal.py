@@ -18,29 +18,29 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS incidents (
   id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, rule TEXT NOT NULL, boot TEXT NOT NULL, s REAL NOT NULL,
   good INTEGER NOT NULL, told TEXT NOT NULL, open INTEGER NOT NULL, wall REAL NOT NULL);
-CREATE TABLE IF NOT EXISTS deeds (
+CREATE TABLE IF NOT EXISTS actions (
   id INTEGER PRIMARY KEY AUTOINCREMENT, incident INTEGER NOT NULL, host TEXT NOT NULL, rule TEXT NOT NULL,
   action TEXT NOT NULL, unit TEXT NOT NULL, job TEXT NOT NULL, spare TEXT NOT NULL, reason TEXT NOT NULL,
   before TEXT NOT NULL, state TEXT NOT NULL, boot TEXT NOT NULL, s REAL NOT NULL, ended_boot TEXT, ended_s REAL,
-  wall REAL NOT NULL, ended_wall REAL, said TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS deeds_by_state ON deeds (state, boot, s);
+  wall REAL NOT NULL, ended_wall REAL, error TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS actions_by_state ON actions (state, boot, s);
 CREATE TABLE IF NOT EXISTS witnesses (
   host TEXT NOT NULL, rule TEXT NOT NULL, source TEXT NOT NULL, key TEXT NOT NULL, count INTEGER NOT NULL,
   boot TEXT NOT NULL, s REAL NOT NULL, PRIMARY KEY (host, rule, source, key));
 CREATE TABLE IF NOT EXISTS jobs (job TEXT PRIMARY KEY, wall REAL NOT NULL);
-CREATE TABLE IF NOT EXISTS tells (
+CREATE TABLE IF NOT EXISTS notifications (
   id INTEGER PRIMARY KEY AUTOINCREMENT, incident INTEGER NOT NULL, host TEXT NOT NULL, rule TEXT NOT NULL,
-  topic TEXT NOT NULL, words TEXT NOT NULL, wall REAL NOT NULL, sent INTEGER NOT NULL,
+  topic TEXT NOT NULL, text TEXT NOT NULL, wall REAL NOT NULL, sent INTEGER NOT NULL,
   UNIQUE (incident, host, topic));
 """
 _INSERT_NOTIFICATION = (
-    "INSERT OR IGNORE INTO tells (incident, host, rule, topic, words, wall, sent)"
+    "INSERT OR IGNORE INTO notifications (incident, host, rule, topic, text, wall, sent)"
     " VALUES (?, ?, ?, ?, ?, ?, 0)"
 )
 _ENDED = frozenset({"done", "failed", "lost", "stale", "undone"})
 _ACTION_COLUMNS = (
     "id, incident, host, rule, action, unit, job, spare, reason, before, "
-    "state, boot, s, ended_boot, ended_s, said, wall"
+    "state, boot, s, ended_boot, ended_s, error, wall"
 )
 
 
@@ -50,12 +50,12 @@ class Entry:
 
     record: ActionRecord
     before: Mapping[str, str]
-    said: str
+    error: str
     wall: float
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class StoredNotification:
     """A notification; `sent` is 1 once it was delivered."""
 
     id: int
@@ -63,7 +63,7 @@ class Telling:
     host: str
     rule: str
     topic: str
-    words: str
+    text: str
     wall: float
     sent: int
 
@@ -180,8 +180,8 @@ class Journal:
         )  # fmt: skip
         with self._db:
             cursor = self._db.execute(
-                "INSERT INTO deeds (incident, host, rule, action, unit, job, spare, reason, before, state, boot, s,"
-                " wall, said) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO actions (incident, host, rule, action, unit, job, spare, reason, before, state, boot, s,"
+                " wall, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
         return int(cursor.lastrowid or 0)
@@ -190,7 +190,7 @@ class Journal:
         """Mark an approved action as begun."""
         with self._db:
             self._db.execute(
-                "UPDATE deeds SET state = 'begun', boot = ?, s = ?, wall = ?, before = ? WHERE id = ?",
+                "UPDATE actions SET state = 'begun', boot = ?, s = ?, wall = ?, before = ? WHERE id = ?",
                 (moment.boot, moment.s, wall, json.dumps(dict(prior)), action_id),
             )
 
@@ -201,7 +201,7 @@ class Journal:
         end = (moment.boot, moment.s, wall) if state in _ENDED else (None, None, None)
         with self._db:
             self._db.execute(
-                "UPDATE deeds SET state = ?, ended_boot = ?, ended_s = ?, ended_wall = ?, said = ? WHERE id = ?",
+                "UPDATE actions SET state = ?, ended_boot = ?, ended_s = ?, ended_wall = ?, error = ? WHERE id = ?",
                 (state, *end, error, action_id),
             )
 
@@ -216,21 +216,21 @@ class Journal:
         return next(iter(self._entries("WHERE id = ?", (action_id,))), None)
 
     def _entries(self, condition: str, values: tuple[object, ...]) -> tuple[Entry, ...]:
-        rows = self._db.execute(f"SELECT {_ACTION_COLUMNS} FROM deeds {condition} ORDER BY id", values)  # noqa: S608 (constants)
+        rows = self._db.execute(f"SELECT {_ACTION_COLUMNS} FROM actions {condition} ORDER BY id", values)  # noqa: S608 (constants)
         return tuple(_entry(row) for row in rows)
 
-    def notifications(self, *, unsent: bool = False) -> tuple[Telling, ...]:
+    def notifications(self, *, unsent: bool = False) -> tuple[StoredNotification, ...]:
         """Return all notifications, or the unsent ones, oldest first."""
         condition = "WHERE sent = 0" if unsent else ""
         rows = self._db.execute(
-            f"SELECT id, incident, host, rule, topic, words, wall, sent FROM tells {condition} ORDER BY id"  # noqa: S608 (constants)
+            f"SELECT id, incident, host, rule, topic, text, wall, sent FROM notifications {condition} ORDER BY id"  # noqa: S608 (constants)
         )
-        return tuple(Telling(*row) for row in rows)
+        return tuple(StoredNotification(*row) for row in rows)
 
-    def confirm_sent(self, telling: int) -> None:
+    def confirm_sent(self, notification_id: int) -> None:
         """Mark a notification as sent."""
         with self._db:
-            self._db.execute("UPDATE tells SET sent = 1 WHERE id = ?", (telling,))
+            self._db.execute("UPDATE notifications SET sent = 1 WHERE id = ?", (notification_id,))
 
     def new_jobs(self, jobs: Iterable[str]) -> tuple[str, ...]:
         """Return the jobs that were not diagnosed yet."""

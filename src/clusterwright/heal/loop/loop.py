@@ -91,16 +91,16 @@ class Loop:
             self._log_notifications()
             return
         rules = {rule.name: rule for rule in self.rules}
-        for telling in self.journal.notifications(unsent=True):
-            reason = send_notification(telling, rules, self.runner.executor)
+        for notification in self.journal.notifications(unsent=True):
+            reason = send_notification(notification, rules, self.runner.executor)
             if reason:
-                self.log(f"{telling.host}: cannot send a notification: {reason}")
+                self.log(f"{notification.host}: cannot send a notification: {reason}")
             else:
-                self.journal.confirm_sent(telling.id)
-                self.log(f"{telling.host}: notified: {telling.words}")
+                self.journal.confirm_sent(notification.id)
+                self.log(f"{notification.host}: notified: {notification.text}")
 
     def _log_notifications(self) -> None:
         """With heal.mode `propose`, notifications only go to the log."""
-        for telling in self.journal.notifications(unsent=True):
-            self.log(f"{telling.host}: {telling.words}")
-            self.journal.confirm_sent(telling.id)
+        for notification in self.journal.notifications(unsent=True):
+            self.log(f"{notification.host}: {notification.text}")
+            self.journal.confirm_sent(notification.id)

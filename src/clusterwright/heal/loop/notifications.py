@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from clusterwright.edge.host import Host
 from clusterwright.heal.actions.executor import Executor, failed
-from clusterwright.heal.journal.journal import Telling
+from clusterwright.heal.journal.journal import StoredNotification
 from clusterwright.heal.rule import Rule
 from clusterwright.i18n import bilingual
 from clusterwright.slurm import client
@@ -29,27 +29,27 @@ urllib.request.build_opener(urllib.request.ProxyHandler({})).open(ask, timeout=1
 """
 
 
-def send_notification(telling: Telling, rules: Mapping[str, Rule], executor: Executor) -> str:
+def send_notification(notification: StoredNotification, rules: Mapping[str, Rule], executor: Executor) -> str:
     """Send a notification; return the error, or an empty text."""
     control = executor.cluster.control.name
     if executor.cluster.monitoring.prometheus:
-        body = json.dumps([alert(telling, rules)]).encode()
+        body = json.dumps([alert(notification, rules)]).encode()
         program = shlex.quote(_POST % _EXPIRY_S)
         post_result = Host(executor.remote, control).run(f"python3 -c {program}", stdin=body, timeout_s=30)
         if not post_result.ok:
             return failed(post_result)
-    message = f"wright heal: {telling.host}: {telling.topic}: {telling.words}"
+    message = f"wright heal: {notification.host}: {notification.topic}: {notification.text}"
     result = executor.query(control, f"logger -t clusterwright -p daemon.warning -- {shlex.quote(message)}")
     if result.ok and not executor.cluster.monitoring.prometheus:
-        _comment(telling, executor)
+        _comment(notification, executor)
     return failed(result)
 
 
-def alert(telling: Telling, rules: Mapping[str, Rule]) -> dict[str, dict[str, str]]:
+def alert(notification: StoredNotification, rules: Mapping[str, Rule]) -> dict[str, dict[str, str]]:
     """Return the alert for Alertmanager; its `node` label groups it with other alerts of the node."""
-    rule = rules.get(telling.rule)
+    rule = rules.get(notification.rule)
     summary, summary_zh = bilingual(
-        "{host}: operator action required ({rule})", host=telling.host, rule=telling.rule
+        "{host}: operator action required ({rule})", host=notification.host, rule=notification.rule
     )
     fix, fix_zh = bilingual(rule.tell if rule else "")
     return {
@@ -57,25 +57,25 @@ def alert(telling: Telling, rules: Mapping[str, Rule]) -> dict[str, dict[str, st
             "alertname": ALERT,
             "severity": "warning",
             "component": "heal",
-            "node": telling.host,
-            "rule": telling.rule,
-            "topic": telling.topic,
+            "node": notification.host,
+            "rule": notification.rule,
+            "topic": notification.topic,
         },
         "annotations": {
             "summary": summary,
             "summary_zh": summary_zh,
-            "description": telling.words,
+            "description": notification.text,
             "fix": fix,
             "fix_zh": fix_zh,
         },
     }
 
 
-def _comment(telling: Telling, executor: Executor) -> None:
+def _comment(notification: StoredNotification, executor: Executor) -> None:
     """Set the node's comment in Slurm, unless a person wrote one; other hosts have none."""
-    text = "".join(sign for sign in telling.words if sign.isalnum() or sign in " .,:;/()_-#%")[:200]
+    text = "".join(sign for sign in notification.text if sign.isalnum() or sign in " .,:;/()_-#%")[:200]
     executor.slurm(
-        f"now=$({client.line(client.show_nodes([telling.host]))}) || exit 0\n"
+        f"now=$({client.line(client.show_nodes([notification.host]))}) || exit 0\n"
         "case $now in *' Comment='*) case ${now#*' Comment='} in 'wright: '*) ;; *) exit 0 ;; esac ;; esac\n"
-        + client.line(client.set_comment(telling.host, f"{HEAL}: {text}"))
+        + client.line(client.set_comment(notification.host, f"{HEAL}: {text}"))
     )

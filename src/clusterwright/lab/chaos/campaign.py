@@ -132,7 +132,7 @@ class Campaign:
 
     def _heal_actions(self, injection: _Injection) -> Sequence[Mapping[str, Any]]:
         """What heal has done, or told, since the fault was planted."""
-        return [action for action in self.wright.deeds() if action["wall"] >= injection.time]
+        return [action for action in self.wright.actions() if action["wall"] >= injection.time]
 
     def _acted(self, injection: _Injection) -> set[str]:
         return {

@@ -40,7 +40,7 @@ class Wright:
         report = self._json("status", run_, "--json", "--cluster", str(self.file))
         return tuple(str(failure.get("reason", "")) for failure in reversed(report.get("failures", ())))
 
-    def deeds(self) -> tuple[Mapping[str, Any], ...]:
+    def actions(self) -> tuple[Mapping[str, Any], ...]:
         """What `wright heal` has done, proposed or told."""
         report = self._json("heal", "log", "--json", "--last", "500", "--cluster", str(self.file))
         notifications = [
