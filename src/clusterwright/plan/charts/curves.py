@@ -21,7 +21,7 @@ from clusterwright.drawing.svg import (
 from clusterwright.i18n import _, both_languages
 from clusterwright.units import GiB
 
-HIGH, LEFT, RIGHT, TOP, BOTTOM = 300.0, 62.0, 16.0, 30.0, 42.0  # in the drawing's own units
+HIGH, LEFT, RIGHT, TOP, BOTTOM = 300.0, 62.0, 16.0, 30.0, 42.0  # in units of the drawing
 
 
 @dataclass(frozen=True, slots=True)

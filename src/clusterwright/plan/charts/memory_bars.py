@@ -21,7 +21,7 @@ from clusterwright.plan.charts.sheet import MEMORY
 from clusterwright.plan.prediction import Memory
 from clusterwright.units import GiB
 
-THICK, AIR, TOP, BOTTOM, LABEL = 30.0, 12.0, 22.0, 44.0, 74.0  # in the drawing's own units
+THICK, AIR, TOP, BOTTOM, LABEL = 30.0, 12.0, 22.0, 44.0, 74.0  # in units of the drawing
 
 
 def memory_bars(stages: Sequence[tuple[str, Memory]], limit_bytes: float, width: float) -> str:

@@ -20,7 +20,7 @@ from clusterwright.i18n import _, both_languages
 from clusterwright.plan.charts.sheet import TIME
 from clusterwright.plan.prediction import Time
 
-THICK, AIR, TOP, BOTTOM = 20.0, 7.0, 6.0, 26.0  # in the drawing's own units
+THICK, AIR, TOP, BOTTOM = 20.0, 7.0, 6.0, 26.0  # in units of the drawing
 HIDDEN = 0.0005  # a part below this share of the total is not drawn; the table has it
 
 

@@ -48,7 +48,7 @@ class Coefficients:
     )
     softness: float  # exponent of the sum of compute and memory time of one convolution
     depth: float  # inner products of this length run at half speed
-    winograd: float  # how much faster 3x3 convolutions are in fp32 than their FLOPs say
+    winograd: float  # speed-up of 3x3 convolutions in fp32 over their FLOPs
     joule_per_flop: Mapping[
         str, float
     ]  # half precision, by kind of die: a small power limit lowers the clock

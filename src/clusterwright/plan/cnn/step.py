@@ -132,6 +132,6 @@ def _exposed(job: Job, compute: float, how: Software) -> float:
 
 
 def unhidden(bucket_s: float, buckets: int, compute_s: float, share: float) -> float:
-    """Exposed seconds of a bucketed all-reduce: `share` of it, its excess over backward, or one bucket, if larger."""
+    """Exposed seconds of a bucketed all-reduce: the largest of `share` of it, its excess over backward, one bucket."""
     total_s = bucket_s * buckets
     return max(share * total_s, total_s - BACKWARD * compute_s, bucket_s)

@@ -31,7 +31,7 @@ class Protocol:
     inter_node_share: float  # latency of a step between nodes, over that of the Simple protocol
 
 
-# NCCL's own table (src/graph/tuning.cc, baseLat and hwLat, of release 2.18); LL128 carries
+# NCCL's table (src/graph/tuning.cc, baseLat and hwLat, of release 2.18); LL128 carries
 # 120 bytes of data with 8 of flags. Last column: its 2.7, 4.0 and 14.0 us between nodes, less the 2.7, over 11.3.
 PROTOCOLS = (
     Protocol(0.0, 6.6e-6, 0.6e-6, 0.6e-6, 1.0e-6, 0.0),

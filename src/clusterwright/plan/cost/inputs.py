@@ -126,7 +126,7 @@ SHARES = {
         N_("of the servers"),
         N_("public TCO pages, low quality (v2-pseo-ai GPU TCO); notes on DGX SuperPOD"),
     ),
-    # 50,000 USD a GPU all in, against 40,600 for the server of it (tech-talk-cto) and 15% for the network
+    # 50,000 USD per GPU in total, compared with 40,600 for its server (tech-talk-cto) and 15% for the network
     "storage_share": Estimate(
         0.03, 0.08, 0.12, N_("of the servers"), N_("total cost per GPU, less server and network")
     ),

@@ -55,7 +55,7 @@ def ends(inputs: Inputs, result: Callable[[Figures], float]) -> tuple[float, flo
     return result(replace(middle, **low)), result(replace(middle, **high))
 
 
-THICK, PITCH, TOP, BOTTOM = 18.0, 28.0, 8.0, 22.0  # in the drawing's own units
+THICK, PITCH, TOP, BOTTOM = 18.0, 28.0, 8.0, 22.0  # in units of the drawing
 MAX_BARS = 8
 NAMES = {  # field of Figures -> label
     "server": N_("server"), "network_share": N_("network"), "storage_share": N_("storage"),

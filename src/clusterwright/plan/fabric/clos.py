@@ -42,7 +42,7 @@ class Clos:
 
     radix: int
     leaves: Leaves
-    pods: int = 0  # groups of leaves with spines of their own
+    pods: int = 0  # groups of leaves with separate spines
     spines: int = 0  # of one pod
     leaf_links: int = 0  # cables between a leaf and a spine of its pod
     spine_uplinks: int = 0  # of one spine

@@ -39,7 +39,7 @@ _VOCABULARIES = (
     (r"nemotron|gemma", 256000),
 )
 _GPT_VOCABULARY = 50257  # the byte-pair encoding of GPT-2 (Radford et al. 2019)
-_LARGE_VOCABULARY, _LARGE_HIDDEN = 131072, 4096  # of models of 7B and more with a head of their own
+_LARGE_VOCABULARY, _LARGE_HIDDEN = 131072, 4096  # of models of 7B and more with an untied head
 _PAD = 128  # Megatron-LM pads the vocabulary to a multiple of this times tp (make-vocab-size-divisible-by)
 _WIDE = 128  # hidden / layers of GPT-3 175B (12288 / 96), for a model of which only the size is known
 _HEAD = 128  # width of a head of GPT-3 175B and LLaMA

@@ -33,7 +33,7 @@ _YEARS = (
     (r"sc21|mt-nlg|bigscience|gopher", 2021),
     (r"torchtitan|simumax|picotron|when-to-upgrade|functional-test golden", 2025),
 )
-# The year in which most published runs of a GPU generation were made: one after its release.
+# The year in which most published runs of a GPU generation date from: one after its release.
 _GENERATION_YEARS = {
     "Pascal": 2018,
     "Volta": 2020,

@@ -55,7 +55,7 @@ class LayerTime:
 
 
 def layer(run: Run, rates: Rates) -> LayerTime:
-    """Predict the time of the mean layer; takes no loop over GPUs, layers or microbatches."""
+    """Predict the time of the mean layer; without a loop over GPUs, layers or microbatches."""
     model = run.training.architecture
     parts = flops.mix(model)
     layers = model.layers + model.mtp_layers
