@@ -132,7 +132,9 @@ def show_outcome(outcome: Outcome, seconds: float) -> None:
         show_heading(_("no layout fits"))
     if outcome.families:
         show_heading(_("why other layouts are not the best"))
-        rows = [(_(loss.family), format_layout(loss.plan.run.layout), loss.reason) for loss in outcome.families]
+        rows = [
+            (_(loss.family), format_layout(loss.plan.run.layout), loss.reason) for loss in outcome.families
+        ]
         show_table(("family", "fastest or smallest layout", "reason"), rows)
     if outcome.best:
         show_heading(_pareto(outcome))
