@@ -1,4 +1,4 @@
-"""Whether virtual hosts can be made on this machine, and if not, what is missing and what would bring it."""
+"""Check whether this machine can run virtual hosts; if not, report what is missing and how to get it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterwright.errors import Finding
 from clusterwright.i18n import _
 from clusterwright.platforms import platforms
 
-# program: the Debian or Ubuntu package that brings it
+# program: its Debian or Ubuntu package
 PROGRAMS = {
     "mmdebstrap": "mmdebstrap", "systemd-nspawn": "systemd-container", "ip": "iproute2", "tc": "iproute2",
     "mount": "mount", "umount": "mount", "mkfs.ext4": "e2fsprogs", "ssh": "openssh-client",
@@ -24,7 +24,7 @@ KEYRING_PACKAGE = "debian-archive-keyring"
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What matters of a machine for a lab."""
+    """The properties of a machine that a lab depends on."""
 
     system: str
     root: bool
@@ -38,7 +38,7 @@ class Machine:
 
 
 def judge(machine: Machine) -> tuple[Finding, ...]:
-    """Everything that keeps this machine from making hosts; empty when nothing does."""
+    """Return a finding for everything that prevents virtual hosts on the machine; empty if there is nothing."""
     if machine.system != "linux":
         return (
             Finding(
@@ -117,12 +117,12 @@ def _kernel(machine: Machine) -> list[Finding]:
 
 
 def able() -> tuple[Finding, ...]:
-    """Everything that keeps this very machine from making hosts; empty when nothing does."""
+    """Return a finding for everything that prevents virtual hosts on this machine; empty if there is nothing."""
     return judge(probe())
 
 
 def probe() -> Machine:
-    """This machine."""
+    """Read this machine's properties."""
     filesystems = _text("/proc/filesystems")
     trees = [
         line.split()[1] for line in _text("/proc/mounts").splitlines() if line.split()[2].startswith("cgroup")
@@ -143,7 +143,7 @@ def probe() -> Machine:
 
 
 def distribution_of(os_release: str) -> str:
-    """The ID of a distribution with apt, also for what calls itself like one; else the machine's own ID."""
+    """Return the ID of an apt distribution from ID or ID_LIKE; else the machine's own ID."""
     pairs = dict(line.split("=", 1) for line in os_release.splitlines() if "=" in line)
     ids = [pairs.get("ID", "unknown").strip('"'), *pairs.get("ID_LIKE", "").strip('"').split()]
     return next((name for name in ids if name in _with_apt()), ids[0])
@@ -154,7 +154,7 @@ def _with_apt() -> set[str]:
 
 
 def _path() -> str:
-    """For an ordinary user also where root's programs are: Debian leaves them out of a user's PATH."""
+    """Return the PATH, for an ordinary user with root's folders: Debian leaves them out of a user's PATH."""
     path = os.environ.get("PATH", "")
     return path if os.geteuid() == 0 else f"{path}:/usr/sbin:/sbin"
 
@@ -164,7 +164,7 @@ def _module(name: str) -> bool:
 
 
 def _namespaces() -> bool:
-    """Only trying tells: root may be root of a container."""
+    """Only an attempt shows it: root may be root of a container."""
     return shutil.which("unshare") is not None and run(("unshare", "--net", "--mount", "true")).ok
 
 

@@ -1,4 +1,4 @@
-"""Booting a host, knowing its keeper again, and waiting until it answers ssh."""
+"""Boot a host, recognize its keeper process later, and wait until it responds to SSH."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState, Process
 
 SSH_PORT = 22
-BOOT_LIMIT_S = 60  # a boot takes 2 s here; a machine under load has been seen to need 15
-BOOT_PER_HOST_S = 5  # 32 hosts on two cores at load 90 had all booted, and not all answered, after 60 s
+BOOT_LIMIT_S = 60  # a boot takes 2 s here; a machine under load needed 15
+BOOT_PER_HOST_S = 5  # with 32 hosts on two cores at load 90 all had booted, but not all responded, after 60 s
 
-# The keeper of a host. It and its children are in the host's control groups from the start, so nothing of a
+# The keeper process of a host. It and its children are in the host's control groups from the start, so nothing of a
 # host is ever outside. systemd-nspawn --keep-unit ends with 133 when the host reboots, and is started again.
 # With cgroup v2 a group that has children holds no process: hence one for the keeper and one for the rest.
-# It holds the host's kernel log open, because whoever opens a pipe that nobody reads waits: systemd's generators.
+# It keeps the host's kernel log pipe open, because a writer blocks without a reader: systemd's generators.
 KEEPER = r"""
 exec 9<>"$1"
 shift
@@ -37,7 +37,7 @@ done
 
 
 def start(lab: LabState, host: LabHost) -> LabState:
-    """The host boots; its keeper outlives this process, and no key at the terminal reaches it."""
+    """Boot the host; its keeper process outlives this process, and terminal signals do not reach it."""
     groups = cgroups.make(lab.name, host.name)
     pipe = kernel_pipe(lab, host)
     kernel_log.make(pipe)
@@ -47,12 +47,12 @@ def start(lab: LabState, host: LabHost) -> LabState:
             argv, stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True, cwd="/"
         )
     process = Process(child.pid, started_ticks(child.pid) or 0)
-    child.returncode = 0  # not ours to wait for; keeps Python from warning that a child still runs
+    child.returncode = 0  # not waited for here; keeps Python from warning that a child still runs
     return state.write(lab.with_process(host.name, process))
 
 
 def started_ticks(pid: int) -> int | None:
-    """When a process started, in clock ticks since the boot (/proc/PID/stat, field 22); None without one."""
+    """Return when a process started, in clock ticks since boot (/proc/PID/stat, field 22); None if it does not run."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -62,12 +62,12 @@ def started_ticks(pid: int) -> int | None:
 
 
 def is_running(process: Process | None) -> bool:
-    """True when that very process lives."""
+    """True if that process, not another with its ID, is running."""
     return process is not None and started_ticks(process.pid) == process.started_ticks
 
 
 def init_of(keeper: Process) -> int | None:
-    """The host's process 1, as this machine numbers it; None while there is none, as between two boots."""
+    """Return the PID on this machine of the host's process 1; None if there is none, as between two boots."""
     nspawn = _child_of(keeper.pid) if is_running(keeper) else None
     return None if nspawn is None else _child_of(nspawn)
 
@@ -81,10 +81,10 @@ def _child_of(pid: int) -> int | None:
 
 
 def wait_for_ssh(lab: LabState, names: list[str], *, limit_s: float = BOOT_LIMIT_S) -> None:
-    """Every one of the hosts has run a command for us over ssh.
+    """Wait until each host has run a command over SSH.
 
     Raises:
-        WrightError: one has not within the limit; quotes the end of its console.
+        WrightError: A host has not within the timeout; quotes the end of its console.
     """
     deadline = time.monotonic() + limit_s
     ssh = Ssh(config=lab.ssh_config)
@@ -119,7 +119,7 @@ def wait_for_ssh(lab: LabState, names: list[str], *, limit_s: float = BOOT_LIMIT
 
 
 def listens(host: LabHost) -> bool:
-    """True when the host's sshd greets: cheaper than an ssh that fails."""
+    """True if the host's sshd sends its greeting: cheaper than a failing ssh."""
     try:
         with socket.create_connection((host.address, SSH_PORT), timeout=0.5) as connection:
             return connection.recv(4) == b"SSH-"

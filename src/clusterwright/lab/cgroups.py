@@ -1,7 +1,7 @@
-"""Each host's own control groups: what belongs to a host is what is in them, also after a crash of ours.
+"""Control groups of each host: they contain every process of the host, also after a crash of `wright`.
 
-On a machine with cgroup v1 every controller is a tree of its own; with v2 there is one. Both are handled,
-and both at once, as systemd's hybrid mode has it.
+On a machine with cgroup v1 every controller is a tree of its own; with v2 there is one tree. Both are handled,
+and both at once, as in systemd's hybrid mode.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ OURS = "clusterwright"
 
 
 def mounted(mountinfo: str) -> tuple[Path, ...]:
-    """Where control group trees are mounted, from the text of /proc/self/mountinfo; v1 before v2."""
+    """Return the mount points of cgroup trees, from the text of /proc/self/mountinfo; v1 before v2."""
     mounts: dict[str, list[Path]] = {"cgroup": [], "cgroup2": []}
     for line in mountinfo.splitlines():
         mount_fields, _, filesystem = line.partition(" - ")
@@ -27,17 +27,17 @@ def mounted(mountinfo: str) -> tuple[Path, ...]:
 
 
 def trees() -> tuple[Path, ...]:
-    """Where control group trees are mounted on this machine."""
+    """Return the mount points of this machine's cgroup trees."""
     return mounted(Path("/proc/self/mountinfo").read_text())
 
 
 def groups(lab: str, host: str = "") -> tuple[Path, ...]:
-    """The control group of a host, or of a whole lab, in every tree."""
+    """Return the control group of a host, or of a whole lab, in every tree."""
     return tuple(tree / OURS / lab / host for tree in trees())
 
 
 def make(lab: str, host: str) -> tuple[Path, ...]:
-    """The host's group in every tree, with one for its keeper and one for all that it runs."""
+    """Create the host's group in every tree, with one child for its keeper and one for its processes."""
     for tree in trees():
         parent = tree
         for part in (OURS, lab, host):
@@ -56,7 +56,7 @@ def _child(parent: Path, name: str) -> Path:
 
 
 def _delegate(group: Path) -> None:
-    """On v2 the parent's controllers are offered to its children; refused where processes are in the way."""
+    """On v2, enable the parent's controllers for its children; fails silently where processes are in the way."""
     control = group / "cgroup.subtree_control"
     if control.exists():
         for controller in (group / "cgroup.controllers").read_text().split():
@@ -74,17 +74,17 @@ def _inherit_cpus(parent: Path, child: Path) -> None:
 
 
 def processes(lab: str, host: str = "") -> set[int]:
-    """The processes of a host, or of a whole lab."""
+    """Return the PIDs of a host, or of a whole lab."""
     pids: set[int] = set()
     for group in groups(lab, host):
         for listing in group.rglob("cgroup.procs"):
-            with suppress(OSError):  # a group may vanish while we read
+            with suppress(OSError):  # a group may vanish during the read
                 pids.update(int(pid) for pid in listing.read_text().split())
     return pids - {0}
 
 
 def freeze(lab: str, host: str = "", *, frozen: bool) -> None:
-    """Every process of the host stands still, or goes on."""
+    """Freeze or thaw every process of the host."""
     for group in groups(lab, host):
         with suppress(FileNotFoundError):
             if (group / "freezer.state").exists():
@@ -94,7 +94,7 @@ def freeze(lab: str, host: str = "", *, frozen: bool) -> None:
 
 
 def is_frozen(lab: str, host: str) -> bool:
-    """True when the host's processes stand still."""
+    """True if the host's processes are frozen."""
     for group in groups(lab, host):
         for name, yes in (("freezer.state", ("FROZEN", "FREEZING")), ("cgroup.freeze", ("1",))):
             with suppress(OSError):
@@ -108,9 +108,9 @@ def _has_freezer_v1() -> bool:
 
 
 def kill(lab: str, host: str = "", *, limit_s: float = 10) -> set[int]:
-    """Every process of the host is gone, all at once; what is left after the limit is returned.
+    """Kill every process of the host at once; return those left after the timeout.
 
-    Frozen first, so that none can start another or say good-bye to a peer while we kill the rest.
+    Frozen first, so that none can start another or close a connection before it is killed.
     """
     deadline = time.monotonic() + limit_s
     while True:
@@ -126,9 +126,9 @@ def kill(lab: str, host: str = "", *, limit_s: float = 10) -> set[int]:
 
 
 def remove(lab: str, host: str = "", *, limit_s: float = 5) -> list[str]:
-    """The groups are gone, ours above them too when empty; those that would not go are returned.
+    """Remove the groups, and the empty ones above them; return those that cannot be removed.
 
-    A killed process holds its group until its parent has waited for it, hence the patience.
+    A killed process stays in its group until its parent has waited for it, hence the timeout.
     """
     deadline = time.monotonic() + limit_s
     while True:

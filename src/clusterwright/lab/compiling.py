@@ -1,4 +1,4 @@
-"""This machine's own C compiler, for the small parts of a lab that are made from the sources beside them."""
+"""Run this machine's C compiler, for the parts of a lab that are built from C sources."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ LIMIT_S = 120
 
 
 def compiler() -> str | None:
-    """A C compiler of this machine."""
+    """Return the path of a C compiler on this machine."""
     return next((path for name in COMPILERS if (path := shutil.which(name))), None)
 
 
 def compiled(*arguments: str, packages: str = PACKAGES) -> str:
-    """The compiler's work is done; returns why not, with the packages that it takes, or "" when it is."""
+    """Compile with these arguments; return "" on success, else the error with the packages to install."""
     program = compiler()
     if program is None:
         return _("no C compiler is installed (apt-get install {packages})", packages=packages)

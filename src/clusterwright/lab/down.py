@@ -1,4 +1,4 @@
-"""`down`: whatever of a lab exists is taken away, in any state, and what would not go is said."""
+"""`down`: remove everything of a lab, in any state, and report what cannot be removed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ NSPAWN = Path("/run/systemd/nspawn")
 
 
 def down(name: str, *, log: Callable[[str], None] = lambda _: None) -> list[str]:
-    """The lab, if there is one, is gone with all that was on it; returns what is left: [] if all is well.
+    """Remove the lab, if there is one; return what is left, [] if nothing.
 
-    Hosts are killed, not shut down: their disks go as well, so an orderly stop would keep nothing.
+    Hosts are killed, not shut down: their disks are removed too.
     """
     started = time.monotonic()
     with state.locked(state.folder(name)):
@@ -39,14 +39,14 @@ def down(name: str, *, log: Callable[[str], None] = lambda _: None) -> list[str]
 
 
 def clean(lab: LabState) -> list[str]:
-    """Take away all that the journal names; the journal itself last, and only when nothing else is left."""
+    """Remove everything that the journal names; the journal itself last, and only if nothing else is left."""
     state.write(dataclasses.replace(lab, phase="removing"))
-    power.stop(lab)  # or it would boot what we take away
-    network.remove_links(lab.layout.hosts)  # first, so that nobody hears the dying hosts
+    power.stop(lab)  # otherwise it would boot hosts during the removal
+    network.remove_links(lab.layout.hosts)  # first, so that no peer receives packets from dying hosts
     leftovers = [f"process {pid} of {lab.name}" for pid in sorted(cgroups.kill(lab.name))]
     masters.remove(lab.name)
     for host in lab.layout.hosts:
-        # a limit is the device's, and would be that of the next lab to get it
+        # the limit belongs to the device, and would apply to the next lab that gets it
         disk_rate.release(lab.name, host.name, lab.host_folder(host.name) / "disk")
         _forget_nspawn(machine_name(lab.name, host.name), lab.host_folder(host.name) / "root")
     _unmount(lab.folder)
@@ -57,12 +57,12 @@ def clean(lab: LabState) -> list[str]:
 
 
 def mounts_under(folder: Path) -> list[str]:
-    """Where something is mounted in the folder, the newest first."""
+    """Return the mount points in the folder, the newest first."""
     return mount_points(Path("/proc/self/mountinfo").read_text(), f"{folder}/")
 
 
 def mount_points(mountinfo: str, prefix: str) -> list[str]:
-    """The mount points that start with the prefix, the last mounted first."""
+    """Return the mount points with that prefix, the last mounted first."""
     points = [line.split(" ")[4].encode().decode("unicode_escape") for line in mountinfo.splitlines()]
     return [point for point in reversed(points) if point.startswith(prefix)]
 
@@ -74,7 +74,7 @@ def _unmount(folder: Path) -> None:
 
 
 def _forget_nspawn(machine: str, root: Path) -> None:
-    """A killed systemd-nspawn leaves its propagation folder, and a lock named after the root's inode."""
+    """Remove the propagation folder and inode lock that a killed systemd-nspawn leaves."""
     if root.exists():
         inode = root.stat()
         (NSPAWN / "locks" / f"inode-{inode.st_dev}:{inode.st_ino}").unlink(missing_ok=True)
@@ -84,7 +84,7 @@ def _forget_nspawn(machine: str, root: Path) -> None:
 
 
 def _remove_empty(folder: Path) -> list[str]:
-    """The folder of an `up` that was cut short before its journal was whole: nothing else can be in it."""
+    """Remove the folder of an `up` that was interrupted before it wrote its journal: nothing else is in it."""
     for scratch in folder.glob(".lab.json.*"):
         scratch.unlink()
     folder.rmdir()
@@ -92,7 +92,7 @@ def _remove_empty(folder: Path) -> list[str]:
 
 
 def _remove_folder(lab: LabState, leftovers: list[str]) -> list[str]:
-    """Nothing is deleted through a mount; the journal stays as long as anything does."""
+    """Delete the folder, never through a mount; the journal stays while anything is left."""
     if any(item.startswith("mount ") for item in leftovers):
         return [f"folder {lab.folder}"]
     for entry in lab.folder.iterdir():

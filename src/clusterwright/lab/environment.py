@@ -1,4 +1,4 @@
-"""Which Python with torch the hosts see, and what must be bound into them for it to work there."""
+"""Find the Python with torch for the hosts, and the folders to bind into them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ print(json.dumps({"prefix": sys.prefix, "base": sys.base_prefix, "real": os.path
 
 @dataclass(frozen=True, slots=True)
 class PythonEnvironment:
-    """A virtual environment, the interpreter that it stands on, and whether torch is in it."""
+    """A virtual environment, its base interpreter, and whether torch is installed."""
 
     prefix: str
     base: str
@@ -31,7 +31,7 @@ class PythonEnvironment:
     torch: bool
 
     def binds(self) -> tuple[str, ...]:
-        """Folders that hosts must see at their own paths: libpython is found by an absolute RPATH."""
+        """Return folders that hosts must have at the same paths: libpython is found by an absolute RPATH."""
         roots = [self.prefix, *([] if self.base in ("/usr", self.prefix) else [self.base])]
         if self.base != "/usr" and not Path(self.real).is_relative_to(self.base):
             roots.append(str(Path(self.real).parent.parent))
@@ -39,10 +39,10 @@ class PythonEnvironment:
 
 
 def probe_environment(folder: str) -> PythonEnvironment:
-    """What the environment in that folder says about itself.
+    """Read the properties of the environment in that folder.
 
     Raises:
-        WrightError: there is no Python in it that runs.
+        WrightError: It has no working Python.
     """
     result = run((f"{folder}/bin/python", "-c", _PROBE)) if Path(folder, "bin/python").exists() else None
     if result is None or not result.ok:
@@ -56,7 +56,7 @@ def probe_environment(folder: str) -> PythonEnvironment:
 
 
 def find(named: str | None, log: Callable[[str], None]) -> PythonEnvironment | None:
-    """The environment that the cluster file names, else the one that runs us if torch is in it."""
+    """Return the environment in the cluster file, else the running one if it has torch."""
     environment = probe_environment(named or sys.prefix)
     if not environment.torch:
         log(
@@ -71,7 +71,7 @@ def find(named: str | None, log: Callable[[str], None]) -> PythonEnvironment | N
 
 
 def offer(root: Path, environment: PythonEnvironment) -> None:
-    """Inside a host: the path that jobs use leads to it, and ordinary users may walk there."""
+    """Link the environment at the path that jobs use inside a host, and make its parents readable."""
     for bound in environment.binds():
         for folder in reversed(Path(bound).parents[:-1]):
             inside = root / folder.relative_to("/")

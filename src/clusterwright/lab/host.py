@@ -1,4 +1,4 @@
-"""One virtual host: its disk, its root, what is written into it before it boots, and its boot."""
+"""One virtual host: its disk, its root, the files written before its first boot, and its boot command."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from clusterwright.lab.nfs import client
 from clusterwright.lab.rdma import state as rdma_state
 from clusterwright.lab.state import LabState
 
-DISK_BYTES = 4 * 2**30  # sparse: room for logs and small checkpoints, and a limit that `fill-disk` can reach
+DISK_BYTES = 4 * 2**30  # sparse: for logs and small checkpoints, and a limit that `fill-disk` can reach
 GPU_MAJOR = (
     120  # "120-127 char LOCAL/EXPERIMENTAL USE" (Linux, admin-guide/devices.txt): no driver answers there
 )
-SWITCH = "/run/clusterwright-lab/power"  # where the control host sees the lab's switch
+SWITCH = "/run/clusterwright-lab/power"  # the folder of the lab's power switch on the control host
 UNIT = "clusterwright-lab.service"
 SCRIPT = "/usr/local/lib/clusterwright-lab/boot"
 
 
 def boot_script(devices: Sequence[str], *, rdma: bool = False) -> str:
-    """What a host does early at each boot: GPU device files; control groups and network settings writable.
+    """Return the script of each early boot: GPU device files; control groups and network settings made writable.
 
     Slurm's cgroup plugins need the controllers; systemd-nspawn mounts them read-only where they are v1
-    (remounting without `bind` is refused as busy). /proc/sys/net is the host's own, as its network is. What /sys
-    tells of networks is the machine's, because nspawn mounts it before it enters the namespace: the host's own
-    goes over it.
+    (remounting without `bind` is refused as busy). /proc/sys/net is the host's own, as its network is. The network part
+    of /sys is the machine's, because nspawn mounts it before it enters the namespace: the host's own
+    is mounted over it.
     """
     nodes = "".join(
         f"[ -e {path} ] || mknod -m 666 {path} c {GPU_MAJOR} {i}\n" for i, path in enumerate(devices)
@@ -52,7 +52,7 @@ umount "$own" && rmdir "$own"
 
 
 def boot_unit() -> str:
-    """The unit that runs the script before anything that could need it, but for the journal."""
+    """Return the unit that runs the script before anything that needs it, except the journal."""
     return f"""# Made by clusterwright for a virtual host.
 [Unit]
 Description=Simulated GPUs and writable control groups
@@ -68,7 +68,7 @@ ExecStart={SCRIPT}
 
 
 def files(state: LabState, host: LabHost) -> dict[str, tuple[str, int]]:
-    """What is written into a host before its first boot: path to text and mode."""
+    """Return the files written into a host before its first boot: path to text and mode."""
     keys = state.folder / "keys"
     return {
         "etc/hostname": (f"{host.name}\n", 0o644),
@@ -84,13 +84,13 @@ def files(state: LabState, host: LabHost) -> dict[str, tuple[str, int]]:
 
 
 def make(state: LabState, host: LabHost) -> None:
-    """The host has a disk of its own over the node image, mounted, with its name and keys on it."""
+    """Create and mount the host's disk over the node image, with its name and keys."""
     folder = state.host_folder(host.name)
     for name in ("disk", "root"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     with (folder / "disk.img").open("wb") as disk:
         disk.truncate(DISK_BYTES)
-    # no journal: the disk dies with the lab; no reserve: a full disk is full for root as well
+    # no journal: the disk is removed with the lab; no reserve: a full disk is full for root as well
     _must("mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", "-E", "nodiscard", str(folder / "disk.img"))
     _must("mount", "-o", "loop,noatime", str(folder / "disk.img"), str(folder / "disk"))
     for name in ("upper", "work"):
@@ -107,7 +107,7 @@ def make(state: LabState, host: LabHost) -> None:
 
 
 def nspawn_argv(state: LabState, host: LabHost) -> tuple[str, ...]:
-    """The command that boots the host. It runs without a systemd of the machine's own."""
+    """Return the command that boots the host. It needs no systemd on the machine."""
     places = {
         gpu_folder(state, host): gpu_state.INSIDE,
         rdma_folder(state, host): rdma_state.INSIDE,
@@ -125,7 +125,7 @@ def nspawn_argv(state: LabState, host: LabHost) -> tuple[str, ...]:
         f"--hostname={host.name}",
         f"--directory={state.host_folder(host.name) / 'root'}",
         f"--network-namespace-path=/run/netns/{host.namespace}",
-        # over its own network only; nspawn withholds it where the namespace was made before
+        # for its own network only; nspawn drops it if the namespace existed before
         "--capability=CAP_NET_ADMIN",
         "--resolv-conf=off",
         "--timezone=off",
@@ -139,39 +139,39 @@ def nspawn_argv(state: LabState, host: LabHost) -> tuple[str, ...]:
 
 
 def _served(state: LabState, host: LabHost, path: str) -> Path:
-    """Where a folder that is served over NFS lies: an overlay, as the host's root is, gives no file handles."""
+    """Return the folder behind an NFS export: an overlay, as the host's root is, has no file handles."""
     return state.host_folder(host.name) / "disk" / "served" / path.strip("/").replace("/", "-")
 
 
 def _for_nfs(state: LabState, host: LabHost) -> list[str]:
-    """A server finds files by their handles, which nspawn refuses unasked; a client shows them by FUSE."""
+    """Return nspawn's arguments for NFS: a server opens files by handle, which nspawn blocks; a client needs FUSE."""
     arguments = [f"--bind={_served(state, host, path)}:{path}" for path in host.served]
     arguments += ["--system-call-filter=open_by_handle_at"] if host.served else []
     return arguments + ([f"--bind={client.DEVICE}"] if host.mounts_nfs and client.DEVICE.exists() else [])
 
 
 def gpu_folder(state: LabState, host: LabHost) -> Path:
-    """Where the state of the host's GPUs lies; there is none without GPUs that answer."""
+    """Return the folder of the host's GPU state; it is missing without simulated GPUs."""
     return state.host_folder(host.name) / "gpus"
 
 
 def rdma_folder(state: LabState, host: LabHost) -> Path:
-    """Where the files of the host's RDMA ports lie; there is none without ports."""
+    """Return the folder of the host's RDMA port files; it is missing without ports."""
     return state.host_folder(host.name) / "infiniband"
 
 
 def power_folder(state: LabState, host: LabHost) -> Path:
-    """Where the lab's switch listens; only the control host has it."""
+    """Return the folder of the power switch's socket; only the control host has it."""
     return state.host_folder(host.name) / "power"
 
 
 def kernel_pipe(state: LabState, host: LabHost) -> Path:
-    """Where lines for the host's kernel log go in."""
+    """Return the pipe for the host's kernel log."""
     return state.host_folder(host.name) / "kmsg"
 
 
 def machine_name(lab: str, host: str) -> str:
-    """What systemd-nspawn calls the host; at most 64 letters (HOST_NAME_MAX)."""
+    """Return the machine name for systemd-nspawn; at most 64 characters (HOST_NAME_MAX)."""
     return f"{lab[:24]}-{host}"[:64].rstrip("-")
 
 

@@ -1,4 +1,4 @@
-"""The node images: a Debian root that all hosts of all labs read, one a release, made once by mmdebstrap and kept."""
+"""The node images: a Debian root shared by all hosts of all labs, one per release, built once by mmdebstrap."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from clusterwright.platforms import platform
 
 IMAGES = Path("/var/cache/clusterwright/images")
 MACHINE_SUITE = (
-    "bookworm"  # what a machine's own sources are searched for; other suites lie on the same mirrors
+    "bookworm"  # the suite to search for in a machine's own sources; other suites are on the same mirrors
 )
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-SPACE_BYTES = 1_400_000_000  # an image is 950 MB; downloads and unpacking need 350 MB more for a while
+SPACE_BYTES = 1_400_000_000  # an image is 950 MB; downloads and unpacking need 350 MB more temporarily
 
-# What the roles of `build` and the checks need; nothing is installed into a running host.
+# Required by the roles of `provision` and by the checks; nothing is installed into a running host.
 PACKAGES = (
     "systemd", "systemd-sysv", "dbus", "openssh-server", "openssh-client", "sudo",
     "slurmd", "slurmctld", "slurmdbd", "slurm-client", "munge", "libpmix-dev", "mariadb-server",
@@ -40,9 +40,9 @@ PACKAGES = (
     "ucx-utils",
 )  # fmt: skip
 
-# Services are off until `apply` wants them; what makes a host one of many is written when it is made. Without
+# Services are off until `apply` enables them; files that differ between hosts are written at their creation. Without
 # logind and the password agents a host holds 4 inotify instances instead of 7: the kernel gives root 128 in all.
-# The database is made anew with a small log: a host that writes to it copies its files first.
+# The database is recreated with a small log: a host that writes to it copies its files first.
 CUSTOMIZE = """set -e
 systemctl --root="$1" --quiet disable slurmd slurmctld slurmdbd mariadb munge chrony firewalld \\
   prometheus-node-exporter prometheus prometheus-alertmanager e2scrub_reap getty@ systemd-pstore opensm \\
@@ -64,17 +64,17 @@ _EXCLUDED_PATHS = ("/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*"
 
 
 def digest(system: str) -> str:
-    """Names the image of that `os`: any change of what is in it gives another."""
+    """Return the ID of that `os`'s image: any change of its contents gives another."""
     recipe = json.dumps([platform(system).lab_suite, PACKAGES, CUSTOMIZE, _EXCLUDED_PATHS])
     return hashlib.sha256(recipe.encode()).hexdigest()[:16]
 
 
 def sources(texts: dict[str, str], suite: str) -> tuple[str, ...]:
-    """That suite from where this machine's apt finds Debian 12, in one-line entries.
+    """Return apt entries of that suite from this machine's mirrors for Debian 12, one line each.
 
-    None on a machine of another kind, such as Ubuntu: mmdebstrap then takes Debian's own mirrors by itself.
-    Entries of other suites, and of third parties, are left out: only those whose suite is bookworm and whose
-    components hold `main`.
+    Empty on a machine of another kind, such as Ubuntu: mmdebstrap then uses Debian's own mirrors.
+    Entries of other suites and of third parties are left out: only those whose suite is bookworm and whose
+    components contain `main` are used.
     """
     entries: list[str] = []
     for name, text in sorted(texts.items()):
@@ -108,21 +108,21 @@ def _list_format(text: str) -> list[str]:
 
 
 def ready(system: str, images: Path = IMAGES) -> Path | None:
-    """The image of that `os`, if it has been made."""
+    """Return the image of that `os` if it exists."""
     path = images / digest(system)
     return path if path.is_dir() else None
 
 
 def build(system: str, log: Callable[[str], None], *, images: Path = IMAGES) -> Path:
-    """The image of that `os`, made now if it is not there; a build that is cut short leaves nothing behind.
+    """Return the image of that `os`; build it if it is missing. An interrupted build leaves nothing behind.
 
     Raises:
-        WrightError: no space, or mmdebstrap's own words.
+        WrightError: There is no space, or mmdebstrap failed; has its output.
     """
     if path := ready(system, images):
         return path
     with locked(images):
-        for stale in images.glob(".building-*"):  # nobody else builds while we hold the lock
+        for stale in images.glob(".building-*"):  # no other process builds while this one holds the lock
             shutil.rmtree(stale, ignore_errors=True)
         if path := ready(system, images):
             return path
@@ -144,10 +144,10 @@ def build(system: str, log: Callable[[str], None], *, images: Path = IMAGES) -> 
 
 
 def check_space(folder: Path) -> None:
-    """There is room for the image.
+    """Check that there is space for the image.
 
     Raises:
-        WrightError: there is not; says how much there is.
+        WrightError: There is not; has the free space.
     """
     disk = os.statvfs(folder)
     free = disk.f_bavail * disk.f_frsize
@@ -168,7 +168,7 @@ def _mmdebstrap(suite: str, scratch: Path, log: Callable[[str], None]) -> None:
     (scratch / "apt.conf").write_text(_apt_settings())
     (scratch / "customize").write_text(CUSTOMIZE)
     argv = [
-        "setpriv", "--pdeathsig", "TERM",  # it ends, and cleans up, when we are killed
+        "setpriv", "--pdeathsig", "TERM",  # it ends and cleans up when its parent is killed
         "mmdebstrap", "--mode=root", "--variant=minbase", "--format=directory",
         f"--include={','.join(PACKAGES)}", f"--aptopt={scratch}/apt.conf",
         *(f"--dpkgopt=path-exclude={path}" for path in _EXCLUDED_PATHS),
@@ -205,7 +205,7 @@ def _mmdebstrap(suite: str, scratch: Path, log: Callable[[str], None]) -> None:
 
 
 def _apt_settings() -> str:
-    """How this machine's apt reaches its mirrors (proxies, certificates); taken out of the image again."""
+    """Return this machine's apt settings for mirrors (proxies, certificates); the finished image lacks them."""
     settings = run(("apt-config", "dump", "Acquire")).out
     return (
         f'{settings}\nDir::Etc::netrc "/etc/apt/auth.conf";\nDir::Etc::netrcparts "/etc/apt/auth.conf.d/";\n'

@@ -1,4 +1,4 @@
-"""A command inside a host, without its network: what breaks a host must not need what it breaks."""
+"""Run commands inside a host without its network: a fault must not depend on what it breaks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ LIMIT_S = 60
 
 
 def first_of(lab: LabState, host: LabHost) -> int:
-    """The host's process 1, as this machine numbers it.
+    """Return the PID on this machine of the host's process 1.
 
     Raises:
-        WrightError: the host is down.
+        WrightError: The host is down.
     """
     keeper = lab.processes.get(host.name)
     init_pid = boot.init_of(keeper) if keeper else None
@@ -30,10 +30,10 @@ def first_of(lab: LabState, host: LabHost) -> int:
 
 
 def inside(lab: LabState, host: LabHost, *argv: str) -> CommandResult:
-    """The command, as root among all that the host runs.
+    """Run the command in the host as root.
 
     Raises:
-        WrightError: the host is down.
+        WrightError: The host is down.
     """
     init_pid = first_of(lab, host)
     enter = ("nsenter", f"--target={init_pid}", "--mount", "--uts", "--ipc", "--net", "--pid", "--")
@@ -41,10 +41,10 @@ def inside(lab: LabState, host: LabHost, *argv: str) -> CommandResult:
 
 
 def must(lab: LabState, host: LabHost, *argv: str) -> None:
-    """The command, which has to succeed.
+    """Run the command in the host; it has to succeed.
 
     Raises:
-        WrightError: it did not; with what it said.
+        WrightError: It failed; has its output.
     """
     result = inside(lab, host, *argv)
     if not result.ok:

@@ -1,7 +1,7 @@
-"""A host's own kernel log: lines that we write reach its journal as the kernel's, and no other host's.
+"""A host's own kernel log: written lines reach that host's journal as kernel messages, and no other host's.
 
-Hosts share the machine's kernel, whose log is not theirs to read. What a host has for /dev/kmsg is a pipe that its
-journald reads; `journalctl -k` shows what comes through it, and `dmesg` in a host is that.
+Hosts share the machine's kernel, whose log they cannot read. A host's /dev/kmsg is a pipe that its
+journald reads; `journalctl -k` shows its lines, and `dmesg` in a host runs that.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 
 INSIDE = "/dev/kmsg"
-ERROR = 3  # syslog(3): what NVIDIA's driver logs an XID with
-_SEQUENCE_FILE = "run/systemd/journal/kernel-seqnum"  # the number that journald expects next: 8 bytes
+ERROR = 3  # syslog(3): the priority of XIDs in NVIDIA's driver
+_SEQUENCE_FILE = "run/systemd/journal/kernel-seqnum"  # 8 bytes: the number that journald expects next
 _TIMEOUT_S, _RETRY_S = 5.0, 0.5
 
-# What a host does at each boot: the first line says who it is, as a kernel's does. An empty log would look like that
-# of a container that has none. Sent again until journald has it, as `write` does.
+# Runs at each boot: the first line names the kernel, as a real log does. An empty log would look like that
+# of a container that has none. Sent again until journald has it, as in `write`.
 AT_BOOT = f"""first_line() {{
   read -r up _ < /proc/uptime
   record="6,0,${{up%.*}}${{up#*.}}0000,-;Linux version $(uname -r): the kernel of the machine, the log of this host"
@@ -42,16 +42,16 @@ journalctl --quiet --dmesg --boot --no-pager --no-hostname --output=short-monoto
 
 
 def make(pipe: Path) -> None:
-    """The pipe is there; root's alone, as a writer would wait where nobody reads."""
+    """Create the pipe, for root only, as a writer blocks without a reader."""
     if not pipe.exists():
         os.mkfifo(pipe, 0o600)
 
 
 def write(pipe: Path, root: Path, text: str, *, priority: int = ERROR) -> bool:
-    """One line is in the journal of the host whose process 1 has that root; False when nobody takes it.
+    """Write one line to the journal of the host whose process 1 has that root; False if no process reads it.
 
-    Waits until journald has it: two lines at once would be one to it. What was read together with something else
-    is lost, so the line is sent again; one that journald has already, by its number, it leaves out.
+    Waits until journald has it: two lines at once would be read as one. A line read together with another
+    is lost, so it is sent again; journald skips a repeated one by its number.
     """
     number, uptime_us = _expected(root), time.monotonic_ns() // 1000
     record = f"{priority},{number},{uptime_us},-;{text}\n".encode()
@@ -70,11 +70,11 @@ def write(pipe: Path, root: Path, text: str, *, priority: int = ERROR) -> bool:
 def _send(pipe: Path, record: bytes) -> bool:
     try:
         handle = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:  # ENXIO: nobody reads there
+    except OSError:  # ENXIO: no reader
         return False
     try:
         os.write(handle, record)
-    except BlockingIOError:  # full: whoever reads stands still
+    except BlockingIOError:  # full: the reader is frozen
         return False
     finally:
         os.close(handle)

@@ -1,4 +1,4 @@
-"""What a host's kernel says."""
+"""Write messages to a host's kernel log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.lab.state import LabState
 
 
 def write_kernel_message(lab: LabState, lab_host: LabHost, line: str) -> None:
-    """A line is in the host's kernel log, if the host is up."""
+    """Write a line to the host's kernel log, if the host is up."""
     keeper = lab.processes.get(lab_host.name)
     init_pid = boot.init_of(keeper) if keeper else None
     if init_pid is not None:

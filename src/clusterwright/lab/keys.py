@@ -1,4 +1,4 @@
-"""SSH keys of a lab: one for us, one per host, and the known_hosts and ssh_config that go with them."""
+"""SSH keys of a lab: one for the user, one per host, and the known_hosts and ssh_config for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.lab.masters import PERSIST_S
 
 
 def make_key(path: Path, comment: str) -> str:
-    """A new Ed25519 key at the path; returns its public half."""
+    """Create an Ed25519 key at the path; return its public half."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     result = run(("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)))
     if not result.ok:
@@ -25,7 +25,7 @@ def make_key(path: Path, comment: str) -> str:
 
 
 def known_hosts(layout: Layout, public_keys: dict[str, str]) -> str:
-    """Every host's key under its name and its addresses, so that a changed host is noticed."""
+    """Return known_hosts with every host's key under its name and addresses, so that a changed host is detected."""
     lines = []
     for host in layout.hosts:
         names = ",".join([host.name, *(link.address.partition("/")[0] for link in host.links)])
@@ -35,10 +35,10 @@ def known_hosts(layout: Layout, public_keys: dict[str, str]) -> str:
 
 
 def ssh_config(layout: Layout, folder: Path, sockets: Path) -> str:
-    """With it as FILE, `ssh -F FILE HOST` works, host keys checked (man 5 ssh_config).
+    """Return the configuration FILE for `ssh -F FILE HOST`, with host keys checked (man 5 ssh_config).
 
-    Nothing of the user's own configuration is read, so that a lab behaves the same for everybody. Keys are
-    exchanged by curve25519 alone: the default adds 100 ms of CPU against attackers with quantum computers,
+    The user's own configuration is not read, so that a lab behaves the same for everybody. Keys are
+    exchanged by curve25519 only: the default adds 100 ms of CPU against attackers with quantum computers,
     and these packets never leave the machine.
     """
     hosts = "".join(f"Host {host.name}\n  HostName {host.address}\n" for host in layout.hosts)

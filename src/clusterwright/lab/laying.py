@@ -1,4 +1,4 @@
-"""Many small files at once, for a host that has not booted: nobody reads them yet, so none is waited for."""
+"""Write many small files into a host that has not booted; without fsync, as nothing reads them yet."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes], *, mode: int = 0o644) -> None:
-    """The files are there, by their path in the folder, and everybody may read them."""
+    """Write the files, by their path in the folder, readable for everybody."""
     folder.mkdir(parents=True, exist_ok=True)
     for path, content in files.items():
         target = folder / path

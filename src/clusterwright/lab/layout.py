@@ -1,4 +1,4 @@
-"""What a lab consists of, worked out from the cluster file: every name is known before anything is made."""
+"""Derive the layout of a lab from the cluster file: every name is known before anything is created."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from clusterwright.i18n import _
 from clusterwright.lab.gpus.simulated import Simulated, simulated
 from clusterwright.lab.rdma.ports import Rdma, rdma
 
-MAX_INTERFACE_NAME = 15  # IFNAMSIZ is 16 with its closing zero (linux/if.h)
-SLOWEST_BITS_PER_S = 1_000_000  # a divisor may not bring a link below 1 Mbit/s: ssh itself would time out
+MAX_INTERFACE_NAME = 15  # IFNAMSIZ is 16 with the terminating zero (linux/if.h)
+SLOWEST_BITS_PER_S = 1_000_000  # a divisor may not slow a link below 1 Mbit/s: ssh itself would time out
 
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """One network of the lab: a bridge of the machine; `address` is the machine's own, on management only."""
+    """One network of the lab: a bridge on the machine; `address` is the machine's own, on management only."""
 
     name: str
     network: str
@@ -53,7 +53,7 @@ class LabHost:
     devices: tuple[str, ...]
     gpus: Simulated | None = None
     rdma: Rdma | None = None
-    served: tuple[str, ...] = ()  # folders that it serves over NFS
+    served: tuple[str, ...] = ()  # folders exported over NFS
     mounts_nfs: bool = False
 
 
@@ -67,10 +67,10 @@ class Layout:
     shared: tuple[str, ...]
 
     def host(self, name: str) -> LabHost:
-        """The host of that name.
+        """Return the host of that name.
 
         Raises:
-            WrightError: no such host, with the hosts that there are.
+            WrightError: There is no such host; names the existing ones.
         """
         for host in self.hosts:
             if host.name == name:
@@ -84,10 +84,10 @@ class Layout:
 
 
 def layout(cluster: Cluster) -> Layout:
-    """The lab that the cluster file asks for.
+    """Return the layout of the lab that the cluster file declares.
 
     Raises:
-        WrightError: the file is not that of a lab.
+        WrightError: The file does not describe a lab.
     """
     if cluster.lab is None:
         raise WrightError.from_code(
@@ -105,7 +105,7 @@ def layout(cluster: Cluster) -> Layout:
 
 
 def tag(lab: str) -> str:
-    """Eight letters that stand for the lab where its name would not fit."""
+    """Return eight characters that identify the lab where its name is too long."""
     return f"cw{_digest(lab)[:6]}"
 
 
@@ -115,7 +115,7 @@ def _bridge(cluster: Cluster, name: str, network: Network) -> Bridge:
 
 
 def _machine_address(cluster: Cluster, subnet: IPv4Network) -> str:
-    """The highest address that no host has: ours to reach the hosts from."""
+    """Return the highest address without a host: this machine's own address on the network."""
     used_addresses = {host.management for host in cluster.hosts()}
     highest = int(subnet.broadcast_address) - 1
     for number in range(highest, int(subnet.network_address), -1):
@@ -153,7 +153,7 @@ def _link(cluster: Cluster, index: int, name: NetworkName, address: str) -> Link
     divisor = cluster.lab.rate_divisor if cluster.lab else 1
     rate = max(SLOWEST_BITS_PER_S, network.rate // max(1, divisor))
     outside = f"{tag(cluster.name)}{index}{name[0]}"
-    assert len(outside) <= MAX_INTERFACE_NAME, outside  # noqa: S101 (our own invariant: 8 + 5 digits + 1)
+    assert len(outside) <= MAX_INTERFACE_NAME, outside  # noqa: S101 (invariant: 8 + 5 digits + 1)
     return Link(name, outside, _bridge_name(cluster.name, name), address, rate, network.mtu)
 
 
@@ -162,5 +162,5 @@ def _bridge_name(lab: str, network: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """32 hexadecimal digits: also the form of a machine-id(5)."""
+    """Return 32 hexadecimal digits: also the form of a machine-id(5)."""
     return hashlib.sha256(f"clusterwright lab {text}".encode()).hexdigest()[:32]

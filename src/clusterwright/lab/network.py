@@ -16,20 +16,20 @@ from clusterwright.errors import Finding, WrightError
 from clusterwright.i18n import _
 from clusterwright.lab.layout import LabHost, Layout, Link
 
-# tc-tbf(8): the bucket must hold rate/HZ at least, and a segment of 64 KiB as the kernel hands them over
+# tc-tbf(8): the bucket must hold at least rate/HZ, and a segment of 64 KiB as the kernel passes them on
 SMALLEST_BURST_BYTES = 128 * 1024
 HZ = 250
 QUEUE_MS = 50  # a switch port's buffer, roughly; longer only adds delay
 
 
 def shape(link: Link, device: str, rate_bits_per_s: int) -> str:
-    """The line for `tc -batch` that limits one direction of a link."""
+    """Return the `tc -batch` line that limits one direction of a link."""
     burst = max(SMALLEST_BURST_BYTES, rate_bits_per_s // 8 // HZ * 2, 2 * link.mtu)
     return f"qdisc replace dev {device} root tbf rate {rate_bits_per_s}bit burst {burst} latency {QUEUE_MS}ms"
 
 
 def bridges(layout: Layout) -> list[str]:
-    """Lines for `ip -batch`: the bridges and the namespaces, with every link between them."""
+    """Return `ip -batch` lines: the bridges and the namespaces, with every link between them."""
     lines = []
     for bridge in layout.bridges:
         lines.append(f"link add {bridge.name} mtu {bridge.mtu} type bridge forward_delay 0 stp_state 0")
@@ -49,7 +49,7 @@ def bridges(layout: Layout) -> list[str]:
 
 
 def inside(host: LabHost) -> list[str]:
-    """Lines for `ip -n NAMESPACE -batch`: what the host finds configured when it boots."""
+    """Return `ip -n NAMESPACE -batch` lines: the configuration that the host has when it boots."""
     lines = ["link set lo up"]
     for link in host.links:
         lines += [f"addr add {link.address} dev {link.network}", f"link set {link.network} up"]
@@ -57,7 +57,7 @@ def inside(host: LabHost) -> list[str]:
 
 
 def make(layout: Layout) -> None:
-    """The networks exist and are shaped."""
+    """Create and shape the networks."""
     _batch(("ip", "-batch", "-"), bridges(layout))
     outward = [
         shape(link, link.outside, link.rate_bits_per_s) for host in layout.hosts for link in host.links
@@ -70,18 +70,18 @@ def make(layout: Layout) -> None:
 
 
 def reshape(host: LabHost, link: Link, rate_bits_per_s: int) -> None:
-    """One link has another rate, in both directions."""
+    """Set another rate of one link in both directions."""
     _batch(("tc", "-batch", "-"), [shape(link, link.outside, rate_bits_per_s)])
     _batch(("tc", "-n", host.namespace, "-batch", "-"), [shape(link, link.network, rate_bits_per_s)])
 
 
 def set_links(links: Iterable[Link], *, up: bool) -> None:
-    """The links carry packets, or lose all of them without a word."""
+    """Set the links up, or down: then all packets are lost silently."""
     _batch(("ip", "-batch", "-"), [f"link set {link.outside} {'up' if up else 'down'}" for link in links])
 
 
 def remove(layout: Layout) -> None:
-    """Namespaces and bridges are gone, whichever of them exist."""
+    """Remove the namespaces and bridges that exist."""
     spaces = namespaces()
     lines = [f"netns del {host.namespace}" for host in layout.hosts if host.namespace in spaces]
     remove_links(layout.hosts)  # deleting a namespace removes its links only a moment later
@@ -91,14 +91,14 @@ def remove(layout: Layout) -> None:
 
 
 def remove_links(hosts: Iterable[LabHost]) -> None:
-    """The hosts' links are gone, at once and whole: nobody hears the hosts any more."""
+    """Remove the hosts' links at once: no peer receives packets from the hosts any more."""
     present = _links()
     ends = [link.outside for host in hosts for link in host.links if link.outside in present]
     _batch(("ip", "-force", "-batch", "-"), [f"link del {end}" for end in ends], strict=False)
 
 
 def find_leftovers(layout: Layout) -> list[str]:
-    """What of the lab's networks exists."""
+    """Return what exists of the lab's networks."""
     present, spaces = _links(), namespaces()
     ends = [link.outside for host in layout.hosts for link in host.links]
     devices = [name for name in (*(bridge.name for bridge in layout.bridges), *ends) if name in present]
@@ -110,19 +110,19 @@ def find_leftovers(layout: Layout) -> list[str]:
 
 
 def namespaces() -> set[str]:
-    """The named network namespaces of this machine."""
+    """Return the named network namespaces of this machine."""
     return {row["name"] for row in json.loads(run(("ip", "-json", "netns", "list")).out or "[]")}
 
 
 def machine_networks() -> dict[str, str]:
-    """The networks that this machine has an address or a route in, and what they belong to."""
+    """Return the networks in which this machine has an address or a route, and their owners."""
     addresses = json.loads(run(("ip", "-json", "-4", "addr")).out or "[]")
     routes = json.loads(run(("ip", "-json", "-4", "route", "show", "table", "all")).out or "[]")
     return networks_of(addresses, routes)
 
 
 def networks_of(addresses: list[dict[str, Any]], routes: list[dict[str, Any]]) -> dict[str, str]:
-    """From what `ip -json addr` and `ip -json route` say, less the default route: it leads everywhere."""
+    """Derive the networks from `ip -json addr` and `ip -json route`, without the default route: it covers all."""
     networks: dict[str, str] = {}
     for row in routes:
         if row.get("dst") != "default" and row.get("type", "unicast") == "unicast":
@@ -139,7 +139,7 @@ def networks_of(addresses: list[dict[str, Any]], routes: list[dict[str, Any]]) -
 
 
 def clashes(layout: Layout, used_subnets: dict[str, str]) -> tuple[Finding, ...]:
-    """A finding for each network of the lab that overlaps one that is in use."""
+    """Return a finding for each network of the lab that overlaps one in use."""
     return tuple(
         Finding(
             "lab-subnet-in-use",

@@ -1,4 +1,4 @@
-"""Options of faults, as a user types them."""
+"""Parse options of faults."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from clusterwright.i18n import _
 
 
 def parse_number(options: Mapping[str, str], name: str, otherwise: int, below: int) -> int:
-    """The option as a number from 0.
+    """Return the option as a number from 0 to below `below`; `otherwise` if it is not set.
 
     Raises:
-        WrightError: it is another text, or not below the limit.
+        WrightError: It is no number, or not below the limit.
     """
     text = options.get(name, str(otherwise))
     if not (text.isascii() and text.isdecimal() and int(text) < below):

@@ -1,7 +1,7 @@
-"""The lab's switch: a process of this machine that boots and stops hosts of one lab, for its control host alone.
+"""The lab's power switch: a process of this machine that boots and stops hosts of one lab for its control host.
 
-A virtual host cannot boot another one. So the control host finds a socket in a folder of its own, and here listens
-who can (lab/switch.py): started by `up`, ended by `down`, and gone by itself with the lab's journal.
+A virtual host cannot boot another one. So the control host has a socket in a folder of its own, on which a process
+of the machine listens (lab/switch.py): started by `up`, ended by `down`, and by itself once the journal is gone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clusterwright.lab.state import LabState, Process
 
 
 def start(lab: LabState, control: str) -> LabState:
-    """Somebody listens, and the journal knows the process."""
+    """Start the power switch and store its process in the journal."""
     if boot.is_running(lab.switch):
         return lab
     folder = power_folder(lab, lab.layout.host(control))
@@ -27,12 +27,12 @@ def start(lab: LabState, control: str) -> LabState:
             (sys.executable, "-m", "clusterwright.lab.switch", lab.name, str(folder / "socket")),
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/",
         )  # fmt: skip
-    child.returncode = 0  # not ours to wait for
+    child.returncode = 0  # this process does not wait for it
     process = Process(child.pid, boot.started_ticks(child.pid) or 0)
     return state.write(dataclasses.replace(lab, switch=process))
 
 
 def stop(lab: LabState) -> None:
-    """Nobody listens any more, and what was begun is cut short."""
+    """Stop the power switch, with its running requests."""
     if lab.switch is not None and boot.is_running(lab.switch):
         os.killpg(lab.switch.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What exists of a lab, written down before it is made: `lab.json` in the lab's folder is the journal."""
+"""The journal of a lab, `lab.json` in its folder: names everything before it is created."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from clusterwright.i18n import _
 from clusterwright.lab.layout import Layout
 
 SCHEMA = 1
-_NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")  # as spec.names.ClusterName
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")  # as config's ClusterName
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process that cannot be mistaken for another: its id, and its start in clock ticks since the boot."""
+    """A process identified beyond its PID: its start in clock ticks since boot."""
 
     pid: int
     started_ticks: int
@@ -34,7 +34,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault that is in force on a host."""
+    """An active fault on a host."""
 
     kind: str
     host: str
@@ -44,7 +44,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class LabState:
-    """The journal of one lab. `layout` names everything that may exist; `phase` says how far it came."""
+    """The journal of one lab. `layout` names everything that may exist; `phase` is how far it came."""
 
     layout: Layout
     phase: Literal["making", "up", "removing"]
@@ -54,8 +54,8 @@ class LabState:
     binds: tuple[str, ...] = ()
     processes: dict[str, Process] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
-    switch: Process | None = None  # who boots hosts for the control host
-    switched_off: frozenset[str] = frozenset()  # by that one
+    switch: Process | None = None  # the process that boots hosts for the control host
+    switched_off: frozenset[str] = frozenset()  # by the power switch
     schema: int = SCHEMA
 
     @property
@@ -65,28 +65,28 @@ class LabState:
 
     @property
     def folder(self) -> Path:
-        """Where everything of the lab lies."""
+        """The lab's folder."""
         return folder(self.name)
 
     @property
     def ssh_config(self) -> Path:
-        """The configuration with which ssh reaches the hosts by name."""
+        """The ssh configuration that reaches the hosts by name."""
         return self.folder / "ssh_config"
 
     def host_folder(self, host: str) -> Path:
-        """Where a host's disk, root and console are."""
+        """Return the folder of a host's disk, root and console."""
         return self.folder / "hosts" / host
 
     def with_process(self, host: str, process: Process) -> LabState:
-        """With the host's keeper noted."""
+        """Return the state with the host's keeper process."""
         return dataclasses.replace(self, processes={**self.processes, host: process})
 
     def with_fault(self, fault: Fault) -> LabState:
-        """With one fault more."""
+        """Return the state with one more fault."""
         return dataclasses.replace(self, faults=(*self.faults, fault))
 
     def without_fault(self, fault: Fault) -> LabState:
-        """With that fault gone."""
+        """Return the state without that fault."""
         return dataclasses.replace(self, faults=tuple(entry for entry in self.faults if entry != fault))
 
 
@@ -94,10 +94,10 @@ _JSON = TypeAdapter(LabState)
 
 
 def folder(name: str) -> Path:
-    """The folder of the lab of that name.
+    """Return the folder of the lab of that name.
 
     Raises:
-        WrightError: no cluster can have that name; it never becomes part of a path.
+        WrightError: No cluster can have that name; it never becomes part of a path.
     """
     if not _NAME.fullmatch(name):
         fix = _("use a-z, 0-9 and -, a letter first")
@@ -108,21 +108,21 @@ def folder(name: str) -> Path:
 
 
 def labs() -> tuple[str, ...]:
-    """The labs that have a journal, by name."""
+    """Return the names of the labs that have a journal."""
     return tuple(sorted(path.parent.name for path in folder("x").parent.glob("*/lab.json")))
 
 
 def write(state: LabState) -> LabState:
-    """The journal on disk, whole or not at all; returned for the next step."""
+    """Write the journal atomically; return it for the next step."""
     write_file_atomic(state.folder / "lab.json", _JSON.dump_json(state, indent=2) + b"\n", mode=0o600)
     return state
 
 
 def read(name: str) -> LabState | None:
-    """The journal of a lab, or None where there is none.
+    """Return the journal of a lab; None if there is none.
 
     Raises:
-        WrightError: a journal that another version wrote.
+        WrightError: Another version wrote the journal, or it belongs to root.
     """
     path = folder(name) / "lab.json"
     try:
@@ -148,10 +148,10 @@ def read(name: str) -> LabState | None:
 
 
 def require(name: str) -> LabState:
-    """The journal of a lab that must exist.
+    """Return the journal of a lab that must exist.
 
     Raises:
-        WrightError: there is no such lab, with those that there are.
+        WrightError: There is no such lab; names the existing ones.
     """
     state = read(name)
     if state is None:
@@ -166,10 +166,10 @@ def require(name: str) -> LabState:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a folder against other `wright` processes; the kernel lets go when this process dies.
+    """Lock a folder against other `wright` processes; the kernel releases the lock when this process dies.
 
-    The lock is on the folder itself, so that nothing is left of it. The folder may have been removed and
-    made anew while we waited: then the new one is taken.
+    The lock is on the folder itself, so that nothing is left of it. The folder may be removed and
+    recreated during the wait: then the new one is locked.
     """
     while True:
         path.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""How each host of a lab is doing."""
+"""The status of each host of a lab."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterwright.lab.state import LabState
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
-    """One host: its uptime is that of its last boot, None when it is down; faults as a user types them."""
+    """One host: its uptime since the last boot, None when it is down; faults as a user types them."""
 
     host: str
     address: str
@@ -25,12 +25,12 @@ class HostStatus:
 
 
 def status(name: str) -> tuple[HostStatus, ...]:
-    """Every host of the lab, in the order of the file.
+    """Return the status of every host of the lab, in the order of the file.
 
-    `running` means that sshd greets; a host whose management link is cut cannot be told from one that boots.
+    `running` means that sshd responds; a host whose management link is cut looks like one that boots.
 
     Raises:
-        WrightError: there is no such lab.
+        WrightError: There is no such lab.
     """
     lab = state.require(name)
     return tuple(

@@ -1,4 +1,4 @@
-"""The process behind the lab's switch: one request after another, until the lab is gone."""
+"""The process of the lab's power switch: serves requests until the lab is gone."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ INCONSISTENT, SLOW, KILLED = "inconsistent-power-state", "power-slow", "kill-hos
 
 
 def serve(name: str, path: Path) -> None:
-    """Until the lab is gone; each request in a process of its own, so that a slow one holds up no other."""
+    """Serve until the lab is gone; each request in a process of its own, so that a slow one delays no other."""
     path.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
         door.bind(str(path))
-        path.chmod(0o666)  # the folder is in one host only, and no user of a lab is a stranger
+        path.chmod(0o666)  # the folder is bound into one host only, whose users may all use the switch
         door.listen(64)
         door.settimeout(REST_S)
         while state.read(name) is not None:
@@ -52,7 +52,7 @@ def _reap() -> None:
 
 
 def _serve_request(name: str, line: socket.socket) -> int:
-    """One request: {verb, hosts} in, {host: words} out."""
+    """Serve one request: {verb, hosts} in, {host: error} out."""
     with line:
         line.settimeout(REQUEST_S)
         with line.makefile("rwb") as stream:
@@ -63,7 +63,7 @@ def _serve_request(name: str, line: socket.socket) -> int:
 
 
 def _answer(name: str, verb: str, host: str) -> str:
-    """Words where it cannot be done; what the faults of the host want goes first."""
+    """Run the verb on the host, subject to its faults; return its power state for `state`, else an error or ""."""
     try:
         lab = state.require(name)
         lab_host = lab.layout.host(host)
@@ -84,7 +84,7 @@ def _answer(name: str, verb: str, host: str) -> str:
 
 
 def switch(lab: LabState, lab_host: LabHost, verb: str) -> None:
-    """The host is on its way there; the journal says what was wanted, so that `up` leaves it as it is."""
+    """Start switching the host and store the desired state in the journal, so that `up` keeps it."""
     keeper = lab.processes.get(lab_host.name)
     running = boot.is_running(keeper)
     switched_off = lab.switched_off - {lab_host.name} if verb == "on" else lab.switched_off | {lab_host.name}

@@ -1,4 +1,4 @@
-"""`up`: from a cluster file to hosts that answer ssh, each step noted in the journal before it is made."""
+"""`up`: create a lab from a cluster file; each step is recorded in the journal before it is taken."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ Log = Callable[[str], None]
 
 
 def up(cluster: Cluster, *, log: Log = lambda _: None) -> LabState:
-    """The lab of that cluster stands and answers ssh; nothing is changed if it already does.
+    """Create the lab of that cluster and wait until it responds to SSH; changes nothing if it is already up.
 
-    What an interrupted `up` left is taken away first. On any error what was made stays for `down` (or the
-    next `up`) to take away: the journal names it.
+    The remains of an interrupted `up` are removed first. After an error everything created stays for `down` (or the
+    next `up`) to remove: the journal names it.
 
     Raises:
-        WrightError: hosts cannot be made here, subnets are taken, or another file's lab has that name.
+        WrightError: This machine cannot run hosts, subnets are in use, or another file's lab has that name.
     """
     desired_layout = layout(cluster)
     if missing := able():
@@ -63,13 +63,13 @@ def up(cluster: Cluster, *, log: Log = lambda _: None) -> LabState:
 
 
 def digest(cluster: Cluster) -> str:
-    """Changes with whatever of the file a standing lab cannot follow: hosts, networks, folders."""
+    """Return a hash of the parts of the file that a running lab cannot follow: hosts, networks, folders."""
     parts = cluster.model_dump_json(include={"name", "os", "networks", "nodes", "storage", "lab"})
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
 def boot_id() -> str:
-    """Another after each boot of this machine: then nothing of an old lab runs."""
+    """Return the ID of this machine's boot: after another boot nothing of an old lab runs."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
@@ -93,7 +93,7 @@ def _existing_lab(cluster: Cluster) -> LabState | None:
 
 
 def _wake(lab: LabState, cluster: Cluster, log: Log) -> LabState:
-    """Hosts that went down of themselves (`poweroff`) are booted; those that somebody keeps down stay down."""
+    """Boot hosts that shut down by themselves (`poweroff`); hosts killed or powered down on purpose stay down."""
     killed = {fault.host for fault in lab.faults if fault.kind == "kill-host"} | lab.switched_off
     with state.locked(lab.folder):
         lab = _with_switch(state.require(lab.name), cluster)
@@ -126,13 +126,13 @@ def _clear_remains(name: str, log: Log) -> None:
                 _("cannot remove: {leftovers}", leftovers=", ".join(leftovers)),
                 _("end the processes that use them, then run the command again"),
             )
-        state.folder(name).mkdir(parents=True, exist_ok=True)  # we hold its lock
+        state.folder(name).mkdir(parents=True, exist_ok=True)  # this process holds its lock
 
 
 def _claim(
     cluster: Cluster, desired_layout: Layout, root: Path, python: environment.PythonEnvironment | None
 ) -> LabState:
-    """The journal is written, unless a subnet is in use; one lab at a time decides that."""
+    """Write the journal, unless a subnet is in use; one lab at a time does so."""
     with state.locked(state.folder(cluster.name).parent):
         used_subnets = network.machine_networks()
         for lab_name in state.labs():
@@ -157,12 +157,12 @@ def _claim(
 
 
 def _shared(name: str, path: str) -> Path:
-    """The folder of the lab that stands for the shared folder `path`."""
+    """Return the lab's folder behind the shared folder `path`."""
     return state.folder(name) / "shared" / path.strip("/").replace("/", "-")
 
 
 def _with_switch(lab: LabState, cluster: Cluster) -> LabState:
-    """Who boots hosts when Slurm wants them, where the file says that it may."""
+    """Start the power switch, if the file enables power saving with a provider."""
     saving = cluster.slurm.power_saving
     return power.start(lab, cluster.control.name) if saving and saving.provider else lab
 
@@ -174,7 +174,7 @@ def _make(lab: LabState, python: environment.PythonEnvironment | None, log: Log,
     for path in lab.layout.shared:
         folder = _shared(lab.name, path)
         folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o1777)  # as /tmp: users make their own folders, until `apply` says otherwise
+        folder.chmod(0o1777)  # as /tmp: users make their own folders, until `apply` changes it
     network.make(lab.layout)
     log(
         _(
@@ -224,7 +224,7 @@ def _make(lab: LabState, python: environment.PythonEnvironment | None, log: Log,
 
 
 def _driver(lab: LabState, log: Log) -> Path | None:
-    """The library that answers for simulated GPUs; None where there are none, or it cannot be made here."""
+    """Build the library of simulated GPUs; None without GPUs, or if it cannot be built here."""
     if not any(lab_host.gpus for lab_host in lab.layout.hosts):
         return None
     if reason := library.build(lab.folder):
@@ -234,7 +234,7 @@ def _driver(lab: LabState, log: Log) -> Path | None:
 
 
 def _nfs_client(lab: LabState, log: Log) -> bool:
-    """Whether hosts can mount what comes over NFS, where any does."""
+    """Build the NFS client; True if hosts can mount folders over NFS."""
     if not any(lab_host.mounts_nfs for lab_host in lab.layout.hosts):
         return False
     reason = nfs_client.build(lab.folder)
@@ -253,10 +253,10 @@ def _elapsed(started: float) -> str:
 
 
 def _check_connectivity(lab: LabState) -> None:
-    """Packets pass between hosts: a firewall of this machine may drop what its bridges carry (Docker's does).
+    """Check that packets pass between hosts: a firewall of this machine may drop bridged packets (Docker's does).
 
     Raises:
-        WrightError: they do not; says which setting is behind it.
+        WrightError: They do not; names the setting.
     """
     first_host, last = lab.layout.hosts[0], lab.layout.hosts[-1]
     if first_host == last:
@@ -298,9 +298,9 @@ INOTIFY_PER_HOST = 5  # counted on a host with Slurm running: 3 of systemd's, 1 
 
 
 def judge_inotify(hosts: int, used: int, limit: int) -> tuple[Finding, ...]:
-    """A finding when the hosts would not get the inotify instances that their systemd needs.
+    """Return a finding if the hosts would lack the inotify instances that their systemd needs.
 
-    Seen without it: hosts that boot half, with `Too many open files` on their consoles.
+    Observed without it: hosts that boot half, with `Too many open files` on their consoles.
     """
     needed = hosts * INOTIFY_PER_HOST
     if used + needed <= limit:
@@ -323,17 +323,17 @@ def judge_inotify(hosts: int, used: int, limit: int) -> tuple[Finding, ...]:
 
 
 def inotify_in_use() -> int:
-    """Instances that root's processes hold, in all hosts."""
+    """Count the instances of root's processes, in all hosts."""
     count = 0
     for folder in Path("/proc").glob("[0-9]*/fd"):
-        with suppress(OSError):  # processes come and go, and some are not ours to look into
+        with suppress(OSError):  # processes come and go, and some are not readable
             if folder.stat().st_uid == 0:
                 count += sum(is_inotify(handle) for handle in folder.iterdir())
     return count
 
 
 def inotify_limit() -> int:
-    """How many instances one user may hold."""
+    """Return the limit of instances per user."""
     return int(INOTIFY.read_text())
 
 

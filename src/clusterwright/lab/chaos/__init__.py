@@ -1,1 +1,1 @@
-"""Faults from the whole catalogue, planted in a seeded order under running trainings, and a score of each."""
+"""Fault campaigns: inject faults of every kind in a seeded order during trainings, and score each recovery."""

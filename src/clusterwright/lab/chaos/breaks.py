@@ -1,22 +1,22 @@
-"""A training that breaks by its own fault: copied to the cluster, and run there as a user's script."""
+"""A training that breaks by its own fault; copied to the cluster and run there as a user's script."""
 
 import resource
 import sys
 import time
 
-LIMIT_BYTES = 2 * 2**30  # more than this it may not take: the machine below the lab is not to suffer
+LIMIT_BYTES = 2 * 2**30  # memory limit, so that the machine below the lab does not suffer
 STEP_S = 0.1
 
 
 def exception(step: int) -> None:
-    """A mistake of the kind that every training has had once."""
+    """Raise a shape error, a common mistake in trainings."""
     batch = [[0.0] * 8 for _ in range(4)]
     if step == 20:
         raise ValueError(f"shapes do not match: batch of {len(batch)} x {len(batch[0])}, weights of 16 x 4")
 
 
 def memory(step: int) -> None:
-    """A list that grows with every step."""
+    """Leak memory at every step."""
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
     ALLOCATIONS.append(bytearray(step * 2**24))
 
@@ -25,7 +25,7 @@ ALLOCATIONS: list[bytearray] = []
 
 
 def main() -> None:
-    """Some steps, and then the end."""
+    """Run steps until the chosen fault ends the program."""
     fault = {"exception": exception, "memory": memory}[sys.argv[1]]
     for step in range(1, 200):
         time.sleep(STEP_S)

@@ -1,4 +1,4 @@
-"""A campaign from its first fault to its last: one training for each, and what becomes of it."""
+"""Run a campaign: one training per fault, and the score of each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TRAINING_LIMIT_S, NOTICE_LIMIT_S = 300.0, 60.0
 
 @dataclass(slots=True)
 class _Injection:
-    """One fault: where and when it was planted, under which training, and what was said of it."""
+    """One injected fault: where and when, under which training, and the observed outcome."""
 
     planned: Planned
     training_run: TrainingRun
@@ -46,7 +46,7 @@ class _Injection:
 
 @dataclass
 class Campaign:
-    """What all faults of a campaign share."""
+    """The common context of a campaign's faults."""
 
     cluster: Cluster
     remote: Remote
@@ -55,7 +55,7 @@ class Campaign:
     log: Callable[[str], None]
 
     def run(self, drawn: Sequence[Planned]) -> Iterator[Score]:
-        """Each fault's score, as soon as it is known."""
+        """Inject each fault and yield its score as soon as it is known."""
         program = (Path(__file__).parent / "breaks.py").read_bytes()
         Host(self.remote, self.cluster.control.name).run(f"cat > {self._shared}/{PROGRAM}", stdin=program)
         ideal_s = self._undisturbed()
@@ -75,7 +75,7 @@ class Campaign:
         return self.clock.monotonic() - began
 
     def _inject(self, planned: Planned) -> _Injection:
-        """The training has begun, and the fault is in force."""
+        """Start a training and inject the fault at the planned step."""
         self._service.wait_idle()
         began = self.clock.monotonic()
         training_run = self._submit(job(planned.kind, self._shared, self._user, planned.number))
@@ -90,7 +90,7 @@ class Campaign:
         return _Injection(planned, training_run, placement, host, now, duration_s=-began)
 
     def _follow(self, injection: _Injection) -> None:
-        """Until the training is over; the cause of a host's fault is asked while it has it."""
+        """Wait until the training ends; diagnose a host's fault while it lasts."""
         training_run, wait_until = injection.training_run, self._service.wait_until
         if injection.planned.kind.ask == "host":
             wait_until(
@@ -104,7 +104,7 @@ class Campaign:
             self._diagnose(injection)
 
     def _diagnose(self, injection: _Injection) -> tuple[str, ...]:
-        """What `wright` says is the cause."""
+        """Ask `wright` for the cause and store its answer."""
         queries = {
             "host": lambda: self.wright.causes(injection.host),
             "run": lambda: self.wright.causes(injection.training_run.run.name),
@@ -114,9 +114,9 @@ class Campaign:
         return injection.causes
 
     def _repair(self, injection: _Injection) -> None:
-        """Who else is out is looked at before; then the fault is taken back, and the host comes back or does not.
+        """Note other drained hosts, undo the fault, and measure the host's return to service.
 
-        What has to be done may take longer than the training did.
+        Waits for required actions first, as they may take longer than the training.
         """
         kind = injection.planned.kind
         if kind.needs:
@@ -131,7 +131,7 @@ class Campaign:
         injection.heal_actions = self._heal_actions(injection)
 
     def _heal_actions(self, injection: _Injection) -> Sequence[Mapping[str, Any]]:
-        """What heal has done, or told, since the fault was planted."""
+        """Return what heal has done, proposed or notified since the fault was injected."""
         return [action for action in self.wright.actions() if action["wall"] >= injection.time]
 
     def _acted(self, injection: _Injection) -> set[str]:
@@ -146,7 +146,7 @@ class Campaign:
             moment - injection.time for moment in moments if moment is not None and moment >= injection.time
         ]
         if injection.planned.kind.program and injection.causes:
-            noticed.append(0.0)  # a program that breaks needs nobody to notice
+            noticed.append(0.0)  # a program that breaks by itself needs no detection
         progress = event_metrics.recovery(training_run.events, injection.time)
         actions = (str(action["action"]) for action in heal_actions if action.get("state") != "proposed")
         return FaultRecord(
@@ -174,7 +174,7 @@ class Campaign:
 
 @contextmanager
 def healing(file: Path, log: Path) -> Iterator[None]:
-    """`wright heal watch` runs beside the campaign, and is told nothing of it."""
+    """Run `wright heal watch` during the campaign, without knowledge of it."""
     with log.open("wb") as out:
         process = subprocess.Popen(
             (sys.executable, "-c", COMMAND, "heal", "watch", str(file)), stdout=out, stderr=out
@@ -187,7 +187,7 @@ def healing(file: Path, log: Path) -> Iterator[None]:
 
 
 def describe(score: Score) -> str:
-    """One line for people."""
+    """Return one line about the score for the log."""
     record = score.seen
     recovery = (
         _("training resumed after {seconds:.1f} s", seconds=record.progress_s)
@@ -199,7 +199,7 @@ def describe(score: Score) -> str:
 
 
 def verdict(score: Score) -> str:
-    """What is not as it should be."""
+    """Return the failed criteria, or that all passed."""
     judged = ("detected", "cause", "action", "finished", "exact", "unharmed")
     wrong = [name for name in judged if getattr(score, name) is False]
     return _("failed: {scores}", scores=", ".join(wrong)) if wrong else _("passed")

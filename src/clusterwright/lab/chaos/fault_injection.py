@@ -1,4 +1,4 @@
-"""How a fault is planted in a lab, and taken back."""
+"""Inject a campaign's fault into a lab, and undo it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ truncate --size 100 "${{newest%/*}}"/*.safetensors"""
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Which host is what for the training that runs."""
+    """The roles of the hosts for the running training."""
 
     supervisor: str
     members: tuple[str, ...]
@@ -30,7 +30,7 @@ class Places:
     control: str
 
     def host_for(self, on: str, which: float) -> str:
-        """The host that is meant; of all that train where the supervisor trains alone, nothing where none is free."""
+        """Return the host for a role, never the supervisor's host if others train; empty if there is none."""
         workers = tuple(host for host in self.members if host != self.supervisor) or self.members
         hosts = {
             "member": workers, "supervisor": (self.supervisor,), "free": self.free, "control": (self.control,),
@@ -39,7 +39,7 @@ class Places:
 
 
 def places(cluster: Cluster, events: Sequence[Event]) -> Places:
-    """As the newest events of the run have it."""
+    """Derive the roles from the run's newest events."""
     starts = [event for event in events if event.kind == "generation_start"]
     jobs = [event for event in events if event.kind == "job_start"]
     members = tuple(starts[-1].more.get("hosts", ())) if starts else ()
@@ -56,10 +56,10 @@ def plant(
     remote: Remote,
     training_run: TrainingRun,
 ) -> None:
-    """The fault is in force.
+    """Inject the fault.
 
     Raises:
-        WrightError: the lab cannot, or the host has no rank.
+        WrightError: The lab cannot inject it, or the host has no rank.
     """
     kind = planned.kind
     if kind.fault:
@@ -75,7 +75,7 @@ def plant(
 
 
 def _rank_on(host: str, events: Sequence[Event]) -> int:
-    """The process of the newest rank on the host."""
+    """Return the PID of the newest rank on the host."""
     starts = [event for event in events if event.kind == "process_start" and event.host == host]
     if not starts:
         raise WrightError.from_code(
@@ -85,6 +85,6 @@ def _rank_on(host: str, events: Sequence[Event]) -> int:
 
 
 def repair(kind: Kind, cluster: Cluster) -> None:
-    """What a person would fix with a screwdriver: power, cables, disks, GPUs."""
+    """Undo faults that need hands on the hardware: power, cables, disks, GPUs."""
     if kind.fault or kind.beside:
         lab.undo(cluster.name)

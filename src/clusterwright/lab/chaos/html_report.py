@@ -1,4 +1,4 @@
-"""The page of a campaign: its figures, and every fault with what became of it; drawn from the scores alone."""
+"""Render a campaign's page: its figures and the outcome of every fault, from the scores alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.drawing.html_page import document
 from clusterwright.i18n import N_, _, bilingual
 from clusterwright.lab.chaos.score import Score, summary
 
-# Figure, its name, and the share that it has to reach.
+# Figure, its label, and the required share.
 FIGURES = (
     ("causes_right", N_("correct causes"), 0.95),
     ("finished", N_("recoverable trainings finished"), 1.0),
@@ -35,7 +35,7 @@ tr + tr td { border-top: 1px solid #8884 }
 
 
 def render_html(scores: Sequence[Score], seed: int, fault_count: int, machine: str) -> str:
-    """The whole page; `fault_count` faults were to be planted, `machine` says what all this ran on."""
+    """Return the page; `fault_count` is the planned number of faults, `machine` describes the machine."""
     totals = summary(scores)
     title = _(
         "Campaign {seed}: {count} of {fault_count} faults",
@@ -88,7 +88,7 @@ def _row(score: Score) -> str:
 
 
 def _cell(text: str, *, passed: bool | None) -> str:
-    """Words of the catalogue hold a line break; all else is a host's, and is escaped."""
+    """Keep line breaks in catalog texts; everything else comes from a host and is escaped."""
     safe = "<br>".join(escape(part) for part in text.split("<br>"))
     return f"<td class='no'>{safe}</td>" if passed is False else f"<td>{safe}</td>"
 

@@ -1,4 +1,4 @@
-"""Kinds of faults of a campaign, the jobs that meet them, and which of them a seed draws."""
+"""The kinds of faults of a campaign, the jobs they are injected into, and the draw by seed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ DiagnosisSubject = Literal["host", "run", "failure", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of fault, and the truth about it.
+    """One kind of fault, and the expected outcome.
 
     It is a fault of the lab, a signal to a rank, or a program that breaks by itself. `beside` is a second fault at
-    the same time; `tears` sends the signal to every rank, and cuts the newest checkpoint. `ask` says who has to know
-    the cause, `cause` which answers are right.
+    the same time; `tears` sends the signal to every rank, and truncates the newest checkpoint. `ask` selects the
+    diagnosis to read, `cause` lists the right answers.
     """
 
     name: str
@@ -44,19 +44,19 @@ class Kind:
 
 @cache
 def kinds() -> dict[str, Kind]:
-    """Every kind, by name.
+    """Return every kind by name.
 
     Raises:
-        ValueError: a row says what nothing reads, or does not say what is planted.
+        ValueError: A row has an unknown key or value, or does not define one fault.
     """
     return read((Path(__file__).parent / "kinds.toml").read_text(encoding="utf-8"))
 
 
 def read(text: str) -> dict[str, Kind]:
-    """Every kind of that text.
+    """Parse every kind of that text.
 
     Raises:
-        ValueError: as `kinds` says.
+        ValueError: A row has an unknown key or value, or does not define one fault.
     """
     return {name: _kind(name, row) for name, row in tomllib.loads(text).items()}
 
@@ -76,12 +76,12 @@ def _kind(name: str, row: Mapping[str, Any]) -> Kind:
     return kind
 
 
-EARLIEST, LATEST = 0.2, 0.6  # parts of the training: past its first steps, and with some left to lose
+EARLIEST, LATEST = 0.2, 0.6  # shares of the training: past its first steps, and with some left to lose
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One fault of a campaign: the training has done that share of its steps, and `which` chooses among equal hosts."""
+    """One fault of a campaign: injected at that share of the steps; `which` (0 to 1) selects among equal hosts."""
 
     number: int
     kind: Kind
@@ -90,8 +90,8 @@ class Planned:
 
 
 def draw(seed: int, count: int, kinds: Mapping[str, Kind]) -> tuple[Planned, ...]:
-    """The same for the same seed, on any machine; every kind as often as any other, give or take one."""
-    dice = Random(seed)  # noqa: S311 (a game that can be repeated, and no secret)
+    """Draw the faults; the same for the same seed on any machine, every kind equally often, give or take one."""
+    dice = Random(seed)  # noqa: S311 (a repeatable draw, no secret)
     names = sorted(kinds)
     order: list[str] = []
     while len(order) < count:
@@ -103,7 +103,7 @@ def draw(seed: int, count: int, kinds: Mapping[str, Kind]) -> tuple[Planned, ...
 
 
 def choose_host(hosts: Sequence[str], which: float) -> str:
-    """The host that `which` (0 to 1) means."""
+    """Return the host that `which` (0 to 1) selects."""
     return sorted(hosts)[int(which * len(hosts))]
 
 
@@ -113,17 +113,17 @@ HOPELESS = 1e12  # a learning rate
 
 
 def calm(shared: str, user: str | None) -> Job:
-    """The training to which nothing happens."""
+    """Return the job of the training without a fault."""
     return _job("", shared, user, "campaign-calm")
 
 
 def job(kind: Kind, shared: str, user: str | None, number: int) -> Job:
-    """The training under which a fault of that kind is planted, or which is the fault."""
+    """Return the job for a fault of that kind."""
     return _job(kind.program, shared, user, f"campaign-{number}")
 
 
 def _job(program: str, shared: str, user: str | None, name: str) -> Job:
-    """Two hosts and a third held ready."""
+    """Return a job of two hosts and a standby host."""
     rows: dict[str, Any] = {
         "name": name,
         "nodes": 2,

@@ -1,4 +1,4 @@
-"""What happened, held against what was planted; pure."""
+"""Score the outcome of injected faults; pure."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from clusterwright.lab.chaos.kind import Planned
 _ENDS = {
     "finishes": ("finished",),
     "fails": ("failed", "no-progress"),
-}  # the latter: at the same step again and again
+}  # no-progress: it fails at the same step again and again
 
 
 @dataclass(frozen=True, slots=True)
 class FaultRecord:
-    """What was seen of one fault. Seconds are from the planting; None is what did not happen.
+    """The observed outcome of one fault. Seconds count from the injection; None: it did not happen.
 
-    `causes` are answers in their order, `actions` what was done, `harmed` hosts that were taken out and had no
-    fault, `lost` steps that had to be done again, `missing` and `twice` steps that were never done, or done again
+    `causes` are diagnoses, likeliest first, `actions` what was done, `harmed` drained hosts without a
+    fault, `lost` repeated steps, `missing` and `twice` steps that never ran, or ran again
     with another result.
     """
 
@@ -35,14 +35,14 @@ class FaultRecord:
     missing: int = 0
     twice: int = 0
     harmed: tuple[str, ...] = ()
-    back_s: float | None = None  # from the fix of the fault to the host in service, by itself
+    back_s: float | None = None  # from the undo of the fault until the host is in service, by itself
     ideal_s: float = 0.0
     took_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The judgement of one fault; None where there was nothing to judge."""
+    """The score of one fault by criterion; None where a criterion does not apply."""
 
     planned: Planned
     seen: FaultRecord
@@ -55,13 +55,13 @@ class Score:
 
     @property
     def passed(self) -> bool:
-        """True when nothing is left to wish for."""
+        """True if no criterion failed."""
         judged = (self.detected, self.cause, self.action, self.finished, self.exact, self.unharmed)
         return all(verdict is not False for verdict in judged)
 
 
 def judge(planned: Planned, record: FaultRecord, every: int) -> Score:
-    """`every` is the steps between two checkpoints: more than these may not be lost, twice as many if one is torn."""
+    """Score a fault; at most `every` steps (a checkpoint interval) may be lost, twice that with a torn checkpoint."""
     kind = planned.kind
     expected = _ENDS[kind.job]
     actions = set(record.actions)
@@ -78,7 +78,7 @@ def judge(planned: Planned, record: FaultRecord, every: int) -> Score:
 
 
 def summary(scores: Sequence[Score]) -> dict[str, Any]:
-    """The figures of a campaign: shares from 0 to 1, and None for a share of nothing."""
+    """Return the figures of a campaign: shares from 0 to 1, None for a share of nothing."""
     could = [score for score in scores if score.planned.kind.job == "finishes"]
     ideal, duration = (sum(getattr(score.seen, name) for score in could) for name in ("ideal_s", "took_s"))
     return {
@@ -96,7 +96,7 @@ def summary(scores: Sequence[Score]) -> dict[str, Any]:
 
 
 def document(scores: Sequence[Score]) -> list[dict[str, Any]]:
-    """Each fault as JSON carries it."""
+    """Return each score as values for JSON."""
     rows = []
     for score in scores:
         judged = {name: getattr(score, name) for name in Score.__slots__ if name not in ("planned", "seen")}
@@ -111,7 +111,7 @@ def _share(judged: Iterable[bool | None]) -> float | None:
 
 
 def _by_kind(scores: Sequence[Score]) -> dict[str, float]:
-    """The median of seconds from the fault to new progress."""
+    """Return the median seconds from fault to new progress, by kind."""
     times_by_kind: dict[str, list[float]] = {}
     for score in scores:
         if score.seen.progress_s is not None:

@@ -1,4 +1,4 @@
-"""Which hosts Slurm gives to jobs, and how all of them come to rest between two faults."""
+"""Read which hosts Slurm has in service, and reset the cluster between two faults."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ done"""
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The cluster's hosts, as Slurm has them."""
+    """The service state of the cluster's hosts, as Slurm reports it."""
 
     cluster: Cluster
     remote: Remote
     clock: Clock
 
     def states(self) -> dict[str, str]:
-        """Slurm's word for each host; nothing where slurmctld does not answer."""
+        """Return Slurm's state of each host; empty if slurmctld does not answer."""
         result = Host(self.remote, self.cluster.control.name).run(
             "sinfo -hN -o '%N %T' | sort -u", timeout_s=30
         )
@@ -38,21 +38,21 @@ class Service:
         return {name: state.rstrip("*~#!%$@^-") for name, blank, state in rows if blank}
 
     def out(self) -> frozenset[str]:
-        """Hosts that jobs do not get."""
+        """Return hosts that get no jobs."""
         return frozenset(name for name, state in self.states().items() if state not in IN_SERVICE)
 
     def back(self, host: str) -> float | None:
-        """Seconds until the host takes jobs again by itself; None where it does not."""
+        """Wait for the host to return to service by itself; return the seconds, None if it does not."""
         began = self.clock.monotonic()
         self.wait_until(lambda: self.states().get(host) in IN_SERVICE, REST_LIMIT_S)
         elapsed_s = self.clock.monotonic() - began
         return elapsed_s if self.states().get(host) in IN_SERVICE else None
 
     def wait_idle(self) -> None:
-        """Every host in service and no job; what is still out, a person gives back.
+        """Cancel all jobs, resume drained and down nodes, and wait until every host is idle.
 
         Raises:
-            WrightError: they do not come to rest.
+            WrightError: They do not become idle.
         """
 
         def calm() -> bool:
@@ -69,7 +69,7 @@ class Service:
             )
 
     def wait_until(self, true: Callable[[], bool], limit_s: float) -> None:
-        """Until it is so, or the limit has passed: a cluster that is broken may not answer for a while."""
+        """Wait until the condition is true or the timeout is over; an error counts as false, as in a broken cluster."""
         end = self.clock.monotonic() + limit_s
         while self.clock.monotonic() < end:
             try:

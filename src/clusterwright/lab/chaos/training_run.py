@@ -1,4 +1,4 @@
-"""One training of a campaign, read again whenever it is asked about."""
+"""One training of a campaign; its events are read anew at each query."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ NOTICED = frozenset({"host_lost", "rank_exit", "rank_hung", "generation_end"})
 
 
 class TrainingRun:
-    """A run and what it has said so far."""
+    """A run and its events so far."""
 
     def __init__(self, run: Run, remote: Remote, control: str) -> None:
         self.run, self._reader = run, RemoteReader(remote, control)
         self.events: tuple[Event, ...] = ()
 
     def step(self) -> int:
-        """The highest that is complete."""
+        """Return the highest complete step."""
         self._read()
         return event_metrics.last_step_before(self.events, float("inf"))
 
     def over(self) -> bool:
-        """True once the run has ended, for good."""
+        """True once the run has ended."""
         self._read()
         return ended(self.run, self._reader) is not None
 
     def outcome(self) -> str:
-        """How it ended; `running` where it has not."""
+        """Return the run's outcome; `running` before its end."""
         end = ended(self.run, self._reader)
         return end.outcome if end else "running"
 
     def noticed(self, start: float) -> float | None:
-        """When the run itself first said that something is wrong."""
+        """Return when the run first recorded a problem after `start`."""
         times = (event.time for event in self.events if event.kind in NOTICED and event.time > start)
         return next(times, None)
 
     def exactness(self, fault_time: float) -> dict[str, int]:
-        """Steps done again, never done, and done again with another result."""
+        """Count steps that were repeated, never run, and repeated with another result."""
         steps = event_metrics.completed_steps(self.events)
         resumes = [
             event

@@ -1,4 +1,4 @@
-"""What `wright` says, asked as a user asks it: the campaign knows the truth, and tells none of them."""
+"""Run `wright` as a user does, for its diagnosis; the campaign's knowledge is not passed to it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Wright:
     file: Path
 
     def execute(self, *arguments: str) -> CommandResult:
-        """What it answered; never an exception, for a cluster that is broken is what it is asked about."""
+        """Run the command; never raises, as the cluster may be broken."""
         return run((sys.executable, "-c", COMMAND, *arguments), timeout_s=LIMIT_S)
 
     def causes(self, name: str) -> tuple[str, ...]:
-        """Classes of causes of the run or host, the likeliest first."""
+        """Return the cause classes of a run or host, the likeliest first."""
         report = self._json("why", name, "--json", "--cluster", str(self.file))
         diagnoses = report.get("diagnoses", ())
         return tuple(
@@ -36,12 +36,12 @@ class Wright:
         )
 
     def failures(self, run_: str) -> tuple[str, ...]:
-        """What the run itself has noted as broken, the last first."""
+        """Return the failures that the run has recorded, the last first."""
         report = self._json("status", run_, "--json", "--cluster", str(self.file))
         return tuple(str(failure.get("reason", "")) for failure in reversed(report.get("failures", ())))
 
     def actions(self) -> tuple[Mapping[str, Any], ...]:
-        """What `wright heal` has done, proposed or told."""
+        """Return what `wright heal` has done, proposed or notified."""
         report = self._json("heal", "log", "--json", "--last", "500", "--cluster", str(self.file))
         notifications = [
             {**notification, "action": "tell"} for notification in report.get("notifications", ())

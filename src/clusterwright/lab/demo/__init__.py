@@ -1,1 +1,1 @@
-"""First light: the whole path on a lab, a host killed on the way, and a report of it."""
+"""The demo: build a lab, kill a host during a training, and report the recovery."""

@@ -1,4 +1,4 @@
-"""Figures worked out from events. Pure: nothing in a report is written by hand."""
+"""Compute the report's figures from events. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Events = Sequence[Event]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One optimiser step as it was done the last time."""
+    """One optimizer step, as it ran the last time."""
 
     step: int
     time: float
@@ -25,7 +25,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of the recovery, in seconds; `until` is the moment that ends it."""
+    """A part of the recovery, in seconds; `until` describes the event that ends it."""
 
     name: str
     until: str
@@ -34,7 +34,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """From the fault to the first step beyond the last one before it; the parts add up to the whole."""
+    """The time from the fault to the first new step; the parts add up to the whole."""
 
     seconds: float
     next_step_seconds: float
@@ -44,17 +44,17 @@ class Recovery:
 
 
 def completed_steps(events: Events) -> dict[int, Step]:
-    """Every step by its number, as it was done the last time."""
+    """Return every step by its number, as it ran the last time."""
     return {step.step: step for step in _steps(events)}
 
 
 def repeated(events: Events) -> int:
-    """How many steps were done more than once."""
+    """Count the steps that ran more than once."""
     return sum(times > 1 for times in Counter(step.step for step in _steps(events)).values())
 
 
 def repeats_differ(events: Events) -> tuple[int, ...]:
-    """Steps that were done more than once and did not give the same loss each time."""
+    """Return steps that ran more than once with different losses."""
     losses_by_step: dict[int, set[str]] = {}
     for step in _steps(events):
         losses_by_step.setdefault(step.step, set()).add(step.loss_hex)
@@ -62,7 +62,7 @@ def repeats_differ(events: Events) -> tuple[int, ...]:
 
 
 def differing(first_run: Mapping[int, Step], second_run: Mapping[int, Step]) -> tuple[int, ...]:
-    """Steps whose losses are not the same bits, or that only one of the two has done."""
+    """Return steps whose losses differ in a bit, or that ran in one run only."""
     return tuple(
         number
         for number in sorted(first_run.keys() | second_run.keys())
@@ -73,27 +73,27 @@ def differing(first_run: Mapping[int, Step], second_run: Mapping[int, Step]) -> 
 
 
 def equal_bitwise(first_run: Mapping[int, Step], second_run: Mapping[int, Step]) -> bool:
-    """True when both have done the same steps, at least one, with the same bits of loss in each."""
+    """True if both ran the same steps, at least one, with bitwise equal losses."""
     return bool(first_run) and not differing(first_run, second_run)
 
 
 def last_step_before(events: Events, moment: float) -> int:
-    """The highest step complete before the moment; 0 for none."""
+    """Return the highest step complete at the moment; 0 if none."""
     return max((step.step for step in _steps(events) if step.time <= moment), default=0)
 
 
 def finished(events: Events) -> Event | None:
-    """The event that says that the training is complete."""
+    """Return the event of the training's completion."""
     return next((event for event in reversed(events) if event.kind == "finished"), None)
 
 
 def world_sizes(events: Events) -> tuple[int, ...]:
-    """How many ranks came together, for each group that formed, in order."""
+    """Return the number of ranks of each group that formed, in order."""
     return tuple(len(group) for group in _groups(events))
 
 
 def ranks_on(events: Events) -> dict[str, int]:
-    """How many ranks each host has had at a time, at most."""
+    """Return the highest number of simultaneous ranks on each host."""
     most: Counter[str] = Counter()
     for group in _groups(events):
         most |= Counter(group.values())
@@ -101,11 +101,11 @@ def ranks_on(events: Events) -> dict[str, int]:
 
 
 def place_in_epoch(steps: Mapping[int, Step], step: int) -> tuple[int, float] | None:
-    """The epoch of the step, and how far into it the step is, from 0 to 1."""
+    """Return the epoch of the step, and the step's position in it, from 0 to 1; None if the length is unknown."""
     if step not in steps:
         return None
     sizes = Counter(entry.epoch for entry in steps.values())
-    if len(sizes) == 1:  # no epoch was seen to end, so nobody knows how long it is
+    if len(sizes) == 1:  # no epoch has ended, so its length is unknown
         return None
     epoch = steps[step].epoch
     first_step = min(number for number, entry in steps.items() if entry.epoch == epoch)
@@ -113,7 +113,7 @@ def place_in_epoch(steps: Mapping[int, Step], step: int) -> tuple[int, float] | 
 
 
 def checkpoints(events: Events) -> tuple[Event, ...]:
-    """One event for each checkpoint: the last rank's to say that it is written."""
+    """Return one event for each checkpoint: that of the last rank that wrote it."""
     last: dict[tuple[int, int], Event] = {}
     for event in events:
         if event.kind == "checkpoint":
@@ -122,9 +122,9 @@ def checkpoints(events: Events) -> tuple[Event, ...]:
 
 
 def recovery(events: Events, fault_time: float) -> Recovery | None:
-    """Where each second went between the fault and new progress; None when no new step was ever done.
+    """Split the time between the fault and new progress into parts; None if no new step ran.
 
-    A step that was under way at the fault may still end; new progress is a step beyond that one too.
+    A step under way at the fault may still complete; new progress is a step beyond that one too.
     """
     ready_times = [event.time for event in events if event.kind == "group_ready" and event.time > fault_time]
     steps = list(_steps(events))
@@ -157,9 +157,9 @@ _END_EVENTS = {
 
 
 def _moments(window: Events) -> Iterator[tuple[str, float | None]]:
-    """The moments between the fault and the first step after it; None where no event tells.
+    """Yield the end of each part between the fault and the first step after it; None without an event.
 
-    Of each rank the last event of a kind counts: a start that failed is part of what came before.
+    The last event of each rank and kind counts: a failed start belongs to the part before.
     """
     yield "detection", next((event.time for event in window if event.kind == "host_lost"), None)
     yield "new generation", _latest(event.time for event in window if event.kind == "generation_start")
@@ -190,7 +190,7 @@ def _latest(times: Iterable[float]) -> float | None:
 
 
 def _steps(events: Events) -> Iterator[Step]:
-    """The steps as they were done; a loss that JSON cannot hold (nan, inf) is read from its bits."""
+    """Yield the steps in order of events; a loss that JSON cannot hold (nan, inf) is read from its bits."""
     for event in events:
         if event.kind == "step":
             bits = str(event.more["loss_hex"])
@@ -198,7 +198,7 @@ def _steps(events: Events) -> Iterator[Step]:
 
 
 def _groups(events: Events) -> Iterator[dict[int, str]]:
-    """Each group that formed: its ranks and their hosts. A rank that comes a second time begins the next one."""
+    """Yield each group that formed: ranks and their hosts. A rank's second event starts the next group."""
     group: dict[int, str] = {}
     for event in events:
         if event.kind == "group_ready" and event.rank is not None:

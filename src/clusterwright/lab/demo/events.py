@@ -1,4 +1,4 @@
-"""What a run wrote about itself, read back from its event files."""
+"""Parse a run's event files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of an event file; `more` is what belongs to its kind."""
+    """One line of an event file; `more` has the keys of its kind."""
 
     time: float
     kind: str
@@ -21,14 +21,14 @@ class Event:
 
     @property
     def step(self) -> int:
-        """Optimiser steps that are complete; -1 for a kind without steps."""
+        """The number of complete optimizer steps; -1 for a kind without steps."""
         return int(self.more.get("step", -1))
 
 
 def parse_events(texts: Iterable[str]) -> tuple[tuple[Event, ...], int]:
-    """All events in the order of their time, and how many lines were torn.
+    """Return all events in order of time, and the number of torn lines.
 
-    A host that is killed while it writes leaves half a line; that line is counted and left out.
+    A host killed while writing leaves half a line, which is counted and skipped.
     """
     events: list[Event] = []
     torn = 0

@@ -1,4 +1,4 @@
-"""The table of every figure, in groups."""
+"""The table of all figures, in groups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LABELS = {
 
 
 def figures(report: Report) -> tuple[tuple[str, Rows], ...]:
-    """Groups of rows: a name and a value with its unit."""
+    """Return the groups: rows of a name and a value with its unit."""
     return (
         ("Seconds", _seconds(report)),
         (_("The training"), _training(report)),

@@ -1,4 +1,4 @@
-"""The page a person looks at: one file, no script, nothing fetched. Drawn from the Report alone."""
+"""Render the demo's page from the Report alone: one file without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STATUSES = (N_("ok"), N_("warn"), N_("fail"), N_("unknown"), N_("skipped"))  # o
 
 
 def render_html(report: Report) -> str:
-    """The whole page."""
+    """Return the whole page."""
     folder = Path(__file__).parent
     english, chinese = headline(report)
     heading = _("The cluster") if report.cluster else _("The machine")

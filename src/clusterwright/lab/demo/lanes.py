@@ -1,4 +1,4 @@
-"""What each host (or, on one machine, each rank) did when: the rows of the time line. Pure."""
+"""Compute what each host (or, on one machine, each rank) did when: the rows of the timeline. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Doing = Literal["spare", "starting", "training", "waiting", "down", "booting", "
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From one moment to another, a place did one thing; seconds since the job's start."""
+    """A period in which a host or rank did one thing; seconds since the job's start."""
 
     doing: Doing
     start: float
@@ -25,7 +25,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """Something that happened at one moment; seconds since the job's start."""
+    """An event at one moment; seconds since the job's start."""
 
     what: Literal["fault", "lost", "checkpoint", "resumed", "finished"]
     time: float
@@ -34,7 +34,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One row of the time line."""
+    """One row of the timeline."""
 
     place: str
     spans: tuple[Span, ...]
@@ -42,7 +42,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What was done to whom and when; and when a host was started again, and had joined Slurm again."""
+    """The injected fault, and when the host was powered up and rejoined Slurm."""
 
     kind: str
     host: str
@@ -54,7 +54,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """One go at the training by one group: who, from when, together when, until when."""
+    """One attempt of a group at the training: its members, start, first step and end."""
 
     places: frozenset[str]
     generation: int
@@ -64,12 +64,12 @@ class _Round:
 
 
 def origin(events: Sequence[Event]) -> float:
-    """The moment that counts as zero: the job's start, or the first thing known of it."""
+    """Return the time of the first event, which counts as zero."""
     return min((event.time for event in events), default=0.0)
 
 
 def lanes(events: Sequence[Event], places: Sequence[str], fault: Fault | None) -> tuple[Lane, ...]:
-    """One row per place, in the order given; places are hosts, or ranks where all are on one machine."""
+    """Return one row per place, in the given order; places are hosts, or ranks on one machine."""
     zero = origin(events)
     by_rank = all(worker.startswith(place_of("")) for worker in places)
     rounds = tuple(_attempts(events) if by_rank else _generations(events))
@@ -79,7 +79,7 @@ def lanes(events: Sequence[Event], places: Sequence[str], fault: Fault | None) -
 
 
 def markers(events: Sequence[Event], fault: Fault | None) -> tuple[Marker, ...]:
-    """Moments worth a mark, in order."""
+    """Return the events to mark, in order of time."""
     zero = origin(events)
     entries = [Marker("checkpoint", event.time - zero, event.step) for event in checkpoints(events)]
     entries += [Marker("lost", event.time - zero) for event in events if event.kind == "host_lost"]
@@ -95,7 +95,7 @@ def markers(events: Sequence[Event], fault: Fault | None) -> tuple[Marker, ...]:
 
 
 def place_of(rank: int | str) -> str:
-    """The name of a rank's row where all ranks are on one machine."""
+    """Return the name of a rank's row on one machine."""
     return f"rank {rank}"
 
 
@@ -120,12 +120,12 @@ def _spans(
 
 
 def _job_hosts(events: Sequence[Event]) -> frozenset[str]:
-    """The hosts that the job holds, whether they train or stand ready."""
+    """Return the hosts that the job holds, training or standby."""
     return frozenset(host for event in events if event.kind == "job_start" for host in _hosts(event))
 
 
 def _hosts(event: Event) -> tuple[str, ...]:
-    """The event's hosts, written one by one or as a hostlist."""
+    """Return the event's hosts, from a list or a hostlist expression."""
     hosts = event.more.get("hosts", ())
     return expand(hosts) if isinstance(hosts, str) else tuple(hosts)
 
@@ -156,7 +156,7 @@ def _downtime_spans(worker: str, fault: Fault, rounds: Sequence[_Round], end: fl
 
 
 def _generations(events: Sequence[Event]) -> list[_Round]:
-    """The supervisor's generations; none where no supervisor ran."""
+    """Return the supervisor's generations; empty without a supervisor."""
     starts = [event for event in events if event.kind == "generation_start"]
     last = max((event.time for event in events), default=0.0)
     rounds = []
@@ -174,7 +174,7 @@ def _generations(events: Sequence[Event]) -> list[_Round]:
 
 
 def _attempts(events: Sequence[Event]) -> list[_Round]:
-    """The starts of a group of ranks on one machine, told apart by each rank's n-th start."""
+    """Return the attempts of ranks on one machine, by each rank's n-th start."""
     starts: dict[int, list[float]] = {}
     for event in events:
         if event.kind == "process_start" and event.rank is not None:
@@ -200,7 +200,7 @@ def _attempts(events: Sequence[Event]) -> list[_Round]:
 
 
 def _ready(events: Sequence[Event], start: float, end: float) -> float | None:
-    """When the group's first step began; its text and checkpoint are read after the ranks have met."""
+    """Return when the group's first step began; text and checkpoint are read after the ranks have joined."""
     inside = [event for event in events if start <= event.time <= end]
     met = max((event.time for event in inside if event.kind == "group_ready"), default=None)
     steps = [event.time - float(event.more.get("seconds", 0)) for event in inside if event.kind == "step"]
@@ -208,7 +208,7 @@ def _ready(events: Sequence[Event], start: float, end: float) -> float | None:
 
 
 def _once_a_round(events: Iterable[Event], kind: str) -> Iterator[Event]:
-    """The first event of the kind after each start of ranks."""
+    """Yield the first event of the kind after each start of ranks."""
     fresh = True
     for event in events:
         fresh = fresh or event.kind == "process_start"

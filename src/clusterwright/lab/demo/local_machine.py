@@ -1,4 +1,4 @@
-"""What this machine is, and what a demo may have left on it."""
+"""Describe this machine, and find what a demo has left on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.units import GiB, format_size
 
 
 def machine() -> dict[str, str]:
-    """Processor, cores, memory, system and kernel."""
+    """Return processor, cores, memory, system and kernel."""
     return {
         "processor": _field(Path("/proc/cpuinfo"), "model name")
         or platform.processor()
@@ -25,7 +25,7 @@ def machine() -> dict[str, str]:
 
 
 def software() -> dict[str, str]:
-    """Our version, Python's and torch's."""
+    """Return the versions of Clusterwright, Python and torch."""
     try:
         torch = version("torch")
     except PackageNotFoundError:
@@ -34,7 +34,7 @@ def software() -> dict[str, str]:
 
 
 def processes(variable: str, value: str) -> dict[int, dict[str, str]]:
-    """The processes in whose environment the variable has that value, each with its environment."""
+    """Return the processes whose environment variable has that value, with their environments."""
     environments = {}
     for folder in Path("/proc").glob("[0-9]*"):
         environment = _environment(folder)
@@ -44,7 +44,7 @@ def processes(variable: str, value: str) -> dict[int, dict[str, str]]:
 
 
 def commands(*patterns: str) -> list[int]:
-    """The processes of this machine that have all those words in their command line, but for our own."""
+    """Return other processes of this machine whose command line contains all the patterns."""
     lines = {int(path.parent.name): _bytes(path) for path in Path("/proc").glob("[0-9]*/cmdline")}
     return [
         pid
@@ -54,7 +54,7 @@ def commands(*patterns: str) -> list[int]:
 
 
 def remains(tag: str, folder: Path) -> list[str]:
-    """What is left of a lab: interfaces and namespaces of its tag; mounts, processes, files of its folder."""
+    """Return what is left of a lab: interfaces and namespaces of its tag; mounts, processes, files of its folder."""
     leftovers = [f"interface {path.name}" for path in Path("/sys/class/net").glob(f"{tag}*")]
     leftovers += [f"namespace {path.name}" for path in Path("/run/netns").glob(f"{tag}*")]
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()
@@ -73,7 +73,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def _bytes(path: Path) -> bytes:
-    """The file, or nothing where the process has gone or is another user's."""
+    """Read the file; empty if the process is gone or belongs to another user."""
     try:
         return path.read_bytes()
     except OSError:

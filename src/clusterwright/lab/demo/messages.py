@@ -1,4 +1,4 @@
-"""The sentences of the page."""
+"""The texts of the demo's page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from clusterwright.lab.demo.report import Report
 
 
 def headline(report: Report) -> tuple[str, str]:
-    """The one sentence, in both languages."""
+    """Return the headline in both languages."""
     if report.fault is None or not report.ok:
         return bilingual("The demo did not do all that it claims.")
     step = report.fault["at_step"]
@@ -21,7 +21,7 @@ def headline(report: Report) -> tuple[str, str]:
 
 
 def hero(report: Report) -> tuple[tuple[str, str, str], ...]:
-    """The four figures on top: value, unit, what it is."""
+    """Return the four large figures: value, unit, label."""
     recovery_s = report.recovery.seconds if report.recovery else None
     leftovers = report.left_behind
     return (
@@ -54,7 +54,7 @@ def _difference(report: Report) -> tuple[str, str, str]:
 
 
 def place_text(report: Report) -> str:
-    """What the first drawing shows."""
+    """Describe the drawing of the cluster."""
     if report.cluster is None:
         reason = report.not_applicable.get("lab", "")
         return _(
@@ -71,7 +71,7 @@ def place_text(report: Report) -> str:
 
 
 def applied_text(report: Report) -> str:
-    """What stands above the verdicts."""
+    """Return the text above the verdicts."""
     changes = report.second_apply_changes
     if changes is None:
         return _("Checks, by status:")
@@ -82,7 +82,7 @@ def applied_text(report: Report) -> str:
 
 
 def loss_text(report: Report) -> str:
-    """What the curves show."""
+    """Describe the loss curves."""
     if report.losses_equal_bitwise:
         return _(
             "Two trainings from the same seed, {steps_total} steps each. The thin line lies on "
@@ -101,7 +101,7 @@ def loss_text(report: Report) -> str:
 
 
 def footer(report: Report) -> str:
-    """When it was made, and what was not real."""
+    """Return when the report was written, and what was simulated."""
     simulated = (
         " " + _("The GPUs are simulated device files: the training ran on CPUs.")
         if report.mode == "lab"
@@ -116,7 +116,7 @@ def footer(report: Report) -> str:
 
 
 def repeat_commands(report: Report) -> str:
-    """The commands that do the same again."""
+    """Return the commands that repeat the demo."""
     if report.mode == "local":
         return "make demo\n\n# this page, wherever Linux runs\nwright demo --local"
     host = report.fault["host"] if report.fault else "gpu-node2"

@@ -1,4 +1,4 @@
-"""The demo on a lab: hosts made, built, proved, trained on, one killed, one brought back, all taken away."""
+"""Run the demo on a lab: create hosts, apply, check, train, kill a host, restore it, remove the lab."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from clusterwright.provision.apply import apply, remote_of
 from clusterwright.provision.report import Report as Applied
 from clusterwright.units import format_rate
 
-OWNER_FILE = "demo"  # a file in the lab's folder: this lab is the demo's own, and whose
+OWNER_FILE = "demo"  # a file in the lab's folder that marks it as a demo's, with the demo's PID
 JOIN_LIMIT_S = 120.0  # a host of a lab boots in 2 s; slurmd registers when munge and the network are there
 POLL_INTERVAL_S = 0.3
 
 
 def on_lab(cluster: Cluster, source: str, job: Job, facts: DemoFacts, talk: Talk, clock: Clock) -> None:
-    """Everything from the node image to `lab down`; the lab is taken down whatever happens."""
+    """Run every step from the node image to `lab down`; the lab is removed in any case."""
     facts.cluster = drawn(cluster)
     facts.places = tuple(host.name for host in cluster.hosts("compute"))
     facts.checkpoint_every = job.checkpoint.every.steps
@@ -114,7 +114,7 @@ def _submit(job: Job, cluster: Cluster, remote: Remote, talk: Talk, clock: Clock
 
 
 def _kill_host(follower: RunFollower, job: Job, name: str, talk: Talk, clock: Clock) -> lanes.Fault:
-    """A host that trains loses its power, in the middle of an epoch."""
+    """Cut the power of a training host in the middle of an epoch."""
     every = job.checkpoint.every.steps or 1
     step = fault_step(int(job.arguments.get("steps", 0)), every)
     follower.wait_until(
@@ -140,7 +140,7 @@ def _fault_time(facts: DemoFacts) -> float:
 def _restore_host(
     fault: lanes.Fault, cluster: Cluster, remote: Remote, talk: Talk, clock: Clock
 ) -> lanes.Fault:
-    """The host has power again, and Slurm uses it again; how long that took is in the fault."""
+    """Power the host up and wait until Slurm has it in service; the times are in the returned fault."""
     undone = clock.now()
     talk.log(_("{fault} is powered up and boots", fault=fault.host))
     lab.undo(cluster.name, fault.host)
@@ -177,7 +177,7 @@ def _restore_host(
 
 
 def _tear_down(cluster: Cluster, facts: DemoFacts, talk: Talk) -> None:
-    """The lab is down, and we have looked ourselves that nothing of it is left."""
+    """Remove the lab, and search the machine for leftovers."""
     folder = state.folder(cluster.name)
     if state.read(cluster.name) is None:
         facts.leftovers = ()
@@ -191,10 +191,10 @@ def _tear_down(cluster: Cluster, facts: DemoFacts, talk: Talk) -> None:
 
 
 def _remove_old_lab(name: str, talk: Talk) -> None:
-    """A lab that an earlier demo left is taken away; somebody's own lab is not touched.
+    """Remove a lab that an earlier demo left; another lab is not touched.
 
     Raises:
-        WrightError: a lab of that name stands, and it is not a dead demo's.
+        WrightError: A lab of that name is up, and no dead demo owns it.
     """
     old_lab = state.read(name)
     if old_lab is None or old_lab.phase != "up":
@@ -220,10 +220,10 @@ def _remove_old_lab(name: str, talk: Talk) -> None:
 
 
 def _sound(report: Applied) -> Applied:
-    """The report, when every host was reached and did what it was to do.
+    """Return the report if every host succeeded.
 
     Raises:
-        WrightError: what went wrong on which host.
+        WrightError: The errors by host.
     """
     wrong = [f"{host.host}: {host.error or 'not reached'}" for host in report.hosts if not host.ok]
     if wrong:
@@ -234,7 +234,7 @@ def _sound(report: Applied) -> Applied:
 
 
 def _software(cluster: Cluster, remote: Remote) -> dict[str, str]:
-    """Versions that the control host says."""
+    """Return the software versions of the control host."""
     result = Host(remote, cluster.control.name).run(
         "sinfo --version; systemctl --version | head -1; uname -r", timeout_s=30
     )
@@ -247,7 +247,7 @@ def _software(cluster: Cluster, remote: Remote) -> dict[str, str]:
 
 
 def drawn(cluster: Cluster) -> DrawnCluster:
-    """The cluster file, as far as the drawing needs it."""
+    """Return the parts of the cluster file that the drawing needs."""
     return DrawnCluster(
         name=cluster.name,
         os=cluster.os,

@@ -1,4 +1,4 @@
-"""The report: every figure of the demo, worked out from what was told and from events. Pure."""
+"""Compute the demo's report from the collected facts and events. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TIMES = (
 
 @dataclass(frozen=True, slots=True)
 class DrawnNetwork:
-    """A network as the drawing shows it."""
+    """A network in the drawing."""
 
     name: str
     subnet: str
@@ -42,7 +42,7 @@ class DrawnNetwork:
 
 @dataclass(frozen=True, slots=True)
 class DrawnHost:
-    """A host as the drawing shows it."""
+    """A host in the drawing."""
 
     name: str
     role: str
@@ -55,7 +55,7 @@ class DrawnHost:
 
 @dataclass(frozen=True, slots=True)
 class DrawnCluster:
-    """The cluster file, as far as the drawing needs it."""
+    """The parts of the cluster file that the drawing needs."""
 
     name: str
     os: str
@@ -65,7 +65,7 @@ class DrawnCluster:
 
 @dataclass(slots=True)
 class DemoFacts:
-    """What the steps of the demo saw, filled in as they go; what stays None did not happen."""
+    """What the demo's steps observed, filled in as they run; what stays None did not happen."""
 
     mode: Literal["lab", "local"]
     created_at: str
@@ -87,7 +87,7 @@ class DemoFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What report.json holds; the page is drawn from it alone."""
+    """The contents of report.json; the page is rendered from it alone."""
 
     schema: str
     mode: Literal["lab", "local"]
@@ -123,12 +123,12 @@ class Report:
     losses_hex: dict[str, tuple[str, ...]]
 
     def document(self) -> dict[str, Any]:
-        """The report as plain values, for JSON."""
+        """Return the report as plain values for JSON."""
         return dataclasses.asdict(self)
 
 
 def report(facts: DemoFacts) -> Report:
-    """Everything worked out, with the list of claims that do not hold."""
+    """Compute the report, with the list of claims that do not hold."""
     with_fault, uninterrupted = (
         event_metrics.completed_steps(facts.faulted),
         event_metrics.completed_steps(facts.uninterrupted),
@@ -178,7 +178,7 @@ def report(facts: DemoFacts) -> Report:
 
 
 def problems_of(draft: Report) -> tuple[str, ...]:
-    """Every claim of the demo that does not hold; empty when all of it happened."""
+    """Return every claim of the demo that does not hold; empty if all do."""
     lab = draft.mode == "lab"
     claims = (
         (draft.loss_final is not None, _("the training with the fault did not finish")),
@@ -224,7 +224,7 @@ def problems_of(draft: Report) -> tuple[str, ...]:
 
 
 def _breakages(facts: DemoFacts) -> tuple[str, ...]:
-    """What cut the demo short, and what it left; claims that were not reached say nothing more then."""
+    """Return the error that ended the demo early, and what was left behind; unreached claims are not listed then."""
     leftovers = (
         [_("left behind: {leftovers}", leftovers=", ".join(facts.leftovers))] if facts.leftovers else []
     )
@@ -274,13 +274,13 @@ def _counts(verdicts: Sequence[Verdict] | None) -> dict[str, int] | None:
 
 
 def _progress(events: Sequence[Event]) -> tuple[tuple[int, float], ...]:
-    """Every step as it was done, repeated ones too, with its time since the job's start."""
+    """Return every step in order of events, repeated ones too, with its time since the job's start."""
     zero = lanes.origin(events)
     return tuple((event.step, round(event.time - zero, 3)) for event in events if event.kind == "step")
 
 
 def _losses(steps: Mapping[int, event_metrics.Step]) -> tuple[float | None, ...]:
-    """Losses by step; None for one that is no number, which JSON cannot hold."""
+    """Return losses by step; None for nan and inf, which JSON cannot hold."""
     losses = (steps[number].loss for number in sorted(steps))
     return tuple(loss if math.isfinite(loss) else None for loss in losses)
 

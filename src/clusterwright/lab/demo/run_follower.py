@@ -1,4 +1,4 @@
-"""A training under way: its events followed and told, and when to strike whom. The choices are pure."""
+"""Follow a running training, log its events, and choose when and where to inject the fault."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from clusterwright.lab.demo.talk import Talk
 from clusterwright.launch.events import LocalReader, RemoteReader, ended
 from clusterwright.launch.run import Run
 
-POLL_INTERVAL_S = 0.5  # a look is one ssh, 40 ms of processor time here
-MIN_CHECKPOINTS = 2  # so that there is one to go back to even if the newest is torn
+POLL_INTERVAL_S = 0.5  # a poll is one SSH command, 40 ms of CPU time here
+MIN_CHECKPOINTS = 2  # so that there is one to resume from even if the newest is torn
 EDGE, LATE = (
     0.2,
     1.5,
 )  # how far from its ends is inside; and when to strike at last, in parts of the step chosen
-LIMIT_S = 900  # a training of 300 steps takes a minute; a machine that needs longer than this is not able
+LIMIT_S = 900  # seconds; a training of 300 steps takes a minute, a machine that needs longer is too slow
 
 
 class RunFollower:
-    """Follows one run; `events` holds all that it has said so far."""
+    """Follows one run; `events` has all of its events so far."""
 
     def __init__(self, run: Run, reader: RemoteReader | LocalReader, talk: Talk, clock: Clock) -> None:
         self.run, self._reader, self._talk, self._clock = run, reader, talk, clock
@@ -32,10 +32,10 @@ class RunFollower:
         self._reported: set[tuple[float, str, str]] = set()
 
     def wait_until(self, condition: Callable[[Sequence[Event]], bool], goal: str) -> None:
-        """Look until that is so.
+        """Poll until the condition is true.
 
         Raises:
-            WrightError: the run ended before, or the limit passed.
+            WrightError: The run ended before, or the timeout passed.
         """
         limit = self._clock.monotonic() + LIMIT_S
         while True:
@@ -62,14 +62,14 @@ class RunFollower:
             self._clock.sleep(POLL_INTERVAL_S)
 
     def finish(self) -> None:
-        """Look until the run is over."""
+        """Poll until the run has ended."""
         self.wait_until(
             lambda events: bool(event_metrics.finished(events)) and bool(ended(self.run, self._reader)),
             _("the last step"),
         )
 
     def poll(self) -> None:
-        """Read the events once more, and tell the new ones."""
+        """Read the events again, and log the new ones."""
         self.text = self._reader.text(self.run.folder, "events/*.jsonl")
         self.events, _ = parse_events([self.text])
         for event in self.events:
@@ -87,7 +87,7 @@ class RunFollower:
 
 
 def narrate(event: Event, events: Sequence[Event]) -> str | None:
-    """A line for people about an event; None for one that is not worth a line."""
+    """Return a log line for an event; None for one that is not logged."""
     more = event.more
     if event.kind == "generation_start":
         return _(
@@ -116,14 +116,14 @@ def narrate(event: Event, events: Sequence[Event]) -> str | None:
 
 
 def fault_step(steps: int, every: int) -> int:
-    """When to strike: past the half of the training, and half-way between two checkpoints."""
+    """Return the step for the fault: past half of the training, half-way between two checkpoints."""
     return steps // 2 // every * every + every // 2
 
 
 def ripe(events: Sequence[Event], step: int, every: int) -> bool:
-    """True from that step on, inside an epoch and an interval of checkpoints, with two checkpoints written.
+    """True from that step on, away from the ends of an epoch and a checkpoint interval, with two checkpoints written.
 
-    Much later it is true wherever that is: an epoch may be longer than the training.
+    Long after the step it is true anywhere: an epoch may be longer than the training.
     """
     steps = event_metrics.completed_steps(events)
     last = max(steps, default=0)
@@ -139,7 +139,7 @@ def _inside(part: float) -> bool:
 
 
 def victim(events: Sequence[Event]) -> str | None:
-    """The host to kill: one that trains, and not the one that the supervisor runs on."""
+    """Return the host to kill: a training host, not the supervisor's."""
     batch = next((event.host for event in events if event.kind == "job_start"), None)
     starts = [event.more.get("hosts", ()) for event in events if event.kind == "generation_start"]
     return next((host for host in reversed(starts[-1]) if host != batch), None) if starts else None

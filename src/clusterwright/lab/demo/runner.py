@@ -1,4 +1,4 @@
-"""The demo from its first word to its report; exit 0 only if everything that it claims happened."""
+"""Run the demo and write its report; exit 0 only if every claim of it holds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def demo(
     job: Job | None = None,
     write: Callable[[str], None],
 ) -> Report:
-    """What happened, with report.json and report.html written to `out`; on a lab where one can be made."""
+    """Run the demo, on a lab if possible, and write report.json and report.html to `out`."""
     clock = SystemClock()
     talk = Talk(write, clock)
     facts = DemoFacts("lab", time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(clock.now())))
@@ -72,7 +72,7 @@ def demo(
 
 @contextmanager
 def _record_errors(facts: DemoFacts, talk: Talk) -> Iterator[None]:
-    """Whatever breaks is said and kept for the report, which is written in any case."""
+    """Log any error and store it for the report, which is written in any case."""
     try:
         yield
     except WrightError as error:
@@ -80,19 +80,19 @@ def _record_errors(facts: DemoFacts, talk: Talk) -> Iterator[None]:
         facts.broke += [_strip_colors(finding.message) for finding in error.findings]
     except KeyboardInterrupt:
         facts.broke.append("interrupted")
-    except Exception as error:  # noqa: BLE001 (said on the page; the next asking may well succeed)
+    except Exception as error:  # noqa: BLE001 (the page reports it)
         talk.log(traceback.format_exc())
         facts.broke.append(f"{type(error).__name__}: {error}")
 
 
 def _strip_colors(text: str) -> str:
-    """What a tool said, without its colours."""
+    """Strip ANSI colors from a tool's output."""
     return re.sub(r"\x1b\[[0-9;]*m", "", text).strip()
 
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """A SIGTERM ends the demo as Ctrl-C does, so that the lab is taken down."""
+    """Make SIGTERM end the demo as Ctrl-C does, so that the lab is removed."""
 
     def interrupt(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
@@ -105,7 +105,7 @@ def _terminable() -> Iterator[None]:
 
 
 def _lab_file() -> Path:
-    """The file of the example's lab, in the source tree or in the package."""
+    """Return the example lab's cluster file, from the source tree or the package."""
     lab_file = next((path for path in LAB_FILES if path.exists()), None)
     if lab_file is None:
         raise WrightError.from_code(

@@ -1,4 +1,4 @@
-"""The demo where no hosts can be made: the same training as ranks on this machine, one of them killed."""
+"""Run the demo without hosts: the same training as ranks on this machine, one of them killed."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from clusterwright.launch.events import LocalReader
 from clusterwright.launch.local import local
 from clusterwright.launch.run import Run
 
-RUN_VARIABLE = "CLUSTERWRIGHT_RUN"  # what every process of a run has in its environment (decision 0001)
+RUN_VARIABLE = "CLUSTERWRIGHT_RUN"  # set for every process of a run (decision 0001)
 AGENTS = "clusterwright.onhost.supervisor."
-GOODBYE_S = 10.0  # a run that is cancelled asks its ranks to save, which takes a second
+GOODBYE_S = 10.0  # a canceled run saves first, which takes a second
 NOT_APPLICABLE = N_("requires hosts; this run used one machine")
 FIELDS = ("image", "lab_up", "apply", "second_apply", "check", "lab_down")
 
 
 def on_single_machine(job: Job, facts: DemoFacts, talk: Talk, clock: Clock, folder: Path) -> None:
-    """The training with a rank killed, and once more without; no process of either is left."""
+    """Train with one rank killed, and once more without the fault; end all processes of both."""
     facts.reasons |= {f"seconds.{name}": NOT_APPLICABLE for name in FIELDS}
     facts.reasons |= dict.fromkeys(("second_apply_changes", "checks", "fault.joined_again_s"), NOT_APPLICABLE)
     local_job = _local_job(job)
@@ -61,7 +61,7 @@ def on_single_machine(job: Job, facts: DemoFacts, talk: Talk, clock: Clock, fold
 
 
 def _local_job(job: Job) -> Job:
-    """The job for one machine: nobody else's, and without spares."""
+    """Return the job for one machine: without another user and standby hosts."""
     return job.model_copy(update={"user": None, "recovery": Recovery(restarts=job.recovery.restarts)})
 
 
@@ -73,7 +73,7 @@ def _start(job: Job, folder: Path, runs: list[Run], talk: Talk, clock: Clock) ->
 
 
 def _kill_rank(follower: RunFollower, job: Job, clock: Clock, talk: Talk) -> lanes.Fault:
-    """The last rank is killed, as the kernel would do it when memory runs out."""
+    """Kill the last rank, as the kernel does when memory runs out."""
     every = job.checkpoint.every.steps or 1
     step = fault_step(int(job.arguments.get("steps", 0)), every)
     follower.wait_until(
@@ -99,10 +99,10 @@ def _kill_rank(follower: RunFollower, job: Job, clock: Clock, talk: Talk) -> lan
 
 
 def _process(follower: RunFollower, rank: int) -> int:
-    """The process of a rank, as it said when it began.
+    """Return the PID of a rank, from its start event.
 
     Raises:
-        WrightError: there is none; the training has ended in this moment.
+        WrightError: It does not run; the training has just ended.
     """
     starts = [event for event in follower.events if event.kind == "process_start" and event.rank == rank]
     pid = int(starts[-1].more["pid"]) if starts else 0
@@ -117,7 +117,7 @@ def _process(follower: RunFollower, rank: int) -> int:
 
 
 def _end(run: Run, clock: Clock) -> list[str]:
-    """The run is over, by itself, asked, or killed; what lives on after that."""
+    """Cancel the run if it is alive, kill what remains, and return what is left after that."""
     if not _alive(run):
         return []
     Path(run.folder, "cancelled").touch()
@@ -131,7 +131,7 @@ def _end(run: Run, clock: Clock) -> list[str]:
 
 
 def _alive(run: Run) -> list[int]:
-    """The processes of the run: ranks and agents by their environment, what stands in for Slurm by its words."""
+    """Return the PIDs of the run: ranks and agents by environment, the stand-in for Slurm by command line."""
     return sorted(
         {*local_machine.processes(RUN_VARIABLE, run.folder), *local_machine.commands(AGENTS, run.folder)}
     )

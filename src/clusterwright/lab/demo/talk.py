@@ -1,4 +1,4 @@
-"""What a person sees while the demo goes on: chapters with their seconds, and lines under them."""
+"""The demo's log: chapters with their seconds, and lines below them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterwright.i18n import _
 
 
 class Talk:
-    """Says what happens, and keeps how long each chapter took."""
+    """Writes log lines, and stores how long each chapter took."""
 
     def __init__(self, write: Callable[[str], None], clock: Clock) -> None:
         self._write, self._clock = write, clock
@@ -19,13 +19,13 @@ class Talk:
         self.seconds: dict[str, float] = {}
 
     def log(self, text: str) -> None:
-        """Lines under the chapter, with the seconds since the demo began."""
+        """Write lines below the chapter, with the seconds since the demo began."""
         for line in text.splitlines():
             self._write(f"{self._now():7.1f} s    {line}")
 
     @contextmanager
     def chapter(self, name: str, title: str) -> Iterator[None]:
-        """A chapter that is timed under that name, also when it fails."""
+        """Time the block under that name, also if it fails."""
         began = self._clock.monotonic()
         self._write(f"{self._now():7.1f} s  {title}")
         outcome = "failed"
@@ -38,7 +38,7 @@ class Talk:
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """A stretch that Ctrl-C does not cut short, because it takes away what would stay otherwise."""
+        """Ignore Ctrl-C and SIGTERM in the block, which removes what would be left behind otherwise."""
 
         def answer(_number: int, _frame: object) -> None:
             self.log(_("this takes a few seconds and ends without intervention"))
@@ -53,7 +53,7 @@ class Talk:
                 signal.signal(number, handler)
 
     def end(self) -> None:
-        """The whole, as `total`."""
+        """Store the total time as `total`."""
         self.seconds["total"] = self._now()
 
     def _now(self) -> float:

@@ -1,9 +1,9 @@
-"""Faults: one file each; its name is the fault's, with - for _. Dropping a file in is all there is to it.
+"""Faults: one file each; its name is the fault's, with - for _. Adding a file adds a fault.
 
-The file has `inject(lab, host, options)`, which makes it so, and `undo`, which takes it back; both are called
-with the lab's lock held and return the journal. `OPTIONS` names the options that it takes, `LASTS` says
-whether there is anything to undo afterwards. It may have `refuse`, called before anything is noted, which raises
-where there is nothing to inject.
+The file has `inject(lab, host, options)`, which injects it, and `undo`, which reverts it; both are called
+with the lab's lock held and return the journal. `OPTIONS` names the fault's options, `LASTS` is
+False if there is nothing to undo. It may have `refuse`, called before the fault is recorded, which raises
+if the fault cannot be injected.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from clusterwright.lab.state import Fault, LabState
 
 
 def kinds() -> dict[str, ModuleType]:
-    """Every fault there is, by name."""
+    """Return the module of every fault by name."""
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
     return {name.replace("_", "-"): import_module(f"{__name__}.{name}") for name in names}
 
 
 def fault(name: str, kind: str, host: str, **options: str) -> LabState:
-    """The fault is in force on that host of the lab, and in the journal; the same fault twice is one.
+    """Inject the fault on that host of the lab and record it; repeating a fault replaces it.
 
     Raises:
-        WrightError: no such lab, kind, host or network, or an option that the kind does not take.
+        WrightError: There is no such lab, kind, host or network, or the kind lacks the option.
     """
     chosen = _chosen(kind, options)
     state.require(name)
@@ -50,10 +50,10 @@ def fault(name: str, kind: str, host: str, **options: str) -> LabState:
 
 
 def undo(name: str, host: str = "all") -> tuple[Fault, ...]:
-    """Every fault of that host, or of all hosts, is taken back, the last one first; those that are on answer ssh again.
+    """Undo every fault of that host, or of all hosts, the last first; wait until powered-on hosts respond to SSH.
 
     Raises:
-        WrightError: no such lab or host.
+        WrightError: There is no such lab or host.
     """
     state.require(name)
     with state.locked(state.folder(name)):
@@ -73,10 +73,10 @@ def undo(name: str, host: str = "all") -> tuple[Fault, ...]:
 
 
 def links(host: LabHost, options: Mapping[str, str]) -> tuple[Link, ...]:
-    """The host's links that the option `network` means: that one, or all.
+    """Return the host's links on the network of the option `network`; all without it.
 
     Raises:
-        WrightError: the host is not on that network.
+        WrightError: The host is not on that network.
     """
     network = options.get("network")
     matches = tuple(link for link in host.links if network in (None, link.network))
@@ -95,7 +95,7 @@ def _is_same_fault(old: Fault, new: Fault) -> bool:
 
 
 def _fault_key(active_fault: Fault) -> tuple[str | None, ...]:
-    """What is broken, however much."""
+    """Return what identifies a fault, without its strength."""
     return (
         active_fault.kind,
         active_fault.host,

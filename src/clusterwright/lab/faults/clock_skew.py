@@ -1,7 +1,7 @@
-"""A host's clock is off, ten minutes ahead unless said; undo sets it right, and so does a boot, as chronyd would.
+"""Clock skew of a host, ten minutes ahead by default; undo corrects it, and so does a boot, as chronyd would.
 
-A virtual host has the machine's clock, so none can be set for it alone. Instead every program that begins from now on
-is told another time by a small library; what runs already keeps the machine's. (libfaketime breaks what waits:
+A virtual host uses the machine's clock, which cannot be set for it alone. Instead a preloaded library gives another
+time to every program that starts from now on; running ones keep the machine's. (libfaketime breaks waiting:
 under 0.9.10 `time.sleep` of Python 3.11 fails.)
 """
 
@@ -23,8 +23,8 @@ from clusterwright.units import parse_duration
 
 OPTIONS = ("by",)
 LASTS = True
-_DEFAULT = "10m"  # twice what munge bears
-_FOLDER = "run/lab-clock"  # /run is empty after a boot, and what is not there is not loaded
+_DEFAULT = "10m"  # twice what munge tolerates
+_FOLDER = "run/lab-clock"  # /run is empty after a boot, and then the library is not loaded
 _SOURCE = Path(__file__).with_suffix(".c")
 _FLAGS = ("-std=c11", "-O1", "-Wall", "-Wextra", "-fPIC", "-shared", "-pthread")
 _RESTART_SERVICES = "systemctl try-restart chrony munge slurmdbd slurmctld slurmd"
@@ -33,12 +33,12 @@ _UNDO = f"rm -f /etc/ld.so.preload; [ ! -e /{_FOLDER} ] || {{ rm -r /{_FOLDER}; 
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Where the option is no time, or nothing can be compiled here."""
+    """Raise if the option is no duration, or the library cannot be compiled."""
     _library(_by_s(options))
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """What keeps the clock, munge and Slurm's services begin again with the other time."""
+    """Preload the library and restart the time service, munge and Slurm's services."""
     files = {"skew.so": _library(_by_s(options)), "preload": f"/{_FOLDER}/skew.so\n".encode()}
     write_files(Path(f"/proc/{first_of(lab, host)}/root/{_FOLDER}"), files)
     must(lab, host, "sh", "-c", _INJECT)
@@ -46,7 +46,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """The machine's time again, for the same services; a host that was booted meanwhile has it already."""
+    """Remove the library and restart the same services; a host that has booted since is already correct."""
     must(lab, host, "sh", "-c", _UNDO)
     return lab
 
@@ -64,7 +64,7 @@ def _by_s(options: Mapping[str, str]) -> int:
 
 @cache
 def _library(by_s: int) -> bytes:
-    """Made once, though asked for before the fault is noted, too."""
+    """Compile the library, once per skew."""
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "skew.so"
         if reason := compiled(*_FLAGS, f"-DSKEW_S=({by_s})", "-o", str(library), str(_SOURCE)):

@@ -1,4 +1,4 @@
-"""The driver hangs: whoever asks it waits, nvidia-smi too, XID 119; a reboot or undo lets them go on."""
+"""GPU driver hang: every call blocks, nvidia-smi too, XID 119; a reboot or undo ends it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from clusterwright.lab.state import LabState
 
 OPTIONS: tuple[str, ...] = ()
 LASTS = True
-refuse = chosen  # raises where there is no such GPU
+refuse = chosen  # raises if there is no such GPU
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """No call returns. Unlike with a real driver, a process that waits can be killed."""
+    """Block every call. Unlike with a real driver, a blocked process can be killed."""
     gpu = chosen(lab, host, options)
     gpu.set_driver_values("driver-hang", hangs=1)
     gpu.xid(
@@ -25,6 +25,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Everyone gets an answer."""
+    """Let calls return."""
     chosen(lab, host, options).clear_driver_values("driver-hang")
     return lab

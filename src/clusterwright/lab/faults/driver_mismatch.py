@@ -1,4 +1,4 @@
-"""The driver's library and its kernel module are of two versions, as after an upgrade; a reboot fixes it."""
+"""Driver mismatch: library and kernel module have different versions, as after an upgrade; a reboot fixes it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.lab.state import LabState
 
 OPTIONS: tuple[str, ...] = ()
 LASTS = True
-refuse = chosen  # raises where there is no such GPU
+refuse = chosen  # raises if there is no such GPU
 _LINES = (
     "NVRM: API mismatch: the client has the version {library}, but",
     "NVRM: this kernel module has the version {module}.  Please",
@@ -20,7 +20,7 @@ _LINES = (
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Nothing that starts now finds a GPU; nvidia-smi says why."""
+    """Make NVML fail in programs that start from now on; nvidia-smi reports the reason."""
     gpu = chosen(lab, host, options)
     gpu.set_driver_values("driver-mismatch", mismatch=1)
     for line in _LINES:
@@ -29,6 +29,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Both are of one version."""
+    """Give both the same version."""
     chosen(lab, host, options).clear_driver_values("driver-mismatch")
     return lab

@@ -1,4 +1,4 @@
-"""The disk of a host is full to the last block, for root as well; undo gives the space back."""
+"""Full disk of a host, to the last block and for root too; undo frees the space."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from clusterwright.lab.state import LabState
 OPTIONS: tuple[str, ...] = ()
 LASTS = True
 _CHUNK_BYTES = 2**20
-_AT_ONCE = 0.98  # the file's own block map needs a little; the rest is written block by block
+_AT_ONCE = 0.98  # the file's block map needs a little; the rest is written block by block
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """A file beside what the host sees takes all that is free; the machine's own disk keeps its space."""
+    """Fill the host's disk with a file outside its root; the machine's own disk keeps its space."""
     path = _filler(lab, host)
     disk = os.statvfs(path.parent)
     with path.open("ab", buffering=0) as file:
@@ -30,7 +30,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """The space is free again."""
+    """Delete the file."""
     _filler(lab, host).unlink(missing_ok=True)
     return lab
 

@@ -1,4 +1,4 @@
-"""A GPU's memory has an error that cannot be corrected, XID 48; after a reboot only the aggregate tells."""
+"""Uncorrectable memory error of a GPU, XID 48; after a reboot only the aggregate counter shows it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from clusterwright.lab.state import LabState
 
 OPTIONS: tuple[str, ...] = ("gpu",)
 LASTS = True
-refuse = chosen  # raises where there is no such GPU
+refuse = chosen  # raises if there is no such GPU
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """One double bit error is counted."""
+    """Count one double bit error and log the XID."""
     gpu = chosen(lab, host, options)
     gpu.set_values("gpu-ecc", lasting={"ecc.uncorrected.aggregate.dram": 1}, ecc_uncorrected_volatile_dram=1)
     gpu.xid(48, "An uncorrectable double bit error (DBE) has been detected on GPU in the framebuffer.")
@@ -22,6 +22,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """The counters are at zero, as on a GPU put in its place."""
+    """Reset the counters, as with a replaced GPU."""
     chosen(lab, host, options).clear_values("gpu-ecc")
     return lab

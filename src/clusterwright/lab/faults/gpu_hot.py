@@ -1,4 +1,4 @@
-"""A GPU is too hot: 93 degrees, and clocks at a quarter because of it; a reboot does not cool it."""
+"""Overheated GPU: 93 degrees, and clocks at a quarter because of it; a reboot does not cool it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from clusterwright.lab.state import LabState
 
 OPTIONS: tuple[str, ...] = ("gpu",)
 LASTS = True
-refuse = chosen  # raises where there is no such GPU
+refuse = chosen  # raises if there is no such GPU
 _HW_SLOWDOWN, _SW_THERMAL, _HW_THERMAL = 0x08, 0x20, 0x40  # nvmlClocksEventReason
-_CELSIUS = 93  # an A100 slows down at 89 and shuts down at 92 and a while
+_CELSIUS = 93  # an A100 slows down at 89 and shuts down at 92 after a while
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Temperature, clocks and the reasons for them are those of a GPU whose cooling failed."""
+    """Set temperature, clocks and throttle reasons of a GPU with failed cooling."""
     rows = {
         "temperature": _CELSIUS,
         "temperature.memory": _CELSIUS + 2,
@@ -29,6 +29,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """It is cool."""
+    """Restore the temperature and clocks."""
     chosen(lab, host, options).clear_values("gpu-hot")
     return lab

@@ -1,4 +1,4 @@
-"""A GPU falls off the bus: the driver cannot reach it, XID 79; a reboot or undo brings it back."""
+"""GPU fallen off the bus: the driver cannot reach it, XID 79; a reboot or undo brings it back."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from clusterwright.lab.state import LabState
 
 OPTIONS: tuple[str, ...] = ("gpu",)
 LASTS = True
-refuse = chosen  # raises where there is no such GPU
+refuse = chosen  # raises if there is no such GPU
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Every call about it answers that it is lost; the driver still counts it."""
+    """Make every call on it return "GPU is lost"; the driver still counts it."""
     gpu = chosen(lab, host, options)
     gpu.set_values("gpu-lost", lost=1)
     gpu.xid(79, "GPU has fallen off the bus.")
@@ -22,6 +22,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """It is found again."""
+    """Bring the GPU back."""
     chosen(lab, host, options).clear_values("gpu-lost")
     return lab

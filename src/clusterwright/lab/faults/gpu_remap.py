@@ -1,4 +1,4 @@
-"""A GPU wants to remap a row of its memory, XID 63: pending until a reboot, counted for ever."""
+"""Pending row remapping of a GPU, XID 63: pending until a reboot, counted permanently."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from clusterwright.lab.state import LabState
 
 OPTIONS: tuple[str, ...] = ("gpu",)
 LASTS = True
-refuse = chosen  # raises where there is no such GPU
+refuse = chosen  # raises if there is no such GPU
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """One row is remapped at the next reset."""
+    """Mark one row for remapping at the next reset."""
     gpu = chosen(lab, host, options)
     gpu.set_values("gpu-remap", lasting={"remap.uncorrected": 1}, remap_pending=1)
     gpu.xid(63, "Row Remapper: New row marked for remapping, reset gpu to activate.")
@@ -22,6 +22,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """No row was ever remapped, as on a GPU put in its place."""
+    """Reset the counters, as with a replaced GPU."""
     chosen(lab, host, options).clear_values("gpu-remap")
     return lab

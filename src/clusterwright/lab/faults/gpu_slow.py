@@ -1,4 +1,4 @@
-"""A GPU runs at a quarter of its clock: the board's power brake holds it, as with a failed power supply."""
+"""GPU at a quarter of its clock, by the board's power brake, as with a failed power supply."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from clusterwright.lab.state import LabState
 
 OPTIONS: tuple[str, ...] = ("gpu",)
 LASTS = True
-refuse = chosen  # raises where there is no such GPU
+refuse = chosen  # raises if there is no such GPU
 _HW_SLOWDOWN, _HW_POWER_BRAKE = 0x08, 0x80  # nvmlClocksEventReason
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Only the clocks and the reasons for them tell."""
+    """Set clocks and throttle reasons; nothing else shows the fault."""
     rows = {"clock.sm": 345, "clock.graphics": 345, "clock.reasons": _HW_SLOWDOWN | _HW_POWER_BRAKE}
     chosen(lab, host, options).set_values("gpu-slow", lasting=rows)
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """It runs at its clock."""
+    """Restore the clocks."""
     chosen(lab, host, options).clear_values("gpu-slow")
     return lab

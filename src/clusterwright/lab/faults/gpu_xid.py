@@ -1,4 +1,4 @@
-"""A GPU reports an XID, of the number given, and nothing else happens; nothing is left to undo."""
+"""An XID of a chosen number is logged, without other effects; there is nothing to undo."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.lab.state import LabState
 OPTIONS: tuple[str, ...] = ("gpu", "xid")
 LASTS = False
 _DEFAULT, _BELOW = 31, 1000
-# As the driver words them (docs.nvidia.com/deploy/xid-errors has the meanings); any other is only a number.
+# The driver's texts (docs.nvidia.com/deploy/xid-errors has the meanings); other numbers have none here.
 _MESSAGES = {
     13: "Graphics Exception: ESR 0x504730=0x0",
     31: "MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_0 faulted @ 0x0. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ",
@@ -28,20 +28,20 @@ _MESSAGES = {
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Where there is no such GPU, or no such number."""
+    """Raise if there is no such GPU or number."""
     chosen(lab, host, options)
     _number(options)
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Kernel log and NVML's events have it."""
+    """Report the XID in the kernel log and in NVML's events."""
     number = _number(options)
     chosen(lab, host, options).xid(number, _MESSAGES.get(number, "simulated"))
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """What was said stays said."""
+    """Do nothing: a log entry stays."""
     return lab
 
 

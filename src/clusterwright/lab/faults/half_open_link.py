@@ -1,4 +1,4 @@
-"""A link carries packets to the host and none from it; all links unless a network is named."""
+"""Half-open link: packets reach the host, none leave it; all links unless a network is named."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ LASTS = True
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """As with one fibre of two: the carrier stays, requests come in, and no answer leaves."""
+    """Drop outgoing packets, as with one broken fiber of two: the carrier stays, requests arrive, no reply leaves."""
     for link in links(host, options):
         must(lab, host, "nft", _rules(link))
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Both directions again; a host that was booted meanwhile has them already."""
+    """Restore both directions; a host that has booted since already has them."""
     for link in links(host, options):
         inside(lab, host, "nft", f"delete table netdev {_table(link)}")
     return lab
@@ -32,7 +32,7 @@ def _table(link: Link) -> str:
 
 
 def _rules(link: Link) -> str:
-    """A table of its own: neither the host's firewall nor an apply knows of it."""
+    """Return nft commands for a separate table, which the host's firewall and an apply do not touch."""
     name = _table(link)
     hook = f"type filter hook egress device {link.network} priority 0;"
     return f"add table netdev {name}; add chain netdev {name} out {{ {hook} policy drop; }}"

@@ -1,4 +1,4 @@
-"""An RDMA port is down: its cable finds nobody at the other end; what goes over interfaces goes on (see link-down)."""
+"""RDMA port down, with no partner at its cable; traffic over interfaces is not affected (see link-down)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from clusterwright.lab.state import LabState
 
 OPTIONS: tuple[str, ...] = ("port",)
 LASTS = True
-refuse = chosen  # raises where there is no such port
+refuse = chosen  # raises if there is no such port
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """State, counter and kernel log tell."""
+    """Set the state, count the event and log it in the kernel log."""
     port = chosen(lab, host, options)
     port.set_values(state="1: DOWN", phys_state="2: Polling")
     port.grow({"counters/link_downed": 1})
@@ -23,6 +23,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """It is up, and its counters are at zero."""
+    """Bring the port up with counters at zero."""
     chosen(lab, host, options).reset()
     return lab

@@ -1,4 +1,4 @@
-"""An RDMA port has a bad cable: bits and packets arrive broken, and it stays up."""
+"""Bad cable of an RDMA port: bit and packet errors; the port stays up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.lab.state import LabState
 
 OPTIONS: tuple[str, ...] = ("port",)
 LASTS = True
-refuse = chosen  # raises where there is no such port
+refuse = chosen  # raises if there is no such port
 _GROWTH = {
     "counters/symbol_error": 5000, "counters/port_rcv_errors": 1200,
     "counters/local_link_integrity_errors": 4, "hw_counters/local_ack_timeout_err": 300,
@@ -18,12 +18,12 @@ _GROWTH = {
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Counters have grown; the same fault once more lets them grow again."""
+    """Raise the error counters; injected again, they rise again."""
     chosen(lab, host, options).grow(_GROWTH)
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """It is up, and its counters are at zero."""
+    """Reset the port, with counters at zero."""
     chosen(lab, host, options).reset()
     return lab

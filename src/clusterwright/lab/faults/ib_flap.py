@@ -1,4 +1,4 @@
-"""An RDMA port goes down and up, six times: it is up whenever one looks, and only its counters tell."""
+"""Flapping RDMA port: down and up six times; at any look it is up, and only its counters show it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from clusterwright.lab.state import LabState
 
 OPTIONS: tuple[str, ...] = ("port",)
 LASTS = True
-refuse = chosen  # raises where there is no such port
-_TIMES = 6  # more than the five of 24 h that azurehpc-health-checks calls flapping
+refuse = chosen  # raises if there is no such port
+_TIMES = 6  # more than the five in 24 h that azurehpc-health-checks counts as flapping
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Each time is counted and logged."""
+    """Count and log each flap."""
     port = chosen(lab, host, options)
     port.grow({"counters/link_downed": _TIMES, "counters/link_error_recovery": _TIMES})
     for _ in range(_TIMES):
@@ -25,6 +25,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """It is up, and its counters are at zero."""
+    """Reset the port, with counters at zero."""
     chosen(lab, host, options).reset()
     return lab

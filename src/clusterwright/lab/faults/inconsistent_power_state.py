@@ -1,4 +1,4 @@
-"""The switch says yes for this host and does nothing: neither on nor off; undo makes it honest."""
+"""Inconsistent power state: the power switch reports success for this host and does nothing; undo ends it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ LASTS = True
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """The lab's switch reads the journal."""
+    """Do nothing here: the lab's power switch reads the journal."""
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """What was asked meanwhile is not done now."""
+    """Do nothing: requests made meanwhile are not repeated."""
     return lab

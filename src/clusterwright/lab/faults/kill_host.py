@@ -1,4 +1,4 @@
-"""The power of a host is cut: every process is gone at once and no peer hears of it; undo boots it again."""
+"""Power cut of a host: every process is gone at once, without a packet to peers; undo boots it again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LASTS = True
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """The links go first: a dying process would still send FIN or RST."""
+    """Cut the links first, as a dying process would still send FIN or RST; then kill all processes."""
     network.set_links(host.links, up=False)
     if survivors := cgroups.kill(lab.name, host.name):
         raise WrightError.from_code(
@@ -32,7 +32,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """The host boots from the disk it had; links that another fault cuts stay cut."""
+    """Boot the host from its disk; links that another fault cuts stay cut."""
     down_networks = {
         fault.options.get("network")
         for fault in lab.faults

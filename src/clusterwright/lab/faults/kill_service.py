@@ -1,4 +1,4 @@
-"""A daemon of a host is killed (SIGKILL) and stays dead until somebody starts it; undo does."""
+"""A daemon of a host is killed (SIGKILL) and stays dead until it is started; undo starts it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DROP_IN = "/run/systemd/system/{0}.service.d/lab.conf"
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Where no service is named, or the host has none of that name."""
+    """Raise if no service is named, or the host has none of that name."""
     name = options.get("service", "")
     if not _NAME.fullmatch(name) or not inside(lab, host, "systemctl", "cat", f"{name}.service").ok:
         raise WrightError.from_code(
@@ -30,7 +30,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Where its unit says so, systemd would start it again: until the next boot it does not."""
+    """Kill the service; systemd does not restart it until the next boot."""
     name = options["service"]
     path = _DROP_IN.format(name)
     write = "mkdir -p ${1%/*} && printf '[Service]\\nRestart=no\\n' >$1 && systemctl daemon-reload"
@@ -40,7 +40,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """It runs again, as its unit says; a host that was booted meanwhile has it already."""
+    """Start the service with its own restart setting; harmless if the host has booted since."""
     name = options["service"]
     must(lab, host, "rm", "-f", _DROP_IN.format(name))
     must(lab, host, "systemctl", "daemon-reload")

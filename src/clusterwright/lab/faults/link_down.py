@@ -1,4 +1,4 @@
-"""A link is cut: packets vanish in both directions, nobody is told; all links unless a network is named."""
+"""Link down: packets are lost in both directions without an error; all links unless a network is named."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ LASTS = True
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """The machine's end goes down: inside, the interface has lost its carrier, as with a pulled cable."""
+    """Set the machine's end down: the host's interface loses its carrier, as with a pulled cable."""
     network.set_links(links(host, options), up=False)
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """The cable is back, unless the host was killed meanwhile: then its links come with it."""
+    """Bring the links up, unless the host is killed: then they come up with it."""
     if not any(fault.kind == "kill-host" and fault.host == host.name for fault in lab.faults):
         network.set_links(links(host, options), up=True)
     return lab

@@ -1,4 +1,4 @@
-"""A host stands still: every process is frozen, its network stack still answers ping; undo lets it go on."""
+"""Frozen host: every process is frozen, its network stack still answers ping; undo thaws it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ LASTS = True
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Like a host that swaps itself to death: connections stay open and nothing moves."""
+    """Freeze the host, as if it swapped heavily: connections stay open and nothing moves."""
     cgroups.freeze(lab.name, host.name, frozen=True)
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Everything goes on where it stood."""
+    """Thaw the host."""
     cgroups.freeze(lab.name, host.name, frozen=False)
     return lab

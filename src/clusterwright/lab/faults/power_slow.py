@@ -1,4 +1,4 @@
-"""The switch takes its time to boot this host: --seconds, 10 if left out; undo makes it quick again."""
+"""The power switch delays the boot of this host: --seconds, default: 10; undo ends the delay."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ LONGEST_S = 601
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """The lab's switch reads the journal."""
+    """Check the option; the lab's power switch reads the journal."""
     parse_number(options, "seconds", 10, LONGEST_S)
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Quick again with the next request."""
+    """Do nothing: the next request has no delay."""
     return lab

@@ -1,6 +1,6 @@
-"""Nothing can be written on a host's disk any longer, as ext4 leaves it after an error; undo takes that back.
+"""Read-only disk of a host, as ext4 leaves it after an error; undo makes it writable.
 
-Files that were open for writing stay so: a mount with writers cannot be made read-only, so one is laid over it.
+Files open for writing stay writable: a mount with writers cannot be made read-only, so one is mounted over it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FOLDERS = ("/etc", "/home", "/root", "/tmp", "/var")  # noqa: S108 (the folder i
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Every folder that programs write to; the kernel says so, too."""
+    """Make every folder that programs write to read-only, and log it in the kernel log."""
     for folder in FOLDERS:
         must(lab, host, "mount", "--bind", folder, folder)
         must(lab, host, "mount", "-o", "remount,bind,ro", folder)
@@ -27,7 +27,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """It can be written again; a host that was booted meanwhile has it so."""
+    """Make the folders writable; a host that has booted since already has them so."""
     for folder in FOLDERS:
         inside(
             lab,

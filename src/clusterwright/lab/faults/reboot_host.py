@@ -1,4 +1,4 @@
-"""A host shuts down in order and boots again; nothing is left to undo."""
+"""Orderly reboot of a host; there is nothing to undo."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from clusterwright.lab.state import LabState
 
 OPTIONS: tuple[str, ...] = ()
 LASTS = False
-SHUTDOWN_LIMIT_S = 100  # systemd gives a stopping unit 90 s (DefaultTimeoutStopSec) before it kills it
+SHUTDOWN_LIMIT_S = 100  # systemd kills a stopping unit after 90 s (DefaultTimeoutStopSec)
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """SIGINT is Ctrl-Alt-Del to systemd: reboot. It needs no network, so a host cut off reboots as well."""
+    """Send SIGINT, systemd's Ctrl-Alt-Del: reboot. It needs no network, so an isolated host reboots as well."""
     init_pid, keeper = first_of(lab, host), lab.processes[host.name]
     os.kill(init_pid, signal.SIGINT)
     deadline = time.monotonic() + SHUTDOWN_LIMIT_S
@@ -37,5 +37,5 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """It came back by itself."""
+    """Do nothing: the host is back already."""
     return lab

@@ -1,4 +1,4 @@
-"""The disk of a host reads and writes no faster than a rate, as one does that is about to fail."""
+"""Slow disk of a host: reads and writes are limited to a rate, as on a disk about to fail."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from clusterwright.units import parse_rate
 
 OPTIONS = ("rate",)
 LASTS = True
-DEFAULT_RATE = "5MB/s"  # a disk that tries each sector again and again
+DEFAULT_RATE = "5MB/s"  # a disk that retries each sector
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Where the rate is none, or the kernel cannot hold a disk to one."""
+    """Raise if the rate is invalid, or the kernel cannot limit disks."""
     _bytes_per_s(options)
     if not disk_rate.able(lab.name, host.name):
         raise WrightError.from_code(
@@ -29,13 +29,13 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Direct and synced bytes are slow at once, cached ones when they are written back."""
+    """Limit the disk: direct and synced I/O is slow at once, cached writes at write-back."""
     disk_rate.limit_rate(lab.name, host.name, _disk(lab, host), _bytes_per_s(options))
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """As fast as the machine's own disk."""
+    """Remove the limit."""
     disk_rate.release(lab.name, host.name, _disk(lab, host))
     return lab
 

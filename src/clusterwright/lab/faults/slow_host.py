@@ -1,4 +1,4 @@
-"""A host computes at a share of its pace, as one that is too hot does; undo gives it all back."""
+"""Slow host: its processes get a share of a processor, as on an overheated host; undo removes the limit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ V1, V1_PERIOD, V2 = "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.max"
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Where the share is none, or the kernel cannot hold processes to one."""
+    """Raise if the share is invalid, or the kernel has no CPU quotas."""
     parse_number(options, "percent", _DEFAULT, _BELOW)
     if not _places(lab, host):
         raise WrightError.from_code(
@@ -31,7 +31,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """The share is that of one processor: what a rank of a training has."""
+    """Limit the host to a percentage of one processor: what a rank of a training has."""
     quota = max(1, parse_number(options, "percent", _DEFAULT, _BELOW)) * PERIOD_US // 100
     for path in _places(lab, host):
         path.write_text(f"{quota} {PERIOD_US}" if path.name == V2 else str(quota))
@@ -39,7 +39,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """No limit, as before."""
+    """Remove the limit."""
     for path in _places(lab, host):
         path.write_text(f"max {PERIOD_US}" if path.name == V2 else "-1")
     return lab

@@ -1,4 +1,4 @@
-"""A link has another rate in both directions; all links unless a network is named."""
+"""Slow link: another rate in both directions; all links unless a network is named."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ DEFAULT_RATE = "10Mbit/s"  # a hundredth of the slowest Ethernet that clusters s
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Where the rate is none."""
+    """Raise if the rate is invalid."""
     _rate(options)
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Shaped anew to the rate asked for."""
+    """Shape the links to the requested rate."""
     rate_bits_per_s = _rate(options)
     for link in links(host, options):
         network.reshape(host, link, rate_bits_per_s)
@@ -30,7 +30,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Shaped as the cluster file says."""
+    """Shape the links to the rate in the cluster file."""
     for link in links(host, options):
         network.reshape(host, link, link.rate_bits_per_s)
     return lab

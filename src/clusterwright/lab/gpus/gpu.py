@@ -1,4 +1,4 @@
-"""One simulated GPU of a lab's host, as the faults see it."""
+"""One simulated GPU of a lab's host, as faults use it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clusterwright.lab.state import LabState
 
 @dataclass(frozen=True, slots=True)
 class SimulatedGpu:
-    """GPU `index` of a host; with 0 also what speaks for the driver as a whole."""
+    """GPU `index` of a host; GPU 0 also stands for the driver as a whole."""
 
     lab: LabState
     host: LabHost
@@ -28,15 +28,15 @@ class SimulatedGpu:
 
     @property
     def folder(self) -> Path:
-        """Where the state of the host's GPUs lies."""
+        """The folder of the host's GPU state."""
         return host.gpu_folder(self.lab, self.host)
 
     def set_values(
         self, fault: str, *, lasting: Mapping[str, object] | None = None, **until_boot: object
     ) -> None:
-        """Its keys have these values: the lasting ones until they are taken back, the others at most until a boot.
+        """Set values of the GPU's keys: the lasting ones until cleared, the others until the next boot at most.
 
-        Keywords are keys with _ for a dot.
+        In keyword names _ stands for a dot.
         """
         rows = {key.replace("_", "."): value for key, value in until_boot.items()}
         if rows:
@@ -45,23 +45,23 @@ class SimulatedGpu:
             state.set_values(self.folder, f"{fault}-{self.index}", dict(lasting), self.index, lasting=True)
 
     def clear_values(self, fault: str) -> None:
-        """What the fault put is gone, and the driver says that the GPU needs nothing any more."""
+        """Clear the fault's values, and log that the GPU needs no recovery action."""
         state.clear_values(self.folder, f"{fault}-{self.index}")
         self._recovered()
 
     def set_driver_values(self, fault: str, **until_boot: object) -> None:
-        """The same for the host's driver."""
+        """Set values of the host's driver until the next boot."""
         state.set_values(
             self.folder, fault, {f"driver.{key}": value for key, value in until_boot.items()}, lasting=False
         )
 
     def clear_driver_values(self, fault: str) -> None:
-        """What the fault put for the driver is gone, and the driver says so."""
+        """Clear the fault's driver values, and log that no recovery action is needed."""
         state.clear_values(self.folder, fault)
         self._recovered()
 
     def _recovered(self) -> None:
-        """The line that a real driver logs after a reset: what was logged of the GPU before is over."""
+        """Log the line of a real driver after a reset: earlier entries of the GPU no longer apply."""
         address = self.gpus.kernel_address(self.index)[:-2]
         message = "GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)"
         self.write_kernel_message(
@@ -69,7 +69,7 @@ class SimulatedGpu:
         )
 
     def xid(self, number: int, message: str) -> None:
-        """The driver reports an XID: in the host's kernel log, and to whoever waits for NVML's events."""
+        """Report an XID: in the host's kernel log, and to programs that wait for NVML's events."""
         self.set_values("xid", xid=number, xid_at=time.time_ns())
         address = self.gpus.kernel_address(self.index)[:-2]
         self.write_kernel_message(f"NVRM: GPU at PCI:{address}: {self.gpus.uuid(self.index)}")
@@ -78,15 +78,15 @@ class SimulatedGpu:
         )
 
     def write_kernel_message(self, line: str) -> None:
-        """The driver says so in the host's kernel log."""
+        """Write a driver's line to the host's kernel log."""
         write_kernel_message(self.lab, self.host, line)
 
 
 def chosen(lab: LabState, lab_host: LabHost, options: Mapping[str, str]) -> SimulatedGpu:
-    """The GPU that the option `gpu` means; the first without it.
+    """Return the GPU of the option `gpu`; the first without it.
 
     Raises:
-        WrightError: the host has no GPUs that answer, or none of that number.
+        WrightError: The host has no simulated GPUs, or none of that number.
     """
     if lab_host.gpus is None or not host.gpu_folder(lab, lab_host).exists():
         reason = "has no NVIDIA GPUs" if lab_host.gpus is None else "has GPUs that are device files only"

@@ -1,4 +1,4 @@
-"""The state of GPUs that nothing has happened to, and what the kernel says of them in /proc/driver/nvidia."""
+"""The initial state of simulated GPUs, and their files in /proc/driver/nvidia."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from clusterwright.lab.gpus.simulated import Simulated
 
 ARCHITECTURES = {"Pascal": 4, "Volta": 5, "Turing": 6, "Ampere": 7, "Ada": 8, "Hopper": 9, "Blackwell": 10}
-REMAPS_ROWS = frozenset({"", "Ampere", "Ada", "Hopper", "Blackwell"})  # pages were retired before
-# SM and memory clock in MHz, as nvidia-smi has them for A100 SXM, H100 SXM and V100 SXM2; others have the first
+REMAPS_ROWS = frozenset({"", "Ampere", "Ada", "Hopper", "Blackwell"})  # others retire pages instead
+# SM and memory clock in MHz of A100 SXM, H100 SXM and V100 SXM2, by nvidia-smi; other GPUs use the first
 CLOCKS_MHZ = {"Ampere": (1410, 1593), "Hopper": (1980, 2619), "Volta": (1530, 877)}
 IDLE_SHARE = 0.15  # of the power limit: 61 of 400 W is what an idle A100 SXM draws
 BANKS = 640  # of an 80 GB GPU, by nvidia-smi's remapping histogram
@@ -17,7 +17,7 @@ Rows = dict[str, object]
 
 
 def render_state(gpus: Simulated) -> str:
-    """Every key, a line each."""
+    """Return every key, a line each."""
     driver_rows: Rows = {
         "driver.version": gpus.driver,
         "driver.nvml": f"13.{gpus.driver}",
@@ -30,7 +30,7 @@ def render_state(gpus: Simulated) -> str:
 
 
 def lines(rows: Rows, index: int | None = None) -> str:
-    """Keys and values as the state file has them; of one GPU with its index before each key."""
+    """Format keys and values for the state file; a GPU's keys are prefixed with its index."""
     begin = "" if index is None else f"{index}."
     return "".join(f"{begin}{key} {value}\n" for key, value in rows.items())
 
@@ -103,7 +103,7 @@ def _links(gpus: Simulated, index: int) -> Rows:
 
 
 def driver_files(gpus: Simulated) -> Iterator[tuple[str, str]]:
-    """Path under /proc/driver, and text."""
+    """Yield paths under /proc/driver with their texts."""
     yield (
         "nvidia/version",
         f"NVRM version: NVIDIA UNIX Open Kernel Module (simulated)  {gpus.driver}  no hardware\n",

@@ -1,6 +1,6 @@
-"""The library and nvidia-smi, made from the sources beside this file with this machine's own compiler.
+"""Build the library and nvidia-smi from their sources, with this machine's compiler.
 
-The library calls only what glibc has had since 2.33, so it runs on every `os` that a lab's hosts may have.
+The library uses only functions that glibc has had since 2.33, so it runs on every `os` of a lab's hosts.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _FOLDER = Path(__file__).parent
 
 
 def build(folder: Path, *more_flags: str) -> str:
-    """The library lies in the folder; returns why not, or "" when it does."""
+    """Compile the library into the folder; return "" on success, else the error."""
     sources = sorted(map(str, (_FOLDER / "nvml").glob("*.c")))
     exports = f"-Wl,--version-script={_FOLDER / 'nvml' / 'exports'}"
     return compiled(*FLAGS, *more_flags, exports, "-o", str(folder / SONAME), *sources)
 
 
 def nvidia_smi() -> bytes:
-    """The program: a zip file that the host's Python runs, isolated from whatever else is installed there."""
+    """Return the program: a zip file that the host's Python runs, isolated from other installed packages."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in ("clusterwright", "clusterwright/lab", "clusterwright/lab/gpus"):

@@ -1,4 +1,4 @@
-"""What the GPUs of a host are, from the cluster file and the catalog."""
+"""The properties of a host's GPUs, from the cluster file and the catalog."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from clusterwright.config.nodes import Gpus
 from clusterwright.errors import WrightError
 from clusterwright.plan.machines import gpu_like
 
-POWER_W = 300  # of a model that the catalog does not have: a PCIe card's
-MEMORY_BYTES = 80 * 2**30  # same
-PCIE_GEN = 4  # same
+POWER_W = 300  # of a model that the catalog lacks: a PCIe card's
+MEMORY_BYTES = 80 * 2**30  # of a model that the catalog lacks
+PCIE_GEN = 4  # of a model that the catalog lacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +36,21 @@ class Simulated:
     cuda: str
 
     def address(self, index: int) -> str:
-        """Where GPU `index` is on the PCI bus, as nvidia-smi has it; 16 buses a domain, as boxes of 8 use them."""
+        """Return the PCI address of GPU `index`, as in nvidia-smi; 16 buses a domain, as in machines of 8 GPUs."""
         return f"{index // 16:08X}:{0x07 + 0x10 * (index % 16):02X}:00.0"
 
     def kernel_address(self, index: int) -> str:
-        """The same as the kernel writes it."""
+        """Return the PCI address as the kernel writes it."""
         return self.address(index)[4:].lower()
 
     def uuid(self, index: int) -> str:
-        """An identity that no real GPU has: its first group is all zeros."""
+        """Return a UUID that no real GPU has: its first group is all zeros."""
         digits = f"{self.seed}{index:04x}"[-24:]
         return f"GPU-00000000-{digits[:4]}-{digits[4:8]}-{digits[8:12]}-{digits[12:]}"
 
 
 def simulated(cluster: Cluster, gpus: Gpus | None, seed: str) -> Simulated | None:
-    """The GPUs that a lab gives such a host; None where there are none, or another vendor's."""
+    """Return the simulated GPUs of such a host; None if it has none, or another vendor's."""
     if gpus is None:
         return None
     gpu_model = _catalog_gpu(gpus)
@@ -83,7 +83,7 @@ def _catalog_gpu(gpus: Gpus) -> Gpu | None:
         return None
 
 
-# NVLinks of one GPU: datasheets of V100, A100, H100, B200; none of the others joins a whole host
+# NVLinks of one GPU: datasheets of V100, A100, H100, B200; no other GPU's NVLinks join a whole host
 _LINKS = {"Volta": 6, "Ampere": 12, "Hopper": 18, "Blackwell": 18}
 
 
@@ -92,5 +92,5 @@ def _nvlinks(gpu: Gpu) -> int:
 
 
 def _three_parts(version: str) -> str:
-    """580.65 as 580.65.00: drivers have three numbers, and cluster files may name fewer."""
+    """Pad a version to three numbers, as drivers have: 580.65 becomes 580.65.00."""
     return ".".join([*version.split("."), "00", "00"][: max(3, version.count(".") + 1)])

@@ -1,8 +1,8 @@
-"""The state file of a host's GPUs: what they were made as, and over it one file for each thing done to them.
+"""The state file of a host's GPUs: the initial state, and one file for each change.
 
-A file that ends in `.lasting` stays until it is taken back, as what a GPU has in its own memory does; one that
-ends in `.boot` is gone after the next boot. The host puts them together when it boots, and we do when we change
-one. The folder is the machine's, bound into the host, so that it can be written to while the host is down.
+A file that ends in `.lasting` stays until it is cleared, as values in a GPU's own memory do; one that
+ends in `.boot` is removed at the next boot. The host concatenates them when it boots, and the lab at each
+change. The folder is the machine's, bound into the host, so that it can be written while the host is down.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from clusterwright.lab.laying import write_files
 
 INSIDE = "/run/clusterwright-lab/gpus"
 STATE = "state"
-DRIVER = "/usr/lib/clusterwright-lab/driver"  # the version of the driver's package, where one is installed
+DRIVER = "/usr/lib/clusterwright-lab/driver"  # the version of the driver's package, if one is installed
 AT_BOOT = f"""if cd {INSIDE} 2>/dev/null; then
   rm -f ./*.boot
   if read -r version 2>/dev/null < {DRIVER}; then
@@ -33,7 +33,7 @@ fi
 
 
 def install(gpus: Simulated, library: Path, folder: Path, root: Path) -> None:
-    """A host that has not booted has the library, nvidia-smi, and the state of sound GPUs."""
+    """Install the library, nvidia-smi, and the state of healthy GPUs into a host that has not booted."""
     write_files(root / "usr/lib", {SONAME: library.read_bytes()}, mode=0o755)
     write_files(root / "usr/bin", {"nvidia-smi": nvidia_smi()}, mode=0o755)
     write_files(folder / "proc", dict(driver_files(gpus)))
@@ -43,13 +43,13 @@ def install(gpus: Simulated, library: Path, folder: Path, root: Path) -> None:
 def set_values(
     folder: Path, name: str, rows: dict[str, object], index: int | None = None, *, lasting: bool
 ) -> None:
-    """From now on the keys of that GPU, or of the driver, have these values."""
+    """Set values of the keys of that GPU, or of the driver."""
     write_file_atomic(folder / f"{name}.{'lasting' if lasting else 'boot'}", lines(rows, index))
     _write_state(folder)
 
 
 def clear_values(folder: Path, name: str) -> None:
-    """What was put under that name counts no more."""
+    """Clear the values that were set under that name."""
     for ending in ("lasting", "boot"):
         (folder / f"{name}.{ending}").unlink(missing_ok=True)
     _write_state(folder)

@@ -1,1 +1,1 @@
-"""NFS between the hosts of a lab: nfs-ganesha serves, and a client in user space mounts."""
+"""NFS between the hosts of a lab: nfs-ganesha is the server, the client runs in user space."""

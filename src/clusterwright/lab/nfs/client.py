@@ -1,7 +1,7 @@
-"""What mount(8) of a lab's host runs for NFS, made from the source beside this file.
+"""Build the program that mount(8) runs for NFS on a lab's host.
 
-The hosts have the kernel of the machine, which may know no NFS; libnfs speaks it and FUSE shows it. Both libraries
-are linked in, so that it runs on every `os` that a lab's hosts may have.
+The hosts share the machine's kernel, which may lack NFS; the program uses libnfs and FUSE instead. Both libraries
+are linked statically, so that it runs on every `os` of a lab's hosts.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _LIBRARIES = ("-Wl,-Bstatic", "-lfuse3", "-lnfs", "-Wl,-Bdynamic", "-lpthread", 
 
 
 def install(folder: Path, root: Path) -> None:
-    """A host has it, in place of the kernel's own."""
+    """Install the program into a host, in place of the kernel's."""
     write_file_atomic(root / INSIDE, (folder / NAME).read_bytes(), mode=0o755)
 
 
 def build(folder: Path) -> str:
-    """The program lies in the folder; returns why not, or "" when it does."""
+    """Compile the program into the folder; return "" on success, else the error."""
     if compiler() and not DEVICE.exists():
         return f"this machine has no {DEVICE} (modprobe fuse; in a container, pass it)"
     source = str(Path(__file__).with_name("mount.c"))

@@ -1,10 +1,10 @@
-"""What is in a stand-in: its control data, its files, a daemon that really runs."""
+"""The contents of a stand-in package: control data, files, and a daemon that runs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-# Fabric manager ends where the driver that is loaded has another version (its user guide); the others only run.
+# Fabric manager exits if the loaded driver has another version (its user guide); the others only run.
 PROGRAMS = {
     "nvidia-persistenced": "#!/bin/sh\nexec sleep infinity\n",
     "nv-hostengine": "#!/bin/sh\nexec sleep infinity\n",
@@ -45,7 +45,7 @@ class StandIn:
     """One package in one version."""
 
     name: str
-    full: str  # with epoch and the packager's number
+    full: str  # with epoch and package revision
     depends: str = ""
     conflicts: str = ""
     files: dict[str, str] = field(default_factory=dict)
@@ -54,16 +54,16 @@ class StandIn:
 
     @property
     def version(self) -> str:
-        """As NVIDIA counts: without epoch and packager's number."""
+        """The version as NVIDIA counts: without epoch and package revision."""
         return self.full.partition(":")[2].rpartition("-")[0] or self.full.rpartition("-")[0]
 
     @property
     def file_name(self) -> str:
-        """As repositories call it: without the epoch."""
+        """The name in repositories: without the epoch."""
         return f"{self.name}_{self.full.rpartition(':')[2]}_all.deb"
 
     def control(self) -> str:
-        """DEBIAN/control."""
+        """Return the text of DEBIAN/control."""
         more = "".join(
             f"{key}: {value}\n"
             for key, value in (
@@ -78,7 +78,7 @@ class StandIn:
         )
 
     def tree(self) -> dict[str, tuple[str, int]]:
-        """Path to text and mode."""
+        """Return the package's files: path to text and mode."""
         entries = {path: (text.format(version=self.version), 0o644) for path, text in self.files.items()}
         entries[f"usr/share/clusterwright-lab/{self.name}"] = (f"stand-in {self.full}\n", 0o644)
         programs = (*self.programs, *([self.daemon["program"]] if self.daemon else ()))

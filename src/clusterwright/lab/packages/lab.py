@@ -1,4 +1,4 @@
-"""The repository of one lab: built when it comes up, served to its hosts, known to their apt, gone with the lab."""
+"""The package repository of one lab: built by `up`, served to its hosts' apt, removed with the lab."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from clusterwright.lab import cgroups
 from clusterwright.lab.packages import repository
 from clusterwright.lab.state import LabState
 
-GROUP = "packages"  # its processes' control group, beside those of the hosts
+GROUP = "packages"  # its processes' control group, besides those of the hosts
 PORT = 8580
 SOURCE = "etc/apt/sources.list.d/clusterwright-lab.sources"
 KEYRING = "etc/apt/keyrings/clusterwright-lab.asc"
 
 
 def is_needed(cluster: Cluster) -> bool:
-    """True where the file asks for NVIDIA's packages and names no repository that has them."""
+    """True if the file requests NVIDIA's packages and names no repository for them."""
     nvidia = cluster.software.nvidia
     return nvidia is not None and nvidia.repository is None
 
 
 def build(lab: LabState, cluster: Cluster, log: Callable[[str], None]) -> None:
-    """The repository is there, if the file asks for it."""
+    """Build the repository, if the file requests it."""
     if is_needed(cluster):
         repository.build(folder(lab), home(lab))
         log(
@@ -40,23 +40,23 @@ def build(lab: LabState, cluster: Cluster, log: Callable[[str], None]) -> None:
 
 
 def folder(lab: LabState) -> Path:
-    """What is served."""
+    """Return the folder that is served."""
     return lab.folder / "packages"
 
 
 def home(lab: LabState) -> Path:
-    """Where the key is that signs it."""
+    """Return the folder of the signing key."""
     return lab.folder / "keys" / "gpg"
 
 
 def address(lab: LabState) -> str:
-    """Where hosts find it: this machine's own address on their network."""
+    """Return the repository's URL for hosts: this machine's own address on their network."""
     machine_address = next(bridge.address for bridge in lab.layout.bridges if bridge.address)
     return f"http://{machine_address.partition('/')[0]}:{PORT}/"
 
 
 def serve(lab: LabState) -> None:
-    """A process of the lab's, in a control group of the lab's: whoever takes the lab down ends it."""
+    """Serve the repository by a process in a control group of the lab, so that `down` ends it."""
     if not folder(lab).exists() or cgroups.processes(lab.name, GROUP):
         return
     groups = " ".join(str(group / "run") for group in cgroups.make(lab.name, GROUP))
@@ -68,11 +68,11 @@ def serve(lab: LabState) -> None:
             ("sh", "-c", script, groups, *argv), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             start_new_session=True, cwd="/",
         )  # fmt: skip
-    child.returncode = 0  # not ours to wait for
+    child.returncode = 0  # this process does not wait for it
 
 
 def configure_apt(lab: LabState, root: Path) -> None:
-    """A host that has not booted knows where it is, and by which key it is signed."""
+    """Write the repository's address and key into the apt of a host that has not booted."""
     if not folder(lab).exists():
         return
     key = (folder(lab) / repository.KEY).read_text()

@@ -1,4 +1,4 @@
-"""A flat repository of deb packages, built and signed here."""
+"""Build and sign a flat repository of deb packages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TABLE = Path(__file__).with_name("standins.toml")
 
 
 def standins() -> tuple[StandIn, ...]:
-    """Every package in every version that there is."""
+    """Return every package in every version."""
     rows = tomllib.loads(_TABLE.read_text(encoding="utf-8"))["packages"]
     keys = ("depends", "conflicts", "files", "daemon")
     return tuple(
@@ -36,10 +36,10 @@ def standins() -> tuple[StandIn, ...]:
 
 
 def build(folder: Path, home: Path) -> None:
-    """The folder is a repository, signed by a key of its own that is kept in `home`.
+    """Build the repository in the folder, signed by a new key that is stored in `home`.
 
     Raises:
-        WrightError: a program is missing, or says no.
+        WrightError: A program is missing or fails.
     """
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)
@@ -51,7 +51,7 @@ def build(folder: Path, home: Path) -> None:
 
 
 def sign(folder: Path, home: Path) -> None:
-    """The list of what lies in the folder, and over it a signature."""
+    """Write the list of packages in the folder, and sign it."""
     listed = "\n".join(_entry(package, folder / package.file_name) for package in standins())
     write_file_atomic(folder / LIST, listed, mode=0o644)
     data = listed.encode()
@@ -65,12 +65,12 @@ def sign(folder: Path, home: Path) -> None:
 
 
 def public_key(home: Path) -> str:
-    """As a cluster file would have it."""
+    """Return the public key as text, as in a cluster file."""
     return _gpg(home, "--armor", "--export")
 
 
 def make_key(home: Path) -> None:
-    """A key that signs, without a pass phrase, gone with the lab."""
+    """Create a signing key without a passphrase."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     home.chmod(0o700)
     _gpg(home, "--passphrase", "", "--quick-gen-key", "clusterwright lab", "ed25519", "sign", "never")
@@ -80,7 +80,7 @@ def _gpg(home: Path, *arguments: str) -> str:
     try:
         return _must("gpg", "--homedir", str(home), "--batch", "--quiet", "--yes", *arguments)
     finally:
-        run(("gpgconf", "--homedir", str(home), "--kill", "all"))  # its agent would outlive us
+        run(("gpgconf", "--homedir", str(home), "--kill", "all"))  # its agent would outlive this process
 
 
 def _deb(package: StandIn, target: Path) -> None:
@@ -92,12 +92,12 @@ def _deb(package: StandIn, target: Path) -> None:
             file.write_text(text)
             file.chmod(mode)
         for folder in (root, *(entry for entry in root.rglob("*") if entry.is_dir())):
-            folder.chmod(0o755)  # whatever the umask of whoever makes the lab
+            folder.chmod(0o755)  # independent of the caller's umask
         _must("dpkg-deb", "--root-owner-group", "-Znone", "--build", str(root), str(target))
 
 
 def _entry(package: StandIn, path: Path) -> str:
-    """The package as apt's list has it."""
+    """Return the package's entry in apt's list."""
     data = path.read_bytes()
     sums = f"Filename: ./{path.name}\nSize: {len(data)}\nSHA256: {hashlib.sha256(data).hexdigest()}\n"
     return package.control() + sums

@@ -1,4 +1,4 @@
-"""One simulated RDMA port of a lab's host, as the faults see it."""
+"""One simulated RDMA port of a lab's host, as faults use it."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ class SimulatedPort:
 
     @property
     def folder(self) -> Path:
-        """Where the files of the host's ports lie."""
+        """The folder of the host's port files."""
         return host.rdma_folder(self.lab, self.host)
 
     def set_values(self, **values: str) -> None:
-        """Its files say something else."""
+        """Write other values to the port's files."""
         state.set_values(self.folder, self.ports, self.index, values)
 
     def grow(self, growth: Mapping[str, int]) -> None:
-        """Its counters have grown."""
+        """Raise the port's counters."""
         state.add(self.folder, self.ports, self.index, growth)
 
     def reset(self) -> None:
-        """It is as it was made."""
+        """Restore the port's initial state."""
         state.reset(self.folder, self.ports, self.index)
 
     def write_kernel_message(self, message: str) -> None:
-        """The adapter's driver says so in the host's kernel log."""
+        """Write a line of the adapter's driver to the host's kernel log."""
         address = f"0000:{0x18 + 0x10 * self.index:02x}:00.0"
         write_kernel_message(self.lab, self.host, f"mlx5_core {address}: {message}")
 
 
 def chosen(lab: LabState, lab_host: LabHost, options: Mapping[str, str]) -> SimulatedPort:
-    """The port that the option `port` means; the first without it.
+    """Return the port of the option `port`; the first without it.
 
     Raises:
-        WrightError: the host has no RDMA ports, or none of that number.
+        WrightError: The host has no RDMA ports, or none of that number.
     """
     if lab_host.rdma is None or not host.rdma_folder(lab, lab_host).exists():
         fix = "name a host on a compute network of kind infiniband or roce"

@@ -1,4 +1,4 @@
-"""What the RDMA ports of a host say in /sys/class/infiniband, from the cluster file."""
+"""The files of a host's RDMA ports in /sys/class/infiniband, from the cluster file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.units import GB
 
-# What `rate` says beside the figure, for ports of the common kinds.
+# The lanes in `rate`, for ports of the common kinds.
 LANES = {
     10: "4X SDR", 25: "1X EDR", 40: "4X QDR", 50: "1X HDR", 56: "4X FDR", 100: "4X EDR", 200: "4X HDR",
     400: "4X NDR", 800: "4X XDR",
@@ -29,7 +29,7 @@ HW_COUNTERS = (
     "resp_cqe_error", "rnr_nak_retry_err", "roce_slow_restart", "rp_cnp_handled", "rx_icrc_encapsulated",
     "rx_read_requests", "rx_write_requests",
 )  # fmt: skip
-INTERFACE = "compute"  # what a lab's host calls its interface on that network
+INTERFACE = "compute"  # a lab host's interface on that network
 _LID_BASE = 0x10  # the subnet manager and the switches have the lower ones
 
 Files = dict[str, str]
@@ -43,20 +43,20 @@ class Rdma:
     count: int
     rate_bits_per_s: int
     host: str
-    number: int  # of the host on the network: no two have the same
+    number: int  # number of the host on the network, unique
     address: str
 
     def device(self, index: int) -> str:
-        """`mlx5_0` and so on: what NCCL_IB_HCA and everybody else calls them."""
+        """Return the device name, `mlx5_0` and so on, as in NCCL_IB_HCA."""
         return f"mlx5_{index}"
 
     def guid(self, index: int) -> str:
-        """Like an adapter's, but of nobody's number range."""
+        """Return a GUID like an adapter's, outside every vendor's range."""
         return f"0000:0000:{self.number:04x}:{index:04x}"
 
 
 def rdma(cluster: Cluster, host: Host) -> Rdma | None:
-    """The ports that a lab gives such a host; None where the compute network is plain Ethernet."""
+    """Return the simulated ports of such a host; None if the compute network is plain Ethernet."""
     compute, address = cluster.networks.compute, host.addresses.get("compute")
     if compute is None or address is None or compute.kind == "ethernet":
         return None
@@ -65,7 +65,7 @@ def rdma(cluster: Cluster, host: Host) -> Rdma | None:
 
 
 def tree(ports: Rdma) -> Files:
-    """Path under /sys/class/infiniband, and text."""
+    """Return the files by path under /sys/class/infiniband."""
     return {
         f"{ports.device(index)}/{path}": f"{text}\n"
         for index in range(ports.count)
@@ -88,7 +88,7 @@ def _device(ports: Rdma, index: int) -> Files:
 
 
 def port(ports: Rdma, index: int) -> Files:
-    """A port that is up and has counted nothing."""
+    """Return the files of a port that is up, with counters at zero."""
     infiniband = ports.kind == "infiniband"
     gbits = round(ports.rate_bits_per_s / GB)
     lid = _LID_BASE + ports.number * ports.count + index if infiniband else 0
@@ -113,7 +113,7 @@ def port(ports: Rdma, index: int) -> Files:
 
 
 def _gids(ports: Rdma, index: int) -> Iterator[tuple[str, str]]:
-    """As a driver fills the table: for RoCE each address once for either version."""
+    """Yield GIDs in a driver's order: for RoCE each address once for either version."""
     yield f"fe80:0000:0000:0000:{ports.guid(index)}", "IB/RoCE v1"
     if ports.kind == "infiniband":
         return

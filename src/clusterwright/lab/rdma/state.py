@@ -1,4 +1,4 @@
-"""The files of a host's RDMA ports: in a folder of the machine, bound into the host, so that faults show at once."""
+"""The files of a host's RDMA ports: in a folder of the machine, bound into the host; faults show at once."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from clusterwright.lab.laying import write_files
 from clusterwright.lab.rdma.ports import Rdma, port, tree
 
 INSIDE = "/run/clusterwright-lab/infiniband"
-DEVICE_MAJOR = 121  # for local use, as the GPUs' 120: nobody answers at /dev/infiniband/uverbs0
-# What the host does at each boot. sysfs takes no new folder, so one is laid over /sys/class before the ports are
-# bound there; counters begin anew, as a driver's do.
+DEVICE_MAJOR = 121  # for local use, as the GPUs' 120: no driver answers at /dev/infiniband/uverbs0
+# Runs at each boot. sysfs takes no new folder, so one is mounted over /sys/class before the ports are
+# bound there; counters restart at zero, as a driver's do.
 AT_BOOT = f"""if [ -d {INSIDE} ]; then
   for counter in {INSIDE}/*/ports/*/*counters/*; do echo 0 > "$counter"; done
   mkdir -p /run/clusterwright-class/infiniband /dev/infiniband
@@ -28,18 +28,18 @@ fi
 
 
 def install(ports: Rdma, folder: Path) -> None:
-    """Every port is up and has counted nothing."""
+    """Write the files of ports that are up, with counters at zero."""
     write_files(folder, tree(ports))
 
 
 def set_values(folder: Path, ports: Rdma, index: int, values: Mapping[str, str]) -> None:
-    """Files of that port say something else: path under the port's folder to text."""
+    """Write other values to files of that port: path under the port's folder to text."""
     for path, text in values.items():
         (folder / ports.device(index) / "ports/1" / path).write_text(f"{text}\n")
 
 
 def add(folder: Path, ports: Rdma, index: int, growth: Mapping[str, int]) -> None:
-    """Counters of that port have grown."""
+    """Raise counters of that port."""
     port_folder = folder / ports.device(index) / "ports/1"
     set_values(
         folder,
@@ -50,7 +50,7 @@ def add(folder: Path, ports: Rdma, index: int, growth: Mapping[str, int]) -> Non
 
 
 def reset(folder: Path, ports: Rdma, index: int) -> None:
-    """The port is up and has counted nothing."""
+    """Restore the port: up, with counters at zero."""
     set_values(
         folder,
         ports,

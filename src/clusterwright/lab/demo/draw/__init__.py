@@ -1,1 +1,1 @@
-"""The report's pictures, as SVG text. Pure; the page's style sheet gives the colours."""
+"""Render the report's drawings as SVG text. Pure; the page's style sheet defines the colors."""

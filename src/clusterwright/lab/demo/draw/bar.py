@@ -1,4 +1,4 @@
-"""Where the recovery's seconds went, as one bar."""
+"""Draw where the recovery's seconds went, as one bar."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ ORDER = (
     N_("detection"), N_("new generation"), N_("launch"), N_("import"), N_("rendezvous"), N_("load checkpoint"),
     N_("first step"), N_("catching up"),
 )  # fmt: skip
-TOP, THICK, LETTER = 6.0, 40.0, 9.0  # LETTER: a bold digit of the labels and some air, measured on the page
+TOP, THICK, LETTER = 6.0, 40.0, 9.0  # LETTER: a bold digit of the labels and margin, measured on the page
 
 
 def colour(name: str) -> str:
-    """The style class of a part."""
+    """Return the style class of a part."""
     return f"part-{ORDER.index(name)}"
 
 
 def bar(recovery: Recovery, width: float) -> str:
-    """One bar from the fault to new progress; each part as long as it took."""
+    """Draw one bar from the fault to new progress; each part is as long as it took."""
     x = scale(0, recovery.seconds, 1, width - 1)
     start, drawn = 0.0, []
     for part in recovery.parts:

@@ -1,4 +1,4 @@
-"""The cluster: its networks as rails, its hosts hung on them, and what became of each."""
+"""Draw the cluster: networks as rails, hosts attached to them, and each host's outcome."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LABELS: dict[Fate, str] = {
     "held ready": N_("held ready"),
     "not asked": N_("not in the job"),
 }
-RAIL, HOST, CONTROL, AIR, WIDEST = 26.0, 118.0, 66.0, 14.0, 260.0  # in the drawing's own units
-FIRST_DROP, NEXT_DROP = 14.0, 12.0  # where a host's lines to its networks leave it
+RAIL, HOST, CONTROL, AIR, WIDEST = 26.0, 118.0, 66.0, 14.0, 260.0  # in the drawing's units
+FIRST_DROP, NEXT_DROP = 14.0, 12.0  # where a host's lines to its networks start
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where a host is drawn."""
+    """The position of a host's box."""
 
     host: DrawnHost
     left: float
@@ -35,7 +35,7 @@ class Box:
 
 
 def cluster(report: Report, width: float) -> str:
-    """Control above, networks in the middle, compute hosts beneath; or the one machine with its ranks."""
+    """Draw control on top, networks in the middle, compute hosts below; or one machine with its ranks."""
     if report.cluster is None:
         return _machine(report, width)
     drawn = report.cluster
@@ -52,7 +52,7 @@ def cluster(report: Report, width: float) -> str:
 
 
 def fate(report: Report, host: str, role: str = "compute") -> Fate:
-    """What became of a host, from the rows of the time line."""
+    """Return a host's outcome, from the rows of the timeline."""
     if role == "control":
         return "control"
     if report.fault and host == report.fault["host"]:
@@ -65,7 +65,7 @@ def fate(report: Report, host: str, role: str = "compute") -> Fate:
 
 
 def _above(drawn: DrawnCluster, width: float) -> tuple[Box, ...]:
-    """Hosts that do not compute, in the middle of the top."""
+    """Place hosts that do not compute, centered at the top."""
     hosts = [host for host in drawn.hosts if host.role != "compute"]
     wide = min(WIDEST, (width - AIR * (len(hosts) - 1)) / max(1, len(hosts)))
     left = (width - len(hosts) * wide - AIR * (len(hosts) - 1)) / 2
@@ -73,7 +73,7 @@ def _above(drawn: DrawnCluster, width: float) -> tuple[Box, ...]:
 
 
 def _beneath(drawn: DrawnCluster, width: float, top: float) -> tuple[Box, ...]:
-    """Compute hosts, as many in a row as can be read."""
+    """Place compute hosts, as many in a row as can be read."""
     hosts = [host for host in drawn.hosts if host.role == "compute"]
     in_row = min(max(1, len(hosts)), 2 if is_narrow(width) else 4)
     wide = min(WIDEST, (width - AIR * (in_row - 1)) / in_row)
@@ -93,7 +93,7 @@ def _rails(drawn: DrawnCluster, rails: dict[str, float], width: float) -> Iterat
 
 
 def _drops(box: Box, rails: dict[str, float]) -> Iterator[str]:
-    """A host's lines to the networks that it is on; hosts of a second row stand behind those of the first."""
+    """Draw a host's lines to its networks; hosts of a second row are behind those of the first."""
     below = box.top > max(rails.values())
     for number, network in enumerate(name for name in rails if name in box.host.networks):
         x, y = box.left + FIRST_DROP + number * NEXT_DROP, rails[network]
@@ -141,7 +141,7 @@ def _gpus(report: Report, box: Box, style: str) -> Iterator[str]:
 
 
 def _failover_arrow(report: Report, boxes: tuple[Box, ...]) -> Iterator[str]:
-    """An arrow from the host that was killed to the one that took over."""
+    """Draw an arrow from the killed host to the one that took over."""
     by_fate = {fate(report, box.host.name, box.host.role): box for box in boxes}
     if "lost" not in by_fate or "took over" not in by_fate or not report.recovery:
         return
@@ -160,7 +160,7 @@ def _failover_arrow(report: Report, boxes: tuple[Box, ...]) -> Iterator[str]:
 
 
 def _machine(report: Report, width: float) -> str:
-    """One machine with its ranks, where no hosts can be made."""
+    """Draw one machine with its ranks, for a demo without hosts."""
     ranks = max(report.world_sizes, default=len(report.hosts))
     killed_rank = report.fault["rank"] if report.fault else None
     box = tag("rect", x=1, y=1, width=width - 2, height=108, rx=7, class_="host")

@@ -1,4 +1,4 @@
-"""Both loss curves over each other, and their difference beneath."""
+"""Draw both loss curves, and their difference below."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clusterwright.drawing.svg import (
 from clusterwright.i18n import _, both_languages
 from clusterwright.lab.demo.report import Report
 
-# in the drawing's own units
+# in the drawing's units
 HIGH = 250.0
 PANEL = 56.0
 GAP = 30.0
@@ -31,7 +31,7 @@ BOTTOM = 38.0
 
 
 def curves(report: Report, width: float) -> str:
-    """The losses of both trainings by step; where they are the same bits, one line covers the other."""
+    """Draw the losses of both trainings by step; where they have the same bits, one line covers the other."""
     with_fault, uninterrupted = report.losses["with_fault"], report.losses["uninterrupted"]
     every = [loss for loss in with_fault + uninterrupted if loss is not None]
     if not every:
@@ -76,7 +76,7 @@ def _steps(x: Scale, steps: int, width: float) -> list[str]:
 
 
 def _lost_steps(report: Report, x: Scale, width: float) -> list[str]:
-    """A band over the steps that were done again, and a line where the fault struck."""
+    """Draw a band over the repeated steps, and a line at the fault."""
     if not report.fault:
         return []
     fault_step = report.fault["at_step"]

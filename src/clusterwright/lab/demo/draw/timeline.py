@@ -1,4 +1,4 @@
-"""The time line: steps over time above, one row per host (or rank) beneath, the same clock for both."""
+"""Draw the timeline: steps over time, and below them one row per host (or rank) on the same time axis."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from clusterwright.i18n import N_, _, bilingual, both_languages
 from clusterwright.lab.demo.lanes import Lane, Span
 from clusterwright.lab.demo.report import Report
 
-TOP, PROGRESS, GAP, ROW, BAR = 50.0, 150.0, 22.0, 34.0, 24.0  # in the drawing's own units
+TOP, PROGRESS, GAP, ROW, BAR = 50.0, 150.0, 22.0, 34.0, 24.0  # in the drawing's units
 LETTER = 7.2  # width of a letter of the labels, measured on the page
 LABELS = {
     "training": N_("training"),
@@ -36,7 +36,7 @@ LABELS = {
 
 
 def timeline(report: Report, width: float) -> str:
-    """What happened when, from the job's start to its end."""
+    """Draw what happened when, from the job's start to its end."""
     left = 82.0 if is_narrow(width) else 92.0
     ends = [span.end for lane in report.lanes for span in lane.spans] + [
         marker.time for marker in report.marks
@@ -65,7 +65,7 @@ def _clock(x: Scale, end: float, bottom: float, width: float) -> list[str]:
 
 
 def _recovery(report: Report, x: Scale, bottom: float) -> list[str]:
-    """The time without progress, as a band."""
+    """Draw the time without progress as a band."""
     if not (report.fault and report.recovery):
         return []
     start = report.fault["at_s"]
@@ -74,7 +74,7 @@ def _recovery(report: Report, x: Scale, bottom: float) -> list[str]:
 
 
 def _progress(report: Report, x: Scale, left: float) -> list[str]:
-    """Steps complete over time; the line falls back to the checkpoint that was resumed."""
+    """Draw complete steps over time; the line falls back to the resumed checkpoint."""
     y = scale(0, max(report.steps_total, 1), TOP + PROGRESS, TOP)
     drawn = [text_element(both_languages("steps"), 2, TOP - 12, "axis")]
     drawn += [
@@ -94,7 +94,7 @@ def _progress(report: Report, x: Scale, left: float) -> list[str]:
 
 
 def _runs(report: Report) -> Iterator[list[tuple[int, float]]]:
-    """The steps in stretches without a fall."""
+    """Split the steps into runs of rising step numbers."""
     run: list[tuple[int, float]] = []
     for step, time in report.done:
         if run and step <= run[-1][0]:

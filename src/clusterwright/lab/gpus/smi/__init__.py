@@ -1,4 +1,4 @@
-"""nvidia-smi of a lab's hosts: standard library over libnvidia-ml.so.1, so it says what that library says.
+"""nvidia-smi of a lab's hosts: standard library over libnvidia-ml.so.1, so it reports what that library returns.
 
-It is carried to the hosts as a zip file that Python runs, and imports nothing of ours but this folder.
+It is copied to the hosts as a zip file that Python runs, and imports only this folder.
 """

@@ -1,4 +1,4 @@
-"""Fields of `--query-gpu`, by the names that `nvidia-smi --help-query-gpu` has: unit, and how it is read."""
+"""Fields of `--query-gpu`, by the names in `nvidia-smi --help-query-gpu`: unit, and function to read it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOCATIONS = {
     "cbu": 6, "sram": 7,
 }  # fmt: skip
 MODES = ("Default", "Exclusive_Thread", "Prohibited", "Exclusive_Process")
-# What the real program knows and no simulated GPU has.
+# Fields of the real program that no simulated GPU has.
 ABSENT = (
     "accounting.buffer_size", "display_attached", "driver_model.current",
     "driver_model.pending", "encoder.stats.averageFps", "encoder.stats.averageLatency",
@@ -33,7 +33,7 @@ ABSENT = (
 
 @dataclass(frozen=True)
 class Field:
-    """How a field is read, and the unit of the number; "" for a text."""
+    """How a field is read, and its unit; "" for text."""
 
     read: Callable[[Gpu], object]
     unit: str = ""
@@ -99,7 +99,7 @@ def _inforom(gpu: Gpu) -> str:
 
 
 def _margin(gpu: Gpu) -> int:
-    """Degrees that are left until the GPU slows down."""
+    """Return the degrees left until the GPU slows down."""
     slowdown = gpu.number("nvmlDeviceGetTemperatureThreshold", 1)
     return slowdown - gpu.number("nvmlDeviceGetTemperature", 0)
 
@@ -244,7 +244,7 @@ def _aliases(fields: dict[str, Field]) -> dict[str, Field]:
 
 @cache
 def fields() -> dict[str, Field]:
-    """All of them, also under their short names."""
+    """Return all fields, also under their short names."""
     absent = {name: Field(_absent) for name in ABSENT}
     all_fields = absent | _general() | _health() | _pace() | _clocks() | _pcie()
     return all_fields | _aliases(all_fields)

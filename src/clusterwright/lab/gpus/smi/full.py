@@ -1,4 +1,4 @@
-"""`nvidia-smi -q`: what there is to know of each GPU, in sections."""
+"""`nvidia-smi -q`: all values of each GPU, in sections."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _ecc(period: str) -> Rows:
 
 
 _CLOCKS = ("graphics", "sm", "memory", "video")
-# Section: label to field. The first, without a name, is the GPU's own.
+# Section: label to field. The first, without a name, has the GPU's own values.
 SECTIONS: dict[str, Rows] = {
     "": {
         "Product Name": "name",
@@ -87,7 +87,7 @@ SECTIONS: dict[str, Rows] = {
     "Max Clocks": {_label(name): f"clocks.max.{name}" for name in _CLOCKS},
 }
 
-# What `-d` calls them, and how their names begin here.
+# The names for `-d`, and the start of the section names here.
 DISPLAY: dict[str, str | tuple[str, ...]] = {
     "MEMORY": "FB Memory", "UTILIZATION": "Utilization", "ECC": "ECC", "TEMPERATURE": "Temperature",
     "POWER": "GPU Power", "CLOCK": ("Clocks", "Applications", "Max"), "PAGE_RETIREMENT": "Retired",
@@ -96,7 +96,7 @@ DISPLAY: dict[str, str | tuple[str, ...]] = {
 
 
 def full(nvml: Nvml, gpus: Sequence[Gpu], display: Sequence[str] = ()) -> Iterator[str]:
-    """Line by line, each label beside its value; of the sections that are to be displayed, or of all."""
+    """Yield lines of label and value, of the displayed sections, or of all."""
     sections = tuple(name for name in SECTIONS if not display or _is_of(name, display))
     yield BANNER
     yield "\n==============NVSMI LOG==============\n"
@@ -126,7 +126,7 @@ def _value(gpu: Gpu, name: str) -> str:
     if name in (
         "remapped_rows.pending",
         "remapped_rows.failure",
-    ):  # numbers in rows, words here, as the real one
+    ):  # numbers in queries, words here, as in the real program
         return {"0": "No", "1": "Yes"}.get(value, value.strip("[]"))
     if value.startswith("["):
         return value.strip("[]")

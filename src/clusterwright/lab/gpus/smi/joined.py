@@ -1,4 +1,4 @@
-"""`topo -m` and `nvlink -s`: what joins GPUs."""
+"""`topo -m` and `nvlink -s`: connections between GPUs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Legend:
 
 
 def links(gpu: Gpu) -> list[bool]:
-    """Each NVLink of the GPU: True for one that is active; [] where it has none."""
+    """Return whether each NVLink of the GPU is active; [] without NVLinks."""
     try:
         count = gpu.field(_LINK_COUNT)
         return [bool(gpu.number("nvmlDeviceGetNvLinkState", link)) for link in range(count)]
@@ -28,7 +28,7 @@ def links(gpu: Gpu) -> list[bool]:
 
 
 def topology(gpus: Sequence[Gpu]) -> Iterator[str]:
-    """A matrix of how every two are joined."""
+    """Yield a matrix of the connections between all GPUs."""
     yield "\t".join(["", *(f"GPU{gpu.index}" for gpu in gpus), "CPU Affinity", "NUMA Affinity"])
     for source in gpus:
         node = str(source.number("nvmlDeviceGetNumaNodeId"))
@@ -47,7 +47,7 @@ def _topology_label(gpu: Gpu, peer: Gpu) -> str:
 
 
 def link_lines(gpus: Sequence[Gpu]) -> Iterator[str]:
-    """Every link of every GPU, with its rate or that it is down."""
+    """Yield every link of every GPU, with its rate or <inactive>."""
     for gpu in gpus:
         yield f"GPU {gpu.index}: {gpu.text('nvmlDeviceGetName')} (UUID: {gpu.text('nvmlDeviceGetUUID')})"
         for number, active in enumerate(links(gpu)):
@@ -59,7 +59,7 @@ _COUNTERS = ("Replay Errors", "Recovery Errors", "CRC Errors")
 
 
 def error_lines(gpus: Sequence[Gpu]) -> Iterator[str]:
-    """The error counters of every link (`nvlink -e`)."""
+    """Yield the error counters of every link (`nvlink -e`)."""
     for gpu in gpus:
         yield f"GPU {gpu.index}: {gpu.text('nvmlDeviceGetName')} (UUID: {gpu.text('nvmlDeviceGetUUID')})"
         for number, _ in enumerate(links(gpu)):

@@ -1,4 +1,4 @@
-"""The command line of `nvidia-smi`: as much of it as clusters are looked at with."""
+"""The command line of `nvidia-smi`: the options that cluster tools use."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _sections(text: str) -> tuple[str, ...]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print what was asked; the exit code is the real program's, a lost GPU's 15 included."""
+    """Print the requested output; return the real program's exit code, 15 for a lost GPU included."""
     options = _parser().parse_args(arguments)
     if options.help_query_gpu:
         print("\n".join(sorted(fields())))  # noqa: T201 (a program)
@@ -113,7 +113,7 @@ def _lines(nvml: Nvml, gpus: list[Gpu], options: Namespace) -> Iterator[str]:
 
 
 def _gpus(nvml: Nvml, chosen: str) -> tuple[list[Gpu], list[str]]:
-    """The GPUs that answer, of those chosen by index, UUID or PCI address; a sentence for each that does not."""
+    """Return the chosen GPUs (by index, UUID or PCI address) that answer, and a message for each that does not."""
     answering: list[Gpu] = []
     failures: list[str] = []
     for index in range(nvml.count()):
@@ -139,7 +139,7 @@ def _is_chosen(gpu: Gpu, chosen: str) -> bool:
 
 
 def _address(index: int) -> str:
-    """Where the kernel knows the GPU: what is lost does not say it itself."""
+    """Return the kernel's address of the GPU: a lost one does not report it."""
     addresses = sorted(path.name for path in DRIVER_FILES.glob("*"))
     return addresses[index] if index < len(addresses) else str(index)
 
@@ -148,14 +148,14 @@ _STATE = "/run/clusterwright-lab/gpus/state"
 
 
 class InUseError(Exception):
-    """A process computes on the GPU."""
+    """A process uses the GPU."""
 
 
 def reset(gpus: Sequence[Gpu]) -> Iterator[str]:
-    """Each of them is as after a boot; the state is put together again as a boot does it (lab/gpus/state.py).
+    """Reset the GPUs to their state after a boot; the state file is rebuilt as at boot (lab/gpus/state.py).
 
     Raises:
-        InUseError: with the words of the real program.
+        InUseError: A GPU is in use; has the real program's message.
     """
     used = [gpu.pci() for gpu in gpus if list(gpu.processes())]
     if used:

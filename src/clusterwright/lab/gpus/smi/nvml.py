@@ -1,4 +1,4 @@
-"""libnvidia-ml.so.1 by ctypes: one answer a call, or the error as NVML has it."""
+"""Call libnvidia-ml.so.1 by ctypes; errors are NVML's own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BUFFER_SIZE = 96
 
 
 class NvmlError(Exception):
-    """An answer other than success: its number, and NVML's words for it."""
+    """An NVML error: its code and NVML's message."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -21,7 +21,7 @@ class NvmlError(Exception):
 
 
 class Process(ctypes.Structure):
-    """nvmlProcessInfo_t."""
+    """The C struct nvmlProcessInfo_t."""
 
     _fields_ = (
         ("pid", c_uint),
@@ -32,7 +32,7 @@ class Process(ctypes.Structure):
 
 
 class Memory(ctypes.Structure):
-    """nvmlMemory_v2_t."""
+    """The C struct nvmlMemory_v2_t."""
 
     _fields_ = (
         ("version", c_uint),
@@ -44,7 +44,7 @@ class Memory(ctypes.Structure):
 
 
 class Field(ctypes.Structure):
-    """nvmlFieldValue_t, for values that are whole numbers."""
+    """The C struct nvmlFieldValue_t, for integer values."""
 
     _fields_ = (
         ("field", c_uint),
@@ -58,7 +58,7 @@ class Field(ctypes.Structure):
 
 
 class Nvml:
-    """The library, loaded and initialised."""
+    """The library, loaded and initialized."""
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL(LIBRARY)
@@ -66,10 +66,10 @@ class Nvml:
         self.call("nvmlInit_v2")
 
     def call(self, function: str, *arguments: Any) -> None:
-        """Call it.
+        """Call an NVML function.
 
         Raises:
-            NvmlError: any answer but success; also where the library has no such function.
+            NvmlError: It returned an error, or the library lacks the function.
         """
         try:
             code = getattr(self._library, function)(*arguments)
@@ -79,25 +79,25 @@ class Nvml:
             raise NvmlError(code, self._library.nvmlErrorString(code).decode())
 
     def text(self, function: str) -> str:
-        """A text about the whole system."""
+        """Return a string about the system."""
         buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
         self.call(function, buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode()
 
     def cuda(self) -> str:
-        """The newest CUDA that the driver takes, as 12.4; NVML says 12040."""
+        """Return the newest CUDA that the driver supports, as 12.4; NVML returns 12040."""
         version = c_int()
         self.call("nvmlSystemGetCudaDriverVersion_v2", byref(version))
         return f"{version.value // 1000}.{version.value % 1000 // 10}"
 
     def count(self) -> int:
-        """How many GPUs the driver knows, also those that are lost."""
+        """Return the number of GPUs of the driver, lost ones included."""
         count = c_uint()
         self.call("nvmlDeviceGetCount_v2", byref(count))
         return count.value
 
     def gpu(self, index: int) -> Gpu:
-        """The GPU of that index."""
+        """Return the GPU of that index."""
         handle = c_void_p()
         self.call("nvmlDeviceGetHandleByIndex_v2", c_uint(index), byref(handle))
         return Gpu(self, index, handle)
@@ -110,67 +110,67 @@ class Gpu:
         self.nvml, self.index, self.handle = nvml, index, handle
 
     def text(self, function: str) -> str:
-        """A text about it."""
+        """Return a string about the GPU."""
         buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
         self.nvml.call(function, self.handle, buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode()
 
     def number(self, function: str, *arguments: int) -> int:
-        """A number, of what the arguments choose."""
+        """Return a number, selected by the arguments."""
         number = c_uint()
         self.nvml.call(function, self.handle, *map(c_uint, arguments), byref(number))
         return number.value
 
     def big(self, function: str, *arguments: int) -> int:
-        """A number of 64 bits."""
+        """Return a 64-bit number."""
         number = c_ulonglong()
         self.nvml.call(function, self.handle, *map(c_uint, arguments), byref(number))
         return number.value
 
     def numbers(self, function: str, count: int) -> list[int]:
-        """Several numbers that one call gives."""
+        """Return several numbers from one call."""
         numbers = [c_uint() for _ in range(count)]
         self.nvml.call(function, self.handle, *map(byref, numbers))
         return [number.value for number in numbers]
 
     def utilization(self) -> tuple[int, int]:
-        """How busy its processors and its memory were lately, in percent."""
+        """Return the recent utilization of its processors and its memory, in percent."""
         rates = (c_uint * 2)()
         self.nvml.call("nvmlDeviceGetUtilizationRates", self.handle, rates)
         return rates[0], rates[1]
 
     def retired_pages(self, cause: int) -> int:
-        """How many pages were retired for that cause."""
+        """Return the number of pages retired for that cause."""
         count, pages = c_uint(512), (c_ulonglong * 512)()
         self.nvml.call("nvmlDeviceGetRetiredPages", self.handle, c_int(cause), byref(count), pages)
         return count.value
 
     def common_ancestor(self, peer: Gpu) -> int:
-        """Where the paths to both meet: NVML's number for it."""
+        """Return NVML's level of the common ancestor of both GPUs."""
         level = c_uint()
         self.nvml.call("nvmlDeviceGetTopologyCommonAncestor", self.handle, peer.handle, byref(level))
         return level.value
 
     def memory(self) -> Memory:
-        """Its memory in bytes."""
+        """Return the GPU's memory in bytes."""
         memory = Memory(version=ctypes.sizeof(Memory) | 2 << 24)
         self.nvml.call("nvmlDeviceGetMemoryInfo_v2", self.handle, byref(memory))
         return memory
 
     def pci(self) -> str:
-        """Its address, as 00000000:07:00.0."""
+        """Return the PCI address, as 00000000:07:00.0."""
         layout = ctypes.create_string_buffer(68)  # nvmlPciInfo_t: busId is in its last 32 bytes
         self.nvml.call("nvmlDeviceGetPciInfo_v3", self.handle, layout)
         return layout.raw[36:].split(b"\0")[0].decode()
 
     def pci_ids(self) -> tuple[int, int]:
-        """Device and subsystem, as PCI has them."""
+        """Return the PCI device and subsystem IDs."""
         layout = (c_uint * 17)()
         self.nvml.call("nvmlDeviceGetPciInfo_v3", self.handle, layout)
         return layout[7], layout[8]
 
     def field(self, number: int) -> int:
-        """One of NVML's fields."""
+        """Return the value of one of NVML's fields."""
         field = Field(field=number)
         self.nvml.call("nvmlDeviceGetFieldValues", self.handle, c_int(1), byref(field))
         if field.answer:
@@ -178,7 +178,7 @@ class Gpu:
         return int(field.value)
 
     def processes(self) -> Iterator[Process]:
-        """What computes on it."""
+        """Yield the processes that compute on the GPU."""
         capacity = c_uint(64)
         buffer = (Process * capacity.value)()
         self.nvml.call("nvmlDeviceGetComputeRunningProcesses_v3", self.handle, byref(capacity), buffer)

@@ -1,4 +1,4 @@
-"""`--query-gpu` and `--query-compute-apps`: rows of values, with commas."""
+"""`--query-gpu` and `--query-compute-apps`: rows of comma-separated values."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Value = Callable[[], object]
 
 
 class UsageError(Exception):
-    """What was asked cannot be asked; the words are for the user."""
+    """A query that is not valid; the message is for the user."""
 
 
 def value_of(gpu: Gpu, name: str) -> str:
-    """The field's value without its unit; in brackets what it has none for."""
+    """Return the field's value without its unit; in brackets if there is none."""
     return _value_or_error(lambda: fields()[name].read(gpu))
 
 
@@ -30,10 +30,10 @@ def _value_or_error(read: Value) -> str:
 
 
 def gpu_rows(query: str, gpus: Iterable[Gpu], flags: frozenset[str]) -> Iterator[str]:
-    """A line for each GPU, and one before them unless told `noheader`.
+    """Yield a line for each GPU, after a header unless the flags have `noheader`.
 
     Raises:
-        UsageError: a field that there is not.
+        UsageError: There is no such field.
     """
     fields_by_name = fields()
     names = [name.strip() for name in query.split(",")]
@@ -51,7 +51,7 @@ _PROCESS = {
 
 
 def process_rows(query: str, gpus: Iterable[Gpu], flags: frozenset[str]) -> Iterator[str]:
-    """A line for each process that computes."""
+    """Yield a line for each process that computes."""
     names = [name.strip() for name in query.split(",")]
     _refuse_strange(names, _PROCESS)
     units = [_PROCESS[name] for name in names]

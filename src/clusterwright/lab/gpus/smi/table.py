@@ -1,4 +1,4 @@
-"""What `nvidia-smi` shows when it is asked nothing: a table of GPUs and processes."""
+"""The default output of `nvidia-smi`: a table of GPUs and processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SPLIT = f"{'-' * 41}+{'-' * 24}+{'-' * 22}"
 
 
 def table(nvml: Nvml, gpus: Sequence[Gpu]) -> Iterator[str]:
-    """Line by line; the first says that nothing of it is hardware."""
+    """Yield the table's lines; the first states that the GPUs are simulated."""
     yield BANNER
     yield time.strftime("%a %b %e %H:%M:%S %Y       ")
     driver = nvml.text("nvmlSystemGetDriverVersion")
