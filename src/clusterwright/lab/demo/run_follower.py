@@ -18,7 +18,7 @@ MIN_CHECKPOINTS = 2  # so that there is one to resume from even if the newest is
 EDGE, LATE = (
     0.2,
     1.5,
-)  # how far from its ends is inside; and when to strike at last, in parts of the step chosen
+)  # distance from the ends that is inside; when to kill at last, relative to the chosen step
 LIMIT_S = 900  # seconds; a training of 300 steps takes a minute, a machine that needs longer is too slow
 
 

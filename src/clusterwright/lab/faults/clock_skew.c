@@ -1,7 +1,7 @@
-/* Another time of day, SKEW_S seconds off, for every program that begins while /etc/ld.so.preload names this library.
+/* Another time of day, SKEW_S seconds off, for every program that starts while /etc/ld.so.preload names this library.
  *
- * It needs no variable, file or lock and makes no system call of its own, so that the sandbox of sshd bears it. What
- * counts from the boot stays as it is. */
+ * It needs no variable, file or lock and makes no system call of its own, so that sshd's sandbox permits it. Clocks
+ * that count from boot are unchanged. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>
@@ -45,7 +45,7 @@ int timespec_get(struct timespec *now, int base)
     return base == TIME_UTC && !clock_gettime(CLOCK_REALTIME, now) ? base : 0;
 }
 
-/* Who waits until a time of day means ours: the kernel is given its own. */
+/* A caller waits until a skewed time of day: the kernel gets the real one. */
 static clockid_t meant(const struct timespec *until, struct timespec *really)
 {
     *really = *until;

@@ -1,8 +1,8 @@
-/* mount.nfs4 of a lab's host: what mount(8) runs for a folder that comes over NFS.
+/* mount.nfs4 of a lab's host: the program that mount(8) runs for an NFS folder.
  *
- * The kernel of the machine beneath need not know NFS: files are reached by libnfs and shown by FUSE. As with a hard
- * mount, whoever reads or writes waits while the server is away. What another server program has forgotten (open files,
- * the session) is asked for again. One request at a time: this is for rehearsal, not for speed.
+ * The machine's kernel may lack NFS: files are read by libnfs and served by FUSE. As with a hard mount, reads and
+ * writes block while the server is down. State that a restarted server has lost (open files, the session) is
+ * requested again. One request at a time: this is for tests, not for speed.
  */
 #define FUSE_USE_VERSION 31
 #include <errno.h>
@@ -56,7 +56,7 @@ static void reach_again(void)
     session++;
 }
 
-/* Answers of a file system; anything else says that the server is away, or has forgotten us. */
+/* Errors of a file system; any other error means that the server is down, or has lost the session. */
 static int is_answer(int code)
 {
     switch (-code) {
@@ -134,7 +134,7 @@ static int open_handle(const char *path, int flags, mode_t mode, struct nfsfh **
 
 static int link_to(const char *from, const char *to) { ASK(nfs_link(nfs, from, to)); }
 
-/* There is a file of that name; closed again before it gets its mode, which libnfs 4.0 forgets. */
+/* Create a file of that name; closed before its mode is set, which libnfs 4.0 omits. */
 static int make(const char *path, mode_t mode)
 {
     struct nfsfh *handle;
@@ -146,7 +146,7 @@ static int make(const char *path, mode_t mode)
     return 0;
 }
 
-/* There is no file of that name, and then there is ours. By a link, as libnfs 4.0 opens what is new unusably. */
+/* Create a file that must not exist yet. By a link, as libnfs 4.0 opens new files in an unusable way. */
 static int claim(const char *path, mode_t mode)
 {
     static unsigned number;
@@ -232,7 +232,7 @@ static int read_piece(struct file *file, void *with)
     return (int)done;
 }
 
-/* Outlives its call: where the connection breaks, what is under way lands when the session is given up. */
+/* Outlives its call: after a broken connection, pending requests complete when the session is destroyed. */
 static struct flight {
     int under_way, code;
 } flight;
@@ -245,7 +245,7 @@ static void landed(int code, struct nfs_context *of, void *data, void *with)
         flight.code = code;
 }
 
-/* Small requests, all under way at once. */
+/* Small requests, all pending at once. */
 static int write_piece(struct file *file, void *with)
 {
     struct piece *piece = with;

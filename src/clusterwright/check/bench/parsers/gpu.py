@@ -33,7 +33,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """One GPU: figures, wrong results, its state under load; `reason` there is nothing, or nothing more, of it."""
+    """One GPU: figures, wrong results, its state under load; `reason`: the error that stopped its steps."""
 
     index: int
     name: str

@@ -80,7 +80,7 @@ def rails(report: Mapping[str, Any], declared: Network, variables: Mapping[str, 
 
 
 def _chosen(ports: tuple[RdmaPort, ...], declared: Network) -> tuple[RdmaPort, ...]:
-    """Choose as many ports as there are rails, in the kernel's order; of more, ports that are up and slow go first.
+    """Choose as many ports as there are rails, in the kernel's order; surplus ports that are up and slow are left out.
 
     A port that is down counts, so that rails have the same numbers on every host.
     """

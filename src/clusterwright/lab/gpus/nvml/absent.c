@@ -1,7 +1,7 @@
-/* What every driver's library has and no simulated GPU does: callers hear that it is not supported, or none. */
+/* Functions that no simulated GPU supports: they return NOT_SUPPORTED, or an empty result. */
 #include "gpu.h"
 
-/* Whatever else a caller passes is not looked at. */
+/* Other arguments are ignored. */
 #define ABSENT(function) \
 	nvmlReturn_t function(nvmlDevice_t gpu); \
 	nvmlReturn_t function(nvmlDevice_t gpu) \
@@ -20,7 +20,7 @@
 		return answer; \
 	}
 
-/* Percent, and the microseconds that it was looked at for. */
+/* Percent, and the sampling period in microseconds. */
 #define IDLE(function) \
 	nvmlReturn_t function(nvmlDevice_t gpu, unsigned *percent, unsigned *period_us); \
 	nvmlReturn_t function(nvmlDevice_t gpu, unsigned *percent, unsigned *period_us) \

@@ -1,4 +1,4 @@
-/* One GPU: how it is found, what it is. */
+/* One GPU: lookup and identity. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

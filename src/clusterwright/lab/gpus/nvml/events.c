@@ -1,11 +1,11 @@
-/* XIDs as events, and the processes that compute. */
+/* XIDs as events, and compute processes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "gpu.h"
 
-/* `xid.at` is another number after each XID; a set knows the one that it has seen last. */
+/* `xid.at` changes with each XID; a set stores the last value it has read. */
 struct event_set {
 	bool watched[MOST_GPUS];
 	big seen[MOST_GPUS];

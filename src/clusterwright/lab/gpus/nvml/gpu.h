@@ -1,4 +1,4 @@
-/* What the files of this library share: the state of the host's GPUs, read from a text of `key value` lines. */
+/* Shared by this library's files: the state of the host's GPUs, read from a text of `key value` lines. */
 #ifndef GPU_H
 #define GPU_H
 
@@ -20,7 +20,7 @@ bool state_is_there(void);
 bool state_text(const char *key, char *text, size_t room);
 bool state_number(const char *key, big *number);
 
-/* device.c: the same of one GPU, whose keys begin with its index and a dot; the reasons why it may not answer. */
+/* device.c: the same for one GPU, whose keys begin with its index and a dot; the errors it may return. */
 unsigned gpu_count(void);
 nvmlReturn_t gpu_answers(nvmlDevice_t gpu);
 nvmlReturn_t gpu_text(nvmlDevice_t gpu, const char *key, char *text, unsigned room);

@@ -1,4 +1,4 @@
-/* What a GPU is joined to others with: PCI Express, NVLink, and how far two are apart. */
+/* Connections of a GPU: PCI Express, NVLink, and the topology level of two GPUs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -99,7 +99,7 @@ nvmlReturn_t nvmlDeviceGetPcieThroughput(nvmlDevice_t gpu, unsigned counter, uns
 	return gpu_number(gpu, counter ? "pcie.rx" : "pcie.tx", kb_per_s);
 }
 
-/* The few of NVML's 300 fields that tools ask for beside the functions above. */
+/* The few of NVML's 300 fields that tools read besides the functions above. */
 static nvmlReturn_t field(nvmlDevice_t gpu, nvmlFieldValue_t *field)
 {
 	enum { NVLINK_SPEED_MBPS = 90, NVLINK_LINK_COUNT = 91, MEMORY_TEMPERATURE = 82 };

@@ -1,4 +1,4 @@
-/* Memory: how much, and what is wrong with it. */
+/* Memory: size and errors. */
 #include <stdio.h>
 
 #include "gpu.h"

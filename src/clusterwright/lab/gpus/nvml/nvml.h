@@ -1,5 +1,5 @@
-/* What programs know of libnvidia-ml.so.1: numbers and layouts as NVIDIA's public NVML reference has them.
- * Only what this library answers is here; everything else a caller does not find, as with an old driver. */
+/* The interface of libnvidia-ml.so.1: numbers and layouts of NVIDIA's public NVML reference.
+ * Only implemented functions are here; a caller does not find others, as with an old driver. */
 #ifndef NVML_H
 #define NVML_H
 

@@ -1,4 +1,4 @@
-/* How hard a GPU works: temperature, power, clocks and what holds them back. */
+/* Load of a GPU: temperature, power, clocks and throttle reasons. */
 #include <stdio.h>
 #include <time.h>
 

@@ -1,4 +1,4 @@
-/* The state of the GPUs: read anew whenever the file is another one, so that a fault shows at once. */
+/* The state of the GPUs: read again whenever the file was replaced, so that a fault shows at once. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The library as a whole: coming up, versions, error texts. */
+/* The library as a whole: initialization, versions, error texts. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
