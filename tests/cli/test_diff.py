@@ -34,7 +34,7 @@ def test_two_files_are_compared_field_by_field(other, capsys):
     assert diff(LAB, new) == 0
     said = capsys.readouterr()
     assert said.out == (
-        "slurm.node_timeout: 15s -> 20s  [reconfigure] Slurm reads its files again; running jobs do not notice\n"
+        "slurm.node_timeout: 15s -> 20s  [reconfigure] Slurm rereads its configuration; no effect on running jobs\n"
     )
     assert said.err.startswith("1 field differs: [reconfigure]")
 

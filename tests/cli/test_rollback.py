@@ -31,7 +31,7 @@ def test_hosts_that_do_not_say_what_can_be_undone_are_named(file, capsys):
 
 def test_without_an_apply_to_undo_nothing_is_begun(file):
     """The error says so, with exit code 2."""
-    with pytest.raises(WrightError, match="no host keeps an apply") as error:
+    with pytest.raises(WrightError, match="no host has an apply") as error:
         rollback(file, yes=True)
 
     assert error.value.exit_code == 2

@@ -174,10 +174,13 @@ def test_a_lab_is_reached_by_its_own_ssh_config(cluster, real):
 @pytest.mark.parametrize(
     ("done", "words"),
     [
-        (CommandResult((), 127, "", "bash: python3: command not found", 0.1), "python3 is missing there"),
-        (CommandResult((), 124, "", "", 60.0), "no answer after 60 s"),
+        (
+            CommandResult((), 127, "", "bash: python3: command not found", 0.1),
+            "python3 is not installed on the host",
+        ),
+        (CommandResult((), 124, "", "", 60.0), "no response after 60 s"),
         (CommandResult((), 1, "", "sudo: a password is required", 0.1), "sudo: a password is required"),
-        (CommandResult((), 3, "", "", 0.1), "ended with code 3"),
+        (CommandResult((), 3, "", "", 0.1), "exited with code 3"),
     ],
 )
 def test_a_host_that_answers_nothing_says_why(done, words):

@@ -20,7 +20,7 @@ NAME = "test-bursts"
 HOSTS = [f"gpu-node{number}" for number in range(1, 9)]
 MISSING = able()
 IDLE_S, OFF_S = 8, 8
-HAS_ALL = "switched off by power saving; it has all that the file wants"
+HAS_ALL = "powered down by power saving; its configuration is up to date"
 SAVING = {
     "idle": f"{IDLE_S}s", "suspend_timeout": f"{OFF_S}s", "resume_timeout": "45s", "provider": {"kind": "lab"},
     "spares": 2, "max_attempts": 2, "retry_after": "2s",

@@ -103,7 +103,7 @@ def test_a_failing_change_stops_after_its_batch_and_names_what_was_not_begun(run
     assert hosts.acted == ["control", "gpu-node1"]
     assert not report.ok
     assert [host.host for host in report.left_out] == ["gpu-node2", "gpu-node3", "gpu-node4"]
-    assert of["gpu-node2"].left_out == "not begun, because the change failed on gpu-node1"
+    assert of["gpu-node2"].left_out == "not started, because the change failed on gpu-node1"
     assert (report.changed, report.pending) == (1, 5)
 
 
@@ -141,7 +141,7 @@ def test_hosts_with_jobs_are_left_out_of_a_change_that_wants_none(run):
 
     assert hosts.acted == ["control", "gpu-node2", "gpu-node4"]
     assert (report.ok, [host.host for host in report.left_out]) == (True, ["gpu-node1", "gpu-node3"])
-    assert of["gpu-node3"].left_out.startswith("jobs run there (12)")
+    assert of["gpu-node3"].left_out.startswith("jobs 12 run on the host")
     assert (hosts.slurm.reasons, hosts.idle) == ({}, {True})
 
 
@@ -170,7 +170,7 @@ def test_a_job_that_does_not_end_leaves_its_host_drained_and_named(run):
     again, _of, _said = run(hosts, drain=True)
 
     assert (report.ok, [host.host for host in report.left_out]) == (True, ["gpu-node1"])
-    assert of["gpu-node1"].left_out.startswith("jobs 12 are still there after 30s; it stays drained")
+    assert of["gpu-node1"].left_out.startswith("jobs 12 still run after 30 s; the host stays drained")
     assert (again.changed, again.left_out, hosts.slurm.reasons) == (1, (), {})
 
 
@@ -207,7 +207,7 @@ def test_a_clock_that_is_off_is_an_error_of_that_host(run):
     shown, of_shown, _said = run(Hosts(facts=clocks), dry_run=True)
     report, of, _said = run(Hosts(facts=clocks))
 
-    assert (shown.ok, "10m ahead" in of_shown["gpu-node2"].notes[0]) == (True, True)
+    assert (shown.ok, "10 min ahead" in of_shown["gpu-node2"].notes[0]) == (True, True)
     assert [host.host for host in report.failed] == ["gpu-node2"]
     assert "chronyc makestep" in of["gpu-node2"].error
     assert (report.changed, of["gpu-node2"].blame) == (5, "host")

@@ -92,7 +92,7 @@ def test_a_slurmctld_that_does_not_answer_is_not_an_empty_host(cluster):
 
     assert some.busy() is None
     assert some.wait(["gpu-node1"]) == {"gpu-node1": ["?"]}
-    assert some.drain(["gpu-node1"]) == {"gpu-node1": "Slurm does not answer"}
+    assert some.drain(["gpu-node1"]) == {"gpu-node1": "slurmctld does not respond"}
 
 
 def test_sudo_is_used_where_root_does_not_log_in(altered):
@@ -129,6 +129,6 @@ def test_a_host_that_slurm_goes_on_refusing_is_told_with_slurms_words(cluster):
     some, remote, _said = drains(cluster, {"sinfo": text})
 
     assert some.settle(["gpu-node1"], frozenset()) == {
-        "gpu-node1": "Slurm refuses it: gres/gpu count reported lower than configured (3 < 4)"
+        "gpu-node1": "Slurm rejects the host: gres/gpu count reported lower than configured (3 < 4)"
     }
     assert not [command for _host, command in remote.calls if "update" in command]

@@ -219,7 +219,7 @@ def test_reservations_made_by_hand_keep_their_hosts(site):
         "ReservationName=other StartTime=2026-11-21T19:00:00 Nodes=(null) NodeCnt=0\n"
     )
 
-    with pytest.raises(WrightError, match="gpu-node3 is in reservation `root_1` of Slurm's"):
+    with pytest.raises(WrightError, match="gpu-node3 is in Slurm reservation `root_1`"):
         refuse_reserved(leaving(site, "gpu-node3"), site.remote())
     refuse_reserved(leaving(site, "gpu-node4"), site.remote())
 

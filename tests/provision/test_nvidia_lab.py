@@ -252,7 +252,7 @@ def test_without_leave_to_reboot_the_change_is_left_out_and_named(site, upgraded
     site.write(driver=NEW)
 
     [left] = report.left_out
-    assert "it has to be rebooted for package:nvidia-kernel-open-dkms" in left.left_out
+    assert "a reboot is required for package:nvidia-kernel-open-dkms" in left.left_out
     assert "pass --reboot" in left.left_out
     assert site.out() == set()
 
@@ -279,7 +279,7 @@ def test_what_was_cut_short_before_the_reboot_is_owed_by_the_next_apply(site, up
     back = site.apply(reboot=True, only={"gpu-node1"})
 
     assert cut == {"gpu-node1"}
-    assert "waits for its reboot: pass --reboot" in named.left_out[0].left_out
+    assert "wait for a reboot" in named.left_out[0].left_out
     assert still == ({"gpu-node1"}, before)
     assert (ended.ok, ended.left_out, again.pending, again.left_out) == (True, (), 0, ()), ended
     assert after == (set(), False)
@@ -302,12 +302,15 @@ def test_a_host_that_does_not_come_back_stays_drained_and_stops_the_others(site,
     site.write(driver=NEW)
     back = site.apply(reboot=True, only=two)
 
-    assert "it did not come back within 15s of its reboot: look at its console" in errors(report)["gpu-node3"]
+    assert (
+        "the host did not come back within 15 s of its reboot: check its console"
+        in errors(report)["gpu-node3"]
+    )
     assert [host.left_out for host in report.left_out] == [
-        "not begun, because the change failed on gpu-node3"
+        "not started, because the change failed on gpu-node3"
     ]
     assert seen["gpu-node3"][1].startswith("wright: apply")
-    assert "it did not come back" in seen["gpu-node3"][1]
+    assert "the host did not come back" in seen["gpu-node3"][1]
     assert versions == {"gpu-node4": NEW}
     assert back.ok, errors(back)
     assert site.out() == set()
@@ -420,7 +423,7 @@ def test_other_kernel_modules_take_the_place_of_those_that_are_there(site, upgra
     site.write(driver=NEW)
     back = site.apply(reboot=True, only=one)
 
-    assert "has to be rebooted for package:nvidia-kernel-dkms" in named.left_out[0].left_out
+    assert "reboot is required for package:nvidia-kernel-dkms" in named.left_out[0].left_out
     assert report.ok, errors(report)
     assert "installed nvidia-kernel-dkms" in there.splitlines()
     assert "installed nvidia-kernel-open-dkms" not in there.splitlines()

@@ -81,9 +81,9 @@ def test_one_that_has_all_is_told_from_one_that_misses_something(asleep):
     other = {report.host: report.left_out for report in asleep(control, "new").reports(ALL)}
 
     assert set(json.loads(control.kept)["sums"]) == set(ALL[:3])
-    assert "has all that the file wants" in same["gpu-node2"]
-    assert "not as the file wants" in same["gpu-node4"]
-    assert all("not as the file wants" in words for words in other.values())
+    assert "its configuration is up to date" in same["gpu-node2"]
+    assert "its configuration is outdated" in same["gpu-node4"]
+    assert all("its configuration is outdated" in words for words in other.values())
 
 
 def test_one_that_misses_something_is_drained_and_given_back_after_an_apply_there(asleep):

@@ -201,7 +201,7 @@ def test_a_port_that_goes_away_shows_as_the_hosts_own_change(site):
     assert ("gpu-node1", "file:/etc/nccl.conf", "hardware") in changed(looked)
     assert {name for name, _id, _why in changed(looked)} == {"gpu-node1"}
     assert (
-        rows["file:/etc/nccl.conf"].reason == "the host has other devices or addresses than at our last apply"
+        rows["file:/etc/nccl.conf"].reason == "the host's devices or addresses changed since the last apply"
     )
     assert "-NCCL_IB_HCA==mlx5_0:1,mlx5_1:1" in rows["file:/etc/nccl.conf"].diff
     assert any("roce ports on the compute network: 1" in note for note in notes)

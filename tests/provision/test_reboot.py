@@ -131,7 +131,7 @@ def test_without_leave_the_hosts_are_left_out_even_by_drain(run):
 
     assert [host.host for host in report.left_out] == COMPUTE
     assert of["gpu-node1"].left_out == (
-        "it has to be rebooted for package:driver: pass --reboot, which drains it first"
+        "a reboot is required for package:driver: pass --reboot, which drains the host first"
     )
     assert hosts.log == []
 
@@ -145,7 +145,7 @@ def test_a_reboot_that_is_owed_is_named_then_made(run):
     made, _of, _said = run(hosts, reboot=True)
 
     assert [host.host for host in named.left_out] == ["gpu-node2"]
-    assert "waits for its reboot: pass --reboot" in of["gpu-node2"].left_out
+    assert "changes wait for a reboot (package:driver): pass --reboot" in of["gpu-node2"].left_out
     assert before == {"gpu-node2": "wright: apply 0"}
     assert hosts.log == ["change gpu-node2", "reboot gpu-node2", "resume gpu-node2"]
     assert (made.ok, made.left_out, hosts.reasons) == (True, (), {})
@@ -154,9 +154,9 @@ def test_a_reboot_that_is_owed_is_named_then_made(run):
 @pytest.mark.parametrize(
     ("trouble", "words"),
     [
-        ("stuck", "it did not shut down within 15m"),
-        ("dark", "it did not come back within 15m of its reboot: look at its console"),
-        ("deaf", "its slurmd has not come back to slurmctld"),
+        ("stuck", "the host did not shut down within 15 min"),
+        ("dark", "the host did not come back within 15 min of its reboot: check its console"),
+        ("deaf", "slurmd has not registered since the reboot"),
     ],
 )
 def test_a_host_that_is_not_back_stays_drained_and_stops_the_rest(run, trouble, words):
@@ -165,7 +165,7 @@ def test_a_host_that_is_not_back_stays_drained_and_stops_the_rest(run, trouble, 
     report, of, _said = run(hosts, reboot=True, batch="2")
 
     assert words in of["gpu-node1"].error
-    assert of["gpu-node1"].error.endswith("it stays drained")
+    assert of["gpu-node1"].error.endswith("; the host stays drained")
     assert list(hosts.reasons) == ["gpu-node1"]
     assert hosts.reasons["gpu-node1"].startswith(f"wright: apply 1: {words.partition(':')[0]}")
     assert [host.host for host in report.left_out] == COMPUTE[1:]
@@ -179,7 +179,7 @@ def test_a_host_that_the_checks_refuse_stays_drained(run):
         hosts, reboot=True, batch="1", health_check=lambda names: dict.fromkeys(names, "gpus_answer: 7 GPUs")
     )
 
-    assert of["gpu-node1"].error == "gpus_answer: 7 GPUs; it stays drained"
+    assert of["gpu-node1"].error == "gpus_answer: 7 GPUs; the host stays drained"
     assert list(hosts.reasons) == ["gpu-node1"]
     assert "reboot gpu-node2" not in hosts.log
 
@@ -212,7 +212,7 @@ def test_jobs_that_do_not_end_keep_their_host_from_the_reboot(run):
     hosts = Cluster(jobs={"gpu-node1": "12"})
     _report, of, _said = run(hosts, reboot=True, batch="1")
 
-    assert of["gpu-node1"].left_out.startswith("jobs 12 are still there")
+    assert of["gpu-node1"].left_out.startswith("jobs 12 still run")
     assert (hosts.boots["gpu-node1"], list(hosts.reasons)) == (1, ["gpu-node1"])
 
 

@@ -97,8 +97,8 @@ def test_all_later_applies_are_undone_with_the_one_named(cluster):
 @pytest.mark.parametrize(
     ("kept", "to", "words"),
     [
-        (KEPT, "150", "name one of: 300, 200, 100"),
-        (dict.fromkeys(KEPT, ()), "", "could be undone"),
+        (KEPT, "150", "choose one of: 300, 200, 100"),
+        (dict.fromkeys(KEPT, ()), "", "can be rolled back"),
     ],
 )
 def test_an_apply_that_nobody_keeps_is_refused(cluster, kept, to, words):

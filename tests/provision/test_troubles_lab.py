@@ -89,7 +89,9 @@ def test_an_old_python_and_a_wrong_clock_are_named(site, troubled):
     values = kill_wait(site)
 
     assert sorted(said) == ["gpu-node1", "gpu-node2"]
-    assert said["gpu-node1"].startswith("its clock is 10m ahead of ours; munge refuses more than 5 minutes")
+    assert said["gpu-node1"].startswith(
+        "the host's clock is 10 min ahead; munge rejects offsets above 5 minutes"
+    )
     assert "python3 is older than 3.6 here" in said["gpu-node2"]
     assert values == dict.fromkeys(values, "55") | {"gpu-node2": "30"}
 

@@ -24,7 +24,7 @@ def seen(change=NFT, **other):
     [
         ({}, ""),
         ({"reached_at": "10.77.1.11"}, "another address of the host"),
-        ({"reached_at": "203.0.113.9"}, "an address that the file does not name"),
+        ({"reached_at": "203.0.113.9"}, "which the cluster file does not list"),
         ({"reached_port": "2222"}, "Set ssh.port to 2222"),
         ({"came_from": "10.77.2.9"}, "Add that network to security.ssh_from"),
     ],

@@ -1,4 +1,4 @@
-"""The one word for change."""
+"""A change that an apply makes, folded over the hosts that need it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.onhost.provision.change import Verb
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One change: of which resource, what it does, on which hosts (folded), its cost, and how to undo it."""
+    """One change: the resource, what changes, the hosts (folded), the cost for running jobs, and how to undo it."""
 
     id: str
     what: str

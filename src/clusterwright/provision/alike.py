@@ -1,4 +1,4 @@
-"""A role that gives every host of a compute group the same is asked once for the group, not for each of 4,096."""
+"""Compute the resources of a role once for a compute group, not for each of its 4,096 hosts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Role = Callable[[Cluster, Host, RoleContext], tuple[Resource, ...]]
 
 
 def alike(role: Role) -> Role:
-    """The role, whose answer for the first host of a compute group is that for the others.
+    """Decorate a role: its resources for the first host of a compute group are reused for the group's other hosts.
 
-    For roles that ask neither for the host's name nor for its addresses. Other groups are small, and their first
-    host has duties of its own.
+    For roles that depend neither on the host's name nor on its addresses. Groups of other roles are small, and their
+    first host has duties of its own, so each of their hosts is computed.
     """
 
     @wraps(role)
@@ -34,5 +34,5 @@ def alike(role: Role) -> Role:
 
 @cache_per_instance
 def _answers(_cluster: Cluster) -> dict[tuple[str, str], tuple[RoleContext, tuple[Resource, ...]]]:
-    """What roles have answered for the cluster's groups."""
+    """Return the cache: resources by role module and node group, with the context that they were computed for."""
     return {}

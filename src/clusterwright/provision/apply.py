@@ -1,4 +1,4 @@
-"""Make the hosts what the file says: one round trip per host to look, one more where something is to do."""
+"""Apply a cluster file: one SSH round trip per host to check it, one more where changes are due."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from clusterwright.provision.work import Work, stamp
 
 
 def remote_of(cluster: Cluster) -> Ssh:
-    """How the file's hosts are reached: in a lab by its own ssh_config alone."""
+    """Return the SSH connection settings of the cluster's hosts; a lab uses only its own ssh_config."""
     config = Path(cluster.ssh_config) if cluster.ssh_config else None
     if cluster.lab is not None:
         return Ssh(config=config)
@@ -37,7 +37,7 @@ def remote_of(cluster: Cluster) -> Ssh:
 
 
 def build_context(cluster: Cluster, source: str) -> RoleContext:
-    """What roles need beyond the file: keys and certificates (made the first time) and what jobs import."""
+    """Return what roles need beyond the cluster file: keys and certificates (created on first use), the library."""
     folder = state_folder(cluster.name)
     secrets = {"munge.key": munge_key(folder), **user_keys(folder, cluster.users)}
     if named := subjects(cluster):
@@ -62,7 +62,7 @@ def apply(
     clock: Clock | None = None,
     policy: DisruptionPolicy | None = None,
 ) -> Report:
-    """Look at every host (or `only` at some), make the changes that `agree` is content with."""
+    """Check every host (or those in `only`) and make the changes if `agree` returns true for their report."""
     clock = clock or SystemClock()
     context = build_context(cluster, source)
     work = Work(

@@ -1,4 +1,4 @@
-"""Which hosts are changed together, and in what order. Pure."""
+"""Batches of an apply: which hosts change at the same time, and in what order."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Batches = tuple[tuple[str, ...], ...]
 
 
 def plan_batches(cluster: Cluster, to_do: Mapping[str, HostReport], batch: str = "") -> Batches:
-    """Hosts that others need; then compute hosts on which something restarts, one alone first; then the rest.
+    """Order hosts: those that others depend on, then compute hosts with restarts (a single one first), then the rest.
 
-    Where nothing that runs is touched, as on bare hosts, compute hosts do not wait for the control hosts.
+    Where every change is live, as on new hosts, compute hosts do not wait for the control hosts.
     """
     pending_hosts = list(to_do)
     batch_list: list[list[str]] = []
@@ -37,14 +37,14 @@ def plan_batches(cluster: Cluster, to_do: Mapping[str, HostReport], batch: str =
     size = batch_size(batch, len(restarting))
     batch_list += [restarting[start : start + size] for start in range(1, len(restarting), size)]
     batch_list.append([name for name in pending_hosts if name not in restarting])
-    return tuple(tuple(wave) for wave in batch_list if wave)
+    return tuple(tuple(names) for names in batch_list if names)
 
 
 def batch_size(batch: str, hosts: int) -> int:
-    """Hosts of one batch: `4`, or `25%` of those that restart something, rounded up.
+    """Return the number of hosts in a batch: `4`, or `25%` of `hosts`, rounded up; at least 8 and 25% where not set.
 
     Raises:
-        WrightError: neither a number above 0 nor a part of a hundred.
+        WrightError: neither a number above 0 nor a percentage from 1 to 100.
     """
     if not batch:
         return max(SMALL, math.ceil(hosts * QUARTER / 100))
@@ -54,19 +54,19 @@ def batch_size(batch: str, hosts: int) -> int:
     ):
         raise WrightError.from_code(
             "apply-batch",
-            _("`{batch}` is not the size of a batch", batch=batch),
-            _("give a number of hosts, e.g. --batch 4, or a part of them, e.g. --batch 25%"),
+            _("`{batch}` is not a valid batch size", batch=batch),
+            _("pass a number of hosts (--batch 4) or a percentage of the hosts (--batch 25%)"),
             exit_code=EXIT_USAGE,
         )
     return max(1, math.ceil(hosts * int(number) / 100)) if batch.endswith("%") else int(number)
 
 
 def _needed(cluster: Cluster, *, calm: bool) -> list[set[str]]:
-    """File servers, then the accountant, then the control hosts."""
+    """Return NFS servers, then the host of slurmdbd, then the control hosts."""
     servers = {folder.server for folder in cluster.storage.values() if isinstance(folder, Nfs)}
     accountant = {cluster.accountant.name} if cluster.accountant else set()
     control = {host.name for host in cluster.hosts("control")}
-    if calm:  # slurmctld ends where slurmdbd is not there yet; on one host their order is kept
+    if calm:  # slurmctld exits while slurmdbd is missing; on a shared host their units are ordered
         return [servers, accountant if cluster.control.name not in accountant else set()]
     return [servers, accountant, control]
 

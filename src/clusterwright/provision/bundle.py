@@ -1,4 +1,4 @@
-"""What the provisioning program reads on a host: its order, and every resource that the host is to have."""
+"""The input of the provisioning agent on a host: what to do, and every resource of the host's desired state."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _FIELDS = {kind: tuple(field.name for field in dataclasses.fields(kind)) for kin
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Order:
-    """What the agent is to do (look, fetch packages, act, list), for which file, and only if its plan still holds."""
+    """What the agent does: check, fetch packages, apply, or list the applies that can be rolled back."""
 
     mode: Literal["check", "fetch", "apply", "list"]
     source: str
-    when: str  # names the folder of what can be undone: letters that sort by time
-    expect: str = ""
+    when: str  # name of the undo folder: a timestamp that sorts by time
+    expect: str = ""  # checksum of the agreed plan; another plan is not applied
     root: str = ""
-    os: str = ""  # the distribution that must be there; any, if empty
+    os: str = ""  # the required distribution; empty: any
     os_names: Mapping[str, str] = dataclasses.field(default_factory=dict)  # by ID and version of os-release
-    to: str = ""  # back to before that apply
-    idle: bool = False  # nothing that wants a drained host is done where jobs run
-    leave: Mapping[str, str] = dataclasses.field(default_factory=dict)  # sets of packages, and why
-    lock_timeout_s: int = 0  # how long it waits for another apply that is still at work
+    to: str = ""  # roll back to the state before this apply
+    idle: bool = False  # skip changes that require a drained host while jobs run
+    leave: Mapping[str, str] = dataclasses.field(default_factory=dict)  # package sets to skip, and why
+    lock_timeout_s: int = 0  # how long to wait for another apply on the host
 
 
 def bundle(order: Order, resources: Iterable[Resource], shared: Iterable[str] = ()) -> bytes:
-    """The program's input. Contents that are `shared` by all hosts come first, compressed once."""
+    """Return the agent's compressed input. File contents `shared` by all hosts come first and are compressed once."""
     packer, head, shared_contents = _start(tuple(shared))
     document = dataclasses.asdict(order) | {
         "resources": [_resource_fields(resource, shared_contents) for resource in resources]
@@ -47,14 +47,14 @@ def bundle(order: Order, resources: Iterable[Resource], shared: Iterable[str] = 
 
 
 def digest(resources: Iterable[Resource]) -> str:
-    """Changes with whatever is wanted of a host."""
+    """Return a checksum of a host's desired state."""
     rows = [_resource_fields(resource) for resource in resources]
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @lru_cache(maxsize=4)
 def _start(shared: tuple[str, ...]) -> tuple[Any, bytes, frozenset[str]]:
-    """A packer that has taken in the shared contents, what it gave for them, and the texts themselves."""
+    """Return a compressor that has consumed the shared contents, its output so far, and the contents as a set."""
     packer = zlib.compressobj(LEVEL)
     contents = {_name(text): text for text in shared}
     head = packer.compress(f'{{"contents": {json.dumps(contents)}, '.encode())

@@ -1,4 +1,4 @@
-"""Looks at the hosts, asks, and carries the changes out: wave by wave, with a stop where a change is at fault."""
+"""Check hosts, ask for consent, and make changes batch by batch; a change that fails stops later batches."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from clusterwright.provision.reboot import BOOT_S, HealthCheck, Reboots, nothing
 from clusterwright.provision.render.firewall_table import lets_in
 from clusterwright.provision.report import HostReport, Report, Timing
 from clusterwright.provision.work import Work
-from clusterwright.units import HOUR_S, format_duration
+from clusterwright.units import HOUR_S, human_duration
 
 _RULES = ("file:/etc/clusterwright/firewall.nft", "file:/etc/firewalld/")
 
 
 def prevent_lockout(cluster: Cluster, host_report: HostReport) -> HostReport:
-    """The same report, refused where new rules would not let the same ssh in again."""
+    """Return the report, with an error if the new firewall rules would block the current SSH connection."""
     closing = any(change.id.startswith(_RULES) for change in host_report.changes)
     if not closing or host_report.error:
         return host_report
@@ -36,27 +36,26 @@ def _address(host: Host, host_report: HostReport) -> str:
     ours = {str(address) for address in host.addresses.values()}
     if host_report.reached_at in ("", str(host.management)):
         return ""
-    kind = (
-        _("another address of the host")
+    text = (
+        N_(
+            "SSH reaches the host at {address}, another address of the host; the firewall would accept SSH at "
+            "{management} only. Use that address (HostName in ssh_config), or set security.firewall to false"
+        )
         if host_report.reached_at in ours
-        else _("an address that the file does not name")
+        else N_(
+            "SSH reaches the host at {address}, which the cluster file does not list; the firewall would accept "
+            "SSH at {management} only. Use that address (HostName in ssh_config), or set security.firewall to false"
+        )
     )
-    return _(
-        "ssh came in at {reached_at}, {kind}; the firewall leaves SSH open on {management} "
-        "only. Reach the host by that address (HostName in ssh_config), or set "
-        "security.firewall to false",
-        reached_at=host_report.reached_at,
-        kind=kind,
-        management=host.management,
-    )
+    return _(text, address=host_report.reached_at, management=host.management)
 
 
 def _port(cluster: Cluster, host_report: HostReport) -> str:
     if host_report.reached_port in ("", str(cluster.ssh.port)):
         return ""
     return _(
-        "sshd listens on port {reached_port} here, and the firewall leaves {port} open only. "
-        "Set ssh.port to {reached_port}, or give sshd that port",
+        "sshd listens on port {reached_port}, and the firewall would accept SSH on port {port} only. "
+        "Set ssh.port to {reached_port}, or move sshd to port {port}",
         reached_port=host_report.reached_port,
         port=cluster.ssh.port,
     )
@@ -66,22 +65,23 @@ def _source(cluster: Cluster, host: Host, host_report: HostReport) -> str:
     if not host_report.came_from or lets_in(cluster, host, host_report.came_from, cluster.ssh.port):
         return ""
     nets = ", ".join(map(str, cluster.security.ssh_from))
-    allowed = (
-        _("{nets} (security.ssh_from)", nets=nets)
+    text = (
+        N_(
+            "SSH connects from {source}, and the firewall would accept SSH only from {networks} "
+            "(security.ssh_from) and the cluster's hosts. Add that network to security.ssh_from, or connect from "
+            "a listed one"
+        )
         if nets
-        else _("anywhere but the compute and storage networks")
+        else N_(
+            "SSH connects from {source}, and the firewall would reject SSH from the compute and storage "
+            "networks. Add that network to security.ssh_from, or connect from another one"
+        )
     )
-    return _(
-        "ssh came from {came_from}, and the firewall lets it in from {allowed} and the hosts "
-        "of the cluster. Add that network to security.ssh_from, or come from one that is "
-        "there",
-        came_from=host_report.came_from,
-        allowed=allowed,
-    )
+    return _(text, source=host_report.came_from, networks=nets)
 
 
 CLOCK_LIMIT_S = (
-    300  # munge(7): a credential lives 300 s by default, and clocks that differ by more see none alive
+    300  # munge(7): a credential is valid for 300 s by default, so a larger offset makes all invalid
 )
 
 Agree = Callable[[Report], bool]
@@ -89,11 +89,11 @@ Agree = Callable[[Report], bool]
 
 @dataclass(frozen=True, slots=True)
 class DisruptionPolicy:
-    """How gently an apply goes about it.
+    """How much an apply may disturb running jobs.
 
-    `batch` is the size of a batch (`4`, `25%`), `drain` empties hosts where a change wants that, waiting
-    `wait_s` in all for their jobs, `reboot` does the same for changes that want a reboot, and makes it, after
-    which `health_check` must find nothing wrong. `on_progress` is told what goes on meanwhile.
+    `batch` is the size of a batch (`4`, `25%`). `drain` drains hosts whose changes require it and waits up to `wait_s`
+    in all for their jobs. `reboot` also reboots hosts whose changes require it (timeout `boot_s`), after which
+    `health_check` must find no fault. `on_progress` receives progress lines.
     """
 
     batch: str = ""
@@ -118,9 +118,9 @@ def carry_out(
     dry_run: bool = False,
     agree: Agree = lambda _report: True,
 ) -> Report:
-    """Look at every host, make the changes that `agree` is content with; one host's trouble holds up nobody."""
+    """Check every host and, if `agree` accepts the report, make the changes; a host's own fault stops no others."""
     started = work.clock.monotonic()
-    batch_size(policy.batch, 1)  # refused before any host is asked
+    batch_size(policy.batch, 1)  # refused before any host is checked
     drains = Drains(work.cluster, work.remote, work.clock, policy.wait_s, policy.on_progress, work.when)
     check_reports = _waited(
         work, hosts, lambda host: prevent_lockout(work.cluster, work.run_agent(host, "check"))
@@ -144,8 +144,8 @@ def carry_out(
         if bad := [
             name for name in batch if host_reports[name].error and host_reports[name].blame == "change"
         ]:
-            later = [name for wave in batches[index + 1 :] for name in wave]
-            reason = _("not begun, because the change failed on {fold}", fold=fold(bad))
+            later = [name for names in batches[index + 1 :] for name in names]
+            reason = _("not started, because the change failed on {hosts}", hosts=fold(bad))
             host_reports.update({name: replace(host_reports[name], left_out=reason) for name in later})
             break
     if policy.empties:
@@ -155,7 +155,7 @@ def carry_out(
 
 
 def _waited(work: Work, hosts: Iterable[str], query: Callable[[str], HostReport]) -> dict[str, HostReport]:
-    """What each host answers, all of them at the same time; how long each waited for the last is in its timings."""
+    """Run `query` on all hosts in parallel; each report's timings include the wait for the slowest host."""
     answers = fan_out(hosts, lambda host: (query(host), work.clock.monotonic()))
     end = work.clock.monotonic()
     return {
@@ -174,9 +174,9 @@ def _report(work: Work, host_reports: dict[str, HostReport], started: float, *, 
 def _left_out(
     host_reports: dict[str, HostReport], drains: Drains, policy: DisruptionPolicy
 ) -> dict[str, HostReport]:
-    """Without `drain`, hosts with jobs whose change wants an empty host are left as they are.
+    """Skip hosts with jobs whose changes require a drain, unless the policy has `drain`.
 
-    Without `reboot`, so is every host that a change wants rebooted.
+    Unless the policy has `reboot`, skip every host whose changes require a reboot.
     """
     wanting = [name for name, report in host_reports.items() if report.ok and report.disturbs]
     if not wanting or policy.reboot:
@@ -190,22 +190,23 @@ def _left_out(
     jobs = drains.busy() or {}
     for name in drainable:
         if host_reports[name].job_steps or name in jobs:
-            which = f" ({', '.join(jobs[name])})" if name in jobs else ""
-            reason = _(
-                "jobs run there{which}, and a change wants the host without any: pass --drain", which=which
+            text = (
+                N_("jobs {jobs} run on the host, and a change requires it to be drained: pass --drain")
+                if name in jobs
+                else N_("jobs run on the host, and a change requires it to be drained: pass --drain")
             )
+            reason = _(text, jobs=", ".join(jobs.get(name, ())))
             results[name] = replace(host_reports[name], left_out=reason)
     return results
 
 
 def _reboot_reason(report: HostReport) -> str:
     if report.owes:
-        return _(
-            "it was changed ({owes}) and waits for its reboot: pass --reboot", owes=", ".join(report.owes)
-        )
+        return _("changes wait for a reboot ({changes}): pass --reboot", changes=", ".join(report.owes))
     names = [change.id for change in report.changes if change.cost is Cost.REBOOT]
     return _(
-        "it has to be rebooted for {names}: pass --reboot, which drains it first", names=", ".join(names)
+        "a reboot is required for {changes}: pass --reboot, which drains the host first",
+        changes=", ".join(names),
     )
 
 
@@ -216,7 +217,7 @@ def _batch(
     drains: Drains,
     policy: DisruptionPolicy,
 ) -> dict[str, HostReport]:
-    """One batch: emptied where that is needed and asked for, changed, and given back."""
+    """Change one batch; drain, reboot and resume its hosts where required and permitted."""
     plans = _fetched(work, {name: host_reports[name] for name in batch}, policy)
     results: dict[str, HostReport] = {}
     wanting = [name for name in batch if plans[name].disturbs]
@@ -232,7 +233,7 @@ def _batch(
 
 
 def _fetched(work: Work, plans: dict[str, HostReport], policy: DisruptionPolicy) -> dict[str, HostReport]:
-    """Packages lie on a host before it is drained for them; what cannot be had is no reason to drain it."""
+    """Download packages before hosts are drained for them; remove unavailable ones from the plans."""
     fetch_hosts = [
         name
         for name, report in plans.items()
@@ -253,7 +254,7 @@ def _fetched(work: Work, plans: dict[str, HostReport], policy: DisruptionPolicy)
 def _rebooted(
     work: Work, host_reports: dict[str, HostReport], policy: DisruptionPolicy
 ) -> dict[str, HostReport]:
-    """Those that owe a reboot have had it, and Slurm and the checks find nothing wrong; else that is their error."""
+    """Reboot hosts whose changes wait for it; return their reports, with an error if the reboot or a check failed."""
     boots = {
         name: report.boot
         for name, report in host_reports.items()
@@ -272,15 +273,14 @@ def _rebooted(
     )
     troubles = reboots.make(boots)
     completed_reports = {name: replace(host_reports[name], owes=()) for name in boots if name not in troubles}
-    suffix = _("; it stays drained")
+    errors = {name: _("{reason}; the host stays drained", reason=reason) for name, reason in troubles.items()}
     return completed_reports | {
-        name: replace(host_reports[name], error=f"{reason}{suffix}", blame="change")
-        for name, reason in troubles.items()
+        name: replace(host_reports[name], error=error, blame="change") for name, error in errors.items()
     }
 
 
 def _new_slurmd(report: HostReport) -> bool:
-    """True when a slurmd that runs is to be started anew."""
+    """Return whether a running slurmd is restarted."""
     return any(
         change.id == "unit:slurmd.service" and Verb.RESTART in change.verbs for change in report.changes
     )
@@ -289,7 +289,7 @@ def _new_slurmd(report: HostReport) -> bool:
 def _settled(
     host_reports: dict[str, HostReport], drains: Drains, operator_drained: frozenset[str]
 ) -> dict[str, HostReport]:
-    """What Slurm refuses after its daemons have read the new files is noted."""
+    """Add a note to hosts that Slurm rejects after its daemons have read the new files."""
     hosts = [
         name
         for name, report in host_reports.items()
@@ -305,29 +305,29 @@ def _settled(
 def _emptied(
     wanting: list[str], host_reports: dict[str, HostReport], drains: Drains, policy: DisruptionPolicy
 ) -> dict[str, HostReport]:
-    """Those that cannot be emptied, or not in time, left out each with its reason."""
+    """Drain hosts and wait for their jobs; return skipped reports of hosts where that failed or timed out."""
     refused = {host: reason for host, reason in drains.drain(wanting).items() if host_reports[host].job_steps}
     busy_hosts = (
         drains.wait([host for host in wanting if host not in refused]) if len(refused) < len(wanting) else {}
     )
-    suffix = _(
-        "still there after {duration}; it stays drained: run again to go on",
-        duration=format_duration(int(policy.wait_s)),
-    )
     refused |= {
-        host: _("jobs {ids} are {suffix}", ids=", ".join(ids), suffix=suffix)
+        host: _(
+            "jobs {jobs} still run after {duration}; the host stays drained: run the command again to continue",
+            jobs=", ".join(ids),
+            duration=human_duration(policy.wait_s),
+        )
         for host, ids in busy_hosts.items()
     }
     return {host: replace(host_reports[host], left_out=reason) for host, reason in refused.items()}
 
 
 def _resume_hosts(hosts: Iterable[str], drains: Drains, reports: dict[str, HostReport]) -> None:
-    """Hosts that we drained, in this apply or one that was cut short, and where nothing wants that any more."""
+    """Resume hosts that this or an interrupted apply drained and whose changes are complete."""
     drains.resume([name for name in hosts if _is_complete(reports[name])])
 
 
 def _is_complete(report: HostReport) -> bool:
-    """Nothing is half changed there: all is done, but for packages that cannot be had."""
+    """Return whether all changes are made, except those of unavailable packages and of units."""
     pending_changes = [change for change in report.changes if not change.done]
     is_complete = report.ok and not pending_changes
     only_missing_packages = bool(report.lost) and all(
@@ -337,7 +337,7 @@ def _is_complete(report: HostReport) -> bool:
 
 
 def _apply_host(work: Work, host_report: HostReport, host: str) -> HostReport:
-    """Do what was shown. A host that has changed since is not touched: its plan is old."""
+    """Make the changes that were shown; a host that has changed since is not modified."""
     report = work.run_agent(host, "apply", host_report.sum, host_report.lost)
     report = replace(
         report,
@@ -347,13 +347,13 @@ def _apply_host(work: Work, host_report: HostReport, host: str) -> HostReport:
         interrupted=host_report.interrupted,
         timings=(*host_report.timings, *report.timings),
     )
-    if not report.reached or not report.sum:  # what was wanted there is still known
+    if not report.reached or not report.sum:  # the plan is still known
         report = replace(report, changes=host_report.changes)
     return report
 
 
 def _clock(report: HostReport, *, final: bool) -> HostReport:
-    """A clock that is far off is named; after an apply that did not just set up time there, it is an error."""
+    """Report a clock offset of 300 s or more: an error if `final`, unless this apply configured chrony; else a note."""
     if abs(report.clock_off_s) < CLOCK_LIMIT_S or report.error:
         is_tolerated = abs(report.clock_off_s) < CLOCK_LIMIT_S or not final
         return (
@@ -368,18 +368,15 @@ def _clock(report: HostReport, *, final: bool) -> HostReport:
 
 
 def _clock_message(report: HostReport) -> str:
-    off = report.clock_off_s
     text = (
         N_(
-            "its clock is {duration} ahead: munge refuses more than 5 minutes, so Slurm cannot use the host. {fix}"
+            "the host's clock is {duration} ahead; munge rejects offsets above 5 minutes, so Slurm cannot use the "
+            "host. `chronyc tracking` on the host shows the offset; `chronyc makestep` sets the clock"
         )
-        if off > 0
+        if report.clock_off_s > 0
         else N_(
-            "its clock is {duration} behind: munge refuses more than 5 minutes, so Slurm cannot use the host. {fix}"
+            "the host's clock is {duration} behind; munge rejects offsets above 5 minutes, so Slurm cannot use the "
+            "host. `chronyc tracking` on the host shows the offset; `chronyc makestep` sets the clock"
         )
     )
-    return _(
-        text,
-        duration=format_duration(round(abs(off))),
-        fix=_("`chronyc tracking` on the host shows the offset; `chronyc makestep` sets the clock"),
-    )
+    return _(text, duration=human_duration(abs(report.clock_off_s)))

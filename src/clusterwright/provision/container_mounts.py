@@ -1,4 +1,4 @@
-"""The folders of a host that every container mounts, whatever runs it."""
+"""The folders of a host that every container mounts, with any container runtime."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ OURS = "/opt/clusterwright"  # agent, runtime and recipes of trainings
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A folder of the host, at the same path inside."""
+    """A folder of the host, mounted at the same path in the container."""
 
     path: str
     mode: Literal["ro", "rw"] = "rw"
 
 
 def mounts(cluster: Cluster) -> tuple[Mount, ...]:
-    """Homes, shared folders, the hosts' own disks and caches, and our library; what a host lacks is left out there."""
+    """Return homes, shared folders, local disks, caches and our library; hosts omit those that they lack."""
     disks = [disk.mount for group in cluster.nodes.values() for disk in group.disks if disk.mount]
     shared = [folder.path for folder in cluster.storage.values()]
     caches = cluster.environments.caches.local

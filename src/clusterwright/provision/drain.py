@@ -1,4 +1,4 @@
-"""Hosts taken out of Slurm's hands for a change, and given back: never over another person's reason."""
+"""Drain hosts for a change and resume them; nodes that somebody else drained stay drained."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ ProgressCallback = Callable[[str], None]
 
 
 def is_out(node: Node) -> bool:
-    """True when no new job starts there by somebody's word."""
+    """Return whether the node is drained or down, so that no new job starts on it."""
     return node.state.is_drained or node.state.is_down
 
 
 def is_ours(node: Node) -> bool:
-    """True when an apply of ours drained it, this one or one before that was cut short."""
+    """Return whether an apply drained the node: this one, or an interrupted one before."""
     return node.state.is_drained and node.reason.startswith(APPLY)
 
 
 def is_mismatched(node: Node) -> bool:
-    """True when Slurm itself took it out, because it had less than its files declare."""
+    """Return whether slurmctld drained the node because it has less than slurm.conf declares."""
     return parse_drain_reason(node.reason).is_mismatch
 
 
 def jobs_on(jobs: Iterable[Job]) -> dict[str, list[str]]:
-    """Ids of the jobs that hold each host, those that are just ending too."""
+    """Return the IDs of the jobs allocated on each host, completing ones included."""
     jobs_by_host: dict[str, list[str]] = {}
     for job in jobs:
         if job.is_allocated and job.hosts:
@@ -51,7 +51,7 @@ def jobs_on(jobs: Iterable[Job]) -> dict[str, list[str]]:
 
 @dataclass(slots=True)
 class Drains:
-    """What is drained for one apply, by the commands of the control host."""
+    """Drains of one apply, by Slurm commands on the control host."""
 
     cluster: Cluster
     remote: Remote
@@ -68,26 +68,26 @@ class Drains:
         return parse_sinfo(self._run(client.node_states()).out)
 
     def busy(self) -> dict[str, list[str]] | None:
-        """Jobs by host; None where slurmctld does not answer: that is not the same as no jobs."""
+        """Return job IDs by host; None if slurmctld does not respond, which is not the same as no jobs."""
         result = self._run(client.queue(FIELDS))
         return jobs_on(parse_queue(result.out, FIELDS)) if result.ok else None
 
     def drain(self, hosts: Iterable[str]) -> dict[str, str]:
-        """No new job starts on these hosts; those where that could not be done, and why."""
+        """Drain these hosts; return those that could not be drained, and why."""
         nodes = self._nodes()
         target_hosts = [host for host in hosts if host in nodes and not is_out(nodes[host])]
         if not target_hosts:
-            return dict.fromkeys(hosts, _("Slurm does not answer")) if not nodes else {}
+            return dict.fromkeys(hosts, _("slurmctld does not respond")) if not nodes else {}
         result = self._run(client.drain(fold(target_hosts), f"{APPLY} {self.when}"))
         if not result.ok:
             return dict.fromkeys(
-                target_hosts, _("it could not be drained: {last_lines}", last_lines=result.last_lines(2))
+                target_hosts, _("the host could not be drained: {error}", error=result.last_lines(2))
             )
         self.on_progress(_("{hosts}: drained, no new job starts there", hosts=fold(target_hosts)))
         return {}
 
     def wait(self, hosts: list[str]) -> dict[str, list[str]]:
-        """Until no job is on any of these, or the time is over: the jobs that are still there, by host."""
+        """Wait until these hosts have no jobs, or `wait_s` is over; return the remaining job IDs by host."""
         reported_jobs: dict[str, list[str]] = {}
         while True:
             busy = self.busy()
@@ -100,24 +100,24 @@ class Drains:
                 reported_jobs = busy_hosts
                 jobs = sorted({job for ids in busy_hosts.values() for job in ids})
                 self.on_progress(
-                    _("{fold}: waiting for jobs {jobs}", fold=fold(list(busy_hosts)), jobs=", ".join(jobs))
+                    _("{hosts}: waiting for jobs {jobs}", hosts=fold(list(busy_hosts)), jobs=", ".join(jobs))
                 )
             self.clock.sleep(POLL_S)
             self._waited += POLL_S
 
     def resume(self, hosts: Iterable[str]) -> tuple[str, ...]:
-        """Those of these hosts that we drained, now or in an apply that was cut short, take jobs again."""
+        """Resume those of these hosts that this apply or an interrupted one drained; return them."""
         nodes = self._nodes()
         target_hosts = [host for host in hosts if host in nodes and is_ours(nodes[host])]
         if target_hosts:
             result = self._run(client.resume(fold(target_hosts)))
-            self.on_progress(
-                f"{fold(target_hosts)}: {'back in service' if result.ok else f'not resumed: {result.last_lines(2)}'}"
-            )
+            hosts, error = fold(target_hosts), result.last_lines(2)
+            failure = _("{hosts}: could not be resumed: {error}", hosts=hosts, error=error)
+            self.on_progress(_("{hosts}: back in service", hosts=hosts) if result.ok else failure)
         return tuple(target_hosts)
 
     def operator_drained(self) -> frozenset[str]:
-        """Hosts that a person keeps out of service."""
+        """Return hosts that are drained or down, but neither by an apply nor by slurmctld for a mismatch."""
         nodes = self._nodes()
         return frozenset(
             name
@@ -126,9 +126,9 @@ class Drains:
         )
 
     def settle(self, hosts: list[str], operator_drained: frozenset[str]) -> dict[str, str]:
-        """Hosts whose slurmd has new files are in service again; those that Slurm still refuses, with its reason.
+        """Resume hosts that slurmctld drained while their slurmd had old files; return those still rejected.
 
-        slurmctld had the new files before them, and takes a host out that registers with less than it expects.
+        slurmctld gets new files first, and drains a host that registers with less than these declare.
         """
         end = self.clock.monotonic() + SETTLE_S
         while True:
@@ -142,6 +142,11 @@ class Drains:
         if back:
             self._run(client.resume(fold(back)))
             self.on_progress(
-                _("{fold}: Slurm had the new files first and took it out; back in service", fold=fold(back))
+                _(
+                    "{hosts}: drained by slurmctld until slurmd had the new files; back in service",
+                    hosts=fold(back),
+                )
             )
-        return {host: _("Slurm refuses it: {reason}", reason=node.reason) for host, node in refused.items()}
+        return {
+            host: _("Slurm rejects the host: {reason}", reason=node.reason) for host, node in refused.items()
+        }

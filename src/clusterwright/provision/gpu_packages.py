@@ -1,4 +1,4 @@
-"""What NVIDIA's and AMD's repositories call their packages, by system and version; `gpu_packages.csv` has the names."""
+"""Package names of NVIDIA's and AMD's repositories by distribution and version, from `gpu_packages.csv`."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ Part = Literal[
     "amdgpu",
 ]
 
-# Packages of the driver's kernel modules, by whichever name: one of them is loaded on a host.
+# Packages of the driver's kernel modules under all their names: a host loads one of them.
 MODULES = ("nvidia-dkms*", "nvidia-kernel-dkms", "nvidia-kernel-open-dkms", "kmod-nvidia-*dkms")
 _TABLE = Path(__file__).with_suffix(".csv")
-# CUDA that a driver without a named toolkit is of: "CUDA toolkit release notes", 13.0 came with 580.
+# The CUDA release of a driver where no toolkit is set: "CUDA toolkit release notes", 13.0 came with 580.
 _CUDA_13 = 580
 
 
 def gpu_packages(
     cluster: Cluster, part: Part, which: str, cost: Cost, among: str = ""
 ) -> tuple[Package, ...]:
-    """The packages of one part in that version, in a set of their own or `among` others."""
+    """Return the packages of one part in version `which`, as a set of their own or in the set `among`."""
     built_for = f"+cuda{cuda_major(cluster)}" if part == "nccl" else ""
     return tuple(
         Package(
@@ -54,7 +54,7 @@ def gpu_packages(
 
 
 def names(cluster: Cluster, part: Part, which: str) -> tuple[str, ...]:
-    """What the packages of that version are called there."""
+    """Return the package names of one part in version `which` on the cluster's distribution."""
     placeholders = {
         "major": str(major(which)),
         "minor": "-".join(map(str, version(which)[:2])),
@@ -71,7 +71,7 @@ def names(cluster: Cluster, part: Part, which: str) -> tuple[str, ...]:
 
 
 def cuda_major(cluster: Cluster) -> int:
-    """The CUDA that libraries are taken for: the toolkit's, or the one that the driver came with."""
+    """Return the CUDA major version for libraries: the toolkit's, or else the driver's."""
     software = cluster.software
     if software.cuda:
         return major(software.cuda)
@@ -79,7 +79,7 @@ def cuda_major(cluster: Cluster) -> int:
 
 
 def of_nvidia(cluster: Cluster, host: Host) -> Nvidia | None:
-    """What the file says of NVIDIA's software, for a host that has its GPUs."""
+    """Return the cluster file's NVIDIA software settings for a host with NVIDIA GPUs, else None."""
     gpus = host.group.gpus
     return cluster.software.nvidia if gpus and vendor(gpus.model) == "NVIDIA" else None
 

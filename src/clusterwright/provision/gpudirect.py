@@ -1,4 +1,4 @@
-"""The ways by which adapters reach the memory of GPUs, best first; `gpudirect.csv` has them with their sources."""
+"""GPUDirect RDMA methods (how network adapters access GPU memory), best first; `gpudirect.csv` has the sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TABLE = Path(__file__).with_suffix(".csv")
 
 @dataclass(frozen=True, slots=True)
 class GpuDirect:
-    """One way: for which NVIDIA drivers, with whose RDMA drivers, on which kernels; the module that it loads."""
+    """One method: the NVIDIA drivers, RDMA drivers and kernels that support it, and the module that it loads."""
 
     name: str
     driver_min: str
@@ -27,17 +27,17 @@ class GpuDirect:
     source: str
 
     def supports_driver(self, driver: str) -> bool:
-        """True for an NVIDIA driver that offers it."""
+        """Return whether this NVIDIA driver version supports the method."""
         least, upper = int(self.driver_min or 0), int(self.driver_before or 10**6)
         return least <= major(driver) < upper
 
     def offered(self, platform: Platform, rdma_driver: str) -> bool:
-        """True where kernel and RDMA drivers have what it needs."""
+        """Return whether the platform's kernel and the RDMA drivers support the method."""
         return self.kernel in ("", *platform.kernel_features) and rdma_driver in self.drivers.split()
 
 
 @cache
 def gpudirect() -> tuple[GpuDirect, ...]:
-    """All of them."""
+    """Return all methods, best first."""
     with _TABLE.open(encoding="utf-8", newline="") as file:
         return tuple(GpuDirect(**row) for row in csv.DictReader(file))

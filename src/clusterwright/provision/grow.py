@@ -1,4 +1,4 @@
-"""Hosts join a running cluster: they are made ready while nothing runs there, and only then is Slurm told."""
+"""Add hosts to a running cluster: provision them first, then add them to Slurm."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ProgressCallback = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The hosts to add, the file as it is to be, and where it lies."""
+    """The hosts to add, the cluster file with them, and its path."""
 
     path: Path
     cluster_file: ClusterFile
@@ -37,7 +37,7 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """What became of it: the new hosts, then all others; the states in which Slurm sees the new ones."""
+    """The result: reports of the new hosts and of all others, and the new hosts' Slurm node states."""
 
     new: Report
     other_report: Report | None
@@ -45,16 +45,16 @@ class Grown:
 
     @property
     def ok(self) -> bool:
-        """True when every host is as wanted, and Slurm has the new ones."""
+        """True when every host has its desired state and Slurm schedules jobs on the new ones."""
         is_applied = self.new.ok and self.other_report is not None and self.other_report.ok
         return is_applied and all(is_ready(state) for state in self.states.values())
 
 
 def preview(growth: Growth, remote: Remote) -> Report:
-    """What the whole change would do; all new hosts have to answer before anything is changed.
+    """Report what adding the hosts would change, without changing anything.
 
     Raises:
-        WrightError: new hosts that do not answer, each with its words.
+        WrightError: new hosts do not respond or fail the check; with each host's error.
     """
     report = apply(growth.cluster_file.cluster, str(growth.path), remote, dry_run=True)
     unresponsive = [host for host in report.hosts if host.host in growth.hosts and not host.ok]
@@ -63,11 +63,11 @@ def preview(growth: Growth, remote: Remote) -> Report:
         raise WrightError.from_code(
             "new-hosts-silent",
             _(
-                "of the new hosts {fold} did not answer as a host should:\n{errors_text}",
-                fold=fold([host.host for host in unresponsive]),
-                errors_text=errors_text,
+                "new hosts {hosts} cannot be provisioned:\n{errors}",
+                hosts=fold([host.host for host in unresponsive]),
+                errors=errors_text,
             ),
-            _("fix that, or leave them out; the file and the cluster are as they were"),
+            _("fix these errors, or omit the hosts; the cluster file and the cluster are unchanged"),
         )
     return report
 
@@ -75,13 +75,13 @@ def preview(growth: Growth, remote: Remote) -> Report:
 def grow(
     growth: Growth, remote: Remote, on_progress: ProgressCallback, *, clock: Clock | None = None
 ) -> Grown:
-    """New hosts first, then the file, then all others: control hosts, and the rest as an apply does.
+    """Apply the new hosts, write the cluster file, then apply all other hosts.
 
-    Each step may be cut short: the same command then goes on where it stopped.
+    After an interruption the same command continues where it stopped.
     """
     clock = clock or SystemClock()
     cluster, source = growth.cluster_file.cluster, str(growth.path)
-    on_progress(_("{fold}: made ready, while nothing runs there", fold=fold(growth.hosts)))
+    on_progress(_("{hosts}: provisioning; Slurm does not have these hosts yet", hosts=fold(growth.hosts)))
     new = apply(cluster, source, remote, only=frozenset(growth.hosts))
     if not new.ok:
         return Grown(new, None, {})
@@ -89,8 +89,8 @@ def grow(
         write_file_atomic(
             growth.path, growth.cluster_file.source.text, mode=growth.path.stat().st_mode & 0o777
         )
-        on_progress(f"{growth.path}: written")
-    on_progress(_("the others: told of the new hosts"))
+        on_progress(_("{path}: written", path=growth.path))
+    on_progress(_("other hosts: adding the new hosts to their configuration"))
     other_report = apply(cluster, source, remote)
     if not other_report.ok and cluster.control.name in {
         host.host for host in other_report.hosts if not host.ok
@@ -101,7 +101,7 @@ def grow(
 
 
 def wait_for(remote: Remote, control: str, hosts: tuple[str, ...], clock: Clock) -> dict[str, str]:
-    """The states of the hosts, as soon as Slurm can use all of them, or when it should have long ago."""
+    """Return the hosts' node states once Slurm can schedule on all of them, or after 90 s."""
     started = clock.monotonic()
     while True:
         host_states = states(remote, control, hosts)
@@ -111,7 +111,7 @@ def wait_for(remote: Remote, control: str, hosts: tuple[str, ...], clock: Clock)
 
 
 def states(remote: Remote, control: str, hosts: tuple[str, ...]) -> dict[str, str]:
-    """Slurm's word for each host's state; a `*` says that it does not answer, `UNKNOWN` that there is no such host."""
+    """Return each host's node state from sinfo; `*`: not responding, `UNKNOWN`: Slurm has no such node."""
     if not hosts:
         return {}
     nodes = parse_sinfo(Host(remote, control).run(client.line(client.node_states(hosts))).out)
@@ -119,5 +119,5 @@ def states(remote: Remote, control: str, hosts: tuple[str, ...]) -> dict[str, st
 
 
 def is_ready(state: str) -> bool:
-    """True when Slurm gives jobs to a host in this state."""
+    """Return whether Slurm schedules jobs on a node in this state."""
     return parse_node_state(state).is_available

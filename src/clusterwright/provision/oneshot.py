@@ -1,10 +1,10 @@
-"""A script of ours that runs once at each boot, as a unit of systemd's; pure."""
+"""The systemd unit of a script that runs once at each boot."""
 
 from __future__ import annotations
 
 
 def oneshot(description: str, script: str, **unit: str) -> str:
-    """The unit file; `unit` are further lines of its first section, such as `After`."""
+    """Return the unit file; `unit` adds settings to its [Unit] section, such as `After`."""
     lines = [f"Description={description} (clusterwright)", *(f"{key}={text}" for key, text in unit.items())]
     return (
         "[Unit]\n"

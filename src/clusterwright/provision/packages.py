@@ -1,4 +1,4 @@
-"""Packages by the names that the hosts' distribution has for them; Slurm's depend on who made them as well."""
+"""Package names of the cluster's distribution; those of Slurm depend on the packages' vendor too."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from clusterwright.provision.resources import Package
 
 
 def packages(cluster: Cluster, *names: str) -> tuple[Package, ...]:
-    """The packages that Debian calls so, under the names of the cluster's distribution."""
+    """Return packages by their Debian names, under the names of the cluster's distribution."""
     return tuple(Package(name=name) for package in names for name in cluster.platform.package_names(package))
 
 
 def slurm_packages(cluster: Cluster, part: Part) -> tuple[Package, ...]:
-    """The packages of one part of Slurm, of the release that the file names."""
+    """Return the packages of one part of Slurm, in the release of `software.slurm`."""
     platform, version, maker = cluster.platform, cluster.software.slurm, cluster.software.slurm_packages
     from_distribution = platform.has_slurm(version) if maker == "auto" else maker == "distribution"
     names = platform.distribution_slurm_packages if from_distribution else platform.schedmd_slurm_packages

@@ -1,7 +1,7 @@
-"""Hosts that power saving has switched off: an apply leaves them out, and one that missed a change takes no job.
+"""Hosts that power saving has powered down: an apply skips them, and drains those that miss a change.
 
-What each host was last made is kept on the control host, as a sum, so that it can be told while the host is off;
-so are those that were drained for it, because Slurm (22.05) forgets a node's reason when the node comes up.
+The control host stores a checksum of each host's last applied state, so that outdated hosts are known while they are
+off, and the hosts drained for it, because Slurm (22.05) clears a node's reason when the node powers up.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from clusterwright.slurm.drain_reasons import APPLY
 from clusterwright.slurm.nodes import Node, parse_sinfo
 
 STATE_PATH = "/var/lib/clusterwright/power/applied.json"
-MISSED = f"{APPLY} was here while it was off"
+MISSED = f"{APPLY} ran while the host was powered down"
 SINFO = client.line(client.node_states())
 
 
 def find_powered_down(cluster: Cluster, remote: Remote) -> frozenset[str]:
-    """Hosts that Slurm has off, or on their way; none where hosts stay on, or Slurm is not there yet."""
+    """Return hosts that Slurm has powered down or is powering down or up; none without power saving."""
     if not _may_be(cluster):
         return frozenset()
     result = Host(remote, cluster.control.name).run_root(SINFO)
@@ -44,17 +44,17 @@ def _may_be(cluster: Cluster) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PoweredDownHosts:
-    """What Slurm has switched off, the sums of what hosts were made, and who was drained for a miss."""
+    """Hosts that are powered down, checksums of applied states, and hosts drained because they missed a change."""
 
     work: Work
-    is_enabled: bool = False  # hosts may be off here
+    is_enabled: bool = False  # power saving may power hosts down
     hosts: frozenset[str] = frozenset()
     sums: Mapping[str, str] = dataclasses.field(default_factory=dict)
     drained: frozenset[str] = frozenset()
 
     @classmethod
     def load(cls, work: Work) -> PoweredDownHosts:
-        """As Slurm says now; nobody where hosts stay on, or Slurm is not there yet."""
+        """Read Slurm's node states and the stored checksums; empty without power saving or before Slurm runs."""
         if not _may_be(work.cluster):
             return cls(work)
         result = work.control.run_root(f"cat {STATE_PATH}")
@@ -71,7 +71,7 @@ class PoweredDownHosts:
         )
 
     def recheck(self, report: Report) -> tuple[PoweredDownHosts, Report]:
-        """Those that were switched off while an apply was under way have not failed: they are off, too."""
+        """Move hosts that were powered down during the apply from the failed ones to the powered-down ones."""
         failed = {host.host for host in report.hosts if not host.ok}
         newly_down = failed & find_powered_down(self.work.cluster, self.work.remote) if failed else set()
         host_reports = tuple(host for host in report.hosts if host.host not in newly_down)
@@ -80,7 +80,7 @@ class PoweredDownHosts:
         )
 
     def reports(self, hosts: Iterable[str]) -> tuple[HostReport, ...]:
-        """One for each of these hosts that is off."""
+        """Return a report for each of these hosts that is powered down."""
         return tuple(
             HostReport(host, reached=False, left_out=self._message(host))
             for host in hosts
@@ -90,11 +90,11 @@ class PoweredDownHosts:
     def _message(self, host: str) -> str:
         if self._misses(host):
             return _(
-                "switched off by power saving, and not as the file wants: no job goes there until an "
-                "apply has been; wake it on the control host (scontrol update NodeName=NAME "
-                "State=POWER_UP), then apply again"
+                "powered down by power saving, and its configuration is outdated: Slurm starts no job on it "
+                "before an apply; power it up on the control host (scontrol update NodeName=NAME "
+                "State=POWER_UP), then run `wright apply`"
             )
-        return _("switched off by power saving; it has all that the file wants")
+        return _("powered down by power saving; its configuration is up to date")
 
     def _misses(self, host: str) -> bool:
         return self.sums.get(host) != self._sum(host)
@@ -103,7 +103,7 @@ class PoweredDownHosts:
         return digest(self.work.resources(host))
 
     def store(self, report: Report) -> None:
-        """After an apply: sums of what is done; those that missed it drained, and those that have it now given back."""
+        """After an apply: store checksums, drain powered-down hosts that missed it, resume hosts that caught up."""
         if not self.is_enabled:
             return
         updated_hosts = [host.host for host in report.hosts if _is_complete(host)]
@@ -120,7 +120,7 @@ class PoweredDownHosts:
             self.work.control.run_root(client.line(client.resume(fold(back))))
 
     def _is_ours(self, host: str, node: Node) -> bool:
-        """Drained by us for a miss, and by nobody since."""
+        """Return whether the node is drained because it missed an apply, and for no newer reason."""
         forgotten = is_out(node) and host in self.drained and not node.reason
         return forgotten or node.reason.startswith(MISSED)
 

@@ -1,4 +1,4 @@
-"""What the packages of RDMA drivers, opensm and MPI are called, by who made them; `rdma_packages.csv` has the names."""
+"""Package names of RDMA drivers, opensm and MPI by vendor, from `rdma_packages.csv`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TABLE = Path(__file__).with_suffix(".csv")
 
 
 def rdma_packages(cluster: Cluster, part: Literal["drivers", "opensm", "mpi"]) -> tuple[Package, ...]:
-    """The packages of one part; NVIDIA's drivers in the version that the file names."""
+    """Return the packages of one part; NVIDIA's drivers in the version of `rdma.driver_version`."""
     rdma = cluster.rdma
     if rdma is None:
         return ()

@@ -1,4 +1,4 @@
-"""Hosts are rebooted for what they were changed for, and looked at before they take jobs again."""
+"""Reboot hosts whose changes require it, and check them before they are resumed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from clusterwright.provision.drain import ProgressCallback
 from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import APPLY
 from clusterwright.slurm.nodes import parse_nodes
-from clusterwright.units import format_duration
+from clusterwright.units import human_duration
 
 BOOT_S = 900.0  # a server with 2 TB of memory and 8 GPUs tests itself for ten minutes before it boots
-SETTLE_S = 90.0  # daemons and links settle after a boot; a check that still fails then has found something
+SETTLE_S = 90.0  # daemons and links settle after a boot; a check that still fails then has found a fault
 POLL_S = 2.0
 BY_SYSTEMD = "systemctl --no-block reboot"
 
@@ -27,13 +27,13 @@ HealthCheck = Callable[[tuple[str, ...]], Mapping[str, str]]
 
 
 def nothing_wrong(_hosts: tuple[str, ...]) -> Mapping[str, str]:
-    """For those who have no checks to ask."""
+    """The health check where none is configured: no host has a fault."""
     return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Reboots:
-    """How hosts of one apply are rebooted; `health_check` says what is wrong with hosts that are back, by host."""
+    """Reboots of one apply's hosts; `health_check` returns the faults of rebooted hosts, by host."""
 
     cluster: Cluster
     remote: Remote
@@ -44,11 +44,11 @@ class Reboots:
     boot_s: float = BOOT_S
 
     def make(self, boots: Mapping[str, str]) -> dict[str, str]:
-        """These hosts, by their boot id of now, are booted anew; those where that did not end well, and why."""
+        """Reboot hosts (by name, with their current boot ID); return those that failed, and why."""
         if not boots:
             return {}
         starts = self._slurmd_starts(boots)
-        self.on_progress(f"{fold(list(boots))}: rebooting")
+        self.on_progress(_("{hosts}: rebooting", hosts=fold(list(boots))))
         fan_out(boots, lambda host: Host(self.remote, host).run_root(BY_SYSTEMD, timeout_s=30))
         begun = self.clock.monotonic()
         troubles = self._poll_troubles(boots, lambda pending: self._not_back(pending, boots), self.boot_s)
@@ -56,9 +56,9 @@ class Reboots:
         if back:
             self.on_progress(
                 _(
-                    "{fold}: back after {duration}",
-                    fold=fold(back),
-                    duration=format_duration(round(self.clock.monotonic() - begun)),
+                    "{hosts}: back after {duration}",
+                    hosts=fold(back),
+                    duration=human_duration(self.clock.monotonic() - begun),
                 )
             )
         troubles |= self._poll_troubles(back, lambda pending: self._not_in_slurm(pending, starts), SETTLE_S)
@@ -67,7 +67,7 @@ class Reboots:
             registered_hosts, lambda pending: dict(self.health_check(tuple(pending))), SETTLE_S
         )
         if healthy_hosts := [host for host in registered_hosts if host not in troubles]:
-            self.on_progress(_("{fold}: checked after the boot", fold=fold(healthy_hosts)))
+            self.on_progress(_("{hosts}: checked after the boot", hosts=fold(healthy_hosts)))
         self._update_drain_reasons(troubles)
         return troubles
 
@@ -77,7 +77,7 @@ class Reboots:
         check: Callable[[list[str]], dict[str, str]],
         limit_s: float,
     ) -> dict[str, str]:
-        """What is still wrong with each host when the time is over; a host that is well is not asked again."""
+        """Repeat `check` until no host has a fault or `limit_s` is over; only hosts with faults are checked again."""
         end = self.clock.monotonic() + limit_s
         troubles = check(list(hosts)) if hosts else {}
         while troubles and self.clock.monotonic() < end:
@@ -87,14 +87,14 @@ class Reboots:
 
     def _not_back(self, hosts: list[str], boots: Mapping[str, str]) -> dict[str, str]:
         results = fan_out(hosts, lambda host: Host(self.remote, host).run(f"cat {BOOT_ID}", timeout_s=15))
-        limit = format_duration(round(self.boot_s))
+        limit = human_duration(self.boot_s)
         reasons = {
             host: _(
-                "it did not shut down within {limit}: `systemctl list-jobs` there says what holds it",
+                "the host did not shut down within {limit}: `systemctl list-jobs` on the host shows what blocks it",
                 limit=limit,
             )
             if result.ok and result.out.strip() == boots[host]
-            else _("it did not come back within {limit} of its reboot: look at its console", limit=limit)
+            else _("the host did not come back within {limit} of its reboot: check its console", limit=limit)
             for host, result in results.items()
         }
         return {
@@ -106,7 +106,7 @@ class Reboots:
         }
 
     def _slurmd_starts(self, hosts: Mapping[str, str] | list[str]) -> dict[str, str]:
-        """When slurmd started, as slurmctld has it, and whether it answers; of hosts that are Slurm's."""
+        """Return compute hosts' slurmd start times from slurmctld; empty if a node is invalid or not responding."""
         ours = [host.name for host in self.cluster.hosts("compute") if host.name in hosts]
         if not ours:
             return {}
@@ -117,17 +117,19 @@ class Reboots:
         return {node.name: node.record["SlurmdStartTime"] if node.name in well else "" for node in nodes}
 
     def _not_in_slurm(self, hosts: list[str], previous_starts: Mapping[str, str]) -> dict[str, str]:
-        """Slurmctld has heard of the slurmd of this boot."""
+        """Return hosts whose slurmd has not registered with slurmctld since the reboot."""
         now = self._slurmd_starts(hosts)
         names = {host.name for host in self.cluster.hosts("compute")}
         return {
-            host: _("its slurmd has not come back to slurmctld: `journalctl -u slurmd` there says why")
+            host: _(
+                "slurmd has not registered since the reboot: `journalctl -u slurmd` on the host shows why"
+            )
             for host in hosts
             if host in names and now.get(host, "") in ("", previous_starts.get(host))
         }
 
     def _update_drain_reasons(self, troubles: Mapping[str, str]) -> None:
-        """The reason that Slurm shows is the one why it stays drained; it still begins as our drains do."""
+        """Set Slurm's drain reason to the fault after the prefix by which applies find their drains."""
         for host, reason in troubles.items():
             command = client.line(
                 client.drain(host, f"{APPLY} {self.when}: {reason.partition(':')[0]}"[:200])

@@ -1,4 +1,4 @@
-"""What an apply found and did, host by host, and the same folded for reading."""
+"""The report of an apply: changes, notes and errors by host, and folded over hosts with the same ones."""
 
 from __future__ import annotations
 
@@ -25,13 +25,11 @@ class Change:
     cost: Cost
     verbs: tuple[Verb, ...]
     done: bool = False
-    drift: str = (
-        ""  # why, in a word of the agent's: new, found, changed, edited, missing, stopped, hardware, follows
-    )
+    drift: str = ""  # the agent's cause: new, found, changed, edited, missing, stopped, hardware or follows
 
     @property
     def disturbs(self) -> bool:
-        """True when it wants a host on which no job runs."""
+        """True when the change requires a drained host."""
         return self.cost in DISTURBING
 
 
@@ -46,7 +44,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """One host: what it needs, what was done, and what went wrong there, if anything."""
+    """One host: the changes that are due or made, notes, and the error if one occurred."""
 
     host: str
     changes: tuple[Change, ...] = ()
@@ -54,21 +52,19 @@ class HostReport:
     error: str = ""
     reached: bool = True
     sum: str = ""
-    interrupted: bool = False  # an apply before this one was cut short here
+    interrupted: bool = False  # the previous apply was interrupted on this host
     job_steps: int = 0  # of running jobs
-    reached_at: str = ""  # the address by which ssh came
-    reached_port: str = ""  # and the port
-    came_from: str = ""  # and whence, as the host sees it
+    reached_at: str = ""  # the host's address of the SSH connection
+    reached_port: str = ""  # and its port
+    came_from: str = ""  # the SSH source address as the host sees it
     seconds: float = 0.0
-    blame: Literal["", "host", "change"] = ""  # whose fault the error is: this host's alone, or the change's
-    left_out: str = ""  # why nothing was begun here, although changes are wanted
-    boot: str = ""  # the host's boot id
-    owes: tuple[str, ...] = ()  # changes that were made there and wait for a reboot
-    lost: Mapping[str, str] = field(
-        default_factory=dict
-    )  # sets of packages that cannot be had there, and why
+    blame: Literal["", "host", "change"] = ""  # fault domain of the error: this host alone, or the change
+    left_out: str = ""  # why the host was skipped although changes are due
+    boot: str = ""  # the host's boot ID
+    owes: tuple[str, ...] = ()  # changes that were made and wait for a reboot
+    lost: Mapping[str, str] = field(default_factory=dict)  # package sets that are not available, and why
     lost_ids: tuple[str, ...] = ()  # those packages
-    clock_off_s: float = 0.0  # ahead of the clock of the machine that applies
+    clock_off_s: float = 0.0  # how far the host's clock is ahead of the operator's
     timings: tuple[Timing, ...] = ()
     undoes: tuple[
         tuple[str, str, str, int], ...
@@ -76,28 +72,28 @@ class HostReport:
 
     @property
     def disturbs(self) -> bool:
-        """True when a change here wants a host on which no job runs."""
+        """True when a change of this host requires it to be drained."""
         return bool(self.owes) or any(change.disturbs for change in self.changes)
 
     @property
     def reboots(self) -> bool:
-        """True when the host is to be rebooted: for a change that is shown, or for one that was made."""
+        """True when a change that is due or made requires a reboot."""
         return bool(self.owes) or any(change.cost is Cost.REBOOT for change in self.changes)
 
     @property
     def ok(self) -> bool:
-        """True when the host is as wanted, or would be after the changes, or was not asked for a reason."""
+        """True when the host was checked or skipped on purpose, and has no error."""
         return (self.reached or bool(self.left_out)) and not self.error
 
     @property
     def restarts(self) -> int:
-        """Units that were running and were started anew."""
+        """Number of running units that were restarted."""
         return sum(change.done and Verb.RESTART in change.verbs for change in self.changes)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All hosts. `dry` when nothing was to be done."""
+    """The reports of all hosts; `dry` when no change was attempted."""
 
     hosts: tuple[HostReport, ...]
     dry: bool
@@ -110,21 +106,21 @@ class Report:
 
     @property
     def pending(self) -> int:
-        """Changes wanted."""
+        """Number of changes that are due, made ones included."""
         return sum(len(host.changes) for host in self.hosts)
 
     @property
     def changed(self) -> int:
-        """Changes made."""
+        """Number of changes that were made."""
         return sum(change.done for host in self.hosts for change in host.changes)
 
     @property
     def restarts(self) -> int:
-        """Units that were running and were started anew."""
+        """Number of running units that were restarted on all hosts."""
         return sum(host.restarts for host in self.hosts)
 
     def without_timings(self) -> Report:
-        """The same without the seconds of each step."""
+        """Return the report without the timings of steps."""
         return replace(self, hosts=tuple(replace(host, timings=()) for host in self.hosts))
 
     @property
@@ -134,11 +130,11 @@ class Report:
 
     @property
     def failed(self) -> tuple[HostReport, ...]:
-        """Hosts that were reached and where something went wrong."""
+        """Hosts that were reached and have an error."""
         return tuple(host for host in self.hosts if host.reached and host.error)
 
     def actions(self) -> tuple[Action, ...]:
-        """One for each distinct change, with all the hosts that it is for."""
+        """Return one action for each distinct change, with all its hosts."""
         hosts_by_action: dict[Action, list[str]] = {}
         for host in self.hosts:
             for change in host.changes:
@@ -149,7 +145,7 @@ class Report:
         return tuple(replace(action, hosts=fold(hosts)) for action, hosts in hosts_by_action.items())
 
     def notes(self) -> tuple[tuple[str, str], ...]:
-        """Each distinct note with all its hosts."""
+        """Return the hosts (folded) and text of each distinct note."""
         hosts_by_note: dict[str, list[str]] = {}
         for host in self.hosts:
             for note in host.notes:
@@ -157,16 +153,16 @@ class Report:
         return tuple((fold(hosts), note) for note, hosts in hosts_by_note.items())
 
     def draining(self) -> tuple[str, ...]:
-        """Hosts where a change wants the host drained while jobs run on it."""
+        """Hosts with running jobs whose changes require a drain."""
         return tuple(host.host for host in self.hosts if host.job_steps and host.disturbs)
 
     @property
     def left_out(self) -> tuple[HostReport, ...]:
-        """Hosts where changes are wanted and nothing was begun, each with its reason."""
+        """Hosts that were skipped although changes are due, each with its reason."""
         return tuple(host for host in self.hosts if host.left_out)
 
     def to_do(self) -> dict[str, HostReport]:
-        """Hosts that were reached and need something; what was cut short, or waits for a reboot, is ended there too."""
+        """Return reached hosts with changes, an interrupted apply to complete, or a pending reboot."""
         return {
             host.host: host
             for host in self.hosts
@@ -176,7 +172,7 @@ class Report:
 
 def _undo(name: str) -> str:
     return (
-        _("the previous file is kept under /var/lib/clusterwright/undo")
+        _("the previous file is stored under /var/lib/clusterwright/undo")
         if name.startswith(("file:", "gone:"))
         else ""
     )

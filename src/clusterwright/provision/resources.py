@@ -1,7 +1,7 @@
-"""What a host can be asked to have: a few kinds of resource, each a plain value.
+"""The kinds of resource that a host's desired state consists of, each a plain value.
 
-A mount is a systemd unit file and its unit, a sysctl file is a file beside the values; so the agent on the
-host knows thirteen kinds and no more, beside files that it works out itself.
+A mount is a unit file and its unit; a persistent sysctl is a File beside its Sysctl. So the agent on the host has few
+kinds to implement.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from clusterwright.config.field import Cost
 
 
 def encode_content(content: str | bytes) -> bytes:
-    """A file's content as the bytes on disk."""
+    """Return a file's content as bytes on disk."""
     return content.encode() if isinstance(content, str) else content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """A whole file. `secret` names the secret that it holds: then neither a diff nor a render shows it.
+    """A whole file. `secret` names the secret that it contains: diffs and renders then omit the content.
 
-    `gentle` is a pattern of lines: where only such lines differ, what reads the file is reloaded and not
+    `gentle` is a pattern of lines: where only such lines differ, units that read the file are reloaded, not
     restarted, and the cost is `reconfigure`.
     """
 
@@ -34,21 +34,20 @@ class File:
     cost: Cost = Cost.LIVE
     secret: str = ""
     gentle: str = ""
-    early: bool = False  # before the packages: it says where they come from
-    validate: tuple[str, ...] = ()  # a command that must accept the new file, `{}`, before it takes its place
+    early: bool = False  # written before packages are installed: it configures a repository
+    validate: tuple[str, ...] = ()  # a command that must accept the new file, `{}`, before it is installed
 
     @property
     def id(self) -> str:
-        """What a unit's `restart_on` names."""
+        """ID in plans and reports, and in a unit's `restart_on`."""
         return f"file:{self.path}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derived:
-    """A file whose text is worked out on the host, by a module of `agent/derive`, from `given` and what is there.
+    """A file that a module of `agent/derive` computes on the host, from `given` and the host's hardware.
 
-    On the host it becomes a file like any other: shown as a diff, kept for undo. It may turn out that a host shall
-    not have it.
+    It is diffed and rolled back as a File. The module may decide that the host has no such file.
     """
 
     path: str
@@ -62,13 +61,13 @@ class Derived:
 
     @property
     def id(self) -> str:
-        """What a unit's `restart_on` names: a file's."""
+        """What a unit's `restart_on` names; the ID of a File with this path."""
         return f"file:{self.path}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directory:
-    """A folder with its owner and mode; `parents` makes the folders above it, where they are missing."""
+    """A folder with its owner and mode; `parents` creates missing parent folders."""
 
     path: str
     owner: str = "root"
@@ -78,7 +77,7 @@ class Directory:
 
     @property
     def id(self) -> str:
-        """What a unit's `restart_on` names."""
+        """ID in plans and reports, and in a unit's `restart_on`."""
         return f"directory:{self.path}"
 
 
@@ -91,18 +90,18 @@ class Symlink:
 
     @property
     def id(self) -> str:
-        """What a unit's `restart_on` names."""
+        """ID in plans and reports, and in a unit's `restart_on`."""
         return f"symlink:{self.path}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """A package that is installed; in whatever version, or in one that begins with `version`.
+    """An installed package, in any version or in one that begins with `version`.
 
-    An `early` one brings a repository, and is installed before the others. `built_for` is what the version has to
-    hold as well, `cost` what another version costs, or taking the `place_of` what fits these patterns. Packages
-    that stand `alone`, by the name of their set, come all or none: where one cannot be had, everything else is
-    done, here and on other hosts, and that is told.
+    An `early` one configures a repository and is installed before the others. `built_for` must be part of the version
+    too. `cost` applies to a change of version and to replacing installed packages that match `place_of`. Packages with
+    the same `alone` are a set, installed atomically: if one is unavailable, the set is skipped and reported, and
+    all other changes are made.
     """
 
     name: str
@@ -115,17 +114,17 @@ class Package:
 
     @property
     def id(self) -> str:
-        """What a unit's `restart_on` names."""
+        """ID in plans and reports, and in a unit's `restart_on`."""
         return f"package:{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A systemd unit, enabled and running; a change of what `restart_on` names restarts or reloads it.
+    """A systemd unit, enabled and running; a change of a resource in `restart_on` restarts or reloads it.
 
-    `replaces` names units that do the same work otherwise: stopped and disabled, but only once this one runs.
-    Where one that stands `alone` does not come up, that is told when all else is done, here and on other hosts.
-    Without one of the packages that it `needs` it waits for the next apply.
+    `replaces` names units with the same function, which are stopped and disabled once this one runs. If an `alone`
+    unit does not start, that is reported after all other changes, here and on other hosts. Without one of the
+    packages in `needs` the unit waits for the next apply.
     """
 
     name: str
@@ -137,13 +136,13 @@ class Unit:
 
     @property
     def id(self) -> str:
-        """What a journal or a report calls it."""
+        """ID in plans and reports."""
         return f"unit:{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A Unix group with the same id on every host; of a `system` one, an id that is there already is kept."""
+    """A Unix group with the same GID on every host; an existing `system` group retains its GID."""
 
     name: str
     gid: int
@@ -151,16 +150,16 @@ class Group:
 
     @property
     def id(self) -> str:
-        """What a journal or a report calls it."""
+        """ID in plans and reports."""
         return f"group:{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """An account with the same id on every host, its home made once; a `system` one is a daemon's, without login.
+    """An account with the same UID on every host; a `system` account is a daemon's, without login.
 
-    `groups` are further groups, `not_in` those that the account has to leave; in any other it may stay. Without
-    `password` nobody logs in by one. Without `home` none is made: it comes from another host.
+    `groups` are supplementary groups, `not_in` groups that the account is removed from; it stays in any other.
+    `password` permits password login. `home` creates the home folder; without it another host serves the folder.
     """
 
     name: str
@@ -174,67 +173,67 @@ class User:
 
     @property
     def id(self) -> str:
-        """What a journal or a report calls it."""
+        """ID in plans and reports."""
         return f"user:{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sysctl:
-    """A kernel setting as it is now; a File keeps it across a reboot."""
+    """A kernel setting of the running system; a File makes it persistent."""
 
     key: str
     value: str
 
     @property
     def id(self) -> str:
-        """What a journal or a report calls it."""
+        """ID in plans and reports."""
         return f"sysctl:{self.key}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module:
-    """A kernel module that is loaded; a File keeps it across a reboot."""
+    """A loaded kernel module; a File makes it persistent."""
 
     name: str
 
     @property
     def id(self) -> str:
-        """What a journal or a report calls it."""
+        """ID in plans and reports."""
         return f"module:{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """Installed packages that fit one of the patterns (as a shell's) are not upgraded unless the file says so."""
+    """Installed packages that match one of the shell patterns are pinned; only the cluster file upgrades them."""
 
     name: str
     patterns: tuple[str, ...]
 
     @property
     def id(self) -> str:
-        """What a journal or a report calls it."""
+        """ID in plans and reports."""
         return f"hold:{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hardware:
-    """What Slurm is told that the host has; looked at and never changed, a difference is a note."""
+    """The hardware that slurm.conf declares for the host; compared only, and a difference is a note."""
 
     group: str
     devices: tuple[str, ...]
-    memory_mib: int  # 0: not looked at
+    memory_mib: int  # 0: not compared
 
     @property
     def id(self) -> str:
-        """What a journal or a report calls it."""
+        """ID in plans and reports."""
         return "hardware:host"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountPoint:
-    """Where a unit is to mount `what`: refused where that would hide files or another mount; never changed.
+    """Where a unit mounts `what`: an error if that would hide files or another mount; never changed.
 
-    `kernels` names options that need a release of Linux, which is a note where the host's is older.
+    `kernels` maps mount options to the Linux release that they require; an older kernel is a note.
     """
 
     path: str
@@ -245,13 +244,13 @@ class MountPoint:
 
     @property
     def id(self) -> str:
-        """What a journal or a report calls it."""
+        """ID in plans and reports."""
         return f"mountpoint:{self.path}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disks:
-    """One file system, found by its label, made of empty local disks of one kind and size where it is missing."""
+    """One file system, found by its label; if missing, created on empty local disks of one type and size."""
 
     label: str
     group: str
@@ -264,16 +263,16 @@ class Disks:
 
     @property
     def id(self) -> str:
-        """What a journal or a report calls it."""
+        """ID in plans and reports."""
         return f"disks:{self.label}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A rehearsal: before the first of `files` changes, `argv` must end well on all of them in a scratch folder.
+    """A trial: before any of `files` changes, `argv` must succeed on the new files in a scratch folder.
 
-    `{}` in a word of `argv` is that folder, which holds each file by its last name. Nothing is done where none
-    of the files changes.
+    `{}` in a word of `argv` is that folder, which has each file under its base name. If no file changes, the trial is
+    skipped.
     """
 
     name: str
@@ -282,16 +281,16 @@ class Trial:
 
     @property
     def id(self) -> str:
-        """What a journal or a report calls it."""
+        """ID in plans and reports."""
         return f"trial:{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
-    """Rows that a daemon keeps and a program of its own changes: Slurm's accounts, its reservations.
+    """Records that a daemon stores and its own command changes: Slurm's accounts and reservations.
 
-    Looked at and changed after the units, when the daemon runs; but before those of `before`, which end where
-    they miss a row. The agent's module `records` knows each name's program; `rows` is what that takes.
+    Compared and changed after units are started, but before the units in `before`, which exit if a record is missing.
+    The agent's module `records` maps each name to its program, whose input is `rows`.
     """
 
     name: str
@@ -300,7 +299,7 @@ class Records:
 
     @property
     def id(self) -> str:
-        """What a journal or a report calls it."""
+        """ID in plans and reports."""
         return f"records:{self.name}"
 
 
@@ -326,9 +325,9 @@ Resource = (
 
 @dataclass(frozen=True, slots=True)
 class RoleContext:
-    """What a role needs beyond the cluster file: its name for headers, secrets, and our own job-side code.
+    """What a role needs beyond the cluster: the cluster file's name for headers, secrets, and our job-side code.
 
-    `secrets` maps `munge.key` and the like to bytes; `payload` a path below /opt/clusterwright/lib to text.
+    `secrets` maps names such as `munge.key` to bytes, `payload` paths below /opt/clusterwright/lib to text.
     """
 
     source: str
@@ -336,12 +335,12 @@ class RoleContext:
     payload: Mapping[str, str] = field(default_factory=dict)
 
     def header(self, comment: str = "#") -> str:
-        """The first line of every file of ours."""
+        """Return the first line of every rendered file."""
         return f"{comment} made by clusterwright from {self.source}, do not edit\n"
 
 
 def mount_unit_name(path: str) -> str:
-    r"""What `systemd-escape --path --suffix=mount` prints: `/data/a-b` is `data-a\x2db.mount`."""
+    r"""Return what `systemd-escape --path --suffix=mount` prints: `/data/a-b` is `data-a\x2db.mount`."""
     allowed_chars = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_.")
     letters = "".join(
         c if c in allowed_chars else "-" if c == "/" else f"\\x{ord(c):02x}" for c in path.strip("/")

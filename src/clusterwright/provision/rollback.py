@@ -1,4 +1,4 @@
-"""Back to before an apply, on every host that it changed."""
+"""Roll back an apply on every host that it changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clusterwright.provision.work import Work, stamp
 
 @dataclass(frozen=True, slots=True)
 class Undoable:
-    """An apply that can be undone, or a rollback (`to`): on which hosts, and how much it changed on all of them."""
+    """An apply that can be rolled back (with `to`: itself a rollback), its hosts and its number of changes."""
 
     when: str
     source: str
@@ -29,7 +29,7 @@ class Undoable:
 
 
 def undoable(cluster: Cluster, source: str, remote: Remote, clock: Clock | None = None) -> Listed:
-    """What the hosts keep, the newest first, and which hosts did not say."""
+    """List the applies that hosts can roll back, newest first, and the hosts that failed to list theirs."""
     clock = clock or SystemClock()
     work = Work(cluster, Path(source).name, remote, clock, stamp(clock))
     host_reports = fan_out([host.name for host in cluster.hosts()], lambda host: work.run_agent(host, "list"))
@@ -41,14 +41,14 @@ def undoable(cluster: Cluster, source: str, remote: Remote, clock: Clock | None 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The applies, and the hosts that could not be asked."""
+    """The applies that can be rolled back, and the reports of hosts that failed to list theirs."""
 
     applies: tuple[Undoable, ...]
     failed: tuple[HostReport, ...]
 
 
 def fold_applies(reports: Iterable[HostReport]) -> tuple[Undoable, ...]:
-    """One for each apply over all its hosts, the newest first."""
+    """Merge the applies listed by hosts: one entry for each apply, newest first."""
     rows_by_apply: dict[str, list[tuple[str, str, str, int]]] = {}
     for report in reports:
         for when, source, to, changed in report.undoes:
@@ -70,10 +70,10 @@ def rollback(
     clock: Clock | None = None,
     policy: DisruptionPolicy | None = None,
 ) -> Report:
-    """Every host goes back to before the apply `to`, or before the newest one; a plan is shown first.
+    """Restore every host to its state before the apply `to` (default: the newest); `agree` gets the plan first.
 
     Raises:
-        WrightError: no host keeps such an apply.
+        WrightError: no host has stored this apply.
     """
     clock = clock or SystemClock()
     listed = undoable(cluster, source, remote, clock)
@@ -81,14 +81,16 @@ def rollback(
     chosen = to or (names[0] if names else "")
     if chosen not in names:
         message = (
-            _("no host keeps an apply `{to}`", to=to)
+            _("no host has a stored apply `{apply}`", apply=to)
             if to
-            else _("no host keeps an apply that could be undone")
+            else _("no host has an apply that can be rolled back")
         )
         fix = (
-            _("name one of: {names}", names=", ".join(names))
+            _("choose one of: {names}", names=", ".join(names))
             if names
-            else _("nothing was applied there, or all was undone by hand")
+            else _(
+                "run `wright apply` first: no apply has changed these hosts, or their undo folders were removed"
+            )
         )
         raise WrightError.from_code("rollback-unknown", message, fix, exit_code=EXIT_USAGE)
     work = Work(cluster, Path(source).name, remote, clock, stamp(clock), to=chosen)

@@ -1,4 +1,4 @@
-"""Hosts leave a running cluster: emptied, taken out of the file and of Slurm, and left with their daemon off."""
+"""Remove hosts from a running cluster: drain them, remove them from the cluster file and Slurm, stop slurmd."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from clusterwright.slurm.drain_reasons import REMOVE_HOSTS
 from clusterwright.slurm.nodes import parse_sinfo
 from clusterwright.slurm.records import parse_records
 
-POLL_S = 2  # squeue asked every other second costs slurmctld nothing
+POLL_S = 2  # one squeue every two seconds costs slurmctld nothing
 
 ProgressCallback = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """Which hosts leave which cluster, and how long their jobs may take."""
+    """The hosts to remove from a cluster, and how long to wait for their jobs."""
 
     path: Path
     cluster_file: ClusterFile
@@ -52,14 +52,14 @@ class Removal:
 
     @property
     def control(self) -> str:
-        """Where Slurm is asked."""
+        """The control host, where Slurm commands run."""
         return self.cluster_file.cluster.control.name
 
     def run_slurm(self, remote: Remote, argv: list[str]) -> CommandResult:
-        """A command of Slurm's, as root.
+        """Run a Slurm command as root.
 
         Raises:
-            WrightError: it did not end well.
+            WrightError: the command failed.
         """
         result = Host(remote, self.control).run_root(client.line(argv))
         return checked(result, self.control, argv[0])
@@ -67,22 +67,22 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class RemovalResult:
-    """What became of it: the hosts that stay, and of those that left the ones where something is still to do."""
+    """The report of the remaining hosts, and the errors of removed hosts where slurmd could not be stopped."""
 
     other_report: Report
     failed_hosts: dict[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
-        """True when all that stay are as wanted; a host that is off cannot be told to stop, and need not."""
+        """True when the remaining hosts have their desired state; a removed host that is off need not be reached."""
         return self.other_report.ok
 
 
 def refuse_reserved(removal: Removal, remote: Remote) -> None:
-    """Reservations that somebody made by hand count too.
+    """Refuse hosts that are in a Slurm reservation, manual ones included.
 
     Raises:
-        WrightError: hosts in a reservation, by name.
+        WrightError: a host is in a reservation.
     """
     result = removal.run_slurm(remote, client.show_reservations())
     for row in parse_records(result.out, "ReservationName"):
@@ -91,13 +91,13 @@ def refuse_reserved(removal: Removal, remote: Remote) -> None:
             raise WrightError.from_code(
                 "host-needed",
                 _(
-                    "{fold} is in reservation `{row}` of Slurm's",
-                    fold=fold(sorted(reserved_hosts)),
-                    row=row["ReservationName"],
+                    "{hosts} is in Slurm reservation `{reservation}`",
+                    hosts=fold(sorted(reserved_hosts)),
+                    reservation=row["ReservationName"],
                 ),
                 _(
-                    "scontrol delete ReservationName={row}, or change its Nodes, first",
-                    row=row["ReservationName"],
+                    "run `scontrol delete ReservationName={reservation}`, or change its Nodes, first",
+                    reservation=row["ReservationName"],
                 ),
             )
 
@@ -105,10 +105,12 @@ def refuse_reserved(removal: Removal, remote: Remote) -> None:
 def remove_hosts(
     removal: Removal, remote: Remote, on_progress: ProgressCallback, *, clock: Clock | None = None
 ) -> RemovalResult:
-    """Drained, waited for, out of the file, out of Slurm, slurmd off. Cut short, the same command goes on.
+    """Drain the hosts, wait for jobs, stop slurmd, and remove them from the cluster file and Slurm.
+
+    After an interruption the same command continues.
 
     Raises:
-        WrightError: jobs still run there after the wait; the hosts stay drained.
+        WrightError: jobs still run after the wait; the hosts stay drained.
     """
     present = tuple(
         host
@@ -123,7 +125,7 @@ def remove_hosts(
     failed_hosts = stop(removal, remote, on_progress)
     if present:
         write_file_atomic(removal.path, text, mode=removal.path.stat().st_mode & 0o777)
-        on_progress(_("{path}: written without {fold}", path=removal.path, fold=fold(present)))
+        on_progress(_("{path}: written without {hosts}", path=removal.path, hosts=fold(present)))
     cluster = new_file.cluster if present else removal.cluster_file.cluster
     other_report = apply(cluster, str(removal.path), remote)
     if other_report.ok:
@@ -134,18 +136,18 @@ def remove_hosts(
 def empty(
     removal: Removal, hosts: tuple[str, ...], remote: Remote, on_progress: ProgressCallback, clock: Clock
 ) -> None:
-    """No new job starts there, and those that run have ended.
+    """Drain the hosts and wait until their jobs have ended.
 
     Raises:
-        WrightError: they have not within the wait; with the jobs and what can be done.
+        WrightError: jobs still run after the wait.
     """
     nodes = parse_sinfo(removal.run_slurm(remote, client.node_states()).out)
     free = [host for host in hosts if host in nodes and not is_out(nodes[host])]  # others keep their reason
     if free:
         removal.run_slurm(remote, client.drain(",".join(free), REMOVE_HOSTS))
-    on_progress(_("{fold}: drained, no new job starts there", fold=fold(hosts)))
+    on_progress(_("{hosts}: drained, no new job starts there", hosts=fold(hosts)))
     if removal.cancel and (jobs := jobs_on(removal, hosts, remote)):
-        on_progress(_("cancelling {jobs}", jobs=", ".join(jobs)))
+        on_progress(_("canceling jobs {jobs}", jobs=", ".join(jobs)))
         removal.run_slurm(remote, client.cancel(jobs))
     started, reported_jobs = clock.monotonic(), tuple[str, ...]()
     while jobs := jobs_on(removal, hosts, remote):
@@ -158,17 +160,17 @@ def empty(
 
 
 def jobs_on(removal: Removal, hosts: tuple[str, ...], remote: Remote) -> tuple[str, ...]:
-    """Ids of the jobs that hold these hosts, those that are just ending too.
+    """Return the IDs of the jobs allocated on these hosts, completing ones included.
 
     Raises:
-        WrightError: slurmctld does not answer.
+        WrightError: slurmctld does not respond.
     """
     result = removal.run_slurm(remote, client.jobs_on(hosts))
     return tuple(sorted(set(result.out.split()), key=int))
 
 
 def stop(removal: Removal, remote: Remote, on_progress: ProgressCallback) -> dict[str, str]:
-    """Slurmd off on the hosts that leave, and with `purge` our files too; where that failed, and why."""
+    """Disable slurmd on the removed hosts and, with `purge`, remove our files; return failed hosts, and why."""
     command = "systemctl disable --now slurmd.service"
     results = fan_out(removal.hosts, lambda host: Host(remote, host).run_root(command, timeout_s=120))
     failed = {host: result.last_lines(2) for host, result in results.items() if not result.ok}
@@ -182,8 +184,8 @@ def stop(removal: Removal, remote: Remote, on_progress: ProgressCallback) -> dic
     for host, reason in failed.items():
         on_progress(
             _(
-                "note: {host}: slurmd was not stopped or purged there ({reason}); should it come "
-                "back, Slurm refuses it",
+                "note: {host}: slurmd was not stopped or its files were not purged ({reason}); if the host "
+                "comes back, Slurm rejects it",
                 host=host,
                 reason=reason,
             )
@@ -192,7 +194,7 @@ def stop(removal: Removal, remote: Remote, on_progress: ProgressCallback) -> dic
 
 
 def _purge(removal: Removal, remote: Remote, host: str) -> str:
-    """What we wrote there is removed but the names of hosts, what we started is stopped; why not, or nothing."""
+    """Remove our files except /etc/hosts and stop our units; return the error, or an empty text."""
     header = RoleContext(removal.path.name).header()
     names = File(path="/etc/hosts", content=hosts_file(removal.cluster_file.cluster, header))
     order = bundle(Order("apply", removal.path.name, stamp(SystemClock())), [names])
@@ -202,19 +204,19 @@ def _purge(removal: Removal, remote: Remote, host: str) -> str:
 
 
 def remembered(cluster: str) -> tuple[str, ...]:
-    """Hosts whose leave was begun and not ended."""
+    """Return the hosts whose removal has started and is not complete."""
     journal = _journal(cluster)
     return tuple(json.loads(journal.read_text())) if journal.exists() else ()
 
 
 def remember(cluster: str, hosts: tuple[str, ...]) -> None:
-    """Before anything is changed, so that the same command can go on when the file no longer has them."""
+    """Record the hosts before any change, so that the command can continue once the file no longer has them."""
     everyone = dict.fromkeys((*remembered(cluster), *hosts))
     write_file_atomic(_journal(cluster), json.dumps([*everyone]))
 
 
 def forget(cluster: str, hosts: tuple[str, ...]) -> None:
-    """Nothing is left to do for these."""
+    """Remove hosts whose removal is complete from the record."""
     remaining_hosts = [host for host in remembered(cluster) if host not in hosts]
     if remaining_hosts:
         write_file_atomic(_journal(cluster), json.dumps(remaining_hosts))
@@ -231,13 +233,13 @@ def _busy(hosts: tuple[str, ...], jobs: tuple[str, ...]) -> WrightError:
     return WrightError.from_code(
         "hosts-busy",
         _(
-            "jobs {jobs} still run on {names}, which stay drained; the file is as it was",
+            "jobs {jobs} still run on {hosts}; the hosts stay drained and the cluster file is unchanged",
             jobs=", ".join(jobs),
-            names=names,
+            hosts=names,
         ),
         _(
-            "run the same command again to go on waiting (--wait 12h), or with --cancel-jobs; or "
-            "take it back: scontrol update NodeName={names} State=RESUME",
-            names=names,
+            "run the command again to continue waiting (--wait 12h) or with --cancel-jobs; to retain the "
+            "hosts, run `scontrol update NodeName={hosts} State=RESUME`",
+            hosts=names,
         ),
     )

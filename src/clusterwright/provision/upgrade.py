@@ -1,4 +1,4 @@
-"""Slurm's release is changed while jobs run: one kind of daemon after the other, each seen to work before the next."""
+"""Upgrade Slurm while jobs run: one kind of daemon after the other, each verified before the next."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ from clusterwright.slurm import client
 from clusterwright.slurm.jobs import Job, parse_queue
 from clusterwright.slurm.nodes import parse_nodes
 from clusterwright.slurm.states import FAILED_BY_HOST
+from clusterwright.units import KiB, human_size
 
 BACKUP_FOLDER = (
-    "/var/lib/clusterwright/kept"  # outside undo/: an apply's undo is thrown away in time, this never by us
+    "/var/lib/clusterwright/kept"  # outside undo/, whose oldest folders are deleted; these never are
 )
-ANSWER_S = 120  # a daemon that has not answered by then is asked about
-CONVERT_S = 3600  # slurmdbd rewrites its tables first; Slurm's own page speaks of hours for millions of jobs
+ANSWER_S = 120  # a daemon that has not responded by then has failed
+CONVERT_S = 3600  # slurmdbd converts its tables first; Slurm's own page speaks of hours for millions of jobs
 MAX_ATTEMPTS = 10
 VERSION = client.line(client.version())
 
-# Read before it counts: the dump to its last line, the copy to its end, with the jobs in it.
-# MariaDB 10.3 (RHEL 8) has the older name.
+# Each backup is verified before it counts: the dump has its last line, the copy is readable and has job_state.
+# MariaDB 10.3 (RHEL 8) has the older name of the dump program.
 _DUMP = """set -eu; umask 077; mkdir -p {kept}; cd {kept}
 database=$(sed -n 's/^StorageLoc=//p' /etc/slurm/slurmdbd.conf)
 dump=$(command -v mariadb-dump || command -v mysqldump)
@@ -53,7 +54,7 @@ ProgressCallback = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """The file as it is to be, and how the hosts are reached."""
+    """An upgrade: the cluster file with the new release, and the connection to the hosts."""
 
     path: Path
     cluster: Cluster  # with the new version
@@ -63,63 +64,62 @@ class Upgrade:
 
     @property
     def target(self) -> str:
-        """The new version."""
+        """The new release of Slurm."""
         return self.cluster.software.slurm
 
     def run(self, host: str, command: str, *, timeout_s: float = 60) -> CommandResult:
-        """As root."""
+        """Run a command on a host as root."""
         return Host(self.remote, host).run_root(command, timeout_s=timeout_s)
 
     def control(self, command: str, *, timeout_s: float = 60) -> CommandResult:
-        """Where slurmctld runs."""
+        """Run a command as root on the control host, where slurmctld runs."""
         return self.run(self.cluster.control.name, command, timeout_s=timeout_s)
 
     def backup_folder(self) -> str:
-        """The folder of what is kept, on the host that it is of."""
+        """Return the folder of this upgrade's backups, on the host of the daemon."""
         return f"{BACKUP_FOLDER}/{self.when}"
 
     def has_new(self, host: str) -> bool:
-        """True when the programs there are of the new release."""
+        """Return whether Slurm's programs on the host are of the new release."""
         return is_of(version_of(self.run(host, VERSION).out), self.target)
 
 
 def version_of(text: str) -> str:
-    """`slurm-wlm 24.11.5` and the like, as 24.11.5; empty where there is none."""
+    """Parse output such as `slurm-wlm 24.11.5` as `24.11.5`; empty if it has no version."""
     match = re.search(r"slurm\S* (\d+\.\d+[\w.]*)", text)
     return match[1] if match else ""
 
 
 def versions(task: Upgrade) -> dict[str, str]:
-    """The version of every host.
+    """Return the Slurm version of every host.
 
     Raises:
-        WrightError: hosts that do not answer or have no Slurm: half an upgrade is none.
+        WrightError: hosts do not respond or have no Slurm; an upgrade covers all hosts.
     """
     names = [host.name for host in task.cluster.hosts()]
     results = fan_out(names, lambda host: task.run(host, VERSION))
     version_by_host = {host: version_of(result.out) for host, result in results.items()}
     unresponsive = [host for host, version in version_by_host.items() if not version]
     if unresponsive:
-        errors_text = "\n".join(
-            f"{host}: {results[host].last_lines(1) or 'no Slurm there'}" for host in unresponsive
-        )
+        missing = _("Slurm is not installed")
+        errors_text = "\n".join(f"{host}: {results[host].last_lines(1) or missing}" for host in unresponsive)
         raise WrightError.from_code(
             "upgrade-silent",
             _(
-                "the version of {hosts} is not known:\n{errors}",
+                "the Slurm version of {hosts} is unknown:\n{errors}",
                 hosts=fold(unresponsive),
                 errors=errors_text,
             ),
-            _("fix that, or take the hosts out first: wright remove-hosts"),
+            _("fix these errors, or remove the hosts first with `wright remove-hosts`"),
         )
     return version_by_host
 
 
 def refuse_without_packages(task: Upgrade, hosts: tuple[str, ...]) -> None:
-    """Each host's package manager knows the new release, before anything is stopped.
+    """Check that every host's package manager has the new release, before any daemon is stopped.
 
     Raises:
-        WrightError: it does not; with what it knows.
+        WrightError: a host's package manager lacks it; with the versions that it has.
     """
     missing = {
         host: error for host, error in fan_out(hosts, lambda host: _packages(task, host)).items() if error
@@ -129,25 +129,25 @@ def refuse_without_packages(task: Upgrade, hosts: tuple[str, ...]) -> None:
         raise WrightError.from_code(
             "upgrade-no-packages",
             _(
-                "no packages of Slurm {target} are known on {hosts}:\n{errors}",
+                "packages of Slurm {target} are not available on {hosts}:\n{errors}",
                 target=task.target,
                 hosts=fold(list(missing)),
                 errors=errors_text,
             ),
             _(
-                "name their repository in the file under software.repositories, `wright apply` it, "
-                "and run this again"
+                "add their repository to software.repositories in the cluster file, run `wright apply`, "
+                "then run this command again"
             ),
         )
 
 
 def _packages(task: Upgrade, host: str) -> str:
-    """Why the packages cannot be had there; nothing where they can."""
+    """Return why the host's package manager lacks the new release; empty if it has it."""
     if task.cluster.platform.package_manager == "dnf":
         result = task.run(host, f"dnf -q list --showduplicates slurm-{task.target}*", timeout_s=300)
         return "" if result.ok else result.last_lines(2)
-    available = "none"
-    for _ignored in range(MAX_ATTEMPTS):  # another apt may be at work, and then the lists are not read anew
+    available = _("none")
+    for _ignored in range(MAX_ATTEMPTS):  # while another apt runs, `apt-get update` does not read the lists
         result = task.run(host, "apt-cache madison slurm-client slurm-smd-client")
         rows = [line.split("|")[1].strip() for line in result.out.splitlines() if line.count("|") > 1]
         if any(is_of(row.split(":")[-1], task.target) for row in rows):
@@ -155,14 +155,14 @@ def _packages(task: Upgrade, host: str) -> str:
         available = ", ".join(rows) or available
         task.run(host, "apt-get -qq update", timeout_s=300)
         task.clock.sleep(1)
-    return _("known there: {available}", available=available)
+    return _("available versions: {versions}", versions=available)
 
 
 def running(task: Upgrade) -> dict[str, Job]:
-    """Jobs that run now, by id.
+    """Return running jobs by ID.
 
     Raises:
-        WrightError: slurmctld does not answer.
+        WrightError: slurmctld does not respond.
     """
     control = task.cluster.control.name
     jobs = parse_queue(checked(task.control(QUEUE), control, "squeue").out, FIELDS)
@@ -170,10 +170,10 @@ def running(task: Upgrade) -> dict[str, Job]:
 
 
 def do(task: Upgrade, step: Step, previous_jobs: dict[str, Job], on_progress: ProgressCallback) -> Report:
-    """One step, up to what has to hold after it.
+    """Run and verify one step.
 
     Raises:
-        WrightError: something does not hold; the steps before it stand, and the same command goes on from here.
+        WrightError: the step failed; earlier steps stay done, and the same command continues with this one.
     """
     if step.kind in ("slurmdbd", "slurmctld"):
         back_up_state(task, step, on_progress)
@@ -185,7 +185,7 @@ def do(task: Upgrade, step: Step, previous_jobs: dict[str, Job], on_progress: Pr
         raise _stopped(
             step,
             _(
-                "the new release could not be put on {hosts}:\n{errors}",
+                "the new release could not be installed on {hosts}:\n{errors}",
                 hosts=fold([host.host for host in bad]),
                 errors=errors_text,
             ),
@@ -196,29 +196,29 @@ def do(task: Upgrade, step: Step, previous_jobs: dict[str, Job], on_progress: Pr
         if missing_jobs:
             raise _stopped(
                 step,
-                _("jobs {missing_jobs} ran before, and do not run now", missing_jobs=", ".join(missing_jobs)),
+                _("jobs {jobs} ran before this step and no longer run", jobs=", ".join(missing_jobs)),
             )
     return report
 
 
 def verify(task: Upgrade, step: Step) -> None:
-    """What has to hold after the step.
+    """Verify that the step's daemons respond with the new release.
 
     Raises:
-        WrightError: it does not, within its time.
+        WrightError: they do not within the timeout.
     """
     _CHECKS[step.kind](task, step)
 
 
 def back_up_state(task: Upgrade, step: Step, on_progress: ProgressCallback) -> None:
-    """The daemons of the host stopped; what they keep copied, and the copies read.
+    """Stop the host's daemons, back up their state or database, and verify the backups.
 
     Raises:
-        WrightError: a copy could not be made or read; the daemons of before run again.
+        WrightError: a backup failed; the old daemons run again.
     """
     (host,) = step.hosts
     if task.has_new(host):
-        return  # it was kept before it became so, by this run or by one that was cut short
+        return  # backed up before its upgrade, by this run or an interrupted one
     for unit, name, script in _backup_items(task, host):
         if task.run(host, f"systemctl is-active --quiet {unit}").ok:
             checked(task.run(host, f"systemctl stop {unit}", timeout_s=300), host, "systemctl")
@@ -229,25 +229,25 @@ def back_up_state(task: Upgrade, step: Step, on_progress: ProgressCallback) -> N
             raise _stopped(
                 step,
                 _(
-                    "{host}: {name} could not be kept: {last_lines}",
+                    "{host}: backup {name} failed: {error}",
                     host=host,
                     name=name,
-                    last_lines=result.last_lines(3) or "the copy is not whole",
+                    error=result.last_lines(3) or _("the backup is incomplete"),
                 ),
             )
         on_progress(
             _(
-                "{host}: kept and read: {backup_folder}/{name}, {split} KiB",
+                "{host}: backup written and verified: {folder}/{name}, {size}",
                 host=host,
-                backup_folder=task.backup_folder(),
+                folder=task.backup_folder(),
                 name=name,
-                split=result.out.split()[0],
+                size=human_size(int(result.out.split()[0]) * KiB),
             )
         )
 
 
 def _backup_items(task: Upgrade, host: str) -> list[tuple[str, str, str]]:
-    """Unit, file and script, slurmctld first: it is stopped first and started last."""
+    """Return unit, backup file and script of the host's daemons, slurmctld first: it stops first and starts last."""
     items = []
     if any(control_host.name == host for control_host in task.cluster.hosts("control")):
         items.append(("slurmctld.service", "state.tar.gz", _COPY))
@@ -257,14 +257,14 @@ def _backup_items(task: Upgrade, host: str) -> list[tuple[str, str, str]]:
 
 
 def restart_units(task: Upgrade, step: Step) -> None:
-    """What was stopped runs again, as far as it can: nothing else of the step was done."""
+    """Start the daemons that `back_up_state` stopped; errors are ignored."""
     for host in step.hosts:
         for unit, _name, _script in reversed(_backup_items(task, host)):
             task.run(host, f"systemctl start {unit}", timeout_s=120)
 
 
 def lost_jobs(task: Upgrade, previous_jobs: dict[str, Job]) -> list[str]:
-    """Jobs that ran before and neither run now nor have ended as jobs end."""
+    """Return jobs that ran before and are now pending, failed by a host or unknown to slurmctld."""
     control = task.cluster.control.name
     jobs = parse_queue(checked(task.control(QUEUE), control, "squeue").out, FIELDS)
     well = {job.id for job in jobs if not job.is_pending and job.state not in FAILED_BY_HOST}
@@ -272,10 +272,10 @@ def lost_jobs(task: Upgrade, previous_jobs: dict[str, Job]) -> list[str]:
 
 
 def wait_for_check(task: Upgrade, step: Step, test: Callable[[], str], limit_s: float = ANSWER_S) -> None:
-    """The test says nothing more within the time.
+    """Repeat `test` until it returns no fault.
 
     Raises:
-        WrightError: it still says what is wrong.
+        WrightError: it still returns a fault after `limit_s`.
     """
     started = task.clock.monotonic()
     while reason := test():
@@ -291,11 +291,9 @@ def _slurmdbd(task: Upgrade, step: Step) -> None:
         if not task.has_new(host):
             return _("{host} does not have Slurm {target}", host=host, target=task.target)
         result = task.run(host, client.line(client.clusters()))
-        return (
-            ""
-            if result.ok and result.out.strip()
-            else _("slurmdbd does not answer: {last_lines}", last_lines=result.last_lines(2))
-        )
+        if result.ok and result.out.strip():
+            return ""
+        return _("slurmdbd does not respond: {error}", error=result.last_lines(2))
 
     wait_for_check(task, step, wrong, CONVERT_S)
 
@@ -305,8 +303,12 @@ def _slurmctld(task: Upgrade, step: Step) -> None:
         result = task.control(client.line(client.show_config()))
         match = re.search(r"(?m)^SLURM_VERSION\s*= (\S+)", result.out)
         if match is None:
-            return _("slurmctld does not answer: {last_lines}", last_lines=result.last_lines(2))
-        return "" if is_of(match[1], task.target) else _("slurmctld is still {version}", version=match[1])
+            return _("slurmctld does not respond: {error}", error=result.last_lines(2))
+        return (
+            ""
+            if is_of(match[1], task.target)
+            else _("slurmctld still runs Slurm {version}", version=match[1])
+        )
 
     wait_for_check(task, step, wrong)
 
@@ -318,9 +320,11 @@ def _slurmd(task: Upgrade, step: Step) -> None:
             node = nodes.get(host)
             version = node.record["Version"] if node else ""
             if not node or not is_of(version, task.target):
-                return _("slurmctld has {host} with version {version}", host=host, version=version or "none")
+                return _(
+                    "slurmctld reports version {version} for {host}", host=host, version=version or _("none")
+                )
             if not node.state.is_up or node.state.is_invalid:
-                return _("slurmctld has {host} as {state}", host=host, state=node.state.text)
+                return _("slurmctld reports state {state} for {host}", host=host, state=node.state.text)
         return ""
 
     wait_for_check(task, step, wrong)
@@ -345,10 +349,12 @@ def _stopped(step: Step, reason: str) -> WrightError:
     return WrightError.from_code(
         "upgrade-stopped",
         _(
-            "the upgrade stops at {kind} on {fold}: {reason}",
+            "the upgrade stopped at {kind} on {hosts}: {reason}",
             kind=step.kind,
-            fold=fold(step.hosts),
+            hosts=fold(step.hosts),
             reason=reason,
         ),
-        _("fix that, and run the same command again: it goes on from there; no later host was touched"),
+        _(
+            "fix the cause, then run the command again: it continues with this step; later hosts are unchanged"
+        ),
     )

@@ -1,4 +1,4 @@
-"""One round trip to a host: the order that goes there, and the answer that comes back."""
+"""One SSH round trip to a host: the input of the provisioning agent, and its parsed answer."""
 
 from __future__ import annotations
 
@@ -24,20 +24,19 @@ from clusterwright.platforms import names_by_os_release
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.report import Change, HostReport, Timing
 from clusterwright.provision.resources import File, Resource, encode_content
+from clusterwright.units import human_duration
 
 Mode = Literal["check", "fetch", "apply", "list"]
 
 NOTHING: Mapping[str, str] = {}
-CHECK_TIMEOUT_S, APPLY_TIMEOUT_S = (
-    60,
-    1800,
-)  # looking takes a second; packages of a bare host over a slow mirror, half an hour
-LOCK_TIMEOUT_S = 10  # an apply whose ssh was cut ends its changes within seconds, packages aside
+# A check takes a second; packages of a new host over a slow mirror, half an hour.
+CHECK_TIMEOUT_S, APPLY_TIMEOUT_S = 60, 1800
+LOCK_TIMEOUT_S = 10  # an apply whose SSH connection broke ends its changes within seconds, packages aside
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is asked of the hosts: to become as wanted, or (`to`) as they were before an apply."""
+    """What an apply does on all hosts: bring them to their desired state or, with `to`, roll back that apply."""
 
     cluster: Cluster
     source: str
@@ -50,13 +49,13 @@ class Work:
 
     @property
     def control(self) -> Host:
-        """Where Slurm is asked."""
+        """The control host, where Slurm commands run."""
         return Host(self.remote, self.cluster.control.name)
 
     def run_agent(
         self, host: str, mode: Mode, expect: str = "", skipped_sets: Mapping[str, str] = NOTHING
     ) -> HostReport:
-        """One ssh."""
+        """Run the agent on a host over one SSH connection, and return its report."""
         began = self.clock.monotonic()
         order = Order(
             mode,
@@ -79,14 +78,14 @@ class Work:
 
 
 def _timings(phase: str, ssh_s: float, on_host: tuple[Timing, ...], render_s: float) -> tuple[Timing, ...]:
-    """The steps on the host and before it; what ssh took beyond them is its connection and Python's start."""
+    """Return render, connect and on-host timings; connect is the SSH time beyond the on-host steps."""
     connect_s = max(0.0, ssh_s - sum(timing.seconds for timing in on_host))
     connect_timings = (Timing(phase, "render", render_s), Timing(phase, "connect", connect_s))
     return (*connect_timings, *(replace(timing, phase=phase) for timing in on_host))
 
 
 def stamp(clock: Clock) -> str:
-    """The name of an apply: its time in UTC, so that names sort by time."""
+    """Return the name of an apply: its UTC time, so that names sort by time."""
     return datetime.fromtimestamp(clock.now(), UTC).strftime("%Y%m%d-%H%M%S")
 
 
@@ -97,7 +96,7 @@ def read_answer(
     received_at: float = 0.0,
     resources: Iterable[Resource] = (),
 ) -> HostReport:
-    """What the agent said, or why it said nothing."""
+    """Parse the agent's answer into a report; without an answer, report why."""
     lines = [line for line in result.out.splitlines() if line.startswith(ANSWER)]
     if not lines:
         reached = result.code != SSH_FAILED
@@ -108,10 +107,8 @@ def read_answer(
     answer: dict[str, Any] = json.loads(lines[-1].removeprefix(ANSWER))
     facts, error, fault_domain = answer["facts"], answer["error"], answer.get("blame", "change")
     if answer["stale"]:
-        error, fault_domain = (
-            _("it changed since the plan was shown, and was left as it is; run again"),
-            "host",
-        )
+        error = _("the host has changed since the plan was shown and was not modified; run the command again")
+        fault_domain = "host"
     return HostReport(
         host,
         changes=tuple(_change(row) for row in _with_diffs(answer["changes"], resources)),
@@ -138,14 +135,14 @@ def read_answer(
 
 
 def _off(now: float | None, sent_at: float, received_at: float) -> float:
-    """How far a clock is ahead; nothing while it could have been read between our two looks at our own."""
+    """Return by how many seconds a host's clock is ahead; 0 if it lies between sending and receiving."""
     if now is None or not received_at or sent_at <= now <= received_at:
         return 0.0
     return now - received_at if now > received_at else now - sent_at
 
 
 def _with_diffs(rows: list[dict[str, Any]], resources: Iterable[Resource]) -> list[dict[str, Any]]:
-    """The changes with the diffs of new files whose contents all hosts share, which hosts do not send back."""
+    """Add the diffs that the agent omits: those of new files whose contents all hosts share."""
     contents = {resource.id: resource.content for resource in resources if isinstance(resource, File)}
     return [
         row if row["diff"] is not None else row | {"diff": _new_file(row["id"], contents[row["id"]])}
@@ -167,9 +164,9 @@ def _change(row: dict[str, Any]) -> Change:
 def _no_answer_reason(result: CommandResult) -> str:
     if result.code == TIMED_OUT:
         return _(
-            "no answer after {seconds:.0f} s; what was begun there goes on, and it is safe to run again",
-            seconds=result.seconds,
+            "no response after {duration}; changes that have started continue on the host; run the command again",
+            duration=human_duration(result.seconds),
         )
     if result.code == 127:
-        return _("python3 is missing there: {last_lines}", last_lines=result.last_lines())
-    return result.last_lines() or _("ssh ended with code {code} and no words", code=result.code)
+        return _("python3 is not installed on the host: {error}", error=result.last_lines())
+    return result.last_lines() or _("ssh exited with code {code} and no output", code=result.code)

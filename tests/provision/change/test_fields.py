@@ -31,9 +31,9 @@ def test_the_same_file_written_otherwise_does_not_differ(differ):
     [
         (("15s", "30s"), "slurm.node_timeout", ("15s", "30s"), Cost.RECONFIGURE),
         (("  node_timeout: 15s\n", "  node_timeout: 15s\n  kill_wait: 1m\n"), "slurm.kill_wait",
-         ("30s (default)", "1m"), Cost.RECONFIGURE),
+         ("default: 30s", "1m"), Cost.RECONFIGURE),
         (("count: 4", "count: 8"), "nodes.a100.gpus.count", ("4", "8"), Cost.DRAIN),
-        (("max_time: 1d", "max_time: 1d, max_nodes: 2"), "partitions.train.max_nodes", ("left out", "2"),
+        (("max_time: 1d", "max_time: 1d, max_nodes: 2"), "partitions.train.max_nodes", ("not set", "2"),
          Cost.RECONFIGURE),
         (("uid: 6002", "uid: 6003"), "users.bob.uid", ("6002", "6003"), Cost.REBUILD),
         (("kind: local", "kind: nfs, server: control"), "storage.shared.kind", ("local", "nfs"), Cost.DRAIN),

@@ -87,7 +87,7 @@ def test_an_unknown_group_or_host_is_named_with_what_is_meant():
     """Both with exit code 2."""
     with pytest.raises(WrightError, match="did you mean `a100`"):
         with_hosts(of(TEXT), "a10", ("gpu-node5",))
-    with pytest.raises(WrightError, match="did you mean gpu-node1"):
+    with pytest.raises(WrightError, match="did you mean `gpu-node1`"):
         refuse_to_remove(of(TEXT).cluster, ["gpu-noed1"])
 
 
@@ -112,5 +112,5 @@ def test_a_file_server_stays():
     """Its folder would be gone for all."""
     text = TEXT.replace("{kind: local, path: /shared}", "{kind: nfs, server: gpu-node2, path: /shared}")
 
-    with pytest.raises(WrightError, match="gpu-node2 serves /shared"):
+    with pytest.raises(WrightError, match="gpu-node2 is the NFS server of /shared"):
         refuse_to_remove(of(text).cluster, ["gpu-node2"])

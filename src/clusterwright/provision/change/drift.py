@@ -1,4 +1,4 @@
-"""Where the hosts are not as the file says, and why: what a look at them found, folded for reading."""
+"""Drift: differences between hosts and the cluster file with their causes, folded over hosts."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from clusterwright.provision.change.fields import dearest
 from clusterwright.provision.report import Change, Report
 
 CAUSE_LABELS = {
-    "new": N_("never applied here"),
-    "found": N_("never applied here; something that is not ours is in its place"),
-    "changed": N_("the file asks for another than at our last apply"),
-    "edited": N_("edited by hand since our last apply"),
-    "missing": N_("removed by hand since our last apply"),
-    "stopped": N_("stopped or disabled by hand since our last apply, or it died"),
-    "hardware": N_("the host has other devices or addresses than at our last apply"),
-    "follows": N_("because of the changes above"),
-    "": N_("why is not known"),
+    "new": N_("not applied yet"),
+    "found": N_("not applied yet; an existing file would be replaced"),
+    "changed": N_("the cluster file changed since the last apply"),
+    "edited": N_("edited by hand since the last apply"),
+    "missing": N_("removed by hand since the last apply"),
+    "stopped": N_("stopped, disabled or failed since the last apply"),
+    "hardware": N_("the host's devices or addresses changed since the last apply"),
+    "follows": N_("follows from the changes above"),
+    "": N_("unknown cause"),
 }
 MANUAL_CAUSES = ("edited", "missing", "stopped", "found")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One difference with all the hosts that have it."""
+    """One difference with all its hosts (folded)."""
 
     hosts: str
     id: str
@@ -39,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """All hosts, held against the file."""
+    """All hosts compared with the cluster file."""
 
     rows: tuple[Row, ...]
     as_wanted: str
@@ -51,12 +51,12 @@ class Drift:
 
     @property
     def differs(self) -> bool:
-        """True when a host that answered is not as the file says."""
+        """True when a reached host differs from the cluster file."""
         return bool(self.rows)
 
 
 def drift(report: Report) -> Drift:
-    """What the look at the hosts found; a host that did not answer is named, and counts as neither."""
+    """Return the drift in a report; unreached hosts are listed and count neither as equal nor as different."""
     return Drift(
         rows=_rows(report),
         as_wanted=fold([host.host for host in report.hosts if host.ok and not host.changes]),

@@ -1,4 +1,4 @@
-"""A cluster file's text with one value changed: every other byte, comments too, stays as it was."""
+"""Change one value in the text of a cluster file; every other byte, comments included, is unchanged."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
 
 from clusterwright.config.source import Loc
 
-_BARE_SCALAR = re.compile(r"[A-Za-z_/][\w./-]*")  # what means itself in YAML wherever it stands
-_YAML_SPECIAL = re.compile(r"""^[*&!|>%@`"'?{\[#-]|:( |$)| #""")  # what begins something else in YAML
+_BARE_SCALAR = re.compile(r"[A-Za-z_/][\w./-]*")  # a plain YAML scalar that needs no quotes anywhere
+_YAML_SPECIAL = re.compile(
+    r"""^[*&!|>%@`"'?{\[#-]|:( |$)| #"""
+)  # text that YAML would parse as something else
 _YAML_KEYWORDS = ("true", "false", "yes", "no", "on", "off", "null")
 
 
@@ -24,7 +26,7 @@ class _Entry:
 
 
 def set_value(text: str, loc: Loc, value: str, *, previous_key: str = "") -> str:
-    """The text with this value (one scalar) at the path; a new key follows `previous_key`, or stands at the end."""
+    """Return the text with the scalar `value` at `loc`; a new key goes after `previous_key` or to the mapping's end."""
     *parents, last = loc
     mapping = _mapping(text, tuple(parents))
     if mapping is None:
@@ -38,7 +40,7 @@ def set_value(text: str, loc: Loc, value: str, *, previous_key: str = "") -> str
 
 
 def drop(text: str, loc: Loc) -> str:
-    """The text without the key at the path, whose value is one scalar; unchanged where there is none."""
+    """Return the text without the key at `loc`, whose value is a scalar; unchanged if the key is missing."""
     *parents, last = loc
     mapping = _mapping(text, tuple(parents))
     entry = _entry(mapping, str(last)) if mapping is not None else None
@@ -54,7 +56,7 @@ def drop(text: str, loc: Loc) -> str:
 
 
 def _mapping(text: str, loc: Loc) -> MappingNode | None:
-    """The mapping at the path, None where there is none."""
+    """Return the mapping at `loc`, or None."""
     node = YAML(typ="rt").compose(text)
     for part in loc:
         entry = _entry(node, str(part)) if isinstance(node, MappingNode) else None
@@ -72,12 +74,12 @@ def _entry(mapping: MappingNode, name: str) -> _Entry | None:
 
 
 def _span(node: Node) -> tuple[int, int]:
-    """Where the value stands in the text; a block value's end mark lies behind the lines that follow it."""
+    """Return the value's start and end in the text; the end of a block value includes the blank lines after it."""
     return node.start_mark.index, node.end_mark.index
 
 
 def _spelled(value: str, mapping: MappingNode, old_node: Node | None) -> str:
-    """Quoted as it was; else where brackets or commas would mean a list, or a version would be a number."""
+    """Quote the value as the old one was; else if YAML would parse it as a list, a number or a keyword."""
     quote = old_node.style if isinstance(old_node, ScalarNode) and old_node.style in ("'", '"') else ""
     if not quote and mapping.flow_style and any(char in value for char in "[]{},"):
         quote = '"'
@@ -103,7 +105,7 @@ def _inserted(text: str, mapping: MappingNode, neighbour: _Entry | None, line: s
 
 
 def _last(node: Node) -> int:
-    """The index behind the last character of a value; of a block, of the last thing in it."""
+    """Return the index after the last character of a value; for a block, of its last item."""
     if not isinstance(node, CollectionNode) or node.flow_style or not node.value:
         return int(node.end_mark.index)
     inner = node.value[-1]
@@ -111,7 +113,7 @@ def _last(node: Node) -> int:
 
 
 def _with_parents(text: str, loc: Loc, value: str) -> str:
-    """A section that the file does not have yet goes to its end; one within a section to the end of that."""
+    """Insert the value with its missing parents: at the end of the file, or of the innermost existing section."""
     existing_depth = next(
         depth for depth in range(len(loc) - 1, -1, -1) if not depth or _mapping(text, loc[:depth])
     )

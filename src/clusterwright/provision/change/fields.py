@@ -1,4 +1,4 @@
-"""What differs between two cluster files, field by field, and what each difference does to a running cluster."""
+"""Differences between two cluster files, field by field, with the cost of each for a running cluster."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from clusterwright.i18n import N_, _
 RANK = {cost: rank for rank, cost in enumerate(Cost)}
 
 COST_LABELS = {
-    Cost.LIVE: N_("running jobs do not notice"),
-    Cost.RECONFIGURE: N_("Slurm reads its files again; running jobs do not notice"),
-    Cost.RESTART: N_("a daemon starts anew; running jobs go on"),
-    Cost.DRAIN: N_("the hosts have to be empty: `wright apply --drain` waits until their jobs have ended"),
-    Cost.REBOOT: N_("the hosts have to be empty, and are booted anew before it holds"),
-    Cost.REBUILD: N_("hosts or the cluster are made anew; jobs and what is kept there do not survive"),
+    Cost.LIVE: N_("no effect on running jobs"),
+    Cost.RECONFIGURE: N_("Slurm rereads its configuration; no effect on running jobs"),
+    Cost.RESTART: N_("daemons restart; running jobs continue"),
+    Cost.DRAIN: N_("the hosts must be drained: `wright apply --drain` waits until their jobs have ended"),
+    Cost.REBOOT: N_("the hosts must be drained and rebooted: `wright apply --reboot` does both"),
+    Cost.REBUILD: N_("hosts or the cluster must be rebuilt; jobs and stored data are lost"),
 }
-# A named thing that is new or gone is not a change of its fields: a new user costs nobody anything, though
-# another id of an old one would be a rebuild. Slurm ends the jobs of a partition that its file no longer has.
+# Adding or removing a named item has its own cost, not that of its fields: a new user is live, though another ID of
+# an existing one is a rebuild. Slurm ends the jobs of a partition that slurm.conf no longer has.
 NEW = {"partitions": Cost.RECONFIGURE}
 REMOVAL_COSTS = {"nodes": Cost.DRAIN, "partitions": Cost.DRAIN, "storage": Cost.DRAIN}
 NAMED = ("nodes", "storage", "partitions", "qos", "reservations", "teams", "users")
-RESTARTS_TO_GROW = "23.11"  # before this release the daemons learn of new hosts only by a restart
+RESTARTS_TO_GROW = "23.11"  # before this release daemons read new hosts only at a restart
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterFile:
-    """A cluster file: its text with places, what it means, and that as plain values."""
+    """A cluster file: its source with positions, the validated cluster, and that as plain values."""
 
     source: Source
     cluster: Cluster
@@ -42,16 +42,16 @@ class ClusterFile:
 
     @classmethod
     def from_source(cls, source: Source) -> ClusterFile:
-        """What the file says.
+        """Parse and validate a source.
 
         Raises:
-            SpecError: everything that is wrong with it.
+            SpecError: the source is invalid; with all errors.
         """
         cluster = cluster_of(source)
         return cls(source, cluster, cluster.model_dump(mode="json"))
 
     def has(self, loc: Loc) -> bool:
-        """True when there is such a thing, given or by default."""
+        """Return whether a value exists at `loc`, set or by default."""
         values: Any = self.values
         for part in loc:
             if not isinstance(values, Mapping) or part not in values:
@@ -62,7 +62,7 @@ class ClusterFile:
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field that differs; `old` or `new` is empty where the file does not have the thing."""
+    """One field that differs; `old` or `new` is empty where that file lacks the field's section."""
 
     path: str
     old: str
@@ -72,18 +72,18 @@ class FieldChange:
 
 
 def diff_fields(old: ClusterFile, new: ClusterFile) -> tuple[FieldChange, ...]:
-    """Every field whose meaning differs, in the order of the fields; what is only written otherwise is none."""
+    """Return the fields whose values differ, in field order; differences of notation only are not included."""
     all_fields = fields("cluster")
     return tuple(_change(old, new, loc, all_fields) for loc in _differing(old.values, new.values, ()))
 
 
 def dearest(costs: Iterator[Cost] | tuple[Cost, ...]) -> Cost:
-    """The one that disturbs most; live for none."""
+    """Return the most disruptive cost; live if there is none."""
     return max(costs, key=RANK.__getitem__, default=Cost.LIVE)
 
 
 def _differing(old: Any, new: Any, loc: Loc) -> Iterator[Loc]:
-    """Paths of what differs; a section or a named thing that one side lacks is one difference."""
+    """Yield the paths of differing values; a section or named item that one side lacks is one difference."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in [*old, *(key for key in new if key not in old)]:
             child_loc = (*loc, key)
@@ -108,7 +108,7 @@ def _change(old: ClusterFile, new: ClusterFile, loc: Loc, all_fields: tuple[Fiel
 
 
 def _field(loc: Loc, all_fields: tuple[Field, ...], cluster_file: ClusterFile) -> Field | None:
-    """The row of documentation; of variants the one that the file's own `kind` means. None for a named thing."""
+    """Return the documented field at `loc`, in the variant of the file's `kind`; None for a named item."""
     matches = matching(".".join(map(str, loc)), all_fields) if not _is_named(loc) else ()
     if not matches and len(loc) > 2:
         return _field(loc[:-1], all_fields, cluster_file)
@@ -124,7 +124,7 @@ def _is_named(loc: Loc) -> bool:
 
 
 def _display_value(cluster_file: ClusterFile, loc: Loc, field: Field | None) -> str:
-    """The value as the file has it; the default where it is left out, and nothing where the thing is not."""
+    """Return the value as written in the file; the default if it is not set; empty if its section is missing."""
     values: Any = cluster_file.source.values
     for part in loc:
         if not isinstance(values, dict) or part not in values:
@@ -136,7 +136,7 @@ def _display_value(cluster_file: ClusterFile, loc: Loc, field: Field | None) -> 
 def _default(cluster_file: ClusterFile, loc: Loc, field: Field | None) -> str:
     if field is None or not cluster_file.has(loc[:-1]):
         return ""
-    return _("left out") if field.default == "left out" else _("{default} (default)", default=field.default)
+    return _("not set") if field.default == "left out" else _("default: {default}", default=field.default)
 
 
 def _cost(old: ClusterFile, new: ClusterFile, loc: Loc, field: Field | None) -> Cost:
@@ -150,23 +150,23 @@ def _cost(old: ClusterFile, new: ClusterFile, loc: Loc, field: Field | None) -> 
 
 
 def _only_grows(old: ClusterFile, new: ClusterFile, group: str) -> bool:
-    """No host of the group is lost, and none moves to another address."""
+    """Return whether the group retains all its hosts and their addresses."""
     old_group, new_group = old.cluster.nodes[group], new.cluster.nodes[group]
     return set(old_group.places()) <= set(new_group.places())
 
 
 def _growing(cluster: Cluster) -> Cost:
-    """What new hosts cost the others: from 23.11 on the daemons take them by reading their files again."""
+    """Return the cost of new hosts for the others: since 23.11 daemons add them at a reconfigure."""
     new_enough = release(cluster.software.slurm) >= RESTARTS_TO_GROW
     return Cost.RECONFIGURE if new_enough else Cost.RESTART
 
 
 def removed_hosts(old: Cluster, new: Cluster) -> tuple[str, ...]:
-    """Hosts that the old file has and the new one has not."""
+    """Return hosts that only the old file has."""
     remaining_names = {host.name for host in new.hosts()}
     return tuple(host.name for host in old.hosts() if host.name not in remaining_names)
 
 
 def new_hosts(old: Cluster, new: Cluster) -> tuple[str, ...]:
-    """Hosts that the new file has and the old one has not."""
+    """Return hosts that only the new file has."""
     return removed_hosts(new, old)

@@ -1,4 +1,4 @@
-"""A cluster file with hosts more or fewer: the addresses of all others stay as they are."""
+"""Add hosts to a cluster file or remove them; the addresses of all other hosts are unchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import Hostlist, expand, fold
 from clusterwright.config.storage import Nfs
 from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 from clusterwright.provision.change.edit import drop, set_value
 from clusterwright.provision.change.fields import ClusterFile
 
@@ -18,10 +18,10 @@ _HOSTLIST: TypeAdapter[str] = TypeAdapter(Hostlist)
 
 
 def with_hosts(cluster_file: ClusterFile, group_name: str, hosts: tuple[str, ...]) -> str:
-    """The file's text with these hosts in the group; those that are there already are no change.
+    """Return the file's text with these hosts in the node group; hosts that the group has already are ignored.
 
     Raises:
-        WrightError: no such group, or a new host's name would come before another's and move its address.
+        WrightError: unknown group, or a new host would sort before existing ones and change their addresses.
     """
     group = cluster_file.cluster.nodes.get(group_name)
     if group is None:
@@ -36,7 +36,7 @@ def with_hosts(cluster_file: ClusterFile, group_name: str, hosts: tuple[str, ...
 
 
 def without_hosts(cluster_file: ClusterFile, hosts: Iterable[str]) -> str:
-    """The file's text without these hosts: from the end of a group's list, or else as `absent`."""
+    """Return the file's text without these hosts: removed from the end of a group's list, or listed as `absent`."""
     text, leaving = cluster_file.source.text, frozenset(hosts)
     for name, group in cluster_file.cluster.nodes.items():
         group_hosts = group.all_names()
@@ -58,49 +58,55 @@ def without_hosts(cluster_file: ClusterFile, hosts: Iterable[str]) -> str:
 
 
 def refuse_to_remove(cluster: Cluster, hosts: Iterable[str]) -> None:
-    """Hosts on which others lean are not taken out by this way.
+    """Refuse to remove hosts that other hosts depend on.
 
     Raises:
-        WrightError: one of them is unknown, a control host, a file server, or reserved; by name.
+        WrightError: a host is unknown, a control host, the host of slurmdbd, an NFS server, or reserved.
     """
     for name in hosts:
         hosts_by_name = {host.name: host for host in cluster.hosts()}
         if name not in hosts_by_name:
             raise no_host(cluster, name)
-        if reason := _leaned_on(cluster, name):
-            raise WrightError.from_code("host-needed", f"{name} {reason[0]}", reason[1], exit_code=EXIT_USAGE)
+        if reason := _dependency(cluster, name):
+            raise WrightError.from_code("host-needed", *reason, exit_code=EXIT_USAGE)
 
 
 def no_host(cluster: Cluster, name: str) -> WrightError:
-    """The file has no such host."""
+    """Return the error for a host that the cluster file does not have."""
     close = closest_name(name, [host.name for host in cluster.hosts()])
-    hint = _("; did you mean {close}?", close=close) if close else ""
+    text = (
+        N_("cluster `{cluster}` has no host `{host}`; did you mean `{close}`?")
+        if close
+        else N_("cluster `{cluster}` has no host `{host}`")
+    )
     return WrightError.from_code(
         "no-such-host",
-        _("cluster `{cluster}` has no host `{name}`{hint}", cluster=cluster.name, name=name, hint=hint),
-        _("name hosts of {fold}", fold=fold([host.name for host in cluster.hosts()])),
+        _(text, cluster=cluster.name, host=name, close=close),
+        _("choose from {hosts}", hosts=fold([host.name for host in cluster.hosts()])),
         exit_code=EXIT_USAGE,
     )
 
 
-def _leaned_on(cluster: Cluster, name: str) -> tuple[str, str] | None:
-    """What others need the host for, and the fix."""
+def _dependency(cluster: Cluster, name: str) -> tuple[str, str] | None:
+    """Return why other hosts depend on the host, and the fix; None if none does."""
     if cluster.host(name).group.role == "control":
         return (
-            _("is a control host: Slurm itself runs there"),
-            _("move its tasks to another host in the file first"),
+            _("{host} is a control host, which runs slurmctld", host=name),
+            _("move its role to another host in the cluster file first"),
         )
     if cluster.accountant and cluster.accountant.name == name:
-        return _("holds the accounting"), _("name another host in accounting.host first")
+        return _("{host} runs slurmdbd", host=name), _("set accounting.host to another host first")
     for folder in cluster.storage.values():
         if isinstance(folder, Nfs) and folder.server == name:
-            return _("serves {path}", path=folder.path), _(
-                "move the folder to another server in the file first"
+            return (
+                _("{host} is the NFS server of {path}", host=name, path=folder.path),
+                _("set another server for the folder in the cluster file first"),
             )
     for title, reservation in cluster.reservations.items():
         if name in expand(reservation.hosts):
-            return _("is in reservation `{title}`", title=title), _(
-                "take it out of reservations.{title}.hosts first", title=title
+            return (
+                _("{host} is in reservation `{reservation}`", host=name, reservation=title),
+                _("remove it from reservations.{reservation}.hosts first", reservation=title),
             )
     return None
 
@@ -119,13 +125,17 @@ def _written(
 
 def _no_group(cluster: Cluster, name: str) -> WrightError:
     close = closest_name(name, cluster.nodes)
-    hint = _("; did you mean `{close}`?", close=close) if close else ""
+    text = (
+        N_("cluster `{cluster}` has no node group `{group}`; did you mean `{close}`?")
+        if close
+        else N_("cluster `{cluster}` has no node group `{group}`")
+    )
     return WrightError.from_code(
         "no-such-group",
-        _("cluster `{cluster}` has no node group `{name}`{hint}", cluster=cluster.name, name=name, hint=hint),
+        _(text, cluster=cluster.name, group=name, close=close),
         _(
-            "node groups: {nodes}; a new kind of host is a new group in the file",
-            nodes=", ".join(cluster.nodes),
+            "choose from {groups}; declare hosts of another kind as a new node group in the cluster file",
+            groups=", ".join(cluster.nodes),
         ),
         exit_code=EXIT_USAGE,
     )
@@ -135,23 +145,23 @@ def _in_between(group: str, group_hosts: tuple[str, ...], fresh: list[str]) -> W
     return WrightError.from_code(
         "host-moves-others",
         _(
-            "{fold} would come before other hosts of `{group}`, and their addresses would move",
-            fold=fold(fresh),
+            "{hosts} would sort before existing hosts of node group `{group}` and change their addresses",
+            hosts=fold(fresh),
             group=group,
         ),
         _(
-            "name hosts that sort behind {group_hosts}, or give the new ones a node group of their own",
-            group_hosts=group_hosts[-1],
+            "choose names that sort after {host}, or declare the new hosts as a node group of their own",
+            host=group_hosts[-1],
         ),
         exit_code=EXIT_USAGE,
     )
 
 
 def hostlist(text: str) -> tuple[str, ...]:
-    """The hosts of a hostlist from the command line.
+    """Return the hosts of a hostlist from the command line.
 
     Raises:
-        WrightError: it is none, or too long.
+        WrightError: the hostlist is invalid or too long.
     """
     try:
         return expand(_HOSTLIST.validate_python(text))

@@ -1,4 +1,4 @@
-"""From one release of Slurm to another: whether that may be, and in which order."""
+"""Upgrade of Slurm from one release to another: whether Slurm supports it, and the order of steps."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ SOURCES = {
     "25.11": ("24.05", "24.11", "25.05"),
     "26.05": ("24.11", "25.05", "25.11"),
 }
-NOTE = N_("SPANK plugins, and programs linked with libslurm, have to be built anew for the new release")
+NOTE = N_("rebuild SPANK plugins and programs linked with libslurm for the new release")
 
 Kind = Literal["slurmdbd", "slurmctld", "slurmd", "clients"]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: the hosts that get the new release at once, what is kept before, and what has to hold after."""
+    """One step: hosts that are upgraded together, the backups before it, and what must hold after it (`then`)."""
 
     kind: Kind
     hosts: tuple[str, ...]
@@ -40,39 +40,38 @@ class Step:
     then: str
 
     def __str__(self) -> str:
-        return _(
-            "{kind} on {hosts}: {backups}upgraded; then {then}",
-            kind=self.kind,
-            hosts=fold(self.hosts),
-            backups=self.backups,
-            then=self.then,
+        text = (
+            N_("{kind} on {hosts}: {backups}; upgrade; verify that {then}")
+            if self.backups
+            else N_("{kind} on {hosts}: upgrade; verify that {then}")
         )
+        return _(text, kind=self.kind, hosts=fold(self.hosts), backups=self.backups, then=self.then)
 
 
 def newer(version: str, other_version: str) -> bool:
-    """True when the version is a later one, by all its numbers; what one of them lacks does not count."""
+    """Return whether `version` is later; only the components that both versions have are compared."""
     ours, theirs = numbers(version), numbers(other_version)
     shared = min(len(ours), len(theirs))
     return ours[:shared] > theirs[:shared]
 
 
 def is_of(version: str, target: str) -> bool:
-    """True for a version of that release: 24.11.5 is of 24.11 and of 24.11.5."""
+    """Return whether `version` belongs to the release: 24.11.5 belongs to 24.11 and to 24.11.5."""
     ours, theirs = numbers(version), numbers(target)
     return ours[: len(theirs)] == theirs
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """24.11.5-4 as 24, 11, 5."""
+    """Return 24.11.5-4 as (24, 11, 5)."""
     parts = version.split("-", maxsplit=1)[0].split(".")
     return tuple(int(part) for part in parts if part.isdecimal())
 
 
 def refuse_span(have: Mapping[str, str], target: str) -> None:
-    """Every host's release may be followed directly by the wanted one.
+    """Check that Slurm supports a direct upgrade from every host's release to the target.
 
     Raises:
-        WrightError: a step back, a span that Slurm does not take, or a release that we do not know.
+        WrightError: a downgrade, an unsupported distance, or an unknown release.
     """
     for version in sorted(set(have.values())):
         hosts = fold([host for host, has in have.items() if has == version])
@@ -80,26 +79,28 @@ def refuse_span(have: Mapping[str, str], target: str) -> None:
             raise _refused(
                 _(
                     "{hosts} has Slurm {version}, which is newer than {target}; Slurm has no downgrade: "
-                    "the new daemons have rewritten its state and its database",
+                    "the newer daemons have converted its state and its database",
                     hosts=hosts,
                     version=version,
                     target=target,
                 ),
-                _("to go back for good: the kept dump and state, on hosts that are installed anew"),
+                _(
+                    "to return to the old release, reinstall the hosts and restore the backups of database and state"
+                ),
             )
         if is_of(version, target) or release(version) == release(target):
             continue
         if release(target) not in SOURCES:
             releases = ", ".join(SOURCES)
             raise _refused(
-                _("nothing is known here of Slurm {release}", release=release(target)),
-                _("name one of: {releases}", releases=releases),
+                _("Slurm {release} is not supported", release=release(target)),
+                _("choose one of: {releases}", releases=releases),
             )
         if release(version) not in SOURCES[release(target)]:
             raise _refused(
                 _(
-                    "{hosts} has Slurm {version}; {release} takes over only from {sources}: from others "
-                    "it drops jobs and state",
+                    "{hosts} has Slurm {version}; {release} upgrades only from {sources}: from other releases "
+                    "it discards jobs and state",
                     hosts=hosts,
                     version=version,
                     release=release(target),
@@ -110,63 +111,65 @@ def refuse_span(have: Mapping[str, str], target: str) -> None:
 
 
 def steps(cluster: Cluster, have: Mapping[str, str], target: str, batch: int) -> tuple[Step, ...]:
-    """What is left to do, in order; hosts that have the release already are in no step."""
+    """Return the remaining steps in order; hosts that have the release already are in no step."""
     todo = [host.name for host in cluster.hosts() if not is_of(have.get(host.name, ""), target)]
     accountant = cluster.accountant.name if cluster.accountant else ""
     step_list: list[Step] = []
     if accountant in todo:
-        backups = _("stopped, its database dumped and the dump read, ")
+        backups = _("stop it; dump its database and verify the dump")
         if accountant == cluster.control.name:
-            backups = _("it and slurmctld stopped, database dumped, state copied, both read, ")
-        step_list.append(Step("slurmdbd", (accountant,), backups, _("it has to answer with the new version")))
+            backups = _("stop slurmctld and slurmdbd; back up database and state and verify both")
+        step_list.append(
+            Step("slurmdbd", (accountant,), backups, _("slurmdbd responds with the new version"))
+        )
     for host in cluster.hosts("control"):
         if host.name in todo:
-            backups = "" if host.name == accountant else _("stopped, its state copied and the copy read, ")
-            then = _("it has to answer with the new version, and know every job from before")
+            backups = "" if host.name == accountant else _("stop it; copy its state and verify the copy")
+            then = _("slurmctld responds with the new version and has every previous job")
             step_list.append(Step("slurmctld", (host.name,), backups, then))
     compute = [host.name for host in cluster.hosts("compute") if host.name in todo]
     for hosts in in_batches(compute, batch):
-        then = _("each has to answer slurmctld with the new version, its jobs still there")
+        then = _("each slurmd is registered with the new version and its jobs still run")
         step_list.append(Step("slurmd", hosts, "", then))
     clients = tuple(host.name for host in cluster.hosts("login") if host.name in todo)
     if clients:
-        step_list.append(Step("clients", clients, "", _("its commands have to answer")))
+        step_list.append(Step("clients", clients, "", _("Slurm commands respond")))
     return tuple(step_list)
 
 
 def in_batches(hosts: Sequence[str], batch: int) -> list[tuple[str, ...]]:
-    """The first one alone, as the one that shows whether it works; then so many at once."""
+    """Return the first host alone, as a canary, then batches of `batch` hosts."""
     size = max(1, batch)
     ends = [0, *range(1, len(hosts), size), len(hosts)]
     return [tuple(hosts[a:b]) for a, b in pairwise(ends) if a < b]
 
 
 def batch_size(text: str, count: int) -> int:
-    """`8`, or `25%` of the hosts; one at least.
+    """Return the batch size of `8` or `25%` of `count` hosts; at least 1.
 
     Raises:
-        WrightError: it is neither.
+        WrightError: the text is neither.
     """
     number = text.removesuffix("%")
     if not number.isdecimal() or int(number) < 1:
         raise WrightError.from_code(
             "bad-batch",
-            _("`{text}` is no number of hosts", text=text),
-            "write 8, or 25%",
+            _("`{text}` is not a number of hosts", text=text),
+            _("write a number (8) or a percentage (25%)"),
             exit_code=EXIT_USAGE,
         )
     return max(1, math.ceil(count * int(number) / 100)) if text.endswith("%") else int(number)
 
 
 def _upgrade_path(have: str, target: str) -> str:
-    """The fewest releases in between."""
+    """Return the fix: the shortest list of intermediate releases."""
     paths: list[tuple[str, ...]] = [(have,)]
     while paths:
         path = paths.pop(0)
         if path[-1] == target:
-            return _("go by {path} first", path=" and ".join(path[1:-1]))
+            return _("upgrade to {releases} first", releases=", ".join(path[1:-1]))
         paths += [(*path, next_release) for next_release, sources in SOURCES.items() if path[-1] in sources]
-    return _("upgrade to a release in between first")
+    return _("upgrade to an intermediate release first")
 
 
 def _refused(message: str, fix: str) -> WrightError:

@@ -6,7 +6,6 @@ from ipaddress import IPv4Network, collapse_addresses
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.memoize import cache_per_instance
-from clusterwright.i18n import _
 from clusterwright.provision.resources import RoleContext
 
 
@@ -14,7 +13,7 @@ def authorized_keys(cluster: Cluster, user: str, context: RoleContext, header: s
     """The whole file, for sshd(8)."""
     lines = [f"{key}\n" for key in cluster.users[user].ssh_keys]
     public_key = context.secrets.get(f"ssh/{user}.pub", f"<public key ssh/{user}>\n".encode()).decode()
-    reason = _("\n# From host to host; the private half is on every host, and of no use anywhere else.\n")
+    reason = "\n# From host to host; every host has the private key, which is valid on these hosts only.\n"
     heal = heal_key(cluster, context) if cluster.heal.watch and user == logs_in(cluster) else ""
     return header + "".join(lines) + f'{reason}from="{hosts_only(cluster)}" {public_key}' + heal
 

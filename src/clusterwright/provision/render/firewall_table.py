@@ -14,7 +14,6 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.memoize import cache_per_instance
 from clusterwright.config.networks import NetworkName
 from clusterwright.config.storage import Beegfs, Gpfs, Lustre, Nfs
-from clusterwright.i18n import _
 from clusterwright.provision.render.slurm_settings import CONTROL_PORT, NODE_PORT
 
 ACCOUNTING_PORT = 6819  # slurmdbd.conf(5), DbdPort
@@ -126,7 +125,7 @@ def _slurm(cluster: Cluster, host: Host) -> Iterator[Opening]:
         asking = _hosts(cluster, "front", "management")
         yield _tcp("slurmdbd", ACCOUNTING_PORT, to, asking, "slurmctld, and sacct where users are")
     peers = _hosts(cluster, "daemons", "management")
-    reason = _("srun and salloc hear slurmctld and their steps (SrunPortRange)")
+    reason = "srun and salloc listen for slurmctld and their steps (SrunPortRange)"
     yield Opening("srun", "tcp", cluster.slurm.ports, "management", to, peers, reason)
 
 
@@ -156,7 +155,7 @@ def _services(cluster: Cluster, host: Host) -> Iterator[Opening]:
     management = host.management
     every = _hosts(cluster, "hosts", "management")
     if host.group.role == "control":
-        reason = _("clocks follow the control hosts")
+        reason = "hosts synchronize their clocks with the control hosts"
         yield Opening("time", "udp", (TIME_PORT, TIME_PORT), "management", management, every, reason)
     if cluster.monitoring.node_exporter:
         subnet = Peers("subnet_management", (_span(cluster.networks.management.subnet),))

@@ -6,7 +6,6 @@ import math
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.storage import Nfs
-from clusterwright.i18n import _
 from clusterwright.provision.render.mounts import Option
 from clusterwright.units import GB
 
@@ -58,11 +57,7 @@ def _connections(cluster: Cluster) -> tuple[Option, ...]:
     count = min(MOST, math.ceil(network.rate / CONNECTION))
     if count < 2:
         return ()
-    gigabits = network.rate // GBIT
-    reason = _(
-        "the network carries {gigabits} Gbit/s, and one TCP connection about 10: the work of one core.",
-        gigabits=gigabits,
-    )
+    reason = f"the network carries {network.rate // GBIT} Gbit/s, one TCP connection about 10, limited by one core."
     return (Option(f"nconnect={count}", reason),)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from clusterwright.catalog.watch.alert import Severity, alerts
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.receivers import Email, Receiver, Slack, Webhook
-from clusterwright.i18n import _
 
 ALERTMANAGER_PORT, NOTIFY_PORT = 9093, 9098
 SECRETS = "/etc/clusterwright/receivers"
@@ -110,10 +109,9 @@ _LINES = (
 
 
 def _mail(cluster: str, receiver: Email, secret: str) -> Json:
-    title = _(
-        "[{{{{ .Status | toUpper }}}}{{{{ if gt (len .Alerts) 1 }}}} {{{{ len .Alerts "
-        "}}}}{{{{ end }}}}] {cluster}: {{{{ (index .Alerts 0).Annotations.summary }}}}",
-        cluster=cluster,
+    title = (
+        "[{{ .Status | toUpper }}{{ if gt (len .Alerts) 1 }} {{ len .Alerts }}{{ end }}] "
+        f"{cluster}: {{{{ (index .Alerts 0).Annotations.summary }}}}"
     )
     config: Json = {
         "to": ", ".join(receiver.to), "from": receiver.sender, "smarthost": receiver.server,
