@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from clusterwright.edge.ssh import fan_out
 from clusterwright.i18n import N_, _, _n, current_language, in_language, language_of
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +42,12 @@ def test_a_block_has_its_language():
         assert current_language() == "zh"
 
     assert current_language() == before
+
+
+def test_work_on_hosts_has_the_language_of_its_caller():
+    """`fan_out` runs in threads, which do not inherit the language by themselves."""
+    with in_language("zh"):
+        assert fan_out(["gpu-node1"], lambda _host: current_language()) == {"gpu-node1": "zh"}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -75,7 +76,9 @@ def fan_out(hosts: Iterable[str], work: Callable[[str], T], *, at_once: int = 32
     names = list(hosts)
     with ThreadPoolExecutor(max_workers=max(1, min(at_once, len(names)))) as pool:
         try:
-            return dict(zip(names, pool.map(work, names), strict=True))
+            contexts = [copy_context() for _name in names]  # else threads have the default language
+            results = pool.map(lambda context, name: context.run(work, name), contexts, names)
+            return dict(zip(names, results, strict=True))
         except BaseException:  # an interrupt too: what was begun is finished, and nothing else is begun
             pool.shutdown(wait=False, cancel_futures=True)
             raise

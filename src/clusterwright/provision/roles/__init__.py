@@ -1,4 +1,4 @@
-"""One file per role: cluster and host in, wanted resources out. Pure.
+"""One module for each role: a function from cluster and host to desired resources, without side effects.
 
 Dropping a file in is the whole registration. A role's function has its module's name; `DEPENDENCIES` names the roles
 whose resources come before its own.

@@ -1,4 +1,4 @@
-"""Teams and users, with the same ids on every host; admins may use sudo."""
+"""Unix groups of teams and accounts of users, with the same IDs on every host; admins may use sudo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alertmanager on the control host's loopback: who is told, and what is kept quiet."""
+"""Alertmanager on the control host's loopback: receivers, routes and inhibitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BeeGFS of the site, mounted by its own client service."""
+"""The site's BeeGFS file systems, mounted by the BeeGFS client service."""
 
 from __future__ import annotations
 

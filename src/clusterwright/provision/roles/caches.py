@@ -1,4 +1,4 @@
-"""The folders in which users keep what they have fetched or compiled, and the variables that lead there."""
+"""Cache folders of users for downloads and compiled code, and the environment variables that select them."""
 
 from __future__ import annotations
 

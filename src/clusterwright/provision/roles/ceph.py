@@ -1,4 +1,4 @@
-"""CephFS of the site, mounted by the kernel's client."""
+"""The site's CephFS file systems, mounted by the kernel client."""
 
 from __future__ import annotations
 

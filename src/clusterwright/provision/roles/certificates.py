@@ -1,4 +1,4 @@
-"""The host's certificate, by which what it measures is read by nobody but the cluster's own."""
+"""The host's TLS certificate; exporters accept only clients with a certificate of the cluster."""
 
 from __future__ import annotations
 

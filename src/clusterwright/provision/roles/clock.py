@@ -1,4 +1,4 @@
-"""Equal clocks: munge refuses what is five minutes off, and logs are useless when they disagree."""
+"""Clock synchronization by chrony: munge rejects offsets above 5 minutes, and logs of hosts must be comparable."""
 
 from __future__ import annotations
 

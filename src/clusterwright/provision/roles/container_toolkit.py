@@ -1,4 +1,4 @@
-"""What gives NVIDIA's GPUs to containers: the toolkit, and the list of devices that container programs read."""
+"""NVIDIA GPUs in containers: the NVIDIA container toolkit and the CDI specification that container runtimes read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Apptainer without setuid: images are single files, and what hosts share is seen inside."""
+"""Apptainer without setuid; images are single files, and shared folders of the host are bind-mounted."""
 
 from __future__ import annotations
 

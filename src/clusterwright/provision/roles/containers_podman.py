@@ -1,4 +1,4 @@
-"""Podman without root: ids, layers on the hosts' own disks, GPUs by CDI."""
+"""Rootless Podman: subordinate IDs, image layers on local disks, GPUs by CDI."""
 
 from __future__ import annotations
 

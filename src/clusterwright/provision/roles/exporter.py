@@ -1,4 +1,4 @@
-"""Our exporter: GPUs, jobs, XIDs, what the health program found; on the control host Slurm and the runs as well."""
+"""The Clusterwright exporter: GPUs, jobs, XIDs and health checks; on the control host also Slurm and runs."""
 
 from __future__ import annotations
 

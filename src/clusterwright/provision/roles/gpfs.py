@@ -1,4 +1,4 @@
-"""IBM Storage Scale (GPFS) of the site, mounted once its daemon runs."""
+"""The site's IBM Storage Scale (GPFS) file systems, mounted once the GPFS daemon runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grafana on the control host's loopback, with Prometheus and our dashboards in it from the start."""
+"""Grafana on the control host's loopback, with Prometheus as data source and the Clusterwright dashboards."""
 
 from __future__ import annotations
 

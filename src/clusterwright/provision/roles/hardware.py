@@ -1,4 +1,4 @@
-"""What Slurm is told that a compute host has, held against the host at every look."""
+"""The hardware that slurm.conf declares for a compute host, compared with the host at every check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop that fixes the cluster, as a unit of the control host; and its way to the hosts, with a key of its own."""
+"""The self-healing loop as a unit of the control host, and its SSH connection to hosts with a key of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory kept as pages of 2 MiB."""
+"""Memory reserved as huge pages of 2 MiB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The system's journal: kept across a reboot, and never the reason for a full disk."""
+"""The systemd journal: persistent across reboots, with a limit of its size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What processes of users may hold: limits of a login, and by it of a shell that submits."""
+"""Resource limits (limits.conf) of login sessions, which the shells that submit jobs inherit."""
 
 from __future__ import annotations
 

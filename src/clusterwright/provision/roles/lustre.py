@@ -1,4 +1,4 @@
-"""Lustre file systems of the site, mounted: LNet told which of the host's networks to use."""
+"""The site's Lustre file systems, mounted, with LNet configured for the host's networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`module load`: the program, and a module for CUDA, each Python environment and each image."""
+"""Environment modules (`module load`): the program, and a module for CUDA, each Python environment and each image."""
 
 from __future__ import annotations
 

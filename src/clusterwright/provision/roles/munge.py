@@ -1,4 +1,4 @@
-"""Munge: how Slurm's daemons know each other."""
+"""Munge, which authenticates Slurm's daemons and users to each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What NCCL is told on compute hosts, whoever starts the job."""
+"""NCCL's settings on compute hosts (/etc/nccl.conf), for jobs of any launcher."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders that come over NFS, mounted on every host that does not serve them."""
+"""NFS folders, mounted on every host that does not serve them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Host metrics on the management network, for who has a certificate of the cluster's own authority."""
+"""Host metrics (node_exporter) on the management network, for clients with a certificate of the cluster."""
 
 from __future__ import annotations
 

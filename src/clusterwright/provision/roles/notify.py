@@ -1,4 +1,4 @@
-"""The program that speaks to chat rooms and to Zabbix, and says so when monitoring itself falls silent."""
+"""The program that sends alerts to chat channels and Zabbix, and reports when monitoring itself stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NVIDIA's driver as packages, in one version to the last digit, with what makes the kernel take it."""
+"""NVIDIA's driver as packages of one exact version, and the settings that make the kernel load it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The subnet manager of an InfiniBand network whose switches run none."""
+"""The subnet manager (opensm) of an InfiniBand network whose switches run none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packages that nothing upgrades by itself: a driver that changes under a running job ends it."""
+"""Pinned packages, which only an apply upgrades: a driver that changes under a running job ends the job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The firewall by nftables: what is not the cluster's own is dropped."""
+"""The firewall by nftables: traffic that the cluster does not need is dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keeper of the hosts' power, on the control host; and in a lab, a slurmd that knows that its host has booted."""
+"""The power control service on the control host; in a lab also a slurmd that reports a boot of its host."""
 
 from __future__ import annotations
 

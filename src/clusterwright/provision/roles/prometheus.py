@@ -1,4 +1,4 @@
-"""Prometheus on the control host's loopback: it reads every exporter by its own certificate, and raises alerts."""
+"""Prometheus on the control host's loopback: it scrapes every exporter with a client certificate and raises alerts."""
 
 from __future__ import annotations
 

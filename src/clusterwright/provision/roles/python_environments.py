@@ -1,4 +1,4 @@
-"""Python environments of teams, made on the control host by one of their members."""
+"""Python environments of teams, created on the control host under the account of a member."""
 
 from __future__ import annotations
 

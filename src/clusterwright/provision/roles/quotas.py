@@ -1,4 +1,4 @@
-"""Quotas of users and teams on file systems of ours: set where these are, by the host's own programs."""
+"""Quotas of users and teams on the cluster's own file systems, set on the host that serves them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RDMA drivers, the modules that jobs need, and which port is on which network."""
+"""RDMA drivers, the kernel modules that jobs need, and the assignment of RDMA ports to networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where packages come from, beside the distribution's own repositories."""
+"""Package repositories beside those of the distribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RoCE v2 kept whole: marked, paused and slowed down as the file says, on each adapter, at every boot."""
+"""RoCE v2 settings of each adapter at every boot: priority, PFC and ECN as in `rdma.roce`."""
 
 from __future__ import annotations
 

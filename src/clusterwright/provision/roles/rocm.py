@@ -1,4 +1,4 @@
-"""AMD's driver and ROCm as packages, and the groups whose members may use its GPUs."""
+"""AMD's driver and ROCm as packages, and the groups whose members may use AMD GPUs."""
 
 from __future__ import annotations
 

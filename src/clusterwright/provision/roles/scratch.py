@@ -1,4 +1,4 @@
-"""Local disks that the file has us make: one file system of each row, mounted where jobs find it."""
+"""File systems on local disks: one for each row of the node group's `disks`, created and mounted."""
 
 from __future__ import annotations
 

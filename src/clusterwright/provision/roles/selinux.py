@@ -1,4 +1,4 @@
-"""SELinux stays on, on the distributions that have it; what the cluster needs of it is allowed by name."""
+"""SELinux stays enforcing where the distribution has it; policy modules permit what the cluster needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The place for runs on the first shared folder; and mounts that could not be made are tried again."""
+"""The folder of runs on the first shared folder, and a unit that retries failed mounts."""
 
 from __future__ import annotations
 

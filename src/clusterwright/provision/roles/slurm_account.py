@@ -1,4 +1,4 @@
-"""The account that Slurm's daemons run under, where no package makes it."""
+"""The account of Slurm's daemons, where no package creates it."""
 
 from __future__ import annotations
 

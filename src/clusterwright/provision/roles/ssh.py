@@ -1,4 +1,4 @@
-"""Who may log in, and how users go from host to host without a question."""
+"""SSH: who may log in, and logins of users between hosts without a password."""
 
 from __future__ import annotations
 

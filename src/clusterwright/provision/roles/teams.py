@@ -1,4 +1,4 @@
-"""Teams, their limits and reservations, in Slurm's own records; changed where slurmctld runs."""
+"""Teams, their limits and reservations in Slurm's accounting, changed on the host of slurmctld."""
 
 from __future__ import annotations
 

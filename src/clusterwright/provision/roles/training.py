@@ -1,4 +1,4 @@
-"""What jobs import: our agent, runtime and recipes, at the same place on every host."""
+"""The library that jobs import: agent, runtime and recipes, at the same path on every host."""
 
 from __future__ import annotations
 

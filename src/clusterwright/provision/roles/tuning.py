@@ -1,4 +1,4 @@
-"""What of a compute host is set in /sys, and swap off: by a small unit, at every boot."""
+"""Settings of a compute host in /sys, and swap off, by a oneshot unit at every boot."""
 
 from __future__ import annotations
 
