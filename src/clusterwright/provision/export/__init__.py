@@ -1,1 +1,1 @@
-"""A cluster's files and what is done with them, for other tools: Ansible, containers. Pure."""
+"""Exports of a cluster's files and steps for other tools: Ansible and containers."""

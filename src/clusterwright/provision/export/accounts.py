@@ -1,4 +1,4 @@
-"""Slurm's accounts and qualities of service as a script of sacctmgr calls, which may run again."""
+"""Slurm's accounts and QOS as an idempotent script of sacctmgr calls."""
 
 from __future__ import annotations
 

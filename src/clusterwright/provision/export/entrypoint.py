@@ -1,4 +1,4 @@
-"""The script that a container starts with: before the folders of the roles, and after them."""
+"""The entrypoint script of a container: its parts before and after the folders of roles."""
 
 from __future__ import annotations
 

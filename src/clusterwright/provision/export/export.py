@@ -1,4 +1,4 @@
-"""A whole export: files, what Ansible needs to put them in place, and what containers need."""
+"""A whole export: files, an Ansible playbook that installs them, and a Compose project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of many hosts, each kept once for all that share it: the cluster, a role, a node group, or one host."""
+"""Stores each file of many hosts once, at the widest scope that shares it: cluster, role, node group or host."""
 
 from __future__ import annotations
 

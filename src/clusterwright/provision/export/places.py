@@ -1,4 +1,4 @@
-"""Where the files of an export lie: folded, secrets apart from the rest."""
+"""Paths of an export's files: folded by scope, with secrets in a folder of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page that says what an export is and how it is used."""
+"""The README of an export: its contents and use."""
 
 from __future__ import annotations
 

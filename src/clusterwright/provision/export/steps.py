@@ -1,4 +1,4 @@
-"""What is done on the hosts, in one order for all of them: the order of the roles, and within a role its own."""
+"""The steps of an export in one order for all hosts: by role, and in each role by its own order."""
 
 from __future__ import annotations
 

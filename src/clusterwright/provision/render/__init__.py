@@ -1,1 +1,1 @@
-"""One file per rendered artefact: Cluster in, text out. Pure."""
+"""One module for each rendered file: a function from cluster to text, without side effects."""

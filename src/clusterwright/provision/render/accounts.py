@@ -1,4 +1,4 @@
-"""The file's teams, users and qualities of service as rows of Slurm's accounting.
+"""Teams, users and QOS of the cluster file as rows of Slurm's accounting.
 
 A row has a `kind`, a `name`, and the settings that are ours; a setting without a value is taken away. What a row
 does not name stays as it is. `GrpTRES gres/gpu` is one part of GrpTRES.

@@ -1,4 +1,4 @@
-"""A user's authorized_keys: the keys of the file, and the cluster's own, which is good from its hosts only."""
+"""A user's authorized_keys: keys from the cluster file, and the cluster's own key, valid from its hosts only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where programs keep what they have fetched or compiled, as variables that they read."""
+"""Environment variables that set the cache folders of programs (pip, Hugging Face, Triton and others)."""
 
 from __future__ import annotations
 

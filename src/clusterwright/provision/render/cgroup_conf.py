@@ -1,4 +1,4 @@
-"""cgroup.conf: what a job is held to."""
+"""cgroup.conf: the limits of jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""chrony.conf: the control hosts ask the site's servers, the others ask the control hosts."""
+"""chrony.conf: control hosts synchronize with the site's servers, other hosts with the control hosts."""
 
 from __future__ import annotations
 

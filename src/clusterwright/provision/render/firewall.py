@@ -1,4 +1,4 @@
-"""The firewall of a host, for nft(8): a table of our own, so that other tables stay as they are."""
+"""A host's firewall for nft(8), in a table of its own, so that other tables are unchanged."""
 
 from __future__ import annotations
 

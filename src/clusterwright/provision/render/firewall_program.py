@@ -1,4 +1,4 @@
-"""Which program holds the rules of the firewall."""
+"""Selects the program that manages the firewall rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each host serves to whom: the one table that every firewall program's rules are written from.
+"""The services of each host and their permitted clients: the table from which all firewall rules are rendered.
 
 What is not in it is dropped. Forwarded packets are nobody's business here, so bridges of containers go on.
 """

@@ -1,4 +1,4 @@
-"""The firewall of a host for firewalld(1): a zone for each network, one for all else, sets of addresses.
+"""A host's firewall for firewalld(1): a zone for each network, one for all others, and sets of addresses.
 
 Each zone drops what no rule of it names; which rules there are is said by `firewall_table`.
 """

@@ -1,4 +1,4 @@
-"""lnet.conf: which networks Lustre travels on, told by addresses, as interfaces have other names on every host."""
+"""lnet.conf: the networks of Lustre, selected by address, because interface names differ between hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What MariaDB is told: to serve slurmdbd on its own host, and nobody else."""
+"""MariaDB's configuration: it serves only slurmdbd, on the same host."""
 
 from __future__ import annotations
 

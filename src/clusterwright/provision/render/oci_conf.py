@@ -1,4 +1,4 @@
-"""oci.conf: how Slurm starts a step in an image. Read by the step itself, so a change costs nothing that runs."""
+"""oci.conf: how Slurm starts a step in an image. Each step reads it, so a change affects no running job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Power saving, as slurm.conf and the keeper of the control host are told of it."""
+"""Power saving: the settings in slurm.conf and of the power control service on the control host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs on a host are told of its RDMA networks, and which way GPUs are reached; pure."""
+"""Settings of programs for a host's RDMA networks, and its GPUDirect RDMA method."""
 
 from __future__ import annotations
 

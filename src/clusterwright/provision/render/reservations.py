@@ -1,4 +1,4 @@
-"""The file's reservations as rows of slurmctld's."""
+"""Reservations of the cluster file as records of slurmctld."""
 
 from __future__ import annotations
 

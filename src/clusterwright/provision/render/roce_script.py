@@ -1,4 +1,4 @@
-"""The script that sets RoCE on each adapter; it stands alone, and what an adapter cannot do it names."""
+"""The self-contained script that configures RoCE on each adapter and reports what an adapter does not support."""
 
 from __future__ import annotations
 

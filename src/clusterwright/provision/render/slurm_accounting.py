@@ -1,4 +1,4 @@
-"""Accounting, priority and preemption, as slurm.conf names them."""
+"""Accounting, priority and preemption in slurm.conf."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which lines of slurm.conf a reload covers, so that no daemon is started anew for them.
+"""The lines of slurm.conf that a reconfigure covers, so that no daemon restarts for them.
 
 Before 23.11: keys that slurm.conf(5) does not mark with "a restart is required", and that slurmctld and slurmd
 of 22.05 were seen to take up. From 23.11 on a reload starts new daemons that take over, so that scontrol(1) names

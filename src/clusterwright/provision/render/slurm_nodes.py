@@ -1,4 +1,4 @@
-"""Lines of nodes and of partitions."""
+"""Lines of nodes and partitions in slurm.conf."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the site writes under `slurm.options`, joined with what we write."""
+"""Merges the site's `slurm.options` with the rendered lines of slurm.conf."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed from one release of Slurm to the next, and matters to a file of ours: one function each.
+"""Differences between Slurm releases that affect rendered files: one function for each.
 
 A release is text such as `22.05`, which sorts by time. Sources: the release notes, slurm.conf(5), cgroup.conf(5)
 and topology.conf(5) of each release; which release takes which key is in spec/slurm_keys.

@@ -1,4 +1,4 @@
-"""The part of slurm.conf that is about the cluster as a whole, with the reason for every choice."""
+"""The cluster-wide settings of slurm.conf, with the reason for each choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""slurmdbd.conf, on the one host that keeps the accounts."""
+"""slurmdbd.conf, on the host of slurmdbd."""
 
 from __future__ import annotations
 

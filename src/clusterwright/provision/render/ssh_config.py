@@ -1,4 +1,4 @@
-"""ssh_config for users on the cluster's hosts: from one to another without a question."""
+"""ssh_config for users on the cluster's hosts: logins between hosts without a prompt."""
 
 from __future__ import annotations
 

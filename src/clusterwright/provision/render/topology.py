@@ -1,4 +1,4 @@
-"""What Slurm is told of the network: a tree of switches, or blocks of hosts (NVLink domains)."""
+"""The network topology for Slurm: a tree of switches, or blocks of hosts (NVLink domains)."""
 
 from __future__ import annotations
 

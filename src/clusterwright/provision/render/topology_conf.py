@@ -1,4 +1,4 @@
-"""topology.conf and, from Slurm 25.05 on, topology.yaml: which hosts hang on which switch, or share a block."""
+"""topology.conf and, since Slurm 25.05, topology.yaml: the hosts of each switch or block."""
 
 from __future__ import annotations
 

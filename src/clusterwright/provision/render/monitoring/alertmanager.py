@@ -1,4 +1,4 @@
-"""Who is told of which alert, when, and what is kept quiet; as JSON, which is YAML as well."""
+"""Alertmanager's configuration: routes, receivers and inhibitions; as JSON, which is also YAML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grafana's dashboards, as the JSON that its provisioning and its import both read."""
+"""Grafana dashboards as JSON, for provisioning and for import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages that alerts point at: one for each component and language."""
+"""The runbook pages of alerts: one for each component and language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Prometheus reads, how often, and by which certificate; as JSON, which is YAML as well."""
+"""Prometheus's configuration: targets, intervals and client certificates; as JSON, which is also YAML."""
 
 from __future__ import annotations
 
