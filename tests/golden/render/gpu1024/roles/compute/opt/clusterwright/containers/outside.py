@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A command of the host's, called from inside an image by its name: srun, sbatch, scontrol, scancel, squeue, sinfo.
+"""Runs one of the host's commands from inside an image, by its name: srun, sbatch, scontrol, scancel, squeue, sinfo.
 
-The host's files are at ROOT; the user may go there for good (CAP_SYS_CHROOT, in a namespace of the user's own), and
-then has the host's libraries, Slurm's files and munge's socket. Nothing is gained that the user had not outside.
+The host's files are mounted at ROOT; the process may chroot to it (CAP_SYS_CHROOT in the user's own namespace), and
+then uses the host's libraries, Slurm's files and munge's socket. The user gains no rights by it.
 """
 
 import os
@@ -12,7 +12,7 @@ ROOT = "/opt/clusterwright/host"
 
 
 def main() -> None:
-    """Become the command."""
+    """Replace this process by the command."""
     folder = os.getcwd()
     os.chroot(ROOT)
     os.chdir(folder if os.path.isdir(folder) else "/")
