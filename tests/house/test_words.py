@@ -1,6 +1,8 @@
 """Few declared names are everyday words, and each term of the glossary has one word."""
 
 import ast
+import importlib.machinery
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
@@ -12,6 +14,7 @@ GLOSSARY = ROOT / "docs" / "glossary.toml"
 WORDS = tomllib.loads((Path(__file__).parent / "everyday_words.toml").read_text())
 ALONE = frozenset(WORDS["alone"].split())
 EVERYDAY = frozenset(WORDS["anywhere"].split())
+MOST_PHRASES = 100_000  # in messages and pages together; falls
 MOST_SHARE = 0.005  # of all declared names; only lower it
 
 
@@ -78,3 +81,34 @@ def test_a_term_has_one_word():
     for term in terms:
         path = ROOT / "src" / "clusterwright" / term["room"]
         assert path.is_dir() or path.with_suffix(".py").is_file(), term
+
+
+def written():
+    """Every message of the catalog and every line of the hand-written English pages, with where it is."""
+    loader = importlib.machinery.SourceFileLoader("messages", str(ROOT / "tools" / "messages"))
+    spec = importlib.util.spec_from_loader("messages", loader)
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    for message in module.extract():
+        for text in [message.id] if isinstance(message.id, str) else message.id:
+            yield (message.locations[0][0] if message.locations else "", text)
+    for pattern in ("*.md", "docs/*.md", "docs/guides/**/*.md", "docs/concepts/*.md", "docs/decisions/*.md"):
+        for path in sorted(ROOT.glob(pattern)):
+            if "zh-CN" not in path.name and path.name not in ("glossary.md", "CHANGELOG.md", "log.md"):
+                yield from ((str(path.relative_to(ROOT)), line) for line in path.read_text().splitlines())
+
+
+def test_messages_and_pages_use_the_terms():
+    """None has a word that the glossary replaces; phrases that hide who acts become fewer."""
+    glossary = tomllib.loads(GLOSSARY.read_text())
+    texts = list(written())
+    replaced = re.compile(
+        r"\b(?:" + "|".join(word for term in glossary["term"] for word in term.get("not", ())) + r")"
+    )
+    avoided = re.compile(
+        r"\b(?:" + "|".join(word for row in glossary["phrase"] for word in row["avoid"]) + r")\b"
+    )
+
+    assert [f"{where}: {text}" for where, text in texts if replaced.search(text)] == []
+    found = [f"{where}: {text}" for where, text in texts if avoided.search(text)]
+    assert len(found) <= MOST_PHRASES, "\n".join(found)

@@ -104,12 +104,15 @@ def glossary_page(data: Path) -> str:
         "`src/clusterwright` that owns the concept.\n\n"
         "| term | 中文 | meaning | elsewhere | package |\n" + "| --- " * 5 + "|\n"
     )
-    terms = sorted(tomllib.loads(data.read_text(encoding="utf-8"))["term"], key=itemgetter("term"))
+    glossary = tomllib.loads(data.read_text(encoding="utf-8"))
+    terms = sorted(glossary["term"], key=itemgetter("term"))
     rows = (
         f"| {term['term']} | {term['zh']} | {term['meaning']} | {term.get('same_as', '')} | `{term['room']}` |\n"
         for term in terms
     )
-    return _HEADER + head + "".join(rows)
+    phrases = "\n## Phrases\n\nMessages and pages name who acts, and do not personify programs.\n\n| avoid | use |\n| --- | --- |\n"
+    phrases += "".join(f"| {', '.join(row['avoid'])} | {row['use']} |\n" for row in glossary["phrase"])
+    return _HEADER + head + "".join(rows) + phrases
 
 
 def outdated(docs: Path, golden: Path) -> dict[Path, str]:
