@@ -110,7 +110,8 @@ def glossary_page(data: Path) -> str:
         f"| {term['term']} | {term['zh']} | {term['meaning']} | {term.get('same_as', '')} | `{term['room']}` |\n"
         for term in terms
     )
-    phrases = "\n## Phrases\n\nMessages and pages name who acts, and do not personify programs.\n\n| avoid | use |\n| --- | --- |\n"
+    phrases = "\n## Phrases\n\nMessages and pages name who acts, and do not personify programs.\n\n"
+    phrases += "| avoid | use |\n| --- | --- |\n"
     phrases += "".join(f"| {', '.join(row['avoid'])} | {row['use']} |\n" for row in glossary["phrase"])
     return _HEADER + head + "".join(rows) + phrases
 
