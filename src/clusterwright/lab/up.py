@@ -19,7 +19,7 @@ from clusterwright.lab.able import able
 from clusterwright.lab.down import clean
 from clusterwright.lab.gpus import library
 from clusterwright.lab.gpus import state as gpu_state
-from clusterwright.lab.layout import Layout, layout
+from clusterwright.lab.layout import LabHost, Layout, layout
 from clusterwright.lab.nfs import client as nfs_client
 from clusterwright.lab.packages import lab as packages
 from clusterwright.lab.rdma import state as rdma_state
@@ -176,38 +176,19 @@ def _make(lab: LabState, python: environment.PythonEnvironment | None, log: Log,
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o1777)  # as /tmp: users make their own folders, until `apply` changes it
     network.make(lab.layout)
-    log(
-        _(
-            "networks: {bridges} ({elapsed})",
-            bridges=", ".join(bridge.network for bridge in lab.layout.bridges),
-            elapsed=_elapsed(started),
-        )
-    )
+    bridges = ", ".join(bridge.network for bridge in lab.layout.bridges)
+    log(_("networks: {bridges} ({elapsed})", bridges=bridges, elapsed=_elapsed(started)))
     packages.serve(lab)
     driver, over_nfs = _driver(lab, log), _nfs_client(lab, log)
     for lab_host in hosts:
-        host.make(lab, lab_host)
-        packages.configure_apt(lab, lab.host_folder(lab_host.name) / "root")
+        _install(lab, lab_host, driver=driver, over_nfs=over_nfs)
         if lab_host.name == control:
             host.power_folder(lab, lab_host).mkdir()
-        if driver and lab_host.gpus:
-            root = lab.host_folder(lab_host.name) / "root"
-            gpu_state.install(lab_host.gpus, driver, host.gpu_folder(lab, lab_host), root)
-        if over_nfs and lab_host.mounts_nfs:
-            nfs_client.install(lab.folder, lab.host_folder(lab_host.name) / "root")
-        if lab_host.rdma:
-            rdma_state.install(lab_host.rdma, host.rdma_folder(lab, lab_host))
         if python:
             environment.offer(lab.host_folder(lab_host.name) / "root", python)
         lab = boot.start(lab, lab_host)
-        log(
-            _(
-                "booting {lab_host} {address} ({elapsed})",
-                lab_host=lab_host.name,
-                address=lab_host.address,
-                elapsed=_elapsed(started),
-            )
-        )
+        name, address = lab_host.name, lab_host.address
+        log(_("booting {host} {address} ({elapsed})", host=name, address=address, elapsed=_elapsed(started)))
     limit_s = max(boot.BOOT_LIMIT_S, boot.BOOT_PER_HOST_S * len(hosts))
     boot.wait_for_ssh(lab, [lab_host.name for lab_host in hosts], limit_s=limit_s)
     _check_connectivity(lab)
@@ -221,6 +202,19 @@ def _make(lab: LabState, python: environment.PythonEnvironment | None, log: Log,
         )
     )
     return lab
+
+
+def _install(lab: LabState, lab_host: LabHost, *, driver: Path | None, over_nfs: bool) -> None:
+    """Create the host's root and install the simulated devices and clients that its layout names."""
+    root = lab.host_folder(lab_host.name) / "root"
+    host.make(lab, lab_host)
+    packages.configure_apt(lab, root)
+    if driver and lab_host.gpus:
+        gpu_state.install(lab_host.gpus, driver, host.gpu_folder(lab, lab_host), root)
+    if over_nfs and lab_host.mounts_nfs:
+        nfs_client.install(lab.folder, root)
+    if lab_host.rdma:
+        rdma_state.install(lab_host.rdma, host.rdma_folder(lab, lab_host))
 
 
 def _driver(lab: LabState, log: Log) -> Path | None:

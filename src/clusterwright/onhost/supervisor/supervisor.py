@@ -1,7 +1,6 @@
 """Supervisor of one training on the hosts of one job: `python -m clusterwright.onhost.supervisor.supervisor RUN`.
 
-It runs as the batch step; every host of the job runs an agent (node.py). decide.py chooses each action; this
-module holds the event loop, the signal handling and the access to the run's folder.
+It runs as the batch step; every host of the job runs an agent (node.py). decide.py chooses each action.
 """
 
 from __future__ import annotations

@@ -55,17 +55,11 @@ def collectives(site: Site) -> Outcome:
     rate = max(map(_rate, attempts))
     slow = rate < least.least
     parts, round_count = _culprits(site, groups, plan, hosts) if slow else ((), 0)
-    notes = (
-        (
-            *notes,
-            _(
-                "bisected: {rounds} rounds, {hosts} hosts",
-                rounds=len(attempts) + round_count,
-                hosts=len(hosts),
-            ),
-        )
-        if slow
-        else notes
+    if slow:
+        rounds = len(attempts) + round_count
+        notes += (_("bisected: {rounds} rounds, {hosts} hosts", rounds=rounds, hosts=len(hosts)),)
+    notes += tuple(
+        _("{kind} skipped: {reason}", kind=kind, reason=reason) for kind, reason in sweep.skipped.items()
     )
     status = Status.WARN if slow else Status.OK  # a culprit fails in its own verdict
     verdicts.append(_of_rate(hosts, rate, least, status))
@@ -73,17 +67,7 @@ def collectives(site: Site) -> Outcome:
     rows = tuple(
         row for number, attempt in enumerate(attempts) for row in _rows(hosts, plan, attempt, number + 1)
     )
-    return Outcome(
-        rows,
-        tuple(verdicts),
-        (
-            *notes,
-            *(
-                _("{kind} skipped: {reason}", kind=kind, reason=reason)
-                for kind, reason in sweep.skipped.items()
-            ),
-        ),
-    )
+    return Outcome(rows, tuple(verdicts), notes)
 
 
 def plan_of(site: Site) -> Plan:
