@@ -39,7 +39,7 @@ def test_a_run_that_goes_on_has_not_ended(run, tmp_path):
     """And one that has says how."""
     assert ended(run, LocalReader()) is None
 
-    (tmp_path / "ended.json").write_text('{"outcome": "no-progress", "code": 4, "why": "again"}')
+    (tmp_path / "ended.json").write_text('{"outcome": "no-progress", "code": 4, "reason": "again"}')
 
     assert ended(run, LocalReader()).code == 4
 

@@ -36,7 +36,7 @@ def run(tmp_path):
     run = tmp_path / "gpt-20261122-120000"
     (run / "events").mkdir(parents=True)
     (run / "job.json").write_text('{"local": true}')
-    (run / "ended.json").write_text('{"outcome": "finished", "code": 0, "why": "all <b>well</b>"}')
+    (run / "ended.json").write_text('{"outcome": "finished", "code": 0, "reason": "all <b>well</b>"}')
     lines = [*events(1, 600, 1, loss=9.0), *events(501, 1000, 2)]
     measure = {"name": "validation", "value": 3.5, "step": 1000}
     lines.append({"time": 3000.0, "event": "measure", "generation": 2, **measure})
