@@ -23,8 +23,8 @@ def test_a_rule_names_what_there_is(rule):
     assert named <= PERIODIC
     assert all(any(mode.startswith(code) for mode in modes) for code in rule.answers.get("diagnosis", ()))
     assert all(action(step.do).COST for step in rule.steps)
-    assert rule.tell.isascii()
-    assert not bilingual(rule.tell)[1].isascii()
+    assert rule.fix.isascii()
+    assert not bilingual(rule.fix)[1].isascii()
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.name)
@@ -82,9 +82,9 @@ def test_a_code_is_answered_by_whole_words(code, rule):
 def test_a_rule_that_cannot_be_is_refused(table, words):
     """With its name."""
     with pytest.raises(ValueError, match=f"rule wrong: .*{words}"):
-        parse("wrong", {"about": "", "tell": "", "answers": {}, **table})
+        parse("wrong", {"about": "", "fix": "", "answers": {}, **table})
 
 
 def test_every_action_of_the_record_has_its_file_or_its_reason():
-    """`tell` is the loop's own; `restart-in-place` is what a training's supervisor does by itself."""
-    assert all(action(name).COST for name in ACTIONS if name != "tell")
+    """`fix` is the loop's own; `restart-in-place` is what a training's supervisor does by itself."""
+    assert all(action(name).COST for name in ACTIONS if name != "notify")

@@ -385,7 +385,7 @@ def _row(entry: Entry) -> dict[str, Any]:
         "rule": intent.rule,
         "reason": intent.reason,
         "error": entry.error,
-        "before": dict(entry.before),
+        "prior_state": dict(entry.prior_state),
         "undo": f"wright heal undo {entry.record.id}"
         if entry.record.state == "done" and hasattr(how, "undo")
         else "",

@@ -70,7 +70,7 @@ class Finding:
     host: str
     source: Source
     code: str
-    words: str = ""
+    message: str = ""
     part: str = ""
     job: str = ""
 

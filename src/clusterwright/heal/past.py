@@ -46,17 +46,17 @@ class ActionRecord:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """A fault of one host under one rule, from confirmation to recovery; `good` counts consecutive healthy polls.
+    """A fault of one host under one rule, from confirmation to recovery.
 
-    `told` holds the topics of sent notifications: each is sent once.
+    `healthy_polls` counts consecutive healthy polls. `notified_topics`: topics of sent notifications, each sent once.
     """
 
     id: int
     host: str
     rule: str
     opened: Moment
-    good: int = 0
-    told: frozenset[str] = frozenset()
+    healthy_polls: int = 0
+    notified_topics: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Literal
 from clusterwright.config.cluster import Cluster
 
 SETTLE_S = 90.0  # as provision/reboot.py: daemons and links settle after a boot
-ALWAYS = frozenset({"tell"})
+ALWAYS = frozenset({"notify"})
 WITH = {"return": "drain"}  # allowed together: returning a host undoes heal's own drain
 
 

@@ -15,7 +15,7 @@ from clusterwright.i18n import _
 
 FOLDER = Path(__file__).parent / "rules"
 ACTIONS = (
-    "restart-service", "exclude", "requeue", "drain", "reapply", "reset-gpu", "reboot", "replace", "return", "tell",
+    "restart-service", "exclude", "requeue", "drain", "reapply", "reset-gpu", "reboot", "replace", "return", "notify",
 )  # fmt: skip  # cheapest first
 SOURCES = ("check", "health", "slurm", "diagnosis")
 
@@ -34,18 +34,18 @@ class Rule:
     """How one kind of fault is handled.
 
     `answers` maps a source to prefixes of fault codes that end at a word boundary: `xid-7` does not match `xid-79`. A
-    fault is confirmed after `looks` consecutive polls or by as many witnesses; a `final` fault needs no second poll.
+    fault is confirmed after `polls` consecutive polls or by as many witnesses; a `final` fault needs no second poll.
     `proof` lists the checks that must pass before the host is resumed.
     """
 
     name: str
     about: str
-    tell: str
+    fix: str
     answers: Mapping[str, tuple[str, ...]]
     steps: tuple[Step, ...]
     proof: tuple[str, ...] = ()
     final: bool = False
-    looks: int = 2
+    polls: int = 2
 
     def specificity(self, finding: Finding) -> int:
         """Return the length of the longest matching code; 0 if the rule does not match the finding."""
@@ -76,7 +76,7 @@ def parse(name: str, table: Mapping[str, Any]) -> Rule:
     Raises:
         ValueError: a key, source or action is unknown; the message names the rule.
     """
-    allowed_keys = {"about", "tell", "answers", "step", "proof", "final", "looks"}
+    allowed_keys = {"about", "fix", "answers", "step", "proof", "final", "polls"}
     if strange := (set(table) - allowed_keys) or (set(table["answers"]) - set(SOURCES)):
         raise ValueError(_("rule {name}: unknown key `{key}`", name=name, key=min(strange)))
     steps = tuple(Step(**step) for step in table.get("step", ()))
@@ -93,10 +93,10 @@ def parse(name: str, table: Mapping[str, Any]) -> Rule:
     return Rule(
         name,
         table["about"],
-        table["tell"],
+        table["fix"],
         answers,
         steps,
         tuple(table.get("proof", ())),
         final=table.get("final", False),
-        looks=table.get("looks", 2),
+        polls=table.get("polls", 2),
     )

@@ -33,7 +33,7 @@ from clusterwright.lab.demo.events import Event
 EXAMPLE = Path(__file__).parents[3] / "examples" / "campaign" / "cluster.yaml"
 WELL = FaultRecord(
     run="campaign-1", host="gpu-node2", detected_s=1.0, progress_s=9.0, causes=("node-lost",), actions=("drain",),
-    outcome="finished", lost=3, ideal_s=40.0, took_s=50.0,
+    outcome="finished", lost_steps=3, ideal_s=40.0, duration_s=50.0,
 )  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def test_a_seed_says_all(seed, count):
     assert [each.number for each in drawn] == list(range(1, count + 1))
     often = [sum(each.kind.name == name for each in drawn) for name in kinds()]
     assert max(often) - min(often) <= 1
-    assert all(EARLIEST <= each.at <= LATEST for each in drawn)
+    assert all(EARLIEST <= each.progress <= LATEST for each in drawn)
 
 
 @given(st.lists(st.text(min_size=1), min_size=1, unique=True), st.floats(0, 1, exclude_max=True))
@@ -63,22 +63,28 @@ def test_every_kind_is_one_that_the_lab_can_plant_and_whose_cause_somebody_can_s
     """A fault of the lab with options that it takes; classes that `reason` knows."""
     classes = {name.partition("/")[0] for name in tables()}
     for kind in kinds().values():
-        for fault, options in ((kind.fault, kind.options), (kind.beside.get("fault", ""), kind.beside)):
+        for fault, options in (
+            (kind.fault, kind.options),
+            (kind.second_fault.get("fault", ""), kind.second_fault),
+        ):
             if fault:
                 assert set(options) - {"fault", "on"} <= set(faults.kinds()[fault].OPTIONS), kind.name
-        if kind.ask in ("host", "run"):
+        if kind.subject in ("host", "run"):
             assert set(kind.cause) <= classes, kind.name
 
 
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ('fault = "kill-host"\non = "member"\nask = "none"', "actions"),
-        ('about = ""\nactions = []\non = "member"\nask = "none"', "one of fault, signal"),
-        ('about = ""\nactions = []\non = "roof"\nask = "none"\nfault = "x"', "`on` or `ask`"),
+        ('fault = "kill-host"\non = "member"\ndiagnosis_subject = "none"', "actions"),
+        ('about = ""\nactions = []\non = "member"\ndiagnosis_subject = "none"', "one of fault, signal"),
         (
-            'about = ""\nactions = []\non = "none"\nask = "run"\nfault = "x"',
-            "requires an `ask`",
+            'about = ""\nactions = []\non = "roof"\ndiagnosis_subject = "none"\nfault = "x"',
+            "`on` or `subject`",
+        ),
+        (
+            'about = ""\nactions = []\non = "none"\ndiagnosis_subject = "run"\nfault = "x"',
+            "requires a `subject`",
         ),
     ],
 )
@@ -97,9 +103,9 @@ def test_a_row_that_says_too_little_is_refused(row, said):
         ({"causes": ()}, "cause"),
         ({"actions": ("reset-gpu",)}, "action"),
         ({"outcome": "failed"}, "finished"),
-        ({"lost": EVERY + 1}, "exact"),
-        ({"missing": 1}, "exact"),
-        ({"twice": 1}, "exact"),
+        ({"lost_steps": EVERY + 1}, "exact"),
+        ({"missing_steps": 1}, "exact"),
+        ({"differing_steps": 1}, "exact"),
         ({"harmed": ("gpu-node5",)}, "unharmed"),
     ],
 )
@@ -128,8 +134,10 @@ def test_a_program_that_breaks_is_to_fail():
 
 def test_a_torn_checkpoint_costs_one_interval_more_and_no_step_beyond():
     """The one before it is what is left."""
-    assert judge(planned("checkpoint-torn"), dataclasses.replace(WELL, lost=2 * EVERY), EVERY).exact
-    assert not judge(planned("checkpoint-torn"), dataclasses.replace(WELL, lost=2 * EVERY + 1), EVERY).exact
+    assert judge(planned("checkpoint-torn"), dataclasses.replace(WELL, lost_steps=2 * EVERY), EVERY).exact
+    assert not judge(
+        planned("checkpoint-torn"), dataclasses.replace(WELL, lost_steps=2 * EVERY + 1), EVERY
+    ).exact
 
 
 def test_figures_are_shares_of_what_could_be_judged():
@@ -162,7 +170,7 @@ def test_each_fault_is_kept_as_json():
     """With its name, what was judged and what was seen."""
     (row,) = document([judge(planned("host-killed"), WELL, EVERY)])
     assert json.loads(json.dumps(row))["kind"] == "host-killed"
-    assert (row["cause"], row["detected_s"], row["lost"]) == (True, 1.0, 3)
+    assert (row["cause"], row["detected_s"], row["lost_steps"]) == (True, 1.0, 3)
 
 
 def event(kind, host, **more):

@@ -101,9 +101,9 @@ class _Context:
 
     def notify(self, incident: Incident, topic: str, text: str) -> Incident:
         """Add a notification unless its topic was sent before."""
-        if topic in incident.told:
+        if topic in incident.notified_topics:
             return incident
-        notified_incident = replace(incident, told=incident.told | {topic})
+        notified_incident = replace(incident, notified_topics=incident.notified_topics | {topic})
         self.notifications.append(Notification(notified_incident, topic, text))
         return notified_incident
 
@@ -175,7 +175,7 @@ def _notify_only(context: _Context, incidents: list[Incident]) -> list[Incident]
         if _is_resolved(context, incident):
             context.closed.append(incident)
         else:
-            text = f"{_why(context, incident)}. {_(context.rules[incident.rule].tell)}"
+            text = f"{_why(context, incident)}. {_(context.rules[incident.rule].fix)}"
             open_incidents.append(
                 context.notify(incident, "hand-over", text) if _now(context, incident) else incident
             )
@@ -215,14 +215,16 @@ def _has_open_action(context: _Context, host: str) -> bool:
 def _of_ours(context: _Context, node: HostStatus, incidents: list[Incident]) -> None:
     """Count healthy polls; return the node when all incidents are resolved, else choose one action."""
     counted = [
-        replace(incident, good=incident.good + 1 if _is_resolved(context, incident) else 0)
+        replace(incident, healthy_polls=incident.healthy_polls + 1 if _is_resolved(context, incident) else 0)
         for incident in incidents
     ]
-    sick = [incident for incident in counted if not incident.good and _now(context, incident)]
-    if all(incident.good >= HEALTHY_POLLS for incident in counted) and not _any_fault(context, node.name):
+    sick = [incident for incident in counted if not incident.healthy_polls and _now(context, incident)]
+    if all(incident.healthy_polls >= HEALTHY_POLLS for incident in counted) and not _any_fault(
+        context, node.name
+    ):
         _cured(context, node, counted)
         return
-    handoffs = [incident for incident in counted if "hand-over" in incident.told]
+    handoffs = [incident for incident in counted if "hand-over" in incident.notified_topics]
     if sick and not handoffs:
         acted = _choose_action(context, node, sick)
         counted = [acted.get(incident.rule, incident) for incident in counted]
@@ -273,7 +275,7 @@ def _choose_action(context: _Context, node: HostStatus, sick: list[Incident]) ->
             continue
         if isinstance(step, Handoff):
             over = True
-            text = f"{_why(context, sick_incident)}: {step.reason}. {_(fault.rule.tell)}"
+            text = f"{_why(context, sick_incident)}: {step.reason}. {_(fault.rule.fix)}"
             changed[sick_incident.rule] = context.notify(sick_incident, "hand-over", text)
         elif blocked := _blocked(context, step):
             changed[sick_incident.rule] = context.notify(
@@ -331,5 +333,5 @@ def _is_resolved(context: _Context, incident: Incident) -> bool:
 
 def _why(context: _Context, incident: Incident) -> str:
     findings = context.active_faults.get((incident.host, incident.rule), ())
-    text = "; ".join(dict.fromkeys(finding.words or finding.code for finding in findings))[:300]
+    text = "; ".join(dict.fromkeys(finding.message or finding.code for finding in findings))[:300]
     return f"{incident.host}: {text or _(context.rules[incident.rule].about)}"

@@ -113,7 +113,7 @@ def _expand_step(
 ) -> Iterator[Intent]:
     """Yield the intents of a step: none if it is already done, one per job where jobs are concerned."""
     reasons = dict.fromkeys(
-        f"{finding.source}: {finding.words or finding.code}"[:200] for finding in fault.findings[:4]
+        f"{finding.source}: {finding.message or finding.code}"[:200] for finding in fault.findings[:4]
     )
     intent = Intent(fault.node.name, fault.rule.name, step.do, "; ".join(reasons))
     rung = _Rung(intent, step, fault, observation, past, policy)

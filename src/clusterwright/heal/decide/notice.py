@@ -61,7 +61,7 @@ def believed(
     return tuple(
         key
         for key, findings in active_faults.items()
-        if polls[key] >= rules[key[1]].looks or _final(rules[key[1]], findings)
+        if polls[key] >= rules[key[1]].polls or _final(rules[key[1]], findings)
     )
 
 

@@ -17,11 +17,11 @@ SCHEMA = 1
 _TABLES = """
 CREATE TABLE IF NOT EXISTS incidents (
   id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, rule TEXT NOT NULL, boot TEXT NOT NULL, s REAL NOT NULL,
-  good INTEGER NOT NULL, told TEXT NOT NULL, open INTEGER NOT NULL, wall REAL NOT NULL);
+  healthy_polls INTEGER NOT NULL, notified_topics TEXT NOT NULL, open INTEGER NOT NULL, wall REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS actions (
   id INTEGER PRIMARY KEY AUTOINCREMENT, incident INTEGER NOT NULL, host TEXT NOT NULL, rule TEXT NOT NULL,
   action TEXT NOT NULL, unit TEXT NOT NULL, job TEXT NOT NULL, spare TEXT NOT NULL, reason TEXT NOT NULL,
-  before TEXT NOT NULL, state TEXT NOT NULL, boot TEXT NOT NULL, s REAL NOT NULL, ended_boot TEXT, ended_s REAL,
+  prior_state TEXT NOT NULL, state TEXT NOT NULL, boot TEXT NOT NULL, s REAL NOT NULL, ended_boot TEXT, ended_s REAL,
   wall REAL NOT NULL, ended_wall REAL, error TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS actions_by_state ON actions (state, boot, s);
 CREATE TABLE IF NOT EXISTS witnesses (
@@ -39,7 +39,7 @@ _INSERT_NOTIFICATION = (
 )
 _ENDED = frozenset({"done", "failed", "lost", "stale", "undone"})
 _ACTION_COLUMNS = (
-    "id, incident, host, rule, action, unit, job, spare, reason, before, "
+    "id, incident, host, rule, action, unit, job, spare, reason, prior_state, "
     "state, boot, s, ended_boot, ended_s, error, wall"
 )
 
@@ -49,7 +49,7 @@ class Entry:
     """An action with its saved prior state and its error."""
 
     record: ActionRecord
-    before: Mapping[str, str]
+    prior_state: Mapping[str, str]
     error: str
     wall: float
 
@@ -86,7 +86,7 @@ class Journal:
     def past(self, now: Moment, window_s: float) -> Past:
         """Return the open incidents, their actions, and the actions within the window."""
         rows = self._db.execute(
-            "SELECT id, host, rule, boot, s, good, told FROM incidents WHERE open = 1 ORDER BY id"
+            "SELECT id, host, rule, boot, s, healthy_polls, notified_topics FROM incidents WHERE open = 1 ORDER BY id"
         )
         incidents = tuple(
             Incident(id_, host, rule, Moment(boot, s), healthy_polls, frozenset(json.loads(topics)))
@@ -134,16 +134,18 @@ class Journal:
         return ids
 
     def _save_incident(self, incident: Incident, wall: float) -> int:
-        topics = json.dumps(sorted(incident.told))
+        topics = json.dumps(sorted(incident.notified_topics))
         if incident.id:
             self._db.execute(
-                "UPDATE incidents SET good = ?, told = ? WHERE id = ?", (incident.good, topics, incident.id)
+                "UPDATE incidents SET healthy_polls = ?, notified_topics = ? WHERE id = ?",
+                (incident.healthy_polls, topics, incident.id),
             )
             return incident.id
         opened = incident.opened
-        row = (incident.host, incident.rule, opened.boot, opened.s, incident.good, topics, wall)
+        row = (incident.host, incident.rule, opened.boot, opened.s, incident.healthy_polls, topics, wall)
         cursor = self._db.execute(
-            "INSERT INTO incidents (host, rule, boot, s, good, told, open, wall) VALUES (?, ?, ?, ?, ?, ?, 1, ?)",
+            "INSERT INTO incidents (host, rule, boot, s, healthy_polls, notified_topics, open, wall)"
+            " VALUES (?, ?, ?, ?, ?, ?, 1, ?)",
             row,
         )
         return int(cursor.lastrowid or 0)
@@ -180,8 +182,8 @@ class Journal:
         )  # fmt: skip
         with self._db:
             cursor = self._db.execute(
-                "INSERT INTO actions (incident, host, rule, action, unit, job, spare, reason, before, state, boot, s,"
-                " wall, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO actions (incident, host, rule, action, unit, job, spare, reason, prior_state, state, boot,"
+                " s, wall, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
         return int(cursor.lastrowid or 0)
@@ -190,7 +192,7 @@ class Journal:
         """Mark an approved action as begun."""
         with self._db:
             self._db.execute(
-                "UPDATE actions SET state = 'begun', boot = ?, s = ?, wall = ?, before = ? WHERE id = ?",
+                "UPDATE actions SET state = 'begun', boot = ?, s = ?, wall = ?, prior_state = ? WHERE id = ?",
                 (moment.boot, moment.s, wall, json.dumps(dict(prior)), action_id),
             )
 

@@ -71,7 +71,7 @@ class ActionRunner:
         for entry in self.journal.entries("begun", "acted"):
             try:
                 outcome = action(entry.record.intent.action).happened(
-                    Order(entry.record.id, entry.record.intent), entry.before, self.executor
+                    Order(entry.record.id, entry.record.intent), entry.prior_state, self.executor
                 )
             except WrightError:  # slurmctld or the host does not respond: queried again at the next poll
                 outcome = None

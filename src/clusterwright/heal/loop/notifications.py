@@ -51,7 +51,7 @@ def alert(notification: StoredNotification, rules: Mapping[str, Rule]) -> dict[s
     summary, summary_zh = bilingual(
         "{host}: operator action required ({rule})", host=notification.host, rule=notification.rule
     )
-    fix, fix_zh = bilingual(rule.tell if rule else "")
+    fix, fix_zh = bilingual(rule.fix if rule else "")
     return {
         "labels": {
             "alertname": ALERT,

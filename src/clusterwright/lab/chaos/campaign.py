@@ -79,7 +79,7 @@ class Campaign:
         self._service.wait_idle()
         began = self.clock.monotonic()
         training_run = self._submit(job(planned.kind, self._shared, self._user, planned.number))
-        target_step = planned.at * STEPS
+        target_step = planned.progress * STEPS
         self._service.wait_until(
             lambda: training_run.step() >= target_step or training_run.over(), TRAINING_LIMIT_S
         )
@@ -92,7 +92,7 @@ class Campaign:
     def _follow(self, injection: _Injection) -> None:
         """Wait until the training ends; diagnose a host's fault while it lasts."""
         training_run, wait_until = injection.training_run, self._service.wait_until
-        if injection.planned.kind.ask == "host":
+        if injection.planned.kind.subject == "host":
             wait_until(
                 lambda: training_run.noticed(injection.time) is not None or training_run.over(),
                 NOTICE_LIMIT_S,
@@ -110,7 +110,7 @@ class Campaign:
             "run": lambda: self.wright.causes(injection.training_run.run.name),
             "failure": lambda: self.wright.failures(injection.training_run.run.name),
         }
-        injection.causes = queries.get(injection.planned.kind.ask, tuple)()
+        injection.causes = queries.get(injection.planned.kind.subject, tuple)()
         return injection.causes
 
     def _repair(self, injection: _Injection) -> None:
@@ -122,7 +122,9 @@ class Campaign:
         if kind.needs:
             self._service.wait_until(lambda: self._acted(injection) >= set(kind.needs), NOTICE_LIMIT_S)
         second_host = (
-            injection.placement.host_for(kind.beside["on"], injection.planned.which) if kind.beside else ""
+            injection.placement.host_for(kind.second_fault["on"], injection.planned.which)
+            if kind.second_fault
+            else ""
         )
         injection.harmed = tuple(sorted(self._service.out() - {injection.host, second_host}))
         repair(kind, self.cluster)
@@ -153,7 +155,7 @@ class Campaign:
             run=training_run.run.name, host=injection.host, causes=injection.causes, harmed=injection.harmed,
             detected_s=min(noticed, default=None), progress_s=progress.seconds if progress else None,
             actions=tuple(dict.fromkeys(actions)), outcome=training_run.outcome(), back_s=injection.back_s,
-            ideal_s=ideal_s, took_s=injection.duration_s, **training_run.exactness(injection.time),
+            ideal_s=ideal_s, duration_s=injection.duration_s, **training_run.exactness(injection.time),
         )  # fmt: skip
 
     def _submit(self, spec: Job) -> TrainingRun:
@@ -188,7 +190,7 @@ def healing(file: Path, log: Path) -> Iterator[None]:
 
 def describe(score: Score) -> str:
     """Return one line about the score for the log."""
-    record = score.seen
+    record = score.record
     recovery = (
         _("training resumed after {seconds:.1f} s", seconds=record.progress_s)
         if record.progress_s is not None

@@ -69,9 +69,9 @@ def plant(
         Host(remote, cluster.control.name).run(tear, timeout_s=30)
     for member in (placement.members if kind.tears else (host,)) if kind.signal else ():
         Host(remote, member).run(f"kill -{kind.signal} {_rank_on(member, training_run.events)}", timeout_s=30)
-    if kind.beside and (second_host := placement.host_for(kind.beside["on"], planned.which)):
-        options = {key: value for key, value in kind.beside.items() if key not in ("fault", "on")}
-        lab.fault(cluster.name, kind.beside["fault"], second_host, **options)
+    if kind.second_fault and (second_host := placement.host_for(kind.second_fault["on"], planned.which)):
+        options = {key: value for key, value in kind.second_fault.items() if key not in ("fault", "on")}
+        lab.fault(cluster.name, kind.second_fault["fault"], second_host, **options)
 
 
 def _rank_on(host: str, events: Sequence[Event]) -> int:
@@ -86,5 +86,5 @@ def _rank_on(host: str, events: Sequence[Event]) -> int:
 
 def repair(kind: Kind, cluster: Cluster) -> None:
     """Undo faults that need hands on the hardware: power, cables, disks, GPUs."""
-    if kind.fault or kind.beside:
+    if kind.fault or kind.second_fault:
         lab.undo(cluster.name)

@@ -71,7 +71,7 @@ def _tile(value: str, english: str, chinese: str, *, missed: bool) -> str:
 
 
 def _row(score: Score) -> str:
-    record, kind = score.seen, score.planned.kind
+    record, kind = score.record, score.planned.kind
     cells = (
         (str(score.planned.number), None),
         ("<br>".join(bilingual(kind.about)), None),
@@ -94,13 +94,13 @@ def _cell(text: str, *, passed: bool | None) -> str:
 
 
 def _steps(score: Score) -> str:
-    record = score.seen
+    record = score.record
     more = [
         f"{count} {label}"
-        for count, label in ((record.missing, "missing"), (record.twice, "differ"))
+        for count, label in ((record.missing_steps, "missing"), (record.differing_steps, "differ"))
         if count
     ]
-    return ", ".join([str(record.lost), *more])
+    return ", ".join([str(record.lost_steps), *more])
 
 
 def _seconds(value: float | None) -> str:

@@ -21,22 +21,22 @@ DiagnosisSubject = Literal["host", "run", "failure", "none"]
 class Kind:
     """One kind of fault, and the expected outcome.
 
-    It is a fault of the lab, a signal to a rank, or a program that breaks by itself. `beside` is a second fault at
-    the same time; `tears` sends the signal to every rank, and truncates the newest checkpoint. `ask` selects the
+    It is a fault of the lab, a signal to a rank, or a program that breaks by itself. `second_fault` is injected at
+    the same time; `tears` sends the signal to every rank, and truncates the newest checkpoint. `subject` selects the
     diagnosis to read, `cause` lists the right answers.
     """
 
     name: str
     about: str
     on: On
-    ask: DiagnosisSubject
+    subject: DiagnosisSubject
     actions: frozenset[str]
     fault: str = ""
     signal: str = ""
     tears: bool = False
     program: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
-    beside: Mapping[str, str] = field(default_factory=dict)
+    second_fault: Mapping[str, str] = field(default_factory=dict)
     cause: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     job: Literal["finishes", "fails"] = "finishes"
@@ -67,12 +67,12 @@ def _kind(name: str, row: Mapping[str, Any]) -> Kind:
         kind = Kind(name=name, **values | {"actions": frozenset(values["actions"])})
     except (TypeError, KeyError) as problem:
         raise ValueError(f"kinds.toml: {name}: {problem}") from problem
-    if kind.on not in get_args(On) or kind.ask not in get_args(DiagnosisSubject):
-        raise ValueError(_("kinds.toml: {name}: `on` or `ask` has an unknown value", name=name))
+    if kind.on not in get_args(On) or kind.subject not in get_args(DiagnosisSubject):
+        raise ValueError(_("kinds.toml: {name}: `on` or `subject` has an unknown value", name=name))
     if len([mechanism for mechanism in (kind.fault, kind.signal, kind.program) if mechanism]) != 1:
         raise ValueError(_("kinds.toml: {name}: set exactly one of fault, signal and program", name=name))
-    if (kind.ask == "none") != (not kind.cause):
-        raise ValueError(_("kinds.toml: {name}: a `cause` requires an `ask` other than none", name=name))
+    if (kind.subject == "none") != (not kind.cause):
+        raise ValueError(_("kinds.toml: {name}: a `cause` requires a `subject` other than none", name=name))
     return kind
 
 
@@ -85,7 +85,7 @@ class Planned:
 
     number: int
     kind: Kind
-    at: float
+    progress: float
     which: float
 
 

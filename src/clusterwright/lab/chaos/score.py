@@ -20,7 +20,7 @@ class FaultRecord:
     """The observed outcome of one fault. Seconds count from the injection; None: it did not happen.
 
     `causes` are diagnoses, likeliest first, `actions` what was done, `harmed` drained hosts without a
-    fault, `lost` repeated steps, `missing` and `twice` steps that never ran, or ran again
+    fault, `lost_steps` repeated steps, `missing_steps` and `differing_steps` steps that never ran, or ran again
     with another result.
     """
 
@@ -31,13 +31,13 @@ class FaultRecord:
     causes: tuple[str, ...]
     actions: tuple[str, ...]
     outcome: str
-    lost: int = 0
-    missing: int = 0
-    twice: int = 0
+    lost_steps: int = 0
+    missing_steps: int = 0
+    differing_steps: int = 0
     harmed: tuple[str, ...] = ()
     back_s: float | None = None  # from the undo of the fault until the host is in service, by itself
     ideal_s: float = 0.0
-    took_s: float = 0.0
+    duration_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Score:
     """The score of one fault by criterion; None where a criterion does not apply."""
 
     planned: Planned
-    seen: FaultRecord
+    record: FaultRecord
     detected: bool | None
     cause: bool | None
     action: bool
@@ -68,11 +68,13 @@ def judge(planned: Planned, record: FaultRecord, every: int) -> Score:
     return Score(
         planned,
         record,
-        detected=None if kind.ask == "none" else record.detected_s is not None,
-        cause=None if kind.ask == "none" else bool(record.causes) and record.causes[0] in kind.cause,
+        detected=None if kind.subject == "none" else record.detected_s is not None,
+        cause=None if kind.subject == "none" else bool(record.causes) and record.causes[0] in kind.cause,
         action=actions <= kind.actions and (not kind.needs or bool(actions & set(kind.needs))),
         finished=record.outcome in expected,
-        exact=not record.missing and not record.twice and record.lost <= every * (1 + kind.tears),
+        exact=not record.missing_steps
+        and not record.differing_steps
+        and record.lost_steps <= every * (1 + kind.tears),
         unharmed=not record.harmed,
     )
 
@@ -80,7 +82,9 @@ def judge(planned: Planned, record: FaultRecord, every: int) -> Score:
 def summary(scores: Sequence[Score]) -> dict[str, Any]:
     """Return the figures of a campaign: shares from 0 to 1, None for a share of nothing."""
     could = [score for score in scores if score.planned.kind.job == "finishes"]
-    ideal, duration = (sum(getattr(score.seen, name) for score in could) for name in ("ideal_s", "took_s"))
+    ideal, duration = (
+        sum(getattr(score.record, name) for score in could) for name in ("ideal_s", "duration_s")
+    )
     return {
         "faults": len(scores),
         "good": _share(score.passed for score in scores),
@@ -89,7 +93,7 @@ def summary(scores: Sequence[Score]) -> dict[str, Any]:
         "actions_right": _share(score.action for score in scores),
         "finished": _share(score.finished for score in could),
         "steps_exact": _share(score.exact for score in scores),
-        "healthy_hosts_taken_out": sum(len(score.seen.harmed) for score in scores),
+        "healthy_hosts_taken_out": sum(len(score.record.harmed) for score in scores),
         "goodput": ideal / duration if duration else None,
         "recovery_s": _by_kind(scores),
     }
@@ -99,9 +103,9 @@ def document(scores: Sequence[Score]) -> list[dict[str, Any]]:
     """Return each score as values for JSON."""
     rows = []
     for score in scores:
-        judged = {name: getattr(score, name) for name in Score.__slots__ if name not in ("planned", "seen")}
+        judged = {name: getattr(score, name) for name in Score.__slots__ if name not in ("planned", "record")}
         planned = {"number": score.planned.number, "kind": score.planned.kind.name}
-        rows.append(planned | judged | asdict(score.seen))
+        rows.append(planned | judged | asdict(score.record))
     return rows
 
 
@@ -114,6 +118,6 @@ def _by_kind(scores: Sequence[Score]) -> dict[str, float]:
     """Return the median seconds from fault to new progress, by kind."""
     times_by_kind: dict[str, list[float]] = {}
     for score in scores:
-        if score.seen.progress_s is not None:
-            times_by_kind.setdefault(score.planned.kind.name, []).append(score.seen.progress_s)
+        if score.record.progress_s is not None:
+            times_by_kind.setdefault(score.planned.kind.name, []).append(score.record.progress_s)
     return {name: median(times) for name, times in sorted(times_by_kind.items())}

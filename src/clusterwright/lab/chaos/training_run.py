@@ -48,9 +48,9 @@ class TrainingRun:
         ]
         last_step = event_metrics.last_step_before(self.events, fault_time)
         return {
-            "lost": max(0, last_step - min(event.step for event in resumes)) if resumes else 0,
-            "missing": len(set(range(1, max(steps, default=0) + 1)) - steps.keys()),
-            "twice": len(event_metrics.repeats_differ(self.events)),
+            "lost_steps": max(0, last_step - min(event.step for event in resumes)) if resumes else 0,
+            "missing_steps": len(set(range(1, max(steps, default=0) + 1)) - steps.keys()),
+            "differing_steps": len(event_metrics.repeats_differ(self.events)),
         }
 
     def _read(self) -> None:

@@ -44,7 +44,7 @@ class Wright:
         """Return what `wright heal` has done, proposed or notified."""
         report = self._json("heal", "log", "--json", "--last", "500", "--cluster", str(self.file))
         notifications = [
-            {**notification, "action": "tell"} for notification in report.get("notifications", ())
+            {**notification, "action": "notify"} for notification in report.get("notifications", ())
         ]
         return (*report.get("actions", ()), *notifications)
 
