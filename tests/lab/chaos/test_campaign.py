@@ -76,14 +76,14 @@ def test_every_kind_is_one_that_the_lab_can_plant_and_whose_cause_somebody_can_s
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ('fault = "kill-host"\non = "member"\ndiagnosis_subject = "none"', "actions"),
-        ('about = ""\nactions = []\non = "member"\ndiagnosis_subject = "none"', "one of fault, signal"),
+        ('fault = "kill-host"\non = "member"\nsubject = "none"', "actions"),
+        ('about = ""\nactions = []\non = "member"\nsubject = "none"', "one of fault, signal"),
         (
-            'about = ""\nactions = []\non = "roof"\ndiagnosis_subject = "none"\nfault = "x"',
+            'about = ""\nactions = []\non = "roof"\nsubject = "none"\nfault = "x"',
             "`on` or `subject`",
         ),
         (
-            'about = ""\nactions = []\non = "none"\ndiagnosis_subject = "run"\nfault = "x"',
+            'about = ""\nactions = []\non = "none"\nsubject = "run"\nfault = "x"',
             "requires a `subject`",
         ),
     ],
