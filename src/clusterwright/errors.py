@@ -1,4 +1,4 @@
-"""Errors that say what, where and the fix; imports nothing of ours but the language."""
+"""Findings and errors: what is wrong, where, and the fix. Imports only i18n of ours."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from clusterwright.i18n import _
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_CHANGES_PENDING, EXIT_FAULTS = 0, 1, 2, 3, 5
 
-_MAX_EXCERPT = 96  # a source line with its number fits a terminal of 110 columns, as our own code does
+_MAX_EXCERPT = 96  # a source line with its number fits a terminal of 110 columns
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """One spot in a file: `cluster.yaml:31:20  partitions.train.gpus_per_node: 8`.
+    """A place in a file: `cluster.yaml:31:20  partitions.train.gpus_per_node: 8`.
 
-    `source` is the whole line of the file; where it is known, the spot is shown in it with a caret.
+    `source` is the whole line of the file, which is shown with a caret; empty if it is not known.
     """
 
     file: str
@@ -32,7 +32,7 @@ class Location:
         return f"{spot}  {detail}".rstrip()
 
     def excerpt(self) -> tuple[str, ...]:
-        """The source line with its number, and a caret under the spot; nothing where it is not known."""
+        """The source line with its number, and a line with a caret below the column; empty if not known."""
         if not self.source.strip() or self.line is None or self.column is None:
             return ()
         start = max(0, min(self.column - _MAX_EXCERPT // 2, len(self.source) - _MAX_EXCERPT))
@@ -43,7 +43,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing wrong: a stable kebab-case code, what is wrong, where (all sides), and the fix."""
+    """One problem: a stable kebab-case code, the message, the fix, and all places in files."""
 
     code: str
     message: str
@@ -59,7 +59,7 @@ class Finding:
 
 
 class WrightError(Exception):
-    """What a user can fix; carries every finding and the exit code of the command."""
+    """An error that a user can fix, with all findings and the exit code of the command."""
 
     def __init__(self, *findings: Finding, exit_code: int = EXIT_FAILED) -> None:
         super().__init__("\n\n".join(str(finding) for finding in findings))
@@ -68,19 +68,19 @@ class WrightError(Exception):
 
     @classmethod
     def from_code(cls, code: str, message: str, fix: str, *, exit_code: int = EXIT_FAILED) -> WrightError:
-        """The common case: one finding without a place in a file."""
+        """Create an error with one finding and no place in a file."""
         return cls(Finding(code, message, fix), exit_code=exit_code)
 
 
 class SpecError(WrightError, ValueError):
-    """A cluster or job file that cannot be used; exit code 2."""
+    """An invalid cluster or job file; exit code 2."""
 
     def __init__(self, *findings: Finding) -> None:
         super().__init__(*findings, exit_code=EXIT_USAGE)
 
 
 def closest_name(name: str, names: Iterable[str]) -> str | None:
-    """The known name that is meant, if one is close."""
+    """The candidate closest to a possibly misspelled name; None if none is similar."""
     from difflib import get_close_matches
 
     lowered = {candidate.lower(): candidate for candidate in names}

@@ -76,7 +76,7 @@ def test_what_is_not_known_is_mended(what, meant):
 def test_json(capsys):
     """Fields as a list of objects, a code as its page."""
     explain("nodes.gpus.count", json=True)
-    assert json.loads(capsys.readouterr().out)[0]["takes"] == "a whole number from 1 to 128"
+    assert json.loads(capsys.readouterr().out)[0]["takes"] == "an integer from 1 to 128"
 
     explain("gres-mismatch", json=True)
     assert json.loads(capsys.readouterr().out)["page"].startswith("# gres-mismatch")

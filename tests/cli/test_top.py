@@ -104,7 +104,7 @@ def test_a_control_host_that_is_not_reached_is_an_error(control, tmp_path):
     done = wright(control[0], "--batch")
 
     assert done.returncode == 1
-    assert "control was not reached: ssh: connect: timed out" in done.stderr
+    assert "control is unreachable: ssh: connect: timed out" in done.stderr
 
 
 def test_without_textual_the_mend_is_named(control, tmp_path):

@@ -27,7 +27,7 @@ def test_a_good_file_is_one_line_of_good_news():
     done = wright("validate", LAB)
 
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr.endswith("is a good cluster file: `lab`, 5 hosts in 2 node groups, partitions train\n")
+    assert done.stderr.endswith("is a valid cluster file: `lab`, 5 hosts, 2 node groups, partitions train\n")
 
 
 def test_a_job_is_told_by_its_content_and_held_against_a_cluster(tmp_path):
@@ -35,7 +35,7 @@ def test_a_job_is_told_by_its_content_and_held_against_a_cluster(tmp_path):
     file = tmp_path / "cluster.yaml"
     file.write_text(GPT.read_text().replace("gpus_per_node: 2", "gpus_per_node: 9"))
 
-    assert "is a good job file" in wright("validate", file).stderr
+    assert "is a valid job file" in wright("validate", file).stderr
     done = wright("validate", file, "--cluster", LAB)
     assert done.returncode == 2
     assert f"{file}:6:16  gpus_per_node: 9" in done.stderr

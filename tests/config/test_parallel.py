@@ -37,14 +37,14 @@ def test_good_sections_are_taken(section):
 @pytest.mark.parametrize(
     ("section", "words"),
     [
-        ("{tensor: 3}", "takes 3 GPUs a replica, but 4 hosts x 8 GPUs are 32"),
+        ("{tensor: 3}", "3 GPUs per replica, which does not divide the 32 GPUs"),
         ("{tensor: 8, data: 3}", "x data 3 is 24"),
-        ("{pipeline: 4, expert: 16}", "8 GPUs hold a layer"),
+        ("{pipeline: 4, expert: 16}", "does not divide the 8 GPUs of a layer"),
         ("{interleave: 2}", "one stage"),
         ("{schedule: zb-h1}", "one stage"),
-        ("{pipeline: 2, schedule: zb-h1, interleave: 2}", "deals out its layers itself"),
-        ("{shard_group: 8}", "nothing is in parts"),
-        ("{tensor: 8, shard: full, shard_group: 3}", "4 GPUs hold the same part"),
+        ("{pipeline: 2, schedule: zb-h1, interleave: 2}", "assigns layers to stages itself"),
+        ("{shard_group: 8}", "but shard is none"),
+        ("{tensor: 8, shard: full, shard_group: 3}", "does not divide the 4 replicas"),
     ],
 )
 def test_what_does_not_fit_is_told_with_both_sides(section, words):
@@ -71,7 +71,7 @@ def test_our_recipe_says_what_it_cannot_do():
 
     assert told("{data: 32, micro_batch: 4, shard: full, shard_group: 8, recompute: full}", gpt) == []
     assert [code for code, _ in found] == ["recipe-parallel"]
-    assert "recipe `gpt` cannot do tensor, interleave" in found[0][1]
+    assert "recipe `gpt` does not support tensor, interleave" in found[0][1]
     assert told("{tensor: 2, context: 2, pipeline: 2, shard: full, schedule: afab}", llama) == []
 
 

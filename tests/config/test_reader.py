@@ -76,8 +76,8 @@ def test_values_and_places():
     assert source.values == {"a": 1, "b": {"c": ("x", "y z")}}
     assert str(source.location(("b", "c", 1))) == "f.yaml:3:10  b.c[1]: 'y z'"
     assert str(source.location(("b", "c"), key=True)) == "f.yaml:3:3  b.c"
-    assert str(source.location(("b", "d"))) == "f.yaml:2:1  b.d: (not given)"
-    assert str(source.location(("z", "d"))) == "f.yaml:1:1  z.d: (not given)"
+    assert str(source.location(("b", "d"))) == "f.yaml:2:1  b.d: (not set)"
+    assert str(source.location(("z", "d"))) == "f.yaml:1:1  z.d: (not set)"
 
 
 @pytest.mark.parametrize(

@@ -100,4 +100,4 @@ def test_what_stands_beside_a_reference_wins():
     """A field's own description is kept when its section is followed."""
     whole = schema_of("cluster")
 
-    assert resolved(whole["properties"]["ssh"], whole)["description"] == "How the hosts are reached."
+    assert resolved(whole["properties"]["ssh"], whole)["description"] == "SSH access to the hosts."

@@ -39,7 +39,7 @@ def test_the_distributions_own_slurm_needs_no_repository(said, os, own):
     findings = said(os, own)
 
     assert bool(findings) == (own < "21.08")
-    assert all("older than 21.08" in message and own not in fix for _code, message, fix in findings)
+    assert all("the oldest is 21.08" in message and own not in fix for _code, message, fix in findings)
 
 
 def test_another_slurm_needs_a_repository_that_is_named(said):
@@ -47,8 +47,8 @@ def test_another_slurm_needs_a_repository_that_is_named(said):
     [(code, message, fix)] = said("ubuntu-22.04", "25.11")
 
     assert code == "slurm-no-package"
-    assert "ubuntu-22.04 itself has Slurm 21.08" in message
-    assert fix == 'name the repository of the packages under `software.repositories`, or set `slurm: "21.08"`'
+    assert "for ubuntu-22.04, which itself has 21.08" in message
+    assert fix == 'add the repository of its packages to `software.repositories`, or set `slurm: "21.08"`'
     assert said("ubuntu-22.04", "25.11", REPOSITORY) == []
 
 
@@ -56,7 +56,7 @@ def test_a_slurm_that_nobody_packs_for_debian_is_refused(said):
     """Slurm's own deb packaging begins with 23.11; its rpm packaging is older."""
     [(_code, message, fix)] = said("debian-12", "23.02", REPOSITORY)
 
-    assert "begin with 23.11" in message
+    assert "deb packages start with 23.11" in message
     assert 'set `slurm: "22.05"`' in fix
     assert said("rocky-8", "23.02", REPOSITORY) == []
 

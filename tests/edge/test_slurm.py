@@ -17,9 +17,9 @@ def test_a_forgotten_job_has_no_fields():
 def test_an_error_quotes_slurm():
     """Code, host, and its own words."""
     remote = FakeRemote(lambda *_: "", down=frozenset({"control"}))
-    with pytest.raises(WrightError, match="control was not reached"):
+    with pytest.raises(WrightError, match="control is unreachable"):
         slurm.queue(remote, "control")
-    with pytest.raises(WrightError, match="ended with 1: Unable to contact"):
+    with pytest.raises(WrightError, match="exited with 1: Unable to contact"):
         slurm.checked(
             CommandResult((), 1, "", "Unable to contact slurm controller", 0.0), "control", "squeue"
         )

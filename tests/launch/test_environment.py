@@ -16,7 +16,7 @@ def test_each_variable_is_shown_once_with_who_spoke_last(cluster, a_job):
 
     assert found["NCCL_ALGO"] == ("Tree", "cluster file, jobs.variables")
     assert found["NCCL_DEBUG"] == ("INFO", "your shell")
-    assert found["OMP_NUM_THREADS"] == ("8", "job, environment.variables")
+    assert found["OMP_NUM_THREADS"] == ("8", "job file, environment.variables")
     assert found["CUDA_DEVICE_MAX_CONNECTIONS"] == ("1", "adapter megatron, for rank 0")
     assert found["NCCL_SOCKET_IFNAME"] == ("the interface in 10.77.1.0/24", "launcher, on each host")
     assert "LANG" not in found
@@ -26,7 +26,7 @@ def test_what_is_not_handed_on_is_said_and_a_secret_is_not(cluster, a_job):
     """Its name alone, and where it belongs."""
     found = {one.name: one for one in list_variables(a_job(), cluster, SHELL)}
 
-    assert found["NCCL_ALGO"].source == "your shell: not handed on; write it into the job"
+    assert found["NCCL_ALGO"].source == "your shell, not passed on: write it into the job file"
     assert found["HF_TOKEN"].value == "(hidden)"
     assert "secrets.env" in found["HF_TOKEN"].source
     assert not any("hf_abc" in f"{one}" for one in found.values())

@@ -25,7 +25,7 @@ def test_queue_and_runs_are_one_list():
     by_job = {(row.job_id, row.run): row for row in rows(parse_queue(QUEUE, FIELDS), FOLDERS)}
 
     assert by_job["9", "gpt-20261121-131500"].step == 30
-    assert by_job["10", "gpt-20261121-131500"].reason.startswith("stands by")
+    assert by_job["10", "gpt-20261121-131500"].reason.startswith("successor job")
     assert by_job["10", "gpt-20261121-131500"].step is None
     assert by_job["11", "a|name|with|bars"].reason == "Resources"
     assert by_job["7", "old-20261121-120000"].state == "finished"

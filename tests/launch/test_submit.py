@@ -97,7 +97,7 @@ def test_one_user_cannot_submit_for_another(small, here, a_job, tmp_path):
 def test_an_unreachable_host_is_named(small, a_job):
     """Nothing was changed there, and the error says so."""
     remote = FakeRemote(lambda *_: "", down=frozenset({"control"}))
-    with pytest.raises(WrightError, match="control was not reached"):
+    with pytest.raises(WrightError, match="control is unreachable"):
         submit(a_job(user="alice"), small, remote)
 
 
@@ -167,7 +167,7 @@ def test_the_code_of_a_run_is_what_it_was(small, here, a_job, tmp_path):
 
 @pytest.mark.parametrize(
     ("command", "reason"),
-    [("other.py", "is not in the copy"), ("SHARED/other.py", "is not there on control")],
+    [("other.py", "is not in the copy"), ("SHARED/other.py", "does not exist on control")],
 )
 def test_a_script_that_is_not_there_is_refused(small, here, a_job, tmp_path, command, reason):
     """In the copy of the code, or on shared storage; nothing is left of the run."""

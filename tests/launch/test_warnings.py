@@ -56,7 +56,7 @@ def test_a_slurm_that_says_nothing_is_said_to_be_silent():
         ("SlurmdTimeout = 121 sec", "SlurmdTimeout", "121 s"),
         ("KillWait = 5 sec", "KillWait", "5 s to save"),
         ("ProctrackType = proctrack/pgid", "ProctrackType", "GPUs"),
-        ("HealthCheckInterval = 0 sec", "HealthCheckInterval", "looked at"),
+        ("HealthCheckInterval = 0 sec", "HealthCheckInterval", "not checked"),
         (
             "HealthCheckInterval = 300 sec\nHealthCheckProgram = (null)",
             "HealthCheckInterval",
@@ -65,7 +65,7 @@ def test_a_slurm_that_says_nothing_is_said_to_be_silent():
         ("ReturnToService = 0", "ReturnToService", "stays down"),
         ("SchedulerParameters = defer,sched_interval=90", "SchedulerParameters", "90 s"),
         ("SchedulerParameters = bf_continue,defer", "SchedulerParameters", "60 s"),
-        ("PreemptMode = GANG,SUSPEND", "PreemptMode", "generation"),
+        ("PreemptMode = GANG,SUSPEND", "PreemptMode", "restart the ranks"),
         ("AuthInfo = (null)", "AuthInfo cred_expire", "121 s"),
         ("AuthInfo = cred_expire=300", "AuthInfo cred_expire", "301 s"),
     ],

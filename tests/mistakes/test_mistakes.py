@@ -53,7 +53,7 @@ def followed(text, finding):
             field = found.groupdict().get("field", "").rpartition(".")[2]
             place = next((one for one in finding.places if one.path.endswith(field)), None)
             is_key = finding.code == "unknown-key"
-            if place is None or place.value == "(not given)":
+            if place is None or place.value == "(not set)":
                 return None
             return written(text, place, found[found.re.groups], is_key=is_key)
     return None

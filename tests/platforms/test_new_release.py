@@ -108,7 +108,7 @@ def test_a_cluster_file_may_name_it(wright, tmp_path):
         wright("schema", "cluster"),
     )
 
-    assert "is a good cluster file" in good.stderr
+    assert "is a valid cluster file" in good.stderr
     assert (bad.returncode, "did you mean `fakeos-1`" in bad.stdout + bad.stderr) == (2, True)
     assert '"fakeos-1"' in schema.stdout
 
@@ -124,4 +124,4 @@ def test_rules_speak_of_what_it_has(wright, tmp_path):
     (tmp_path / "cluster.yaml").write_text(text)
     done = wright("validate", "cluster.yaml", like="ubuntu-24.04")
 
-    assert "a lab's hosts run debian-12 or debian-13, not fakeos-1" in done.stdout + done.stderr
+    assert "lab hosts cannot run fakeos-1, only debian-12, debian-13" in done.stdout + done.stderr

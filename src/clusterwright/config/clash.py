@@ -1,4 +1,4 @@
-"""What a rule returns, and the parts that several rules build it from."""
+"""The result of a rule, Clash, and helpers that several rules share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # a job is read without the cluster's models
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """A path in one of the two files, for rules about both."""
+    """A path in a named one of the two files, for rules about both."""
 
     file: Literal["cluster", "job"]
     loc: tuple[str | int, ...]
@@ -24,13 +24,13 @@ class In:
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Values that cannot stand together: code, what is wrong, the fix, and the path of each side."""
+    """Values that contradict each other: code, message, fix, and the path of each side."""
 
     code: str
     message: str
     fix: str
     locs: tuple[tuple[str | int, ...] | In, ...]
-    hidden: bool = False  # what stands there is not shown: it is a secret
+    hidden: bool = False  # the values are secrets: do not show them
 
 
 def unknown(
@@ -40,32 +40,29 @@ def unknown(
     declared_names: Collection[str],
     locs: tuple[tuple[str | int, ...] | In, ...],
 ) -> Clash:
-    """The clash, with the name that is probably meant."""
-    suggestion = closest_name(name, declared_names)
-    choices_text = (
-        f"it is one of {', '.join(list(declared_names)[:8])}"
-        if declared_names
-        else f"no {kind} is declared; add one"
-    )
-    fix = _("did you mean `{suggestion}`?", suggestion=suggestion) if suggestion else choices_text
-    return Clash(
-        "unknown-name",
-        _("{subject} names {kind} `{name}`, which is not declared", subject=subject, kind=kind, name=name),
-        fix,
-        locs,
-    )
+    """The clash of a name that is not declared, with the closest declared name as the fix.
+
+    `kind` is the translated noun of what is named; `subject`, translated too, is what names it.
+    """
+    if suggestion := closest_name(name, declared_names):
+        fix = _("did you mean `{suggestion}`?", suggestion=suggestion)
+    elif declared_names:
+        fix = _("choose one of {choices}", choices=", ".join(list(declared_names)[:8]))
+    else:
+        fix = _("no {kind} is declared; declare one", kind=kind)
+    values = {"subject": subject, "kind": kind, "name": name}
+    message = _("{subject} refers to {kind} `{name}`, which is not declared", **values)
+    return Clash("unknown-name", message, fix, locs)
 
 
 def names(items: Iterable[str]) -> str:
-    """`a`, `b` and `c`."""
-    quoted_names = [f"`{name}`" for name in items]
-    return " and ".join(
-        [", ".join(quoted_names[:-1]), quoted_names[-1]] if len(quoted_names) > 1 else quoted_names
-    )
+    """Format names as `a`, `b` and `c`, each in back-ticks."""
+    *rest, last = [f"`{name}`" for name in items] or [""]
+    return _("{names} and {last}", names=", ".join(rest), last=last) if rest else last
 
 
 def members(cluster: Cluster, role: Literal["control", "compute", "login"] | None = None) -> dict[str, str]:
-    """Each host of that role, or every one, with the name of its group."""
+    """The hosts of a role, or all hosts, each with the name of its node group."""
     return {
         host: name
         for name, group in cluster.nodes.items()
@@ -75,7 +72,7 @@ def members(cluster: Cluster, role: Literal["control", "compute", "login"] | Non
 
 
 def loops(follows: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
-    """Each loop once, from its first name on: `a` to `b` to `a` is (a, b)."""
+    """The cycles of a graph, each once, from its first name on: `a` to `b` to `a` is (a, b)."""
     visited_loops: set[frozenset[str]] = set()
     for start in follows:
         loop = _back_to(start, follows)
@@ -85,10 +82,10 @@ def loops(follows: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
 
 
 def _back_to(start: str, follows: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The shortest way from a name to itself; nothing where there is none."""
+    """The shortest cycle through a name; empty if there is none."""
     routes: list[tuple[str, ...]] = [(start,)]
     visited: set[str] = set()
-    for route in routes:  # grows while it is read: breadth first
+    for route in routes:  # grows during the loop: breadth first
         for name in follows.get(route[-1], ()):
             if name == start:
                 return route
@@ -99,5 +96,5 @@ def _back_to(start: str, follows: Mapping[str, Sequence[str]]) -> tuple[str, ...
 
 
 def is_within(path: str, top: str) -> bool:
-    """Whether a path is a folder or lies in it."""
+    """Whether a path is `top` or below it."""
     return PurePosixPath(path).is_relative_to(top)

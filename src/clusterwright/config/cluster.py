@@ -28,32 +28,30 @@ else:
 
 
 class System(Section):
-    """What of the base system a site decides; what training needs anyway is not asked."""
+    """Settings of the base system that a site chooses; settings that training always needs are not fields."""
 
     hugepages: Size | None = setting(
-        "Memory of every compute host kept as 2 MiB pages; none if left out.",
+        "Memory of each compute host that is reserved as 2 MiB huge pages; default: none.",
         cost=Cost.REBOOT, default=None, example="16GiB",
     )  # fmt: skip
     governor: Literal["performance", "as-is"] = setting(
-        "Frequency governor of the CPUs of compute hosts.",
+        "CPU frequency governor of compute hosts.",
         cost=Cost.RESTART, default="performance", example="as-is",
     )  # fmt: skip
     swap: bool = setting(
-        "Swap on compute hosts: a rank that is swapped out holds up all others.",
+        "Enable swap on compute hosts; a rank that is swapped out delays all others.",
         cost=Cost.RESTART, default=False, example="true",
     )  # fmt: skip
-    journal: Size = setting(
-        "Most disk space that the system's journal takes.", default="1GiB", example="2GiB"
-    )
+    journal: Size = setting("Maximum disk space of the systemd journal.", default="1GiB", example="2GiB")
     hold_packages: tuple[PackageName, ...] = setting(
-        "Packages that are never upgraded by themselves, beyond those of driver, fabric and Slurm.",
+        "Packages to hold, in addition to those of driver, fabric and Slurm.",
         default=(), example="[docker-ce]",
     )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """One host: its name, its group, and its address on each network that it is on."""
+    """One host: its name, its group, and its address on each of its networks."""
 
     name: str
     group_name: str
@@ -62,52 +60,46 @@ class Host:
 
     @property
     def management(self) -> IPv4Address:
-        """The address that SSH, Slurm and monitoring use."""
+        """The address for SSH, Slurm and monitoring."""
         return self.addresses["management"]
 
 
 class Cluster(Section):
-    """The whole cluster, as cluster.yaml says it."""
+    """The whole cluster: the model of cluster.yaml."""
 
     name: ClusterName = setting("Name of the cluster; Slurm's ClusterName.", cost=Cost.REBUILD, example="lab")
     os: Os = setting("Operating system of the hosts.", cost=Cost.REBUILD, default=DEFAULT, example=EXAMPLE)
-    ssh: Access = setting("How the hosts are reached.", default=Access)
-    networks: Networks = setting("The networks.", cost=Cost.REBUILD)
+    ssh: Access = setting("SSH access to the hosts.", default=Access)
+    networks: Networks = setting("Networks by purpose.", cost=Cost.REBUILD)
     nodes: dict[Identifier, NodeGroup] = setting("Node groups by name.", cost=Cost.DRAIN)
     storage: dict[Identifier, Storage] = setting("Shared folders by name.", cost=Cost.DRAIN, default={})
-    system: System = setting("The base system.", default=System)
+    system: System = setting("Base system settings.", default=System)
     rdma: Rdma | None = setting(
-        "What hosts on InfiniBand or RoCE have; not ours to set up if left out.",
-        cost=Cost.REBOOT,
-        default=None,
+        "RDMA on InfiniBand or RoCE; not set: the site sets it up.", cost=Cost.REBOOT, default=None
     )
-    software: Software = setting(
-        "Versions that are the same everywhere.", cost=Cost.RESTART, default=Software
-    )
-    slurm: SlurmSettings = setting(
-        "What of slurm.conf a site decides.", cost=Cost.RESTART, default=SlurmSettings
-    )
-    partitions: dict[SlurmName, Partition] = setting("Slurm's partitions by name.")
-    qos: dict[SlurmName, Qos] = setting("Qualities of service by name; `normal` is there anyway.", default={})
+    software: Software = setting("Software versions.", cost=Cost.RESTART, default=Software)
+    slurm: SlurmSettings = setting("Settings of slurm.conf.", cost=Cost.RESTART, default=SlurmSettings)
+    partitions: dict[SlurmName, Partition] = setting("Slurm partitions by name.")
+    qos: dict[SlurmName, Qos] = setting("Qualities of service by name; `normal` always exists.", default={})
     reservations: dict[SlurmName, Reservation] = setting("Reservations by name.", default={})
-    accounting: Accounting = setting("Who used what.", cost=Cost.RESTART, default=Accounting)
+    accounting: Accounting = setting("Accounting by slurmdbd.", cost=Cost.RESTART, default=Accounting)
     teams: dict[AccountName, Team] = setting("Teams by name.", default={})
     users: dict[AccountName, User] = setting("Users by name.", default={})
-    time: Time = setting("Clocks.", default=Time)
+    time: Time = setting("Time zone and NTP.", default=Time)
     environments: Environments = setting(
         "Containers, Python environments, modules and caches.", default=Environments
     )
-    jobs: Jobs = setting("What every training gets.", default=Jobs)
-    monitoring: Monitoring = setting("What is measured.", default=Monitoring)
-    heal: Heal = setting("How far the cluster may repair itself.", default=Heal)
-    security: Security = setting("What is kept shut.", default=Security)
+    jobs: Jobs = setting("Defaults of every training.", default=Jobs)
+    monitoring: Monitoring = setting("Monitoring and alerts.", default=Monitoring)
+    heal: Heal = setting("Self-healing.", default=Heal)
+    security: Security = setting("Firewall and login security.", default=Security)
     lab: Lab | None = setting(
-        "Makes this the file of a lab on this machine.", cost=Cost.REBUILD, default=None
+        "Marks the file as that of a lab on this machine.", cost=Cost.REBUILD, default=None
     )
 
     @cache_per_instance
     def hosts(self, role: Literal["control", "compute", "login"] | None = None) -> tuple[Host, ...]:
-        """All hosts, or those of one role, in the order of the file."""
+        """The hosts of the cluster, or of one role, in the order of the file."""
         return tuple(
             Host(
                 name,
@@ -121,7 +113,7 @@ class Cluster(Section):
         )
 
     def host(self, name: str) -> Host:
-        """The host of that name.
+        """Return the host with that name.
 
         Raises:
             KeyError: no such host.
@@ -133,27 +125,27 @@ class Cluster(Section):
 
     @property
     def platform(self) -> Platform:
-        """The distribution's release that the hosts run."""
+        """The release of the distribution that the hosts run."""
         return platform(self.os)
 
     @property
     def control(self) -> Host:
-        """The first control host: slurmctld runs there, and jobs are submitted there."""
+        """The first control host, which runs slurmctld and where jobs are submitted."""
         return self.hosts("control")[0]
 
     @property
     def accountant(self) -> Host | None:
-        """The host of slurmdbd and its database, where accounting is on."""
+        """The host of slurmdbd and its database; None where accounting is off."""
         if not self.accounting.enabled:
             return None
         return self.host(self.accounting.host) if self.accounting.host else self.control
 
     @property
     def shared_folder(self) -> str | None:
-        """The first folder that every host shares; runs are kept in its `runs`."""
+        """The path of the first shared folder, which contains `runs`; None without shared storage."""
         return next((folder.path for folder in self.storage.values()), None)
 
     @property
     def ssh_config(self) -> str | None:
-        """The ssh_config file to use: the lab's own in a lab, else the site's, else the user's default."""
+        """The ssh_config file: the lab's in a lab, else `ssh.config`; None means the user's default."""
         return str(Lab.folder(self.name) / "ssh_config") if self.lab else self.ssh.config

@@ -1,4 +1,4 @@
-"""What programs of users stand on: containers, Python environments, modules, caches."""
+"""The software environments of jobs: containers, Python environments, modules, caches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterwright.i18n import _
 
 Runtime = Literal["oci", "apptainer", "pyxis", "podman"]
 
-# PEP 508, without addresses and file names: what a package is called, its extras, its versions, its marker.
+# PEP 508 without URLs and file names: package name, extras, versions, marker.
 _REQUIREMENT = (
     r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9._,-]+\])?([<>=!~]=?=?[A-Za-z0-9.*+!<>=~,_-]+)?( ?; ?[^\n]+)?"
 )
@@ -23,11 +23,8 @@ def _requirement(value: str) -> str:
     if not re.fullmatch(_REQUIREMENT, value):
         raise refuse(
             "bad-name",
-            _("`{value}` is not a package as pip takes it", value=value[:80]),
-            _(
-                "write it as numpy, numpy==2.1.3 or torch>=2.6; an address or a file goes into "
-                "`requirements:`"
-            ),
+            _("`{value}` is not a pip requirement", value=value[:80]),
+            _("write it as numpy, numpy==2.1.3 or torch>=2.6; put URLs and files into `requirements:`"),
         )
     return value
 
@@ -36,44 +33,44 @@ Requirement = Annotated[str, AfterValidator(_requirement)]
 
 
 class PythonEnvironment(Section):
-    """A Python environment of a team, made on the control host by one of its members."""
+    """A Python environment of a team; a member of the team builds it on the control host."""
 
-    team: AccountName = setting("Whose it is: its members may change it.", example="vision")
+    team: AccountName = setting("Team whose members may change it.", example="vision")
     owner: AccountName | None = setting(
-        "Member of the team who makes it; the first one of the file if left out.", default=None, example="bob"
+        "Team member who builds it; default: the first member in the file.", default=None, example="bob"
     )
     path: HostPath = setting(
-        "Where it is, beneath a shared folder; jobs name PATH/bin/python.", example="/shared/envs/vision"
+        "Path below a shared folder; jobs use PATH/bin/python.", example="/shared/envs/vision"
     )
     kind: Literal["venv", "conda"] = setting(
-        "venv: Python's own, filled by pip; conda: made by conda, mamba or micromamba.",
+        "venv: built with pip; conda: built with conda, mamba or micromamba.",
         default="venv", example="venv",
     )  # fmt: skip
     program: HostPath = setting(
-        "Python that a venv stands on, or the conda program; the same on every host.",
+        "Base Python of a venv, or the conda program; the same path on every host.",
         default="/usr/bin/python3", example="/shared/bin/micromamba",
     )  # fmt: skip
     packages: tuple[Requirement, ...] = setting(
-        "Packages, as pip or conda takes them.", default=(), example="[numpy==2.1.3, transformers]"
+        "Packages, as pip or conda requirements.", default=(), example="[numpy==2.1.3, transformers]"
     )
     requirements: HostPath | None = setting(
-        "File of further packages on shared storage: requirements.txt, or for conda a list.",
+        "File of additional packages on shared storage: requirements.txt, or a conda list.",
         default=None, example="/shared/vision/requirements.txt",
     )  # fmt: skip
     wheels: HostPath | None = setting(
-        "Folder of packages: nothing is then fetched from a network.", default=None, example="/shared/wheels"
+        "Folder of packages for offline installation.", default=None, example="/shared/wheels"
     )
 
 
 class Caches(Section):
-    """Where programs keep what they have fetched or compiled; each user has a folder in it."""
+    """Cache folders of downloads and compiled kernels, each with a subfolder for each user."""
 
     shared: HostPath | None = setting(
-        "On shared storage: models and data sets of Hugging Face and torch, which are large and are only read.",
+        "Cache on shared storage for models and data sets of Hugging Face and torch.",
         default=None, example="/shared/caches",
     )  # fmt: skip
     local: HostPath | None = setting(
-        "On each host's own disks: packages, and compiled kernels, whose many small files and locks are slow to share.",
+        "Cache on local disks for packages and compiled kernels: small files and locks are slow on shared storage.",
         default=None, example="/scratch/caches",
     )  # fmt: skip
 
@@ -82,19 +79,19 @@ class Environments(Section):
     """Containers, Python environments, modules and caches."""
 
     containers: tuple[Runtime, ...] = setting(
-        "Runtimes of containers; trainings take the first that can start their image. oci: Slurm's own, with crun.",
+        "Container runtimes; a training uses the first that supports its image. oci: Slurm's OCI support with crun.",
         cost=Cost.RECONFIGURE, default=(), example="[oci, apptainer]",
     )  # fmt: skip
     images: dict[Identifier, Image] = setting(
-        "Images by name, for modules and for people.", default={}, example="{torch: /shared/images/torch}"
+        "Images by name; each can have a module.", default={}, example="{torch: /shared/images/torch}"
     )
     scratch: HostPath = setting(
-        "Folder of each host's own disks for the layers and copies of images; each user has a folder in it.",
+        "Folder on local disks for image layers and copies, with a subfolder for each user.",
         default="/var/tmp", example="/scratch",  # noqa: S108 (kept over a reboot, open to all, as hier(7) says)
     )  # fmt: skip
     python: dict[Identifier, PythonEnvironment] = setting("Python environments by name.", default={})
     modules: Literal["none", "environment-modules", "lmod"] = setting(
-        "What `module load` is; CUDA, environments and images then have a module each.",
+        "Implementation of `module load`; CUDA, environments and images get a module each.",
         default="none", example="lmod",
     )  # fmt: skip
-    caches: Caches = setting("Where programs keep what they have fetched.", default=Caches)
+    caches: Caches = setting("Cache folders of downloads and compiled kernels.", default=Caches)

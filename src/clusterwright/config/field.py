@@ -1,4 +1,4 @@
-"""How a field of the spec is declared: meaning, default, bounds, an example, the cost of changing it live."""
+"""Declare fields of the spec: meaning, default, bounds, an example, the cost of changing it live."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 
 class Cost(StrEnum):
-    """What a change of the field costs a live cluster, cheapest first."""
+    """What a change of a field costs a running cluster, cheapest first."""
 
     LIVE = "live"
     RECONFIGURE = "reconfigure"
@@ -21,9 +21,9 @@ class Cost(StrEnum):
 
 
 class Section(BaseModel):
-    """A part of a spec file: frozen, strict, and closed to unknown keys."""
+    """A section of a spec file: frozen, strict, without unknown keys."""
 
-    # defer_build: a file's models are built once, nested in the whole, not each on its own (start-up time).
+    # defer_build: a file's models are built once, as part of the whole file, not separately (start-up time).
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=False, defer_build=True
     )
@@ -38,16 +38,14 @@ def setting(
     least: int | None = None,
     most: int | None = None,
 ) -> Any:
-    """One field: the one line from which docs, JSON Schema, `wright explain` and the plan's cost column come.
+    """Declare one field; docs, JSON Schema, `wright explain` and the plan's cost column come from this call.
 
-    A default is written as a user would write it (`"60s"`) and checked like a value; a section as default is
-    its class. `least` and `most` are in the base unit of a quantity.
+    A default is written as in the file (`"60s"`) and validated like a value; for a section pass its class.
+    `least` and `most` are in the base unit of a quantity. `fields` translates the English meaning where it is shown.
     """
     extra: dict[str, Any] = {"cost": cost.value} | ({"examples": [example]} if example else {})
     return Field(
-        default={}
-        if isinstance(default, type)
-        else default,  # {} is validated into the section with its defaults
+        default={} if isinstance(default, type) else default,  # {}: validated into a section of defaults
         ge=least,
         le=most,
         description=meaning,
@@ -57,5 +55,5 @@ def setting(
 
 
 def refuse(code: str, message: str, fix: str) -> PydanticCustomError:
-    """What a validator raises: an error that keeps its code and its fix on the way through pydantic."""
+    """Return the error for a validator to raise; pydantic passes its code and fix through."""
     return PydanticCustomError(code, "{message}", {"message": message, "fix": fix})

@@ -1,4 +1,4 @@
-"""Every field of the two files as a row of documentation, read from their JSON Schema."""
+"""The fields of the two files as rows of documentation, read from their JSON Schema."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ from typing import Any
 
 from clusterwright.config.reader import parse_scalar
 from clusterwright.config.schema import Kind, Schema, properties, resolved, schema_of, variants
+from clusterwright.i18n import N_, _
 
-NAME = "NAME"  # stands for a name that the user gives: nodes.NAME.hosts
+NAME = "NAME"  # placeholder of a name that the user chooses: nodes.NAME.hosts
+NOT_SET = N_("not set")  # the default of a field that has none
 
 _QUANTITIES = {
-    "size": "a size such as 512GiB or 3.2TB",
-    "rate": "a rate such as 400Gbit/s (bits) or 50GB/s (bytes)",
-    "duration": "a duration such as 90s, 12h30m or 2d",
+    "size": N_("a size such as 512GiB or 3.2TB"),
+    "rate": N_("a rate such as 400Gbit/s (bits) or 50GB/s (bytes)"),
+    "duration": N_("a duration such as 90s, 12h30m or 2d"),
 }
 _TYPE_LABELS = {
-    "string": "text",
-    "boolean": "true or false",
-    "number": "a number",
-    "integer": "a whole number",
+    "string": N_("a string"),
+    "boolean": N_("true or false"),
+    "number": N_("a number"),
+    "integer": N_("an integer"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: where, what it means, what it takes, what it is if left out, and what changing it costs."""
+    """One field: its path, meaning, type, default, example, and the cost of a change, in the reader's language."""
 
     file: Kind
     path: str
@@ -39,18 +41,18 @@ class Field:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The keys of the path, without the marks of lists."""
+        """The keys of the path, without the `[]` of lists."""
         return tuple(part.removesuffix("[]") for part in self.path.split("."))
 
 
 def fields(kind: Kind) -> tuple[Field, ...]:
-    """The fields of a file, sections before what they hold, in the order of the models."""
+    """The fields of a file in the order of the models, each section before its own fields."""
     root = schema_of(kind)
     return tuple(_below(kind, root, root, ""))
 
 
 def matching(query: str, all_fields: tuple[Field, ...]) -> tuple[Field, ...]:
-    """The fields that a dotted path means: names and list indices may stand in it or be left out."""
+    """The fields that a dotted path selects; names and list indices in the path are optional."""
     query_parts = tuple(part.split("[")[0] for part in query.split("."))
     exact = tuple(field for field in all_fields if _matches_parts(query_parts, field.parts))
     ending = tuple(
@@ -78,7 +80,7 @@ def _below(kind: Kind, root: Schema, section: Schema, path: str) -> Iterator[Fie
 
 
 def _inside(kind: Kind, root: Schema, field_path: str, node: Schema) -> Iterator[Field]:
-    """The fields of a section, of a section by name, or of a list of sections."""
+    """The fields of a section, of named sections, or of a list of sections."""
     for step, inner in (
         (f".{NAME}", node.get("additionalProperties")),
         ("[]", node.get("items")),
@@ -93,7 +95,7 @@ def _inside(kind: Kind, root: Schema, field_path: str, node: Schema) -> Iterator
 def _of_variants(
     kind: Kind, root: Schema, field_path: str, variant_schemas: tuple[Schema, ...]
 ) -> Iterator[Field]:
-    """The fields that all variants share once, the others under the `kind` that has them."""
+    """The fields that all variants share once, then those of single variants with their `kind`."""
     tags = [str(properties(variant, root)["kind"]["const"]) for variant in variant_schemas]
     rows = [tuple(_below(kind, root, variant, field_path)) for variant in variant_schemas]
     shared = [row for row in rows[0] if all(row in other_rows for other_rows in rows)] if rows else []
@@ -104,46 +106,46 @@ def _of_variants(
 
 def _row(kind: Kind, root: Schema, path: str, node: Schema, *, required: bool) -> Field:
     full = resolved(node, root)
-    default = "required" if required else written(full["default"]) if "default" in full else "left out"
+    default = _("required") if required else written(full["default"]) if "default" in full else _(NOT_SET)
     if default == "{}" and properties(full, root):
-        default = "its defaults"
-    examples = full.get("examples") or ("",)
-    return Field(
-        kind, path, full["description"], takes(full, root), default, written(examples[0]), full["cost"]
-    )
+        default = _("the defaults of its fields")
+    example = written((full.get("examples") or ("",))[0])
+    return Field(kind, path, _(full["description"]), takes(full, root), default, example, full["cost"])
 
 
 def takes(node: Schema, root: Schema) -> str:
-    """What a field takes, in words."""
+    """The values that a field takes, in words: `an integer from 1 to 32`."""
     if "quantity" in node:
-        return _QUANTITIES[node["quantity"]]
+        return _(_QUANTITIES[node["quantity"]])
     if "form" in node:
-        return str(node["form"])
+        return _(node["form"])
     if "const" in node or "enum" in node:
-        choices = node.get("enum", [node.get("const")])
-        return f"one of {', '.join(map(str, choices))}" if len(choices) > 1 else str(choices[0])
+        choices = [str(choice) for choice in node.get("enum", [node.get("const")])]
+        return _("one of {choices}", choices=", ".join(choices)) if len(choices) > 1 else choices[0]
     if node.get("type") == "array":
         return _list(node, root)
     if isinstance(node.get("additionalProperties"), dict):
         inner = resolved(node["additionalProperties"], root)
-        return f"{takes(inner, root)}, by name"
+        return _("names, each with {value}", value=takes(inner, root))
     if "properties" in node or "oneOf" in node:
-        return "a section"
+        return _("a section")
     if node.get("type") == "integer" and "minimum" in node:
-        return f"a whole number from {node['minimum']}" + (
-            f" to {node['maximum']}" if "maximum" in node else ""
-        )
-    return _TYPE_LABELS.get(node.get("type", ""), "a text, a number, or true or false")
+        if "maximum" not in node:
+            return _("an integer, at least {minimum}", minimum=node["minimum"])
+        return _("an integer from {minimum} to {maximum}", minimum=node["minimum"], maximum=node["maximum"])
+    return _(_TYPE_LABELS.get(node.get("type", ""), N_("a string, a number, or true or false")))
 
 
 def _list(node: Schema, root: Schema) -> str:
     item: Schema = node.get("items") or next(iter(node.get("prefixItems", ())), {})
-    count = f"{node['minItems']} of " if node.get("minItems") == node.get("maxItems", 0) else ""
-    return f"a list: {count}{takes(resolved(item, root), root)}"
+    text = takes(resolved(item, root), root)
+    if node.get("minItems") == node.get("maxItems", 0):
+        return _("a list of {count}, each {item}", count=node["minItems"], item=text)
+    return _("a list, each item {item}", item=text)
 
 
 def written(value: Any) -> str:
-    """A value as YAML on one line."""
+    """Format a value as YAML on one line."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
@@ -156,5 +158,5 @@ def written(value: Any) -> str:
 
 
 def _text(value: str) -> str:
-    """Quoted where plain YAML would read something else."""
+    """Quote a string that plain YAML would read as another type."""
     return value if parse_scalar(value) == value else f'"{value}"'

@@ -1,4 +1,4 @@
-"""How often something is done, or how long it may stand still: steps, times, or a word."""
+"""Types of fields for frequencies and hang timeouts: a number of steps, a duration, or `auto` and `never`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, WithJsonSchema
 
 from clusterwright.config.field import Section, refuse
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 from clusterwright.units import DURATION_PATTERN, QuantityError, parse_duration
 
 _STEPS = re.compile(r"([0-9]{1,12}) ?steps?")
@@ -17,7 +17,7 @@ _LEAST_STANDSTILL_S, _MOST_STANDSTILL_S = 2, 86400
 
 
 class Every(Section):
-    """How often: after so many steps, or after so many seconds."""
+    """An interval: a number of steps or of seconds; one of the two is set."""
 
     steps: int | None = None
     seconds: int | None = None
@@ -33,11 +33,10 @@ def _every(value: Any) -> Every:
     try:
         every = Every(steps=int(match[1])) if match else Every(seconds=parse_duration(value))
     except QuantityError as error:
-        raise refuse(
-            "bad-quantity", _("{message}, and not a number of steps", message=error.message), fix
-        ) from error
+        message = _("{message}, and not a number of steps", message=error.message)
+        raise refuse("bad-quantity", message, fix) from error
     if not (every.steps or every.seconds):
-        raise refuse("bad-quantity", _("`{value}` is empty", value=value), fix)
+        raise refuse("bad-quantity", _("`{value}` is zero", value=value), fix)
     return every
 
 
@@ -46,7 +45,7 @@ def _memory_frequency(value: Any) -> Every | str:
         return str(value)
     every = _every(value)
     if every.seconds:
-        message = _("`{value}` is a time, and copies are counted in steps", value=value)
+        message = _("`{value}` is a duration, but in-memory checkpoints take a number of steps", value=value)
         raise refuse("bad-quantity", message, _("write auto, never or 1 step"))
     return every
 
@@ -57,9 +56,7 @@ def _standstill(value: Any) -> int | str:
     seconds = _every(value).seconds
     if not seconds or not _LEAST_STANDSTILL_S <= seconds <= _MOST_STANDSTILL_S:
         message = _(
-            "`{value}` is not a time from {least_standstill_s} s to a day",
-            value=value,
-            least_standstill_s=_LEAST_STANDSTILL_S,
+            "`{value}` is not a duration from {least} s to 1 day", value=value, least=_LEAST_STANDSTILL_S
         )
         raise refuse("bad-quantity", message, _("write auto, never or 10m"))
     return seconds
@@ -79,17 +76,17 @@ Frequency = Annotated[
             "type": "string",
             "pattern": rf"^({_STEPS_PATTERN}|{DURATION_PATTERN})$",
             "examples": ["100 steps", "10m"],
-            "form": "so many steps, or a duration",
+            "form": N_("a number of steps, or a duration"),
         }
     ),
 ]
 MemoryCheckpointFrequency = Annotated[
     Every | Literal["auto", "never"],
     BeforeValidator(_memory_frequency),
-    _schema(f"auto|never|{_STEPS_PATTERN}", "1 step", "auto, never, or so many steps"),
+    _schema(f"auto|never|{_STEPS_PATTERN}", "1 step", N_("auto, never, or a number of steps")),
 ]
 Standstill = Annotated[
     int | Literal["auto", "never"],
     BeforeValidator(_standstill),
-    _schema(f"auto|never|{DURATION_PATTERN}", "10m", "auto, never, or a duration"),
+    _schema(f"auto|never|{DURATION_PATTERN}", "10m", N_("auto, never, or a duration")),
 ]

@@ -1,4 +1,4 @@
-"""Which runtime can start which kind of image, from how the image is written."""
+"""Choose the container runtime for an image by the form of its address."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from clusterwright.config.environments import Runtime
 
 
 def starters(image: str) -> tuple[Runtime, ...]:
-    """The runtimes that can start it: a folder is an OCI bundle, .sqsh is enroot's, .sif Apptainer's."""
+    """The runtimes that can start an image: a folder is an OCI bundle, .sqsh is enroot's, .sif Apptainer's."""
     if image.endswith(".sqsh"):
         return ("pyxis",)
     if image.endswith(".sif"):
@@ -18,6 +18,6 @@ def starters(image: str) -> tuple[Runtime, ...]:
 
 
 def runtime(image: str, cluster: Cluster) -> Runtime | None:
-    """The first of the cluster's runtimes that can start it."""
+    """The first of the cluster's container runtimes that can start the image; None if none can."""
     can = starters(image)
     return next((candidate for candidate in cluster.environments.containers if candidate in can), None)

@@ -1,4 +1,4 @@
-"""From a file's text to a Cluster or a Job, or to every finding at once."""
+"""Load a Cluster or a Job from a file, or report all findings at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clusterwright.config.rules import clashes
 from clusterwright.config.schema import Kind
 from clusterwright.config.source import Loc, Source, dotted
 from clusterwright.errors import Finding, Location, SpecError
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:  # each file's models are imported when one is read (start-up time)
     from clusterwright.config.cluster import Cluster
@@ -29,28 +29,28 @@ _OF_A_JOB = ("command", "recipe", "gpus_per_node", "checkpoint", "recovery", "el
 
 
 def load_cluster(path: Path) -> Cluster:
-    """The cluster that the file describes.
+    """Load a cluster file.
 
     Raises:
-        SpecError: everything that is wrong with the file, each with its place and its fix.
+        SpecError: all findings about the file, each with its place and its fix.
     """
     return cluster_of(source_of(path))
 
 
 def load_job(path: Path, cluster: Cluster | None = None) -> Job:
-    """The job that the file describes, held against the cluster it is for, if given.
+    """Load a job file; with `cluster`, also check that the cluster can run the job.
 
     Raises:
-        SpecError: everything that is wrong with the file, each with its place and its fix.
+        SpecError: all findings about the file, each with its place and its fix.
     """
     return job_of(source_of(path), cluster)
 
 
 def load_both(job: Path, cluster: Path) -> tuple[Job, Cluster]:
-    """The job and the cluster it is for; a finding about both shows its place in both files.
+    """Load a job file and the file of its cluster; a finding about both shows its place in both files.
 
     Raises:
-        SpecError: everything that is wrong with the cluster, else with the job, else with the two together.
+        SpecError: the findings about the cluster; if none, about the job; if none, about both together.
     """
     sources = {"job": source_of(job), "cluster": source_of(cluster)}
     cluster_spec, job_spec = cluster_of(sources["cluster"]), job_of(sources["job"])
@@ -60,22 +60,22 @@ def load_both(job: Path, cluster: Path) -> tuple[Job, Cluster]:
 
 
 def source_of(path: Path) -> Source:
-    """The file's values and their places.
+    """Parse a file into its values and their places.
 
     Raises:
         SpecError: the file cannot be read.
     """
-    fix = _("give the path of a file that you may read; `wright init` writes one to start from")
+    fix = _("pass the path of a readable file; `wright init` writes one to start from")
     return read(_bytes_of(path, fix), str(path))
 
 
 def text_of(path: Path) -> str:
-    """The text of a file of Slurm's; bytes that are no text stand as signs of their own.
+    """The text of a Slurm file; bytes that are not UTF-8 become U+FFFD.
 
     Raises:
         SpecError: the file cannot be read.
     """
-    return _bytes_of(path, "give the path of a file that you may read").decode(errors="replace")
+    return _bytes_of(path, _("pass the path of a readable file")).decode(errors="replace")
 
 
 def _bytes_of(path: Path, fix: str) -> bytes:
@@ -87,7 +87,7 @@ def _bytes_of(path: Path, fix: str) -> bytes:
 
 
 def kind_of(source: Source) -> Kind:
-    """Whether it is a cluster or a job, told by its keys."""
+    """Detect from its keys whether a file is a cluster or a job file."""
     values = source.values
     if isinstance(values.get("nodes"), dict) or any(key in values for key in _OF_A_CLUSTER):
         return "cluster"
@@ -97,10 +97,10 @@ def kind_of(source: Source) -> Kind:
 
 
 def cluster_of(source: Source) -> Cluster:
-    """The cluster of a text that was read.
+    """Validate parsed YAML as a cluster.
 
     Raises:
-        SpecError: everything that is wrong with it.
+        SpecError: all findings about it.
     """
     from clusterwright.config.cluster import Cluster
 
@@ -108,10 +108,10 @@ def cluster_of(source: Source) -> Cluster:
 
 
 def job_of(source: Source, cluster: Cluster | None = None) -> Job:
-    """The job of a text that was read, held against the cluster, if given.
+    """Validate parsed YAML as a job; with `cluster`, also check that the cluster can run it.
 
     Raises:
-        SpecError: everything that is wrong with it.
+        SpecError: all findings about it.
     """
     from clusterwright.config.job import Job
 
@@ -125,7 +125,7 @@ def job_of(source: Source, cluster: Cluster | None = None) -> Job:
 def check_job_against(
     job: Job, cluster: Cluster, sources: Mapping[str, Source] | None = None
 ) -> tuple[Finding, ...]:
-    """What of the job this cluster cannot do; places are known in the files whose sources are given."""
+    """Findings about what the cluster cannot do for the job; they have places where `sources` has the file."""
     return _to_findings(clashes("job_cluster", job, cluster), sources or {})
 
 
@@ -141,10 +141,8 @@ def _validate(model: type[SpecModel], source: Source, kind: Kind) -> SpecModel:
 
         all_findings += findings(error, source, kind)
         bad |= faulty(error, source)
-        misspelt = any(
-            finding.code == "unknown-key" for finding in all_findings
-        )  # a value is not where it was meant to be
-        spec = None if misspelt or kind == "job" else _with_defaults(model, source.values, bad)
+        misspelled = any(finding.code == "unknown-key" for finding in all_findings)  # a value is elsewhere
+        spec = None if misspelled or kind == "job" else _with_defaults(model, source.values, bad)
     if spec is not None:
         agreed = [clash for clash in clashes(kind, spec) if not _touches(clash, bad)]
         all_findings += _to_findings(agreed, {kind: source}, kind)
@@ -156,12 +154,12 @@ def _validate(model: type[SpecModel], source: Source, kind: Kind) -> SpecModel:
 def _with_defaults(
     model: type[SpecModel], values: Mapping[str, Any], bad: Collection[Loc]
 ) -> SpecModel | None:
-    """The file with the default of each value that is wrong, so that the rules speak of the rest too."""
+    """The model with each invalid value at its default, so that the rules can check the rest too."""
     values_copy = _copy(values)
     for loc in bad:
         section: Any = values_copy
         path = list(loc)
-        while path and isinstance(path[-1], int):  # the other items of a list would change their places
+        while path and isinstance(path[-1], int):  # removing one item would shift the others
             path.pop()
         for part in path[:-1]:
             section = section.get(part) if isinstance(section, dict) else None
@@ -178,7 +176,7 @@ def _copy(value: Any) -> Any:
 
 
 def _touches(clash: Clash, bad: Collection[Loc]) -> bool:
-    """True when a side of it is, holds, or lies in, a value that is wrong anyway."""
+    """Whether a side of the clash is, contains or is inside an invalid value."""
     sides = [side.loc if isinstance(side, In) else side for side in clash.locs]
     return any(side[: len(loc)] == loc[: len(side)] for side in sides for loc in bad)
 
@@ -208,22 +206,36 @@ def _to_findings(
 
 def _locate(side: Loc | In, sources: Mapping[str, Source], kind: Kind, *, hidden: bool) -> Location:
     file, loc = (side.file, side.loc) if isinstance(side, In) else (kind, side)
-    location = sources[file].location(loc) if file in sources else Location(f"{file} file", path=dotted(loc))
+    names = {"cluster": _("cluster file"), "job": _("job file")}
+    location = sources[file].location(loc) if file in sources else Location(names[file], path=dotted(loc))
     return replace(location, value="", source="") if hidden else location
 
 
 def checked(path: Path, cluster: Path | None = None) -> str:
-    """The good news about a cluster or a job file, in one line.
+    """Validate a cluster or job file and summarize it in one line.
 
     Raises:
-        SpecError: everything that is wrong with it, or with the cluster file it is held against.
+        SpecError: all findings about it, or about the cluster file that the job is for.
     """
     source = source_of(path)
     if kind_of(source) == "cluster":
         cluster_spec = cluster_of(source)
-        partitions = ", ".join(cluster_spec.partitions)
-        counts = f"{len(cluster_spec.hosts())} hosts in {len(cluster_spec.nodes)} node groups, partitions {partitions}"
-        return f"{path} is a good cluster file: `{cluster_spec.name}`, {counts}"
+        hosts = _n("{count} host", "{count} hosts", len(cluster_spec.hosts()))
+        groups = _n("{count} node group", "{count} node groups", len(cluster_spec.nodes))
+        return _(
+            "{path} is a valid cluster file: `{name}`, {hosts}, {groups}, partitions {partitions}",
+            path=path,
+            name=cluster_spec.name,
+            hosts=hosts,
+            groups=groups,
+            partitions=", ".join(cluster_spec.partitions),
+        )
     job = load_both(path, cluster)[0] if cluster else job_of(source)
-    on = f", and fits {cluster}" if cluster else ""
-    return f"{path} is a good job file: `{job.name}`, {job.nodes} x {job.gpus_per_node} GPUs{on}"
+    values = {"path": path, "name": job.name, "nodes": job.nodes, "gpus": job.gpus_per_node}
+    if not cluster:
+        return _("{path} is a valid job file: `{name}`, hosts x GPUs: {nodes} x {gpus}", **values)
+    return _(
+        "{path} is a valid job file: `{name}`, hosts x GPUs: {nodes} x {gpus}, and {cluster} can run it",
+        cluster=cluster,
+        **values,
+    )

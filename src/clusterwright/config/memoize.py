@@ -1,4 +1,4 @@
-"""A pure function of a whole cluster is computed once: every host's tree asks for the same slurm.conf."""
+"""Cache pure functions of a cluster: every host's tree contains the same slurm.conf."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 def cache_per_instance(function: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[C, P], T]:
-    """The same function, whose values are kept for as long as their first argument lives.
+    """Cache the function's results for as long as the first argument lives.
 
-    That one is told by being the same object: a cluster holds dictionaries and has no hash. The other
-    arguments are told by their values.
+    The cache is keyed by the identity of the first argument (a cluster holds dictionaries and has no hash) and
+    by the values of the others.
     """
     entries: dict[int, tuple[Callable[[], C | None], dict[Any, T]]] = {}
 

@@ -1,7 +1,7 @@
-r"""Names that end up in shells, paths and Slurm's files; what a shell could misread is refused here.
+r"""Types of names that reach shells, paths and Slurm's files; characters special to a shell are rejected here.
 
-Whatever comes from a file is data: a host called `$(reboot)` never leaves this module. Patterns are matched
-whole, because `$` would let a trailing newline through.
+A host called `$(reboot)` fails validation. Patterns match the whole string, because `$` would allow a trailing
+newline.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from ClusterShell.NodeSet import NodeSet, NodeSetException
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from clusterwright.config.field import refuse
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 _HOST = r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?"  # RFC 1123 label, lower case, starting with a letter
 _LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
-_SERVER = rf"{_LABEL}(\.{_LABEL}){{0,9}}"  # of the site: a plain name, a name with its domain, or an address
-_RDMA = r"[a-zA-Z][a-zA-Z0-9_-]{0,62}(:[1-9][0-9]?)?"  # of a driver: mlx5_0, mlx5_bond_0:1, rocep1s0f0
+_SERVER = rf"{_LABEL}(\.{_LABEL}){{0,9}}"  # a server of the site: host name, FQDN or address
+_RDMA = (
+    r"[a-zA-Z][a-zA-Z0-9_-]{0,62}(:[1-9][0-9]?)?"  # as drivers name them: mlx5_0, mlx5_bond_0:1, rocep1s0f0
+)
 _ACCOUNT = r"[a-z_][a-z0-9_-]{0,31}"  # useradd(8)
 _IDENTIFIER = r"[A-Za-z][A-Za-z0-9_.-]{0,63}"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]{0,254}"  # POSIX environment variable name
@@ -43,14 +45,14 @@ _RANGE = r"([0-9]{1,9})(?:-([0-9]{1,9}))?"
 MAX_HOSTS = 65536  # Slurm's own MAX_SLURM_NODES is 64 * 1024
 MAX_HOSTLIST = 4096  # a line, not a file
 
-# Accounts that Debian, Rocky and a node's packages bring; declaring them again would change the system.
+# Accounts that Debian, Rocky and their packages create; declaring them again would change the system.
 _SYSTEM_ACCOUNTS = frozenset({
     "root", "daemon", "bin", "sys", "sync", "games", "man", "lp", "mail", "news", "uucp", "proxy", "www-data",
     "backup", "list", "irc", "nobody", "nogroup", "operator", "adm", "wheel", "sudo", "users", "staff",
     "shadow", "tty", "disk", "kmem", "dialout", "video", "audio", "input", "render", "kvm", "sshd",
     "messagebus", "polkitd", "munge", "slurm", "chrony", "_chrony", "ntp", "prometheus", "dbus",
 })  # fmt: skip
-# torchrun sets these for every rank (torch.distributed.run); a value from the file would be silently lost.
+# torchrun sets these for every rank (torch.distributed.run) and would overwrite a value from the file.
 _TORCHRUN_SETS = frozenset({
     "RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "ROLE_WORLD_SIZE",
     "MASTER_ADDR", "MASTER_PORT",
@@ -58,12 +60,12 @@ _TORCHRUN_SETS = frozenset({
 _LAUNCHER_PREFIXES = ("CLUSTERWRIGHT_", "SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "TORCHELASTIC_")
 
 
-def _matching(pattern: str, form: str, rule: str) -> tuple[AfterValidator, WithJsonSchema]:
+def _matching(pattern: str, form: str, fix: str) -> tuple[AfterValidator, WithJsonSchema]:
+    """A validator and its schema: `form` names the values, `fix` is the imperative; both are marked with N_."""
+
     def check(value: str) -> str:
-        if not re.fullmatch(pattern, value):  # compiled when first used, and kept by re
-            raise refuse(
-                "bad-name", _("`{value}` is not {form}", value=value, form=form), _("use {rule}", rule=rule)
-            )
+        if not re.fullmatch(pattern, value):  # re compiles it on first use and caches it
+            raise refuse("bad-name", _("`{value}` is not {form}", value=value, form=_(form)), _(fix))
         return value
 
     return AfterValidator(check), WithJsonSchema({"type": "string", "pattern": f"^{pattern}$", "form": form})
@@ -73,22 +75,17 @@ def _no_system_account(value: str) -> str:
     if value in _SYSTEM_ACCOUNTS or value.startswith("systemd-"):
         raise refuse(
             "reserved-name",
-            _("`{value}` exists on every host and is not ours to declare", value=value),
+            _("`{value}` is a system account of every host and cannot be declared", value=value),
             _("choose another name"),
         )
     return value
 
 
 def _reject_slurm_keyword(value: str) -> str:
-    if value.upper() in {
-        "DEFAULT",
-        "ALL",
-    }:  # slurm.conf(5): NodeName=DEFAULT, PartitionName=DEFAULT set defaults
-        raise refuse(
-            "reserved-name",
-            _("`{value}` is a word of slurm.conf's own", value=value),
-            _("choose another name"),
-        )
+    # slurm.conf(5): NodeName=DEFAULT and PartitionName=DEFAULT set defaults.
+    if value.upper() in {"DEFAULT", "ALL"}:
+        message = _("`{value}` is a reserved word of slurm.conf", value=value)
+        raise refuse("reserved-name", message, _("choose another name"))
     return value
 
 
@@ -97,19 +94,19 @@ def _no_launcher_variable(value: str) -> str:
         raise refuse(
             "reserved-name",
             _("environment variable `{value}` is set by Slurm, torchrun or the launcher", value=value),
-            _("leave the line out, or use a name of your own"),
+            _("remove the line, or use another name"),
         )
     return value
 
 
 def _path(value: str) -> str:
     if ".." in PurePosixPath(value).parts:
-        raise refuse("bad-name", _("`{value}` climbs with ..", value=value), _("write the path as it is"))
+        raise refuse("bad-name", _("`{value}` contains ..", value=value), _("write the path without .."))
     return str(PurePosixPath(re.sub("/+", "/", value)))
 
 
 def _count(hostlist: str) -> int | None:
-    """How many hosts it would expand to, None where it is malformed; `n[1-999999999]` must never be."""
+    """Count the hosts of a hostlist without expanding it (`n[1-999999999]`); None if it is malformed."""
     total, position = 0, 0
     while position < len(hostlist):
         part = re.match(_HOSTLIST_PART, hostlist[position:])
@@ -122,7 +119,7 @@ def _count(hostlist: str) -> int | None:
 
 
 def _size(ranges: str) -> int:
-    """Numbers in `1-8,12`; none if it is malformed, which makes the whole list empty."""
+    """Count the numbers in `1-8,12`; 0 if it is malformed."""
     matches = [re.fullmatch(_RANGE, text) for text in ranges.split(",")]
     if not all(matches):
         return 0
@@ -133,28 +130,20 @@ def _hostlist(value: str) -> str:
     fix = _("write it as gpu-node[1-8,12]")
     count = _count(value) if len(value) <= MAX_HOSTLIST else None
     if count is None or not 1 <= count <= MAX_HOSTS:
-        raise refuse(
-            "bad-hostlist",
-            _("`{value}` is not a hostlist of 1 to {max_hosts} hosts", value=value[:60], max_hosts=MAX_HOSTS),
-            fix,
-        )
+        message = _("`{value}` is not a hostlist of 1 to {limit} hosts", value=value[:60], limit=MAX_HOSTS)
+        raise refuse("bad-hostlist", message, fix)
     try:
         names = expand(value)
     except NodeSetException as error:
-        raise refuse(
-            "bad-hostlist", _("`{value}` is not a hostlist: {error}", value=value, error=error), fix
-        ) from error
+        message = _("`{value}` is not a hostlist: {error}", value=value, error=error)
+        raise refuse("bad-hostlist", message, fix) from error
     for name in names:
         if not re.fullmatch(_HOST, name):
-            rule = "lower-case letters, digits and -, first a letter, at most 63"
-            raise refuse("bad-name", _("`{name}` is not a host name", name=name), _("use {rule}", rule=rule))
+            raise refuse("bad-name", _("`{name}` is not a host name", name=name), _(_HOST_FIX))
         _reject_slurm_keyword(name)
     if len(names) != count:
-        raise refuse(
-            "bad-hostlist",
-            _("`{value}` names a host twice", value=value),
-            _("write {fold}", fold=fold(names)),
-        )
+        message = _("`{value}` lists a host twice", value=value)
+        raise refuse("bad-hostlist", message, _("write {hostlist}", hostlist=fold(names)))
     return value
 
 
@@ -162,7 +151,7 @@ def _version(value: Any) -> str:
     if not isinstance(value, str):
         raise refuse(
             "version-not-quoted",
-            _("version {value} is read as a number, and 25.10 would become 25.1", value=value),
+            _("version {value} is read as a number, which would make 25.10 25.1", value=value),
             _('write it in quotes: "{value}"', value=value),
         )
     if not re.fullmatch(_VERSION, value):
@@ -176,22 +165,19 @@ def _reject_line_breaks(value: str) -> str:
     if "\0" in value or "\n" in value or "\r" in value:
         raise refuse(
             "bad-text",
-            _(
-                "the value holds a line break or a NUL, which `sbatch --export` and the environment "
-                "cannot carry"
-            ),
-            _("keep it on one line, or put it in a file and give its path"),
+            _("the value has a line break or a NUL, which `sbatch --export` cannot pass to the job"),
+            _("write it on one line, or put it into a file and set the path of the file"),
         )
     return value
 
 
 def _conf_line(value: str) -> str:
-    """No comment, no second line, and no backslash, which would join the next one."""
+    """Reject comments, line breaks and backslashes, which would continue the line."""
     if not value.strip() or any(char in value for char in "#\\") or not value.isprintable():
         raise refuse(
             "bad-text",
-            _("`{value}` is not the value of a line of slurm.conf", value=value[:60]),
-            _("write what stands after the = there, on one line, without # and \\"),
+            _("`{value}` is not a value of a slurm.conf line", value=value[:60]),
+            _("write what follows the = in slurm.conf, on one line, without # and \\"),
         )
     return value
 
@@ -200,92 +186,117 @@ def _no_nul(value: str) -> str:
     if "\0" in value or not value:
         raise refuse(
             "bad-text",
-            _("an item is empty or holds a NUL, which no command line can carry"),
-            _("take it out"),
+            _("an item is empty or has a NUL, which a command line cannot contain"),
+            _("remove the item"),
         )
     return value
 
 
 def expand(hostlist: str) -> tuple[str, ...]:
-    """The hosts of a hostlist, sorted by name and number."""
+    """Expand a hostlist into host names, sorted by name and number."""
     return tuple(NodeSet(hostlist, resolver=None))
 
 
 def fold(hosts: tuple[str, ...] | list[str]) -> str:
-    """Hosts as a hostlist: `gpu-node[1-8,12]`; empty text for none."""
+    """Fold host names into a hostlist: `gpu-node[1-8,12]`; an empty string for no hosts."""
     return str(NodeSet.fromlist(hosts, resolver=None))
 
 
-_HOST_RULE = "lower-case letters, digits and -, first a letter, at most 63"
-_ACCOUNT_RULE = "lower-case letters, digits, _ and -, at most 32"
-_IDENTIFIER_RULE = "letters, digits, _, . and -, first a letter, at most 64"
+_HOST_FIX = N_("use at most 63 lower-case letters, digits and -, the first a letter")
+_ACCOUNT_FIX = N_("use at most 32 lower-case letters, digits, _ and -, the first no digit")
+_IDENTIFIER_FIX = N_("use at most 64 letters, digits, _, . and -, the first a letter")
 
-HostName = Annotated[str, *_matching(_HOST, "a host name", _HOST_RULE)]
+HostName = Annotated[str, *_matching(_HOST, N_("a host name"), _HOST_FIX)]
 # A device of /sys/class/infiniband, with or without its port: `mlx5_0`, `mlx5_bond_0:1`, `rocep1s0f0`.
 RdmaDevice = Annotated[
     str,
     *_matching(
-        _RDMA, "an RDMA device", "a name that is in /sys/class/infiniband, such as mlx5_0 or mlx5_0:1"
+        _RDMA,
+        N_("an RDMA device"),
+        N_("use a device of /sys/class/infiniband, such as mlx5_0, or mlx5_0:1 for its port 1"),
     ),
 ]
 ServerName = Annotated[
     str,
-    *_matching(_SERVER, "the name or address of a server", "a name such as filer.example.org, or an address"),
+    *_matching(
+        _SERVER,
+        N_("the name or address of a server"),
+        N_("use a name such as nfs.example.org, or an address"),
+    ),
 ]
-ClusterName = Annotated[str, *_matching(_HOST, "a cluster name", _HOST_RULE)]
+ClusterName = Annotated[str, *_matching(_HOST, N_("a cluster name"), _HOST_FIX)]
 AccountName = Annotated[
-    str, *_matching(_ACCOUNT, "a user or group name", _ACCOUNT_RULE), AfterValidator(_no_system_account)
+    str, *_matching(_ACCOUNT, N_("a user or group name"), _ACCOUNT_FIX), AfterValidator(_no_system_account)
 ]
-LoginName = Annotated[str, *_matching(_ACCOUNT, "a user name", _ACCOUNT_RULE)]
-Identifier = Annotated[str, *_matching(_IDENTIFIER, "a plain name", _IDENTIFIER_RULE)]
+LoginName = Annotated[str, *_matching(_ACCOUNT, N_("a user name"), _ACCOUNT_FIX)]
+Identifier = Annotated[str, *_matching(_IDENTIFIER, N_("a plain name"), _IDENTIFIER_FIX)]
 SlurmName = Annotated[
-    str, *_matching(_IDENTIFIER, "a plain name", _IDENTIFIER_RULE), AfterValidator(_reject_slurm_keyword)
+    str, *_matching(_IDENTIFIER, N_("a plain name"), _IDENTIFIER_FIX), AfterValidator(_reject_slurm_keyword)
 ]
 Zone = Annotated[
-    str, *_matching(_ZONE, "a time zone", "a name of the tz database such as UTC or Asia/Shanghai")
+    str,
+    *_matching(_ZONE, N_("a time zone"), N_("use a name of the tz database, such as UTC or Asia/Shanghai")),
 ]
-MountOption = Annotated[str, *_matching(_OPTION, "a mount option", "a word such as noatime or nconnect=8")]
+MountOption = Annotated[
+    str, *_matching(_OPTION, N_("a mount option"), N_("use an option such as noatime or nconnect=8"))
+]
 VariableName = Annotated[
     str,
-    *_matching(_VARIABLE, "an environment name", "letters, digits and _, first no digit"),
+    *_matching(
+        _VARIABLE, N_("an environment variable name"), N_("use letters, digits and _, the first no digit")
+    ),
     AfterValidator(_no_launcher_variable),
 ]
 ArrayRange = Annotated[
-    str, *_matching(_ARRAY, "a range of an array", 'it as sbatch --array does: "0-9", "1,3,5" or "0-9%2"')
+    str,
+    *_matching(_ARRAY, N_("an array range"), N_('write it as for sbatch --array: "0-9", "1,3,5" or "0-9%2"')),
 ]
 Earlier = Annotated[
     str,
-    *_matching(_EARLIER, "a job id or a run", 'the id in quotes, "1234", or the name that a run was given'),
+    *_matching(
+        _EARLIER,
+        N_("a job id or a run"),
+        N_('write a job id in quotes, such as "1234", or the name of a run'),
+    ),
 ]
-ModuleName = Annotated[str, *_matching(_MODULE, "a Python module", "a name such as transformers or my.data")]
+ModuleName = Annotated[
+    str, *_matching(_MODULE, N_("a Python module"), N_("use a name such as transformers or my.data"))
+]
 SlurmKey = Annotated[
-    str, *_matching(_SLURM_KEY, "a key of slurm.conf", "it as slurm.conf(5) spells it, such as KillWait")
+    str,
+    *_matching(_SLURM_KEY, N_("a key of slurm.conf"), N_("spell it as slurm.conf(5) does, such as KillWait")),
 ]
-PackageName = Annotated[str, *_matching(_PACKAGE, "a package name", "lower-case letters, digits and + . _ -")]
-StartTime = Annotated[str, *_matching(_START, "a time", 'it as "2027-01-15T08:00", in quotes')]
+PackageName = Annotated[
+    str, *_matching(_PACKAGE, N_("a package name"), N_("use lower-case letters, digits and + . _ -"))
+]
+StartTime = Annotated[str, *_matching(_START, N_("a time"), N_('write it in quotes: "2027-01-15T08:00"'))]
 ConfLine = Annotated[str, AfterValidator(_conf_line)]
 Line = Annotated[str, AfterValidator(_reject_line_breaks)]
 CommandItem = Annotated[str, AfterValidator(_no_nul)]
 Image = Annotated[
     str,
     *_matching(
-        _IMAGE, "an image", "an enroot URI such as docker://nvcr.io#nvidia/pytorch:25.09-py3, or a .sqsh path"
+        _IMAGE,
+        N_("an image"),
+        N_("use an enroot URI such as docker://nvcr.io#nvidia/pytorch:25.09-py3, or a .sqsh path"),
     ),
 ]
 HostPath = Annotated[
     str,
-    *_matching(_PATH, "an absolute path", "a path from / on, of letters, digits and . _ / + @ = , -"),
+    *_matching(
+        _PATH, N_("an absolute path"), N_("start it with /, and use letters, digits and . _ / + @ = , - only")
+    ),
     AfterValidator(_path),
 ]
 Hostlist = Annotated[
     str,
     AfterValidator(_hostlist),
-    WithJsonSchema({"type": "string", "examples": ["gpu-node[1-8,12]"], "form": "a hostlist"}),
+    WithJsonSchema({"type": "string", "examples": ["gpu-node[1-8,12]"], "form": N_("a hostlist")}),
 ]
 Version = Annotated[
     str,
     BeforeValidator(_version),
-    WithJsonSchema({"type": "string", "pattern": f"^{_VERSION}$", "form": "a version in quotes"}),
+    WithJsonSchema({"type": "string", "pattern": f"^{_VERSION}$", "form": N_("a version in quotes")}),
 ]
 
 
@@ -295,5 +306,5 @@ _CONFIDENTIAL = (
 
 
 def is_secret(name: str) -> bool:
-    """True of a variable whose value is nobody else's business, as its name tells: WANDB_API_KEY, HF_TOKEN."""
+    """Whether the name of an environment variable suggests a secret: WANDB_API_KEY, HF_TOKEN."""
     return re.fullmatch(_CONFIDENTIAL, name) is not None

@@ -1,4 +1,4 @@
-"""The three networks: management always, compute and storage where the site has them."""
+"""The networks: management is required, compute and storage are optional."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from clusterwright.config.field import Cost, Section, refuse, setting
 from clusterwright.config.quantities import Rate
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 _LONGEST_PREFIX = 30  # a /30 holds two hosts; anything longer holds no cluster
 
@@ -17,21 +17,19 @@ _LONGEST_PREFIX = 30  # a /30 holds two hosts; anything longer holds no cluster
 def _ipv4(value: Any) -> IPv4Network:
     fix = _("write it as 10.77.0.0/24")
     if not isinstance(value, str) or "/" not in value:
-        raise refuse("bad-address", _("`{value}` is not an IPv4 network with its prefix", value=value), fix)
+        message = _("`{value}` is not an IPv4 network with a prefix length", value=value)
+        raise refuse("bad-address", message, fix)
     try:
         return IPv4Network(value)
     except ValueError as error:
-        raise refuse(
-            "bad-address",
-            _("`{value}` is not an IPv4 network: {error}", value=value, error=error),
-            _suggest_network(value) or fix,
-        ) from error
+        message = _("`{value}` is not an IPv4 network: {error}", value=value, error=error)
+        raise refuse("bad-address", message, _suggest_network(value) or fix) from error
 
 
 def _suggest_network(value: str) -> str | None:
-    """The network that an address of it with its prefix belongs to."""
+    """The fix for a host address with a prefix length: the network that contains it; None for other values."""
     try:
-        return f"write it as {IPv4Network(value, strict=False)}"
+        return _("write it as {network}", network=IPv4Network(value, strict=False))
     except ValueError:
         return None
 
@@ -42,13 +40,13 @@ def _subnet(value: Any) -> IPv4Network:
         raise refuse(
             "bad-address",
             _("`{value}` is not a private network", value=value),
-            _("take one of 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16 (RFC 1918)"),
+            _("use a network in 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16 (RFC 1918)"),
         )
     if network.prefixlen > _LONGEST_PREFIX:
         raise refuse(
             "bad-address",
-            _("`{value}` has no room for two hosts", value=value),
-            _("take a /30 or larger, e.g. a /24"),
+            _("`{value}` is too small for two hosts", value=value),
+            _("use a /30 or larger, e.g. a /24"),
         )
     return network
 
@@ -58,39 +56,39 @@ def _origin(value: Any) -> IPv4Network:
     if network.prefixlen == 0:
         raise refuse(
             "bad-address",
-            _("`{value}` is every address there is", value=value),
-            _("take ssh_from out: any may come in then"),
+            _("`{value}` is the whole IPv4 address space", value=value),
+            _("remove ssh_from: SSH is then open to all addresses"),
         )
     return network
 
 
-_FORM = WithJsonSchema({"type": "string", "examples": ["10.77.0.0/24"], "form": "an IPv4 network"})
+_FORM = WithJsonSchema({"type": "string", "examples": ["10.77.0.0/24"], "form": N_("an IPv4 network")})
 Subnet = Annotated[IPv4Network, BeforeValidator(_subnet), _FORM]
-# Where somebody comes from: an office has public addresses, and one host is a /32.
+# Sources of connections: an office may have public addresses, and a single host is a /32.
 Origin = Annotated[IPv4Network, BeforeValidator(_origin), _FORM]
 
 NetworkName = Literal["management", "compute", "storage"]
 
 
 class Network(Section):
-    """One network that hosts of the cluster share."""
+    """A network that hosts of the cluster share."""
 
     kind: Literal["ethernet", "roce", "infiniband"] = setting(
-        "What carries it.", cost=Cost.REBUILD, default="ethernet", example="roce"
+        "Type of the network.", cost=Cost.REBUILD, default="ethernet", example="roce"
     )
     subnet: Subnet = setting(
-        "Its IPv4 addresses (for InfiniBand: of IPoIB).", cost=Cost.REBUILD, example="10.77.0.0/24"
+        "IPv4 subnet (for InfiniBand: of IPoIB).", cost=Cost.REBUILD, example="10.77.0.0/24"
     )
-    rate: Rate = setting("Rate of one port of a host.", cost=Cost.REBUILD, example="25Gbit/s")
+    rate: Rate = setting("Bandwidth of one host port.", cost=Cost.REBUILD, example="25Gbit/s")
     fabric: Literal["single-switch", "leaf-spine", "fat-tree", "rail-optimized", "ring", "star"] = setting(
-        "How its switches are joined.", cost=Cost.REBUILD, default="single-switch", example="rail-optimized"
+        "Topology of the switches.", cost=Cost.REBUILD, default="single-switch", example="rail-optimized"
     )
     rails: int = setting(
-        "Ports per host on this network, each on a rail of its own.",
+        "Ports per host on this network, each on its own rail.",
         cost=Cost.REBUILD, default=1, example="8", least=1, most=16,
     )  # fmt: skip
     mtu: int = setting(
-        "Largest packet in bytes, equal end to end.",
+        "MTU in bytes, the same end to end.",
         cost=Cost.RESTART, default=1500, example="9000", least=1280, most=65520,
     )  # fmt: skip
 
@@ -98,16 +96,16 @@ class Network(Section):
 class Networks(Section):
     """The networks of the cluster by purpose."""
 
-    management: Network = setting("SSH, Slurm and monitoring run here.", cost=Cost.REBUILD)
+    management: Network = setting("Network of SSH, Slurm and monitoring.", cost=Cost.REBUILD)
     compute: Network | None = setting(
-        "Gradients travel here; management if left out.", cost=Cost.REBUILD, default=None
+        "Network of collectives between ranks; default: management.", cost=Cost.REBUILD, default=None
     )
     storage: Network | None = setting(
-        "Shared folders travel here; management if left out.", cost=Cost.REBUILD, default=None
+        "Network of shared storage; default: management.", cost=Cost.REBUILD, default=None
     )
 
     def named(self) -> dict[NetworkName, Network]:
-        """The networks that exist, management first."""
+        """The declared networks by name, management first."""
         pairs: tuple[tuple[NetworkName, Network | None], ...] = (
             ("management", self.management), ("compute", self.compute), ("storage", self.storage),
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Node groups: which hosts they are, what is in them, their disks and firmware."""
+"""Node groups: their hosts, hardware, disks and firmware."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from clusterwright.config.names import Hostlist, HostPath, Identifier, RdmaDevic
 from clusterwright.config.networks import NetworkName
 from clusterwright.config.quantities import Size
 from clusterwright.config.storage import Quota
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 
 class Disk(Section):
-    """Local disks of one kind in a host."""
+    """Equal local disks of a host."""
 
     kind: Literal["nvme", "ssd", "hdd"] = setting(
-        "What they are.", cost=Cost.DRAIN, default="nvme", example="nvme"
+        "Type of the disks.", cost=Cost.DRAIN, default="nvme", example="nvme"
     )
-    count: int = setting("How many.", cost=Cost.DRAIN, default=1, example="4", least=1, most=128)
-    size: Size = setting("Size of one.", cost=Cost.DRAIN, example="3.84TB")
+    count: int = setting("Number of disks.", cost=Cost.DRAIN, default=1, example="4", least=1, most=128)
+    size: Size = setting("Size of one disk.", cost=Cost.DRAIN, example="3.84TB")
     mount: HostPath | None = setting(
-        "Where a job finds them as scratch.", cost=Cost.DRAIN, default=None, example="/scratch"
+        "Mount point, the scratch folder of jobs.", cost=Cost.DRAIN, default=None, example="/scratch"
     )
     filesystem: Literal["xfs", "ext4"] | None = setting(
-        "Made by us, on disks that are empty; left out: the site has made it, and mounts it.",
+        "File system to create on empty disks; not set: the site creates and mounts it.",
         cost=Cost.REBUILD, default=None, example="xfs",
     )  # fmt: skip
     raid: Literal["none", 0, 10] = setting(
-        "How the disks become one: 0 is fastest and is lost with any of them, 10 keeps everything twice, for"
-        " metadata and what must last; none for a single disk.",
+        "RAID level that joins the disks: 0 is fastest and fails with any disk, 10 mirrors everything, for"
+        " metadata and durable data; none: a single disk.",
         cost=Cost.REBUILD, default="none", example="0",
     )  # fmt: skip
-    quota: Quota | None = setting("Quotas, on a file system that we make.", default=None)
+    quota: Quota | None = setting("Quotas; only with `filesystem`.", default=None)
 
 
 class Firmware(Section):
-    """Firmware settings that training leaves open. Nothing here is written to a host: checks hold hosts against it."""
+    """Expected firmware settings. Checks compare hosts with them; nothing is written to a host."""
 
     virtual_functions: bool = setting(
-        "True where adapters are to have functions for virtual machines or containers (SR-IOV).",
+        "Whether adapters have virtual functions for virtual machines or containers (SR-IOV).",
         default=False, example="true",
     )  # fmt: skip
-    # Bounds: AMD's NPS and Intel's SNC know 1, 2, 3 and 4; NPS and last-level caches as nodes come to 16 at most.
+    # Bounds: AMD's NPS and Intel's SNC allow 1, 2, 3 and 4; NPS with last-level caches as nodes reaches 16.
     numa_per_socket: int | None = setting(
-        "NUMA nodes of one socket (AMD's NPS, Intel's SNC); left out: as it is, but equal within the group.",
+        "NUMA nodes per socket (AMD's NPS, Intel's SNC); not set: any number that is equal within the group.",
         default=None, example="1", least=1, most=16,
     )  # fmt: skip
 
@@ -59,100 +59,99 @@ def _address(value: Any) -> IPv4Address:
     try:
         return IPv4Address(value)
     except ValueError as error:
-        raise refuse(
-            "bad-address", _("`{value}` is not an IPv4 address: {error}", value=value, error=error), fix
-        ) from error
+        message = _("`{value}` is not an IPv4 address: {error}", value=value, error=error)
+        raise refuse("bad-address", message, fix) from error
 
 
 Address = Annotated[
     IPv4Address,
     BeforeValidator(_address),
-    WithJsonSchema({"type": "string", "examples": ["10.77.0.11"], "form": "an IPv4 address"}),
+    WithJsonSchema({"type": "string", "examples": ["10.77.0.11"], "form": N_("an IPv4 address")}),
 ]
 
 
 class Cpus(Section):
     """Processors of one host, as `slurmd -C` prints them."""
 
-    # Bounds: Slurm keeps each of the three in 16 bits; no board has more than 32 sockets or 8 threads a core.
+    # Bounds: Slurm stores each in 16 bits; no board has more than 32 sockets or 8 threads per core.
     sockets: int = setting("Processor sockets.", cost=Cost.DRAIN, default=1, example="2", least=1, most=32)
-    cores_per_socket: int = setting("Cores of one socket.", cost=Cost.DRAIN, example="64", least=1, most=1024)
+    cores_per_socket: int = setting("Cores per socket.", cost=Cost.DRAIN, example="64", least=1, most=1024)
     threads_per_core: int = setting(
-        "Hardware threads of one core.", cost=Cost.DRAIN, default=1, example="2", least=1, most=8
+        "Hardware threads per core.", cost=Cost.DRAIN, default=1, example="2", least=1, most=8
     )
 
     @property
     def threads(self) -> int:
-        """Hardware threads of the host: what Slurm calls CPUs."""
+        """Hardware threads of the host, Slurm's CPUs."""
         return self.sockets * self.cores_per_socket * self.threads_per_core
 
 
 class Gpus(Section):
     """GPUs of one host."""
 
-    model: Identifier = setting("Slurm's gres type for it.", cost=Cost.DRAIN, example="a100")
-    count: int = setting("GPUs in one host.", cost=Cost.DRAIN, example="8", least=1, most=128)
+    model: Identifier = setting("GPU model, which is Slurm's GRES type.", cost=Cost.DRAIN, example="a100")
+    count: int = setting("GPUs per host.", cost=Cost.DRAIN, example="8", least=1, most=128)
     memory: Size | None = setting("Memory of one GPU.", cost=Cost.DRAIN, default=None, example="80GiB")
     devices: HostPath = setting(
-        "Device files, without the index that is added to each.",
+        "Path of the device files without their index.",
         cost=Cost.DRAIN, default="/dev/nvidia", example="/dev/nvidia",
     )  # fmt: skip
     nvlink: bool = setting(
-        "True when NVLink or NVSwitch joins all of them.", cost=Cost.DRAIN, default=False, example="true"
+        "Whether NVLink or NVSwitch connects all GPUs.", cost=Cost.DRAIN, default=False, example="true"
     )
     sockets: tuple[int, ...] = setting(
-        "Socket that each GPU hangs on, by index (`nvidia-smi topo -m`); jobs then get cores beside their GPUs.",
+        "CPU socket of each GPU by index (`nvidia-smi topo -m`); jobs then get cores on the socket of their GPUs.",
         cost=Cost.DRAIN, default=(), example="[0, 0, 0, 0, 1, 1, 1, 1]",
     )  # fmt: skip
 
     def device_files(self) -> tuple[str, ...]:
-        """`/dev/nvidia0` and so on, by index."""
+        """The device files by index: `/dev/nvidia0`, `/dev/nvidia1`."""
         return tuple(f"{self.devices}{index}" for index in range(self.count))
 
 
 class NodeGroup(Section):
-    """Hosts of one make and one role."""
+    """Hosts of the same hardware and role."""
 
     role: Literal["control", "compute", "login"] = setting(
-        "control runs slurmctld and serves the others; compute runs jobs; login is where users submit.",
+        "control: runs slurmctld and other servers; compute: runs jobs; login: users submit jobs there.",
         cost=Cost.REBUILD, example="compute",
     )  # fmt: skip
     hosts: Hostlist = setting("Host names, as a Slurm hostlist.", cost=Cost.DRAIN, example="gpu-node[1-8]")
     absent: Hostlist | None = setting(
-        "Those of them that are not there, or no more; the addresses of the others stay as they are.",
+        "Hosts of the group that do not exist, or no longer; the addresses of the others do not change.",
         cost=Cost.DRAIN, default=None, example="gpu-node3",
     )  # fmt: skip
     addresses: dict[NetworkName, Address] = setting(
-        "First host's address on each network; the next hosts, sorted by name and number, get the next ones.",
+        "Address of the first host on each network; the next hosts, sorted by name and number, get the next addresses.",
         cost=Cost.REBUILD, example="{management: 10.77.0.11}",
     )  # fmt: skip
     cpus: Cpus = setting("Processors of one host.", cost=Cost.DRAIN)
     memory: Size = setting("Memory of one host.", cost=Cost.DRAIN, example="512GiB")
     memory_reserved: Size = setting(
-        "Memory kept from jobs for the system (Slurm's MemSpecLimit).",
+        "Memory reserved for the system (Slurm's MemSpecLimit).",
         cost=Cost.RESTART, default="1GiB", example="8GiB",
     )  # fmt: skip
     gpus: Gpus | None = setting("GPUs of one host.", cost=Cost.DRAIN, default=None)
     disks: tuple[Disk, ...] = setting("Local disks of one host.", cost=Cost.DRAIN, default=())
-    firmware: Firmware = setting("What checks hold the firmware against.", default=Firmware)
+    firmware: Firmware = setting("Expected firmware settings, for checks.", default=Firmware)
     nics: tuple[RdmaDevice, ...] = setting(
-        "RDMA devices of the compute network by rail, where they cannot be told by their addresses.",
+        "RDMA devices of the compute network in the order of the rails; not set: found by their addresses.",
         default=(), example="[mlx5_0, mlx5_3]",
     )  # fmt: skip
     switch: Identifier | None = setting(
-        "The leaf switch that these hosts hang on, for topology.conf.",
+        "Leaf switch of these hosts, for topology.conf.",
         cost=Cost.RESTART, default=None, example="leaf1",
     )  # fmt: skip
 
     def names(self) -> tuple[str, ...]:
-        """Its hosts, sorted by name and number, without those that are absent."""
+        """The host names of the group, sorted by name and number, without absent hosts."""
         return tuple(name for _index, name in self.places())
 
     def places(self) -> tuple[tuple[int, str], ...]:
-        """Each host with its number in the group, from which its addresses are counted."""
+        """The hosts that are not absent, each with its index in the group, the offset of its addresses."""
         absent_names = frozenset(expand(self.absent)) if self.absent else frozenset()
         return tuple((index, name) for index, name in enumerate(self.all_names()) if name not in absent_names)
 
     def all_names(self) -> tuple[str, ...]:
-        """Every host that has addresses of the group, there or not."""
+        """The host names of the group, absent hosts included."""
         return expand(self.hosts)

@@ -1,4 +1,4 @@
-"""The sections of a job as the named tuples that hosts read: the text of onhost/supervisor/job_fields.py. Pure."""
+"""Generate onhost/supervisor/job_fields.py: the sections of a job as named tuples for programs on hosts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Dict, NamedTuple, Optional, Tuple, Union
 
 
 def source() -> str:
-    """The module's text, a section after those that it holds."""
+    """The text of the module; each section comes after the sections that it contains."""
     sections: dict[str, str] = {}
     _collect(Job, sections)
     return "\n\n".join([_HEAD, *sections.values()])
@@ -35,14 +35,14 @@ def _collect(section: type[Section], sections: dict[str, str]) -> None:
 
 
 def _sections(kind: Any) -> list[type[Section]]:
-    """The sections in a type."""
+    """The Section classes inside a type annotation."""
     if isinstance(kind, type) and issubclass(kind, Section):
         return [kind]
     return [section for inner in get_args(kind) for section in _sections(inner)]
 
 
 def _type(kind: Any) -> str:
-    """The type as Python 3.8 writes it."""
+    """Format a type annotation for Python 3.8."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return _type(inner[0])

@@ -1,4 +1,4 @@
-"""How a training's model is cut over its GPUs: what `wright plan search` prints and `wright train` hands on."""
+"""The parallel layout of a training: `wright plan search` prints it, and `wright train` passes it to the program."""
 
 from __future__ import annotations
 
@@ -6,57 +6,59 @@ from typing import Literal
 
 from clusterwright.config.field import Section, setting
 
-_MOST = 65536 * 128  # hosts of a job x GPUs of a host, both at their most
+_MOST = 65536 * 128  # the largest number of hosts of a job x GPUs of a host
 
 
 class Parallel(Section):
     """Sizes of the parallel groups; their product is the number of GPUs."""
 
     tensor: int = setting(
-        "GPUs that share the matrices of every layer (tp).", default=1, example="4", least=1, most=_MOST
+        "Tensor parallel size (tp): GPUs that share each layer.", default=1, example="4", least=1, most=_MOST
     )
     pipeline: int = setting(
-        "Stages that the layers are dealt out to (pp).", default=1, example="2", least=1, most=_MOST
+        "Pipeline parallel size (pp): stages of layers.", default=1, example="2", least=1, most=_MOST
     )
-    context: int = setting("GPUs that share one sequence (cp).", default=1, example="2", least=1, most=_MOST)
+    context: int = setting(
+        "Context parallel size (cp): GPUs that share a sequence.", default=1, example="2", least=1, most=_MOST
+    )
     expert: int = setting(
-        "GPUs that the experts are spread over (ep).", default=1, example="8", least=1, most=_MOST
+        "Expert parallel size (ep): GPUs that share the experts.", default=1, example="8", least=1, most=_MOST
     )
     expert_tensor: int = setting(
-        "GPUs that share the matrices of one expert (etp).", default=1, example="2", least=1, most=_MOST
+        "Tensor parallel size of each expert (etp).", default=1, example="2", least=1, most=_MOST
     )
     data: int | None = setting(
-        "Replicas of the model (dp); as many as the GPUs make, if left out.",
+        "Data parallel size: replicas of the model (dp); default: all remaining GPUs.",
         default=None, example="8", least=1, most=_MOST,
     )  # fmt: skip
     shard: Literal["none", "optimizer", "gradients", "full"] = setting(
-        "What the replicas hold in parts: optimizer is ZeRO 1, gradients ZeRO 2, full ZeRO 3 or FSDP.",
+        "State that is sharded over the replicas: optimizer is ZeRO 1, gradients ZeRO 2, full ZeRO 3 or FSDP.",
         default="none", example="optimizer",
     )  # fmt: skip
     shard_group: int | None = setting(
-        "GPUs that hold one whole of it (HSDP); all replicas if left out.",
+        "GPUs that together hold one full copy of the sharded state (HSDP); default: all replicas.",
         default=None, example="8", least=2, most=_MOST,
     )  # fmt: skip
     micro_batch: int = setting(
-        "Sequences that go through a replica at once.", default=1, example="2", least=1, most=2**31
+        "Micro-batch size: sequences per replica at once.", default=1, example="2", least=1, most=2**31
     )
     interleave: int = setting(
-        "Chunks of layers that one stage holds (virtual stages).",
+        "Virtual pipeline stages: chunks of layers on one stage.",
         default=1, example="5", least=1, most=4096,
     )  # fmt: skip
     schedule: Literal["afab", "1f1b", "zb-h1", "zb-h2", "zb-v", "dualpipe"] = setting(
-        "The order of a pipeline's microbatches; zb: zero bubble.", default="1f1b", example="zb-h1"
+        "Pipeline schedule; zb: zero bubble.", default="1f1b", example="zb-h1"
     )
     recompute: Literal["none", "selective", "full"] = setting(
-        "What the backward pass computes again; selective: the core of attention; full: every layer.",
+        "Activation recomputation in the backward pass; selective: core attention; full: every layer.",
         default="none", example="selective",
     )  # fmt: skip
     sequence_parallel: bool = setting(
-        "True when the tensor group shares the tokens of norms and dropouts, too.",
+        "Sequence parallelism: the tensor parallel group also shares the tokens of norms and dropouts.",
         default=False, example="true",
     )  # fmt: skip
     offload: Literal["none", "optimizer", "all"] = setting(
-        "What lives in the hosts' memory: the optimiser's states, or the weights as well.",
+        "State that is offloaded to host memory: the optimizer state, or the weights as well.",
         default="none", example="optimizer",
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Quantities in the spec: text with a unit outside, an integer of the base unit inside."""
+"""Quantities in the spec: a string with a unit in the file, an integer of the base unit in the model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 
 from clusterwright.config.field import refuse
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 from clusterwright.units import (
     DURATION_PATTERN,
     RATE_PATTERN,
@@ -23,17 +23,14 @@ from clusterwright.units import (
 def _read(parse: Callable[[str], int], fix: str) -> BeforeValidator:
     def read(value: Any) -> int:
         if not isinstance(value, str):
-            raise refuse("bad-quantity", _("`{value}` has no unit", value=value), fix)
+            raise refuse("bad-quantity", _("`{value}` has no unit", value=value), _(fix))
         try:
             number = parse(value)
         except QuantityError as error:
             raise refuse("bad-quantity", error.message, error.fix) from error
         if number == 0:
-            raise refuse(
-                "bad-quantity",
-                _("`{value}` is empty", value=value),
-                _("{fix}, or leave the line out", fix=fix),
-            )
+            fix_or_remove = _("{fix}, or remove the line", fix=_(fix))
+            raise refuse("bad-quantity", _("`{value}` is zero", value=value), fix_or_remove)
         return number
 
     return BeforeValidator(read)
@@ -46,15 +43,15 @@ def _schema(kind: str, pattern: str, example: str) -> WithJsonSchema:
 
 
 Size = Annotated[
-    int, _read(parse_size, "write it as 512GiB or 3.2TB"), _schema("size", SIZE_PATTERN, "512GiB")
+    int, _read(parse_size, N_("write it as 512GiB or 3.2TB")), _schema("size", SIZE_PATTERN, "512GiB")
 ]
 Rate = Annotated[
     int,
-    _read(parse_rate, "write it as 400Gbit/s (bits) or 50GB/s (bytes)"),
+    _read(parse_rate, N_("write it as 400Gbit/s (bits) or 50GB/s (bytes)")),
     _schema("rate", RATE_PATTERN, "400Gbit/s"),
 ]
 Duration = Annotated[
     int,
-    _read(parse_duration, "write it as 90s, 15m, 12h30m or 2d"),
+    _read(parse_duration, N_("write it as 90s, 15m, 12h30m or 2d")),
     _schema("duration", DURATION_PATTERN, "12h30m"),
 ]

@@ -1,8 +1,8 @@
-"""A YAML text as plain values with the place of each: what a spec file may hold, and nothing more.
+"""Parse a YAML text into plain values, each with its line and column.
 
-YAML is read as 1.2 and held to the part that every reader agrees on. What another reader would take
-otherwise (`no`, `0755`, a key given twice), what hides where a value comes from (anchors, aliases, merge
-keys, tags) and what says nothing (a key without a value) is refused with its place. Sequences become tuples.
+Accepted is the part of YAML 1.2 that all parsers read alike. Rejected, each with its place: what another parser
+reads otherwise (`no`, `0755`, a key set twice), what hides the source of a value (anchors, aliases, merge keys,
+tags), and keys without a value. Sequences become tuples.
 """
 
 from __future__ import annotations
@@ -30,40 +30,43 @@ from ruamel.yaml.events import (
 
 from clusterwright.config.source import MAX_EXCERPT, Loc, Source, Spot, dotted, printable
 from clusterwright.errors import Finding, Location, SpecError
-from clusterwright.i18n import _
-from clusterwright.units import MAX_INT64
+from clusterwright.i18n import N_, _
+from clusterwright.units import MAX_INT64, human_size
 
-MAX_BYTES = (
-    1024 * 1024
-)  # a cluster of 65536 hosts is a few kB of groups; 1 MiB takes the reader some ten seconds
+MAX_BYTES = 1024 * 1024  # 65536 hosts are a few kB of groups; parsing 1 MiB takes about ten seconds
 _MAX_DEPTH = 24  # the deepest field of the two files is 5 levels down
 
-# YAML 1.2 core schema (chapter 10.3); .inf and .nan stay text, because no field takes them.
+# YAML 1.2 core schema (chapter 10.3); .inf and .nan stay strings, because no field takes them.
 _INT = re.compile(r"[-+]?[0-9]{1,30}|0x[0-9a-fA-F]{1,20}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]?[0-9]{1,6})?")
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-# Booleans in YAML 1.1, text in 1.2 (y and n alone are taken so by no common reader).
+# Booleans in YAML 1.1, strings in 1.2 (no common parser reads y and n alone as booleans).
 _YAML11 = {
     spelling: b for spellings, b in (("yes on", True), ("no off", False)) for spelling in spellings.split()
 }
 _OCTAL = re.compile(r"[-+]?0[0-9]+|0o[0-7]+")
 
 _FEATURES = {
-    "alias": "an anchor (&name) or alias (*name)",
-    "tag": "a tag (!name)",
-    "merge": "a merge key (<<)",
-    "document": "a second document (---)",
-    "directive": "a directive (%YAML, %TAG)",
-    "key": "a key that is not plain text",
+    "alias": N_("an anchor (&name) or alias (*name)"),
+    "tag": N_("a tag (!name)"),
+    "merge": N_("a merge key (<<)"),
+    "document": N_("a second document (---)"),
+    "directive": N_("a directive (%YAML, %TAG)"),
+    "key": N_("a key that is not a string"),
+}
+_NO_MAPPING = {
+    tuple: N_("the file is a list; a cluster or job file is a mapping of keys"),
+    str: N_("the file is one string; a cluster or job file is a mapping of keys"),
+    type(None): N_("the file is empty; a cluster or job file is a mapping of keys"),
 }
 
 
 def read(data: bytes | str, file: str) -> Source:
-    """The values and places of a YAML text; its findings are kept in it.
+    """Parse a YAML text into a Source: its values, their places, and findings about rejected parts.
 
     Raises:
-        SpecError: the text cannot be read as YAML at all.
+        SpecError: the text is not YAML, not UTF-8, or too large.
     """
     source = Source(file, _decoded(data, file))
     reader = _Reader(source, _events(source))
@@ -76,24 +79,17 @@ def read(data: bytes | str, file: str) -> Source:
 
 def _decoded(data: bytes | str, file: str) -> str:
     if len(data) > MAX_BYTES:
-        message = _(
-            "the file holds {count} bytes; no cluster or job needs more than {max_bytes}",
-            count=len(data),
-            max_bytes=MAX_BYTES,
-        )
-        raise SpecError(
-            Finding("file-too-large", message, _("give the cluster or job file itself"), (Location(file),))
-        )
+        sizes = {"size": human_size(len(data)), "limit": human_size(MAX_BYTES)}
+        message = _("the file has {size}; the limit for a cluster or job file is {limit}", **sizes)
+        fix = _("pass the cluster or job file itself")
+        raise SpecError(Finding("file-too-large", message, fix, (Location(file),)))
     try:
         return data if isinstance(data, str) else data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         prefix = data[: error.start].decode("utf-8", "replace") if isinstance(data, bytes) else ""
         line, column = prefix.count("\n") + 1, len(prefix) - prefix.rfind("\n")
-        message = _(
-            "byte {start} is 0x{object:02x}, which is not UTF-8",
-            start=error.start + 1,
-            object=error.object[error.start],
-        )
+        byte = f"0x{error.object[error.start]:02x}"
+        message = _("byte {position} is {byte}, which is not UTF-8", position=error.start + 1, byte=byte)
         fix = _("save the file as UTF-8: iconv -f LATIN1 -t UTF-8 {file}", file=file)
         raise SpecError(Finding("not-utf-8", message, fix, (Location(file, line, column),))) from error
 
@@ -103,7 +99,7 @@ def _events(source: Source) -> Iterator[Event]:
 
 
 def _syntax(source: Source, reason: YAMLError) -> Finding:
-    """The parser's own words with both of its places, and the likely fix."""
+    """The YAML parser's message with its places, and the likely fix."""
     problem, yaml_marks = str(reason).splitlines()[0], []
     if isinstance(reason, MarkedYAMLError):
         problem = " ".join(part for part in (reason.context, reason.problem) if part)
@@ -112,34 +108,35 @@ def _syntax(source: Source, reason: YAMLError) -> Finding:
     places = tuple(source.spot(*spot) for spot in spots) or (Location(source.file),)
     context_lines = [source.line(number) for line, _ignored in spots for number in (line - 1, line) if number]
     fix = next(filter(None, map(_colon_fix, context_lines)), "") or _syntax_fix(problem)
-    return Finding(
-        "yaml-syntax", _("this is not YAML: {printable}", printable=printable(problem)), fix, places
-    )
+    message = _("the file is not valid YAML: {problem}", problem=printable(problem))
+    return Finding("yaml-syntax", message, fix, places)
 
 
 def _colon_fix(line: str) -> str:
-    """For a colon without a space, or of another keyboard, in a line at the fault or just above it."""
+    """The fix for a colon without a space or a full-width colon in the line; empty for other lines."""
     if match := re.match(r"\s*(?:- )?([\w-]+)\N{FULLWIDTH COLON}\s*(.*)", line):
-        return f"write the colon as `:`, with a space after it: `{match[1]}: {match[2]}`"
+        return _(
+            "write the colon as `:`, with a space after it: `{key}: {value}`", key=match[1], value=match[2]
+        )
     if match := re.match(r"\s*(?:- )?([a-z_]+):([^\s:/]\S*)$", line):
-        return f"put a space after the colon: `{match[1]}: {match[2]}`"
+        return _("put a space after the colon: `{key}: {value}`", key=match[1], value=match[2])
     return ""
 
 
 def _syntax_fix(problem: str) -> str:
     if "'\\t'" in problem:
-        return "indent with spaces; YAML takes no tabs"
+        return _("indent with spaces; YAML does not allow tabs")
     if "end of stream" in problem or "<stream end>" in problem or "expected ',' or" in problem:
-        return "close the bracket or quote that was opened; was the file cut short?"
+        return _("close the open bracket or quote; the file may be truncated")
     if "could not find expected ':'" in problem:
-        return "write `key: value` with a space after the colon; was the file cut short?"
+        return _("write `key: value` with a space after the colon; the file may be truncated")
     if "special characters" in problem or "control characters" in problem:
-        return "take the control character out"
-    return "put values that hold any of : # { } [ ] , & * ! | > ' \" % @ ` in quotes, and line keys up"
+        return _("remove the control character")
+    return _("quote values with any of : # { } [ ] , & * ! | > ' \" % @ `, and align the keys of a section")
 
 
 class _Reader:
-    """Walks the parser's events once; what is refused is noted, and reading goes on."""
+    """Builds values from the parser's events in one pass; rejected parts become findings, and parsing continues."""
 
     def __init__(self, source: Source, events: Iterator[Event]) -> None:
         self._source = source
@@ -159,30 +156,27 @@ class _Reader:
             elif not isinstance(event, StreamStartEvent | StreamEndEvent | DocumentEndEvent):
                 value = self._top(event)
         if not document_count:
-            self._no_mapping("is empty", self._source.spot(1, 1))
+            self._no_mapping(None, self._source.spot(1, 1))
         return value
 
     def _top(self, event: Event) -> dict[str, Any]:
         value = self._value(event, ())
         if isinstance(value, dict):
             return value
-        problem = {tuple: "is a list", str: "is one text", type(None): "is empty"}.get(
-            type(value), "is one value"
-        )
-        self._no_mapping(problem, self._location(event))
+        self._no_mapping(value, self._location(event))
         return {}
 
-    def _no_mapping(self, problem: str, location: Location) -> None:
+    def _no_mapping(self, value: Any, location: Location) -> None:
         fix = _("start from `wright init`, or write `key: value` lines")
-        message = _("the file {problem}; a cluster or job file is a mapping of keys", problem=problem)
+        other = N_("the file is one value; a cluster or job file is a mapping of keys")
+        message = _(_NO_MAPPING.get(type(value), other))
         self._source.refuse((), Finding("not-a-mapping", message, fix, (location,)))
 
     def _value(self, event: Event, loc: Loc) -> Any:
         if len(loc) > _MAX_DEPTH:
-            message = _("values are nested more than {max_depth} deep; no field is", max_depth=_MAX_DEPTH)
-            raise SpecError(
-                Finding("yaml-feature", message, _("take the inner brackets out"), (self._location(event),))
-            )
+            message = _("values are nested more than {limit} levels deep; no field is", limit=_MAX_DEPTH)
+            fix = _("remove the inner brackets")
+            raise SpecError(Finding("yaml-feature", message, fix, (self._location(event),)))
         self._source.spots[loc] = self._spot(event)
         if isinstance(event, AliasEvent):
             self._feature("alias", event, loc)
@@ -224,15 +218,13 @@ class _Reader:
         return name
 
     def _text(self, event: ScalarEvent, loc: Loc) -> str:
-        r"""The text of a scalar; JSON's `\ud83d\ude00` is one character, and half of it is none."""
+        r"""The string of a scalar; joins surrogate pairs such as JSON's `\ud83d\ude00`, and rejects half a pair."""
         try:
             return str(event.value).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
         except UnicodeDecodeError:
-            message = _("the text holds half of a surrogate pair, which is no character")
-            finding = Finding(
-                "bad-text", message, _("take the \\u escape out"), (self._location(event, loc),)
-            )
-            self._source.refuse(loc, finding)
+            message = _("the string has half of a surrogate pair, which is not a character")
+            fix = _("remove the \\u escape")
+            self._source.refuse(loc, Finding("bad-text", message, fix, (self._location(event, loc),)))
             return ""
 
     def _sequence(self, loc: Loc) -> tuple[Any, ...]:
@@ -258,23 +250,20 @@ class _Reader:
         text = str(event.value)
         truth = _YAML11.get(text.lower())
         if truth is not None:
-            boolean_hint = f"{str(truth).lower()} for yes or no, or " if role == "value" else ""
+            boolean = str(truth).lower()
             message = _(
-                "`{text}` without quotes is {truth} to one YAML reader and text to another",
+                "unquoted `{text}` is {boolean} in YAML 1.1 and a string in YAML 1.2",
                 text=text,
-                truth=str(truth).lower(),
+                boolean=boolean,
             )
-            fix = _(
-                'write {boolean_hint}"{text}" in quotes for the text', boolean_hint=boolean_hint, text=text
-            )
+            if role == "key":
+                fix = _('write it in quotes: "{text}"', text=text)
+            else:
+                fix = _('write {boolean}, or "{text}" in quotes for the string', boolean=boolean, text=text)
         elif role == "value" and _OCTAL.fullmatch(text):
             number = int(text, 8) if "o" in text else int(text)
-            message = _(
-                "`{text}` is one number to one YAML reader and another, or text, to the next", text=text
-            )
-            fix = _(
-                'write {number} for the number, or "{text}" in quotes for the text', number=number, text=text
-            )
+            message = _("unquoted `{text}` is octal, decimal or a string, by YAML parser", text=text)
+            fix = _('write {number}, or "{text}" in quotes for the string', number=number, text=text)
         else:
             return False
         self._source.refuse(loc, Finding("ambiguous-yaml", message, fix, (self._location(event, loc),)))
@@ -285,38 +274,25 @@ class _Reader:
             return
         location = self._source.location(loc, key=True)
         name = loc[-1] if isinstance(loc[-1], str) else dotted(loc)
-        hint = "{} is a section with all its defaults"
         fix = _(
-            "give `{printable}` a value, or leave the line out; {hint}",
-            printable=printable(str(name)),
-            hint=hint,
+            "set a value for `{name}`, or remove the line; {{}} is a section of defaults",
+            name=printable(str(name)),
         )
-        self._source.refuse(
-            loc, Finding("empty-value", _("`{dotted}` has no value", dotted=dotted(loc)), fix, (location,))
-        )
+        message = _("`{field}` has no value", field=dotted(loc))
+        self._source.refuse(loc, Finding("empty-value", message, fix, (location,)))
 
     def _repeated(self, loc: Loc, first_spot: Spot, event: Event) -> None:
         message = _(
-            "`{dotted}` is given twice; a YAML reader would keep one of them and say nothing",
-            dotted=dotted(loc),
+            "`{field}` is set twice; YAML parsers keep one of them without a warning", field=dotted(loc)
         )
-        places = (
-            Location(
-                self._source.file,
-                first_spot.line,
-                first_spot.column,
-                dotted(loc),
-                source=self._source.line(first_spot.line),
-            ),
-            self._location(event, loc),
-        )
-        finding = Finding("repeated-key", message, _("keep one, or rename one"), places)
-        self._source.refuse(loc, finding)
+        line, column = first_spot.line, first_spot.column
+        first = Location(self._source.file, line, column, dotted(loc), source=self._source.line(line))
+        places = (first, self._location(event, loc))
+        self._source.refuse(loc, Finding("repeated-key", message, _("remove or rename one"), places))
 
     def _feature(self, kind: str, event: Event, loc: Loc) -> None:
         message = _(
-            "{features} is not used in these files: each value stands in one place, plainly",
-            features=_FEATURES[kind],
+            "{feature} is not allowed: cluster and job files are plain YAML", feature=_(_FEATURES[kind])
         )
         fix = _("split the file") if kind == "document" else _("write the value out")
         self._source.refuse(loc, Finding("yaml-feature", message, fix, (self._location(event, loc),)))
@@ -336,7 +312,7 @@ class _Reader:
 
 
 def parse_scalar(text: str) -> str | int | float | bool:
-    """The value of an unquoted scalar that is not empty: YAML 1.2's booleans and numbers, else text."""
+    """The value of an unquoted, non-empty scalar: YAML 1.2's booleans and numbers, else a string."""
     if text in _BOOLS:
         return _BOOLS[text]
     if _INT.fullmatch(text):

@@ -1,7 +1,7 @@
-"""Who is told of alerts: by mail, in a chat room, or by a program of the site's.
+"""Receivers of alerts: mail, chat channels, webhooks and Zabbix.
 
-What is secret (an address that lets anyone write, a password) is in a file of the site's on the machine that applies;
-the cluster file names it and never holds it.
+Secrets (webhook addresses, passwords) are in files of the site on the operator's machine; the cluster file holds
+only the paths of these files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _mail(value: str) -> str:
     if not re.fullmatch(_MAIL, value):
         raise refuse(
             "bad-address",
-            _("`{value}` is not a mail address", value=value[:80]),
+            _("`{value}` is not an email address", value=value[:80]),
             _("write it as oncall@example.org"),
         )
     return value
@@ -37,7 +37,7 @@ def _server(value: str) -> str:
     if not re.fullmatch(_SERVER, value):
         raise refuse(
             "bad-address",
-            _("`{value}` is not a mail server and its port", value=value[:80]),
+            _("`{value}` is not a mail server with a port", value=value[:80]),
             _("write it as smtp.example.org:587"),
         )
     return value
@@ -47,7 +47,7 @@ def _zabbix_server(value: str) -> str:
     if not re.fullmatch(_SERVER, value) or int(value.rpartition(":")[2]) > _MOST_PORT:
         raise refuse(
             "bad-address",
-            _("`{value}` is not a Zabbix server and the port of its trapper", value=value[:80]),
+            _("`{value}` is not a Zabbix server with the port of its trapper", value=value[:80]),
             _("write it as zabbix.example.org:10051"),
         )
     return value
@@ -57,8 +57,8 @@ def _zabbix_host(value: str) -> str:
     if not re.fullmatch(_ZABBIX_HOST, value):
         raise refuse(
             "bad-name",
-            _("`{value}` is not the name of a host in Zabbix", value=value[:80]),
-            _("use up to 128 letters, digits, blanks, dots, dashes and underscores"),
+            _("`{value}` is not a Zabbix host name", value=value[:80]),
+            _("use at most 128 letters, digits, spaces, dots, dashes and underscores"),
         )
     return value
 
@@ -67,7 +67,7 @@ def _url(value: str) -> str:
     if not re.fullmatch(_URL, value):
         raise refuse(
             "bad-address",
-            _("`{value}` is not an address of HTTP", value=value[:80]),
+            _("`{value}` is not an HTTP URL", value=value[:80]),
             _("write it as https://alerts.example.org/hook"),
         )
     return value
@@ -82,99 +82,99 @@ Severity = Literal["critical", "warning", "info"]
 
 
 class _Receiver(Section):
-    """One that is told."""
+    """A receiver of alerts."""
 
     severity: Severity = setting(
-        "From which severity on it is told: critical is a page, warning a ticket, info a note.",
+        "Minimum severity of alerts sent to it: critical is a page, warning a ticket, info a note.",
         default="warning", example="critical",
     )  # fmt: skip
 
 
 class _WithFile(_Receiver):
-    """One whose address is a secret."""
+    """A receiver whose address is a secret."""
 
     secret_file: HostPath = setting(
-        "File on the machine that applies, for its owner's eyes only, that holds the webhook's whole address;"
-        " on its second line the key for signatures, where the room wants them.",
+        "File on the operator's machine, mode 0600, with the full URL of the webhook;"
+        " its second line is the key for signatures, where the channel requires them.",
         example="/root/secrets/oncall",
     )  # fmt: skip
 
 
 class Email(_Receiver):
-    """Mail, sent by Alertmanager."""
+    """Email, sent by Alertmanager."""
 
-    kind: Literal["email"] = setting("Mail.", example="email")
+    kind: Literal["email"] = setting("Email.", example="email")
     to: Annotated[tuple[MailAddress, ...], Field(min_length=1)] = setting(
-        "Who gets it.", example="[oncall@example.org]"
+        "Recipients.", example="[oncall@example.org]"
     )
-    sender: MailAddress = setting("Who it comes from.", example="cluster@example.org")
-    server: MailServer = setting("The mail server and its port.", example="smtp.example.org:587")
-    user: Line | None = setting("Who logs in there; nobody if left out.", default=None, example="cluster")
+    sender: MailAddress = setting("Sender address.", example="cluster@example.org")
+    server: MailServer = setting("Mail server with its port.", example="smtp.example.org:587")
+    user: Line | None = setting(
+        "User name at the mail server; default: no login.", default=None, example="cluster"
+    )
     secret_file: HostPath | None = setting(
-        "File on the machine that applies, for its owner's eyes only, with the password.",
+        "File on the operator's machine, mode 0600, with the password.",
         default=None, example="/root/secrets/mail",
     )  # fmt: skip
-    tls: bool = setting(
-        "Only over TLS (STARTTLS, or from the start on port 465).", default=True, example="true"
-    )
+    tls: bool = setting("Require TLS (STARTTLS, or implicit TLS on port 465).", default=True, example="true")
 
 
 class Webhook(_Receiver):
-    """A program of the site's, which gets Alertmanager's own JSON."""
+    """A program of the site that receives Alertmanager's JSON."""
 
-    kind: Literal["webhook"] = setting("Alertmanager's webhook.", example="webhook")
-    url: HttpAddress = setting("Where it is sent.", example="https://alerts.example.org/hook")
+    kind: Literal["webhook"] = setting("An Alertmanager webhook.", example="webhook")
+    url: HttpAddress = setting("URL of the webhook.", example="https://alerts.example.org/hook")
     secret_file: HostPath | None = setting(
-        "File on the machine that applies, for its owner's eyes only, with a bearer token.",
+        "File on the operator's machine, mode 0600, with a bearer token.",
         default=None, example="/root/secrets/token",
     )  # fmt: skip
 
 
 class Slack(_WithFile):
-    """A channel of Slack, by an incoming webhook."""
+    """A Slack channel, through an incoming webhook."""
 
-    kind: Literal["slack"] = setting("Slack.", example="slack")
+    kind: Literal["slack"] = setting("A Slack channel.", example="slack")
 
 
 class Feishu(_WithFile):
-    """A group of Feishu or Lark, by a custom bot; with its signature where the file has a second line."""
+    """A Feishu or Lark group, through a custom bot; messages are signed where the file has a second line."""
 
-    kind: Literal["feishu"] = setting("Feishu or Lark.", example="feishu")
+    kind: Literal["feishu"] = setting("A Feishu or Lark group.", example="feishu")
 
 
 class DingTalk(_WithFile):
-    """A group of DingTalk, by a custom robot; with its signature where the file has a second line."""
+    """A DingTalk group, through a custom robot; messages are signed where the file has a second line."""
 
-    kind: Literal["dingtalk"] = setting("DingTalk.", example="dingtalk")
+    kind: Literal["dingtalk"] = setting("A DingTalk group.", example="dingtalk")
 
 
 class WeCom(_WithFile):
-    """A group of WeCom, by a group robot; whose address is its only secret."""
+    """A WeCom group, through a group robot, whose URL is the only secret."""
 
-    kind: Literal["wecom"] = setting("WeCom.", example="wecom")
+    kind: Literal["wecom"] = setting("A WeCom group.", example="wecom")
 
 
 class Zabbix(_Receiver):
-    """A Zabbix server or proxy of 6.0 or later, which takes alerts and figures as a trapper."""
+    """A Zabbix server or proxy, 6.0 or later; alerts and metrics go to its trapper."""
 
-    kind: Literal["zabbix"] = setting("Zabbix.", example="zabbix")
+    kind: Literal["zabbix"] = setting("A Zabbix server or proxy.", example="zabbix")
     server: ZabbixServer = setting(
-        "The server or proxy, and its trapper's port. Without `tls`, a private address: it goes in the clear.",
+        "Server or proxy with the port of its trapper. Without `tls`, use a private address: traffic is not encrypted.",
         example="zabbix.example.org:10051",
     )  # fmt: skip
     host: ZabbixHost | None = setting(
-        "What the cluster is called there as a host; the cluster's name if left out.",
+        "Host name of the cluster in Zabbix; default: the name of the cluster.",
         default=None, example="gpu-cluster",
     )  # fmt: skip
     tls: HostPath | None = setting(
-        "File on the control host with the authority that signed the server's certificate: then it is spoken to over"
-        " TLS, by the certificate by which exporters know Prometheus.",
+        "File on the control host with the CA certificate of the server; enables TLS, with the client certificate that"
+        " exporters accept from Prometheus.",
         default=None, example="/etc/zabbix/ca.crt",
     )  # fmt: skip
 
     @property
     def public(self) -> bool:
-        """True for an address that anybody has a way to; what a name stands for is seen when it is spoken to."""
+        """Whether the server is a public IP address; a host name is not resolved here."""
         try:
             return ip_address(self.server.rpartition(":")[0]).is_global
         except ValueError:
@@ -184,4 +184,4 @@ class Zabbix(_Receiver):
 Receiver = Annotated[
     Email | Webhook | Slack | Feishu | DingTalk | WeCom | Zabbix, Field(discriminator="kind")
 ]
-CHAT_RECEIVERS = (Feishu, DingTalk, WeCom)  # what Alertmanager does not speak, and our own program does
+CHAT_RECEIVERS = (Feishu, DingTalk, WeCom)  # not supported by Alertmanager; our own program sends to them

@@ -1,4 +1,4 @@
-"""What the arguments of a recipe are: `recipes.toml`."""
+"""The arguments of the recipes, from `recipes.toml`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Value = str | int | float | bool
 
 @cache
 def arguments_of(recipe: str) -> dict[str, Value]:
-    """Each argument of the recipe, with what it is where nothing is said."""
+    """The arguments of a recipe with their defaults."""
     text = Path(__file__).with_name("recipes.toml").read_text(encoding="utf-8")
     tables: dict[str, dict[str, Value]] = tomllib.loads(text)
     return tables["common"] | tables[recipe]

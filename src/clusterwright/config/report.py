@@ -1,4 +1,4 @@
-"""What pydantic says of a file, as findings: our codes, both places where there are two, and the fix."""
+"""Convert pydantic's validation errors of a file into findings with our codes, places and fixes."""
 
 from __future__ import annotations
 
@@ -13,35 +13,42 @@ from clusterwright.config.fields import written
 from clusterwright.config.schema import Kind, Schema, find_schema, has_part, properties, schema_of, variants
 from clusterwright.config.source import Loc, Source, dotted, printable
 from clusterwright.errors import Finding, closest_name
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _, _n
 from clusterwright.units import format_duration, format_rate, format_size
 
 _FORMATS = {"size": format_size, "rate": format_rate, "duration": format_duration}
+_FILES = {"cluster": N_("the cluster file"), "job": N_("the job file")}
 _TYPES = {
-    "string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false",
-    "array": "a list such as [a, b]", "object": "a section of `key: value` lines",
+    "string": N_("a string"), "integer": N_("an integer"), "number": N_("a number"),
+    "boolean": N_("true or false"), "array": N_("a list such as [a, b]"),
+    "object": N_("a section of `key: value` lines"),
 }  # fmt: skip
-_BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+_BOUNDS = {
+    "ge": (N_("{field} is {actual}, but must be at least {limit}"), N_("raise it to {limit}")),
+    "gt": (N_("{field} is {actual}, but must be more than {limit}"), N_("raise it above {limit}")),
+    "le": (N_("{field} is {actual}, but must be at most {limit}"), N_("lower it to {limit}")),
+    "lt": (N_("{field} is {actual}, but must be less than {limit}"), N_("lower it below {limit}")),
+}
 
 
 def findings(reason: ValidationError, source: Source, kind: Kind) -> Iterator[Finding]:
-    """One finding for each path that is wrong, but for those whose YAML was refused already."""
-    teller = _Teller(source, kind)
+    """One finding for each invalid path, except below paths that the YAML reader rejected already."""
+    converter = _Converter(source, kind)
     reported_locs: set[Loc] = set()
     for error in reason.errors(include_url=False):
         loc = path_of(error["loc"], source.values)
         if loc not in reported_locs and not _echo(loc, source.faulty):
             reported_locs.add(loc)
-            yield teller.to_finding(error, loc)
+            yield converter.to_finding(error, loc)
 
 
 def faulty(reason: ValidationError, source: Source) -> set[Loc]:
-    """The path of everything that is wrong."""
+    """The paths of all invalid values."""
     return {path_of(error["loc"], source.values) for error in reason.errors(include_url=False)}
 
 
 def path_of(loc: tuple[int | str, ...], values: Any) -> Loc:
-    """The path in the file: pydantic's own, without the tags that it adds for unions and keys."""
+    """The path in the file: pydantic's location without the tags that it adds for unions and keys."""
     path: list[str | int] = []
     for index, part in enumerate(loc):
         if part == "[key]":
@@ -58,8 +65,8 @@ def _echo(loc: Loc, faulty: set[Loc]) -> bool:
     return any(loc[: len(bad)] == bad for bad in faulty)
 
 
-class _Teller:
-    """Knows the file and its schema, and turns one error of pydantic's into a finding."""
+class _Converter:
+    """Converts pydantic errors of one file into findings."""
 
     def __init__(self, source: Source, kind: Kind) -> None:
         self._source, self._kind = source, kind
@@ -72,7 +79,7 @@ class _Teller:
         return find_schema(self._schema, self._source.values, loc)
 
     def to_finding(self, error: ErrorDetails, loc: Loc) -> Finding:
-        """The finding for one error."""
+        """The finding for one pydantic error; `loc` is its path in the file."""
         kind, ctx = error["type"], error.get("ctx", {})
         if "fix" in ctx:
             return self._custom_error(kind, ctx, loc, is_key=error["loc"][-1:] == ("[key]",))
@@ -98,51 +105,36 @@ class _Teller:
 
     def _custom_error(self, code: str, ctx: dict[str, Any], loc: Loc, *, is_key: bool) -> Finding:
         message, fix = ctx["message"], ctx["fix"]
-        if code == "version-not-quoted":  # 25.10 has become the number 25.1 by now; say what the file says
+        if code == "version-not-quoted":  # pydantic has the number 25.1; the source still has 25.10
             written = self._source.location(loc).value
-            message = _("version {written} is read as a number, and 25.10 would become 25.1", written=written)
+            message = _("version {written} is read as a number, which would make 25.10 25.1", written=written)
             fix = _('write it in quotes: "{written}"', written=written)
         return self._finding(code, f"{dotted(loc)}: {message}", fix, loc, key=is_key)
+
+    def _label(self, section: Loc) -> str:
+        return f"`{dotted(section)}`" if section else _(_FILES[self._kind])
 
     def _unknown_key(self, loc: Loc) -> Finding:
         section, name = loc[:-1], str(loc[-1])
         valid_keys = list(properties(self._schema_for(section), self._schema))
-        suggestion = closest_name(name, valid_keys)
-        section_label = f"`{dotted(section)}`" if section else f"a {self._kind} file"
-        fix = (
-            _("did you mean `{suggestion}`?", suggestion=suggestion)
-            if suggestion
-            else _("remove it; valid keys: {valid_keys}", valid_keys=", ".join(valid_keys))
-        )
-        return self._finding(
-            "unknown-key",
-            _("{section_label} has no key `{name}`", section_label=section_label, name=name),
-            fix,
-            loc,
-            key=True,
-        )
+        if suggestion := closest_name(name, valid_keys):
+            fix = _("did you mean `{suggestion}`?", suggestion=suggestion)
+        else:
+            fix = _("remove it; the valid keys are {valid_keys}", valid_keys=", ".join(valid_keys))
+        message = _("{section} has no key `{name}`", section=self._label(section), name=name)
+        return self._finding("unknown-key", message, fix, loc, key=True)
 
     def _missing_key(self, loc: Loc) -> Finding:
         section, name = loc[:-1], str(loc[-1])
-        section_label = f"`{dotted(section)}`" if section else f"the {self._kind} file"
         if name == "kind":
-            fix = _("add `kind:`, one of {section}", section=", ".join(self._kinds(section)))
+            fix = _("add `kind:`, one of {kinds}", kinds=", ".join(self._kinds(section)))
         else:
             node = self._schema_for(loc)
             example = written(node["examples"][0]) if node.get("examples") else "..."
-            fix = _(
-                "add `{name}: {example}`, {lower_first}",
-                name=name,
-                example=example,
-                lower_first=_lower_first(node.get("description", "").rstrip(".")),
-            )
-        return self._finding(
-            "missing-key",
-            _("{section_label} has no `{name}`", section_label=section_label, name=name),
-            fix,
-            loc,
-            key=True,
-        )
+            meaning = _lower_first(_(node.get("description", "")).rstrip(".。"))
+            fix = _("add `{name}: {example}` ({meaning})", name=name, example=example, meaning=meaning)
+        message = _("{section} has no `{name}`", section=self._label(section), name=name)
+        return self._finding("missing-key", message, fix, loc, key=True)
 
     def _kinds(self, section: Loc) -> list[str]:
         variant_schemas = variants(self._schema_for(section), self._schema)
@@ -157,92 +149,87 @@ class _Teller:
             choices = list(parent.get("propertyNames", {}).get("enum", ())) or self._kinds(loc[:-1])
         actual = str(loc[-1]) if is_key and loc[-1] != "kind" else self._source.location(loc).value
         suggestion = closest_name(actual, choices)
-        hint = f"did you mean `{suggestion}`? The choices are " if suggestion else "take one of "
-        fix = f"{hint}{', '.join(choices)}"
-        return self._finding(
-            "not-a-choice", _("{dotted} cannot be `{actual}`", dotted=dotted(loc), actual=actual), fix, loc
-        )
+        text = ", ".join(choices)
+        if suggestion:
+            fix = _("did you mean `{suggestion}`? Valid are {choices}", suggestion=suggestion, choices=text)
+        else:
+            fix = _("choose one of {choices}", choices=text)
+        message = _("{field} cannot be `{actual}`", field=dotted(loc), actual=actual)
+        return self._finding("not-a-choice", message, fix, loc)
 
     def _out_of_range(self, ctx: dict[str, Any], loc: Loc) -> Finding:
-        node = self._schema_for(loc)
-        form = _FORMATS.get(node.get("quantity", ""), str)
-        bound, limit = next((name, ctx[name]) for name in _BOUNDS if name in ctx)
+        form = _FORMATS.get(self._schema_for(loc).get("quantity", ""), str)
+        bound, limit = next((name, form(int(ctx[name]))) for name in _BOUNDS if name in ctx)
+        message, fix = _BOUNDS[bound]
         actual = self._source.location(loc).value
-        text = form(int(limit))
-        verb = "raise" if bound in {"ge", "gt"} else "lower"
-        message = _(
-            "{dotted} is {actual}, but must be {bounds} {text}",
-            dotted=dotted(loc),
-            actual=actual,
-            bounds=_BOUNDS[bound],
-            text=text,
-        )
-        return self._finding("out-of-range", message, _("{verb} it to {text}", verb=verb, text=text), loc)
+        message = _(message, field=dotted(loc), actual=actual, limit=limit)
+        return self._finding("out-of-range", message, _(fix, limit=limit), loc)
 
     def _wrong_length(self, ctx: dict[str, Any], loc: Loc) -> Finding:
-        node = self._schema_for(loc)
-        fewest, most = (
-            ctx.get("min_length", node.get("minItems")),
-            ctx.get("max_length", node.get("maxItems")),
-        )
-        requirement = f"{fewest}" if fewest == most else f"at least {fewest}" if fewest else f"at most {most}"
-        items = "item" if requirement.endswith("1") else "items"
-        example = f": {loc[-1]}: {written(node['examples'][0])}" if node.get("examples") else ""
-        return self._finding(
-            "out-of-range",
-            _(
-                "{dotted} must have {requirement} {items}",
-                dotted=dotted(loc),
-                requirement=requirement,
-                items=items,
-            ),
-            _("write {requirement}{example}", requirement=requirement, example=example),
-            loc,
-        )
+        node, field = self._schema_for(loc), dotted(loc)
+        fewest = ctx.get("min_length", node.get("minItems"))
+        most = ctx.get("max_length", node.get("maxItems"))
+        if fewest and fewest == most:
+            message = _n(
+                "{field} must have {count} item", "{field} must have {count} items", fewest, field=field
+            )
+        elif fewest:
+            message = _n(
+                "{field} must have at least {count} item",
+                "{field} must have at least {count} items",
+                fewest,
+                field=field,
+            )
+        else:
+            message = _n(
+                "{field} must have at most {count} item",
+                "{field} must have at most {count} items",
+                most or 0,
+                field=field,
+            )
+        example = f"{loc[-1]}: {written(node['examples'][0])}" if node.get("examples") else ""
+        fix = _("write a list such as `{example}`", example=example) if example else _("correct the list")
+        return self._finding("out-of-range", message, fix, loc)
 
     def _wrong_type(self, loc: Loc, value: Any) -> Finding:
         node = self._schema_for(loc)
-        expected_type = _TYPES.get(node.get("type", ""), "another kind of value")
         message = _(
-            "{dotted} is {kind_of}, but must be {expected_type}",
-            dotted=dotted(loc),
-            kind_of=_kind_of(value),
-            expected_type=expected_type,
+            "{field} is {actual}, but must be {expected}",
+            field=dotted(loc),
+            actual=_kind_of(value),
+            expected=_(_TYPES.get(node.get("type", ""), N_("a value of another type"))),
         )
         return self._finding("wrong-type", message, self._type_fix(node, loc, value), loc)
 
     def _type_fix(self, node: Schema, loc: Loc, value: Any) -> str:
-        schema_type, name, excerpt = (
-            node.get("type"),
-            str(loc[-1]) if loc else "",
-            self._source.location(loc).value,
-        )
+        schema_type, name = str(node.get("type")), str(loc[-1]) if loc else ""
+        excerpt = self._source.location(loc).value
         if schema_type == "string" and isinstance(value, int | float) and excerpt:
-            return f'write it in quotes: {name}: "{excerpt}"'
+            return _('write it in quotes: {name}: "{value}"', name=name, value=excerpt)
         if schema_type in {"integer", "number", "boolean"} and isinstance(value, str):
             bare = value.strip().lower()
             if bare in {"true", "false"} or bare.lstrip("-").isdecimal():
-                return f"write it without quotes: {name}: {bare}"
+                return _("write it without quotes: {name}: {value}", name=name, value=bare)
         if schema_type == "array" and isinstance(value, str | int | float):
-            return f"write it as a list: {name}: [{excerpt}]"
+            return _("write it as a list: {name}: [{value}]", name=name, value=excerpt)
         if node.get("examples"):
-            return f"write it as {name}: {written(node['examples'][0])}"
-        keys = list(properties(node, self._schema))
-        return (
-            f"its keys are {', '.join(keys)}"
-            if keys
-            else f"write {_TYPES.get(str(schema_type), 'it otherwise')}"
-        )
+            return _("write it as {name}: {value}", name=name, value=written(node["examples"][0]))
+        if keys := list(properties(node, self._schema)):
+            return _("its keys are {keys}", keys=", ".join(keys))
+        if schema_type in _TYPES:
+            return _("write {expected}", expected=_(_TYPES[schema_type]))
+        return _("write a value of another type")
 
 
 def _kind_of(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return f"the text `{value[:60]}`"
+        return _("the string `{text}`", text=value[:60])
     if isinstance(value, int | float):
-        return f"the number {value}"
-    return {tuple: "a list", dict: "a section", type(None): "nothing"}.get(type(value), "something else")
+        return _("the number {number}", number=value)
+    kinds = {tuple: N_("a list"), dict: N_("a section"), type(None): N_("empty")}
+    return _(kinds.get(type(value), N_("a value of another type")))
 
 
 def _lower_first(text: str) -> str:

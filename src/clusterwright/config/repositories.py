@@ -1,4 +1,4 @@
-"""Package repositories of the site's own, beside those of the distribution."""
+"""Package repositories of the site, in addition to the distribution's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import AfterValidator, WithJsonSchema
 
 from clusterwright.config.field import Cost, Section, refuse, setting
 from clusterwright.config.names import Identifier
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 _URL = r"(https?|file)://[A-Za-z0-9][A-Za-z0-9._~:/%+-]{0,500}|file:///[A-Za-z0-9._~:/%+-]{1,500}"
 _BEGIN, _END = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
@@ -19,7 +19,7 @@ def _url(value: str) -> str:
     if not re.fullmatch(_URL, value):
         raise refuse(
             "bad-name",
-            _("`{value}` is not the address of a repository", value=value[:80]),
+            _("`{value}` is not the URL of a repository", value=value[:80]),
             _("write it as https://packages.example.org/slurm"),
         )
     return value
@@ -31,31 +31,33 @@ def _key(value: str) -> str:
     if not is_ascii or len(lines) < 3 or lines[0] != _BEGIN or lines[-1] != _END:
         raise refuse(
             "bad-key",
-            _("this is not a public key of OpenPGP as text"),
-            _("paste what `gpg --armor --export` prints, from {begin} on, below `key: |`", begin=_BEGIN),
+            _("the value is not an ASCII-armored OpenPGP public key"),
+            _("paste the output of `gpg --armor --export`, from {begin} on, below `key: |`", begin=_BEGIN),
         )
     return "\n".join(lines) + "\n"
 
 
-Url = Annotated[str, AfterValidator(_url), WithJsonSchema({"type": "string", "form": "an address"})]
-PgpKey = Annotated[str, AfterValidator(_key), WithJsonSchema({"type": "string", "form": "an OpenPGP key"})]
+Url = Annotated[str, AfterValidator(_url), WithJsonSchema({"type": "string", "form": N_("a URL")})]
+PgpKey = Annotated[
+    str, AfterValidator(_key), WithJsonSchema({"type": "string", "form": N_("an OpenPGP key")})
+]
 
 
 class Repository(Section):
-    """A repository of deb or rpm packages, as the hosts' distribution takes them."""
+    """A deb or rpm repository, depending on the distribution of the hosts."""
 
     url: Url = setting(
-        "Where it is; what the hosts can reach.",
+        "URL of the repository, reachable from the hosts.",
         cost=Cost.RESTART, example="https://packages.example.org/slurm",
     )  # fmt: skip
     suite: Identifier | None = setting(
-        "Suite of a deb repository; a flat one, without suites, if left out.",
+        "Suite of a deb repository; not set: a flat repository without suites.",
         cost=Cost.RESTART, default=None, example="jammy",
     )  # fmt: skip
     components: tuple[Identifier, ...] = setting(
         "Components of the suite.", cost=Cost.RESTART, default=("main",), example="[main]"
     )
     key: PgpKey | None = setting(
-        "Public key that signs it, as text; without one its packages are taken as they come.",
+        "Public key that signs the repository, ASCII-armored; not set: signatures are not verified.",
         cost=Cost.RESTART, default=None,
     )  # fmt: skip

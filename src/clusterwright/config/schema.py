@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from clusterwright.config.reader import parse_scalar
 from clusterwright.config.source import Loc
-from clusterwright.i18n import _
 
 Kind = Literal["cluster", "job"]
 Schema = dict[str, Any]
@@ -18,31 +17,29 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 @cache
 def schema_of(kind: Kind) -> Schema:
-    """The schema of a file, as pydantic makes it, without null, which no file holds; not to be changed."""
+    """The JSON Schema of a file, in English, without null, which no file holds. Cached: do not modify it."""
     if kind == "cluster":
         from clusterwright.config.cluster import Cluster as Model
     else:
         from clusterwright.config.job import Job as Model  # type: ignore[assignment]  # (either model will do)
-    schema = Model.model_json_schema()
-    title = _("Clusterwright {kind} file", kind=kind)
-    return {"$schema": _DIALECT, **_tidy(schema), "title": title}
+    return {"$schema": _DIALECT, **_tidy(Model.model_json_schema()), "title": f"Clusterwright {kind} file"}
 
 
 def properties(node: Schema, root: Schema) -> Mapping[str, Schema]:
-    """The keys that a section takes; none where it takes names or is a plain value."""
+    """The keys of a section with their schemas; empty for named sections and plain values."""
     keys: Mapping[str, Schema] = resolved(node, root).get("properties", {})
     return keys
 
 
 def resolved(node: Schema, root: Schema) -> Schema:
-    """The node with its `$ref` followed; what stands beside the reference wins."""
+    """The node with its `$ref` resolved; keywords beside the reference take precedence."""
     reference = node.get("$ref", "")
     target = root["$defs"][reference.removeprefix("#/$defs/")] if reference else {}
     return {**target, **node}
 
 
 def find_schema(root: Schema, values: Any, loc: Loc) -> Schema:
-    """The schema of the value at that path, where variants are told apart by the file's own `kind`."""
+    """The schema of the value at a path; the `kind` in the file selects the variant."""
     node = _variant(root, root, values)
     for part in loc:
         key = properties(node, root).get(str(part)) or _named(node)
@@ -58,7 +55,7 @@ def _named(node: Schema) -> Schema:
 
 
 def has_part(values: Any, part: str | int) -> bool:
-    """True when the value has that key or item."""
+    """Whether the value has that key or item."""
     if isinstance(part, int):
         return isinstance(values, tuple) and part < len(values)
     return isinstance(values, dict) and part in values
@@ -74,12 +71,12 @@ def _variant(node: Schema, root: Schema, values: Any) -> Schema:
 
 
 def variants(node: Schema, root: Schema) -> tuple[Schema, ...]:
-    """The sections that `kind` tells apart; none for anything else."""
+    """The schemas that `kind` selects from; empty for a node without variants."""
     return tuple(resolved(variant, root) for variant in node.get("oneOf", ()))
 
 
 def _tidy(node: Any, *, names: bool = False) -> Any:
-    """Without null branches and automatic titles; with `names` the keys are names, not keywords."""
+    """Remove null branches and automatic titles; with `names` the keys are names, not keywords."""
     if isinstance(node, list):
         return [_tidy(item) for item in node]
     if not isinstance(node, dict):
@@ -100,7 +97,7 @@ def _tidy(node: Any, *, names: bool = False) -> Any:
 
 
 def _with_property_names(node: Schema) -> Schema:
-    """A section of named things refuses other names; pydantic's patterns let them through."""
+    """Reject names that do not match: pydantic's patternProperties allow any other name."""
     patterns = node.pop("patternProperties", {})
     for pattern, value in patterns.items():
         node |= {"propertyNames": {"type": "string", "pattern": pattern}, "additionalProperties": value}
@@ -110,13 +107,13 @@ def _with_property_names(node: Schema) -> Schema:
 def _without_null(node: Schema) -> Iterator[tuple[str, Any]]:
     branches = [branch for branch in node.get("anyOf", ()) if branch != {"type": "null"}]
     if len(branches) == 1:
-        # ge and le land in the branch as unknown words where the text is a quantity.
+        # For quantities, which are strings, pydantic puts ge and le into the branch as unknown keywords.
         yield from ((key, value) for key, value in branches[0].items() if key not in {"ge", "le"})
     yield from ((key, value) for key, value in node.items() if key != "anyOf" or len(branches) > 1)
 
 
 def _value(example: Any) -> Any:
-    """An example as the value that YAML makes of it."""
+    """The value that YAML parses from an example."""
     if not isinstance(example, str):
         return example
     if example.startswith(("[", "{", '"')):

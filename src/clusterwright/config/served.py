@@ -1,4 +1,4 @@
-"""Which program serves a folder of a host of the cluster."""
+"""Choose the NFS server program of a shared folder that a host of the cluster serves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clusterwright.config.storage import Nfs
 
 
 def program(cluster: Cluster, folder: Nfs) -> Literal["kernel", "ganesha"]:
-    """`auto` is the kernel, but for a lab: its hosts have the kernel of its machine, which may serve nothing."""
+    """The NFS server program; `auto` is the kernel, in a lab ganesha: the lab machine's kernel may have no server."""
     if folder.server_program == "auto":
         return "ganesha" if cluster.lab else "kernel"
     return folder.server_program

@@ -1,4 +1,4 @@
-"""The smaller sections of the cluster file: access, software, monitoring, security, time, lab."""
+"""Sections of the cluster file: access, software, monitoring, security, time, jobs, lab."""
 
 from __future__ import annotations
 
@@ -23,175 +23,182 @@ from clusterwright.config.repositories import Repository
 
 
 class Nvidia(Section):
-    """What is installed beside `software.driver`, `cuda`, `cudnn` and `nccl`; those are packages once this is there."""
+    """NVIDIA packages besides `software.driver`, `cuda`, `cudnn` and `nccl`, which this section makes packages too."""
 
     repository: Identifier | None = setting(
-        "Which of `software.repositories` has the packages; needed but in a lab, which serves its own.",
+        "Name in `software.repositories` of the repository with the packages; optional only in a lab.",
         cost=Cost.REBOOT, default=None, example="nvidia",
     )  # fmt: skip
     kernel_modules: Literal["auto", "open", "proprietary"] = setting(
-        "Kernel modules of the driver; auto: the open ones wherever the GPUs know them (Turing and later).",
+        "Kernel modules of the driver; auto: the open modules where the GPUs support them (Turing and later).",
         cost=Cost.REBOOT, default="auto", example="open",
     )  # fmt: skip
     fabric_manager: Literal["auto", "always", "never"] = setting(
-        "Fabric manager, in the driver's version; auto: where NVSwitches join the GPUs.",
+        "Install fabric manager in the driver's version; auto: on hosts with NVSwitch.",
         cost=Cost.DRAIN, default="auto", example="always",
     )  # fmt: skip
     persistence: bool = setting(
-        "The driver stays loaded between jobs (nvidia-persistenced).",
+        "Persistence mode: the driver stays loaded between jobs (nvidia-persistenced).",
         cost=Cost.DRAIN, default=True, example="false",
     )  # fmt: skip
     dcgm: Version | None = setting(
-        "NVIDIA's data centre GPU manager; none if left out.",
+        "Version of DCGM, NVIDIA's data center GPU manager; not set: not installed.",
         cost=Cost.DRAIN, default=None, example='"4.4.1"',
     )  # fmt: skip
     container_toolkit: Version | None = setting(
-        "What gives GPUs to containers; none if left out.",
+        "Version of the NVIDIA Container Toolkit; not set: not installed.",
         cost=Cost.DRAIN, default=None, example='"1.18.0"',
     )  # fmt: skip
 
 
 class Rocm(Section):
-    """The driver and ROCm, in the versions of AMD's repository."""
+    """AMD's driver and ROCm, in the versions of AMD's repository."""
 
-    version: Version = setting("ROCm.", cost=Cost.DRAIN, example='"6.4.1"')
-    driver: Version = setting("The driver's package, amdgpu-dkms.", cost=Cost.REBOOT, example='"6.12.12"')
-    repository: Identifier = setting(
-        "Which of `software.repositories` has the packages.", cost=Cost.REBOOT, example="rocm"
+    version: Version = setting("Version of ROCm.", cost=Cost.DRAIN, example='"6.4.1"')
+    driver: Version = setting(
+        "Version of the driver package, amdgpu-dkms.", cost=Cost.REBOOT, example='"6.12.12"'
     )
+    repository: Identifier = setting(
+        "Name in `software.repositories` of the repository with the packages.",
+        cost=Cost.REBOOT, example="rocm",
+    )  # fmt: skip
 
 
 _MAX_PORT = 65535  # 16 bits
 
 
 class Access(Section):
-    """How the hosts are reached; everything else is the business of ssh_config(5)."""
+    """SSH access to the hosts; all other options are in ssh_config(5)."""
 
-    user: LoginName = setting(
-        "Who logs in; needs root there, directly or by sudo.", default="root", example="root"
-    )
+    user: LoginName = setting("User that logs in; root, or a user with sudo.", default="root", example="root")
     port: int = setting("Port of sshd.", cost=Cost.RESTART, default=22, example="22", least=1, most=_MAX_PORT)
     config: HostPath | None = setting(
-        "An ssh_config file to use in place of yours.", default=None, example="/etc/wright/ssh_config"
+        "Path of an ssh_config file; default: the user's own.", default=None, example="/etc/wright/ssh_config"
     )
 
 
 class Software(Section):
-    """Versions that are the same on every host."""
+    """Software versions, the same on every host."""
 
-    slurm: Version = setting("Slurm's version.", cost=Cost.RESTART, default="22.05", example='"25.11"')
+    slurm: Version = setting("Version of Slurm.", cost=Cost.RESTART, default="22.05", example='"25.11"')
     repositories: dict[Identifier, Repository] = setting(
-        "Package repositories of the site's, by name, beside the distribution's own; Slurm's packages may be there.",
+        "Package repositories of the site by name, in addition to the distribution's; Slurm's packages may be there.",
         cost=Cost.RESTART, default={},
     )  # fmt: skip
     slurm_packages: Literal["auto", "distribution", "schedmd"] = setting(
-        "Who made Slurm's packages, and so their names; auto: the distribution where it has that release.",
+        "Origin of Slurm's packages, which decides their names; auto: the distribution's where it has that release.",
         cost=Cost.RESTART, default="auto", example="distribution",
     )  # fmt: skip
-    driver: Version | None = setting("NVIDIA driver.", cost=Cost.REBOOT, default=None, example='"580.95"')
-    cuda: Version | None = setting("CUDA toolkit.", cost=Cost.DRAIN, default=None, example='"12.8"')
-    cudnn: Version | None = setting("cuDNN.", cost=Cost.DRAIN, default=None, example='"9.8"')
-    nccl: Version | None = setting("NCCL.", cost=Cost.DRAIN, default=None, example='"2.27"')
+    driver: Version | None = setting(
+        "Version of the NVIDIA driver.", cost=Cost.REBOOT, default=None, example='"580.95"'
+    )
+    cuda: Version | None = setting(
+        "Version of the CUDA toolkit.", cost=Cost.DRAIN, default=None, example='"12.8"'
+    )
+    cudnn: Version | None = setting("Version of cuDNN.", cost=Cost.DRAIN, default=None, example='"9.8"')
+    nccl: Version | None = setting("Version of NCCL.", cost=Cost.DRAIN, default=None, example='"2.27"')
     nvidia: Nvidia | None = setting(
-        "NVIDIA's software as packages; not ours to install if left out.", cost=Cost.REBOOT, default=None
+        "NVIDIA's software as packages; not set: the site installs it.", cost=Cost.REBOOT, default=None
     )
     rocm: Rocm | None = setting(
-        "AMD's software as packages; not ours to install if left out.", cost=Cost.REBOOT, default=None
+        "AMD's software as packages; not set: the site installs it.", cost=Cost.REBOOT, default=None
     )
     python: HostPath = setting(
-        "The Python with torch that trainings use; an exporter may run in it, too, and is restarted then.",
+        "Python with torch for trainings; an exporter that runs in it is restarted when it changes.",
         cost=Cost.RESTART, default="/opt/clusterwright/env/bin/python", example="/opt/env/bin/python",
     )  # fmt: skip
 
 
 class Monitoring(Section):
-    """What is measured, and where it is kept."""
+    """Exporters, Prometheus, Grafana, alerts and their receivers."""
 
     node_exporter: bool = setting(
-        "Host metrics on port 9100 of the management network.",
+        "Run node_exporter, for host metrics, on port 9100 of the management network.",
         cost=Cost.RESTART, default=True, example="true",
     )  # fmt: skip
     exporter: bool = setting(
-        "GPUs, jobs, XIDs and what the health program found, on port 9105 of the management network;"
-        " on the control host Slurm and the runs as well.",
+        "Run our exporter on port 9105 of the management network: GPUs, jobs, XIDs and health program results;"
+        " on the control host also Slurm and the runs.",
         cost=Cost.RESTART, default=True, example="true",
     )  # fmt: skip
-    prometheus: bool = setting("Prometheus on the control host.", default=False, example="true")
-    grafana: bool = setting("Grafana with our dashboards on the control host.", default=False, example="true")
-    retention: Duration = setting("How long metrics are kept.", default="30d", example="30d", least=3600)
-    receivers: dict[Identifier, Receiver] = setting("Who can be told of alerts, by name.", default={})
-    notify: tuple[Identifier, ...] = setting(
-        "Which of the receivers are told of alerts.", default=(), example="[oncall]"
+    prometheus: bool = setting("Run Prometheus on the control host.", default=False, example="true")
+    grafana: bool = setting(
+        "Run Grafana with our dashboards on the control host.", default=False, example="true"
     )
-    language: Literal["en", "zh"] = setting("What alerts are written in.", default="en", example="zh")
+    retention: Duration = setting("Retention time of metrics.", default="30d", example="30d", least=3600)
+    receivers: dict[Identifier, Receiver] = setting("Receivers of alerts by name.", default={})
+    notify: tuple[Identifier, ...] = setting(
+        "Receivers that alerts are sent to.", default=(), example="[oncall]"
+    )
+    language: Literal["en", "zh"] = setting("Language of alerts.", default="en", example="zh")
     runbook_url: HttpAddress | None = setting(
-        "Where the pages on alerts are read, if not in `docs/reference/alerts` of this program's source.",
+        "Base URL of the alert runbooks; default: `docs/reference/alerts` of the source of Clusterwright.",
         default=None, example="https://wiki.example.org/alerts",
     )  # fmt: skip
     external_url: HttpAddress | None = setting(
-        "Where people reach Prometheus, for links in notifications; its listener is on loopback all the same.",
+        "External URL of Prometheus, for links in notifications; Prometheus itself listens on loopback only.",
         default=None, example="https://monitor.example.org/prometheus",
     )  # fmt: skip
 
     @property
     def is_scraped(self) -> bool:
-        """True when hosts are asked over the network, which takes certificates."""
+        """Whether hosts are scraped over the network, which needs certificates."""
         return self.node_exporter or self.exporter or self.prometheus
 
 
 class Security(Section):
-    """What is kept shut."""
+    """Firewall, SSH access and SELinux."""
 
     firewall: bool = setting(
-        "Firewall on, with only the cluster's own ports open.",
+        "Enable the firewall, with only the cluster's own ports open.",
         cost=Cost.RESTART, default=True, example="true",
     )  # fmt: skip
     firewall_program: Literal["auto", "nftables", "firewalld"] = setting(
-        "What holds the rules; auto: firewalld on Rocky and Alma, nftables elsewhere.",
+        "Firewall program; auto: firewalld on Rocky and Alma, nftables elsewhere.",
         cost=Cost.RESTART, default="auto", example="nftables",
     )  # fmt: skip
     ssh_from: tuple[Origin, ...] = setting(
-        "Networks from which SSH may come in; any if empty.", default=(), example="[10.77.0.0/24]"
+        "Networks that SSH connections are accepted from; empty: any.", default=(), example="[10.77.0.0/24]"
     )
     selinux: Literal["enforcing", "permissive"] = setting(
-        "On hosts that have SELinux.", cost=Cost.REBOOT, default="enforcing", example="enforcing"
+        "SELinux mode of hosts that have it.", cost=Cost.REBOOT, default="enforcing", example="enforcing"
     )
-    password_login: bool = setting("Passwords over SSH.", default=False, example="false")
+    password_login: bool = setting("Allow password login over SSH.", default=False, example="false")
 
 
 class Time(Section):
-    """Clocks."""
+    """Time zone and NTP servers."""
 
     zone: Zone = setting("Time zone of every host.", default="UTC", example="Asia/Shanghai")
     servers: tuple[ServerName, ...] = setting(
-        "NTP servers of the control host; the others follow it.",
+        "NTP servers of the control hosts; other hosts synchronize with the control hosts.",
         cost=Cost.RESTART, default=(), example="[ntp1, pool.ntp.org]",
     )  # fmt: skip
 
 
 class Jobs(Section):
-    """What every training gets unless its job file says otherwise."""
+    """Defaults of every training; its job file overrides them."""
 
     variables: dict[VariableName, Line] = setting(
-        "Environment variables of every training; `wright tune` writes what it has found here."
-        " NCCL's are in /etc/nccl.conf of compute hosts too, for jobs that are not ours.",
+        "Environment variables of every training; `wright tune` writes its results here."
+        " NCCL variables are also in /etc/nccl.conf of compute hosts, for other jobs.",
         default={}, example="{NCCL_ALGO: Tree}",
     )  # fmt: skip
 
 
 class Lab(Section):
-    """Present only in the file of a lab: virtual hosts on one machine. `apply` and `check` then go there."""
+    """Settings of a lab of virtual hosts on one machine; with this section `apply` and `check` go to the lab."""
 
     rate_divisor: int = setting(
-        "Network rates are divided by this before links are shaped.",
+        "Divisor of network rates for traffic shaping in the lab.",
         default=100, example="100", least=1, most=1_000_000,
     )  # fmt: skip
     environment: HostPath | None = setting(
-        "Python environment of this machine (with torch) that the hosts see read-only; ours if left out.",
+        "Python environment with torch on this machine, read-only on the lab's hosts; default: the one of `wright`.",
         default=None, example="/opt/venv",
     )  # fmt: skip
 
     @staticmethod
     def folder(cluster: str) -> PurePosixPath:
-        """Where the lab of that name keeps its state."""
+        """The state folder of a lab."""
         return PurePosixPath("/var/lib/clusterwright/labs") / cluster

@@ -1,4 +1,4 @@
-"""The values of a spec file with the place of each, so that every message can point at both of its sides."""
+"""The values of a spec file with their lines and columns, so that messages can point at them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clusterwright.errors import Finding, Location
+from clusterwright.i18n import _
 
 Loc = tuple[str | int, ...]
 
@@ -15,7 +16,7 @@ MAX_EXCERPT = 60  # characters of a value in a message
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Line and column, from 1, and the text that stands there, if it is one value."""
+    """Line and column, from 1, and the text there, if it is a single value."""
 
     line: int
     column: int
@@ -24,7 +25,7 @@ class Spot:
 
 @dataclass(slots=True)
 class Source:
-    """A file's values, the place of each, and what was wrong with its YAML."""
+    """A file's values, their places, and the findings about its YAML."""
 
     file: str
     text: str
@@ -36,41 +37,41 @@ class Source:
     spots: dict[Loc, Spot] = field(default_factory=dict)
 
     def location(self, loc: Loc, *, key: bool = False) -> Location:
-        """Where the value at that path stands (or its key); the nearest enclosing one where there is none."""
+        """The place of the value at a path, or of its key; of the enclosing section where the path is not set."""
         nearest = loc
-        if loc and loc[:1] not in self.spots:  # not in the file: it would stand at the top level
-            return Location(self.file, 1, 1, dotted(loc), "(not given)")
+        if loc and loc[:1] not in self.spots:  # not in the file: it belongs at the top level
+            return Location(self.file, 1, 1, dotted(loc), _("(not set)"))
         while nearest and nearest not in self.spots:
             nearest = nearest[:-1]
         spot = self.keys.get(nearest) if key else None
         spot = spot or self.spots.get(nearest) or Spot(1, 1)
-        if nearest != loc or not spot.excerpt:  # the section is there, the value is not: point at its name
+        if nearest != loc or not spot.excerpt:  # the section is set, the value is not: point at the section
             spot = self.keys.get(nearest, spot)
-        excerpt = self.spots[nearest].excerpt if nearest == loc and nearest else "(not given)" if loc else ""
+        excerpt = self.spots[nearest].excerpt if nearest == loc and nearest else _("(not set)") if loc else ""
         return Location(self.file, spot.line, spot.column, dotted(loc), excerpt, self.line(spot.line))
 
     def refuse(self, loc: Loc, finding: Finding) -> None:
-        """Keep a finding; what the model says of the same path is then only its echo."""
+        """Add a finding, and mark its path as faulty: errors of the model at that path only repeat it."""
         self.findings.append(finding)
         self.faulty.add(loc)
 
     def spot(self, line: int, column: int) -> Location:
-        """A place by line and column, where no path is known."""
+        """The place at a line and column, without a path."""
         return Location(self.file, line, column, source=self.line(line))
 
     def line(self, line: int) -> str:
-        """One line of the text, by its number."""
+        """The line of the text with that number, from 1; empty past the end."""
         if not self._lines:
             self._lines = re.split(r"\r\n|\r|\n", self.text)
         return printable(self._lines[line - 1]) if line <= len(self._lines) else ""
 
 
 def dotted(loc: Loc) -> str:
-    """`nodes.a100.disks[0].size`."""
+    """Format a path as `nodes.a100.disks[0].size`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
     return printable(text.removeprefix("."))[: 4 * MAX_EXCERPT]
 
 
 def printable(text: str) -> str:
-    """The text with what could drive a terminal written out."""
+    """Escape control characters, which could control the terminal."""
     return "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in text)

@@ -1,1 +1,1 @@
-"""Where side effects start: ssh, Slurm, clock, files, processes; their fakes ship here."""
+"""All side effects: ssh, Slurm, clock, files, processes; with fakes for tests."""

@@ -1,4 +1,4 @@
-"""The one bundler: programs for hosts, each with every module that it imports and nothing else."""
+"""Bundle programs for hosts, each with exactly the modules of ours that it imports."""
 
 from __future__ import annotations
 
@@ -9,35 +9,33 @@ import zlib
 from functools import cache
 from pathlib import Path
 
-from clusterwright.i18n import _
-
 PACKAGE = Path(__file__).parents[1]
 
 # Programs that are sent to hosts, by their main module.
-PROVISION = "onhost/provision/agent"  # what `wright apply` does on each host
-FACTS = "onhost/probes/reader"  # what `wright check` asks each host
-BENCH = "onhost/bench/conduct"  # an order of `wright bench` to the hosts of its job
-RUNS = "onhost/runs/run_jobs"  # everything about runs: status, logs, cancel, checkpoints
-CHECKPOINTS = "onhost/runs/run_checkpoints"  # the listing of checkpoints, which needs nothing of ours there
-HISTORY = "onhost/snapshot/history"  # what a report is made of
-SNAPSHOT = "onhost/snapshot/snapshot"  # the cluster as it is now
-RUN_TEXTS = "onhost/evidence/texts"  # logs and events of a job that ended
-RANK_STACKS = "onhost/evidence/stacks"  # where the ranks of a host stand
-RUN_METRICS = "onhost/evidence/metrics"  # what Prometheus recorded around a failure
-DEV_REQUESTS = "onhost/dev/requests"  # `wright dev`, beside the queue
+PROVISION = "onhost/provision/agent"  # `wright apply`, on each host
+FACTS = "onhost/probes/reader"  # `wright check`, on each host
+BENCH = "onhost/bench/conduct"  # `wright bench`, on the hosts of its job
+RUNS = "onhost/runs/run_jobs"  # runs: status, logs, cancel, checkpoints
+CHECKPOINTS = "onhost/runs/run_checkpoints"  # list checkpoints, without our library on the host
+HISTORY = "onhost/snapshot/history"  # data of reports
+SNAPSHOT = "onhost/snapshot/snapshot"  # the current state of the cluster
+RUN_TEXTS = "onhost/evidence/texts"  # logs and events of a completed job
+RANK_STACKS = "onhost/evidence/stacks"  # stacks of the ranks on a host
+RUN_METRICS = "onhost/evidence/metrics"  # Prometheus data around a failure
+DEV_REQUESTS = "onhost/dev/requests"  # `wright dev`, on the control host
 DEV_SESSION = "onhost/dev/session_job"  # `wright dev`, inside the session's job
 
-# What `wright apply` installs on hosts, as folders.
+# Folders that `wright apply` installs on hosts.
 LIBRARY = (
     "onhost/lib", "onhost/adapters", "onhost/frameworks", "onhost/launchers", "onhost/supervisor", "onhost/trackers",
     "runtime",  # imported in jobs
-    "onhost/containers",  # starts steps in images, makes Python environments
+    "onhost/containers",  # starts steps in images, builds Python environments
     "onhost/exporter", "onhost/notify",  # services
-    "slurm",  # what Slurm reports
+    "slurm",  # parsers of Slurm's output
 )  # fmt: skip
 
-# Reads from `s` a length and that much compressed JSON of [name, text] pairs, makes the modules, each run when it is
-# first used (Python 3.6 or later), and calls the last one's main. What is left on stdin is the program's own input.
+# Reads from `s` a length and compressed JSON of that length with [name, text] pairs, creates the modules, executes
+# each on first use (Python 3.6 or later), and calls main of the last one. The rest of stdin is the program's input.
 _LOAD = """
 import _thread,json,os,sys,types,zlib
 if sys.version_info<(3,6): sys.exit("python3 is older than 3.6 here: "+sys.version.split()[0])
@@ -62,62 +60,62 @@ except (BrokenPipeError,KeyboardInterrupt): os._exit(130)
 """
 LOADER = f"import sys\ns=sys.stdin.buffer{_LOAD}"
 
-# A small Rocky 8 has the Python of dnf, which is 3.6, and no other.
+# A minimal Rocky 8 has only the Python of dnf, which is 3.6.
 PYTHON = "$(command -v python3 || echo /usr/libexec/platform-python)"
 
 _IMPORT = re.compile(r"^[ \t]*from (clusterwright[\w.]*) import (?:\(([^)]*)\)|(.*))", re.MULTILINE)
 
 
 def program_command(*arguments: str) -> str:
-    """The shell line that runs the program on stdin (`program_input`); it and its arguments are no secret."""
+    """The shell line that runs the program on stdin (`program_input`); process lists show it with its arguments."""
     return f"{PYTHON} {shlex.join(['-c', LOADER, *arguments])}"
 
 
 @cache
 def program_input(program: str) -> bytes:
-    """The program's modules, for the stdin of `program_command`; the program's own input comes behind them."""
+    """The program's modules, for the stdin of `program_command`; append the program's own input."""
     *dependencies, main = sources(program)
     return pack([*sorted(dependencies), main])
 
 
 def pack(modules: list[tuple[str, str]]) -> bytes:
-    """Names and texts of modules as the loader reads them: packages before what is in them, the program last."""
+    """Serialize (name, text) of modules for the loader: packages before their modules, the program last."""
     data = zlib.compress(json.dumps(modules).encode())
     return b"%d\n%b" % (len(data), data)
 
 
 @cache
 def bundle_script(program: str) -> bytes:
-    """The program as a file of its own, or for `python3 -`."""
+    """The program as one self-contained script, for a file or for `python3 -`."""
     return f"import io\ns=io.BytesIO({program_input(program)!r}){_LOAD}".encode()
 
 
 def probe(name: str) -> str:
-    """A probe of facts for `python3 -c` (3.6 or later)."""
+    """The text of a fact probe, for `python3 -c` (3.6 or later)."""
     return _program_text(f"onhost/probes/{name}")
 
 
 def bench_program(name: str) -> str:
-    """A program of the bench as one file (3.8 or later)."""
+    """The text of a bench program as one file (Python 3.8 or later)."""
     return _program_text(f"onhost/bench/{name}")
 
 
 def trial_script() -> str:
-    """What tries new files of Slurm's daemons, for `python3 -c` (3.6 or later)."""
+    """The text of the program that tests new files of Slurm's daemons, for `python3 -c` (3.6 or later)."""
     return _program_text("onhost/provision/slurm_trial")
 
 
 @cache
 def _program_text(program: str) -> str:
-    """The program as it is, or with what it imports."""
+    """The text of a program, bundled if it imports modules of ours."""
     text = (PACKAGE / f"{program}.py").read_text(encoding="utf-8")
     return bundle_script(program).decode() if imports(text) else text
 
 
 def sources(program: str) -> list[tuple[str, str]]:
-    """Name and text of the program's modules, each after those that it imports; the program itself is last.
+    """Name and text of the program's modules, each after those that it imports, the program last.
 
-    A package comes with its own text if something is imported from it, else empty.
+    The text of a package is empty unless something is imported from it.
     """
     texts: dict[str, str] = {}
     _collect(_dotted(program), texts)
@@ -126,12 +124,12 @@ def sources(program: str) -> list[tuple[str, str]]:
 
 
 def library() -> dict[str, str]:
-    """What jobs import, and what measures hosts, as `{path below the library folder: text}`."""
+    """The library for jobs and services on hosts, as `{path below the library folder: text}`."""
     return _installed(LIBRARY)
 
 
 def power_programs() -> dict[str, str]:
-    """What powers hosts up and down, as `library`."""
+    """The programs that power hosts up and down, in the form of `library`."""
     return _installed(("onhost/lib", "onhost/power", "slurm"))
 
 
@@ -143,7 +141,7 @@ def _installed(folders: tuple[str, ...]) -> dict[str, str]:
 
 
 def imports(text: str) -> list[str]:
-    """The modules of ours that a module's text imports, wherever in it."""
+    """The modules of ours that a text imports, at module level or inside functions."""
     names = []
     for package, several, single in _IMPORT.findall(text):
         for item in (several or single.partition("#")[0]).split(","):
@@ -158,12 +156,7 @@ def _collect(name: str, texts: dict[str, str], *above: str) -> None:
         return
     path = _path(name)
     if path is None:
-        message = _(
-            "{above} imports {name}, which is not a module of Clusterwright",
-            above=above[-1] if above else name,
-            name=name,
-        )
-        raise ImportError(message)
+        raise ImportError(f"{above[-1] if above else name} imports {name}, which is not a module of ours")
     text = path.read_text(encoding="utf-8")
     for dependency in imports(text):
         _collect(dependency, texts, *above, name)
@@ -171,7 +164,7 @@ def _collect(name: str, texts: dict[str, str], *above: str) -> None:
 
 
 def _path(name: str) -> Path | None:
-    """The file of a module or package of ours."""
+    """The file of a module or package of ours; None if there is none."""
     base = PACKAGE.parent / name.replace(".", "/")
     return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
 

@@ -1,4 +1,4 @@
-"""Certificates of the cluster's own authority, kept on this machine: made by openssl, renewed long before they end."""
+"""TLS certificates of the cluster's own CA on this machine: created with openssl, renewed before they expire."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ from clusterwright.i18n import _
 from clusterwright.onhost.lib.files import rename
 
 DAY_S = 86400
-AUTHORITY_DAYS = (
-    7300  # longer than a cluster stands: another authority means new certificates on all hosts at once
-)
+AUTHORITY_DAYS = 7300  # longer than a cluster's life: a new CA means new certificates on all hosts at once
 DAYS = 730
-RENEW_S = DAYS * DAY_S // 2  # who applies once a year never sees one end
+RENEW_S = DAYS * DAY_S // 2  # with one apply a year no certificate expires
 _AT_ONCE = 8  # two runs of openssl each, 15 ms on one core
 _CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 _EXTENSIONS = (
@@ -34,27 +32,25 @@ _EXTENSIONS = (
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What a certificate was made for, as kept beside it: openssl is not asked at each apply."""
+    """The subject names and expiry of a certificate, stored beside it so that apply need not call openssl."""
 
     names: str
     until: float
 
 
 def certificates(folder: Path, subjects: Mapping[str, str], clock: Clock) -> dict[str, bytes]:
-    """`tls/ca.crt`, and `tls/NAME.crt` and `tls/NAME.key` for every subject; what is missing or ends soon is made.
+    """Return `tls/ca.crt`, and `tls/NAME.crt` and `tls/NAME.key` of each subject; create missing or expiring ones.
 
-    `subjects` are the names and addresses of each, as `DNS:node1,IP:10.0.0.1`. A certificate that is good as it is
-    stays as it is, so that a second apply changes nothing.
+    `subjects` maps names to subjectAltName values such as `DNS:node1,IP:10.0.0.1`. Valid certificates do not change,
+    so that a second apply changes nothing.
 
     Raises:
-        WrightError: openssl is not there, or makes none; others can read a private key.
+        WrightError: openssl is missing or fails, or other users can read a private key.
     """
     tls_folder = folder / "tls"
     tls_folder.mkdir(mode=0o700, exist_ok=True)
     with (tls_folder / ".lock").open("w") as lock:
-        fcntl.flock(
-            lock, fcntl.LOCK_EX
-        )  # another apply at the same time would pair its keys with our certificates
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a concurrent apply would mix its keys with our certificates
         _authority(tls_folder, clock.now())
         _renew(tls_folder, subjects, clock.now())
     files = ["ca.crt", *(f"{name}.{end}" for name in subjects for end in ("crt", "key"))]
@@ -86,7 +82,7 @@ def _is_valid(tls_folder: Path, name: str, names: str, records: Mapping[str, _Gi
 
 
 def _read_records(tls_folder: Path) -> dict[str, _Given]:
-    """Nothing, where it cannot be read: all are made anew then."""
+    """The records of issued certificates; empty if the file cannot be read, so that all are reissued."""
     try:
         rows = json.loads((tls_folder / "given.json").read_text())
         return {name: _Given(**row) for name, row in rows.items()}
@@ -95,7 +91,7 @@ def _read_records(tls_folder: Path) -> dict[str, _Given]:
 
 
 def _authority(tls_folder: Path, now: float) -> None:
-    """Made once; with another one everything that it signed is made anew."""
+    """Create the CA once; a new CA makes all certificates be reissued."""
     certificate, key = tls_folder / "ca.crt", tls_folder / "ca.key"
     if (
         certificate.exists()
@@ -124,7 +120,7 @@ def _authority(tls_folder: Path, now: float) -> None:
 
 
 def _issue(tls_folder: Path, name: str, names: str) -> None:
-    """A new key and its certificate; the old pair is there until both are made."""
+    """Issue a key and its certificate; the old pair stays until both exist."""
     with tempfile.TemporaryDirectory(dir=tls_folder) as scratch:
         csr, config = f"{scratch}/csr", Path(scratch) / "config"
         config.write_text(_EXTENSIONS.format(name=name, names=names))
@@ -158,15 +154,12 @@ def _issue(tls_folder: Path, name: str, names: str) -> None:
 def _read(path: Path) -> bytes:
     mode = path.stat().st_mode & 0o777
     if path.suffix == ".key" and mode & 0o077:
-        raise WrightError.from_code(
-            "certificates",
-            _("{path} has mode {mode:04o}: other users can read it", path=path, mode=mode),
-            _(
-                "chmod 600 {path} if no other user has read it; else remove it, and the next apply "
-                "creates a new one",
-                path=path,
-            ),
+        message = _("{path} has mode {mode}, so other users can read it", path=path, mode=f"{mode:04o}")
+        fix = _(
+            "run chmod 600 {path}; if somebody may have read it, remove it: apply creates a new one",
+            path=path,
         )
+        raise WrightError.from_code("certificates", message, fix)
     return path.read_bytes()
 
 
@@ -179,7 +172,5 @@ def _openssl(*arguments: str) -> None:
         ) from error
     if not result.ok:
         raise WrightError.from_code(
-            "certificates",
-            f"openssl: {result.last_lines()}",
-            _("fix the cause, then run the command again"),
+            "certificates", f"openssl: {result.last_lines()}", _("fix the error of openssl, and run again")
         )

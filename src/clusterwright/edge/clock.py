@@ -1,4 +1,4 @@
-"""The clock as an argument."""
+"""The clock, passed as an argument so that tests can replace it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What may ask for the time or wait."""
+    """The interface of a clock."""
 
     def now(self) -> float:
         """Seconds since the epoch."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that never go back."""
+        """Seconds of a monotonic clock."""
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for that many seconds."""
         ...
 
 
@@ -30,9 +30,9 @@ class SystemClock:
         return time.time()
 
     def monotonic(self) -> float:
-        """Seconds that never go back."""
+        """Seconds of a monotonic clock."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for that many seconds."""
         time.sleep(seconds)

@@ -1,4 +1,4 @@
-"""Fakes of the edge, for tests here and in what others build on us."""
+"""Fakes of the edge, for tests of this and of other projects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clusterwright.edge.ssh import SSH_FAILED
 
 
 class FakeClock:
-    """A clock that moves only when told or slept on."""
+    """A clock that only `sleep` advances."""
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:
         self._now = now
@@ -19,16 +19,16 @@ class FakeClock:
         return self._now
 
     def monotonic(self) -> float:
-        """Seconds that never go back."""
+        """Seconds of a monotonic clock."""
         return self._now
 
     def sleep(self, seconds: float) -> None:
-        """Move on by that much at once."""
+        """Advance the clock at once."""
         self._now += seconds
 
 
 class FakeRemote:
-    """Answers by a function of host and command, and keeps what was asked; hosts in `down` are not reached."""
+    """A Remote whose output is a function of host, command and stdin; it records calls, and hosts in `down` fail."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class FakeRemote:
         self._answer, self._down = answer, down
 
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:  # noqa: ARG002 (the protocol's signature)
-        """The answer with code 0, or code 255 for a host that is down."""
+        """Return the function's output with code 0, or code 255 for a host that is down."""
         self.calls.append((host, command))
         if host in self._down:
             return CommandResult(
@@ -52,6 +52,6 @@ class FakeRemote:
 
 
 def program_stdin(stdin: bytes) -> bytes:
-    """What a program that was sent to a host reads: the stdin of its command behind its modules."""
+    """The input of a program that was sent to a host: the part of stdin after its modules."""
     length, _, tail = stdin.partition(b"\n")
     return tail[int(length) :]

@@ -1,4 +1,4 @@
-"""Files on this machine: written whole or not at all, in folders that come with them."""
+"""Write files on this machine atomically."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from clusterwright.onhost.lib.files import write_atomic
 
 
 def write_file_atomic(path: Path, data: bytes | str, *, mode: int = 0o644) -> None:
-    """Write the file, and the folders above it; it outlasts a crash, and a reader sees the old file or the new."""
+    """Write a file atomically and durably, creating its parent folders; readers see the old or the new content."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, data, mode=mode)

@@ -1,4 +1,4 @@
-"""What the loop on the control host works with: a key pair of its own, and the cluster file."""
+"""Files of the self-healing service on the control host: its key pair, and the cluster file."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from clusterwright.edge.user_keys import user_keys
 
 
 def heal_files(folder: Path, source: Path) -> dict[str, bytes]:
-    """`heal/key` and `heal/key.pub`, made the first time; `heal/cluster.yaml` as it is.
+    """Return `heal/key` and `heal/key.pub`, created on first use, and `heal/cluster.yaml`, a copy of `source`.
 
     Raises:
-        WrightError: ssh-keygen is not there, or others can read the private half.
+        WrightError: ssh-keygen is missing or fails, or other users can read the private key.
     """
     heal_folder = folder / "heal"
     heal_folder.mkdir(mode=0o700, exist_ok=True)

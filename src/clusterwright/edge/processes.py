@@ -1,4 +1,4 @@
-"""Processes on this machine: started with a limit, ended with their whole group."""
+"""Run processes on this machine with a time limit, and kill them with their whole process group."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TIMED_OUT = 124  # what coreutils' timeout returns
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended; `code` is 124 when it overran its limit."""
+    """The result of a command; `code` is 124 if it exceeded its time limit."""
 
     argv: tuple[str, ...]
     code: int
@@ -27,11 +27,11 @@ class CommandResult:
 
     @property
     def ok(self) -> bool:
-        """True when the command returned 0."""
+        """Whether the command returned 0."""
         return self.code == 0
 
     def last_lines(self, count: int = 5) -> str:
-        """The end of what it said, for an error message."""
+        """The last lines of stderr, or of stdout if stderr is empty, for an error message."""
         text = self.err.strip() or self.out.strip()
         return "\n".join(text.splitlines()[-count:])
 
@@ -39,7 +39,7 @@ class CommandResult:
 def run(
     argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60, env: Mapping[str, str] | None = None
 ) -> CommandResult:
-    """Run to the end or to the limit; a command that overruns is killed with its children."""
+    """Run a command; one that exceeds the time limit is killed with its children."""
     started = time.monotonic()
     process = subprocess.Popen(
         list(argv),
@@ -67,7 +67,7 @@ def run(
 
 
 def output(argv: Sequence[str], *, cwd: str | os.PathLike[str] | None = None) -> bytes | None:
-    """What a program printed; None where it is not there or fails."""
+    """The stdout of a command; None if it is missing or fails."""
     try:
         result = subprocess.run(
             list(argv), cwd=cwd, capture_output=True, stdin=subprocess.DEVNULL, check=False
@@ -78,16 +78,16 @@ def output(argv: Sequence[str], *, cwd: str | os.PathLike[str] | None = None) ->
 
 
 def start(argv: Sequence[str], *, out: IO[bytes]) -> int:
-    """Start a program that outlives us, with its output in a file; its process id."""
+    """Start a program that outlives this process, with its output in a file; return its process id."""
     process = subprocess.Popen(
         list(argv), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
     )
-    process.returncode = 0  # not ours to wait for; keeps Python from warning that a child still runs
+    process.returncode = 0  # we do not wait for it; prevents Python's warning about a running child
     return process.pid
 
 
 class Output(io.RawIOBase):
-    """What a program prints, as a stream; closing it ends the program. `failed` is the error where it fails."""
+    """The stdout of a program as a stream; closing it kills the program. `failed` is the message of its OSError."""
 
     def __init__(self, argv: Sequence[str], failed: str) -> None:
         self._failed = failed
@@ -97,7 +97,7 @@ class Output(io.RawIOBase):
         self._printed = cast("IO[bytes]", self._process.stdout)
 
     def readable(self) -> bool:
-        """True, as of any stream that is read."""
+        """Always True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -113,7 +113,7 @@ class Output(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        """End the program."""
+        """Kill the program."""
         if not self.closed:
             self._process.kill()
             self._process.communicate()
@@ -121,15 +121,15 @@ class Output(io.RawIOBase):
 
 
 def _kill(group: int) -> None:
-    """All of the group, or nothing where the last of it has just gone."""
+    """Kill a process group, if it still exists."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
 
 
 def stream(argv: Sequence[str], *, stdin: bytes = b"", ignore_interrupts: bool = False) -> int:
-    """Run until it ends, with our own stdout and stderr; its exit code. An interrupt ends the command first.
+    """Run a command with our stdout and stderr and return its exit code; an interrupt terminates it first.
 
-    With `ignore_interrupts`, the command hears no Ctrl-C of the terminal that it shares with us; our own handler does.
+    With `ignore_interrupts` the command ignores Ctrl-C of the shared terminal, which only our handler receives.
     """
     with _ignoring_interrupts() if ignore_interrupts else contextlib.nullcontext():
         process = subprocess.Popen(list(argv), stdin=subprocess.PIPE)
@@ -149,11 +149,11 @@ def lines(
     stdin: bytes = b"",
     ignore_interrupts: bool = False,
 ) -> int:
-    """Run until it ends, and pass each line of its stdout on; its exit code. As `stream` in all else."""
+    """Run a command, call `on_line` for each line of its stdout, and return its exit code; otherwise like `stream`."""
     with _ignoring_interrupts() if ignore_interrupts else contextlib.nullcontext():
         process = subprocess.Popen(list(argv), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
-        with contextlib.suppress(BrokenPipeError):  # it says why, and its exit code does
+        with contextlib.suppress(BrokenPipeError):  # its stderr and exit code have the reason
             process.stdin.write(stdin)  # type: ignore[union-attr]  # (a pipe, as asked above)
             process.stdin.close()  # type: ignore[union-attr]  # (same)
         for line in process.stdout or ():
@@ -168,7 +168,7 @@ def lines(
 
 @contextlib.contextmanager
 def _ignoring_interrupts() -> Iterator[None]:
-    """What is started meanwhile ignores them for good (signal(7))."""
+    """Processes started in this context ignore SIGINT for their whole life (signal(7))."""
     previous_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What receivers keep secret, read from the site's own files on this machine."""
+"""Read the secrets of receivers from files of the site on this machine."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _ADDRESS = rb"https?://[!-~]+"
 
 
 def receiver_secrets(files: Mapping[str, tuple[str, bool]]) -> dict[str, bytes]:
-    """`receivers/NAME`, each without a last line break; given by name the file, and whether it holds an address.
+    """Return the content of each secret as `receivers/NAME`; `files` maps names to (path, contains a URL).
 
     Raises:
-        WrightError: a file cannot be read, or others can read it, or what it holds is no address.
+        WrightError: a file cannot be read, other users can read it, or its first line is not a URL.
     """
     return {
         f"receivers/{name}": _read(name, Path(path), address=address)
@@ -31,26 +31,24 @@ def _read(name: str, path: Path, *, address: bool) -> bytes:
         text = path.read_bytes()[: _MOST_BYTES + 1]
     except OSError as error:
         fix = _(
-            "write the secret of `{name}` to that file, readable by you alone: chmod 600 {path}",
+            "write the secret of receiver `{name}` to this file, and run chmod 600 {path}",
             name=name,
             path=path,
         )
         raise _wrong(f"{path}: {error.strerror}", fix) from error
     if mode & 0o077:
-        raise _wrong(
-            _("{path} has mode {mode:04o}: other users can read it", path=path, mode=mode),
-            f"chmod 600 {path}",
-        )
+        message = _("{path} has mode {mode}, so other users can read it", path=path, mode=f"{mode:04o}")
+        raise _wrong(message, _("run chmod 600 {path}", path=path))
     lines = [line.strip() for line in text.split(b"\n") if line.strip()]
     if not lines or len(text) > _MOST_BYTES:
         raise _wrong(
-            _("{path} has {count} bytes", path=path, count=len(text)),
-            _("write one line, or an address and a key on the line below it"),
+            _("{path} is empty or larger than {limit} bytes", path=path, limit=_MOST_BYTES),
+            _("write one line, or a URL with a key on the second line"),
         )
     if address and not re.fullmatch(_ADDRESS, lines[0]):
         raise _wrong(
-            _("the first line of {path} is not an HTTP address", path=path),
-            _("paste the complete address of the webhook"),
+            _("the first line of {path} is not an HTTP URL", path=path),
+            _("paste the full URL of the webhook there"),
         )
     return b"\n".join(lines)
 

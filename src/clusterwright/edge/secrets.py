@@ -1,4 +1,4 @@
-"""A cluster's secrets on this machine: made once, for its owner's eyes only."""
+"""The secrets of a cluster on this machine, created once and readable by their owner only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MUNGE_KEY_BYTES = 1024  # mungekey(8): 32 to 1024 bytes
 
 
 def state_folder(cluster: str) -> Path:
-    """`$XDG_STATE_HOME/clusterwright/NAME`, mode 0700, made if missing."""
+    """Return `$XDG_STATE_HOME/clusterwright/NAME`, created with mode 0700 if missing."""
     home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     folder = home / "clusterwright" / cluster
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -22,10 +22,10 @@ def state_folder(cluster: str) -> Path:
 
 
 def munge_key(folder: Path) -> bytes:
-    """The cluster's munge key; 1024 random bytes the first time.
+    """Return the cluster's munge key, 1024 random bytes, created on first use.
 
     Raises:
-        WrightError: others can read it, or it was cut short.
+        WrightError: other users can read it, or it is truncated.
     """
     path = folder / "munge.key"
     if not path.exists():
@@ -35,15 +35,14 @@ def munge_key(folder: Path) -> bytes:
         raise WrightError.from_code(
             "munge-key",
             _(
-                "{path} has mode {mode:04o} and {count} bytes; expected 0600 and {munge_key_bytes} bytes",
+                "{path} has mode {mode} and {count} bytes; expected 0600 and {expected} bytes",
                 path=path,
-                mode=mode,
+                mode=f"{mode:04o}",
                 count=len(key),
-                munge_key_bytes=MUNGE_KEY_BYTES,
+                expected=MUNGE_KEY_BYTES,
             ),
             _(
-                "chmod 600 {path} if no other user has read it; else remove it, and the next apply "
-                "creates a new one",
+                "run chmod 600 {path}; if somebody may have read it, remove it: apply creates a new one",
                 path=path,
             ),
         )
@@ -51,7 +50,7 @@ def munge_key(folder: Path) -> bytes:
 
 
 def first_password(folder: Path, name: str) -> bytes:
-    """A password that a program begins with; random the first time, the same ever after."""
+    """Return an initial password for a program, random on first use and stored after that."""
     path = folder / name
     if not path.exists():
         _make(path, secrets.token_urlsafe(24).encode())
@@ -59,7 +58,7 @@ def first_password(folder: Path, name: str) -> bytes:
 
 
 def _make(path: Path, data: bytes) -> None:
-    """Written whole before it has its name, and never over a key that another process made meanwhile."""
+    """Write a secret atomically, unless another process has created it meanwhile."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(data)

@@ -1,4 +1,4 @@
-"""Slurm's client programs through a Remote: their text is read tolerantly, since JSON differs by version."""
+"""Run Slurm's client commands through a Remote; their text output is parsed, because JSON differs by version."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from clusterwright.edge.host import CANNOT_BECOME, REFUSED_ROOT
 from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.ssh import SSH_FAILED, Remote
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.slurm import client
 from clusterwright.slurm.jobs import Job, parse_queue
 from clusterwright.slurm.records import Record
 
-# The name comes last: it is the only field in which a stranger may have put a |
+# The name comes last: only names can contain a |.
 FIELDS = ("id", "user", "state", "elapsed", "limit", "nodes", "hosts", "reason", "name")
 QUEUE = client.line(client.queue(FIELDS))
 
 
 def queue(remote: Remote, host: str) -> tuple[Job, ...]:
-    """Every job that Slurm still knows.
+    """Return all jobs in Slurm's queue.
 
     Raises:
         WrightError: the host or slurmctld does not answer.
@@ -27,7 +28,7 @@ def queue(remote: Remote, host: str) -> tuple[Job, ...]:
 
 
 def show_job(remote: Remote, host: str, job_id: str) -> Record:
-    """What Slurm knows of one job; nothing when it has forgotten it (MinJobAge after the end).
+    """Return Slurm's record of a job; empty if Slurm has purged it (MinJobAge after its end).
 
     Raises:
         WrightError: the host or slurmctld does not answer.
@@ -40,10 +41,10 @@ def show_job(remote: Remote, host: str, job_id: str) -> Record:
 
 
 def cancel(remote: Remote, host: str, job_ids: Sequence[str]) -> None:
-    """Cancel jobs; one that has ended already is as wanted.
+    """Cancel jobs; completed jobs are ignored.
 
     Raises:
-        WrightError: the host or slurmctld does not answer, or the job is another's.
+        WrightError: the host or slurmctld does not answer, or the job belongs to another user.
     """
     result = remote.run(host, client.line(client.cancel(job_ids)))
     if "Invalid job id" not in result.err:
@@ -51,19 +52,19 @@ def cancel(remote: Remote, host: str, job_ids: Sequence[str]) -> None:
 
 
 def drain(remote: Remote, host: str, nodes: Sequence[str], reason: str) -> None:
-    """No new job starts on these nodes; those that run go on.
+    """Drain nodes with a reason; running jobs continue.
 
     Raises:
-        WrightError: the host or slurmctld does not answer, or refuses.
+        WrightError: the host or slurmctld does not answer, or rejects the request.
     """
     _run(remote, host, client.drain(",".join(nodes), reason))
 
 
 def resume(remote: Remote, host: str, nodes: Sequence[str]) -> None:
-    """These nodes take jobs again.
+    """Resume nodes, so that they accept jobs again.
 
     Raises:
-        WrightError: the host or slurmctld does not answer, or refuses.
+        WrightError: the host or slurmctld does not answer, or rejects the request.
     """
     _run(remote, host, client.resume(",".join(nodes)))
 
@@ -73,48 +74,41 @@ def _run(remote: Remote, host: str, argv: list[str]) -> CommandResult:
 
 
 def submitted(result: CommandResult, host: str, user: str | None) -> str:
-    """The job id that `sbatch --parsable` printed on the last line.
+    """Return the job id on the last line of the output of `sbatch --parsable`.
 
     Raises:
-        WrightError: there is none; with what Slurm said, and the fix.
+        WrightError: there is none; the message has Slurm's error.
     """
     if result.code == REFUSED_ROOT:
-        raise WrightError.from_code(
-            "root-job",
-            f"on {host} you are root, and root runs no jobs",
-            "name a user with `--as USER`, or `user:` in the job file",
-        )
+        message = _("the login on {host} is root, but jobs do not run as root", host=host)
+        fix = _("set a user with `--as USER`, or `user:` in the job file")
+        raise WrightError.from_code("root-job", message, fix)
     if result.code == CANNOT_BECOME:
-        raise WrightError.from_code(
-            "other-user",
-            f"on {host} you are neither root nor {user}",
-            f"log in as {user} (`ssh.user`), or leave the user out",
-        )
+        message = _("the login on {host} is neither root nor {user}", host=host, user=user)
+        fix = _("log in as {user} (`ssh.user`), or remove the user", user=user)
+        raise WrightError.from_code("other-user", message, fix)
     out = checked(result, host, "sbatch").out.strip().splitlines()
     job_id = out[-1].split(";")[0] if out else ""
     if not job_id.isdigit():
-        raise WrightError.from_code(
-            "slurm-said", f"sbatch on {host} gave no job id: {result.last_lines()}", "run it there by hand"
-        )
+        message = _("sbatch on {host} printed no job id: {output}", host=host, output=result.last_lines())
+        raise WrightError.from_code("slurm-said", message, _("run sbatch there by hand"))
     return job_id
 
 
 def checked(result: CommandResult, host: str, program: str) -> CommandResult:
-    """The command's result when it went well.
+    """Return the result of a command that succeeded.
 
     Raises:
-        WrightError: the host was not reached, or the program failed; with its own words.
+        WrightError: the host is unreachable, or the program failed; the message has its output.
     """
     if result.ok:
         return result
+    output = result.last_lines()
     if result.code == SSH_FAILED:
-        raise WrightError.from_code(
-            "unreachable",
-            f"{host} was not reached: {result.last_lines()}",
-            f"try `ssh {host}`; nothing was changed there",
-        )
-    raise WrightError.from_code(
-        "slurm-said",
-        f"{program} on {host} ended with {result.code}: {result.last_lines()}",
-        "fix what Slurm says; nothing was submitted or cancelled, and trying again is safe",
-    )
+        message = _("{host} is unreachable: {output}", host=host, output=output)
+        fix = _("try `ssh {host}`; nothing was changed there", host=host)
+        raise WrightError.from_code("unreachable", message, fix)
+    values = {"program": program, "host": host, "code": result.code, "output": output}
+    message = _("{program} on {host} exited with {code}: {output}", **values)
+    fix = _("fix the error that Slurm reports; nothing was submitted or canceled, so a retry is safe")
+    raise WrightError.from_code("slurm-said", message, fix)

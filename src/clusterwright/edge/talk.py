@@ -1,4 +1,4 @@
-"""A program that is talked with: it answers in lines, and the end of its stdin tells it that we have left."""
+"""A dialog with a program over pipes: it answers in lines, and exits when its stdin is closed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXIT_TIMEOUT_S = 15
 
 
 class Talk:
-    """One program with its pipes; it hears no Ctrl-C of the terminal, so that it can be told to leave."""
+    """A program with its pipes; it receives no Ctrl-C of the terminal, so that closing its stdin ends it."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         self._argv, self._began = tuple(argv), time.monotonic()
@@ -50,7 +50,7 @@ class Talk:
             self._errors.close()
 
     def send(self, text: bytes) -> None:
-        """Send it; a program that has ended hears nothing, and its end says why."""
+        """Write to its stdin; ignored if the program has exited, whose result has the reason."""
         try:
             self._stdin.write(text)
             self._stdin.flush()
@@ -58,12 +58,12 @@ class Talk:
             return
 
     def lines(self) -> Iterator[str]:
-        """What it says, until it ends."""
+        """The lines of its stdout, until it exits."""
         for line in self._stdout:
             yield line.decode(errors="replace")
 
     def close_stdin(self) -> None:
-        """Its stdin ends."""
+        """Close its stdin."""
         if not self._stdin.closed:
             try:
                 self._stdin.close()
@@ -71,7 +71,7 @@ class Talk:
                 return
 
     def result(self) -> CommandResult:
-        """How it ended, once it has."""
+        """Wait for its exit and return the result."""
         code = self._process.wait(EXIT_TIMEOUT_S)
         self._errors.seek(0)
         err = self._errors.read().decode(errors="replace")

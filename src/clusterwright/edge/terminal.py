@@ -1,4 +1,4 @@
-"""A program that has the terminal for as long as it runs."""
+"""Run an interactive program in the foreground."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def run_interactive(argv: Sequence[str]) -> int:
-    """Its exit code; Ctrl-C goes to it, and is not ours."""
+    """Run a program on our terminal and return its exit code; Ctrl-C goes to the program."""
     process = subprocess.Popen(list(argv))
     while True:
         try:

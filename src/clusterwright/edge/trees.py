@@ -1,4 +1,4 @@
-"""A rendered tree on disk: replaced as a whole, and never in the place of something else."""
+"""Write rendered trees to disk; only a folder of an earlier render is replaced."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from clusterwright.edge.files import write_file_atomic
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
-MARKER = ".clusterwright-render"  # says that a folder is a render of ours, so that it may be replaced
+MARKER = ".clusterwright-render"  # marks a folder as a render that may be replaced
 
 
 def write_tree(folder: Path, files: Mapping[str, Mapping[str, str]]) -> int:
-    """Write `{place: {/path: text}}` as `folder/place/path`; how many files that were.
+    """Write `{place: {/path: text}}` as `folder/place/path` and return the number of files.
 
-    Nothing is waited for to be on disk: what a power cut leaves half is rendered again.
+    Without fsync: after a power failure the tree is rendered again.
 
     Raises:
-        WrightError: the folder holds something that is no render of ours.
+        WrightError: the folder has files that are not from a render.
     """
     _cleared(folder)
     parents: set[str] = set()
@@ -35,10 +35,10 @@ def write_tree(folder: Path, files: Mapping[str, Mapping[str, str]]) -> int:
 
 
 def write_files(folder: Path, files: Mapping[str, tuple[bytes, int]]) -> None:
-    """Write `{path: (content, mode)}` below the folder; a folder of what only its owner may read is closed, too.
+    """Write `{path: (content, mode)}` below the folder; top folders of owner-only files get mode 0700.
 
     Raises:
-        WrightError: the folder holds something that is no render of ours.
+        WrightError: the folder has files that are not from a render.
     """
     _cleared(folder)
     for path, (data, mode) in files.items():
@@ -50,12 +50,12 @@ def write_files(folder: Path, files: Mapping[str, tuple[bytes, int]]) -> None:
 
 
 def _cleared(folder: Path) -> None:
-    """The folder is empty but for our mark."""
+    """Empty the folder of an earlier render and write the marker."""
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).is_file():
         raise WrightError.from_code(
             "render-folder",
             _("{folder} contains files that `wright render` did not write", folder=folder),
-            _("name a new folder, or empty this one"),
+            _("use a new folder, or empty this one"),
             exit_code=EXIT_USAGE,
         )
     for old in folder.iterdir() if folder.is_dir() else ():
@@ -64,7 +64,7 @@ def _cleared(folder: Path) -> None:
 
 
 def _inside(folder: Path, path: str) -> Path:
-    """The path below the folder; one that climbs out is a bug of ours."""
+    """The path below the folder; a path with .. is a bug."""
     target = folder / path.lstrip("/")
     if ".." in target.parts:
         raise AssertionError(path)

@@ -1,4 +1,4 @@
-"""A key pair of the cluster's own for each user, kept on this machine: made once, by ssh-keygen."""
+"""A cluster-internal SSH key pair for each user, created once with ssh-keygen and stored on this machine."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from clusterwright.i18n import _
 
 
 def user_keys(folder: Path, users: Iterable[str]) -> dict[str, bytes]:
-    """`ssh/NAME` and `ssh/NAME.pub` for every user; what is missing is made.
+    """Return `ssh/NAME` and `ssh/NAME.pub` of every user; create missing ones.
 
-    Who leaves the cluster file and comes back has the same pair again.
+    A user who is removed from the cluster file and added again keeps the same pair.
 
     Raises:
-        WrightError: ssh-keygen is not there, or makes none; others can read a private half.
+        WrightError: ssh-keygen is missing or fails, or other users can read a private key.
     """
     keys = folder / "ssh"
     keys.mkdir(mode=0o700, exist_ok=True)
@@ -28,20 +28,16 @@ def user_keys(folder: Path, users: Iterable[str]) -> dict[str, bytes]:
         private, public = keys / user, keys / f"{user}.pub"
         if not private.exists():
             _make(private, user)
-        if private.stat().st_mode & 0o077:
-            raise WrightError.from_code(
-                "user-keys",
-                _(
-                    "{path} has mode {mode:04o}: other users can read it",
-                    path=private,
-                    mode=private.stat().st_mode & 511,
-                ),
-                _(
-                    "chmod 600 {path} if no other user has read it; else remove it, and the next apply "
-                    "creates a new key pair",
-                    path=private,
-                ),
+        mode = private.stat().st_mode & 0o777
+        if mode & 0o077:
+            message = _(
+                "{path} has mode {mode}, so other users can read it", path=private, mode=f"{mode:04o}"
             )
+            fix = _(
+                "run chmod 600 {path}; if somebody may have read it, remove it: apply creates a new one",
+                path=private,
+            )
+            raise WrightError.from_code("user-keys", message, fix)
         if not public.exists():
             _write_public(private, public, user)
         files |= {f"ssh/{user}": private.read_bytes(), f"ssh/{user}.pub": public.read_bytes()}
@@ -49,7 +45,7 @@ def user_keys(folder: Path, users: Iterable[str]) -> dict[str, bytes]:
 
 
 def _make(private: Path, user: str) -> None:
-    """Whole before it has its name, and never over one that another process made meanwhile."""
+    """Create a key pair atomically, unless another process has created it meanwhile."""
     with tempfile.TemporaryDirectory(dir=private.parent) as scratch:
         new = Path(scratch) / "key"
         _keygen("-q", "-t", "ed25519", "-N", "", "-C", user, "-f", str(new))
@@ -60,7 +56,7 @@ def _make(private: Path, user: str) -> None:
 
 
 def _write_public(private: Path, public: Path, user: str) -> None:
-    """The public half, told from the private one."""
+    """Write the public key that belongs to the private key."""
     line = _keygen("-y", "-f", str(private)).split()
     write_file_atomic(public, f"{line[0]} {line[1]} {user}@cluster\n")
 
@@ -74,8 +70,6 @@ def _keygen(*arguments: str) -> str:
         ) from error
     if not result.ok:
         raise WrightError.from_code(
-            "user-keys",
-            f"ssh-keygen: {result.last_lines()}",
-            _("fix the cause, then run the command again"),
+            "user-keys", f"ssh-keygen: {result.last_lines()}", _("fix the error of ssh-keygen, and run again")
         )
     return result.out

@@ -1,1 +1,1 @@
-"""A job as a script, as a run under Slurm, or as a run on this machine; and what the run says about itself."""
+"""Submit jobs to Slurm, run them on this machine, or write their script; read the logs, events and curves of runs."""

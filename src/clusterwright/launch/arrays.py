@@ -1,4 +1,4 @@
-"""Several runs of one job as one array of Slurm's: each has a folder, a script and a life of its own. Pure."""
+"""Arrays and sweeps: several runs of one job as one Slurm job array, each with its own folder and script."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ID = "SLURM_ARRAY_TASK_ID"
 
 
 def expand(job: Job) -> tuple[tuple[int, Job], ...]:
-    """Number and job of each run: by the numbers of the array, or one for each combination of the sweep's values."""
+    """The number and job of each run: of the array's range, or one for each combination of the sweep's values."""
     if job.array:
         numbers = _numbers(job.array.partition("%")[0])
         return tuple((number, _single_job(job, number)) for number in numbers)
@@ -23,27 +23,27 @@ def expand(job: Job) -> tuple[tuple[int, Job], ...]:
 
 
 def range_of(job: Job) -> str:
-    """What `sbatch --array` takes."""
+    """The value of `sbatch --array`."""
     return job.array or f"0-{len(expand(job)) - 1}"
 
 
 def script(template: str, name: str, folder: str, numbers: str) -> str:
-    """The array's own script: it takes on the name of its run, and becomes that run's script.
+    """The batch script of the array: each task renames its job to its run, and executes that run's script.
 
-    `template` is the script of any of the runs, whose options for Slurm are those of all.
+    `template` is the script of any of the runs, as all have the same sbatch options.
     """
     changed = {"job-name": name, "output": f"{folder}/slurm-%A_%a.out", "chdir": folder}
     options = [_changed(line, changed) for line in template.splitlines() if line.startswith("#SBATCH ")]
     return "\n".join(
         [
             "#!/bin/bash",
-            f"# Made by clusterwright: the runs {numbers} of `{name}`, one a task.",
+            f"# Made by clusterwright: runs {numbers} of `{name}`, one per task.",
             *options,
             f"#SBATCH --array={numbers}",
             "",
             f'run=$(sed -n "s/^${ID} //p" {shlex.quote(folder)}/runs)',
             f'cd "$(dirname {shlex.quote(folder)})/$run" || exit 1',
-            "# The run's jobs are found by its name.",
+            "# The jobs of a run have its name.",
             'scontrol update jobid="$SLURM_JOB_ID" jobname="$run"',
             'exec >>"slurm-$SLURM_JOB_ID.out" 2>&1',
             "exec bash job.sh",
@@ -53,7 +53,7 @@ def script(template: str, name: str, folder: str, numbers: str) -> str:
 
 
 def packed(files: Mapping[str, str], links: Mapping[str, str], folders: Sequence[str]) -> bytes:
-    """An archive (tar, gzip) of texts, links and empty folders."""
+    """Pack texts, symbolic links and empty folders into a tar.gz archive."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz", compresslevel=3) as tar:
         for path in folders:
@@ -81,7 +81,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _single_job(job: Job, number: int) -> Job:
-    """One of them; its number is in its script, so that its successors, which are in no array, know it too."""
+    """The job of one run; its script sets the number, because successor jobs are not part of the array."""
     variables = {**job.environment.variables, ID: str(number)}
     environment = job.environment.model_copy(update={"variables": variables})
     return job.model_copy(
@@ -90,7 +90,7 @@ def _single_job(job: Job, number: int) -> Job:
 
 
 def _with(job: Job, values: Mapping[str, str | float | bool]) -> Job:
-    """With these arguments: the recipe's, else at the end of the line."""
+    """Add arguments: to those of the recipe, else as options at the end of the command."""
     if job.recipe:
         return job.model_copy(update={"arguments": {**job.arguments, **values}})
     added = tuple(f"--{name}={_format_value(value)}" for name, value in values.items())

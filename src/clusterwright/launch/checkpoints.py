@@ -1,4 +1,4 @@
-"""Checkpoints of a run, here or on a host that sees them: listed, verified, converted; each with one ssh."""
+"""List, verify and convert the checkpoints of a run, on this machine or with one ssh on a host of the cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.runs import run_checkpoints, run_jobs
 
 LIMIT_S = 86_400  # every byte of a large checkpoint may be read over a slow network
-NO_PROGRAM = 127  # what a shell says
+NO_PROGRAM = 127  # exit code of a shell for an unknown command
 USAGE = frozenset(
     {"checkpoint-no-folder", "checkpoint-no-step", "checkpoint-form", "checkpoint-target-there"}
 )
@@ -29,16 +29,16 @@ USAGE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CheckpointHost:
-    """Where the checkpoints are: a host of a cluster, and the way to it; the control host if none is named."""
+    """A host of a cluster that sees the checkpoints, and the connection to it; default: the control host."""
 
     cluster: Cluster
     remote: Remote
     host: str = ""
 
     def run_action(self, action: str, run_or_folder: str, options: dict[str, Any]) -> str:
-        """What run_checkpoints.py says on the host, of a run by its name or of a folder by its path."""
+        """Run run_checkpoints.py on the host for a run name or the path of a folder, and return its output."""
         host = self.host or self.cluster.control.name
-        # All but the listing imports the runtime from the library on the host, and the rest from there as well.
+        # All actions except list import the runtime, and everything else, from the library on the host.
         source = Path(run_checkpoints.__file__)
         texts = [bundle_script(RUNS), bundle_script(CHECKPOINTS) if action == "list" else source.read_bytes()]
         stdin = b"".join(base64.b64encode(text) + b"\n" for text in texts)
@@ -46,14 +46,14 @@ class CheckpointHost:
             self._command(action, run_or_folder, options), stdin=stdin, timeout_s=LIMIT_S
         )
         if result.code == run_jobs.NO_RUN:
-            raise _wrong("checkpoint-no-folder", result.last_lines(1), _("wright jobs shows the runs"))
+            raise _wrong("checkpoint-no-folder", result.last_lines(1), _("see the runs: wright jobs"))
         if result.code == NO_PROGRAM:
             message = _("{host} has no {python}", host=host, python=self.cluster.software.python)
-            raise _wrong("checkpoint-no-torch", message, _("name a host that has it: --host gpu-node1"))
+            raise _wrong("checkpoint-no-torch", message, _("choose a host that has it: --host gpu-node1"))
         return checked(result, host, "python").out
 
     def _command(self, action: str, run_or_folder: str, options: dict[str, Any]) -> str:
-        """The two scripts come as lines of stdin: one finds the folder of a run, the other looks into it."""
+        """The shell line; stdin has two scripts, one line each: find the run's folder, and run the action in it."""
         python = "python3" if action == "list" else shlex.quote(self.cluster.software.python)
         find = shlex.join(["python3", "-", "find", runs_folder(self.cluster), run_or_folder])
         folder = (
@@ -69,7 +69,7 @@ class CheckpointHost:
 
 
 def listing(run_or_folder: str, checkpoint_host: CheckpointHost | None = None) -> dict[str, Any]:
-    """The checkpoints of a run or folder, the newest first: `checkpoints`, `partial`, `save_total_limit`, `folder`."""
+    """List the checkpoints of a run or folder, newest first: `checkpoints`, `partial`, `save_total_limit`, `folder`."""
     return _run_action("list", run_or_folder, {}, checkpoint_host)
 
 
@@ -80,24 +80,24 @@ def verify(
     step: int | None = None,
     everything: bool = False,
 ) -> dict[str, Any]:
-    """The newest, one, or all, after every byte of them was read."""
+    """Verify the checksums of the newest checkpoint, of one step, or of all."""
     return _run_action("verify", run_or_folder, {"step": step, "everything": everything}, checkpoint_host)
 
 
 def convert(
     source: str, target: str, checkpoint_host: CheckpointHost | None = None, **how: str | None
 ) -> dict[str, Any]:
-    """What was written, and what could not be carried over; `how` is `to` or `origin`, and `name`."""
+    """Convert a checkpoint; return what was written and what was not converted. `how`: `to` or `origin`, and `name`."""
     return _run_action("convert", source, {"target": target, **how}, checkpoint_host)
 
 
 def _run_action(
     action: str, run_or_folder: str, options: dict[str, Any], checkpoint_host: CheckpointHost | None
 ) -> dict[str, Any]:
-    """The answer as an object.
+    """Run an action of run_checkpoints and return its JSON result.
 
     Raises:
-        WrightError: whatever was wrong there.
+        WrightError: the action failed.
     """
     if checkpoint_host:
         document = json.loads(checkpoint_host.run_action(action, run_or_folder, options))

@@ -1,4 +1,4 @@
-"""What runs: the training's command, and what job.json tells the supervisor about it."""
+"""The command of a training, and its Launch record for the supervisor in job.json."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ PARTS = {
     "bert": (*_LOOP, "models.bert"),
     "resnet": ("loop", "models.resnet", "image_data"),
     "instruct": ("loop", "dialogues", "models.llama", "lora"),
-}  # not the recipe itself, which is run as __main__
+}  # without the recipe itself, which runs as __main__
 _FSDP = "torch.distributed.fsdp"
 _PARALLEL_IMPORTS = {
     "shard": _FSDP,
     "pipeline": _FSDP,
     "tensor": "torch.distributed.tensor.parallel",
-}  # two seconds each
+}  # each import takes two seconds
 LOOPBACK = "127.0.0.0/8"
-LIBRARY = "/opt/clusterwright/lib"  # decision 0001: what jobs import, on every host
+LIBRARY = "/opt/clusterwright/lib"  # decision 0001: the library for jobs on every host
 SHORTEST_GRACE_S, LONGEST_GRACE_S = 20, 300  # a save takes seconds to minutes; Slurm may signal 60 s early
 
 
 def command(job: Job) -> tuple[str, ...]:
-    """What the batch step starts its ranks with: arguments for Python, or for `plain` whole words of a program."""
+    """The command of the ranks: arguments for Python, or for `plain` the program with its arguments."""
     if is_plain(job):
         return job.program or ("python", *of_python(job))
     framework = adapter(job)
@@ -42,27 +42,27 @@ def command(job: Job) -> tuple[str, ...]:
 
 
 def adapter(job: Job) -> Adapter:
-    """Of the job's framework."""
+    """The adapter of the job's framework."""
     return registry.adapter(job.framework)
 
 
 def launcher(job: Job) -> str:
-    """The job's own, else what its framework wants."""
+    """The launcher of the job; default: that of its framework."""
     return job.launcher if "launcher" in job.model_fields_set else adapter(job).launcher
 
 
 def is_plain(job: Job) -> bool:
-    """Whether nobody looks after the ranks (onhost/supervisor/unsupervised.py)."""
+    """Whether the ranks run without a supervisor (onhost/supervisor/unsupervised.py)."""
     return not registry.launcher(launcher(job)).is_supervised
 
 
 def workdir(job: Job, run: str) -> str | None:
-    """Where the command runs: in the copy of its code, unless the job names a folder; None for the run's."""
+    """The working directory: the job's `workdir`, else the copy of its code; None means the run's folder."""
     return job.environment.workdir or (f"{run}/code" if job.code else None)
 
 
 def of_python(job: Job) -> tuple[str, ...]:
-    """The job's own arguments for Python, or the recipe as a module with its options."""
+    """The arguments for Python: the job's command, or the recipe as a module with its options."""
     if job.command is not None:
         return job.command
     arguments = dict(job.arguments)
@@ -73,17 +73,17 @@ def of_python(job: Job) -> tuple[str, ...]:
 
 
 def grace_s(job: Job) -> int:
-    """How long before the time limit the ranks are asked to save: a tenth of it, within bounds."""
+    """Seconds before the time limit at which ranks are signaled to save: a tenth of the limit, within bounds."""
     return max(SHORTEST_GRACE_S, min(LONGEST_GRACE_S, job.time // 10))
 
 
 def python(job: Job, cluster: Cluster) -> str:
-    """The Python with torch on the hosts."""
+    """The path of the Python with torch on the hosts."""
     return job.environment.python or cluster.software.python
 
 
 def launch_of(job: Job, cluster: Cluster | None, run: str) -> Launch:
-    """What job.json holds beside the job, for a run in the folder `run`; without a cluster it is on this machine."""
+    """The Launch record in job.json of a run in the folder `run`; without a cluster, of a local run."""
     management = str(cluster.networks.management.subnet) if cluster else LOOPBACK
     compute = str(cluster.networks.compute.subnet) if cluster and cluster.networks.compute else management
     return Launch(
@@ -102,13 +102,13 @@ def launch_of(job: Job, cluster: Cluster | None, run: str) -> Launch:
 
 
 def _restarts(job: Job) -> int:
-    """Of a program that nobody looks after, only those that the job asks for: it may begin from nothing each time."""
+    """Restarts in place; without a supervisor only if the job sets them, as the program may start from scratch."""
     has_restarts = "restarts" in job.recovery.model_fields_set or not is_plain(job)
     return job.recovery.restarts if has_restarts else 0
 
 
 def imports(job: Job) -> tuple[str, ...]:
-    """What the fork server imports beside torch: the runtime, what a recipe is made of, and the job's own list."""
+    """Modules that the fork server imports besides torch: the runtime, a recipe's modules, and `warm.imports`."""
     ours = (_RUNTIME, *(f"{_RUNTIME}.recipes.{name}" for name in PARTS.get(job.recipe or "", ())))
     parallel = job.parallel if job.recipe else None
     parallel_imports = [
@@ -120,7 +120,7 @@ def imports(job: Job) -> tuple[str, ...]:
 
 
 def _option(name: str, value: str | float | bool) -> tuple[str, ...]:  # noqa: FBT001 (a value of the file, not a switch)
-    """`steps: 300` is `--steps 300`; true is the bare option, false none."""
+    """Format an argument as an option: `steps: 300` is `--steps=300`, true is the bare option, false none."""
     option = f"--{name.replace('_', '-')}"
     if isinstance(value, bool):
         return (option,) if value else ()

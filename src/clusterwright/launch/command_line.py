@@ -1,4 +1,4 @@
-"""What is typed behind `wright train --` as the fields of a job file: who starts it, and what with. Pure."""
+"""Convert the command line after `wright train --` into fields of a job file: program, launcher, framework."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.adapters.adapter import Adapter
 
-# Of the shell that submits: how libraries below the framework are tuned. Nothing else of it is handed on.
+# Variables of the submitting shell that are passed on: settings of libraries below the framework.
 FORWARDED_PREFIXES = ("NCCL_", "UCX_", "OMP_", "GLOO_", "KMP_", "OMPI_MCA_", "TORCH_", "PYTORCH_")
 _PYTHON = r"python(3(\.\d+)?)?"
 
 
 def fields(arguments: Sequence[str], shell: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """`command` or `program`, with `launcher`, `framework`, `name` and variables where the words tell them."""
+    """`command` or `program` with `name`, and `launcher`, `framework` and variables where they can be detected."""
     shell_variables = {
         name: text for name, text in (shell or {}).items() if name.startswith(FORWARDED_PREFIXES)
     }
@@ -52,7 +52,7 @@ def _launch_fields(arguments: list[str]) -> dict[str, Any]:
 
 
 def _of_python(arguments: list[str]) -> dict[str, Any]:
-    """Our agent runs a script or a module in its own Python; other options of Python need one of their own."""
+    """Fields of a Python command: the agent itself runs a script or module; other options need another Python."""
     python_arguments = arguments[1:]
     while python_arguments and python_arguments[0] == "-u":
         python_arguments = python_arguments[1:]
@@ -70,7 +70,7 @@ def _of_python(arguments: list[str]) -> dict[str, Any]:
 
 
 def _framework(arguments: Sequence[str]) -> dict[str, Any]:
-    """Of the program that the line begins with."""
+    """The framework field for the first program of the line; empty if unknown."""
     program_name = PurePosixPath(arguments[0]).name if arguments else ""
     return next(
         ({"framework": name} for name, adapter in _adapters().items() if program_name in adapter.programs), {}
@@ -82,14 +82,14 @@ def _adapters() -> dict[str, Adapter]:
 
 
 def _program(arguments: list[str]) -> list[str]:
-    """Without the variables that are set in front of it."""
+    """Remove leading NAME=VALUE words."""
     while arguments and re.fullmatch(r"[A-Za-z_]\w*=.*", arguments[0]):
         arguments = arguments[1:]
     return arguments
 
 
 def _name(arguments: Sequence[str]) -> str:
-    """The script's name, else the program's, as a run may be called."""
+    """A run name from the script's or program's name."""
     line = shlex.split(arguments[0], comments=True) if len(arguments) == 1 else list(arguments)
     script = next(
         (argument for argument in line if argument.endswith((".py", ".sh"))), _module(line) or line[0]

@@ -1,4 +1,4 @@
-"""A job in an image: with what it is started, what it sees of the hosts, and which Python runs in it."""
+"""Container settings of a job: runtime, mounts, and the Python inside the image."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.images import runtime
 from clusterwright.config.job import Job
 
-PYTHON = "python3"  # the image's own, as its PATH finds it
-VARIABLE = "CLUSTERWRIGHT_MOUNTS"  # read where Slurm's own containers are started
+PYTHON = "python3"  # in the PATH of the image
+VARIABLE = "CLUSTERWRIGHT_MOUNTS"  # read where Slurm's OCI containers are started
 
 
 def image_settings(job: Job, cluster: Cluster) -> tuple[str, str, str, str] | None:
-    """Runtime, image, mounts and Python, as the agents take them; none without an image."""
+    """Runtime, image, mounts and Python for the agents; None without an image."""
     if job.container is None:
         return None
     runtime_name = runtime(job.container.image, cluster)
     paths = job.container.mounts
-    if runtime_name == "pyxis":  # which mounts homes by itself, and no other folder of ours
+    if runtime_name == "pyxis":  # pyxis itself mounts homes only
         from clusterwright.provision.container_mounts import mounts
 
         shared = [mount.path for mount in mounts(cluster) if mount.path != "/home"]
@@ -27,15 +27,15 @@ def image_settings(job: Job, cluster: Cluster) -> tuple[str, str, str, str] | No
 
 
 def variables(job: Job, cluster: Cluster) -> dict[str, str]:
-    """What Slurm's own containers are told by their environment."""
+    """Environment variables for Slurm's OCI containers."""
     settings = image_settings(job, cluster)
     return {VARIABLE: settings[2]} if settings and settings[0] == "oci" and settings[2] else {}
 
 
 def image_check_script(run: str, settings: tuple[str, ...], cluster: Cluster) -> str:
-    """Lines of bash: a Python outside for the supervisor, and a look at the image before anything waits for it."""
+    """Lines of bash that find a Python outside the image for the supervisor, and check the image."""
     outside = shlex.quote(cluster.software.python)
-    return f"""# The supervisor stays outside, where Slurm's commands are: any Python of the host will do.
+    return f"""# The supervisor runs outside the image, where Slurm's commands are; any Python of the host works.
 outside=$(command -v {outside} || command -v python3)
 
 # An image without Python or torch ends the run here, with the reason.

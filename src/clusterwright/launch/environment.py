@@ -1,4 +1,4 @@
-"""What the ranks of a job will find in their environment, and from whom; secrets by their names alone. Pure."""
+"""List the environment variables of a job's ranks with their sources; values of secrets are hidden."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECRETS = "~/.config/clusterwright/secrets.env"
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One variable: its value as far as it may be shown, and who said it."""
+    """An environment variable: its name, its value (hidden for secrets), and its source in words."""
 
     name: str
     value: str
@@ -30,30 +30,27 @@ class Variable:
 
 
 def list_variables(job: Job, cluster: Cluster, shell: Mapping[str, str]) -> tuple[Variable, ...]:
-    """Every variable that a job sets, by name; the last one to speak wins, and only it is listed."""
+    """List every variable that a job sets, by name, each with the source that takes precedence."""
     framework = adapter(job)
     context = ProcessContext(
         tuple(f"HOST{number + 1}" for number in range(job.nodes)), 0, job.gpus_per_node, "HOST1", 20000, 0
     )
     variables_by_name: dict[str, Variable] = {}
     sources: tuple[tuple[str, Mapping[str, str]], ...] = (
-        ("launcher, on each host", _launcher(job, cluster)),
-        (f"adapter {job.framework}, for rank 0", framework.variables(context)),
-        ("cluster file, environments.caches", caches(cluster)),
-        ("cluster file, jobs.variables", cluster.jobs.variables),
-        ("job, parallel", variables.parallel(job)),
-        ("job, gradients", variables.gradients(job)),
-        ("job, container", container.variables(job, cluster)),
-        ("job, environment.variables", job.environment.variables),
+        (_("launcher, on each host"), _launcher(job, cluster)),
+        (_("adapter {framework}, for rank 0", framework=job.framework), framework.variables(context)),
+        (_("cluster file, {field}", field="environments.caches"), caches(cluster)),
+        (_("cluster file, {field}", field="jobs.variables"), cluster.jobs.variables),
+        (_("job file, {field}", field="parallel"), variables.parallel(job)),
+        (_("job file, {field}", field="gradients"), variables.gradients(job)),
+        (_("job file, {field}", field="container"), container.variables(job, cluster)),
+        (_("job file, {field}", field="environment.variables"), job.environment.variables),
     )
     for source, values in sources:
-        is_job_file = source.startswith("job, env")
+        is_job_file = values is job.environment.variables
         for name, text in values.items():
-            by = (
-                "your shell"
-                if is_job_file and shell.get(name) == text and name.startswith(FORWARDED_PREFIXES)
-                else source
-            )
+            forwarded = is_job_file and shell.get(name) == text and name.startswith(FORWARDED_PREFIXES)
+            by = _("your shell") if forwarded else source
             variables_by_name[name] = Variable(name, HIDDEN if is_secret(name) else text, by)
     shell_names = [
         name
@@ -61,26 +58,25 @@ def list_variables(job: Job, cluster: Cluster, shell: Mapping[str, str]) -> tupl
         if name not in variables_by_name and (name.startswith(FORWARDED_PREFIXES) or is_secret(name))
     ]
     for name in shell_names:
-        text = HIDDEN if is_secret(name) else shell[name]
-        fix = (
-            _("; write it into {secrets} there", secrets=SECRETS)
-            if is_secret(name)
-            else _("; write it into the job")
-        )
-        variables_by_name[name] = Variable(name, text, f"your shell: not handed on{fix}")
+        if is_secret(name):
+            source = _("your shell, not passed on: write it into {file} on the cluster", file=SECRETS)
+        else:
+            source = _("your shell, not passed on: write it into the job file")
+        variables_by_name[name] = Variable(name, HIDDEN if is_secret(name) else shell[name], source)
     return tuple(variables_by_name[name] for name in sorted(variables_by_name, key=_order))
 
 
 def _launcher(job: Job, cluster: Cluster) -> dict[str, str]:
-    """What our agent, or plain.py, sets where nobody has said it (agent/host/generation.py)."""
-    network = "the interface in " + str((cluster.networks.compute or cluster.networks.management).subnet)
-    threads = "$SLURM_CPUS_PER_TASK" if is_plain(job) else "CPUs of the job on the host / ranks"
+    """Defaults that the agent, or the unsupervised launcher, sets (agent/host/generation.py)."""
+    subnet = (cluster.networks.compute or cluster.networks.management).subnet
+    network = _("the interface in {subnet}", subnet=subnet)
+    threads = "$SLURM_CPUS_PER_TASK" if is_plain(job) else _("CPUs of the job on the host / ranks")
     return {
         "NCCL_SOCKET_IFNAME": network,
         "GLOO_SOCKET_IFNAME": network,
         "OMP_NUM_THREADS": threads,
-        "MASTER_ADDR": "the first host's address in the compute network",
-        "MASTER_PORT": "a free port",
+        "MASTER_ADDR": _("the first host's address in the compute network"),
+        "MASTER_PORT": _("a free port"),
     }
 
 

@@ -1,4 +1,4 @@
-"""What a run wrote about itself, read from its folder here or on a host."""
+"""Read the events and the outcome of a run from its folder, on this machine or on a host."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from clusterwright.i18n import _
 from clusterwright.launch.run import Ended, Run
 from clusterwright.onhost.lib.json_lines import FILE_BYTES
 from clusterwright.onhost.lib.safe_reader import read_text
+from clusterwright.units import human_duration
 
 READ_LIMIT_S = 60
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteReader:
-    """A host that sees the run's folder, and the way to it."""
+    """Reads the run's folder on a host."""
 
     remote: Remote
     host: str
 
     def text(self, folder: str, pattern: str) -> str:
-        """The files of that pattern in the folder, each ended by a newline: the last line of one may be torn."""
+        """The files that match the pattern, each followed by a newline, as its last line may be incomplete."""
         command = f"cd {shlex.quote(folder)} && for file in {pattern}; do [ -e $file ] && cat $file && echo; done; true"
         return checked(
             Host(self.remote, self.host).run(command, timeout_s=READ_LIMIT_S), self.host, "cat"
@@ -39,26 +40,26 @@ class RemoteReader:
 
 @dataclass(frozen=True, slots=True)
 class LocalReader:
-    """This machine has the run's folder."""
+    """Reads the run's folder on this machine."""
 
     def text(self, folder: str, pattern: str) -> str:
-        """The files of that pattern in the folder, each ended by a newline: the last line of one may be torn."""
+        """The files that match the pattern, each followed by a newline, as its last line may be incomplete."""
         return "\n".join(read_text(path, FILE_BYTES) for path in sorted(Path(folder).glob(pattern)))
 
 
 def events(run: Run, reader: RemoteReader | LocalReader) -> tuple[dict[str, Any], ...]:
-    """All events so far, by time; a line that a dying host left half written is passed over."""
+    """All events so far, by time; incomplete lines of lost hosts are ignored."""
     return parse_events(reader.text(run.folder, "events/*.jsonl").splitlines())
 
 
 def parse_events(lines: Iterable[str]) -> tuple[dict[str, Any], ...]:
-    """The events of the lines, by time."""
+    """Parse JSON lines into events, sorted by time; other lines are ignored."""
     records = [event for event in map(_event, lines) if event]
     return tuple(sorted(records, key=lambda event: event["time"]))
 
 
 def ended(run: Run, reader: RemoteReader | LocalReader) -> Ended | None:
-    """How the run ended; None while it goes on."""
+    """The outcome of the run; None while it continues."""
     document = _object(reader.text(run.folder, "ended.json"))
     return Ended(str(document.get("outcome")), str(document.get("reason", ""))) if document else None
 
@@ -71,7 +72,7 @@ def wait(
     clock: Clock | None = None,
     poll_s: float = 1.0,
 ) -> Ended:
-    """How the run ended, once it has, successors and all.
+    """Wait for the end of the run, including successor jobs, and return its outcome.
 
     Raises:
         WrightError: it did not end within the limit.
@@ -85,8 +86,8 @@ def wait(
         watch.sleep(poll_s)
     raise WrightError.from_code(
         "run-not-ended",
-        _("run {run} did not end within {limit_s:.0f} s", run=run.name, limit_s=limit_s),
-        _("see what it does: wright logs -f {run}", run=run.name),
+        _("run {run} did not end within {limit}", run=run.name, limit=human_duration(limit_s)),
+        _("follow its logs: wright logs -f {run}", run=run.name),
     )
 
 

@@ -1,4 +1,4 @@
-"""The same job on this machine alone: local processes stand for the hosts; no root, no Slurm, no cluster file."""
+"""Run a job on this machine: local processes in place of hosts; needs no root, no Slurm and no cluster file."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from clusterwright.launch.variables import job_variables
 
 
 def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Path = Path()) -> Run:
-    """The run, begun in `folder/NAME`; its job id is the process that stands in for Slurm.
+    """Start a run in `folder/NAME`; its job id is the process id of the local scheduler.
 
     Raises:
-        WrightError: the launcher is one of Slurm's or of MPI's, or the code cannot be copied.
+        WrightError: the launcher needs Slurm or MPI, or the code cannot be copied.
     """
     from clusterwright.launch.peak import local_peak
 
@@ -53,22 +53,27 @@ def _able(job: Job) -> None:
     if is_plain(job):
         raise WrightError.from_code(
             "launcher-cannot",
-            _("launcher `{launcher}` starts tasks of Slurm's, and here is none", launcher=launcher(job)),
-            _("take `--launcher agent` for a Python program, or leave --local out"),
+            _(
+                "launcher `{launcher}` starts Slurm tasks, which --local does not have",
+                launcher=launcher(job),
+            ),
+            _("use `--launcher agent` for a Python program, or remove --local"),
             exit_code=EXIT_USAGE,
         )
 
 
 def interrupt(run: Run) -> None:
-    """A person's wish: the ranks save and leave, and the run is over; heard at once, and if need be in a second."""
+    """Cancel a run: the ranks save a checkpoint and exit. A signal makes the supervisor react at once."""
     (Path(run.folder) / "cancelled").touch()
-    if (Path(run.folder) / "pulse").exists():  # a supervisor that has only just begun would die of the signal
+    if (
+        Path(run.folder) / "pulse"
+    ).exists():  # before its first heartbeat, the signal would kill the supervisor
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(run.job_id), signal.SIGINT)
 
 
 def _new(folder: Path, name: str) -> str:
-    """The name, or with -2 and so on where a run of the same second has it; its folder is made."""
+    """Create the run's folder and return its name, with -2 and so on if a run of the same second has the name."""
     free, number = name, 1
     while True:
         try:
@@ -81,13 +86,13 @@ def _new(folder: Path, name: str) -> str:
 
 
 def local_script(job: Job, run: str) -> str:
-    """The run as a script that can be started again by hand, and then goes on from the newest checkpoint."""
+    """The script of a local run; run by hand again, it resumes from the newest checkpoint."""
     library = os.pathsep.join(
         [str(Path(clusterwright.__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     )
     lines = [
         "#!/bin/bash",
-        f"# Made by clusterwright from job `{job.name}`; starting it again resumes the run.",
+        f"# Made by clusterwright from job `{job.name}`; run it again to resume the run.",
     ]
     lines += [f"export PYTHONPATH={shlex.quote(library.strip(os.pathsep))}"]
     variables = {**job.environment.variables, **job_variables(job)}

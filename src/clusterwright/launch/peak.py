@@ -1,4 +1,4 @@
-"""How many operations a second a job's GPUs could do at most, from the catalog: what an MFU is a share of."""
+"""The peak performance of a job's GPUs from the catalog, the reference of MFU."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from clusterwright.plan.machines import gpu_like
 
 DRIVER = Path(
     "/proc/driver/nvidia/gpus"
-)  # of NVIDIA's driver: a folder for each GPU, whose `information` names it
+)  # NVIDIA's driver: a folder for each GPU, with its name in `information`
 
 
 def peak(job: Job, cluster: Cluster) -> dict[str, Any] | None:
-    """Of one GPU of the job's partition; None where they are of several kinds, or of none that the catalog has."""
+    """The peak of one GPU of the job's partition; None if it has several models, or none in the catalog."""
     groups = [cluster.nodes[name].gpus for name in cluster.partitions[partition(job, cluster)].nodes]
     kinds = {group.model: group for group in groups if group}
     if len(kinds) != 1:
@@ -31,7 +31,7 @@ def peak(job: Job, cluster: Cluster) -> dict[str, Any] | None:
 
 
 def local_peak(driver: Path = DRIVER) -> dict[str, Any] | None:
-    """Of this machine's GPUs; None without one, or where they are of several kinds."""
+    """The peak of one GPU of this machine; None without GPUs, or with several models."""
     texts = [path.read_text(errors="replace") for path in sorted(driver.glob("*/information"))]
     lines = {line for text in texts for line in text.splitlines() if line.startswith("Model:")}
     if len(lines) != 1:

@@ -1,4 +1,4 @@
-"""job.json: the record of a run, which its supervisor, its agents, its successor jobs and every report read."""
+"""Write job.json, the record of a run for its supervisor, agents, successor jobs and reports."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _END = "END_OF_JOB_JSON"
 
 
 def record(job: Job, cluster: Cluster | None, run: str, submitted: float, **more: Any) -> str:
-    """The text, for a run in the folder `run`; `more`: who submitted it, what a GPU hour costs and can do, its code.
+    """The text of job.json for a run in the folder `run`; `more`: user, price and peak of a GPU, digest of the code.
 
-    Without a cluster the run is local to this machine.
+    Without a cluster the run is local.
     """
     document = {
         "run": run.rstrip("/").rpartition("/")[2],
@@ -35,8 +35,8 @@ def record(job: Job, cluster: Cluster | None, run: str, submitted: float, **more
 
 
 def with_record(script: str, run: str, text: str) -> str:
-    """The script of a run that nobody submitted: it writes job.json itself before it starts the supervisor."""
+    """Extend a script for submission by hand: it writes job.json itself before it starts the supervisor."""
     lines, folder = script.splitlines(), shlex.quote(run)
-    start = 2 if lines[-2].startswith("#") else 1  # `exec`, and the comment above it
+    start = 2 if lines[-2].startswith("#") else 1  # `exec` and the comment above it
     write = f"mkdir -p {folder} && cat >{folder}/{NAME} <<'{_END}'"
     return "\n".join([*lines[:-start], write, text, _END, "", *lines[-start:]]) + "\n"

@@ -1,4 +1,4 @@
-"""A run: its name, the job it began with, and its folder."""
+"""A run: its name, its first job id, and its folder."""
 
 from __future__ import annotations
 
@@ -19,43 +19,43 @@ OUTCOMES = {"finished": 0, "failed": 1, "no-progress": 4, "cancelled": 143}
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Where a training is; successors share name and folder, and have job ids of their own."""
+    """A run of a training; successor jobs share its name and folder, with their own job ids."""
 
     name: str
     job_id: str
     folder: str
     warnings: tuple[Warned, ...] = ()
-    runs: tuple[str, ...] = ()  # of an array
+    runs: tuple[str, ...] = ()  # the names of an array's runs
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a run ended."""
+    """The outcome of a run and its reason."""
 
     outcome: str
     reason: str
 
     @property
     def code(self) -> int:
-        """The exit code for it."""
+        """The exit code of the outcome."""
         return OUTCOMES.get(self.outcome, 1)
 
 
 def runs_folder(cluster: Cluster) -> str:
-    """Where runs are kept: `runs` in the first shared folder.
+    """The folder of runs: `runs` in the first shared folder.
 
     Raises:
-        WrightError: the cluster shares no folder.
+        WrightError: the cluster has no shared folder.
     """
     if cluster.shared_folder is None:
         raise WrightError.from_code(
             "folder-not-shared",
-            _("cluster `{cluster}` has no shared folder, and a run is kept in one", cluster=cluster.name),
+            _("cluster `{cluster}` has no shared folder, but runs are stored in one", cluster=cluster.name),
             _("add one under `storage:`, e.g. shared: {kind: nfs, server: control, path: /shared}"),
         )
     return f"{cluster.shared_folder}/runs"
 
 
 def run_name(job_name: str, now: float) -> str:
-    """`gpt-small-20261121-131500`: the job's name and the local time."""
+    """A run name from the job's name and the local time: `gpt-small-20261121-131500`."""
     return f"{job_name}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"

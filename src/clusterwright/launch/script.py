@@ -1,4 +1,4 @@
-"""A job as an sbatch script that stands alone: what `wright train --dry-run` prints and `sbatch` takes."""
+"""Render a job as a self-contained sbatch script, which `wright train --dry-run` prints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from clusterwright.config.job import Job
 from clusterwright.config.load import check_job_against
 from clusterwright.config.scratch import scratch_of
 from clusterwright.errors import SpecError
-from clusterwright.i18n import _
 from clusterwright.launch import container
 from clusterwright.launch.command import (
     LIBRARY,
@@ -30,10 +29,10 @@ MODULE = "clusterwright.onhost.supervisor.staging.stage"
 
 
 def script(job: Job, cluster: Cluster, run: str) -> str:
-    """The whole text for a run in the folder `run`; the same job always gives the same text.
+    """The sbatch script of a run in the folder `run`; it depends on the job and the cluster only.
 
     Raises:
-        SpecError: the job does not fit the cluster; every reason why.
+        SpecError: the cluster cannot run the job; all findings.
     """
     if mistakes := check_job_against(job, cluster):
         raise SpecError(*mistakes)
@@ -50,24 +49,28 @@ def script(job: Job, cluster: Cluster, run: str) -> str:
 def _head(job: Job, cluster: Cluster, run: str) -> str:
     part, name, recovery = share(job, cluster), run.rstrip("/").rpartition("/")[2], job.recovery
     lines = [
-        ("job-name", name, "unique: `squeue --name` shows all jobs of the run, successors too"),
+        ("job-name", name, "unique: `squeue --name` shows all jobs of the run, with successors"),
         ("partition", partition(job, cluster), ""),
         ("account", job.team, ""),
         (
             "nodes",
             job.nodes + recovery.spare_nodes,
-            f"{job.nodes} to train, {recovery.spare_nodes} held ready",
+            f"training: {job.nodes}, standby: {recovery.spare_nodes}",
         ),
         ("ntasks-per-node", *_tasks(job)),
         ("gres", part.gres, "on each host"),
-        ("cpus-per-task", part.cpus // _tasks(job)[0], "the share of a host that goes with its GPUs"),
-        ("mem", f"{part.memory_mib}M", "likewise"),
+        ("cpus-per-task", part.cpus // _tasks(job)[0], "the GPUs' share of the host"),
+        ("mem", f"{part.memory_mib}M", "the GPUs' share of the host"),
         ("time", format_slurm_time(job.time), format_duration(job.time)),
-        ("signal", f"B:USR1@{grace_s(job)}", "seconds before the limit: save, leave, let a successor go on"),
+        (
+            "signal",
+            f"B:USR1@{grace_s(job)}",
+            "seconds before the limit: save and exit; a successor continues",
+        ),
         ("chdir", workdir(job, run) or run, ""),
         ("output", f"{run}/slurm-%j.out", ""),
         ("open-mode", "append", ""),
-        ("export", "NONE", "nothing of the shell that submits; what is needed is said below"),
+        ("export", "NONE", "no variables of the submitting shell; all variables are set below"),
         *_on_lost_host(job, cluster),
         ("no-requeue", None, "a requeued job waits two minutes; a successor starts at once"),
     ]
@@ -77,29 +80,29 @@ def _head(job: Job, cluster: Cluster, run: str) -> str:
 
 
 def _tasks(job: Job) -> tuple[int, str]:
-    """One agent on each host; or a task for each GPU, as a line of the user's own asks Slurm or MPI for."""
+    """Tasks per host, with a comment: one agent, or without supervision one task for each GPU."""
     if is_plain(job):
         return job.gpus_per_node, "one task for each GPU"
-    return 1, "one agent on each host; it starts the ranks"
+    return 1, "one agent on each host, which starts the ranks"
 
 
 def _on_lost_host(job: Job, cluster: Cluster) -> list[tuple[str, None, str]]:
-    """Where agents cannot call Slurm, it ends the job: nobody there takes over from the supervisor."""
+    """--no-kill, unless agents cannot call Slurm: without Slurm no agent can replace a lost supervisor."""
     if is_plain(job):
         return []
     inside = container.image_settings(job, cluster)
-    reason = _("a lost host does not end the job: the supervisor goes on without it")
+    reason = "a lost host does not end the job: the supervisor continues without it"
     return [("no-kill", None, reason)] if inside is None or inside[0] == "oci" else []
 
 
 def _line(option: str, value: object, reason: str) -> str:
-    # sbatch reads a # after the options of a line as a comment
+    # sbatch treats a # after the options of a line as a comment
     text = f"#SBATCH --{option}" + (f"={value}" if value is not None else "")
     return f"{text:<44} # {reason}" if reason else text
 
 
 def settings(job: Job, cluster: Cluster) -> str:
-    """What the job's processes find, as lines of bash."""
+    """Lines of bash that set up the environment of the job's processes."""
     file_variables = {**cluster.jobs.variables, **job.environment.variables}
     lines = [
         "# With export=NONE srun would start its steps with an empty environment (sbatch(1)).",
@@ -113,7 +116,7 @@ def settings(job: Job, cluster: Cluster) -> str:
     lines += [f"export PYTHONPATH={LIBRARY}${{PYTHONPATH:+:$PYTHONPATH}}"]
     if file_variables:
         lines += [
-            "# Everyone who may read the run's folder can read these. Secrets go to",
+            "# Everyone with access to the run's folder can read these variables. Write secrets to",
             f"# {SECRETS_FILE} (mode 0600) of the job's user.",
         ]
     lines += [f"export {name}={shlex.quote(text)}" for name, text in file_variables.items()]
@@ -127,7 +130,7 @@ def settings(job: Job, cluster: Cluster) -> str:
 
 
 def _dependency_check(job: Job, cluster: Cluster, run: str) -> str:
-    """A second look at the runs that this one waits for: Slurm sees their jobs alone."""
+    """Lines of bash that check the runs in `dependencies` again, as Slurm knows only their jobs, not successors."""
     runs = run.rstrip("/").rpartition("/")[0]
     run_paths = [f"{runs}/{name}" for name in job.dependencies if not name.isdigit()]
     if not run_paths:
@@ -138,22 +141,22 @@ def _dependency_check(job: Job, cluster: Cluster, run: str) -> str:
     check_command = (
         f'"{python_outside}" -m clusterwright.onhost.supervisor.dependencies {shlex.join([run, *run_paths])}'
     )
-    return f"""# Where one of these runs goes on in a successor, this one waits for that, in a new job.
+    return f"""# If one of these runs continues in a successor job, a new job waits for that one.
 {check_command}
 case $? in 0) ;; {WAITS}) exit 0 ;; *) exit 1 ;; esac"""
 
 
 def _has_framework(job: Job, cluster: Cluster, run: str) -> str:
-    """Only where the job names one: torch's own is missed soon enough."""
+    """Lines of bash that check that Python has the framework; only if the job file sets it."""
     if "framework" not in job.model_fields_set or not adapter(job).module:
         return ""
     check_command = shlex.join(
         [python(job, cluster), "-m", "clusterwright.onhost.adapters.framework_check", run, job.framework]
     )
-    return (
-        f"# A Python without {job.framework} ends the run here, with "
-        f"what installs it.\n{check_command} || exit 1\n\n"
+    comment = (
+        f"# Without {job.framework} in this Python the run ends here, with the command that installs it."
     )
+    return f"{comment}\n{check_command} || exit 1\n\n"
 
 
 def _start(job: Job, cluster: Cluster, run: str) -> str:
@@ -161,11 +164,11 @@ def _start(job: Job, cluster: Cluster, run: str) -> str:
     start = '"$outside"' if inside else shlex.quote(python(job, cluster))
     module = "plain" if is_plain(job) else "supervisor"
     does = (
-        "Starts the program, and says how it ended"
+        "Starts the program and records its outcome"
         if is_plain(job)
-        else "Keeps the training alive: restarts, spares, successors"
+        else "Supervises the training: restarts, standby hosts, successors"
     )
-    reason = _("# {does}; job.json says how. `exec`, so that Slurm's signals reach it.", does=does)
+    reason = f"# {does}, as set in job.json. `exec`, so that Slurm's signals reach it."
     check = (
         container.image_check_script(run, inside, cluster) if inside else _has_framework(job, cluster, run)
     )
@@ -173,13 +176,13 @@ def _start(job: Job, cluster: Cluster, run: str) -> str:
 
 
 def staging(job: Job, cluster: Cluster) -> str:
-    """One step on every host, held-ready ones too; the job ends here where one of them cannot have it all."""
+    """Lines of bash that copy `stage: local` data on every host, standby hosts too; a failure ends the job."""
     paths = [data.path for data in job.data if data.stage == "local"]
     scratch = scratch_of(cluster, partition(job, cluster))
     if not paths or scratch is None:
         return ""
     command = shlex.join([cluster.software.python, "-m", MODULE, scratch, *paths])
-    return f"""# Copied once to each host's own disk; the team's next job finds it there. A path behind ${PREFIX}
-# is local: os.environ.get("{PREFIX}", "") + "{paths[0]}" is the copy, and the original where nothing is staged.
+    return f"""# Copies the data once to the local disk of each host; the team's next job reuses it. ${PREFIX} is the
+# prefix of the copies: os.environ.get("{PREFIX}", "") + "{paths[0]}" is the copy, or the original if not staged.
 srun --ntasks-per-node=1 --no-kill --kill-on-bad-exit=0 --quiet {command} || exit 1
 export {PREFIX}={shlex.quote(scratch)}/jobs/$SLURM_JOB_ID/data"""

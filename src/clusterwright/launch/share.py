@@ -1,4 +1,4 @@
-"""What one job asks of each host: GPUs by model, and its share of processors and memory."""
+"""Compute the resources that a job requests on each host: GPUs, and their share of CPUs and memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.provision.render.slurm_nodes import free_memory_mib
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Of every host of the job."""
+    """Resources on each host of a job."""
 
     gres: str | None
     cpus: int
@@ -20,7 +20,7 @@ class Share:
 
 
 def share(job: Job, cluster: Cluster) -> Share:
-    """What every host that can take the job gives it: the least of their groups. The job fits the cluster."""
+    """The share of a host for the job: the minimum over the node groups that can run it."""
     groups = [cluster.nodes[name] for name in cluster.partitions[partition(job, cluster)].nodes]
     groups = [group for group in groups if group.gpus and group.gpus.count >= job.gpus_per_node] or groups
     shares = [_host_share(job, group) for group in groups]
@@ -34,7 +34,7 @@ def share(job: Job, cluster: Cluster) -> Share:
 
 
 def partition(job: Job, cluster: Cluster) -> str:
-    """The partition named in the job, else the default one."""
+    """The partition of the job; default: the cluster's default partition."""
     return job.partition or next(name for name, queue in cluster.partitions.items() if queue.default)
 
 

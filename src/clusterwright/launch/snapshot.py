@@ -1,4 +1,4 @@
-"""The code of a run as it is when the run is submitted: one archive, named by what is in it."""
+"""Archive the code of a run at submission, identified by a digest of its content."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from clusterwright.config.job import Code
 from clusterwright.edge.processes import output
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
-from clusterwright.units import format_size
+from clusterwright.units import human_size
 
-# Made anew by whoever needs them, or never part of a program; only where git does not tell.
+# Generated files and others that are not code; used only outside of a git repository.
 USUAL = (
     ".git",
     "__pycache__",
@@ -31,42 +31,41 @@ USUAL = (
     "runs",
 )
 GIT = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-MAX_LISTED = 5  # of the largest files, where there is too much
+MAX_LISTED = 5  # of the largest files, in the error about too much code
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """An archive (tar, gzip); the same files give the same digest, whenever and wherever it is made."""
+    """A tar.gz archive; its digest depends only on the files."""
 
     digest: str
     data: bytes
     names: frozenset[str]
 
     def unpack(self, folder: Path) -> None:
-        """The files, in a new folder."""
+        """Extract the files into a new folder."""
         folder.mkdir()
         with tarfile.open(fileobj=io.BytesIO(self.data), mode="r:gz") as tar:
             tar.extractall(folder, filter="data")
 
 
 def snapshot(code: Code, base_folder: Path) -> Snapshot:
-    """The folder's files, as git sees them where it does.
+    """Archive the files of the code folder; in a git repository, without ignored files.
 
     Raises:
-        WrightError: there is no such folder, nothing is in it, or more than the limit.
+        WrightError: the folder does not exist, has no files, or exceeds the limit.
     """
     top = (base_folder / code.folder).resolve()
     if not top.is_dir():
         raise _refused(
             "code-folder",
-            _("there is no folder {top} to copy the code from", top=top),
-            _("name one: `code: {folder: .}`"),
+            _("the code folder {folder} does not exist", folder=top),
+            _("set an existing folder: `code: {folder: .}`"),
         )
     names = [name for name in _listed(top) if not _left_out(name, code.exclude)]
     if not names:
-        raise _refused(
-            "code-folder", _("nothing in {top} is to be copied", top=top), _("name the folder of the code")
-        )
+        message = _("the code folder {folder} has no files to copy", folder=top)
+        raise _refused("code-folder", message, _("set the folder of the code"))
     _check_size(top, names, code.limit)
     archive = _archive(top, names)
     packed = gzip.compress(archive, compresslevel=3, mtime=0)
@@ -74,7 +73,7 @@ def snapshot(code: Code, base_folder: Path) -> Snapshot:
 
 
 def _listed(top: Path) -> list[str]:
-    """Paths below the folder: what git tracks or would, else all but the usual leavings."""
+    """Paths of files below the folder: tracked or not ignored by git, else all but the usual generated files."""
     tracked = output((*GIT, "."), cwd=top)
     if tracked is not None:
         names = os.fsdecode(tracked).split("\0")
@@ -87,7 +86,7 @@ def _listed(top: Path) -> list[str]:
 
 
 def _left_out(name: str, patterns: Sequence[str]) -> bool:
-    """Whether the path, a folder above it or its last part is named."""
+    """Whether a pattern matches the path, a folder above it, or one of its parts."""
     parts = name.split("/")
     above = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
     return any(fnmatch(part, pattern.rstrip("/")) for pattern in patterns for part in (*above, *parts))
@@ -98,25 +97,21 @@ def _check_size(top: Path, names: Sequence[str], limit: int) -> None:
     if (total := sum(sizes.values())) <= limit:
         return
     largest = sorted(sizes, key=lambda name: -sizes[name])[:MAX_LISTED]
-    largest_text = ", ".join(f"{name} ({format_size(sizes[name])})" for name in largest)
-    raise _refused(
-        "code-too-large",
-        _(
-            "{top} holds {size}, and a run takes {size2} of code; the largest: {largest_text}",
-            top=top,
-            size=format_size(total),
-            size2=format_size(limit),
-            largest_text=largest_text,
-        ),
-        _(
-            "keep data on shared storage; leave files out with .gitignore or `code: {exclude: "
-            "[data]}`, or raise `limit`"
-        ),
+    message = _(
+        "the code in {folder} has {size}, but code.limit is {limit}; largest files: {files}",
+        folder=top,
+        size=human_size(total),
+        limit=human_size(limit),
+        files=", ".join(f"{name} ({human_size(sizes[name])})" for name in largest),
     )
+    fix = _(
+        "store data on shared storage; exclude files with .gitignore or `code: {exclude: [data]}`, or raise `limit`"
+    )
+    raise _refused("code-too-large", message, fix)
 
 
 def _archive(top: Path, names: Sequence[str]) -> bytes:
-    """Times and owners are left out, so that only what is in the files counts."""
+    """A tar archive without times and owners, so that the digest depends on paths and contents only."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT, dereference=True) as tar:
         for name in names:
@@ -124,7 +119,7 @@ def _archive(top: Path, names: Sequence[str]) -> bytes:
             entry.mtime = entry.uid = entry.gid = 0
             entry.uname = entry.gname = ""
             entry.mode = 0o755 if entry.mode & 0o100 else 0o644
-            entry.type, entry.linkname = tarfile.REGTYPE, ""  # a second name of the same file, too
+            entry.type, entry.linkname = tarfile.REGTYPE, ""  # also for a hard link to an earlier file
             data = (top / name).read_bytes()
             entry.size = len(data)
             tar.addfile(entry, io.BytesIO(data))

@@ -1,4 +1,4 @@
-"""A job handed to Slurm through a Remote: the run's folder, the script in it, and sbatch, in one ssh."""
+"""Submit a job to Slurm with one ssh: create the run's folder, write its files, and call sbatch."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from clusterwright.launch.warnings import warnings
 from clusterwright.plan.machines import gpu_like
 
 SUBMIT_LIMIT_S = 60
-# A run's name ends in the second of its submission; where another has it (exit code 73, EX_CANTCREAT), the next does.
+# A run's name ends in the second of its submission; if it exists (exit code 73, EX_CANTCREAT), try the next second.
 EXIT_NAME_EXISTS, MAX_ATTEMPTS = 73, 5
-# Before the id, so that this stays the last line; a Slurm that does not answer it is said to be silent.
+# Printed before the id, which stays the last line; empty output leads to a warning.
 _SETTINGS = "timeout 5 scontrol show config 2>/dev/null; "
-# the id alone, of `a warning\n123;cluster`
+# The id from output such as `a warning\n123;cluster`.
 _LAST = """printf '%s\\n' "$id" | tail -n 1 | cut -d ';' -f 1"""
 
 EXIT_SCRIPT_MISSING = 66  # sysexits.h EX_NOINPUT
@@ -50,12 +50,12 @@ def submit(
     clock: Clock | None = None,
     base_folder: Path = Path(),
 ) -> Run:
-    """The run that Slurm has taken; it belongs to `user`, to the job's user, or to whoever logs in.
+    """Submit a job and return its run, or for an array that of the array.
 
-    The folder of the job's code is copied as it is now; a relative one begins at `base_folder`. Of an array, the array.
+    The owner is `user`, else the job's user, else the login user. A relative code folder starts at `base_folder`.
 
     Raises:
-        WrightError: the job does not fit, the host does not answer, or Slurm refuses.
+        WrightError: the cluster cannot run the job, the host does not answer, or Slurm rejects the job.
     """
     from clusterwright.launch.peak import peak
 
@@ -72,16 +72,16 @@ def submit(
         if result.code != EXIT_NAME_EXISTS:
             break
     if result.code == EXIT_SCRIPT_MISSING and submission.script:
-        raise script_missing(
-            submission.script, f"is not there on {cluster.control.name}", "name its path on shared storage"
-        )
+        values = {"path": submission.script, "host": cluster.control.name}
+        message = _("the script {path} does not exist on {host}", **values)
+        raise script_missing(message, _("set its path on shared storage"))
     job_id = slurm.submitted(result, cluster.control.name, owner)
     return Run(submission.name, job_id, f"{runs}/{submission.name}", warnings(result.out), submission.runs)
 
 
 @dataclass(frozen=True, slots=True)
 class _Submission:
-    """What one ssh carries, and what is done with it there."""
+    """A submission: the run's name, the shell commands on the host, and their stdin."""
 
     name: str
     steps: str
@@ -92,7 +92,7 @@ class _Submission:
 
 @dataclass(frozen=True, slots=True)
 class _SubmissionBuilder:
-    """What submissions of one moment have in common."""
+    """Builds submissions; holds what all runs of one submission share."""
 
     runs: str
     user: str | None
@@ -103,11 +103,11 @@ class _SubmissionBuilder:
     gpu: dict[str, Any] | None
 
     def build(self, job: Job) -> _Submission:
-        """A run, or an array of them."""
+        """Build the submission of a run or of an array."""
         return self.array(job) if job.array or job.sweep else self.build_run(job)
 
     def build_run(self, job: Job) -> _Submission:
-        """A run by itself: its files as lines, the code behind them."""
+        """Build the submission of a single run; stdin has its files as base64 lines, then the code archive."""
         name = run_name(job.name, self.now)
         script_path = find_script_path(job, self.cluster, f"{self.runs}/{name}", self.copy)
         files = self._files(job, name)
@@ -117,7 +117,7 @@ class _SubmissionBuilder:
         return _Submission(name, self._submitted(name, steps, job, "job.sh"), stdin.encode(), script_path)
 
     def array(self, job: Job) -> _Submission:
-        """Runs that lie side by side, and the array that starts them; they share one copy of the code."""
+        """Build the submission of an array: its folder and those of its runs, which share one copy of the code."""
         name = run_name(f"{job.name}-array", self.now)
         runs_by_number = {
             number: (run_name(array_job.name, self.now), array_job)
@@ -141,7 +141,7 @@ class _SubmissionBuilder:
         ]
         data = arrays.packed(files, links, folders)
         steps = f"head -c {len(data)} | tar -xz -C .. && {self._unpack('code')}{_require_path(script_path)}"
-        # from now on Slurm knows each task by its run's name, as it does any other run's job
+        # Name each task after its run, as for the jobs of single runs.
         named = 'scontrol update "jobid=${id}_$number" "jobname=$run" >/dev/null 2>&1 </dev/null'
         write_job_ids = (
             f'while read -r number run; do echo "${{id}}_$number" > '
@@ -167,7 +167,7 @@ class _SubmissionBuilder:
         return f"mkdir {folder} && head -c {size} | tar -xz -C {folder} && " if size else ""
 
     def _submitted(self, name: str, steps: str, job: Job, file: str, write_job_ids: str = "") -> str:
-        """Make the folder, fill it from stdin, submit; a refused job leaves no folder behind."""
+        """Shell that creates the folder, fills it from stdin and submits; a rejected job leaves no folder."""
         run = shlex.quote(f"{self.runs}/{name}")
         ids, dependency_option = _dependencies(self.runs, job)
         run_folders = f"{run} $(cut -d ' ' -f 2 {run}/runs 2>/dev/null | sed 's|^|../|')"
@@ -185,7 +185,7 @@ def _require_path(path: str | None) -> str:
 
 
 def _dependencies(runs: str, job: Job) -> tuple[str, str]:
-    """Shell that finds the jobs of the runs to wait for, and sbatch's options."""
+    """Shell that looks up the job ids of the runs in `dependencies`, and the options of sbatch for them."""
     lookup, names = "", []
     for index, dependency in enumerate(job.dependencies):
         names.append(dependency if dependency.isdigit() else f"$after{index}")
@@ -196,10 +196,10 @@ def _dependencies(runs: str, job: Job) -> tuple[str, str]:
 
 
 def resume(name: str, cluster: Cluster, remote: Remote, *, user: str | None = None) -> Run:
-    """A run that ended goes on from its newest checkpoint, with its own script and a fresh count of successors.
+    """Resubmit a run that ended: it resumes from its newest checkpoint, with a new count of successor jobs.
 
     Raises:
-        WrightError: no such run, the host does not answer, or Slurm refuses.
+        WrightError: the run does not exist, the host does not answer, or Slurm rejects the job.
     """
     run = f"{runs_folder(cluster)}/{name}"
     command = _resubmit_command(run)
@@ -208,7 +208,7 @@ def resume(name: str, cluster: Cluster, remote: Remote, *, user: str | None = No
 
 
 def _as_owner(runs: str, steps: str, user: str | None) -> str:
-    # Everybody's runs lie side by side, and each belongs to its user: as in /tmp (mode 1777).
+    # All users create runs in this folder, and each run belongs to its user: mode 1777, as for /tmp.
     shared = f'[ "$(id -u)" != 0 ] || [ -d {shlex.quote(runs)} ] || install -d -m 1777 {shlex.quote(runs)}; '
     return shared + as_user(steps, user)
 
@@ -221,9 +221,9 @@ def _resubmit_command(run: str) -> str:
 
 
 def hourly(job: Job, cluster: Cluster) -> dict[str, Any] | None:
-    """The likely price of renting one on demand; None for a lab, and where the catalog has none.
+    """The likely on-demand rental price of one GPU hour; None for a lab, or if the catalog has none.
 
-    What an owned GPU costs depends on much that a job does not know: `wright plan cost` works it out.
+    The cost of an owned GPU depends on data outside of the job: see `wright plan cost`.
     """
     groups = [cluster.nodes[name].gpus for name in cluster.partitions[partition(job, cluster)].nodes]
     kinds = {group.model: group for group in groups if group}
@@ -231,20 +231,20 @@ def hourly(job: Job, cluster: Cluster) -> dict[str, Any] | None:
         return None
     try:
         gpu = gpu_like(next(iter(kinds.values())), gpus().values())
-    except WrightError:  # a GPU that the catalog does not have
+    except WrightError:  # the catalog does not have this GPU
         return None
     rate = price(gpu.name, Deal.ON_DEMAND)
     if rate is None:
         return None
-    source = f"{rate.item}, rented on demand, {rate.date}"
+    source = f"{rate.item}, on-demand rental, {rate.date}"
     return {"amount": rate.likely, "currency": rate.currency, "source": source}
 
 
 def find_script_path(job: Job, cluster: Cluster, run: str, copy: Snapshot | None) -> str | None:
-    """The path that the control host is to have; None where it cannot tell, or need not be asked.
+    """The path of the script to check on the control host; None if it is in the code copy or not on shared storage.
 
     Raises:
-        WrightError: a relative path that is not in the copy of the code, or begins nowhere.
+        WrightError: a relative path is not in the code copy, or has no working directory.
     """
     name = _script(job)
     if name is None:
@@ -254,27 +254,29 @@ def find_script_path(job: Job, cluster: Cluster, run: str, copy: Snapshot | None
         inside = posixpath.normpath(name)
         if copy is not None and not job.environment.workdir:
             if inside not in copy.names:
-                raise script_missing(
-                    name, "is not in the copy of the code", "name it as it is called there; git may ignore it"
-                )
+                message = _("the script {path} is not in the copy of the code", path=name)
+                raise script_missing(message, _("use its path in the code folder; git may ignore the file"))
             return None
         if working_folder is None:
-            fix = _(
-                "add `code: {folder: .}`, which copies it into the run, or name its path on shared storage"
+            message = _(
+                "the relative path {path} would start at the run's own folder, {run}", path=name, run=run
             )
-            raise script_missing(name, f"would be looked for in the run's own folder {run}", fix)
+            fix = _(
+                "add `code: {folder: .}`, which copies the script into the run, or set its path on shared storage"
+            )
+            raise script_missing(message, fix)
     path = posixpath.join(working_folder or run, name)
     shared = [folder.path for folder in cluster.storage.values()]
     return path if any(PurePosixPath(path).is_relative_to(top) for top in shared) else None
 
 
-def script_missing(name: str, reason: str, fix: str) -> WrightError:
-    """The error that says so."""
-    return WrightError.from_code("script-missing", f"{name} {reason}", fix, exit_code=EXIT_USAGE)
+def script_missing(message: str, fix: str) -> WrightError:
+    """The error of a script that does not exist."""
+    return WrightError.from_code("script-missing", message, fix, exit_code=EXIT_USAGE)
 
 
 def _script(job: Job) -> str | None:
-    """Python's script, or a program that is named by its path."""
+    """The script for Python, or a program given by its path; None for anything else."""
     arguments = job.command or job.program or ("-",)
     first_argument = arguments[0]
     if job.command is None and "/" not in first_argument:

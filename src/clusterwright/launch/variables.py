@@ -1,4 +1,4 @@
-"""What the ranks of a job read of how the model is sharded and how gradients are summed."""
+"""Environment variables that tell the ranks the parallel layout and the gradient settings."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _PREFIX = "CLUSTERWRIGHT_GRADIENT_"
 
 
 def job_variables(job: Job) -> dict[str, str]:
-    """All of them."""
+    """All environment variables of the parallel layout and the gradient settings."""
     return {**parallel(job), **gradients(job)}
 
 
 def parallel(job: Job) -> dict[str, str]:
-    """CLUSTERWRIGHT_PARALLEL, the document section as JSON, and its sizes one by one; nothing without the section.
+    """CLUSTERWRIGHT_PARALLEL, the `parallel` section as JSON, and one variable for each size; empty without it.
 
-    Replicas are told only where their number is fixed: an elastic job has the world size over a replica's GPUs.
+    DP is set only if the number of replicas is fixed; in an elastic job it is the world size / GPUs per replica.
     """
     layout = job.parallel
     if layout is None:
@@ -36,7 +36,7 @@ def parallel(job: Job) -> dict[str, str]:
 
 
 def gradients(job: Job) -> dict[str, str]:
-    """Only what differs from torch's own ways."""
+    """Variables of the gradient settings that differ from torch's defaults."""
     settings, variables = job.gradients, {}
     if settings.bucket:
         variables[f"{_PREFIX}BUCKET_MIB"] = f"{settings.bucket / MiB:g}"

@@ -1,4 +1,4 @@
-"""What a cluster's Slurm settings will cost a training, said when it is submitted; a pure reading of their text."""
+"""Warn at submission about Slurm settings of the cluster that harm a training."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from clusterwright.i18n import N_, _
+from clusterwright.i18n import _
 
-# `scontrol show config`, in every release read (22.05 to 26.05): NAME = VALUE, padded.
+# `scontrol show config` of every release checked (22.05 to 26.05): NAME = VALUE, padded.
 _LINE = re.compile(r"^(\w+)\s+= (.*)$", re.MULTILINE)
 _NUMBER = re.compile(r"\d+")
 
-# Slurm's own default is 300 s; what `apply` renders is 60 s, and twice that is taken for a choice.
+# Slurm's default is 300 s; `apply` renders 60 s, and up to twice that is treated as intended.
 LONGEST_NODE_TIMEOUT_S = 120
-SHORTEST_KILL_WAIT_S = 30  # Slurm's own default; a save of tens of gigabytes takes about as long
+SHORTEST_KILL_WAIT_S = 30  # Slurm's default; saving tens of gigabytes takes about as long
 LONGEST_CREDENTIAL_S = 60
-CREDENTIAL_S = 120  # slurm.conf(5), AuthInfo: cred_expire without a value of its own
+CREDENTIAL_S = 120  # slurm.conf(5), AuthInfo: default of cred_expire
 SCHED_INTERVAL_S = 60  # slurm.conf(5), SchedulerParameters: sched_interval
 SLURM_CONF = "slurm.conf"
 
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """One setting that hurts: what it is, what it costs, and where it is fixed."""
+    """A harmful setting: its name, its value, its effect on a training, and the fix."""
 
     setting: str
     value: str
@@ -31,7 +31,8 @@ class Warned:
     fix: str
 
     def __str__(self) -> str:
-        return f"warning: {self.setting} is {self.value}: {self.costs}\n  fix: {self.fix}"
+        values = {"setting": self.setting, "value": self.value, "effect": self.costs, "fix": self.fix}
+        return _("warning: {setting} is {value}: {effect}\n  fix: {fix}", **values)
 
 
 Settings = Mapping[str, str]
@@ -39,35 +40,24 @@ Reading = Callable[[Settings], Warned | None]
 
 
 def warnings(text: str) -> tuple[Warned, ...]:
-    """What `scontrol show config` says that hurts a training; one line when it said nothing."""
+    """Warnings about the output of `scontrol show config`; one warning if it is empty."""
     settings = {name: value.strip() for name, value in _LINE.findall(text)}
     if not settings:
-        return (_UNREAD,)
+        costs = _("the settings that decide how soon a training continues after a failure are unknown")
+        return (Warned("scontrol show config", _("empty"), costs, _("run it on the control host")),)
     return tuple(warning for reading in _READINGS if (warning := reading(settings)))
-
-
-_UNREAD = Warned(
-    N_("scontrol show config"),
-    "silent",
-    N_("nothing is known of the settings that decide how soon a training goes on"),
-    N_("run it on the control host"),
-)
 
 
 def _node_timeout(settings: Settings) -> Warned | None:
     seconds = _seconds(settings, "SlurmdTimeout")
     if seconds is None or 0 < seconds <= LONGEST_NODE_TIMEOUT_S:
         return None
-    lasts = "never" if seconds == 0 else f"only after {seconds} s"
-    return Warned(
-        "SlurmdTimeout",
-        f"{seconds} s",
-        _(
-            "a training that has lost every host of its job goes on {lasts}; others it survives by itself",
-            lasts=lasts,
-        ),
-        _("`slurm.node_timeout: 60s` in the cluster file, then wright apply"),
-    )
+    if seconds:
+        costs = _("a training that loses all its hosts continues only after {seconds} s", seconds=seconds)
+    else:
+        costs = _("a training that loses all its hosts never continues")
+    fix = _("set `slurm.node_timeout: 60s` in the cluster file, then run wright apply")
+    return Warned("SlurmdTimeout", f"{seconds} s", costs, fix)
 
 
 def _kill_wait(settings: Settings) -> Warned | None:
@@ -77,12 +67,8 @@ def _kill_wait(settings: Settings) -> Warned | None:
     return Warned(
         "KillWait",
         f"{seconds} s",
-        _(
-            "a job that is pushed aside or cancelled has {seconds} s to save; what is not saved "
-            "by then is done again",
-            seconds=seconds,
-        ),
-        _("`slurm.kill_wait: 30s` or more in the cluster file; for preemption also `grace:` of its qos"),
+        _("a preempted or canceled job has {seconds} s to save; later progress is lost", seconds=seconds),
+        _("set `slurm.kill_wait: 30s` or more in the cluster file; for preemption also `grace:` of its qos"),
     )
 
 
@@ -93,14 +79,8 @@ def _process_tracking(settings: Settings) -> Warned | None:
     return Warned(
         "ProctrackType",
         plugin,
-        _(
-            "Slurm does not find processes that left their parent; those of a killed agent may "
-            "hold GPUs after the job"
-        ),
-        _(
-            "ProctrackType=proctrack/cgroup in {slurm_conf}, as wright apply renders it",
-            slurm_conf=SLURM_CONF,
-        ),
+        _("Slurm does not track daemonized processes; those of a killed agent may hold GPUs after the job"),
+        _("set ProctrackType=proctrack/cgroup in {file}, as wright apply renders it", file=SLURM_CONF),
     )
 
 
@@ -112,10 +92,9 @@ def _health(settings: Settings) -> Warned | None:
         "HealthCheckInterval",
         _("{seconds} s without a program", seconds=seconds) if seconds else "0 s",
         _(
-            "no host is looked at between jobs; a successor may be given the host that has just "
-            "failed another job"
+            "hosts are not checked between jobs; a successor may get the host on which its job has just failed"
         ),
-        _("`slurm.health: true` in the cluster file, then wright apply"),
+        _("set `slurm.health: true` in the cluster file, then run wright apply"),
     )
 
 
@@ -126,13 +105,13 @@ def _credential(settings: Settings) -> Warned | None:
         return None
     # 173 s at 120 and 24 s at 5 were measured on an idle host (docs/decisions/0005-endure.md).
     return Warned(
-        _("AuthInfo cred_expire"),
+        "AuthInfo cred_expire",
         f"{seconds} s",
         _(
-            "`scontrol requeue` holds a job for {seconds} s at least; successors of ours do not wait for it",
+            "`scontrol requeue` delays a job by at least {seconds} s; our successor jobs do not wait",
             seconds=seconds + 1,
         ),
-        _("AuthInfo=cred_expire=60 in {slurm_conf}, as wright apply renders it", slurm_conf=SLURM_CONF),
+        _("set AuthInfo=cred_expire=60 in {file}, as wright apply renders it", file=SLURM_CONF),
     )
 
 
@@ -146,15 +125,14 @@ def _deferred(settings: Settings) -> Warned | None:
     )
     return Warned(
         "SchedulerParameters",
-        _("with `defer`"),
+        "defer",
         _(
-            "a successor is not looked at when it is submitted; it may wait for the next round ({every} s)",
+            "a successor job is not scheduled at submission, but in the next cycle (up to {every} s later)",
             every=every,
         ),
         _(
-            "take `defer` out in {slurm_conf}, or hold spare hosts: `recovery: {{on_host_loss: "
-            "spare, spare_nodes: 1}}`",
-            slurm_conf=SLURM_CONF,
+            "remove `defer` in {file}, or use standby hosts: `recovery: {{on_host_loss: spare, spare_nodes: 1}}`",
+            file=SLURM_CONF,
         ),
     )
 
@@ -165,8 +143,8 @@ def _return_to_service(settings: Settings) -> Warned | None:
     return Warned(
         "ReturnToService",
         "0",
-        _("a host that was lost stays down until somebody resumes it; the training cannot grow back onto it"),
-        _("ReturnToService=2 in {slurm_conf}, as wright apply renders it", slurm_conf=SLURM_CONF),
+        _("a lost host stays down until somebody resumes it, so the training cannot use it again"),
+        _("set ReturnToService=2 in {file}, as wright apply renders it", file=SLURM_CONF),
     )
 
 
@@ -178,10 +156,12 @@ def _suspension(settings: Settings) -> Warned | None:
         "PreemptMode",
         settings["PreemptMode"],
         _(
-            "a job that is suspended holds its memory, and when it goes on its hosts take each "
-            "other for lost: it begins a new generation"
+            "a suspended job keeps its memory, and after it resumes its hosts detect each other as lost and restart "
+            "the ranks"
         ),
-        _("`preempt_mode: cancel` for its qos in the cluster file; the run saves, and its successor goes on"),
+        _(
+            "set `preempt_mode: cancel` for its qos in the cluster file: the run saves, and its successor continues"
+        ),
     )
 
 
@@ -191,6 +171,6 @@ _READINGS: tuple[Reading, ...] = (
 
 
 def _seconds(settings: Settings, name: str) -> int | None:
-    """The number of `60 sec`; None where Slurm does not say."""
+    """The number in a value such as `60 sec`; None if it is not set."""
     match = _NUMBER.match(settings.get(name, ""))
     return int(match[0]) if match else None

@@ -1,4 +1,4 @@
-"""The distributions that hosts run, one file per release; nothing outside this folder knows one by its name."""
+"""The supported distributions, one file per release; no code outside this folder refers to one by name."""
 
 from clusterwright.platforms.platform import Part, Platform
 from clusterwright.platforms.registry import (

@@ -1,4 +1,4 @@
-"""What is true of one release of a distribution, as far as the program needs it."""
+"""Properties of one release of a distribution."""
 
 from __future__ import annotations
 
@@ -12,73 +12,71 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Platform:
-    """One release of a distribution. Each field has its value in the release's file, or in one that it is `like`.
+    """One release of a distribution; values come from the release's file, or from the file that it is `like`.
 
-    The name of a package, unit or path is Debian's; `packages`, `units` and `paths` hold what differs from it.
+    Code uses Debian's names of packages, units and paths; `packages`, `units` and `paths` map them where they differ.
     """
 
-    name: str  # what `os` of the cluster file says: ubuntu-22.04
+    name: str  # the value of `os` in the cluster file: ubuntu-22.04
     os_release_id: str  # ID of os-release(5)
     os_release_version: str  # VERSION_ID of os-release(5), or its first part
 
-    # where packages come from, and what they are called
+    # package sources and names
     package_manager: Literal["apt", "dnf"]
-    uses_epel: bool  # what the distribution itself lacks is in EPEL
-    family: Literal["debian", "rhel"]  # whose rows of provision/rdma_packages.csv
-    gpu_packages: Literal["debian", "ubuntu", "rhel"]  # whose rows of provision/gpu_packages.csv
-    nvidia_repository: (
-        str  # NVIDIA's name of it: "Network repository installation" of its driver installation guide
-    )
-    packages: Mapping[str, Names]  # several, or none, where it divides its packages in another way
+    uses_epel: bool  # additional packages come from EPEL
+    family: Literal["debian", "rhel"]  # selects rows of provision/rdma_packages.csv
+    gpu_packages: Literal["debian", "ubuntu", "rhel"]  # selects rows of provision/gpu_packages.csv
+    nvidia_repository: str  # name in "Network repository installation" of NVIDIA's driver installation guide
+    packages: Mapping[str, Names]  # several or no names where packages are split differently
     units: Mapping[str, str]
     paths: Mapping[str, str]
-    container_runtimes: Names  # those whose packages it has
+    container_runtimes: Names  # those with packages
     has_ganesha: bool
 
     # Slurm
-    slurm: str  # the release that the distribution itself has
+    slurm: str  # the release in the distribution
     distribution_slurm_packages: Mapping[Part, Names]
-    schedmd_slurm_packages: Mapping[Part, Names]  # those that Slurm's own packaging makes
-    schedmd_slurm_since: str  # the first release that it makes packages of; any, if empty
+    schedmd_slurm_packages: Mapping[Part, Names]  # built with Slurm's own packaging
+    schedmd_slurm_since: str  # the first release with such packages; empty: any
     slurm_plugins: str
 
     # the base system
-    default_cgroup: Literal["v1", "v2"]  # what it starts on unless the kernel's command line names the other
+    default_cgroup: Literal["v1", "v2"]  # without a kernel parameter that selects the other
     has_cgroup_v1: bool
-    delegates_cgroup_controllers: bool  # systemd hands controllers on to slurmd's scope
-    kernel_features: tuple[Literal["dma-buf", "peer-memory"], ...]  # what GPUDirect RDMA needs of it
-    backports_kernel_features: bool  # the number of its kernel is lower than what the kernel can do
+    delegates_cgroup_controllers: bool  # systemd delegates controllers to slurmd's scope
+    kernel_features: tuple[Literal["dma-buf", "peer-memory"], ...]  # for GPUDirect RDMA
+    backports_kernel_features: bool  # the kernel has features newer than its version
     firewall: Literal["nftables", "firewalld"]
     has_selinux: bool
     has_sshd_folder: bool  # sshd reads /etc/ssh/sshd_config.d
-    ntp_pool: str  # what its own chrony.conf names
-    chrony_options_variable: str  # what its unit passes to chronyd
+    ntp_pool: str  # in the distribution's chrony.conf
+    chrony_options_variable: str  # environment variable that its unit passes to chronyd
     has_chrony_check: bool  # `chronyd -p`
-    mariadb_needs_socket_plugin: bool  # accounts are known by their socket only with a plugin
+    mariadb_needs_socket_plugin: bool  # unix_socket authentication needs a plugin
 
     # monitoring
     has_prometheus: bool
-    old_prometheus: str  # its versions, where they are too old for the files that we write
+    old_prometheus: str  # names and versions, where they are too old for our configuration files
     has_alertmanager_mail_password_file: bool
     node_exporter_web_flag: str  # empty where node_exporter has no TLS
-    has_node_exporter_unit: bool  # its package has a unit of one name, with one variable
+    has_node_exporter_unit: bool  # its package has a unit with one environment variable for options
 
-    # what is made of it elsewhere
+    # container image and lab
     container_image: str
-    lab_suite: str  # what mmdebstrap calls it; empty where a lab's hosts cannot run it
+    lab_suite: str  # suite for mmdebstrap; empty where lab hosts cannot run it
 
     def package_names(self, name: str) -> Names:
-        """The packages that hold what Debian's package of that name holds."""
+        """The packages that correspond to Debian's package of that name."""
         return self.packages.get(name, (name,))
 
     def unit(self, name: str) -> str:
-        """The unit that Debian calls so."""
+        """The systemd unit that corresponds to Debian's unit of that name."""
         return self.units.get(name, name)
 
     def path(self, name: str) -> str:
-        """The path of what Debian has there."""
+        """The path that corresponds to Debian's path."""
         return self.paths.get(name, name)
 
     def has_slurm(self, version: str) -> bool:
-        """True when the distribution itself has the release of that version: 22.05.8 is of 22.05."""
+        """Whether the distribution has the Slurm release of that version; 22.05.8 is a version of 22.05."""
         return version == self.slurm or version.startswith(f"{self.slurm}.")

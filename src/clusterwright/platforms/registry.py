@@ -1,4 +1,4 @@
-"""The releases there are: one file each in this folder, whose name is what `os` of a cluster file says."""
+"""Load the releases: one TOML file each in this folder, named like the `os` of a cluster file."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 from clusterwright.platforms.platform import Platform
 
 RELEASES = Path(__file__).parent
-FAMILIES = RELEASES / "families"  # what releases share; no host runs one
+FAMILIES = RELEASES / "families"  # values that releases share
 
 DEFAULT, EXAMPLE = "debian-12", "ubuntu-22.04"  # of `os`
 
 
 def platform_names() -> tuple[str, ...]:
-    """All of them, sorted."""
+    """The names of all releases, sorted."""
     return tuple(sorted(file.stem for file in RELEASES.glob("*.toml")))
 
 
 @cache
 def platform(name: str) -> Platform:
-    """The release of that name.
+    """Load the release with that name.
 
     Raises:
         FileNotFoundError: no file has that name.
@@ -32,18 +32,18 @@ def platform(name: str) -> Platform:
 
 
 def platforms() -> tuple[Platform, ...]:
-    """All of them, by name."""
+    """All releases, in the order of their names."""
     return tuple(map(platform, platform_names()))
 
 
 @cache
 def names_by_os_release() -> dict[str, str]:
-    """The name of each by what its hosts call it: `almalinux-9` is alma-9."""
+    """Release names by ID and VERSION_ID of os-release(5): `almalinux-9` is alma-9."""
     return {f"{release.os_release_id}-{release.os_release_version}": release.name for release in platforms()}
 
 
 def _values(name: str) -> dict[str, Any]:
-    """The file's values, over those of the file that it is `like`; tables are joined key by key."""
+    """The values of a file merged over those of the file that it is `like`; tables are merged key by key."""
     file = f"{name}.toml"
     folder = RELEASES if (RELEASES / file).exists() else FAMILIES
     values = tomllib.loads((folder / file).read_text(encoding="utf-8"))
@@ -55,7 +55,7 @@ def _values(name: str) -> dict[str, Any]:
 
 
 def _frozen(value: Any) -> Any:
-    """Lists as tuples, wherever in it."""
+    """Convert lists to tuples, recursively."""
     if isinstance(value, dict):
         return {key: _frozen(inner) for key, inner in value.items()}
     return tuple(value) if isinstance(value, list) else value

@@ -42,7 +42,7 @@ def test_a_misspelt_key_is_guessed():
     (finding,) = lint("BatchStartTimeot=60", "slurm.conf", "22.05")
 
     assert "did you mean BatchStartTimeout?" in finding.message
-    assert str(finding).startswith("line 1: BatchStartTimeot: no release of Slurm knows this key")
+    assert str(finding).startswith("line 1: BatchStartTimeot: no release of Slurm has this key")
 
 
 def test_what_went_says_what_took_its_place():
@@ -50,8 +50,8 @@ def test_what_went_says_what_took_its_place():
     (finding,) = lint("CgroupAutomount=yes", "cgroup.conf", "23.11")
 
     assert not finding.fatal
-    assert "does nothing since 23.11" in finding.message
-    assert "instead: leave it out" in finding.message
+    assert "no effect since Slurm 23.11" in finding.message
+    assert "; remove it" in finding.message
 
 
 @pytest.mark.parametrize(

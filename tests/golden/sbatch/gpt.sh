@@ -1,24 +1,24 @@
 #!/bin/bash
 # Made by clusterwright from job `gpt`. By hand: mkdir -p /shared/runs/gpt-20261121-131500 && sbatch THIS_FILE
-#SBATCH --job-name=gpt-20261121-131500       # unique: `squeue --name` shows all jobs of the run, successors too
+#SBATCH --job-name=gpt-20261121-131500       # unique: `squeue --name` shows all jobs of the run, with successors
 #SBATCH --partition=train
-#SBATCH --nodes=3                            # 2 to train, 1 held ready
-#SBATCH --ntasks-per-node=1                  # one agent on each host; it starts the ranks
+#SBATCH --nodes=3                            # training: 2, standby: 1
+#SBATCH --ntasks-per-node=1                  # one agent on each host, which starts the ranks
 #SBATCH --gres=gpu:a100:2                    # on each host
-#SBATCH --cpus-per-task=8                    # the share of a host that goes with its GPUs
-#SBATCH --mem=7424M                          # likewise
+#SBATCH --cpus-per-task=8                    # the GPUs' share of the host
+#SBATCH --mem=7424M                          # the GPUs' share of the host
 #SBATCH --time=0-00:30:00                    # 30m
-#SBATCH --signal=B:USR1@180                  # seconds before the limit: save, leave, let a successor go on
+#SBATCH --signal=B:USR1@180                  # seconds before the limit: save and exit; a successor continues
 #SBATCH --chdir=/shared/runs/gpt-20261121-131500
 #SBATCH --output=/shared/runs/gpt-20261121-131500/slurm-%j.out
 #SBATCH --open-mode=append
-#SBATCH --export=NONE                        # nothing of the shell that submits; what is needed is said below
-#SBATCH --no-kill                            # a lost host does not end the job: the supervisor goes on without it
+#SBATCH --export=NONE                        # no variables of the submitting shell; all variables are set below
+#SBATCH --no-kill                            # a lost host does not end the job: the supervisor continues without it
 #SBATCH --no-requeue                         # a requeued job waits two minutes; a successor starts at once
 
 # With export=NONE srun would start its steps with an empty environment (sbatch(1)).
 export SLURM_EXPORT_ENV=ALL
 export PYTHONPATH=/opt/clusterwright/lib${PYTHONPATH:+:$PYTHONPATH}
 
-# Keeps the training alive: restarts, spares, successors; job.json says how. `exec`, so that Slurm's signals reach it.
+# Supervises the training: restarts, standby hosts, successors, as set in job.json. `exec`, so that Slurm's signals reach it.
 exec /opt/clusterwright/env/bin/python -m clusterwright.onhost.supervisor.supervisor /shared/runs/gpt-20261121-131500

@@ -101,7 +101,7 @@ def test_the_page_stands_alone_and_has_every_value_in_words(found):
     assert "<script" not in text
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
     assert "<b>" not in text
-    for title in ("Loss", "Learning rate", "Norm of the gradients", "Tokens a second", "Memory", "Restarts"):
+    for title in ("Loss", "Learning rate", "Gradient norm", "Tokens per second", "Memory", "Restarts"):
         assert f">{title} <span" in text
     assert text.count('<svg viewBox="0 0') == 14  # seven curves, for desk and for phone
     assert text.count("Restarted from step 500: host &lt;b&gt; was lost.") >= 12
@@ -112,7 +112,7 @@ def test_a_run_without_a_step_has_a_page(found):
     """Which says so."""
     empty = {**found, "series": {}, "marks": [], "measures": {}, "now": {**found["now"], "step": None}}
 
-    assert "has made no step yet" in render_page(empty)
+    assert "has completed no step yet" in render_page(empty)
 
 
 def test_the_command_writes_it_and_says_where(run, tmp_path, capfd, monkeypatch):

@@ -39,9 +39,9 @@ def test_a_session_gets_the_share_of_a_host_that_goes_with_its_gpus(cluster):
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"partition": "trian"}, r"dev-partition.*no partition `trian`; there are: train\nfix: --partition train"),
-        ({"gpus": 5}, r"dev-gpus.*5 GPUs are more than a host of `train` gives, which is 4\nfix: --gpus 4"),
-        ({"time_s": parse_duration("2d")}, r"dev-time.*2d is longer than `train` gives, which is 1d\nfix: --time 1d"),
+        ({"partition": "trian"}, r"dev-partition.*`trian` does not exist.* train\nfix: use --partition train"),
+        ({"gpus": 5}, r"dev-gpus.*5 GPUs are more than a host of partition `train` has, 4\nfix: use --gpus 4"),
+        ({"time_s": parse_duration("2d")}, r"dev-time.*2d is over the time limit of .*`train`, 1d\nfix: use --time 1d"),
     ],
 )  # fmt: skip
 def test_what_the_cluster_does_not_have_is_refused_with_the_mend(cluster, fields, said):
@@ -71,7 +71,7 @@ def test_a_partition_may_give_fewer_gpus_than_its_hosts_have(cluster):
     part = cluster.partitions["train"].model_copy(update={"gpus_per_node": 2})
     narrow = cluster.model_copy(update={"partitions": {"train": part}})
 
-    with pytest.raises(WrightError, match="which is 2"):
+    with pytest.raises(WrightError, match="has, 2"):
         checked(wish(gpus=3), narrow)
 
 

@@ -173,7 +173,7 @@ def test_nfs_is_mounted_with_the_options_of_hosts_and_all_else_taken_from_the_ho
         "path": "/lustre",
         "type": "Directory",
     }
-    assert any("storage.scratch: taken from the host's own /lustre" in each for each in found.left)
+    assert any("storage.scratch: a hostPath, so /lustre" in each for each in found.left)
     (pod,) = found.pods()
     assert {"name": "shared", "mountPath": "/shared"} in pod["spec"]["containers"][0]["volumeMounts"]
 
@@ -254,7 +254,7 @@ def test_two_teams_of_one_name_are_refused(made):
     found = refused(made, "university", cluster=[teams, users])
 
     assert found.code == "kubernetes-name"
-    assert found.message == "`vi-sion` and `vi_sion` are both `vi-sion` for Kubernetes"
+    assert found.message == "`vi-sion` and `vi_sion` are both `vi-sion` in Kubernetes"
 
 
 def test_a_name_that_leaves_no_room_for_its_pods_is_refused(made):
@@ -266,7 +266,7 @@ def test_nothing_of_slurm_alone_is_dropped_in_silence(made):
     """What the files say and Kubernetes is not told stands in the notes, and in README.md."""
     found = made("hgx", job=[("user: bob", "user: bob\nrecovery: {on_host_loss: spare, spare_nodes: 1}")])
 
-    for words in ("qos:", "reservations:", "partitions.train: headroom_percent", "no host is held ready",
+    for words in ("qos:", "reservations:", "partitions.train: headroom_percent", "there is no standby host",
                   "checkpoint.memory", "launcher: agent", "memlock"):  # fmt: skip
         assert any(words in each for each in found.left), words
     assert all(each in found.files["README.md"] for each in found.left)

@@ -37,7 +37,7 @@ def test_one_ssh_brings_the_picture(recorded, cluster):
 
 def test_a_control_host_that_is_not_reached_is_an_error(cluster):
     """There is no picture then; ssh's own words are shown."""
-    with pytest.raises(WrightError, match="control was not reached"):
+    with pytest.raises(WrightError, match="control is unreachable"):
         gather(cluster, FakeRemote(lambda *_: "", down=frozenset({"control"})))
 
 

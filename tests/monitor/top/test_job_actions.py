@@ -71,7 +71,7 @@ def test_output_is_read_where_slurm_says(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("code", "err", "words"),
     [(1, "scancel: error: Access/permission denied", "Access/permission denied"), (78, "", "wright top --as USER"),
-     (255, "ssh: timed out", "was not reached")],
+     (255, "ssh: timed out", "is unreachable")],
 )  # fmt: skip
 def test_what_is_refused_says_why(code, err, words):
     """In Slurm's words, or with the way to say who one is."""

@@ -1,7 +1,7 @@
-"""What must agree across a finished file: one module a part of it, in which every public function is a rule.
+"""Rules about a whole file, one module for each topic; every public function of these modules is a rule.
 
-`cluster/` holds rules of a Cluster, `job/` of a Job, `job_cluster/` of a Job on a Cluster. Adding a function is the
-whole registration. A rule returns clashes; their paths become places where the text is known.
+`cluster/` has rules about a Cluster, `job/` about a Job, `job_cluster/` about a Job on a Cluster. A new public
+function is a registered rule. A rule yields clashes; `load` converts their paths into places of the file.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ About = Literal["cluster", "job", "job_cluster"]
 
 
 def clashes(about: About, *subjects: Any) -> Iterator[Clash]:
-    """What the rules of one folder find, in the order of their names."""
+    """Run the rules of one folder, in the order of their names."""
     for _, rule in sorted(rules_about(about).items()):
         yield from rule(*subjects)
 
 
 @cache
 def rules_about(about: About) -> dict[str, Callable[..., Iterator[Clash]]]:
-    """The public functions of a folder's modules, by name."""
+    """The rules of a folder, by function name."""
     package = import_module(f"{__name__}.{about}")
     modules = [
         import_module(f"{package.__name__}.{module_info.name}")

@@ -1,4 +1,4 @@
-"""Which release of Slurm takes which key and word, as data, and a linter for Slurm's files. Pure."""
+"""The keys and words of Slurm's files by release, and a linter for these files."""
 
 from __future__ import annotations
 

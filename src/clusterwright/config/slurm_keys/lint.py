@@ -1,7 +1,7 @@
-"""A linter for Slurm's own files: what a release does not know ends its daemons at once.
+"""A linter for Slurm's files: an unknown key ends Slurm's daemons at start.
 
-It knows keys and those words of values that came and went; it does not know what a value may be, nor whether
-two of them go together. For that the real daemon is started (roles/slurm).
+It checks keys, and words of values that were added or removed; it does not check other values or combinations,
+for which the real daemon is started (roles/slurm).
 """
 
 from __future__ import annotations
@@ -12,39 +12,44 @@ from dataclasses import dataclass
 
 from clusterwright.config.slurm_keys.table import Span, key_spans, line_keys, value_spans
 from clusterwright.errors import closest_name
+from clusterwright.i18n import N_, _
 
-# What to write in place of a key or word that is gone, from the release notes of the release that took it away.
+_KMEM = N_("remove it: Slurm no longer constrains kernel memory")
+_REMOVE, _TIMEOUT = N_("remove it"), N_("use PrologEpilogTimeout, for both prolog and epilog")
+# The fix for a removed key or word, from the release notes of the release that removed it.
 REPLACED = {
-    "accountingstorageloc": "slurmdbd.conf names the database, JobCompLoc the file of ended jobs",
-    "accountingstorageuser": "it did nothing; slurmdbd.conf has StorageUser",
-    "allowedkmemspace": "kernel memory is no longer held apart",
-    "blocklevels": "BlockSizes, in hosts",
-    "blocksizes": "BlockLevels, in powers of two of the first block",
-    "cgroupautomount": "leave it out: control groups are found where they are mounted",
-    "cgroupreleaseagentdir": "leave it out",
-    "constrainkmemspace": "kernel memory is no longer held apart",
-    "corespecplugin": "leave it out",
-    "epilogtimeout": "PrologEpilogTimeout, for both",
-    "maxkmempercent": "kernel memory is no longer held apart",
-    "memlimitenforce": "JobAcctGatherParams=OverMemoryKill, or ConstrainRAMSpace in cgroup.conf",
-    "minkmemspace": "kernel memory is no longer held apart",
-    "namespacetype": "JobContainerType",
-    "preemptparameters": "SchedulerParameters, with preempt_ before the word",
-    "prologtimeout": "PrologEpilogTimeout, for both",
-    "routeplugin": "TopologyParam=RouteTree",
-    "select/cons_res": "select/cons_tres",
-    "job_container/tmpfs": "NamespaceType=namespace/tmpfs",
-    "route/topology": "TopologyParam=RouteTree",
-    "topology/3d_torus": "topology/torus3d, from 26.05",
-    "topology/default": "topology/flat",
+    "accountingstorageloc": N_(
+        "set the database in slurmdbd.conf, and the file of completed jobs as JobCompLoc"
+    ),
+    "accountingstorageuser": N_("remove it: it had no effect; slurmdbd.conf has StorageUser"),
+    "allowedkmemspace": _KMEM,
+    "blocklevels": N_("use BlockSizes, in hosts"),
+    "blocksizes": N_("use BlockLevels, in powers of two of the first block"),
+    "cgroupautomount": N_("remove it: Slurm uses mounted control groups"),
+    "cgroupreleaseagentdir": _REMOVE,
+    "constrainkmemspace": _KMEM,
+    "corespecplugin": _REMOVE,
+    "epilogtimeout": _TIMEOUT,
+    "maxkmempercent": _KMEM,
+    "memlimitenforce": N_("use JobAcctGatherParams=OverMemoryKill, or ConstrainRAMSpace in cgroup.conf"),
+    "minkmemspace": _KMEM,
+    "namespacetype": N_("use JobContainerType"),
+    "preemptparameters": N_("use SchedulerParameters, with the prefix preempt_"),
+    "prologtimeout": _TIMEOUT,
+    "routeplugin": N_("use TopologyParam=RouteTree"),
+    "select/cons_res": N_("use select/cons_tres"),
+    "job_container/tmpfs": N_("use NamespaceType=namespace/tmpfs"),
+    "route/topology": N_("use TopologyParam=RouteTree"),
+    "topology/3d_torus": N_("use topology/torus3d, from 26.05 on"),
+    "topology/default": N_("use topology/flat"),
 }
-# A key, perhaps an operator, and a value that may stand in quotes.
+# A key, an optional operator, and a value that may be quoted.
 _PAIR = re.compile(r'([A-Za-z][A-Za-z0-9_.]*)\s*[-+*/]?=\s*("[^"]*"|\S*)')
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a release will not take: the line, the key or word, and what is the matter."""
+    """A key or word that a release does not support: its line, its name, and the problem."""
 
     line: int
     key: str
@@ -52,13 +57,13 @@ class Finding:
     fatal: bool
 
     def __str__(self) -> str:
-        return f"line {self.line}: {self.key}: {self.message}"
+        return _("line {line}: {key}: {message}", line=self.line, key=self.key, message=self.message)
 
 
 def lint(text: str, file: str, slurm_release: str) -> tuple[Finding, ...]:
-    """What that release does not know in the text of slurm.conf, cgroup.conf, gres.conf, topology.conf, slurmdbd.conf.
+    """Find what a release does not support in slurm.conf, cgroup.conf, gres.conf, topology.conf or slurmdbd.conf.
 
-    A file without tables (plugstack.conf, topology.yaml) has no findings.
+    `file` is the name of the file; one without a table of keys (plugstack.conf, topology.yaml) has no findings.
     """
     if not key_spans(file):
         return ()
@@ -68,7 +73,7 @@ def lint(text: str, file: str, slurm_release: str) -> tuple[Finding, ...]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines as Slurm's parser joins them: comments gone, and a backslash at the end goes on with the next."""
+    """Logical lines as Slurm's parser reads them: without comments, lines joined at a trailing backslash."""
     logical_line, first_number = "", 0
     for number, line in enumerate(text.splitlines(), 1):
         part = re.sub(r"(?<!\\)#.*", "", line).rstrip()
@@ -88,13 +93,11 @@ def _check_line(number: int, line: str, file: str, slurm_release: str) -> Iterat
     if leading_token.lower() == "include":
         return
     if leading_token and not pairs:
-        yield Finding(number, leading_token, "this is no line of KEY=VALUE", fatal=True)
+        yield Finding(number, leading_token, _("the line is not KEY=VALUE"), fatal=True)
     kind = pairs[0][0].lower() if pairs and pairs[0][0].lower() in line_keys(file) else ""
     for index, (key, value) in enumerate(pairs):
         keys = key_spans(file, _spelled(file, kind)) if kind and index else key_spans(file)
-        finding = _judge(
-            number, key, keys, slurm_release, f" on a line of {pairs[0][0]}" if kind and index else ""
-        )
+        finding = _judge(number, key, keys, slurm_release, pairs[0][0] if kind and index else "")
         if finding:
             yield finding
         else:
@@ -106,45 +109,48 @@ def _spelled(file: str, kind: str) -> str:
 
 
 def _judge(number: int, key: str, keys: dict[str, Span], slurm_release: str, context: str) -> Finding | None:
+    """The finding about a key; `context` is the first key of its line where that decides the valid keys."""
     span = keys.get(key.lower())
-    if span is None:
-        suggestion = closest_name(
-            key, [candidate.name for candidate in keys.values() if candidate.covers(slurm_release)]
-        )
-        hint = f"; did you mean {suggestion}?" if suggestion else ""
-        return Finding(number, key, f"no release of Slurm knows this key{context}{hint}", fatal=True)
-    return _judge_span(number, span, slurm_release, context)
+    if span is not None:
+        return _judge_span(number, span, slurm_release, context)
+    message = _in_context(_("no release of Slurm has this key"), context)
+    valid_names = [candidate.name for candidate in keys.values() if candidate.covers(slurm_release)]
+    if suggestion := closest_name(key, valid_names):
+        message = _("{message}; did you mean {suggestion}?", message=message, suggestion=suggestion)
+    return Finding(number, key, message, fatal=True)
 
 
 def _judge_span(number: int, span: Span, slurm_release: str, context: str = "") -> Finding | None:
-    """What is the matter with a name that some release takes."""
-    instead = REPLACED.get(span.name.lower(), "")
-    fix = f"; instead: {instead}" if instead else ""
+    """The finding about a key or word that some other release supports, or that has no effect."""
     if slurm_release < span.first_release:
-        return Finding(
-            number,
-            span.name,
-            f"Slurm {slurm_release} does not know it{context}: since {span.first_release}{fix}",
-            fatal=True,
+        values = {"release": slurm_release, "first": span.first_release}
+        message = _("Slurm {release} does not support it: it was added in {first}", **values)
+    elif not span.covers(slurm_release):
+        message = _("it was removed after Slurm {last}", last=span.last_release)
+    elif span.is_defunct(slurm_release):
+        message = _(
+            "it has no effect since Slurm {release}, and each start logs an error", release=span.defunct
         )
-    if not span.covers(slurm_release):
-        return Finding(
-            number, span.name, f"gone: {span.last_release} was the last to take it{context}{fix}", fatal=True
-        )
-    if span.is_defunct(slurm_release):
-        message = f"does nothing since {span.defunct}, and each start logs an error{fix}"
-        return Finding(number, span.name, message, fatal=False)
-    return None
+    else:
+        return None
+    message, fix = _in_context(message, context), REPLACED.get(span.name.lower(), "")
+    if fix:
+        message = _("{message}; {fix}", message=message, fix=_(fix))
+    return Finding(number, span.name, message, fatal=not span.covers(slurm_release))
+
+
+def _in_context(message: str, context: str) -> str:
+    return _("{message} (in {context})", message=message, context=context) if context else message
 
 
 def _check_values(number: int, key: str, value: str, slurm_release: str) -> Iterator[Finding]:
-    """Words of the value that the release lacks; a word that no table names passes."""
+    """Words of the value that the release does not support; words in no table are accepted."""
     spans = value_spans(key)
     for token in value.split(",") if spans else ():
         keyword = re.split(r"[=:]", token.strip())[0].lower()
         span = spans.get(keyword) or next(
             (candidate for name, candidate in spans.items() if name.endswith(f"/{keyword}")), None
         )
-        finding = _judge_span(number, span, slurm_release, f" in {key}") if span else None
+        finding = _judge_span(number, span, slurm_release, key) if span else None
         if finding:
             yield finding

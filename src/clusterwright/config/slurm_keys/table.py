@@ -1,6 +1,6 @@
-"""The two tables: keys from the option tables of Slurm's parser, words from its plugins and sources.
+"""The tables of keys (from the option tables of Slurm's parser) and words (from its plugins and sources).
 
-Made by tools/slurm-keys from Slurm's tree at the release tags; the head of each table names them.
+tools/slurm-keys generates them from Slurm's source at the release tags, which the head of each table lists.
 """
 
 from __future__ import annotations
@@ -10,40 +10,40 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-# 19.05 is what Ubuntu 20.04 ships. We render for 21.08 and later; for older ones we leave out what they lack.
+# Ubuntu 20.04 ships 19.05. We render for 21.08 and later.
 RELEASES = (
     "19.05", "20.02", "20.11", "21.08", "22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05",
 )  # fmt: skip
 
 
 def release(version: str) -> str:
-    """The release that a version is of, as text that sorts by time: 22.05.8 is of 22.05."""
+    """The release of a version, as a string that sorts by time: 22.05 for 22.05.8."""
     return ".".join(version.split(".")[:2])
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From which release to which a name is taken; empty: from before the table begins, or still."""
+    """The first and last release that support a name; empty: before the first table, or still supported."""
 
     name: str
     first_release: str
     last_release: str
-    defunct: str  # from this release on it is read, logged as an error, and does nothing
+    defunct: str  # from this release on it has no effect, and slurmctld logs an error
 
     def covers(self, slurm_release: str) -> bool:
-        """True when that release takes it."""
+        """Whether that release supports it."""
         return self.first_release <= slurm_release and (
             not self.last_release or slurm_release <= self.last_release
         )
 
     def is_defunct(self, slurm_release: str) -> bool:
-        """True when that release takes it and does nothing with it."""
+        """Whether it has no effect in that release."""
         return bool(self.defunct) and self.defunct <= slurm_release
 
 
 @cache
 def key_spans(file: str, line: str = "") -> dict[str, Span]:
-    """Keys of a file, or of one kind of its lines, by their name in lower case: Slurm does not mind case."""
+    """Keys of a file, or of one kind of its lines, by lower-case name, as Slurm ignores case."""
     return {
         row["key"].lower(): Span(row["key"], row["since"], row["until"], row["defunct"])
         for row in _table("keys.csv")
@@ -53,13 +53,13 @@ def key_spans(file: str, line: str = "") -> dict[str, Span]:
 
 @cache
 def line_keys(file: str) -> frozenset[str]:
-    """The keys that begin a line with keys of its own, in lower case: nodename, partitionname."""
+    """The first keys of lines that have their own keys, in lower case: nodename, partitionname."""
     return frozenset(row["line"].lower() for row in _table("keys.csv") if row["file"] == file and row["line"])
 
 
 @cache
 def value_spans(key: str) -> dict[str, Span]:
-    """Plugins that a key may name, or those words of its list that came, went or are ours."""
+    """Plugins that a key may name, or words of its list that were added or removed or that we set."""
     return {
         row["word"].lower(): Span(row["word"], row["since"], row["until"], row["defunct"])
         for row in _table("words.csv")
@@ -73,11 +73,11 @@ def _table(name: str) -> tuple[dict[str, str], ...]:
     return tuple(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
-_DAEMONS = ""  # no field: units, firewall, logs and folders rest on it
+_DAEMONS = ""  # no field: units, firewall, logs and folders depend on it
 _NODES, _PARTITIONS = "nodes", "partitions"
 _HEALTH, _ACCOUNTING, _POWER = "slurm.health", "accounting", "slurm.power_saving"
 
-# Key in lower case -> the field that decides it. A key of ours that is not here may be set: the site's value stands.
+# Lower-case key -> the field that sets it. Other keys of ours may be set in slurm.options, which takes precedence.
 OURS: dict[str, str] = {
     "clustername": "name",
     **dict.fromkeys(("slurmctldhost", "nodename", "downnodes", "nodeset", "include", "controlmachine"), _NODES),
@@ -111,7 +111,7 @@ OURS: dict[str, str] = {
         _ACCOUNTING,
     ),
     "prioritydecayhalflife": "accounting.half_life",
-    **dict.fromkeys(("preempttype", "preemptmode"), "qos.NAME.preempts and qos.NAME.preempt_mode"),
+    **dict.fromkeys(("preempttype", "preemptmode"), "qos.NAME.preempts, qos.NAME.preempt_mode"),
     **dict.fromkeys(
         ("suspendtime", "suspendprogram", "resumeprogram", "resumefailprogram", "resumetimeout", "suspendtimeout",
          "suspendexcnodes"),
@@ -119,7 +119,7 @@ OURS: dict[str, str] = {
     ),
 }  # fmt: skip
 
-# Lists of words: what the site writes is joined with ours, and its word wins over ours of the same name.
+# Lists of words: the site's words are merged with ours and override ours of the same name.
 LIST_VALUED_KEYS = frozenset(
     {
         "schedulerparameters", "slurmctldparameters", "slurmdparameters", "launchparameters", "preemptparameters",

@@ -1,4 +1,4 @@
-"""The curves of a training as one page, which anybody can keep and send."""
+"""The training curves of a run as one self-contained HTML page."""
 
 from clusterwright.launch.curves.page import render_page
 

@@ -1,4 +1,4 @@
-"""One curve: the mean of each point's steps as a line, their least and largest as a band, restarts as marks. Pure."""
+"""Draw one training curve as SVG: the mean as a line, minimum to maximum as a band, restarts as marks."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 from clusterwright.drawing.svg import Scale, is_narrow, line, path, scale, svg_image, tag, text_element, ticks
 from clusterwright.i18n import _
 
-HIGH, TOP, BOTTOM, LEFT, RIGHT = 190.0, 14.0, 26.0, 64.0, 14.0  # in the drawing's own units
-LEAST_SHARE = 0.05  # that a picture of shares reaches: what is nearly nothing must not look like much
-Point = Sequence[float]  # step, mean, least, largest
+HIGH, TOP, BOTTOM, LEFT, RIGHT = 190.0, 14.0, 26.0, 64.0, 14.0  # in units of the drawing
+LEAST_SHARE = 0.05  # minimum upper end of the axis of a share, so that a tiny share looks tiny
+Point = Sequence[float]  # step, mean, minimum, maximum
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What is drawn, and how its numbers are written."""
+    """A curve: its name in the report, its title, and the format of its values."""
 
     name: str
     title: tuple[str, str]  # English, Chinese
     unit: str
-    share: bool = False  # of 1, shown as per cent
+    share: bool = False  # a ratio, shown in percent
 
 
 def drawing(
     curve: Curve, points: Sequence[Point], restarts: Sequence[dict[str, Any]], width: float, **more: Any
 ) -> str:
-    """The picture; `dots` are measures beside the line, as (step, value)."""
+    """The SVG of a curve; `dots` are additional values as (step, value)."""
     dots: Sequence[tuple[float, float]] = more.get("dots", ())
     low, high = bounds(points, dots)
     low, high = (0.0, max(high, LEAST_SHARE)) if curve.share else (low, high)
@@ -47,12 +47,12 @@ def drawing(
 
 
 def inside(y: Scale) -> Scale:
-    """The same, and what would lie outside of the picture on its edge."""
+    """Clamp a scale to the drawing."""
     return lambda value: min(TOP + HIGH, max(TOP, y(value)))
 
 
 def bounds(points: Sequence[Point], dots: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """What the picture shows: all but the outermost hundredth, so that one spike does not flatten the rest."""
+    """The range of the y axis: without the outermost 1% of points, so that one spike does not flatten the curve."""
     lows, highs = sorted(point[2] for point in points), sorted(point[3] for point in points)
     outliers = len(points) // 100
     low, high = lows[outliers], highs[-1 - outliers]
@@ -63,7 +63,7 @@ def bounds(points: Sequence[Point], dots: Sequence[tuple[float, float]]) -> tupl
 
 
 def band(points: Sequence[Point], x: Scale, y: Scale) -> str:
-    """Between the least and the largest of each point, where a point is several steps."""
+    """The band from minimum to maximum; empty if each point is a single step."""
     if all(point[2] == point[3] for point in points):
         return ""
     above = [(x(p[0]), y(p[3])) for p in points]
@@ -72,26 +72,26 @@ def band(points: Sequence[Point], x: Scale, y: Scale) -> str:
 
 
 def describe(curve: Curve, points: Sequence[Point], restarts: Sequence[dict[str, Any]]) -> str:
-    """For who cannot see it."""
-    first_point, last = points[0], points[-1]
+    """The text alternative of the drawing, for screen readers."""
+    first, last = points[0], points[-1]
     description = _(
-        "From {number} at step {first_point:g} to {number2} at step {last:g}",
-        number=number(curve, first_point[1]),
-        first_point=first_point[0],
-        number2=number(curve, last[1]),
-        last=last[0],
+        "From {first} at step {first_step:g} to {last} at step {last_step:g}; minimum {minimum}, maximum {maximum}.",
+        first=number(curve, first[1]),
+        first_step=first[0],
+        last=number(curve, last[1]),
+        last_step=last[0],
+        minimum=number(curve, min(p[2] for p in points)),
+        maximum=number(curve, max(p[3] for p in points)),
     )
-    description += (
-        f"; least {number(curve, min(p[2] for p in points))}, largest "
-        f"{number(curve, max(p[3] for p in points))}."
-    )
-    return description + "".join(
-        f" Restarted from step {restart['step']}: {restart['reason']}." for restart in restarts
-    )
+    return " ".join([description, *map(_restart, restarts)])
+
+
+def _restart(restart: dict[str, Any]) -> str:
+    return _("Restarted from step {step}: {reason}.", step=restart["step"], reason=restart["reason"])
 
 
 def number(curve: Curve, value: float) -> str:
-    """As a person reads it, with its unit."""
+    """Format a value with its unit."""
     if curve.share:
         return f"{value:.1%}"
     for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
@@ -116,9 +116,6 @@ def _steps(x: Scale, last: float, width: float) -> Iterator[str]:
 
 def _restart_lines(restarts: Sequence[dict[str, Any]], x: Scale) -> Iterator[str]:
     for restart in restarts:
-        title = tag(
-            "title",
-            f"restarted from step {restart['step']}: {restart['reason']}".replace("<", "(").replace("&", "+"),
-        )
+        title = tag("title", _restart(restart).replace("<", "(").replace("&", "+"))
         position = x(restart["step"])
         yield tag("line", title, x1=position, y1=TOP, x2=position, y2=TOP + HIGH, class_="restart")

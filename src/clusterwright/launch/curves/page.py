@@ -1,4 +1,4 @@
-"""The page: figures on top, a curve for each thing that was written down, the same values in a table. Pure."""
+"""Render the page of training curves: figures, one curve for each series, restarts, and the values as a table."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from clusterwright.launch.curves.drawn import Curve, Point, drawing, number
 CURVES = (
     Curve("loss", ("Loss", "损失"), ""),
     Curve("lr", ("Learning rate", "学习率"), ""),
-    Curve("norm", ("Norm of the gradients", "梯度范数"), ""),
-    Curve("tokens_per_s", ("Tokens a second", "每秒词元"), ""),
-    Curve("samples_per_s", ("Samples a second", "每秒样本"), ""),
-    Curve("data_wait", ("Share of the step that waits for data", "等待数据占比"), "", share=True),
-    Curve("communication", ("Share of the step that is communication", "通信占比"), "", share=True),
+    Curve("norm", ("Gradient norm", "梯度范数"), ""),
+    Curve("tokens_per_s", ("Tokens per second", "每秒词元"), ""),
+    Curve("samples_per_s", ("Samples per second", "每秒样本"), ""),
+    Curve("data_wait", ("Data wait (share of the step)", "等待数据占比"), "", share=True),
+    Curve("communication", ("Communication (share of the step)", "通信占比"), "", share=True),
     Curve("memory", ("Memory", "内存"), "B"),
 )
 ROWS = 12  # of the table
-ON_LOSS = "validation"  # the measure that is a loss, too
+ON_LOSS = "validation"  # the measure that is drawn on the loss curve
 
 
 def render_page(report: Mapping[str, Any]) -> str:
-    """The whole page as HTML, from what far_series.py says; `report` is a run's own word and is escaped."""
+    """Return the page as HTML; `report` is untrusted data of the run, from onhost/runs, and is escaped."""
     curves = [(curve, report["series"][curve.name]) for curve in CURVES if report["series"].get(curve.name)]
     if any(curve.name == "tokens_per_s" for curve, _ in curves):
         curves = [pair for pair in curves if pair[0].name != "samples_per_s"]
@@ -38,7 +38,7 @@ def render_page(report: Mapping[str, Any]) -> str:
 def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
     now = report["now"]
     if now["step"] is None:
-        return f"{report['run']} has made no step yet", "尚未训练任何一步"
+        return f"{report['run']} has completed no step yet", "尚未完成任何训练步"
     restarts = len(report["marks"])
     restart_text = f", restarted {restarts} time{'s' if restarts > 1 else ''}" if restarts else ""
     total_text = f" of {now['until']}" if now["until"] else ""
@@ -51,17 +51,17 @@ def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
 def _figures(now: Mapping[str, Any]) -> list[Figure]:
     figures = (
         ("loss", "", ("loss", "损失"), lambda value: f"{value:.4g}"),
-        ("mfu", "", ("MFU: of the GPUs' peak", "模型算力利用率"), lambda value: f"{value:.1%}"),
+        ("mfu", "", ("MFU (share of peak FLOPS)", "模型算力利用率"), lambda value: f"{value:.1%}"),
         (
             "goodput",
             "",
-            ("goodput: GPU time in kept steps", "有效训练时间占比"),
+            ("goodput (share of GPU time)", "有效训练时间占比"),
             lambda value: f"{value:.1%}",
         ),
         (
             "data_wait",
             "",
-            ("of the newest steps waited for data", "最近各步等待数据"),
+            ("data wait of the newest steps", "最近各步等待数据"),
             lambda value: f"{value:.1%}",
         ),
         ("failures", "", ("failures", "故障次数"), str),
@@ -92,22 +92,22 @@ def _restarts(report: Mapping[str, Any]) -> Iterator[Section]:
             (str(restart["generation"]), str(restart["step"]), str(restart["reason"]))
             for restart in report["marks"]
         ]
-        yield Section(("Restarts", "重启"), table(("generation 代", "from step 自", "why 原因"), rows))
+        yield Section(("Restarts", "重启"), table(("generation 代", "from step 自", "reason 原因"), rows))
 
 
 def _measures(report: Mapping[str, Any]) -> Iterator[Section]:
-    """Every measure, at its own steps; the newest ones where they are many."""
+    """The table of measures, with the newest values of each."""
     rows = [
         (name, str(step), f"{value:.6g}")
         for name, points in report["measures"].items()
         for step, value in points[-ROWS:]
     ]
     if rows:
-        yield Section(("Measured", "评估"), table(("measure 指标", "step 步", "value 值"), rows))
+        yield Section(("Measures", "评估"), table(("measure 指标", "step 步", "value 值"), rows))
 
 
 def _values(curves: Sequence[tuple[Curve, Sequence[Point]]]) -> Iterator[Section]:
-    """The curves as numbers, at steps that lie evenly apart."""
+    """The table of curve values at evenly spaced steps."""
     if not curves:
         return
     steps = sorted({int(point[0]) for point in curves[0][1]})
@@ -122,4 +122,4 @@ def _values(curves: Sequence[tuple[Curve, Sequence[Point]]]) -> Iterator[Section
         for step in chosen
     ]
     head = ("step 步", *(f"{curve.title[0]} {curve.title[1]}" for curve, _ in curves))
-    yield Section(("The same in numbers", "数值"), table(head, rows))
+    yield Section(("Values", "数值"), table(head, rows))

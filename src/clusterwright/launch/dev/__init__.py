@@ -1,4 +1,4 @@
-"""Sessions to work in on a compute host: JupyterLab, VS Code or a shell, as a job of Slurm's."""
+"""Interactive sessions on compute hosts: JupyterLab, VS Code or a shell in a Slurm job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session begun or joined, listed, stopped: one ssh to the control host, which follows the queue from there."""
+"""Start, join, list and stop sessions: one ssh to a program on the control host that follows the queue there."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Event = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session that is up."""
+    """A session that is ready."""
 
     job: str
     kind: str
@@ -49,7 +49,7 @@ class Session:
 
 
 class WaitInterrupted(KeyboardInterrupt):
-    """Somebody pressed Ctrl-C while waiting; `job` is what has become of the job, in words."""
+    """Ctrl-C during the wait; `outcome` is the state of the job, in words."""
 
     def __init__(self, outcome: str) -> None:
         super().__init__(outcome)
@@ -66,11 +66,11 @@ def begin(
     public_key: str = "",
     new: bool = False,
 ) -> Session | None:
-    """The session, up; None if it still waits after `wait_s`.
+    """Start or join a session and wait until it is ready; None if it is still pending after `wait_s`.
 
     Raises:
-        WrightError: the cluster does not have it, Slurm refuses, or it did not come up.
-        Left: by Ctrl-C; a job of ours that was not up yet is gone from the queue.
+        WrightError: the cluster lacks the resources, Slurm rejects the job, or the session did not start.
+        WaitInterrupted: by Ctrl-C; a pending job of this call is canceled.
     """
     session = f"{options.kind}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
     request = {
@@ -88,7 +88,7 @@ def begin(
 
 
 def _files(options: SessionOptions, text: str, public_key: str) -> dict[str, str]:
-    """What lies in the session's folder, where nobody else looks in."""
+    """The files of the session's folder, which only the user can read."""
     settings = {
         "kind": options.kind, "python": options.python, "idle_s": options.idle_s, "folder": options.folder,
         "port": options.port,
@@ -119,7 +119,7 @@ def _session(event: Event, user: str, *, joined: bool) -> Session:
 
 
 def listed(cluster: Cluster, connection: Ssh, *, user: str | None = None) -> list[dict[str, str]]:
-    """The sessions in the queue: the user's, or everybody's for root.
+    """List the sessions in the queue: of the user, or of all users for root.
 
     Raises:
         WrightError: the control host does not answer.
@@ -129,10 +129,10 @@ def listed(cluster: Cluster, connection: Ssh, *, user: str | None = None) -> lis
 
 
 def stop(job: str, cluster: Cluster, connection: Ssh, *, user: str | None = None) -> list[str]:
-    """The jobs that were ended: this one, or `all` of the user's.
+    """Stop a session by job id, or `all` of the user; return the ids of the stopped jobs.
 
     Raises:
-        WrightError: there is no such session, or the control host does not answer.
+        WrightError: the session does not exist, or the control host does not answer.
     """
     request = {"do": "stop", "job": job, "everybody": user is None and job != "all"}
     return next(event["jobs"] for event in _talk(cluster, connection, user, request, root=True))
@@ -141,7 +141,7 @@ def stop(job: str, cluster: Cluster, connection: Ssh, *, user: str | None = None
 def _talk(
     cluster: Cluster, connection: Ssh, user: str | None, request: dict[str, Any], *, root: bool = False
 ) -> Iterator[Event]:
-    """Its answers, the last one included; a failure is raised."""
+    """Send a request to the program on the control host and yield its events; a failure is raised."""
     host, ended = cluster.control.name, False
     with Talk(connection.argv(host, _command(runs_folder(cluster), user, root=root))) as talk:
         order = json.dumps({**request, "runs": runs_folder(cluster)})
@@ -158,11 +158,11 @@ def _talk(
 
 
 def _command(runs: str, user: str | None, *, root: bool) -> str:
-    """As the session's user; root may list and stop for everybody."""
+    """The shell line that runs the program as the session's user, or as root to list and stop for all users."""
     python = f"exec {program_command()}"
     if root and user is None:
         return python
-    # Everybody's runs lie side by side, and each belongs to its user: as in /tmp (mode 1777).
+    # All users create runs in this folder, and each run belongs to its user: mode 1777, as for /tmp.
     shared = f'[ "$(id -u)" != 0 ] || [ -d {shlex.quote(runs)} ] || install -d -m 1777 {shlex.quote(runs)}; '
     return shared + as_user(f"mkdir -p {shlex.quote(runs)} && {python}", user)
 
@@ -177,20 +177,22 @@ def _events(talk: Talk) -> Iterator[Event]:
 
 def _failed(event: Event) -> WrightError:
     if event["event"] == "ended":
-        return WrightError.from_code(
-            "dev-did-not-start",
-            _("job {event} has just ended: {event2}", event=event["job"], event2=event["reason"]),
-            _("run it again"),
-        )
-    location = f"job {event['job']} on {event['host']}: " if "host" in event else ""
-    return WrightError.from_code(event["code"], f"{location}{event['message']}", event["fix"])
+        message = _("job {job} has just ended: {reason}", job=event["job"], reason=event["reason"])
+        return WrightError.from_code("dev-did-not-start", message, _("run the command again"))
+    message = event["message"]
+    if "host" in event:
+        message = _("job {job} on {host}: {message}", job=event["job"], host=event["host"], message=message)
+    return WrightError.from_code(event["code"], message, event["fix"])
 
 
 def _describe_outcome(events: list[Event]) -> str:
-    """What has become of the job, as the control host says it."""
+    """The state of the job after an interrupt, in words."""
     last = events[-1] if events else {}
     if last.get("event") == "cancelled":
-        return f"job {last['job']} was taken out of the queue"
+        return _("job {job} was canceled", job=last["job"])
     if "job" in last:
-        return f"job {last['job']} goes on; `wright dev` joins it, `wright dev stop {last['job']}` ends it"
-    return "nothing was submitted"
+        return _(
+            "job {job} continues; join it with `wright dev`, or stop it with `wright dev stop {job}`",
+            job=last["job"],
+        )
+    return _("no job was submitted")

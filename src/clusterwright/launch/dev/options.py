@@ -1,4 +1,4 @@
-"""What a session is to be, and whether the cluster has it; pure."""
+"""Options of a session, and their check against the cluster."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.nodes import NodeGroup
 from clusterwright.config.slurm import Partition
 from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 from clusterwright.provision.render.slurm_nodes import free_memory_mib
 from clusterwright.units import MiB, format_duration
 
 Kind = Literal["jupyter", "vscode", "shell"]
+_ADD_PARTITION = N_("add one to `partitions:` of the cluster file")
 
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """As it was typed; None is the cluster's own choice."""
+    """Options of the command line; None means the cluster's default."""
 
     kind: Kind
     gpus: int
@@ -38,7 +39,7 @@ class SessionOptions:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What Slurm is asked for."""
+    """The resources that the job requests from Slurm."""
 
     partition: str
     gres: str | None
@@ -48,10 +49,10 @@ class Fitted:
 
 
 def checked(options: SessionOptions, cluster: Cluster) -> Fitted:
-    """The wish with what was left out filled in.
+    """Check the options and fill in defaults.
 
     Raises:
-        WrightError: no such partition, no host of it with so many GPUs, or more time than it gives.
+        WrightError: the partition does not exist, has no host with enough GPUs, or allows less time.
     """
     name = _partition(options, cluster)
     part = cluster.partitions[name]
@@ -61,12 +62,12 @@ def checked(options: SessionOptions, cluster: Cluster) -> Fitted:
         raise _refused(
             "dev-time",
             _(
-                "{duration} is longer than `{name}` gives, which is {limit}",
-                duration=format_duration(options.time_s),
-                name=name,
+                "{time} is over the time limit of partition `{partition}`, {limit}",
+                time=format_duration(options.time_s),
+                partition=name,
                 limit=limit,
             ),
-            _("--time {limit}", limit=limit),
+            _("use --time {limit} or less", limit=limit),
         )
     cpus, memory_mib = _share(options, part, group)
     return Fitted(
@@ -79,7 +80,7 @@ def checked(options: SessionOptions, cluster: Cluster) -> Fitted:
 
 
 def _share(options: SessionOptions, part: Partition, group: NodeGroup) -> tuple[int, int]:
-    """What goes with the GPUs, as Slurm's own defaults of the partition have it; without any, that of one CPU."""
+    """CPUs and memory (MiB) for the GPUs, by the defaults of the partition; without GPUs, one CPU and its share."""
     free, threads = free_memory_mib(group), group.cpus.threads
     if not options.gpus or group.gpus is None:
         return 1, free // threads
@@ -93,25 +94,21 @@ def _partition(options: SessionOptions, cluster: Cluster) -> str:
     if options.partition:
         if options.partition not in names:
             suggestion = closest_name(options.partition, names)
-            raise _refused(
-                "dev-partition",
-                _(
-                    "there is no partition `{partition}`; there are: {names}",
-                    partition=options.partition,
-                    names=", ".join(names),
-                ),
-                _("--partition {suggestion}", suggestion=suggestion or names[0])
-                if names
-                else _("add one to the cluster file"),
+            message = _(
+                "partition `{partition}` does not exist; the partitions are {names}",
+                partition=options.partition,
+                names=", ".join(names),
             )
+            fix = _("use --partition {name}", name=suggestion or names[0]) if names else _(_ADD_PARTITION)
+            raise _refused("dev-partition", message, fix)
         return options.partition
     if not names:
-        raise _refused("dev-partition", _("the cluster has no partition"), _("add one under `partitions:`"))
+        raise _refused("dev-partition", _("the cluster has no partition"), _(_ADD_PARTITION))
     return next((name for name in names if cluster.partitions[name].default), names[0])
 
 
 def _group(options: SessionOptions, name: str, part: Partition, cluster: Cluster) -> NodeGroup:
-    """The smallest hosts that have so many GPUs."""
+    """The node group with the fewest GPUs per host that has enough."""
     groups = [cluster.nodes[group_name] for group_name in part.nodes]
     counts = [group.gpus.count if group.gpus else 0 for group in groups]
     most = min(max(counts), part.gpus_per_node or max(counts))
@@ -119,12 +116,12 @@ def _group(options: SessionOptions, name: str, part: Partition, cluster: Cluster
         raise _refused(
             "dev-gpus",
             _(
-                "{gpus} GPUs are more than a host of `{name}` gives, which is {most}",
+                "{gpus} GPUs are more than a host of partition `{partition}` has, {limit}",
                 gpus=options.gpus,
-                name=name,
-                most=most,
+                partition=name,
+                limit=most,
             ),
-            _("--gpus {most}", most=most),
+            _("use --gpus {limit} or less", limit=most),
         )
     return min(
         (pair for pair in zip(counts, groups, strict=True) if pair[0] >= options.gpus),

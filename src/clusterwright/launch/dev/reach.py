@@ -1,4 +1,4 @@
-"""How a person comes from their own machine to a session: what to copy; pure."""
+"""How a user connects to a session: tunnel, URL, shell command or ssh_config entry."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterwright.launch.dev.asking import Session
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Commands as argument lists, and the address to open."""
+    """Connection of a session: commands as argument lists, the URL to open, and an ssh_config entry."""
 
     tunnel: tuple[str, ...]
     url: str
@@ -20,7 +20,7 @@ class Reach:
 
 
 def reach(session: Session, cluster: Cluster, *, local_port: int, key: str = "", hosts: str = "") -> Reach:
-    """The ways to a session that is up; `key` and `hosts` are this machine's files for its sshd."""
+    """The connection to a session; `key` and `hosts` are the identity and known_hosts files for its sshd."""
     if session.kind == "jupyter":
         return Reach(
             _tunnel(session, cluster, local_port),
@@ -34,7 +34,7 @@ def reach(session: Session, cluster: Cluster, *, local_port: int, key: str = "",
 
 
 def _through(cluster: Cluster, host: str, *more: str) -> tuple[str, ...]:
-    """Ssh to the compute host by the control host, with a connection of its own: its end is the tunnel's end."""
+    """Ssh to the compute host through the control host, without a shared connection: its end ends the tunnel."""
     config = ("-F", cluster.ssh_config) if cluster.ssh_config else ()
     return (
         "ssh",
@@ -65,16 +65,16 @@ def _tunnel(session: Session, cluster: Cluster, local_port: int) -> tuple[str, .
 
 
 def _shell(session: Session, cluster: Cluster) -> tuple[str, ...]:
-    """A step in the job that is there already."""
+    """The command for a shell as a step in the session's job."""
     step = f"srun --jobid={session.job} --overlap --pty bash -lc 'cd; exec bash -l'"
-    # whoever logs in as root becomes the session's user; anybody else is that user
+    # A root login becomes the session's user; any other login is that user.
     command = f'[ "$(id -u)" != 0 ] && exec {step}; exec runuser -u {shlex.quote(session.user)} -- {step}'
     config = ("-F", cluster.ssh_config) if cluster.ssh_config else ()
     return ("ssh", *config, "-t", *_login_options(cluster), cluster.control.name, command)
 
 
 def _block(session: Session, cluster: Cluster, key: str, hosts: str) -> str:
-    """For ssh_config(5). The sshd of the session is on the loopback address of its host, so ssh goes there first."""
+    """An ssh_config(5) entry; the session's sshd listens on loopback of its host, so ssh connects to the host first."""
     proxy_command = shlex.join(_through(cluster, session.host, "-W", f"127.0.0.1:{session.port}"))
     return f"""Host wright-dev-{session.job}
   HostName 127.0.0.1

@@ -1,4 +1,4 @@
-"""The job of a session as an sbatch script; pure."""
+"""Render the job of a session as an sbatch script."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ JOB_NAME = "wright-dev-"
 
 
 def script(options: SessionOptions, cluster: Cluster) -> str:
-    """The whole text, for a job that begins in the session's folder; nothing secret is in it, or in Slurm's queue."""
+    """The sbatch script of a job that starts in the session's folder; it contains no secrets, as Slurm shows it."""
     resources = checked(options, cluster)
     lines = [
         ("job-name", JOB_NAME + options.kind),
@@ -48,7 +48,7 @@ def script(options: SessionOptions, cluster: Cluster) -> str:
 
 
 def _settings(options: SessionOptions, cluster: Cluster) -> list[str]:
-    """What trainings find, too, so that what works here works there."""
+    """Lines of bash that set up the same environment as for trainings."""
     lines = ["export SLURM_EXPORT_ENV=ALL"]
     if options.modules:
         lines += [

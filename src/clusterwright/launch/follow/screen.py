@@ -1,4 +1,4 @@
-"""Logs that scroll, above one line that stays: how far the run is. For a terminal; what has none gets plain lines."""
+"""Show scrolling logs above a fixed progress line on a terminal."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Any, TextIO
 from clusterwright.onhost.runs import run_progress
 from clusterwright.onhost.runs.merged_logs import prefix
 
-_CLEAR = "\r\x1b[K"  # ECMA-48: to the line's begin, and erase to its end
+_CLEAR = "\r\x1b[K"  # ECMA-48: return to the start of the line and erase it
 _BAR = 10
 
 
 def able(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """True where a line can be written over."""
+    """Whether the stream is a terminal on which a line can be overwritten."""
     return stream.isatty() and environ.get("TERM", "") not in ("", "dumb")
 
 
 class Screen:
-    """What arrives as JSON lines (far_logs.py), on a terminal."""
+    """Shows JSON lines of logs and progress (onhost/runs/run_logs.py) on a terminal."""
 
     def __init__(self, stream: TextIO, *, ascii_only: bool = False) -> None:
         self._stream, self._ascii = stream, ascii_only
         self._now: dict[str, Any] | None = None
 
     def line(self, data: bytes) -> None:
-        """One of them; what is none is shown as it is."""
+        """Show one line; a line that is not JSON is shown as text."""
         try:
             message = json.loads(data)
         except ValueError:
@@ -42,7 +42,7 @@ class Screen:
         self._draw()
 
     def close(self) -> None:
-        """The last line in full: it says how the run ended."""
+        """Write the last progress line in full, with the outcome of the run."""
         if self._now:
             self._stream.write(f"{_CLEAR}{run_progress.line(self._now)}\n")
             self._stream.flush()
@@ -56,7 +56,7 @@ class Screen:
 
 
 def bar(now: Mapping[str, Any], *, ascii_only: bool) -> str:
-    """How much of all steps is done; empty where the end is not known."""
+    """A progress bar of the completed steps; empty if their total is not known."""
     if not now.get("until") or now.get("step") is None:
         return ""
     full = round(_BAR * min(1.0, now["step"] / now["until"]))
@@ -65,6 +65,6 @@ def bar(now: Mapping[str, Any], *, ascii_only: bool) -> str:
 
 
 def strip_control_characters(text: str) -> str:
-    """A rank's line without what would move our cursor: of a progress bar, what it would have shown last."""
+    """Remove control characters that move the cursor; of text with carriage returns, keep the last part."""
     last = text.rstrip("\r").rpartition("\r")[2]
     return "".join(char if char >= " " or char in "\t\x1b" else " " for char in last)

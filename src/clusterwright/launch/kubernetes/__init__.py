@@ -1,1 +1,1 @@
-"""A training for the other scheduler: manifests for Kubernetes from the same two files. Pure; talks to no server."""
+"""Render Kubernetes manifests from the cluster and job files, without connecting to a server."""

@@ -1,4 +1,4 @@
-"""What the processes of a pod are told: what the batch script would say, and the addresses that Kubernetes gives."""
+"""Environment variables of pods: those of the batch script, and torchrun's rendezvous."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from clusterwright.launch.kubernetes.options import Object
 from clusterwright.launch.run import runs_folder
 from clusterwright.launch.variables import job_variables
 
-LEAVING_S = 5  # ours: for torchrun to end after its ranks, before the kubelet's SIGKILL
+LEAVING_S = 5  # our choice: torchrun exits after its ranks, before the kubelet's SIGKILL
 PORT = 29500  # torchrun's own default (torch/distributed/run.py)
-# Names of a host's interfaces, adapters or address tables: a pod has others (mostly eth0).
+# Names of interfaces, adapters or address tables of hosts; pods have others (mostly eth0).
 _OF_HOSTS = (
     "NCCL_SOCKET_IFNAME",
     "GLOO_SOCKET_IFNAME",
@@ -22,11 +22,11 @@ _OF_HOSTS = (
 
 
 def variables(job: Job, cluster: Cluster, run: str) -> list[Object]:
-    """As name and value, those of the job over those of the cluster."""
+    """The variables of a pod; those of the job override those of the cluster."""
     file_variables = {**cluster.jobs.variables, **job.environment.variables}
     environment = {
         "TORCH_CPP_LOG_LEVEL": "ERROR",
-        # torchrun itself kills ranks that take longer to leave: its default of 30 s is too short for a large save
+        # torchrun kills ranks that exit later than this; its default of 30 s is too short for a large checkpoint
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(grace_s(job) - LEAVING_S),
         **{name: text for name, text in file_variables.items() if name not in _OF_HOSTS},
         **job_variables(job),
@@ -40,12 +40,12 @@ def variables(job: Job, cluster: Cluster, run: str) -> list[Object]:
 
 
 def left_out(job: Job, cluster: Cluster) -> list[str]:
-    """Variables of the files that would be wrong in a pod."""
+    """Variables of the files that are not valid in a pod."""
     return [name for name in {**cluster.jobs.variables, **job.environment.variables} if name in _OF_HOSTS]
 
 
 def rendezvous(job: Job, name: str) -> list[Object]:
-    """What torchrun reads (PET_*): the pods of a JobSet have names, and the first one's is the meeting point."""
+    """The variables of torchrun (PET_*); the rendezvous is at the host name of the JobSet's first pod."""
     index = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
     settings = {
         "PET_NNODES": str(job.nodes),
@@ -60,10 +60,10 @@ def rendezvous(job: Job, name: str) -> list[Object]:
 
 
 def run_folder(cluster: Cluster, name: str) -> str:
-    """The run's folder: always the same, so that a pod that starts anew resumes.
+    """The run's folder, the same after each restart, so that the training resumes.
 
     Raises:
-        WrightError: the cluster shares no folder.
+        WrightError: the cluster has no shared folder.
     """
     return f"{runs_folder(cluster)}/{name}"
 

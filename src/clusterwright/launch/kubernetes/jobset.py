@@ -1,4 +1,4 @@
-"""A training as a JobSet: a Job of one pod a host, that starts anew as a whole."""
+"""Render a training as a JobSet: a Job with one pod per host, which restarts as a whole."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from clusterwright.launch.kubernetes.names import LONGEST_JOB, label
 from clusterwright.launch.kubernetes.options import QUEUE, ManifestOptions, Object, meta
 from clusterwright.launch.kubernetes.pod import pod
 
-# The Job's own reasons: a rule of its podFailurePolicy has ended it, or its activeDeadlineSeconds.
+# Failure reasons of a Job: a rule of its podFailurePolicy, or its activeDeadlineSeconds.
 _HOST_LOST, _LATE = "PodFailurePolicy", "DeadlineExceeded"
 
 
 def jobset(job: Job, cluster: Cluster, options: ManifestOptions, namespace: str) -> Object:
-    """The whole object; it waits in the team's queue until all of its pods have room.
+    """The JobSet; it stays suspended in the team's queue until all its pods can be scheduled.
 
     Raises:
-        WrightError: this Kubernetes cannot have it, or the job cannot be told to it.
+        WrightError: this version of Kubernetes does not support it, or the job has no Kubernetes form.
     """
     name = label(job.name, LONGEST_JOB)
     environment = [*variables(job, cluster, run_folder(cluster, name)), *rendezvous(job, name)]
@@ -31,7 +31,7 @@ def jobset(job: Job, cluster: Cluster, options: ManifestOptions, namespace: str)
 
 
 def spec(job: Job, pod_spec: Object, **labels: str) -> Object:
-    """What of a JobSet a TrainJob's runtime has, too."""
+    """The part of the spec that a JobSet and a TrainingRuntime share."""
     return {
         "network": {"enableDNSHostnames": True},
         "failurePolicy": _failures(job),
@@ -49,9 +49,9 @@ def _job(job: Job, pod_spec: Object, labels: dict[str, str]) -> Object:
         **({"metadata": {"labels": labels}} if labels else {}),
         "spec": {
             **completion,
-            "backoffLimit": 0,  # one rank that fails leaves the others without a group
+            "backoffLimit": 0,  # a failed rank breaks the process group of all others
             "activeDeadlineSeconds": job.time,
-            # A pod that its host was lost or emptied under is told apart from a program that failed.
+            # Distinguishes pods whose host was lost or drained from programs that failed.
             "podFailurePolicy": {"rules": [host_loss_rule]},
             "template": {"spec": pod_spec},
         },
@@ -59,7 +59,7 @@ def _job(job: Job, pod_spec: Object, labels: dict[str, str]) -> Object:
 
 
 def _failures(job: Job) -> Object:
-    """`recovery` in JobSet's words: all pods start anew, so often, also after their time; or none does."""
+    """The failurePolicy for `recovery`: restarts of all pods, also after the time limit, or none."""
     recovery = job.recovery
     survives_host_loss = recovery.on_host_loss != "fail"
     ends = [

@@ -1,4 +1,4 @@
-"""All files for one cluster and its jobs: text by path."""
+"""Render all manifests of a cluster and its jobs, as text by path."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from clusterwright.config.job import Job
 from clusterwright.config.load import check_job_against
 from clusterwright.config.names import fold
 from clusterwright.errors import SpecError
+from clusterwright.i18n import _
 from clusterwright.launch.kubernetes import notes
 from clusterwright.launch.kubernetes.environment import run_folder, variables
 from clusterwright.launch.kubernetes.jobset import jobset, spec
@@ -25,14 +26,14 @@ from clusterwright.launch.kubernetes.volumes import persistent
 
 
 def readme(cluster: Cluster, options: ManifestOptions, paths: tuple[str, ...], omissions: list[str]) -> str:
-    """In Markdown."""
+    """The README of the manifests, in Markdown."""
     return "\n".join(
         [
             f"# {cluster.name} for Kubernetes {'.'.join(map(str, options.version))}",
             "",
-            "Made by clusterwright. Nothing here was sent to a server.",
+            "Made by clusterwright. Nothing was sent to a server.",
             "",
-            "## What must be there",
+            "## Requirements",
             "",
             *_needed(cluster, options),
             "",
@@ -42,17 +43,17 @@ def readme(cluster: Cluster, options: ManifestOptions, paths: tuple[str, ...], o
             *_labels(cluster),
             "```",
             "",
-            "## In this order",
+            "## Apply in this order",
             "",
             "```sh",
             *(f"kubectl apply -f {path}" for path in paths),
             "```",
             "",
-            "A job waits in its team's queue (`kubectl get workloads -A`) until all of its pods have room.",
-            f"Pods request {RESERVED_PERCENT} % less CPU and memory than a batch script: the kubelet reserves some.",
-            "Secrets of a job go to `kubectl create secret generic NAME-secrets -n TEAM --from-literal=KEY=...`.",
+            "A job waits in its team's queue (`kubectl get workloads -A`) until all its pods can be scheduled.",
+            f"Pods request {RESERVED_PERCENT}% less CPU and memory than a batch script, which the kubelet reserves.",
+            "Create secrets of a job with `kubectl create secret generic NAME-secrets -n TEAM --from-literal=KEY=...`.",
             "",
-            "## What is not carried over",
+            "## Not converted",
             "",
             *(f"- {note}" for note in omissions),
             "",
@@ -65,9 +66,9 @@ def _needed(cluster: Cluster, options: ManifestOptions) -> list[str]:
     lines = [
         f"- {kinds()[kind].operator} {kinds()[kind].releases}, for {kinds()[kind].api}" for kind in kind_names
     ]
-    lines += [f"- a device plugin that offers {name}" for name in devices(cluster)]
+    lines += [f"- a device plugin with the resource {name}" for name in devices(cluster)]
     if has_rdma(cluster):
-        lines.append(f"- a device plugin that offers {options.rdma} (`--rdma` if yours calls it otherwise)")
+        lines.append(f"- a device plugin with the resource {options.rdma} (set `--rdma` for another name)")
     return lines
 
 
@@ -81,28 +82,28 @@ def _labels(cluster: Cluster) -> list[str]:
     return lines
 
 
-# By which Trainer finds the Job and the container that the TrainJob's own words go into.
+# The label by which Trainer finds the Job and container that the TrainJob configures.
 _STEP = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
 
 
 def trainjob(job: Job, cluster: Cluster, options: ManifestOptions, namespace: str) -> list[Object]:
-    """Runtime and job. PET_* are left to Trainer, which refuses a job that says them itself.
+    """The TrainingRuntime and the TrainJob; without PET_*, because Trainer sets them and rejects jobs that do.
 
     Raises:
-        WrightError: this Kubernetes cannot have them, or the job cannot be told to it.
+        WrightError: this version of Kubernetes does not support them, or the job has no Kubernetes form.
     """
     name = label(job.name, LONGEST_JOB)
     environment = variables(job, cluster, run_folder(cluster, name))
     body = spec(job, pod(job, cluster, options, name, environment), **_STEP)
     for replicated_job in body["replicatedJobs"]:
-        for field in ("parallelism", "completions"):  # Trainer puts numNodes there
+        for field in ("parallelism", "completions"):  # Trainer sets them to numNodes
             del replicated_job["template"]["spec"][field]
     runtime = {
         "apiVersion": require("TrainingRuntime", options.version).api,
         "kind": "TrainingRuntime",
         "metadata": meta(name, namespace, **{"trainer.kubeflow.org/framework": "torch"}),
         "spec": {
-            # How many ranks a pod has is the TrainJob's word alone since v2.2.
+            # Since v2.2 only the TrainJob sets the number of ranks per pod.
             "mlPolicy": {"numNodes": job.nodes, "torch": {}},
             "template": {"spec": body},
         },
@@ -126,11 +127,11 @@ _WIDTH = 120
 def manifests(
     cluster: Cluster, jobs: tuple[Job, ...], options: ManifestOptions
 ) -> tuple[dict[str, str], list[str]]:
-    """Text by path, and what could not be told; the same files always give the same text.
+    """Render the manifests as text by path, and list what was not converted.
 
     Raises:
-        SpecError: a job does not fit the cluster.
-        WrightError: this Kubernetes cannot have what is asked for, or a name or an image does not do.
+        SpecError: the cluster cannot run a job.
+        WrightError: this version of Kubernetes lacks a kind, or a name or image is not valid there.
     """
     if mistakes := [mistake for job in jobs for mistake in check_job_against(job, cluster)]:
         raise SpecError(*mistakes)
@@ -165,15 +166,15 @@ def _training(job: Job, cluster: Cluster, options: ManifestOptions) -> list[Obje
 
 
 def _of_job(job: Job, note: str) -> str:
-    return f"job {job.name}: {note}"
+    return _("job {job}: {note}", job=job.name, note=note)
 
 
 def text(objects: list[Object]) -> str:
-    """As YAML, one document each."""
+    """Serialize objects as YAML documents."""
     writer = YAML(typ="rt")
     writer.default_flow_style = False
     writer.width = _WIDTH
     writer.representer.ignore_aliases = lambda _data: True
     out = StringIO()
     writer.dump_all(objects, out)
-    return f"# made by clusterwright; edit the cluster file or the job file in its place\n{out.getvalue()}"
+    return f"# made by clusterwright; edit the cluster file or the job file instead\n{out.getvalue()}"

@@ -1,4 +1,4 @@
-"""Names that Kubernetes takes, from ours."""
+"""Convert names to valid Kubernetes names."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import re
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
-# RFC 1123: 63 is the longest label. A JobSet makes NAME-node-0-NUMBER of it, and names hosts so.
+# RFC 1123: a label has at most 63 characters. A JobSet names its pods NAME-node-0-NUMBER.
 LONGEST, LONGEST_JOB = 63, 63 - len("-node-0-65535")
 
 
 def label(text: str, longest: int = LONGEST) -> str:
-    """Lower case, with a hyphen for what is no letter and no digit.
+    """Convert a text to a Kubernetes name: lower case, with hyphens for other characters.
 
     Raises:
-        WrightError: nothing is left, or it is too long.
+        WrightError: the result is empty or too long.
     """
     name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     if not name or len(name) > longest:
         raise WrightError.from_code(
             "kubernetes-name",
             _(
-                "`{text}` makes no name for Kubernetes: 1 to {longest} letters, digits and hyphens are",
+                "`{text}` cannot be converted to a Kubernetes name of 1 to {limit} letters, digits and hyphens",
                 text=text,
-                longest=longest,
+                limit=longest,
             ),
             _("rename it"),
             exit_code=EXIT_USAGE,
@@ -33,10 +33,10 @@ def label(text: str, longest: int = LONGEST) -> str:
 
 
 def labels(texts: tuple[str, ...]) -> dict[str, str]:
-    """One name for each.
+    """Convert texts to unique Kubernetes names.
 
     Raises:
-        WrightError: two of them get the same one.
+        WrightError: two texts have the same name.
     """
     names: dict[str, str] = {}
     for text in texts:
@@ -46,7 +46,12 @@ def labels(texts: tuple[str, ...]) -> dict[str, str]:
         ):
             raise WrightError.from_code(
                 "kubernetes-name",
-                _("`{twin}` and `{text}` are both `{name}` for Kubernetes", twin=twin, text=text, name=name),
+                _(
+                    "`{first}` and `{second}` are both `{name}` in Kubernetes",
+                    first=twin,
+                    second=text,
+                    name=name,
+                ),
                 _("rename one of them"),
                 exit_code=EXIT_USAGE,
             )

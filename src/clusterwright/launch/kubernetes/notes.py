@@ -1,4 +1,4 @@
-"""What of the two files Kubernetes is not told, and why: nothing is left out in silence."""
+"""List every setting of the two files that the Kubernetes manifests do not have, with the reason."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from clusterwright.catalog.kubernetes import NEWEST
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
+from clusterwright.i18n import _
 from clusterwright.launch.command import grace_s
 from clusterwright.launch.kubernetes.environment import left_out
 from clusterwright.launch.kubernetes.options import ManifestOptions
@@ -15,16 +16,18 @@ from clusterwright.launch.kubernetes.teams import team_of
 from clusterwright.onhost.adapters import registry
 from clusterwright.units import format_duration
 
-_TORCHRUN_S = 30  # torch.distributed.elastic.agent.server.api: shutdown_timeout, where nothing is said
+_TORCHRUN_S = 30  # torch.distributed.elastic.agent.server.api: default of shutdown_timeout
 _OF_PARTITIONS = ("headroom_percent", "max_nodes", "priority", "teams", "exclusive", "qos")
-_HOST_LOSS_NOTES = {"spare": "no host is held ready", "shrink": "it never goes on with fewer hosts"}
 
 
 def of_cluster(cluster: Cluster, options: ManifestOptions) -> Iterator[str]:
-    """Of the cluster file."""
+    """Notes about the cluster file."""
     if options.version > NEWEST:
         newest = ".".join(map(str, NEWEST))
-        yield f"Kubernetes is newer than {newest}, the newest that these manifests were held against"
+        yield _(
+            "Kubernetes is newer than {version}, the newest that these manifests were checked with",
+            version=newest,
+        )
     yield from _of_slurm(cluster)
     yield from _of_teams(cluster)
     yield from _of_folders(cluster)
@@ -32,92 +35,124 @@ def of_cluster(cluster: Cluster, options: ManifestOptions) -> Iterator[str]:
 
 def _of_slurm(cluster: Cluster) -> Iterator[str]:
     if cluster.qos:
-        yield "qos: Kueue has no such limits and preemption by name; a WorkloadPriorityClass orders jobs of one queue"
+        yield _(
+            "qos: Kueue has no such limits and preemption; a WorkloadPriorityClass orders jobs of one queue"
+        )
     if cluster.reservations:
-        yield "reservations: there are none in Kubernetes; taint the hosts for that time (kubectl taint)"
+        yield _("reservations: Kubernetes has none; taint the hosts for that time (kubectl taint)")
     for name, partition in cluster.partitions.items():
         fields = [field for field in _OF_PARTITIONS if getattr(partition, field)]
         if fields:
-            yield f"partitions.{name}: {', '.join(fields)}: Slurm's; the queues know hosts and shares alone"
+            names = ", ".join(fields)
+            yield _(
+                "partitions.{name}: {fields}: Slurm only; the queues have hosts and shares",
+                name=name,
+                fields=names,
+            )
 
 
 def _of_teams(cluster: Cluster) -> Iterator[str]:
     several = sum(group.gpus is not None for group in cluster.nodes.values()) > 1
     for name, team in cluster.teams.items():
         if several and team.max_gpus is not None:
-            yield f"teams.{name}: max_gpus holds for each group of hosts, as Kueue limits a queue by flavor"
+            yield _(
+                "teams.{name}: max_gpus applies to each node group, as Kueue limits a queue by flavor",
+                name=name,
+            )
         if team.max_gpus_per_user is not None or team.max_jobs is not None:
-            yield f"teams.{name}: max_gpus_per_user and max_jobs; Kueue counts by queue, not by person or job"
+            yield _(
+                "teams.{name}: max_gpus_per_user, max_jobs: Kueue limits queues, not users or jobs", name=name
+            )
         if any(child.parent == name for child in cluster.teams.values()):
-            yield f"teams.{name}: its share is divided among the teams in it; what it runs itself is borrowed"
+            yield _(
+                "teams.{name}: its share is divided among its child teams; its own jobs borrow", name=name
+            )
 
 
 def _of_folders(cluster: Cluster) -> Iterator[str]:
     for name, folder in cluster.storage.items():
         if folder.kind != "nfs":
-            yield f"storage.{name}: taken from the host's own {folder.path}; the hosts must have it mounted"
+            yield _(
+                "storage.{name}: a hostPath, so {path} must be mounted on the hosts",
+                name=name,
+                path=folder.path,
+            )
     if any(disk.mount for group in cluster.nodes.values() for disk in group.disks):
-        yield "disks: local scratch is not offered to pods; add a hostPath or a local volume where a job needs it"
+        yield _("disks: pods have no local scratch; add a hostPath or a local volume for jobs that need it")
 
 
 def of_job(job: Job, cluster: Cluster) -> Iterator[str]:
-    """Of a job file."""
+    """Notes about a job file."""
     yield from _of_recovery(job)
     yield from _of_environment(job, cluster)
     yield from _of_people(job, cluster)
 
 
 def _of_recovery(job: Job) -> Iterator[str]:
-    on_host_loss = job.recovery.on_host_loss
-    if on_host_loss in _HOST_LOSS_NOTES:
-        yield (
-            f"recovery.on_host_loss: {on_host_loss}: {_HOST_LOSS_NOTES[on_host_loss]}; "
-            "all pods start anew, on any hosts with room"
+    if job.recovery.on_host_loss == "spare":
+        yield _(
+            "recovery.on_host_loss: spare: there is no standby host; all pods restart, on any available hosts"
         )
+    if job.recovery.on_host_loss == "shrink":
+        yield _("recovery.on_host_loss: shrink: it never shrinks; all pods restart, on any available hosts")
     if job.elastic:
-        yield "elastic: the number of pods is fixed"
+        yield _("elastic: the number of pods is fixed")
     if registry.launcher(job.launcher).is_agent:
-        yield (
-            "launcher: agent: it asks Slurm; torchrun starts the ranks, each time cold, and nobody looks for ranks"
-            " that hang (recovery.hang) or hosts that are silent (recovery.heartbeat_timeout, warm)"
+        yield _(
+            "launcher: agent: it needs Slurm; torchrun starts the ranks, without warm start (warm), hang detection "
+            "(recovery.hang) and heartbeats of hosts (recovery.heartbeat_timeout)"
         )
     if not registry.launcher(job.launcher).is_supervised:
-        yield f"launcher: {job.launcher}: pods have no Slurm; torchrun starts the ranks"
+        yield _("launcher: {launcher}: pods have no Slurm; torchrun starts the ranks", launcher=job.launcher)
     if not registry.adapter(job.framework).needs_only_torch:
-        yield f"framework: {job.framework}: what its adapter sets is left out; say it on the line or in the variables"
+        yield _(
+            "framework: {framework}: its adapter is not used; set its options in the command or the variables",
+            framework=job.framework,
+        )
     if job.code or job.array or job.sweep or job.dependencies:
-        yield "code, array, sweep, dependencies: Slurm's; the code has to be in the image or on shared storage"
+        yield _(
+            "code, array, sweep, dependencies: Slurm only; put the code into the image or on shared storage"
+        )
     if job.checkpoint.memory != "never":
-        yield "checkpoint.memory: no copies in the memory of other hosts; a restart reads the last one on storage"
-    yield f"time: {format_duration(job.time)} are counted from each start anew"
+        yield _("checkpoint.memory: no in-memory checkpoints; a restart reads the last checkpoint on storage")
+    yield _("time: {time}, counted from each restart", time=format_duration(job.time))
     if grace_s(job) > _TORCHRUN_S:
-        yield (
-            f"grace: {grace_s(job)} s to save; torchrun of a torch that does not read TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
-            f" kills the ranks after {_TORCHRUN_S} s of it"
+        yield _(
+            "grace: {grace} s to save; torchrun without support of TORCH_ELASTIC_SHUTDOWN_TIMEOUT kills the "
+            "ranks after {limit} s",
+            grace=grace_s(job),
+            limit=_TORCHRUN_S,
         )
 
 
 def _of_environment(job: Job, cluster: Cluster) -> Iterator[str]:
     if names := left_out(job, cluster):
-        yield f"variables {', '.join(names)}: they name what hosts have; a pod has interfaces of its own"
+        yield _(
+            "variables {names}: they name devices of hosts, which pods do not have", names=", ".join(names)
+        )
     if job.environment.modules:
-        yield "environment.modules: an image has none; put what they load into it"
+        yield _("environment.modules: install what they load into the image")
     if job.container and job.container.mounts:
-        yield "container.mounts: folders of hosts are not seen; shared folders are"
+        yield _("container.mounts: only shared folders are mounted, not other folders of hosts")
     if job.recipe:
-        yield f"recipe: {job.recipe}: the image must have clusterwright (pip install clusterwright)"
+        yield _(
+            "recipe: {recipe}: the image must have clusterwright (pip install clusterwright)",
+            recipe=job.recipe,
+        )
     for data in job.data:
         if data.stage != "none":
-            yield f"data: {data.path} is read where it is, not copied to a local disk first"
+            yield _("data: {path} is read from shared storage, not copied to local disks", path=data.path)
 
 
 def _of_people(job: Job, cluster: Cluster) -> Iterator[str]:
     if job.user not in cluster.users:
-        yield "user: none is named; the pods run as the image's user, who must be able to write the shared folders"
+        yield _(
+            "user: not set; the pods run as the image's user, who needs write access to the shared folders"
+        )
         if job.team is None and len(cluster.teams) > 1:
-            yield f"team: none is named; it counts against `{team_of(job, cluster)}`"
+            yield _("team: not set; the job is charged to `{team}`", team=team_of(job, cluster))
     elif has_rdma(cluster) and job.nodes > 1:
-        yield (
-            "limits: IPC_LOCK is root's; for another user the container runtime must set memlock to unlimited"
-            " (LimitMEMLOCK=infinity of containerd), as /etc/security/limits.d does on hosts"
+        yield _(
+            "limits: only root has IPC_LOCK; for another user the container runtime must set memlock to unlimited "
+            "(LimitMEMLOCK=infinity of containerd), as /etc/security/limits.d does on hosts"
         )

@@ -1,4 +1,4 @@
-"""What a manifest is made for, beside the two files."""
+"""Options of the manifests, and names that all of them use."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, Literal
 Object = dict[str, Any]
 Kind = Literal["jobset", "trainjob"]
 
-# Labels of hosts, which `kubectl label` puts on and README.md lists.
+# Labels of hosts; README.md has the `kubectl label` commands.
 GROUP, SWITCH = "clusterwright/group", "clusterwright/switch"
-QUEUE, ACCOUNT = "training", "training"  # of each team's namespace: its LocalQueue, and who its pods are
-# What k8s-rdma-shared-dev-plugin calls it in NVIDIA's Network Operator; each site may name it otherwise.
+QUEUE, ACCOUNT = "training", "training"  # the LocalQueue and the ServiceAccount in each team's namespace
+# The resource name of k8s-rdma-shared-dev-plugin in NVIDIA's Network Operator; a site may use another.
 RDMA = "rdma/rdma_shared_device_a"
 
 
 @dataclass(frozen=True, slots=True)
 class ManifestOptions:
-    """The version of Kubernetes, the kind of training objects, an image, and what adapters are called."""
+    """The version of Kubernetes, the kind of training objects, an image, and the resource name of RDMA adapters."""
 
     version: tuple[int, int]
     kind: Kind = "jobset"
@@ -26,6 +26,6 @@ class ManifestOptions:
 
 
 def meta(name: str, namespace: str = "", **labels: str) -> Object:
-    """Metadata with our label, so that `kubectl get -l app.kubernetes.io/managed-by=clusterwright` finds all of it."""
+    """Object metadata with our label: `kubectl get -l app.kubernetes.io/managed-by=clusterwright` finds all objects."""
     ours = {"app.kubernetes.io/managed-by": "clusterwright", **labels}
     return {"name": name, **({"namespace": namespace} if namespace else {}), "labels": ours}

@@ -1,4 +1,4 @@
-"""The pod of one host of a training."""
+"""Render the pod of a training; one per host."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ _FILES = (".sqsh", ".sif")
 
 
 def pod(job: Job, cluster: Cluster, options: ManifestOptions, name: str, variables: list[Object]) -> Object:
-    """Its spec: one container that starts a rank for each GPU, with what the job would have on a host.
+    """The pod's spec: one container that starts a rank for each GPU.
 
     Raises:
-        WrightError: the job names no image that a registry could have.
+        WrightError: the job has no image in a registry.
     """
     volumes, mounted = mounts(cluster)
     requests = resources(job, cluster, options.rdma)
     memory_mib = int(requests["memory"].removesuffix("Mi"))
-    # Ranks and loaders share memory in /dev/shm; 64 MiB is what a container has, half of all what a host has.
+    # Ranks and data loaders use /dev/shm: a container has 64 MiB by default, a host half of its memory.
     shm = {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{memory_mib // 2}Mi"}}
     container = {
         "name": "node",
         "image": image(job, options),
         "command": start(job),
         "env": variables,
-        # Of the team's namespace: what the files do not say, because others may read them.
+        # Secrets are in the team's namespace, not in the manifests, which others may read.
         "envFrom": [{"secretRef": {"name": f"{name}-secrets", "optional": True}}],
         "resources": {"requests": requests, "limits": requests},
         "volumeMounts": [*mounted, {"name": "shm", "mountPath": "/dev/shm"}],  # noqa: S108 (shared memory, no file)
         **({"workingDir": job.environment.workdir} if job.environment.workdir else {}),
-        # Adapters write into memory that is pinned, without a limit.
+        # RDMA adapters need unlimited pinned memory.
         **({"securityContext": {"capabilities": {"add": ["IPC_LOCK"]}}} if _pins(job, cluster) else {}),
     }
     return {
-        "restartPolicy": "Never",  # the whole set starts anew, as ranks cannot join a group that runs
+        "restartPolicy": "Never",  # the whole JobSet restarts: ranks cannot join a running process group
         "terminationGracePeriodSeconds": grace_s(job),  # SIGTERM, this long to save, SIGKILL
         "serviceAccountName": ACCOUNT,
         "enableServiceLinks": False,
@@ -53,7 +53,7 @@ def pod(job: Job, cluster: Cluster, options: ManifestOptions, name: str, variabl
 
 
 def image(job: Job, options: ManifestOptions) -> str:
-    """What was asked for, else the job's own as registries write it.
+    """The image: `--image`, else the job's image as a registry address.
 
     Raises:
         WrightError: there is none.
@@ -62,26 +62,22 @@ def image(job: Job, options: ManifestOptions) -> str:
     if options.image:
         return options.image
     if job_image and not job_image.startswith("/") and not job_image.endswith(_FILES):
-        # enroot writes docker://HOST#IMAGE:TAG (import(1))
+        # enroot's form is docker://HOST#IMAGE:TAG (import(1))
         return job_image.removeprefix("docker://").replace("#", "/")
-    raise WrightError.from_code(
-        "kubernetes-image",
-        _(
-            "job `{job}` names {value}, and a pod runs one of a registry",
+    if job_image:
+        message = _(
+            "the image of job `{job}` is a file, {path}, but pods need a registry",
             job=job.name,
-            value=f"the file `{job_image}`" if job_image else "no image",
-        ),
-        "add --image registry.example.org/torch:2.8, or set container.image to an address",
-        exit_code=EXIT_USAGE,
-    )
+            path=job_image,
+        )
+    else:
+        message = _("job `{job}` has no image", job=job.name)
+    fix = _("add --image registry.example.org/torch:2.8, or set container.image to a registry address")
+    raise WrightError.from_code("kubernetes-image", message, fix, exit_code=EXIT_USAGE)
 
 
 def start(job: Job) -> list[str]:
-    """Torchrun around the job's command; how many ranks there are and where they meet is in PET_*.
-
-    Raises:
-        WrightError: the command is code, which torchrun does not take.
-    """
+    """The torchrun command line of the job; sizes and rendezvous are in PET_* variables."""
     arguments = list(of_python(job)) if job.program is None else ["--no-python", *job.program]
     if arguments[0] == "-c":
         arguments = ["--no-python", job.environment.python or "python3", *arguments]
@@ -93,7 +89,7 @@ def _pins(job: Job, cluster: Cluster) -> bool:
 
 
 def _security_context(job: Job, cluster: Cluster) -> Object:
-    """The job's user, whose files the shared folders have; the image's where the job names none."""
+    """Run as the job's user, who owns files in the shared folders; without a user, as the image's user."""
     user = cluster.users.get(job.user or "")
     if user is None:
         return {}
@@ -103,7 +99,7 @@ def _security_context(job: Job, cluster: Cluster) -> Object:
 
 
 def _affinity(job: Job, cluster: Cluster, name: str) -> Object:
-    """On hosts of the partition; one pod a host; near to each other, where that can be had."""
+    """Affinity to hosts of the partition, one pod per host, preferably on the same switch."""
     ours = {"labelSelector": {"matchLabels": {"jobset.sigs.k8s.io/jobset-name": name}}}
     affinity: Object = {
         "nodeAffinity": {
@@ -135,7 +131,7 @@ def _affinity(job: Job, cluster: Cluster, name: str) -> Object:
 
 
 def _tolerations(job: Job, cluster: Cluster) -> Object:
-    """Hosts with GPUs are often kept for pods that ask for one, by a taint of the resource's name."""
+    """Tolerations for taints with the name of the GPU resource, which often reserve GPU hosts."""
     names = {
         device(gpus.model) for group_name in groups(job, cluster) if (gpus := cluster.nodes[group_name].gpus)
     }

@@ -1,4 +1,4 @@
-"""Teams as Kueue knows them: hosts of each group, a queue with a quota for each team, all of them lending."""
+"""Render Kueue objects: a flavor for each node group, and a queue with quotas for each team, in one cohort."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.launch.kubernetes.shares import capacity, devices
 
 
 def parts(cluster: Cluster, teams: tuple[str, ...]) -> dict[str, float]:
-    """Each team's part; a team that others are a part of divides its own among them and keeps none."""
+    """Each team's fraction of the cluster; a parent team's is divided among its child teams."""
     if not cluster.teams:
         return dict.fromkeys(teams, 1.0 / len(teams))
     return {team: _part(cluster, team) for team in teams}
@@ -34,9 +34,9 @@ def _part(cluster: Cluster, team: str) -> float:
 
 
 def split(amount: int, parts: Mapping[str, float], most: Mapping[str, int] | None = None) -> dict[str, int]:
-    """By largest remainder; what is over somebody's most goes to the others, in proportion to their parts.
+    """Divide an amount by the largest remainder method; amounts above `most` go to the others in proportion.
 
-    The numbers add up to the whole, unless nobody has a part, or all have their most.
+    The results add up to `amount`, unless all parts are 0 or all names are at their `most`.
     """
     limits, full = most or {}, dict[str, int]()
     while True:
@@ -51,7 +51,7 @@ def split(amount: int, parts: Mapping[str, float], most: Mapping[str, int] | Non
 def _rounded(amount: int, parts: Mapping[str, float]) -> dict[str, int]:
     total = sum(parts.values())
     exact = {name: amount * part / total if total else 0.0 for name, part in parts.items()}
-    # A part of a part is not exact in binary: 0.6 of 10 is 6, not 5.999.
+    # Products of fractions are inexact in binary: 0.6 of 10 must be 6, not 5.999.
     amounts = {name: int(number + 1e-9) for name, number in exact.items()}
     remainder = amount - sum(amounts.values()) if total else 0
     for name in sorted(exact, key=lambda team: amounts[team] - exact[team])[:remainder]:
@@ -63,7 +63,7 @@ _BYTES = {"memory": "Mi"}
 
 
 def flavors(cluster: Cluster, options: ManifestOptions) -> list[Object]:
-    """One for each group of compute hosts, by the label that its hosts have."""
+    """A ResourceFlavor for each compute group, selected by the label of its hosts."""
     return [
         {
             "apiVersion": require("ResourceFlavor", options.version).api,
@@ -77,7 +77,7 @@ def flavors(cluster: Cluster, options: ManifestOptions) -> list[Object]:
 
 
 def queues(cluster: Cluster, options: ManifestOptions, teams: Mapping[str, str]) -> list[Object]:
-    """A ClusterQueue and its LocalQueue for each team, `teams` being their namespaces by name."""
+    """A ClusterQueue and a LocalQueue for each team; `teams` maps names to namespaces."""
     shared = parts(cluster, tuple(teams))
     return [
         queue
@@ -114,7 +114,7 @@ def _cluster_queue(
             "cohort": label(cluster.name),
             "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
             "queueingStrategy": "BestEffortFIFO",
-            # As fair share in Slurm: who is over it waits longer, and nobody's job is ended for it.
+            # As with Slurm's fair share: teams over their share wait longer, and no running job is preempted.
             "preemption": {"reclaimWithinCohort": "Never", "withinClusterQueue": "Never"},
             "resourceGroups": [
                 {

@@ -1,4 +1,4 @@
-"""What one pod asks for, and what a group of hosts has to give."""
+"""Compute the resource requests of pods and the capacity of node groups."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from clusterwright.errors import WrightError
 from clusterwright.launch.share import partition, share
 from clusterwright.units import MiB
 
-# ours: the kubelet keeps a part of each host for itself and the system (kube-reserved), and daemons ask for some, so
-# a pod that asks for all of a host waits for ever
+# Our choice: the kubelet reserves a part of each host (kube-reserved), and DaemonSets request some; a pod that requests
+# a whole host would stay pending forever.
 RESERVED_PERCENT = 5
 _DEVICES = {"AMD": "amd.com/gpu", "Intel": "gpu.intel.com/i915"}
 
 
 def device(model: str) -> str:
-    """What a GPU of that model is called as a resource: by its maker's device plugin; NVIDIA's if it is not known."""
+    """The resource name of a GPU model in its vendor's device plugin; NVIDIA's for unknown models."""
     try:
         return _DEVICES.get(gpu(model).vendor, "nvidia.com/gpu")
     except WrightError:
@@ -25,7 +25,7 @@ def device(model: str) -> str:
 
 
 def groups(job: Job, cluster: Cluster) -> list[str]:
-    """Groups of the job's partition whose hosts have as many GPUs as it asks for."""
+    """Node groups of the job's partition whose hosts have enough GPUs."""
     names = cluster.partitions[partition(job, cluster)].nodes
     enough = [
         name for name in names if (gpus := cluster.nodes[name].gpus) and gpus.count >= job.gpus_per_node
@@ -34,12 +34,12 @@ def groups(job: Job, cluster: Cluster) -> list[str]:
 
 
 def has_rdma(cluster: Cluster) -> bool:
-    """True where the compute network is InfiniBand or RoCE."""
+    """Whether the compute network is InfiniBand or RoCE."""
     return cluster.networks.compute is not None and cluster.networks.compute.kind != "ethernet"
 
 
 def resources(job: Job, cluster: Cluster, rdma: str) -> dict[str, str]:
-    """Of one pod: the share of a host that a batch script would ask for, less what Kubernetes keeps."""
+    """The requests of one pod: the batch script's share of a host, less what Kubernetes reserves."""
     part, models = share(job, cluster), _models(cluster, groups(job, cluster))
     return {
         "cpu": str(max(1, _allocatable(part.cpus))),
@@ -50,7 +50,7 @@ def resources(job: Job, cluster: Cluster, rdma: str) -> dict[str, str]:
 
 
 def capacity(group: NodeGroup, cluster: Cluster, rdma: str, devices: tuple[str, ...]) -> dict[str, int]:
-    """Of all hosts of a group; memory in MiB. A name that it has none of is there with 0."""
+    """The resources of all hosts of a group, memory in MiB; 0 for a device that they do not have."""
     hosts, gpus = len(group.names()), group.gpus
     device_counts = dict.fromkeys(devices, 0)
     if gpus:
@@ -59,13 +59,13 @@ def capacity(group: NodeGroup, cluster: Cluster, rdma: str, devices: tuple[str, 
         "cpu": hosts * _allocatable(group.cpus.threads),
         "memory": hosts * _allocatable((group.memory - group.memory_reserved) // MiB),
         **device_counts,
-        # Shared: each pod takes one, and there are no more pods than GPUs.
+        # RDMA adapters are shared: each pod requests one, and there are at most as many pods as GPUs.
         **({rdma: hosts * (gpus.count if gpus else 1)} if has_rdma(cluster) else {}),
     }
 
 
 def devices(cluster: Cluster) -> tuple[str, ...]:
-    """Every name that GPUs of the cluster have."""
+    """The resource names of all GPUs of the cluster."""
     return tuple(dict.fromkeys(device(model) for model in _models(cluster, list(cluster.nodes))))
 
 

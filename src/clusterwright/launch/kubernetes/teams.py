@@ -1,4 +1,4 @@
-"""A namespace for each team, and the account that its pods have."""
+"""Render a namespace and a ServiceAccount for each team."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from clusterwright.config.job import Job
 from clusterwright.launch.kubernetes.names import labels
 from clusterwright.launch.kubernetes.options import ACCOUNT, ManifestOptions, Object, meta
 
-DEFAULT_NAMESPACE = "training"  # the one namespace of a file without teams
+DEFAULT_NAMESPACE = "training"  # for a file without teams
 
 
 def namespaces(cluster: Cluster) -> dict[str, str]:
-    """By team.
+    """Namespaces by team name.
 
     Raises:
-        WrightError: two teams would have one.
+        WrightError: two teams have the same namespace.
     """
     return labels(tuple(cluster.teams) or (DEFAULT_NAMESPACE,))
 
 
 def team_of(job: Job, cluster: Cluster) -> str:
-    """The job's own, else its user's, else the first of the file."""
+    """The team of a job: its own, else its user's, else the first in the file."""
     user = cluster.users.get(job.user or "")
     return job.team or (user.team if user else next(iter(cluster.teams), DEFAULT_NAMESPACE))
 
 
 def objects(cluster: Cluster, options: ManifestOptions) -> list[Object]:
-    """Namespaces and accounts; no pod of a training has anything to say to Kubernetes, so it gets no token."""
+    """Namespaces and ServiceAccounts, without API tokens, because trainings do not call the Kubernetes API."""
     return [
         manifest
         for namespace in namespaces(cluster).values()

@@ -1,4 +1,4 @@
-"""Shared folders as persistent volumes, under the paths that they have on the hosts."""
+"""Render shared folders as persistent volumes, mounted at the same paths as on hosts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from clusterwright.launch.kubernetes.options import ManifestOptions, Object, met
 from clusterwright.provision.render.nfs_options import nfs_options
 from clusterwright.units import GiB
 
-# Kubernetes wants a number; neither NFS nor a folder of the host is held to it.
+# Kubernetes requires a capacity, but does not enforce it for NFS and hostPath.
 _UNSAID = "1Ti"
 
 
 def persistent(cluster: Cluster, options: ManifestOptions, namespace: str) -> list[Object]:
-    """A volume and its claim for each shared folder; a claim belongs to one namespace, and a volume to one claim."""
+    """A volume and a claim for each shared folder in one namespace, as a volume can have only one claim."""
     objects: list[Object] = []
     for name, folder in cluster.storage.items():
         volume, claim = f"{label(cluster.name)}-{namespace}-{label(name)}", label(name)
@@ -48,7 +48,7 @@ def persistent(cluster: Cluster, options: ManifestOptions, namespace: str) -> li
 
 
 def mounts(cluster: Cluster) -> tuple[list[Object], list[Object]]:
-    """Volumes of a pod, and where its container has them."""
+    """The volumes of a pod, and the mounts of its container."""
     names = {label(name): folder.path for name, folder in cluster.storage.items()}
     return (
         [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names],
@@ -61,7 +61,7 @@ def _size(folder: Storage) -> str:
 
 
 def _source(cluster: Cluster, folder: Storage) -> Object:
-    """NFS is mounted by the kubelet with the options of hosts; all else is there on the host, and taken from it."""
+    """The volume source: NFS with the hosts' mount options, or a hostPath for other file systems."""
     if not isinstance(folder, Nfs):
         return {"hostPath": {"path": folder.path, "type": "Directory"}}
     options = [option.text for option in nfs_options(cluster, folder)]
@@ -72,7 +72,7 @@ def _source(cluster: Cluster, folder: Storage) -> Object:
 
 
 def _server(cluster: Cluster, folder: Nfs) -> str:
-    """Its address on the storage network, as the hosts have it; a server that is none of ours by its name."""
+    """The server's address on the storage network, or its name if it is not a host of the cluster."""
     ours = next((host for host in cluster.hosts() if host.name == folder.server), None)
     if ours is None:
         return folder.server

@@ -25,14 +25,14 @@ class ParallelFields(NamedTuple):
 
 
 class ElasticFields(NamedTuple):
-    """How few and how many hosts the job can run on."""
+    """The range of hosts that the training can run on."""
 
     min_nodes: int
     max_nodes: Optional[int]
 
 
 class RecoveryFields(NamedTuple):
-    """What happens when a rank or a host dies; nobody has to be there."""
+    """Automatic recovery from failed ranks and lost hosts."""
 
     restarts: int
     on_host_loss: str
@@ -43,21 +43,21 @@ class RecoveryFields(NamedTuple):
 
 
 class WarmFields(NamedTuple):
-    """What is held ready on each host, so that a rank begins in a moment."""
+    """Warm start of ranks: a process on each host with modules already imported."""
 
     imports: Tuple[str, ...]
     standby: bool
 
 
 class EveryFields(NamedTuple):
-    """How often: after so many steps, or after so many seconds."""
+    """An interval: a number of steps or of seconds; one of the two is set."""
 
     steps: Optional[int]
     seconds: Optional[int]
 
 
 class CheckpointFields(NamedTuple):
-    """What is kept of a training, and how often."""
+    """Checkpoints: where, how often, and how many are retained."""
 
     folder: Optional[str]
     every: EveryFields
@@ -67,7 +67,7 @@ class CheckpointFields(NamedTuple):
 
 
 class GradientsFields(NamedTuple):
-    """How ranks add up their gradients (DistributedDataParallel)."""
+    """All-reduce of gradients (DistributedDataParallel)."""
 
     bucket: Optional[int]
     compress: str
@@ -77,7 +77,7 @@ class GradientsFields(NamedTuple):
 
 
 class OuterFields(NamedTuple):
-    """Ranks step by themselves, and meet each so many steps (DiLoCo); for networks that are slow beside the compute."""
+    """DiLoCo: ranks train independently and synchronize every few steps; for networks slow relative to compute."""
 
     every: int
     lr: float
@@ -87,7 +87,7 @@ class OuterFields(NamedTuple):
 
 
 class EnvironmentFields(NamedTuple):
-    """What the processes find."""
+    """Environment of the processes."""
 
     variables: Dict[str, str]
     python: Optional[str]
@@ -96,14 +96,14 @@ class EnvironmentFields(NamedTuple):
 
 
 class ContainerFields(NamedTuple):
-    """A container image to run in; what starts it is what the cluster file offers."""
+    """Container image of the training; the cluster file lists the container runtimes."""
 
     image: str
     mounts: Tuple[str, ...]
 
 
 class CodeFields(NamedTuple):
-    """A folder of this machine that is copied into the run when it is submitted; later edits do not change the run."""
+    """A code folder that is copied into the run at submission; later edits do not change the run."""
 
     folder: str
     exclude: Tuple[str, ...]
@@ -118,7 +118,7 @@ class DataFields(NamedTuple):
 
 
 class JobFields(NamedTuple):
-    """The whole training, as job.yaml says it."""
+    """The whole training: the model of job.yaml."""
 
     name: str
     command: Optional[Tuple[str, ...]]

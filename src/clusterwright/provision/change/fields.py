@@ -8,7 +8,7 @@ from typing import Any
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.field import Cost
-from clusterwright.config.fields import Field, fields, matching, written
+from clusterwright.config.fields import NOT_SET, Field, fields, matching, written
 from clusterwright.config.load import cluster_of
 from clusterwright.config.slurm_keys import release
 from clusterwright.config.source import Loc, Source, dotted
@@ -136,7 +136,7 @@ def _display_value(cluster_file: ClusterFile, loc: Loc, field: Field | None) -> 
 def _default(cluster_file: ClusterFile, loc: Loc, field: Field | None) -> str:
     if field is None or not cluster_file.has(loc[:-1]):
         return ""
-    return _("not set") if field.default == "left out" else _("default: {default}", default=field.default)
+    return field.default if field.default == _(NOT_SET) else _("{default} (default)", default=field.default)
 
 
 def _cost(old: ClusterFile, new: ClusterFile, loc: Loc, field: Field | None) -> Cost:

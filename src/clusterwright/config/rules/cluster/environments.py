@@ -1,4 +1,4 @@
-"""Software environments of jobs: Python environments and containers."""
+"""Rules about the software environments of jobs: Python environments and containers."""
 
 from __future__ import annotations
 
@@ -15,22 +15,19 @@ _PYTHON_LOC = ("environments", "python")
 
 
 def python_environments(cluster: Cluster) -> Iterator[Clash]:
-    """No two in one place, all where every host sees them, each made by a member of its team."""
+    """Python environments do not overlap, are on shared storage, and are built by a member of their team."""
     environments = cluster.environments.python
     for (name, environment), (other_name, two) in combinations(environments.items(), 2):
         if is_within(environment.path, two.path) or is_within(two.path, environment.path):
-            yield Clash(
-                "environment-path",
-                _(
-                    "environments `{name}` and `{other_name}` are in one place: {path} and {path2}",
-                    name=name,
-                    other_name=other_name,
-                    path=environment.path,
-                    path2=two.path,
-                ),
-                _("give each a folder of its own, side by side"),
-                ((*_PYTHON_LOC, name, "path"), (*_PYTHON_LOC, other_name, "path")),
+            message = _(
+                "the paths of environments `{first}` and `{second}` overlap: {first_path} and {second_path}",
+                first=name,
+                second=other_name,
+                first_path=environment.path,
+                second_path=two.path,
             )
+            locs = ((*_PYTHON_LOC, name, "path"), (*_PYTHON_LOC, other_name, "path"))
+            yield Clash("environment-path", message, _("choose separate folders side by side"), locs)
     for name, environment in environments.items():
         yield from _places(cluster, name, environment)
         yield from _people(cluster, name, environment)
@@ -43,26 +40,26 @@ def _places(cluster: Cluster, name: str, environment: PythonEnvironment) -> Iter
         if path and not any(is_within(path, top) for top in shared):
             yield Clash(
                 "folder-not-shared",
-                _("{path} is not on shared storage, so each host would have its own", path=path),
-                _("put it beneath {shared}", shared=" or ".join(shared) or "a folder of `storage:`"),
+                _("{path} is not on shared storage, so each host would have a different one", path=path),
+                _("choose a path below {folders}", folders=", ".join(shared) or "storage.NAME.path"),
                 ((*_PYTHON_LOC, name, field), ("storage",)),
             )
     if str(PurePosixPath(environment.path).parent) in shared or environment.path in shared:
         yield Clash(
             "environment-path",
             _(
-                "environment `{name}` lies right in a shared folder, whose rights are not ours to change",
+                "environment `{name}` is at the top of a shared folder, whose permissions must not change",
                 name=name,
             ),
-            _("put it into a folder there, such as /shared/envs/vision"),
+            _("choose a folder below it, such as /shared/envs/vision"),
             ((*_PYTHON_LOC, name, "path"),),
         )
 
 
 def _people(cluster: Cluster, name: str, environment: PythonEnvironment) -> Iterator[Clash]:
     if environment.team not in cluster.teams:
-        subject, locs = f"environment `{name}`", ((*_PYTHON_LOC, name, "team"), ("teams",))
-        yield unknown(subject, "team", environment.team, cluster.teams, locs)
+        subject, locs = _("environment `{name}`", name=name), ((*_PYTHON_LOC, name, "team"), ("teams",))
+        yield unknown(subject, _("team"), environment.team, cluster.teams, locs)
         return
     members = [
         user_name
@@ -73,51 +70,48 @@ def _people(cluster: Cluster, name: str, environment: PythonEnvironment) -> Iter
         yield Clash(
             "environment-owner",
             _(
-                "environment `{name}` is to be made by a member of team `{team}`, which has none",
+                "environment `{name}` needs a member of team `{team}` to build it, but the team has none",
                 name=name,
                 team=environment.team,
             ),
-            _("add a user with that team, or name another team"),
+            _("add a user with that team, or set another team"),
             ((*_PYTHON_LOC, name, "team"), ("users",)),
         )
     elif environment.owner and environment.owner not in members:
         yield Clash(
             "environment-owner",
             _(
-                "`{owner}` is to make environment `{name}` of team `{team}`, and is no member of it",
+                "the owner `{owner}` of environment `{name}` is not a member of team `{team}`",
                 owner=environment.owner,
                 name=name,
                 team=environment.team,
             ),
-            _("name one of {members}", members=", ".join(members)),
+            _("choose one of {members}", members=", ".join(members)),
             ((*_PYTHON_LOC, name, "owner"), (*_PYTHON_LOC, name, "team")),
         )
 
 
 def containers(cluster: Cluster) -> Iterator[Clash]:
-    """There are packages of each; layers and compiled kernels are on no shared folder, and shared caches on one."""
+    """Container runtimes have packages; scratch and local caches are on local disks, the shared cache is not."""
     yield from _packages(cluster)
     section = cluster.environments
     shared = [
         folder.path for folder in cluster.storage.values() if folder.path != "/"
-    ]  # which is refused as such
+    ]  # another rule rejects /
     for path, loc in ((section.scratch, ("scratch",)), (section.caches.local, ("caches", "local"))):
         if path and any(is_within(path, top) for top in shared):
             yield Clash(
                 "scratch-shared",
-                _(
-                    "{path} is on shared storage, and what is kept there are many small files of each host",
-                    path=path,
-                ),
-                _("name a folder of the hosts' own disks, such as /scratch or /var/tmp"),
+                _("{path} is on shared storage, but holds many small files of each host", path=path),
+                _("use a folder on local disks, such as /scratch or /var/tmp"),
                 (("environments", *loc),),
             )
     path = section.caches.shared
     if path and not any(is_within(path, top) and path != top for top in shared):
         yield Clash(
             "folder-not-shared",
-            _("{path} is not beneath a shared folder, so each host would have its own", path=path),
-            _("put it beneath {shared}", shared=" or ".join(shared) or "a folder of `storage:`"),
+            _("{path} is not on shared storage, so each host would have a different one", path=path),
+            _("choose a path below {folders}", folders=", ".join(shared) or "storage.NAME.path"),
             (("environments", "caches", "shared"), ("storage",)),
         )
 
@@ -129,10 +123,10 @@ def _packages(cluster: Cluster) -> Iterator[Clash]:
         yield Clash(
             "container-no-package",
             _(
-                "{os} has no packages for {missing}, and no repository of the site's is named",
+                "{os} has no packages of {runtimes}, and software.repositories is empty",
                 os=cluster.os,
-                missing=", ".join(missing),
+                runtimes=", ".join(missing),
             ),
-            _("name the repository that has them under `software.repositories`"),
+            _("add a repository with them to `software.repositories`"),
             (("environments", "containers"), ("os",)),
         )

@@ -1,4 +1,4 @@
-"""GPUs, and the drivers and libraries that their software needs."""
+"""Rules about GPUs, their drivers and libraries."""
 
 from __future__ import annotations
 
@@ -15,32 +15,27 @@ if TYPE_CHECKING:
 
 
 def gpus(cluster: Cluster) -> Iterator[Clash]:
-    """Device files lie under /dev, and their name is written without the index that is added."""
+    """Device files are below /dev, and `devices` is written without an index."""
     for name, group in cluster.nodes.items():
         if group.gpus is None:
             continue
         devices, loc = group.gpus.devices, ("nodes", name, "gpus", "devices")
-        file_hint = f"their files would be {group.gpus.device_files()[0]} and so on"
+        values = {"name": name, "file": group.gpus.device_files()[0]}
         if not devices.startswith("/dev/"):
-            fix = _("write it as /dev/nvidia")
-            yield Clash(
-                "gpu-devices",
-                _("the GPUs of `{name}` do not lie in /dev: {file_hint}", name=name, file_hint=file_hint),
-                fix,
-                (loc,),
+            message = _(
+                "the GPU device files of `{name}` are not in /dev; the first would be {file}", **values
             )
+            yield Clash("gpu-devices", message, _("write it as /dev/nvidia"), (loc,))
         elif devices[-1].isdigit():
-            fix = _("write it without the index: {devices}", devices=devices.rstrip("0123456789"))
-            yield Clash(
-                "gpu-devices",
-                _("the GPUs of `{name}` end in a number: {file_hint}", name=name, file_hint=file_hint),
-                fix,
-                (loc,),
+            message = _(
+                "the GPU devices of `{name}` end in a number; the first file would be {file}", **values
             )
+            fix = _("write it without the index: {devices}", devices=devices.rstrip("0123456789"))
+            yield Clash("gpu-devices", message, fix, (loc,))
 
 
 def gpu_sockets(cluster: Cluster) -> Iterator[Clash]:
-    """One socket for each GPU, and none beyond the last."""
+    """`sockets` has one entry for each GPU, each an existing socket."""
     for name, group in cluster.nodes.items():
         gpus, loc = group.gpus, ("nodes", name, "gpus", "sockets")
         if gpus is None or not gpus.sockets:
@@ -49,12 +44,12 @@ def gpu_sockets(cluster: Cluster) -> Iterator[Clash]:
             yield Clash(
                 "gpu-sockets",
                 _(
-                    "`{name}` has {count} GPUs a host, and sockets are given for {count2}",
+                    "`{name}` has {gpus} GPUs per host, but gpus.sockets has {sockets} items",
                     name=name,
-                    count=gpus.count,
-                    count2=len(gpus.sockets),
+                    gpus=gpus.count,
+                    sockets=len(gpus.sockets),
                 ),
-                _("name the socket of each GPU, in the order of their device files, or leave the line out"),
+                _("list the socket of each GPU, in the order of their device files, or remove the line"),
                 (loc, ("nodes", name, "gpus", "count")),
             )
         for index, socket in enumerate(gpus.sockets):
@@ -62,19 +57,19 @@ def gpu_sockets(cluster: Cluster) -> Iterator[Clash]:
                 yield Clash(
                     "gpu-sockets",
                     _(
-                        "GPU {index} of `{name}` is on socket {socket}; its hosts have {sockets}, from 0 on",
+                        "GPU {index} of `{name}` is on socket {socket}, but the last socket of its hosts is {last}",
                         index=index,
                         name=name,
                         socket=socket,
-                        sockets=group.cpus.sockets,
+                        last=group.cpus.sockets - 1,
                     ),
-                    _("take the number that `nvidia-smi topo -m` and lscpu say"),
+                    _("use the socket numbers of `nvidia-smi topo -m` and lscpu"),
                     ((*loc, index), ("nodes", name, "cpus", "sockets")),
                 )
 
 
 def nvidia_gpus(cluster: Cluster) -> Iterator[Clash]:
-    """Kernel modules that know the GPUs, and fabric manager where there are switches."""
+    """The kernel modules support the GPUs, and hosts with NVSwitch have fabric manager."""
     section = cluster.software.nvidia
     if section is None:
         return
@@ -91,17 +86,10 @@ def _modules(kind: str, gpus: Gpus, loc: tuple[str, ...]) -> Iterator[Clash]:
     arch = architecture(gpus.model)
     unsupported_archs = {"open": CLOSED_ONLY, "proprietary": OPEN_ONLY}.get(kind, frozenset())
     if arch in unsupported_archs:
-        yield Clash(
-            "kernel-modules-gpu",
-            _(
-                "the {kind} kernel modules do not know {model} ({arch})",
-                kind=kind,
-                model=gpus.model,
-                arch=arch,
-            ),
-            _("leave software.nvidia.kernel_modules out: each group then gets those that its GPUs know"),
-            (("software", "nvidia", "kernel_modules"), loc),
-        )
+        values = {"kind": kind, "model": gpus.model, "arch": arch}
+        message = _("the {kind} kernel modules do not support {model} ({arch})", **values)
+        fix = _("remove software.nvidia.kernel_modules: each group then gets the modules for its GPUs")
+        yield Clash("kernel-modules-gpu", message, fix, (("software", "nvidia", "kernel_modules"), loc))
 
 
 def _fabric(mode: str, gpus: Gpus, loc: tuple[str, ...]) -> Iterator[Clash]:
@@ -111,8 +99,7 @@ def _fabric(mode: str, gpus: Gpus, loc: tuple[str, ...]) -> Iterator[Clash]:
         yield Clash(
             "fabric-manager-off",
             _(
-                "{count} {model} with NVLink hang on NVSwitches, and without fabric manager CUDA "
-                "says error 802",
+                "{count} {model} with NVLink need fabric manager for NVSwitch; without it CUDA fails with error 802",
                 count=gpus.count,
                 model=gpus.model,
             ),
@@ -125,15 +112,15 @@ VERSION_PARTS = 3  # numbers: 580.95.05, 12.8.1, 9.10.2, 2.27.3, 4.4.1, 1.18.0
 
 
 def nvidia_versions(cluster: Cluster) -> Iterator[Clash]:
-    """Where NVIDIA's software is ours to install, there is a driver, and every version has three numbers."""
+    """With `software.nvidia` the driver version is set, and every version has three numbers."""
     software = cluster.software
     if software.nvidia is None:
         return
     if software.driver is None:
         yield Clash(
             "driver-missing",
-            _("NVIDIA's packages are asked for, and no driver"),
-            _('name its version, e.g. software.driver: "580.95.05"; or leave software.nvidia out'),
+            _("software.nvidia is set, but software.driver is not"),
+            _('set the version of the driver, e.g. software.driver: "580.95.05"; or remove software.nvidia'),
             (("software", "nvidia"),),
         )
     named: dict[tuple[str, ...], str | None] = {
@@ -142,23 +129,19 @@ def nvidia_versions(cluster: Cluster) -> Iterator[Clash]:
     named |= {("nvidia", name): getattr(software.nvidia, name) for name in ("dcgm", "container_toolkit")}
     for loc, which in named.items():
         if which is not None and which.count(".") < VERSION_PARTS - 1:
-            yield Clash(
-                "version-not-whole",
-                _(
-                    "{loc} {which} is any of several packages, and hosts have to be equal to the last digit",
-                    loc=loc[-1],
-                    which=which,
-                ),
-                _(
-                    "name the whole version, three numbers as `apt-cache madison` or `dnf list "
-                    "--showduplicates` has it"
-                ),
-                (("software", *loc),),
+            message = _(
+                "{field} {version} matches several packages, but all hosts need the same one",
+                field=loc[-1],
+                version=which,
             )
+            fix = _(
+                "write the full version, three numbers as in `apt-cache madison` or `dnf list --showduplicates`"
+            )
+            yield Clash("version-not-whole", message, fix, (("software", *loc),))
 
 
 def cuda_driver(cluster: Cluster) -> Iterator[Clash]:
-    """The driver is of the oldest branch for that CUDA, or newer."""
+    """The driver is recent enough for the CUDA version."""
     driver, cuda = cluster.software.driver, cluster.software.cuda
     if driver is None or cuda is None:
         return
@@ -166,21 +149,14 @@ def cuda_driver(cluster: Cluster) -> Iterator[Clash]:
 
     oldest = oldest_driver(cuda)
     if oldest and major(driver) < major(oldest):
-        yield Clash(
-            "driver-too-old",
-            _(
-                "CUDA {cuda} asks a driver of {major} or later, and the hosts are to have {driver}",
-                cuda=cuda,
-                major=major(oldest),
-                driver=driver,
-            ),
-            _("take a driver of {major} or later, or an older CUDA", major=major(oldest)),
-            (("software", "driver"), ("software", "cuda")),
-        )
+        values = {"cuda": cuda, "oldest": major(oldest), "driver": driver}
+        message = _("CUDA {cuda} needs driver {oldest} or later, but software.driver is {driver}", **values)
+        fix = _("set software.driver to {oldest} or later, or use an older CUDA", oldest=major(oldest))
+        yield Clash("driver-too-old", message, fix, (("software", "driver"), ("software", "cuda")))
 
 
 def cuda_gpus(cluster: Cluster) -> Iterator[Clash]:
-    """No group's GPUs are younger than the toolkit and the driver, and none is given up by them."""
+    """CUDA and the driver support the GPUs of each group."""
     software = cluster.software
     if not (software.cuda or software.driver):
         return
@@ -191,79 +167,56 @@ def cuda_gpus(cluster: Cluster) -> Iterator[Clash]:
         if group.gpus and needs:
             loc = ("nodes", name, "gpus", "model")
             if software.cuda:
-                yield from _cuda(software.cuda, f"{group.gpus.model} of `{name}`", needs, loc)
+                yield from _cuda(software.cuda, group.gpus.model, needs, loc)
             if software.driver:
-                yield from _driver(software.driver, f"{group.gpus.model} of `{name}`", needs, loc)
+                yield from _driver(software.driver, group.gpus.model, needs, loc)
 
 
-def _cuda(cuda: str, gpus: str, needs: Generation, loc: tuple[str, ...]) -> Iterator[Clash]:
+def _cuda(cuda: str, model: str, needs: Generation, loc: tuple[str, ...]) -> Iterator[Clash]:
     from clusterwright.catalog.software import major, version
 
-    locs = (("software", "cuda"), loc)
+    values, locs = {"cuda": cuda, "model": model, "arch": needs.arch}, (("software", "cuda"), loc)
     if version(cuda)[:2] < version(needs.cuda_min):
         message = _(
-            "CUDA {cuda} compiles nothing for the {gpus}, which came with {cuda_min}",
-            cuda=cuda,
-            gpus=gpus,
-            cuda_min=needs.cuda_min,
+            "CUDA {cuda} does not support {model}; the first is {oldest}", oldest=needs.cuda_min, **values
         )
-        yield Clash(
-            "cuda-too-old",
-            message,
-            _("set software.cuda to {cuda_min} or later", cuda_min=needs.cuda_min),
-            locs,
-        )
+        fix = _("set software.cuda to {oldest} or later", oldest=needs.cuda_min)
+        yield Clash("cuda-too-old", message, fix, locs)
     if needs.cuda_last and major(cuda) > int(needs.cuda_last):
+        last = needs.cuda_last
         message = _(
-            "CUDA {cuda} compiles nothing for the {gpus}: CUDA {cuda_last} was the last for {arch}",
-            cuda=cuda,
-            gpus=gpus,
-            cuda_last=needs.cuda_last,
-            arch=needs.arch,
+            "CUDA {cuda} does not support {model}: CUDA {last} is the last for {arch}", last=last, **values
         )
-        yield Clash(
-            "cuda-too-new", message, _("set software.cuda to a {cuda_last}", cuda_last=needs.cuda_last), locs
-        )
+        yield Clash("cuda-too-new", message, _("set software.cuda to a version {last}", last=last), locs)
 
 
-def _driver(driver: str, gpus: str, needs: Generation, loc: tuple[str, ...]) -> Iterator[Clash]:
+def _driver(driver: str, model: str, needs: Generation, loc: tuple[str, ...]) -> Iterator[Clash]:
     from clusterwright.catalog.software import major
 
-    locs = (("software", "driver"), loc)
+    values, locs = {"driver": driver, "model": model, "arch": needs.arch}, (("software", "driver"), loc)
     if major(driver) < major(needs.driver_min):
+        oldest = major(needs.driver_min)
         message = _(
-            "driver {driver} does not know the {gpus}, which came with {major}",
-            driver=driver,
-            gpus=gpus,
-            major=major(needs.driver_min),
+            "driver {driver} does not support {model}; the first is {oldest}", oldest=oldest, **values
         )
         yield Clash(
-            "driver-too-old",
-            message,
-            _("take a driver of {major} or later", major=major(needs.driver_min)),
-            locs,
+            "driver-too-old", message, _("set software.driver to {oldest} or later", oldest=oldest), locs
         )
     if needs.driver_last and major(driver) > int(needs.driver_last):
+        last = needs.driver_last
         message = _(
-            "driver {driver} does not run the {gpus}: {driver_last} was the last branch for {arch}",
-            driver=driver,
-            gpus=gpus,
-            driver_last=needs.driver_last,
-            arch=needs.arch,
+            "driver {driver} does not support {model}: {last} is the last branch for {arch}",
+            last=last,
+            **values,
         )
-        yield Clash(
-            "driver-too-new",
-            message,
-            _("take a driver of {driver_last}", driver_last=needs.driver_last),
-            locs,
-        )
+        yield Clash("driver-too-new", message, _("set software.driver to a version {last}", last=last), locs)
 
 
 _NAMES = {"cudnn": "cuDNN", "nccl": "NCCL"}
 
 
 def cuda_libraries(cluster: Cluster) -> Iterator[Clash]:
-    """Each was released for the major version of CUDA that the file names."""
+    """The versions of cuDNN and NCCL were released for the major version of CUDA in the file."""
     cuda = cluster.software.cuda
     versions = {"cudnn": cluster.software.cudnn, "nccl": cluster.software.nccl}
     if cuda is None or not any(versions.values()):
@@ -273,34 +226,31 @@ def cuda_libraries(cluster: Cluster) -> Iterator[Clash]:
     for library, which in versions.items():
         majors = cuda_majors(library, which) if which else None
         if majors and major(cuda) not in majors:
-            majors_text = " and ".join(str(number) for number in sorted(majors))
             alternative = library_for(library, major(cuda))
-            yield Clash(
-                "library-cuda",
-                _(
-                    "{names} {which} is made for CUDA {majors_text}, and the hosts are to have {cuda}",
-                    names=_NAMES[library],
-                    which=which,
-                    majors_text=majors_text,
-                    cuda=cuda,
-                ),
-                _(
-                    "take {names} {alternative}, or a CUDA {majors}",
-                    names=_NAMES[library],
-                    alternative=alternative,
-                    majors=max(majors),
-                )
-                if alternative
-                else _("take a CUDA {majors}", majors=max(majors)),
-                (("software", library), ("software", "cuda")),
+            values = {"library": _NAMES[library], "version": which, "cuda": cuda}
+            majors_text = ", ".join(str(number) for number in sorted(majors))
+            message = _(
+                "{library} {version} needs CUDA {majors}, but software.cuda is {cuda}",
+                majors=majors_text,
+                **values,
             )
+            if alternative:
+                fix = _(
+                    "use {library} {version}, or CUDA {major}",
+                    library=_NAMES[library],
+                    version=alternative,
+                    major=max(majors),
+                )
+            else:
+                fix = _("use CUDA {major}", major=max(majors))
+            yield Clash("library-cuda", message, fix, (("software", library), ("software", "cuda")))
 
 
-_NVIDIA = "https://developer.download.nvidia.com/compute/cuda/repos"  # or what a site's copy has
+_NVIDIA = "https://developer.download.nvidia.com/compute/cuda/repos"  # or a mirror of the site
 
 
 def gpu_repositories(cluster: Cluster) -> Iterator[Clash]:
-    """The repository is named and described; in a lab, which serves stand-ins itself, it may be left out."""
+    """The repository of the GPU packages is set and declared; a lab serves its own packages and needs none."""
     software = cluster.software
     if software.nvidia and not (cluster.lab and software.nvidia.repository is None):
         url = f"{_NVIDIA}/{cluster.platform.nvidia_repository}/x86_64/"
@@ -313,19 +263,20 @@ def gpu_repositories(cluster: Cluster) -> Iterator[Clash]:
 def _missing(cluster: Cluster, section: str, name: str | None, url: str) -> Iterator[Clash]:
     if name in cluster.software.repositories:
         return
-    problem = (
-        f"`{name}` is none of software.repositories" if name else "no repository is named for its packages"
-    )
     loc = ("software", section, "repository") if name else ("software", section)
-    yield Clash(
-        "repository-missing",
-        f"software.{section}: {problem}",
-        _(
-            "put it under software.repositories with its key, e.g. {name}: {{url: {url}}}, and "
-            "name it as software.{section}.repository",
-            name=name or section,
-            url=url,
+    if name:
+        message = _(
+            "software.{section}.repository is `{name}`, which software.repositories lacks",
             section=section,
-        ),
-        (loc,),
+            name=name,
+        )
+    else:
+        message = _("software.{section} has no repository for its packages", section=section)
+    fix = _(
+        "add it to software.repositories with its key, e.g. {name}: {{url: {url}}}, and set "
+        "software.{section}.repository to its name",
+        name=name or section,
+        url=url,
+        section=section,
     )
+    yield Clash("repository-missing", message, fix, (loc,))

@@ -1,4 +1,4 @@
-"""What is allowed is of use, and spares can stand in."""
+"""Rules about self-healing: mode, allowed actions, spare hosts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DOES = ("approve", "act")
 
 
 def heal(cluster: Cluster) -> Iterator[Clash]:
-    """Who may act is allowed something, and who may not is allowed nothing; what acts on empty hosts may empty them."""
+    """Modes that act allow actions, other modes do not; actions on drained hosts need `drain`; spares exist."""
     yield from _mode(cluster)
     yield from _drain(cluster)
     yield from _spares(cluster)
@@ -25,25 +25,25 @@ def _mode(cluster: Cluster) -> Iterator[Clash]:
         yield Clash(
             "heal-allow-unused",
             _(
-                "{names} may be done, and with mode `{mode}` nothing ever is",
-                names=names(ours.allow),
+                "heal.allow has {actions}, but mode `{mode}` runs none",
+                actions=names(ours.allow),
                 mode=ours.mode,
             ),
-            _("set heal.mode to act (or approve: a person is asked each time), or take allow out"),
+            _("set heal.mode to act (or to approve, which asks for each action), or remove allow"),
             locs,
         )
     if ours.mode in _DOES and not ours.allow:
         yield Clash(
             "heal-nothing-allowed",
-            _("mode `{mode}` acts, and nothing is allowed", mode=ours.mode),
-            _("list what may be done, such as allow: [restart-service, drain], or set mode to propose"),
+            _("heal.mode is `{mode}`, but heal.allow has no actions", mode=ours.mode),
+            _("list allowed actions, such as allow: [restart-service, drain], or set mode to propose"),
             locs[::-1],
         )
     if ours.watch and ours.mode == "none":
         yield Clash(
             "heal-watch-off",
-            _("a unit is to look after the cluster, and mode `none` looks at nothing"),
-            _("set heal.mode to propose, approve or act, or take watch out"),
+            _("heal.watch is true, but heal.mode is none"),
+            _("set heal.mode to propose, approve or act, or remove watch"),
             (("heal", "watch"), ("heal", "mode")),
         )
 
@@ -55,10 +55,10 @@ def _drain(cluster: Cluster) -> Iterator[Clash]:
         yield Clash(
             "heal-without-drain",
             _(
-                "{names} may be done, which is done to a host without jobs only, and no host may be drained",
-                names=names(actions),
+                "heal.allow has {actions} without drain, but these actions need a drained host",
+                actions=names(actions),
             ),
-            _("add drain, or take {names} out", names=names(actions)),
+            _("add drain, or remove {actions}", actions=names(actions)),
             (("heal", "allow"),),
         )
 
@@ -74,10 +74,7 @@ def _spares(cluster: Cluster) -> Iterator[Clash]:
     if "replace" in ours.allow and not ours.spares and (saving is None or saving.provider is None):
         yield Clash(
             "heal-no-spare",
-            _("hosts may be replaced, and there is nothing to replace them with"),
-            _(
-                "name hosts as heal.spares, or let slurm.power_saving with a provider wake others, "
-                "or take replace out"
-            ),
+            _("heal.allow has replace, but the cluster has no spare hosts"),
+            _("list hosts in heal.spares, or set slurm.power_saving with a provider, or remove replace"),
             (("heal", "allow"), ("heal", "spares")),
         )

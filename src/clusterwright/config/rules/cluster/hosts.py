@@ -1,4 +1,4 @@
-"""Hosts: their groups, names and addresses for access, memory, time and local disks."""
+"""Rules about hosts: groups, names, access, memory, time servers, local disks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clusterwright.units import format_size
 
 
 def hosts(cluster: Cluster) -> Iterator[Clash]:
-    """No host is in two node groups; only hosts of a group are absent from it, and not all of them."""
+    """No host is in two node groups; absent hosts are hosts of their group, and not all of them."""
     for name in cluster.nodes:
         yield from _absent(cluster, name)
     members = {name: frozenset(group.all_names()) for name, group in cluster.nodes.items()}
@@ -26,12 +26,12 @@ def hosts(cluster: Cluster) -> Iterator[Clash]:
             yield Clash(
                 "host-in-two-groups",
                 _(
-                    "{fold} is in node group `{group_name}` and in `{other_name}`",
-                    fold=fold(shared_hosts),
-                    group_name=group_name,
-                    other_name=other_name,
+                    "{hosts} is in both node groups `{first}` and `{second}`",
+                    hosts=fold(shared_hosts),
+                    first=group_name,
+                    second=other_name,
                 ),
-                _("take {fold} out of one of them", fold=fold(shared_hosts)),
+                _("remove {hosts} from one of them", hosts=fold(shared_hosts)),
                 (("nodes", group_name, "hosts"), ("nodes", other_name, "hosts")),
             )
 
@@ -42,24 +42,24 @@ def _absent(cluster: Cluster, name: str) -> Iterator[Clash]:
     absent_hosts = expand(group.absent) if group.absent else ()
     if strangers := [host for host in absent_hosts if host not in group.all_names()]:
         message = _(
-            "{fold} is absent from node group `{name}`, but is none of its hosts",
-            fold=fold(strangers),
-            name=name,
+            "`absent` of node group `{name}` has {hosts}, not in `hosts`", name=name, hosts=fold(strangers)
         )
         yield Clash(
-            "absent-host", message, _("name hosts of {hosts}, or take the line out", hosts=group.hosts), locs
+            "absent-host", message, _("use hosts of {hosts}, or remove the line", hosts=group.hosts), locs
         )
     elif not group.names():
         message = _("every host of node group `{name}` is absent", name=name)
-        yield Clash("absent-host", message, _("keep one, or take `{name}` out of the file", name=name), locs)
+        yield Clash(
+            "absent-host", message, _("shorten `absent`, or remove node group `{name}`", name=name), locs
+        )
 
 
 def roles(cluster: Cluster) -> Iterator[Clash]:
-    """There is a control host, and each group keeps memory for jobs."""
+    """The cluster has a control host, and each group leaves memory for jobs."""
     if not any(group.role == "control" for group in cluster.nodes.values()):
         yield Clash(
             "no-control-host",
-            _("no node group has the role control, and slurmctld needs a host"),
+            _("no node group has the role control, so slurmctld has no host"),
             _("add a node group with `role: control`"),
             (("nodes",),),
         )
@@ -67,13 +67,13 @@ def roles(cluster: Cluster) -> Iterator[Clash]:
         if group.memory_reserved >= group.memory:
             yield Clash(
                 "memory-reserved",
-                _("node group `{name}` keeps all of its memory from jobs", name=name),
+                _("node group `{name}` reserves all its memory for the system", name=name),
                 _("lower memory_reserved below memory; 1GiB to 8GiB is usual"),
                 (("nodes", name, "memory_reserved"), ("nodes", name, "memory")),
             )
 
 
-# Names that every host gives itself (Debian's and Rocky's /etc/hosts).
+# Names for loopback and multicast in /etc/hosts of Debian and Rocky.
 _SELF_NAMES = {
     "localhost",
     "ip6-localhost",
@@ -85,122 +85,111 @@ _SELF_NAMES = {
 
 
 def aliases(cluster: Cluster) -> Iterator[Clash]:
-    """No host is called as another is on its compute or storage network, nor as every host calls itself."""
+    """No host has the name of another host's compute or storage address, nor of localhost."""
     groups = members(cluster)
     for host, group in groups.items():
         for network in cluster.nodes[group].addresses:
             other_group = groups.get(f"{host}-{network}")
             if network != "management" and other_group is not None:
-                yield Clash(
-                    "name-taken",
-                    _(
-                        "`{host}-{network}` is a host of `{other_group}`, and the name of `{host}` on the "
-                        "{network} network",
-                        host=host,
-                        network=network,
-                        other_group=other_group,
-                    ),
-                    _("rename the host `{host}-{network}`", host=host, network=network),
-                    (("nodes", other_group, "hosts"), ("nodes", group, "addresses", network)),
+                values = {"name": f"{host}-{network}", "group": other_group, "host": host, "network": network}
+                message = _(
+                    "`{name}` is both a host of `{group}` and the name of `{host}` on the {network} network",
+                    **values,
                 )
+                fix = _("rename the host `{name}`", name=f"{host}-{network}")
+                locs = (("nodes", other_group, "hosts"), ("nodes", group, "addresses", network))
+                yield Clash("name-taken", message, fix, locs)
         if host in _SELF_NAMES:
             yield Clash(
                 "reserved-name",
-                _("`{host}` is what every host calls itself", host=host),
+                _("`{host}` is a reserved name in /etc/hosts of every host", host=host),
                 _("choose another name"),
                 (("nodes", group, "hosts"),),
             )
 
 
 def access(cluster: Cluster) -> Iterator[Clash]:
-    """Who logs in may use sudo there, and sshd has a port of its own."""
+    """The login user may use sudo, and sshd has a port that no other service uses."""
     user = cluster.users.get(cluster.ssh.user)
     if user is not None and not user.admin:
         yield Clash(
             "access-not-admin",
-            _(
-                "`{user}` is to log in and change the hosts, but may not use sudo there",
-                user=cluster.ssh.user,
-            ),
-            _("set `admin: true` for `{user}`, or log in as another user", user=cluster.ssh.user),
+            _("ssh.user is `{user}`, who may not use sudo on the hosts", user=cluster.ssh.user),
+            _("set `admin: true` for `{user}`, or set another ssh.user", user=cluster.ssh.user),
             (("ssh", "user"), ("users", cluster.ssh.user, "admin")),
         )
     if service := USED.get(cluster.ssh.port):
         yield Clash(
             "port-range",
-            _("sshd is to listen on {port}, where {service} listens", port=cluster.ssh.port, service=service),
-            _("take another port; 22 is usual"),
+            _("ssh.port is {port}, the port of {service}", port=cluster.ssh.port, service=_(service)),
+            _("use another port; 22 is usual"),
             (("ssh", "port"),),
         )
 
 
 def time(cluster: Cluster) -> Iterator[Clash]:
-    """No host of the cluster is the source of the control hosts: they are the source of all others."""
+    """Time servers are outside the cluster, whose hosts synchronize with the control hosts."""
     ours = members(cluster)
     for index, server in enumerate(cluster.time.servers):
         if server in ours:
             yield Clash(
                 "time-loop",
-                _("`{server}` is to give the control hosts the time, and takes it from them", server=server),
+                _("time server `{server}` itself synchronizes with the control hosts", server=server),
                 _(
-                    "name a server outside the cluster, or take it out: the control hosts then keep "
-                    "their own time"
+                    "use a server outside the cluster, or remove it: the control hosts then use their own clocks"
                 ),
                 (("time", "servers", index), ("nodes",)),
             )
 
 
 def system(cluster: Cluster) -> Iterator[Clash]:
-    """Huge pages and what is kept for the system are less than the memory of every compute host."""
+    """Huge pages and reserved memory are less than the memory of every compute host."""
     pages = cluster.system.hugepages
     for name, group in cluster.nodes.items():
         reserved = group.memory_reserved
         if pages and group.role == "compute" and reserved < group.memory <= pages + reserved:
+            message = _(
+                "{hugepages} of huge pages and {reserved} for the system use all {memory} of `{name}`",
+                hugepages=format_size(pages),
+                reserved=format_size(reserved),
+                memory=format_size(group.memory),
+                name=name,
+            )
+            fix = _("lower system.hugepages; a training needs none, some MPI and RDMA programs a few GiB")
             yield Clash(
-                "hugepages-memory",
-                _(
-                    "{size} of huge pages and {size2} for the system leave nothing of the {size3} of "
-                    "`{name}`",
-                    size=format_size(pages),
-                    size2=format_size(reserved),
-                    size3=format_size(group.memory),
-                    name=name,
-                ),
-                _("lower system.hugepages; a training needs none, some MPI and RDMA programs a few GiB"),
-                (("system", "hugepages"), ("nodes", name, "memory")),
+                "hugepages-memory", message, fix, (("system", "hugepages"), ("nodes", name, "memory"))
             )
 
 
 def headroom(cluster: Cluster) -> Iterator[Clash]:
-    """At least one GPU is left to the jobs of a partition that keeps head-room."""
+    """A partition with headroom leaves at least one GPU to its jobs."""
     for name, partition in cluster.partitions.items():
         groups = [cluster.nodes[group] for group in partition.nodes if group in cluster.nodes]
         gpus = sum(group.gpus.count * len(group.names()) for group in groups if group.gpus)
         percent = partition.headroom_percent
         if gpus and percent and gpus * (100 - percent) // 100 < 1:
-            yield Clash(
-                "headroom-too-high",
-                _(
-                    "partition `{name}` has {gpus} GPUs; with {percent} % kept free its jobs may hold none",
-                    name=name,
-                    gpus=gpus,
-                    percent=percent,
-                ),
-                _("set headroom_percent to {value} or less", value=100 - -(-100 // gpus))
-                if gpus > 1
-                else _("take it out"),
-                (("partitions", name, "headroom_percent"), ("partitions", name, "nodes")),
+            values = {"partition": name, "gpus": gpus, "percent": percent}
+            message = _(
+                "headroom of {percent}% leaves no GPU of partition `{partition}` to its jobs (GPUs: {gpus})",
+                **values,
             )
+            limit = 100 - -(-100 // gpus)
+            fix = _("set headroom_percent to {limit} or less", limit=limit) if gpus > 1 else _("remove it")
+            locs = (("partitions", name, "headroom_percent"), ("partitions", name, "nodes"))
+            yield Clash("headroom-too-high", message, fix, locs)
 
 
 def local_servers(cluster: Cluster) -> Iterator[Clash]:
-    """No file or time server goes by the name that each host calls itself."""
+    """No file or time server is localhost, which is a different host on each host."""
     for server, loc in _servers(cluster):
         if server.partition(".")[0] == "localhost" or server.startswith("127."):
             yield Clash(
                 "server-is-localhost",
-                _("`{server}` means another host on every host: each would ask itself", server=server),
-                _("name the host of this file, or the server of the site, as the other hosts reach it"),
+                _(
+                    "`{server}` is the local host on every host, so each would connect to itself",
+                    server=server,
+                ),
+                _("use the name or address by which the other hosts reach the server"),
                 (loc,),
             )
 
@@ -219,11 +208,11 @@ def _servers(cluster: Cluster) -> Iterator[tuple[str, Loc]]:
         yield server, ("time", "servers", index)
 
 
-_PAIR, _FEWEST_OF_10 = 2, 4  # md(4): RAID 10 of fewer disks, or of an odd number, keeps its copies unevenly
+_PAIR, _FEWEST_OF_10 = 2, 4  # md(4): RAID 10 with fewer disks, or an odd number, mirrors unevenly
 
 
 def disks(cluster: Cluster) -> Iterator[Clash]:
-    """Several disks become one by RAID, of a number that it can use; what is made has a place."""
+    """Several disks have a RAID level that supports their number, and a file system has a mount point."""
     for name, group in cluster.nodes.items():
         for index, disk in enumerate(group.disks):
             loc: Loc = ("nodes", name, "disks", index)
@@ -232,22 +221,13 @@ def disks(cluster: Cluster) -> Iterator[Clash]:
 
 def _incomplete(disk: Disk, loc: Loc) -> tuple[Clash, ...]:
     if disk.filesystem and disk.mount is None:
-        message = _(
-            "{filesystem} is to be made, and nothing says where it is mounted", filesystem=disk.filesystem
-        )
-        return (
-            Clash("disk-incomplete", message, _("say where: `mount: /scratch`"), ((*loc, "filesystem"),)),
-        )
+        message = _("filesystem is {filesystem}, but mount is not set", filesystem=disk.filesystem)
+        fix = _("add a mount point, such as `mount: /scratch`")
+        return (Clash("disk-incomplete", message, fix, ((*loc, "filesystem"),)),)
     option = "raid" if disk.raid != "none" else "quota" if disk.quota else ""
     if option and not disk.filesystem:
-        message = _(
-            "{option} is for a file system that we make, and this one is left to the site", option=option
-        )
-        fix = _(
-            "say which we are to make (`filesystem: xfs`; only empty disks are taken), or take "
-            "`{option}` out",
-            option=option,
-        )
+        message = _("{option} needs `filesystem`, which is not set", option=option)
+        fix = _("add `filesystem: xfs` (only empty disks are formatted), or remove `{option}`", option=option)
         return (Clash("disk-incomplete", message, fix, ((*loc, option),)),)
     return ()
 
@@ -255,16 +235,20 @@ def _incomplete(disk: Disk, loc: Loc) -> tuple[Clash, ...]:
 def _raid(disk: Disk, loc: Loc) -> Iterator[Clash]:
     fix = ""
     if disk.filesystem and disk.count > 1 and disk.raid == "none":
-        message = _("{count} disks are to be one file system, and nothing joins them", count=disk.count)
-        fix = _("set raid to 0 for scratch that may be lost, or a row for each disk with a mount of its own")
-    elif disk.raid == 0 and disk.count < _PAIR:
-        message, fix = "RAID 0 of one disk is that disk", "take `raid` out"
-    elif disk.raid == 10 and (disk.count < _FEWEST_OF_10 or disk.count % 2):
-        message = _(
-            "RAID 10 keeps everything twice, on pairs of disks, and there are {count}", count=disk.count
+        message = _("{count} disks share one file system, but raid is none", count=disk.count)
+        fix = _(
+            "set raid to 0 for scratch that may be lost, or add one item per disk, each with its own mount"
         )
+    elif disk.raid == 0 and disk.count < _PAIR:
+        message, fix = _("RAID 0 needs at least 2 disks"), _("remove `raid`")
+    elif disk.raid == 10 and (disk.count < _FEWEST_OF_10 or disk.count % 2):
+        message = _("RAID 10 needs an even number of disks, at least 4, not {count}", count=disk.count)
         even = disk.count // 2 * 2
-        lower = f"set count to {even}, or " if even >= _FEWEST_OF_10 else ""
-        fix = _("{lower}add a disk, or set raid to 0 for scratch that may be lost", lower=lower)
+        if even >= _FEWEST_OF_10:
+            fix = _(
+                "set count to {count}, add a disk, or set raid to 0 for scratch that may be lost", count=even
+            )
+        else:
+            fix = _("add disks, or set raid to 0 for scratch that may be lost")
     if fix:
         yield Clash("disk-raid", message, fix, ((*loc, "raid"), (*loc, "count")))

@@ -1,4 +1,4 @@
-"""A lab is made of what its image holds."""
+"""Rules about a lab: the system and the Slurm version of its image."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterwright.platforms import platforms
 
 
 def lab(cluster: Cluster) -> Iterator[Clash]:
-    """The hosts of a lab run Debian with its own Slurm, or one that the file names a repository of."""
+    """The hosts of a lab run Debian with Debian's Slurm, or with one from a declared repository."""
     if cluster.lab is None:
         return
     platform, version = cluster.platform, cluster.software.slurm
@@ -19,8 +19,8 @@ def lab(cluster: Cluster) -> Iterator[Clash]:
         able = [candidate.name for candidate in platforms() if candidate.lab_suite]
         yield Clash(
             "lab-unsupported",
-            _("a lab's hosts run {able}, not {os}", able=" or ".join(able), os=cluster.os),
-            _("set `os: {able}` in the lab's copy of the file, or take `lab:` out", able=able[0]),
+            _("lab hosts cannot run {os}, only {supported}", os=cluster.os, supported=", ".join(able)),
+            _("set `os: {name}` in the lab's copy of the file, or remove `lab:`", name=able[0]),
             (("os",), ("lab",)),
         )
         return
@@ -28,14 +28,14 @@ def lab(cluster: Cluster) -> Iterator[Clash]:
         yield Clash(
             "lab-unsupported",
             _(
-                "a lab's hosts with {os} have Slurm {slurm}, not {version}",
+                "lab hosts with {os} have Slurm {available}, not {version}",
                 os=cluster.os,
-                slurm=platform.slurm,
+                available=platform.slurm,
                 version=version,
             ),
             _(
-                'set `slurm: "{slurm}"` in the lab\'s copy of the file, or take `lab:` out',
-                slurm=platform.slurm,
+                'set `slurm: "{version}"` in the lab\'s copy of the file, or remove `lab:`',
+                version=platform.slurm,
             ),
             (("software", "slurm"), ("lab",)),
         )

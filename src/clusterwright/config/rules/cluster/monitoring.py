@@ -1,4 +1,4 @@
-"""Monitoring: what is installed for it, and who is notified."""
+"""Rules about monitoring: packages and receivers."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ from clusterwright.platforms import platforms
 
 
 def prometheus(cluster: Cluster) -> Iterator[Clash]:
-    """Some have none, and those of some are too old."""
+    """The distribution has packages of Prometheus that are recent enough."""
     if not cluster.monitoring.prometheus:
         return
     locs = (("monitoring", "prometheus"), ("os",))
     old = cluster.platform.old_prometheus
     if old:
-        message = _("{os} has {old}, which are too old for what we write", os=cluster.os, old=old)
+        message = _(
+            "{os} has {versions}, which are too old for our configuration", os=cluster.os, versions=old
+        )
         able = [
             candidate.name
             for candidate in platforms()
             if candidate.has_prometheus and not candidate.old_prometheus
         ]
-        yield Clash("prometheus-no-package", message, _("use one of {able}", able=", ".join(able)), locs)
+        yield Clash("prometheus-no-package", message, _("use one of {names}", names=", ".join(able)), locs)
     if not cluster.platform.has_prometheus:
         yield Clash(
             "prometheus-no-package",
             _("{os} has no packages of Prometheus and Alertmanager", os=cluster.os),
             _(
-                "set it to false and read the exporters with a Prometheus of yours; `wright render` "
-                "of the same file with another `os` shows our rules"
+                "set it to false and scrape the exporters with another Prometheus; `wright render` of this file with "
+                "another `os` shows our rules"
             ),
             locs,
         )
@@ -41,13 +43,13 @@ GRAFANA_LOC = ("monitoring", "grafana")
 
 
 def grafana(cluster: Cluster) -> Iterator[Clash]:
-    """No distribution has its package, and without Prometheus its pages are empty."""
+    """Grafana needs Prometheus as its data source, and a repository with its package."""
     if not cluster.monitoring.grafana:
         return
     if not cluster.monitoring.prometheus:
         yield Clash(
             "grafana-without-prometheus",
-            _("the dashboards would be empty: what they show is in Prometheus, which is off"),
+            _("Grafana's dashboards need Prometheus, which is disabled"),
             _("set monitoring.prometheus to true, or grafana to false"),
             (GRAFANA_LOC, ("monitoring", "prometheus")),
         )
@@ -56,21 +58,20 @@ def grafana(cluster: Cluster) -> Iterator[Clash]:
             "grafana-no-package",
             _("{os} has no package of Grafana", os=cluster.os),
             _(
-                "name a repository that has it in software.repositories (https://apt.grafana.com, "
-                "https://rpm.grafana.com)"
+                "add its repository to software.repositories (https://apt.grafana.com, https://rpm.grafana.com)"
             ),
             (GRAFANA_LOC, ("software",)),
         )
 
 
 def notify(cluster: Cluster) -> Iterator[Clash]:
-    """Who is told is one of the receivers, and there is a Prometheus that raises alerts."""
+    """Names in `notify` are receivers, and Prometheus is enabled to raise alerts."""
     monitoring = cluster.monitoring
     if monitoring.notify and not monitoring.prometheus:
         yield Clash(
             "nobody-notified",
-            _("nothing would ever be told to the receivers: alerts come from Prometheus, which is off"),
-            _("set monitoring.prometheus to true, or take notify out"),
+            _("receivers need alerts from Prometheus, which is disabled"),
+            _("set monitoring.prometheus to true, or remove notify"),
             (("monitoring", "notify"), ("monitoring", "prometheus")),
         )
     for index, name in enumerate(monitoring.notify):
@@ -80,10 +81,10 @@ def notify(cluster: Cluster) -> Iterator[Clash]:
             suggestions = get_close_matches(name, monitoring.receivers, 1)
             yield Clash(
                 "unknown-receiver",
-                _("`{name}` is to be told of alerts, and nothing says how it is reached", name=name),
-                _("did you mean `{suggestions}`?", suggestions=suggestions[0])
+                _("notify lists receiver `{name}`, which is not declared", name=name),
+                _("did you mean `{suggestion}`?", suggestion=suggestions[0])
                 if suggestions
-                else _("describe it: monitoring.receivers.{name}", name=name),
+                else _("declare monitoring.receivers.{name}", name=name),
                 (("monitoring", "notify", index), ("monitoring", "receivers")),
             )
     for name, receiver in monitoring.receivers.items():
@@ -92,11 +93,8 @@ def notify(cluster: Cluster) -> Iterator[Clash]:
         if isinstance(receiver, Zabbix) and receiver.tls is None and receiver.public:
             yield Clash(
                 "bad-address",
-                _(
-                    "`{name}` is a Zabbix at a public address, and what is said would go there in the clear",
-                    name=name,
-                ),
-                _("set tls, or name a Zabbix proxy in a network of the site's own"),
+                _("receiver `{name}` has a public address but no tls, so traffic is unencrypted", name=name),
+                _("set tls, or use a Zabbix proxy in a private network"),
                 (("monitoring", "receivers", name, "server"),),
             )
 
@@ -104,23 +102,15 @@ def notify(cluster: Cluster) -> Iterator[Clash]:
 def _mail(cluster: Cluster, name: str, receiver: Email) -> Iterator[Clash]:
     loc = ("monitoring", "receivers", name)
     if (receiver.user is None) != (receiver.secret_file is None):
-        yield Clash(
-            "receiver-mail-login",
-            _(
-                "`{name}` has {ending}",
-                name=name,
-                ending="a password and no user" if receiver.user is None else "a user and no password",
-            ),
-            _("give both user and secret_file, or neither"),
-            (loc,),
-        )
+        if receiver.user is None:
+            message = _("receiver `{name}` has a password but no user", name=name)
+        else:
+            message = _("receiver `{name}` has a user but no password", name=name)
+        yield Clash("receiver-mail-login", message, _("set both user and secret_file, or neither"), (loc,))
     if receiver.secret_file is not None and not cluster.platform.has_alertmanager_mail_password_file:
         yield Clash(
             "receiver-mail-login",
-            _("the Alertmanager of {os} reads no mail password from a file", os=cluster.os),
-            _(
-                "send by a mail server that lets the control host in without one, or use another "
-                "kind of receiver"
-            ),
+            _("the Alertmanager of {os} cannot read a mail password from a file", os=cluster.os),
+            _("use a mail server that needs no login from the control host, or another kind of receiver"),
             (loc, ("os",)),
         )

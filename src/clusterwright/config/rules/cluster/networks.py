@@ -1,4 +1,4 @@
-"""Networks, the addresses in them, and RDMA over them."""
+"""Rules about networks, addresses and RDMA."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ from clusterwright.config.clash import Clash, members, names, unknown
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.networks import NetworkName
 from clusterwright.config.rdma import Rdma, Roce, SubnetManager
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
-# IEEE 802.3 leaves jumbo frames to vendors; adapters and switches stop at 9216 to 9978 bytes (ConnectX: 9978).
+# IEEE 802.3 does not define jumbo frames; adapters and switches support 9216 to 9978 bytes (ConnectX: 9978).
 _LARGEST_ETHERNET = 9978
 
 
 def networks(cluster: Cluster) -> Iterator[Clash]:
-    """No two subnets overlap, or a host would not know which link to take; each network is used, and can be so."""
+    """Subnets do not overlap, as routes would be ambiguous; each network is used and has a valid MTU and rails."""
     for (network_name, ours), (other_name, theirs) in combinations(cluster.networks.named().items(), 2):
         if ours.subnet.overlaps(theirs.subnet):
             yield Clash(
                 "networks-overlap",
                 _(
-                    "the {network_name} network {subnet} and the {other_name} network {subnet2} share "
-                    "addresses",
-                    network_name=network_name,
-                    subnet=ours.subnet,
-                    other_name=other_name,
-                    subnet2=theirs.subnet,
+                    "the subnets {first_subnet} ({first}) and {second_subnet} ({second}) overlap",
+                    first=network_name,
+                    first_subnet=ours.subnet,
+                    second=other_name,
+                    second_subnet=theirs.subnet,
                 ),
-                _("give one of them a subnet of its own"),
+                _("choose another subnet for one of them"),
                 (("networks", network_name, "subnet"), ("networks", other_name, "subnet")),
             )
     for name, network in cluster.networks.named().items():
@@ -39,32 +38,32 @@ def networks(cluster: Cluster) -> Iterator[Clash]:
             yield Clash(
                 "network-unused",
                 _("the {name} network is declared, but no node group has an address on it", name=name),
-                _("add `{name}:` to nodes.NAME.addresses, or take networks.{name} out", name=name),
+                _("add `{name}:` to nodes.NAME.addresses, or remove networks.{name}", name=name),
                 (("networks", name), ("nodes",)),
             )
         if network.kind != "infiniband" and network.mtu > _LARGEST_ETHERNET:
             yield Clash(
                 "mtu-too-large",
                 _(
-                    "packets of {mtu} bytes do not fit Ethernet, which carries the {name} network",
+                    "MTU {mtu} is too large for the {name} network, which is Ethernet",
                     mtu=network.mtu,
                     name=name,
                 ),
-                _("set `mtu: 9000` (jumbo frames) or leave it out; 65520 is for IPoIB alone"),
+                _("set `mtu: 9000` (jumbo frames), or remove it; 65520 is for IPoIB only"),
                 (("networks", name, "mtu"), ("networks", name, "kind")),
             )
         if network.fabric == "rail-optimized" and network.rails == 1:
             yield Clash(
                 "rails-missing",
-                _("the {name} network is rail-optimized with one rail", name=name),
-                _("set `rails` to the ports per host, usually one a GPU, or take another fabric"),
+                _("the {name} network is rail-optimized, but has 1 rail", name=name),
+                _("set `rails` to the ports per host, usually one per GPU, or change fabric"),
                 (("networks", name, "fabric"), ("networks", name, "rails")),
             )
 
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """The addresses of one group on one network, as integers: the last one may not be an address at all."""
+    """The addresses of a group on a network, as integers, because the last may be above 255.255.255.255."""
 
     group: str
     network: NetworkName
@@ -83,11 +82,11 @@ class _Range:
         start, last = IPv4Address(self.start), self.last
         if self.count == 1:
             return str(start)
-        return f"{start} to {IPv4Address(last) if last < 2**32 else 'beyond 255.255.255.255'}"
+        return f"{start} - {IPv4Address(last)}" if last < 2**32 else f"{start} - ..."
 
 
 def addresses(cluster: Cluster) -> Iterator[Clash]:
-    """Each group has a management address; each address is inside its network and is given once."""
+    """Each group has a management address, and addresses are inside their network and unique."""
     ranges = [
         _Range(name, network, int(start), len(group.all_names()))
         for name, group in cluster.nodes.items()
@@ -106,10 +105,10 @@ def _without_management(cluster: Cluster) -> Iterator[Clash]:
             yield Clash(
                 "no-management-address",
                 _(
-                    "node group `{name}` has no address on the management network, where SSH and Slurm run",
+                    "node group `{name}` has no address on the management network, which SSH and Slurm use",
                     name=name,
                 ),
-                _("add management: and an address in {subnet}", subnet=cluster.networks.management.subnet),
+                _("add `management:` with an address in {subnet}", subnet=cluster.networks.management.subnet),
                 (("nodes", name, "addresses"), ("networks", "management", "subnet")),
             )
 
@@ -120,36 +119,34 @@ def _outside(cluster: Cluster, address_range: _Range) -> Iterator[Clash]:
         yield Clash(
             "address-without-network",
             _(
-                "node group `{group}` has an address on the {network} network, which is not there",
+                "node group `{group}` has an address on the {network} network, which is not declared",
                 group=address_range.group,
                 network=address_range.network,
             ),
-            _("add networks.{network}, or take the address out", network=address_range.network),
+            _("add networks.{network}, or remove the address", network=address_range.network),
             (address_range.loc, ("networks",)),
         )
         return
-    # The first and the last address of a subnet are the network's own and the broadcast address.
+    # The first and the last address of a subnet are the network address and the broadcast address.
     lowest, highest = int(network.subnet.network_address) + 1, int(network.subnet.broadcast_address) - 1
     if address_range.start < lowest or address_range.last > highest:
         capacity = highest - lowest + 1
-        usable = f"{IPv4Address(lowest)} to {IPv4Address(highest)}"
-        fix = (
-            _("start within {usable}, so that {count} fit", usable=usable, count=address_range.count)
-            if address_range.count <= capacity
-            else _("widen {subnet}", subnet=network.subnet)
+        usable = f"{IPv4Address(lowest)} - {IPv4Address(highest)}"
+        if address_range.count <= capacity:
+            fix = _(
+                "start in {usable} with room for {count} addresses", usable=usable, count=address_range.count
+            )
+        else:
+            fix = _("widen {subnet}", subnet=network.subnet)
+        message = _(
+            "node group `{group}` needs {addresses}, but the {network} network has {usable}",
+            group=address_range.group,
+            addresses=address_range,
+            network=address_range.network,
+            usable=usable,
         )
-        yield Clash(
-            "address-outside-network",
-            _(
-                "node group `{group}` takes {address_range}, but the {network} network holds {usable}",
-                group=address_range.group,
-                address_range=address_range,
-                network=address_range.network,
-                usable=usable,
-            ),
-            fix,
-            (address_range.loc, ("networks", address_range.network, "subnet")),
-        )
+        locs = (address_range.loc, ("networks", address_range.network, "subnet"))
+        yield Clash("address-outside-network", message, fix, locs)
 
 
 def _overlap(address_range: _Range, other_range: _Range) -> Iterator[Clash]:
@@ -157,16 +154,14 @@ def _overlap(address_range: _Range, other_range: _Range) -> Iterator[Clash]:
         yield Clash(
             "address-taken",
             _(
-                "`{group}` takes {address_range} ({network}), and `{group2}` {other_range} ({network2})",
-                group=address_range.group,
-                address_range=address_range,
-                network=address_range.network,
-                group2=other_range.group,
-                other_range=other_range,
-                network2=other_range.network,
+                "the addresses of `{first}` ({first_addresses}) and of `{second}` ({second_addresses}) overlap",
+                first=address_range.group,
+                first_addresses=address_range,
+                second=other_range.group,
+                second_addresses=other_range,
             ),
             _(
-                "start `{group}` at another address: the next hosts of a group take the next addresses",
+                "change the first address of `{group}`; the next hosts of a group have the next addresses",
                 group=other_range.group,
             ),
             (address_range.loc, other_range.loc),
@@ -174,31 +169,26 @@ def _overlap(address_range: _Range, other_range: _Range) -> Iterator[Clash]:
 
 
 def topology(cluster: Cluster) -> Iterator[Clash]:
-    """In a tree each group names its switch; a block is no larger than the cluster."""
+    """With topology tree each compute group has a switch; a block is no larger than the cluster."""
     groups = {name: group for name, group in cluster.nodes.items() if group.role == "compute"}
     kind = cluster.slurm.topology
     switchless = [name for name, group in groups.items() if group.switch is None]
     some = len(switchless) < len(groups)
     if switchless and (kind == "tree" or (kind == "auto" and some)):
-        reason = _("slurm.topology is tree") if kind == "tree" else _("other groups name theirs")
-        yield Clash(
-            "switch-missing",
-            _(
-                "{reason}, but {names} {ending} no switch: Slurm gives no job to hosts that hang on none",
-                reason=reason,
-                names=names(switchless),
-                ending="names" if len(switchless) == 1 else "name",
-            ),
-            _("add `switch:` there, or set slurm.topology to none"),
-            (*(("nodes", name) for name in switchless), ("slurm", "topology")),
+        message = _(
+            "{names} without `switch`: with topology tree Slurm allocates no hosts without a switch",
+            names=names(switchless),
         )
+        fix = _("add `switch:` to them, or set slurm.topology to none")
+        locs = (*(("nodes", name) for name in switchless), ("slurm", "topology"))
+        yield Clash("switch-missing", message, fix, locs)
     hosts = len(members(cluster, "compute"))
     if kind == "block" and hosts and cluster.slurm.block_size > hosts:
         yield Clash(
             "block-size",
             _(
-                "a block is {block_size} hosts, and the cluster has {hosts} compute hosts in all",
-                block_size=cluster.slurm.block_size,
+                "slurm.block_size is {size}, but the cluster has {hosts} compute hosts",
+                size=cluster.slurm.block_size,
                 hosts=hosts,
             ),
             _("set block_size to the hosts of one NVLink domain, or slurm.topology to none"),
@@ -210,7 +200,7 @@ _KINDS = ("infiniband", "roce")
 
 
 def rdma(cluster: Cluster) -> Iterator[Clash]:
-    """Drivers come from somewhere, packets fit the switches, settings of RoCE have a network, nics are one a rail."""
+    """RDMA drivers have a repository, MTUs fit the switches, `roce` has a network, and `nics` has one per rail."""
     yield from _nics(cluster)
     if cluster.rdma is not None:
         yield from _packages(cluster, cluster.rdma)
@@ -223,20 +213,16 @@ def _packages(cluster: Cluster, rdma: Rdma) -> Iterator[Clash]:
         yield Clash(
             "ofed-version",
             _(
-                "the distribution's own RDMA drivers are to be of version {driver_version}, and they "
-                "have its kernel's",
-                driver_version=rdma.driver_version,
+                "rdma.driver_version is {version}, but inbox drivers have the version of the kernel",
+                version=rdma.driver_version,
             ),
-            _("leave driver_version out, or set rdma.driver to doca-ofed"),
+            _("remove driver_version, or set rdma.driver to doca-ofed"),
             (("rdma", "driver_version"), ("rdma", "driver")),
         )
     if rdma.driver != "inbox" and not cluster.software.repositories:
         yield Clash(
             "ofed-repository",
-            _(
-                "{driver} comes from a repository of NVIDIA's or a copy of it, and the file names none",
-                driver=rdma.driver,
-            ),
+            _("{driver} needs NVIDIA's repository, but software.repositories is empty", driver=rdma.driver),
             _("add it to software.repositories, or set rdma.driver to inbox"),
             (("rdma", "driver"), ("software", "repositories")),
         )
@@ -248,13 +234,12 @@ def _packets(cluster: Cluster, rdma: Rdma) -> Iterator[Clash]:
             yield Clash(
                 "mtu-over-switch",
                 _(
-                    "packets of {mtu} bytes on the {name} network are larger than the {switch_mtu} that "
-                    "its switches carry",
-                    mtu=network.mtu,
+                    "the MTU of the {name} network, {mtu}, is larger than rdma.switch_mtu, {limit}",
                     name=name,
-                    switch_mtu=rdma.switch_mtu,
+                    mtu=network.mtu,
+                    limit=rdma.switch_mtu,
                 ),
-                _("lower it to {switch_mtu}", switch_mtu=rdma.switch_mtu),
+                _("lower it to {limit}", limit=rdma.switch_mtu),
                 (("networks", name, "mtu"), ("rdma", "switch_mtu")),
             )
 
@@ -263,49 +248,39 @@ def _roce(cluster: Cluster, rdma: Rdma) -> Iterator[Clash]:
     if rdma.roce != Roce() and all(network.kind != "roce" for network in cluster.networks.named().values()):
         yield Clash(
             "roce-unused",
-            _("rdma.roce says how RoCE is marked, and no network is RoCE"),
-            _("take it out, or set `kind: roce` on the network that is"),
+            _("rdma.roce is set, but no network is of kind roce"),
+            _("remove it, or set `kind: roce` on the RoCE network"),
             (("rdma", "roce"), ("networks",)),
         )
 
 
 def _nics(cluster: Cluster) -> Iterator[Clash]:
-    """Named devices are those of the compute network, one for each of its rails."""
+    """`nics` needs an RDMA compute network, and has one device for each of its rails."""
     compute = cluster.networks.compute
     for name, group in cluster.nodes.items():
         if not group.nics:
             continue
         if compute is None or compute.kind not in _KINDS or "compute" not in group.addresses:
-            kind = "no compute network" if compute is None else f"one of kind {compute.kind}"
-            yield Clash(
-                "nics-rails",
-                _(
-                    "group `{name}` names RDMA devices of the compute network, and the group has {kind}",
-                    name=name,
-                    kind=kind,
-                ),
-                _(
-                    "take nics out, or give the group an address on a compute network of kind infiniband "
-                    "or roce"
-                ),
-                (("nodes", name, "nics"), ("networks", "compute") if compute else ("networks",)),
-            )
+            message = _("node group `{name}` has nics, but no address on an RDMA compute network", name=name)
+            fix = _("remove nics, or add an address on a compute network of kind infiniband or roce")
+            locs = (("nodes", name, "nics"), ("networks", "compute") if compute else ("networks",))
+            yield Clash("nics-rails", message, fix, locs)
         elif len(group.nics) != compute.rails:
             yield Clash(
                 "nics-rails",
                 _(
-                    "group `{name}` names {count} RDMA devices, and networks.compute.rails is {rails}",
+                    "the number of nics of node group `{name}` is {count}, but networks.compute.rails is {rails}",
                     name=name,
                     count=len(group.nics),
                     rails=compute.rails,
                 ),
-                _("name each rail's device once, in the order of the rails"),
+                _("list the device of each rail once, in the order of the rails"),
                 (("nodes", name, "nics"), ("networks", "compute", "rails")),
             )
 
 
 def subnet_managers(cluster: Cluster) -> Iterator[Clash]:
-    """Its hosts exist and are on InfiniBand; no host is named twice, and no two have the same priority."""
+    """Subnet managers run on hosts of the InfiniBand network and have different priorities."""
     managers = cluster.rdma.subnet_managers if cluster.rdma else ()
     by_priority: dict[int, tuple[int, str]] = {}
     for index, manager in enumerate(managers):
@@ -316,13 +291,13 @@ def subnet_managers(cluster: Cluster) -> Iterator[Clash]:
             yield Clash(
                 "subnet-manager-priority",
                 _(
-                    "the subnet managers on {host} and {manager} both have priority {priority}, so which "
-                    "is master is decided by the numbers of their adapters",
-                    host=host,
-                    manager=manager.host,
+                    "the subnet managers on {first} and {second} both have priority {priority}, so their GUIDs decide "
+                    "which is master",
+                    first=host,
+                    second=manager.host,
                     priority=manager.priority,
                 ),
-                _("give the one that shall be master the higher one"),
+                _("set a higher priority for the intended master"),
                 ((*loc, "priority"), ("rdma", "subnet_managers", first_index, "priority")),
             )
         by_priority.setdefault(manager.priority, (index, manager.host))
@@ -331,7 +306,7 @@ def subnet_managers(cluster: Cluster) -> Iterator[Clash]:
 def _host(cluster: Cluster, manager: SubnetManager, loc: tuple[str | int, ...]) -> Iterator[Clash]:
     hosts = {name: group for group in cluster.nodes.values() for name in group.names()}
     if manager.host not in hosts:
-        yield unknown("rdma.subnet_managers", "host", manager.host, hosts, (loc, ("nodes",)))
+        yield unknown("rdma.subnet_managers", _("host"), manager.host, hosts, (loc, ("nodes",)))
         return
     host_addresses = hosts[manager.host].addresses
     if not any(
@@ -340,24 +315,29 @@ def _host(cluster: Cluster, manager: SubnetManager, loc: tuple[str | int, ...]) 
         yield Clash(
             "subnet-manager-fabric",
             _(
-                "opensm is to run on {manager}, which is on no InfiniBand network: RoCE and Ethernet "
-                "have no subnet manager",
-                manager=manager.host,
+                "opensm would run on {host}, which has no address on an InfiniBand network; RoCE needs no opensm",
+                host=manager.host,
             ),
-            _("name a host with an address on an InfiniBand network, or take subnet_managers out"),
+            _("use a host with an address on an InfiniBand network, or remove subnet_managers"),
             (loc, ("networks",)),
         )
 
 
-# NVIDIA's driver README, "GPUDirect RDMA Peer Memory Client": nvidia-peermem came with 470, and took nv_peer_mem's
-# place. DMA-BUF needs the open kernel modules, which came with 515.
-_MIN_DRIVER = {"peermem": (470, "nvidia-peermem comes with the driver since 470"),
-          "dma-buf": (515, "DMA-BUF needs the open kernel modules, which came with 515")}  # fmt: skip
-_MAX_DRIVER = {"nv-peer-mem": (470, "nv_peer_mem is for drivers before 470; newer ones bring nvidia-peermem")}
+# NVIDIA's driver README, "GPUDirect RDMA Peer Memory Client": nvidia-peermem replaced nv_peer_mem in 470.
+# DMA-BUF needs the open kernel modules, which are in 515 and later.
+_DRIVERS = {  # by method: the first driver, the first without it
+    "peermem": (470, 10**6, N_("rdma.gpudirect is peermem, which needs driver 470 or later, not {driver}")),
+    "dma-buf": (515, 10**6, N_("rdma.gpudirect is dma-buf, which needs driver 515 or later, not {driver}")),
+    "nv-peer-mem": (
+        0,
+        470,
+        N_("rdma.gpudirect is nv-peer-mem, which needs a driver before 470, not {driver}"),
+    ),
+}
 
 
 def gpudirect(cluster: Cluster) -> Iterator[Clash]:
-    """A driver is declared, and of a release that offers it."""
+    """The driver is declared and supports the GPUDirect RDMA method."""
     method = cluster.rdma.gpudirect if cluster.rdma else "auto"
     if method in ("auto", "off"):
         return
@@ -365,24 +345,15 @@ def gpudirect(cluster: Cluster) -> Iterator[Clash]:
     if driver is None:
         yield Clash(
             "gpudirect-driver",
-            _("GPUs are to be reached by {method}, and the file declares no driver for them", method=method),
-            _("declare software.driver, or set rdma.gpudirect to auto"),
+            _("rdma.gpudirect is {method}, but software.driver is not set", method=method),
+            _("set software.driver, or set rdma.gpudirect to auto"),
             (("rdma", "gpudirect"), ("software", "driver")),
         )
         return
     from clusterwright.catalog.software import major
 
-    least, reason = _MIN_DRIVER.get(method, (0, ""))
-    limit, removal_reason = _MAX_DRIVER.get(method, (10**6, ""))
+    least, limit, message = _DRIVERS[method]
     if not least <= major(driver) < limit:
-        yield Clash(
-            "gpudirect-driver",
-            _(
-                "GPUs are to be reached by {method}, and the driver is {driver}: {reason}",
-                method=method,
-                driver=driver,
-                reason=reason or removal_reason,
-            ),
-            _("set rdma.gpudirect to auto, which takes what the driver has"),
-            (("rdma", "gpudirect"), ("software", "driver")),
-        )
+        fix = _("set rdma.gpudirect to auto, which uses the method of the driver")
+        locs = (("rdma", "gpudirect"), ("software", "driver"))
+        yield Clash("gpudirect-driver", _(message, driver=driver), fix, locs)

@@ -1,11 +1,11 @@
-"""Power saving: who powers idle hosts down and up."""
+"""Rules about power saving: providers, excluded groups, management controllers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from ipaddress import IPv4Address
 
-from clusterwright.config.clash import Clash, members, unknown
+from clusterwright.config.clash import Clash, members, names, unknown
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.power_saving import Ipmi, LabPower, PowerSaving, Program, Redfish
 from clusterwright.config.storage import Nfs
@@ -15,7 +15,7 @@ _LOC = ("slurm", "power_saving")
 
 
 def power_saving(cluster: Cluster) -> Iterator[Clash]:
-    """The groups that stay on exist and are compute hosts, and there is one way for on and one for off."""
+    """Excluded groups are compute groups, and there is exactly one method of power control."""
     saving = cluster.slurm.power_saving
     if saving is not None:
         yield from _suspend_exclude(cluster, saving)
@@ -33,11 +33,11 @@ def _suspend_exclude(cluster: Cluster, saving: PowerSaving) -> Iterator[Clash]:
             yield Clash(
                 "not-compute",
                 _(
-                    "power_saving keeps `{name}` on, which is never switched off: its role is {role}",
+                    "power_saving.exclude has `{name}`, whose role is {role}",
                     name=name,
                     role=cluster.nodes[name].role,
                 ),
-                _("take `{name}` out; only compute hosts are switched off", name=name),
+                _("remove `{name}`; only compute hosts are powered down", name=name),
                 (loc, ("nodes", name, "role")),
             )
 
@@ -51,11 +51,8 @@ def _two_programs(saving: PowerSaving) -> Iterator[Clash]:
     if off_program is not None and off_program == on_program:
         yield Clash(
             "same-program",
-            _(
-                "{off_program} is to switch hosts off and on, and is not told which of the two",
-                off_program=off_program,
-            ),
-            "give {} and {} a program each".format(*(loc[-1] for loc in locs)),
+            _("{program} is the program for both power down and power up", program=off_program),
+            _("set different programs for {off} and {on}", off=locs[0][-1], on=locs[1][-1]),
             tuple((*_LOC, *loc) for loc in locs),
         )
 
@@ -66,27 +63,17 @@ def _single_method(saving: PowerSaving) -> Iterator[Clash]:
     if saving.provider is not None and program_names:
         yield Clash(
             "power-two-ways",
-            _(
-                "a provider holds the switch, and Slurm is to call `{program_names}` as well",
-                program_names=program_names[0],
-            ),
-            _(
-                "take {program_names} out, or the provider",
-                program_names=" and ".join(f"`{name}`" for name in program_names),
-            ),
+            _("both a provider and {programs} control the power", programs=names(program_names)),
+            _("remove {programs}, or the provider", programs=names(program_names)),
             (*((*_LOC, name) for name in program_names), (*_LOC, "provider")),
         )
     if saving.provider is None and len(program_names) < len(programs):
         missing = [name for name in programs if name not in program_names]
         yield Clash(
             "power-no-way",
+            _("power_saving has no power control: {programs} missing", programs=names(missing)),
             _(
-                "idle hosts are to be switched off, and nobody is named who does it: {missing} missing",
-                missing=" and ".join(missing),
-            ),
-            _(
-                "add a provider, such as provider: {kind: redfish, bmc: {a100: 10.0.9.11}}, or both "
-                "suspend and resume"
+                "add a provider, such as provider: {kind: redfish, bmc: {a100: 10.0.9.11}}, or both suspend and resume"
             ),
             (_LOC,),
         )
@@ -96,31 +83,24 @@ _BMC = (*_LOC, "provider", "bmc")
 
 
 def power_provider(cluster: Cluster) -> Iterator[Clash]:
-    """A lab's switch is a lab's; each group has its management controllers; some hosts are left to switch off."""
+    """Provider lab needs a lab; each group has management controllers; `spares` is less than the hosts."""
     saving = cluster.slurm.power_saving
     if saving is None or saving.provider is None:
         return
     if isinstance(saving.provider, LabPower) and cluster.lab is None:
         yield Clash(
             "power-not-a-lab",
-            _("the lab's own switch is to hold the power of hosts that are no lab's"),
-            _("name another provider, such as kind: redfish; or add a `lab:` section"),
+            _("provider `lab` controls the power of a lab, but the file has no `lab:` section"),
+            _("use another provider, such as kind: redfish; or add a `lab:` section"),
             ((*_LOC, "provider", "kind"),),
         )
     if isinstance(saving.provider, Redfish | Ipmi):
         yield from _controllers(cluster, saving, saving.provider)
     switched = sum(len(cluster.nodes[name].names()) for name in _switched(cluster, saving))
     if saving.spares > switched:
-        yield Clash(
-            "power-spares",
-            _(
-                "{spares} idle hosts are to be kept on, and {switched} are ever switched off",
-                spares=saving.spares,
-                switched=switched,
-            ),
-            _("lower it to {switched}", switched=switched),
-            ((*_LOC, "spares"),),
-        )
+        values = {"spares": saving.spares, "hosts": switched}
+        message = _("power_saving.spares is {spares}, but only {hosts} hosts can be powered down", **values)
+        yield Clash("power-spares", message, _("lower it to {hosts}", hosts=switched), ((*_LOC, "spares"),))
 
 
 def _switched(cluster: Cluster, saving: PowerSaving) -> list[str]:
@@ -138,25 +118,19 @@ def _controllers(cluster: Cluster, saving: PowerSaving, provider: Redfish | Ipmi
             yield unknown("power_saving", _("node group"), name, switched, ((*_BMC, name), ("nodes",)))
     for name in switched:
         if name not in provider.bmc:
-            yield Clash(
-                "power-no-controller",
-                _(
-                    "hosts of `{name}` are switched off, and their management controllers are not named",
-                    name=name,
-                ),
-                _(
-                    "add the address of its first host's: bmc: {{{name}: ADDRESS}}; or keep `{name}` on",
-                    name=name,
-                ),
-                (_BMC, ("nodes", name)),
+            message = _("node group `{name}` has power saving, but no BMC address", name=name)
+            fix = _(
+                "add the BMC address of its first host, bmc: {{{name}: ADDRESS}}, or add `{name}` to exclude",
+                name=name,
             )
+            yield Clash("power-no-controller", message, fix, (_BMC, ("nodes", name)))
     yield from _shared(cluster, provider)
 
 
 def _shared(cluster: Cluster, provider: Redfish | Ipmi) -> Iterator[Clash]:
-    """No two hosts have one management controller, and none has the address of a host."""
+    """BMC addresses are unique and are no addresses of hosts."""
     owners: dict[IPv4Address, str] = {
-        address: f"host {host}"
+        address: host
         for name, group in cluster.nodes.items()
         for index, host in group.places()
         for address in [first_address + index for first_address in group.addresses.values()]
@@ -165,26 +139,22 @@ def _shared(cluster: Cluster, provider: Redfish | Ipmi) -> Iterator[Clash]:
         for index, host in cluster.nodes[name].places():
             address = provider.bmc[name] + index
             if address in owners:
-                yield Clash(
-                    "power-controller-taken",
-                    _(
-                        "{address} would be the management controller of {host}, and is that of {owners}",
-                        address=address,
-                        host=host,
-                        owners=owners[address],
-                    ),
-                    _(
-                        "give each group a first address with room for its hosts, in the controllers' own "
-                        "network"
-                    ),
-                    ((*_BMC, name), ("nodes", name)),
+                message = _(
+                    "the BMC address of {host}, {address}, is also an address of {owner}",
+                    host=host,
+                    address=address,
+                    owner=owners[address],
                 )
+                fix = _(
+                    "set a first address for each group with room for its hosts, in the network of the BMCs"
+                )
+                yield Clash("power-controller-taken", message, fix, ((*_BMC, name), ("nodes", name)))
                 break
             owners[address] = host
 
 
 def power_saving_servers(cluster: Cluster) -> Iterator[Clash]:
-    """No compute host that serves a folder is in a group that power saving may switch off."""
+    """No compute host that serves a folder is in a group that power saving may power down."""
     saving = cluster.slurm.power_saving
     groups = members(cluster, "compute")
     for name, folder in cluster.storage.items():
@@ -193,7 +163,7 @@ def power_saving_servers(cluster: Cluster) -> Iterator[Clash]:
             yield Clash(
                 "server-switched-off",
                 _(
-                    "`{server}` serves `{name}` to all hosts, and is switched off when no job runs on it",
+                    "`{server}` serves `{name}` to all hosts, but is powered down when it runs no jobs",
                     server=folder.server,
                     name=name,
                 ),

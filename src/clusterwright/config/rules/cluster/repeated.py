@@ -1,4 +1,4 @@
-"""Nothing is listed twice."""
+"""Rule against repeated items in lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterwright.i18n import _
 
 
 def repeated(cluster: Cluster) -> Iterator[Clash]:
-    """No list of names holds one of them twice: one of the two was to be another. Numbers may repeat."""
+    """No list repeats a name, which is mostly a typo. Lists of numbers may repeat."""
     yield from _in(cluster, ())
 
 
@@ -37,7 +37,7 @@ def _duplicate(item: str, loc: Loc, first_index: int, second: int) -> Clash:
     excerpt = item if len(item) < 40 else f"{item[:40]}..."
     return Clash(
         "repeated-item",
-        _("{dotted} lists `{excerpt}` twice", dotted=dotted(loc), excerpt=excerpt),
-        _("take one of them out, or write what was meant"),
+        _("{field} lists `{item}` twice", field=dotted(loc), item=excerpt),
+        _("remove or correct one of them"),
         ((*loc, first_index), (*loc, second)),
     )

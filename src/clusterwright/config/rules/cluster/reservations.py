@@ -1,4 +1,4 @@
-"""Reservations keep hosts that are there, for somebody, at a time that exists."""
+"""Rules about reservations: hosts, teams, users, times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EVERY = {"daily": DAY_S, "weekdays": DAY_S, "weekly": WEEK_S}
 
 
 def reservations(cluster: Cluster) -> Iterator[Clash]:
-    """Hosts, teams and users exist, the start is a date, and no two keep the same hosts at once."""
+    """Hosts, teams and users exist, the start is a valid time, and no two reservations overlap."""
     for name, reservation in cluster.reservations.items():
         yield from _hosts(cluster, name, reservation)
         yield from _check_members(cluster, name, reservation)
@@ -29,63 +29,56 @@ def _hosts(cluster: Cluster, name: str, reservation: Reservation) -> Iterator[Cl
     compute = members(cluster, "compute")
     odd = [host for host in expand(reservation.hosts) if host not in compute]
     if odd:
-        yield Clash(
-            "not-compute",
-            _("reservation `{name}` keeps {fold}, no compute host of this file", name=name, fold=fold(odd)),
-            _("name some of {fold}", fold=fold(sorted(compute)))
-            if compute
-            else _("add a node group with `role: compute`"),
-            (("reservations", name, "hosts"), ("nodes",)),
-        )
+        values = {"reservation": name, "hosts": fold(odd)}
+        message = _("reservation `{reservation}` has {hosts}, no compute hosts of this file", **values)
+        if compute:
+            fix = _("use hosts of {hosts}", hosts=fold(sorted(compute)))
+        else:
+            fix = _("add a node group with `role: compute`")
+        yield Clash("not-compute", message, fix, (("reservations", name, "hosts"), ("nodes",)))
 
 
 def _check_members(cluster: Cluster, name: str, reservation: Reservation) -> Iterator[Clash]:
-    subject = f"reservation `{name}`"
+    subject = _("reservation `{name}`", name=name)
     for index, team in enumerate(reservation.teams):
         if team not in cluster.teams:
             locs = (("reservations", name, "teams", index), ("teams",))
-            yield unknown(subject, "team", team, cluster.teams, locs)
+            yield unknown(subject, _("team"), team, cluster.teams, locs)
     for index, user in enumerate(reservation.users):
         if user not in cluster.users:
             locs = (("reservations", name, "users", index), ("users",))
-            yield unknown(subject, "user", user, cluster.users, locs)
+            yield unknown(subject, _("user"), user, cluster.users, locs)
     if not (reservation.teams or reservation.users or reservation.maintenance):
         yield Clash(
             "reservation-for-nobody",
-            _("{subject} keeps hosts from everybody, and is for nobody", subject=subject),
-            _("add `teams` or `users` that it is for, or `maintenance: true` for work on the hosts"),
+            _(
+                "reservation `{reservation}` has no teams or users, so no job can use its hosts",
+                reservation=name,
+            ),
+            _("add `teams` or `users`, or `maintenance: true` for work on the hosts"),
             (("reservations", name),),
         )
 
 
 def _when(name: str, reservation: Reservation) -> Iterator[Clash]:
     if _seconds(reservation.start) is None:
-        yield Clash(
-            "reservation-start",
-            _(
-                "reservation `{name}` begins on {start}, which no calendar or clock has",
-                name=name,
-                start=reservation.start,
-            ),
-            _('write it as "2027-01-15T08:00"'),
-            (("reservations", name, "start"),),
+        values = {"reservation": name, "start": reservation.start}
+        message = _(
+            "reservation `{reservation}` starts at {start}, which is not a valid date and time", **values
         )
+        fix = _('write it as "2027-01-15T08:00"')
+        yield Clash("reservation-start", message, fix, (("reservations", name, "start"),))
     every = _EVERY.get(reservation.repeat)
     if every is not None and reservation.duration > every:
-        yield Clash(
-            "reservation-too-long",
-            _(
-                "reservation `{name}` lasts {duration} and begins again before it has ended",
-                name=name,
-                duration=format_duration(reservation.duration),
-            ),
-            _("set duration to {duration} or less, or another repeat", duration=format_duration(every)),
-            (("reservations", name, "duration"), ("reservations", name, "repeat")),
-        )
+        values = {"reservation": name, "duration": format_duration(reservation.duration)}
+        message = _("reservation `{reservation}` lasts {duration} and starts again before its end", **values)
+        fix = _("set duration to {duration} or less, or change repeat", duration=format_duration(every))
+        locs = (("reservations", name, "duration"), ("reservations", name, "repeat"))
+        yield Clash("reservation-too-long", message, fix, locs)
 
 
 def _seconds(start: str) -> int | None:
-    """Since 1970 as if the zone were UTC; None where there is no such date or time."""
+    """Seconds since 1970 of a start time taken as UTC; None for an invalid date or time."""
     date, _, clock = start.partition("T")
     year, month, day = (int(part) for part in date.split("-"))
     hour, minute, second = (int(part) for part in (*clock.split(":"), "0")[:3])
@@ -97,7 +90,7 @@ def _seconds(start: str) -> int | None:
 
 
 def _overlapping(cluster: Cluster) -> Iterator[Clash]:
-    """Only of those that come once; Slurm refuses the second, unless it is for maintenance."""
+    """Overlaps of reservations without recurrence; Slurm rejects the second unless it is for maintenance."""
     nonrecurring = {
         name: reservation
         for name, reservation in cluster.reservations.items()
@@ -113,17 +106,11 @@ def _overlapping(cluster: Cluster) -> Iterator[Clash]:
             and starts < ends
             and not (reservation.maintenance or other_reservation.maintenance)
         ):
-            yield Clash(
-                "reservation-overlap",
-                _(
-                    "reservations `{first_name}` and `{second}` keep {fold} at the same time",
-                    first_name=first_name,
-                    second=second,
-                    fold=fold(shared_hosts),
-                ),
-                _("move one of them, or take hosts out of it"),
-                (("reservations", first_name, "start"), ("reservations", second, "start")),
-            )
+            values = {"first": first_name, "second": second, "hosts": fold(shared_hosts)}
+            message = _("reservations `{first}` and `{second}` overlap on {hosts}", **values)
+            fix = _("change the time of one of them, or remove hosts from it")
+            locs = (("reservations", first_name, "start"), ("reservations", second, "start"))
+            yield Clash("reservation-overlap", message, fix, locs)
 
 
 def _span(reservation: Reservation) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Slurm's release, ports and further options."""
+"""Rules about Slurm: release, packages, ports, options."""
 
 from __future__ import annotations
 
@@ -9,40 +9,43 @@ from clusterwright.config.clash import Clash, members
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.slurm_keys import OURS, RELEASES, lint, release
 from clusterwright.config.source import Loc
+from clusterwright.i18n import N_, _
 
-# Defaults of slurmctld, slurmd, slurmdbd (slurm.conf(5)), node_exporter, Prometheus and Alertmanager; and ours.
+# Default ports of Slurm's daemons (slurm.conf(5)), node_exporter, Prometheus, Alertmanager and our programs.
 USED = {
     6817: "slurmctld",
     6818: "slurmd",
     6819: "slurmdbd",
     9090: "Prometheus",
     9093: "Alertmanager",
-    9098: "our program for chat rooms",
+    9098: N_("our sender of chat notifications"),
     9100: "node_exporter",
-    9105: "our exporter",
+    9105: N_("our exporter"),
 }
 _PORTS = ("slurm", "ports")
 
 
 def slurm(cluster: Cluster) -> Iterator[Clash]:
-    """The ports of srun run upwards and leave the ports of other services alone, and suffice."""
+    """The port range of srun is ascending, large enough, and without ports of other services."""
     first_port, last = cluster.slurm.ports
+    values = {"first": first_port, "last": last}
     if first_port > last:
-        yield Clash(
-            "port-range",
-            f"srun's ports run from {first_port} down to {last}",
-            f"write [{last}, {first_port}]",
-            (_PORTS,),
+        message, fix = (
+            _("slurm.ports is descending, [{first}, {last}]", **values),
+            _("write [{last}, {first}]", **values),
         )
+        yield Clash("port-range", message, fix, (_PORTS,))
     for port, service in {**USED, cluster.ssh.port: "sshd"}.items():
         if first_port <= port <= last:
             side = (("ssh", "port"),) if service == "sshd" else ()
-            yield Clash(
-                "port-range",
-                f"srun's ports {first_port} to {last} hold {port}, where {service} listens",
-                "take a range that no service uses, such as [60001, 63000]",
-                (_PORTS, *side),
+            message = _(
+                "slurm.ports [{first}, {last}] contains {port}, the port of {service}",
+                port=port,
+                service=_(service),
+                **values,
             )
+            fix = _("choose a range that no service uses, such as [60001, 63000]")
+            yield Clash("port-range", message, fix, (_PORTS, *side))
     yield from _too_few(cluster, last - first_port + 1)
 
 
@@ -52,24 +55,29 @@ def _too_few(cluster: Cluster, ports: int) -> Iterator[Clash]:
     needs = 4 + 2 * max(0, -(-hosts // 48) - 1)
     if 0 < ports < needs:
         first_port = cluster.slurm.ports[0]
-        yield Clash(
-            "port-range",
-            f"srun has {ports} ports, but one over all {hosts} hosts opens {needs}",
-            f"write at least [{first_port}, {first_port + needs - 1}]; some thousand serve many jobs at once",
-            (_PORTS, ("nodes",)),
+        message = _(
+            "slurm.ports has {ports} ports, but one srun on all {hosts} hosts needs {needed}",
+            ports=ports,
+            hosts=hosts,
+            needed=needs,
         )
+        fix = _(
+            "write at least [{first}, {last}]; a few thousand ports serve many jobs at once",
+            first=first_port,
+            last=first_port + needs - 1,
+        )
+        yield Clash("port-range", message, fix, (_PORTS, ("nodes",)))
 
 
 def slurm_exists(cluster: Cluster) -> Iterator[Clash]:
-    """What is written for a release that never was would be a guess; newer ones than we know are let pass."""
+    """The Slurm release exists; releases newer than the table are accepted."""
     slurm_version = release(cluster.software.slurm)
     if slurm_version not in RELEASES and RELEASES[0] < slurm_version < RELEASES[-1]:
-        yield Clash(
-            "slurm-release",
-            f"there was no Slurm {slurm_version}; the releases are {', '.join(RELEASES[3:])}",
-            "write what `slurmd -V` says on a host, such as 22.05",
-            (("software", "slurm"),),
+        message = _("Slurm has no release {release}", release=slurm_version)
+        fix = _(
+            "write the version of `slurmd -V`; the releases are {releases}", releases=", ".join(RELEASES[3:])
         )
+        yield Clash("slurm-release", message, fix, (("software", "slurm"),))
 
 
 _OPTIONS = ("slurm", "options")
@@ -77,7 +85,7 @@ _VERSION = ("software", "slurm")
 
 
 def slurm_options(cluster: Cluster) -> Iterator[Clash]:
-    """A key that the file decides elsewhere, and one that this Slurm would die of or complain about."""
+    """Additional slurm.conf keys are not set by other fields, and the Slurm release supports them."""
     slurm_version = min(release(cluster.software.slurm), RELEASES[-1])
     for key, value in cluster.slurm.options.items():
         loc = (*_OPTIONS, key)
@@ -86,24 +94,16 @@ def slurm_options(cluster: Cluster) -> Iterator[Clash]:
             yield _ours(key, field, loc)
             continue
         for finding in lint(f"{key}={value}", "slurm.conf", slurm_version):
-            yield Clash(
-                "slurm-key",
-                f"{finding.key}: {finding.message}",
-                "write it as the slurm.conf(5) of that release does, or leave it out",
-                (loc, _VERSION),
-            )
+            fix = _("write it as in slurm.conf(5) of that release, or remove it")
+            yield Clash("slurm-key", f"{finding.key}: {finding.message}", fix, (loc, _VERSION))
 
 
 def _ours(key: str, field: str, loc: tuple[str, ...]) -> Clash:
     if field:
-        return Clash(
-            "slurm-key-ours",
-            f"{key} is written by us, from {field}",
-            f"set {field}, and leave this out",
-            (loc,),
-        )
-    message = f"{key} is written by us: units, firewall, logs and folders rest on it"
-    return Clash("slurm-key-ours", message, "leave it out", (loc,))
+        message = _("{key} is set by another field, {field}", key=key, field=field)
+        return Clash("slurm-key-ours", message, _("set {field}, and remove this line", field=field), (loc,))
+    message = _("{key} cannot be changed: units, firewall, logs and folders depend on it", key=key)
+    return Clash("slurm-key-ours", message, _("remove it"), (loc,))
 
 
 _PACKAGE_LOCS = (("software", "slurm"), ("os",))
@@ -111,68 +111,69 @@ _OLDEST = "21.08"  # the oldest release that we render for
 
 
 def slurm_packages(cluster: Cluster) -> Iterator[Clash]:
-    """The distribution's own Slurm, or one that Slurm's own packaging makes and a repository of the site's holds."""
+    """The Slurm version has packages: the distribution's, or SchedMD's in a repository of the site."""
     os, platform, version = cluster.os, cluster.platform, cluster.software.slurm
     is_available = platform.has_slurm(version) and release(version) >= _OLDEST
-    if cluster.lab is not None or is_available:  # a lab has a rule of its own
+    if cluster.lab is not None or is_available:  # a lab has its own rule
         return
-    distro_version, min_version = platform.slurm, platform.schedmd_slurm_since
-    has = f"{os} itself has Slurm {distro_version}" + (" (in EPEL)" if platform.uses_epel else "")
-    distro_hint = f'set `slurm: "{distro_version}"`' if distro_version >= _OLDEST else ""
+    distro, oldest_deb = platform.slurm, platform.schedmd_slurm_since
+    values = {"version": version, "os": os, "distro": f"{distro} (EPEL)" if platform.uses_epel else distro}
     if release(version) < _OLDEST:
-        fix = 'set `slurm: "25.11"` and name the repository of its packages under `software.repositories`'
-        yield Clash(
-            "slurm-no-package",
-            f"Slurm {version} is older than {_OLDEST}, the oldest that we can set up",
-            fix,
-            _PACKAGE_LOCS,
+        message = _(
+            "Slurm {version} is not supported; the oldest is {oldest}", version=version, oldest=_OLDEST
         )
-    elif release(version) < min_version and cluster.software.slurm_packages != "distribution":
-        newer = f'set `slurm: "{min_version}"` or later, which Slurm\'s own packaging makes'
-        fix = f"{distro_hint}, or {newer}" if distro_hint and distro_version != min_version else newer
-        yield Clash(
-            "slurm-no-package",
-            f"there are no packages of Slurm {version} for {os}: {has}, and "
-            f"Slurm's own deb packages begin with {min_version}",
-            fix,
-            _PACKAGE_LOCS,
+        fix = _('set `slurm: "25.11"` and add the repository of its packages to `software.repositories`')
+    elif release(version) < oldest_deb and cluster.software.slurm_packages != "distribution":
+        message = _(
+            "Slurm {version} has no packages for {os}: the distribution has {distro}, and SchedMD's deb packages start "
+            "with {oldest}",
+            oldest=oldest_deb,
+            **values,
         )
+        if distro >= _OLDEST and distro != oldest_deb:
+            fix = _('set `slurm: "{distro}"`, or "{oldest}" or later', distro=distro, oldest=oldest_deb)
+        else:
+            fix = _('set `slurm: "{oldest}"` or later', oldest=oldest_deb)
     elif not cluster.software.repositories:
-        name = "name the repository of the packages under `software.repositories`"
-        fix = f"{name}, or {distro_hint}" if distro_hint else name
-        yield Clash(
-            "slurm-no-package",
-            f"nothing says where the packages of Slurm {version} for {os} come from; {has}",
-            fix,
-            _PACKAGE_LOCS,
-        )
+        message = _("Slurm {version} has no repository for {os}, which itself has {distro}", **values)
+        if distro >= _OLDEST:
+            fix = _(
+                'add the repository of its packages to `software.repositories`, or set `slurm: "{distro}"`',
+                distro=distro,
+            )
+        else:
+            fix = _("add the repository of its packages to `software.repositories`")
+    else:
+        return
+    yield Clash("slurm-no-package", message, fix, _PACKAGE_LOCS)
 
 
-# Slurm's release notes: topology/block came with 23.11, cgroup/v2 with 22.05.
+# Slurm's release notes: topology/block is new in 23.11, cgroup/v2 in 22.05.
 _BLOCK, _CGROUP2 = (23, 11), (22, 5)
 
 
 def slurm_release(cluster: Cluster) -> Iterator[Clash]:
-    """Block topology and control groups v2 have the release that brought them, v1 a system that has it."""
+    """The Slurm release supports block topology and cgroup v2 where they are set, and the system cgroup v1."""
     version, slurm = cluster.software.slurm, cluster.slurm
     if slurm.topology == "block" and _older(version, _BLOCK):
-        yield _too_old(version, "topology: block", "23.11", ("slurm", "topology"), "take the line out")
+        fix = _("remove the line, or set software.slurm to {release} or later", release="23.11")
+        yield _too_old(version, "topology: block", "23.11", ("slurm", "topology"), fix)
     if slurm.cgroup == "v2" and _older(version, _CGROUP2):
-        yield _too_old(version, "cgroup: v2", "22.05", ("slurm", "cgroup"), "write v1")
+        fix = _("write v1, or set software.slurm to {release} or later", release="22.05")
+        yield _too_old(version, "cgroup: v2", "22.05", ("slurm", "cgroup"), fix)
     if slurm.cgroup == "auto" and _older(version, _CGROUP2) and cluster.platform.default_cgroup == "v2":
-        yield Clash(
-            "slurm-needs-cgroup-v1",
-            f"{cluster.os} starts on control groups v2, and Slurm {version} knows version 1 only",
-            "set slurm.cgroup to v1, and boot compute hosts with systemd.unified_cgroup_hierarchy=0; "
-            "or set software.slurm to 22.05 or later",
-            (("os",), ("software", "slurm")),
+        message = _(
+            "{os} boots with cgroup v2, but Slurm {version} supports v1 only", os=cluster.os, version=version
         )
+        fix = _(
+            "set slurm.cgroup to v1, and boot compute hosts with systemd.unified_cgroup_hierarchy=0; or set "
+            "software.slurm to 22.05 or later"
+        )
+        yield Clash("slurm-needs-cgroup-v1", message, fix, (("os",), ("software", "slurm")))
     if slurm.cgroup == "v1" and not cluster.platform.has_cgroup_v1:
+        message = _("{os} does not support cgroup v1", os=cluster.os)
         yield Clash(
-            "no-cgroup-v1",
-            f"{cluster.os} no longer starts with control groups of version 1",
-            "set slurm.cgroup to v2 or auto",
-            (("slurm", "cgroup"), ("os",)),
+            "no-cgroup-v1", message, _("set slurm.cgroup to v2 or auto"), (("slurm", "cgroup"), ("os",))
         )
 
 
@@ -182,9 +183,6 @@ def _older(version: str, than: tuple[int, int]) -> bool:
 
 
 def _too_old(version: str, feature: str, min_version: str, loc: Loc, fix: str) -> Clash:
-    return Clash(
-        "slurm-too-old",
-        f"Slurm {version} does not know `{feature}`, which came with {min_version}",
-        f"{fix}, or set software.slurm to {min_version} or later",
-        (loc, ("software", "slurm")),
-    )
+    values = {"version": version, "feature": feature, "oldest": min_version}
+    message = _("Slurm {version} does not support `{feature}`, which is new in {oldest}", **values)
+    return Clash("slurm-too-old", message, fix, (loc, ("software", "slurm")))

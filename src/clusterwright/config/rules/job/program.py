@@ -1,4 +1,4 @@
-"""What a job runs: its program, arguments, launcher, image and data."""
+"""Rules about the program of a job: arguments, launcher, array, image, data."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ from itertools import combinations
 from math import prod
 from pathlib import PurePosixPath
 
-from clusterwright.config.clash import Clash, is_within
+from clusterwright.config.clash import Clash, is_within, names
 from clusterwright.config.job import Job
 from clusterwright.config.names import is_secret
 from clusterwright.config.recipes import Value, arguments_of
 from clusterwright.errors import closest_name
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 from clusterwright.onhost.adapters import registry
 
 
 def program(job: Job) -> Iterator[Clash]:
-    """There is one of a command, a program and a recipe, and arguments are those of a recipe."""
+    """A job has exactly one of command, program and recipe; `arguments` needs a recipe."""
     entry_points = [name for name in ("command", "program", "recipe") if getattr(job, name) is not None]
     if not entry_points:
-        message, fix = (
-            "the job has neither a command nor a program nor a recipe",
-            "add `command: [train.py]`, `program: [./simulate]` or `recipe: gpt`",
-        )
+        message = _("the job has no command, program or recipe")
+        fix = _("add `command: [train.py]`, `program: [./simulate]` or `recipe: gpt`")
         yield Clash("command-or-recipe", message, fix, ((),))
     if len(entry_points) > 1:
-        message, fix = f"the job has a {' and a '.join(entry_points)}", "keep one of them"
-        yield Clash("command-or-recipe", message, fix, tuple((name,) for name in entry_points))
+        message = _("the job sets {fields}, but runs only one of them", fields=names(entry_points))
+        yield Clash(
+            "command-or-recipe", message, _("remove all but one"), tuple((name,) for name in entry_points)
+        )
     if job.arguments and job.recipe is None:
         yield Clash(
             "arguments-without-recipe",
-            _("arguments are those of a recipe, and the job has none"),
+            _("`arguments` are for a recipe, but the job has no recipe"),
             _('write them into the command: [train.py, --steps, "300"]'),
             (("arguments",),),
         )
 
 
-_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_KINDS = {bool: N_("true or false"), int: N_("an integer"), float: N_("a number"), str: N_("a string")}
 
 
 def arguments(job: Job) -> Iterator[Clash]:
-    """The recipe knows each, those of a sweep as well, and takes its values."""
+    """The recipe has each argument of `arguments` and `sweep`, and accepts the values."""
     if job.recipe is None:
         return
     recipe_arguments = arguments_of(job.recipe)
@@ -52,39 +52,26 @@ def arguments(job: Job) -> Iterator[Clash]:
         if usual is None:
             yield _unknown(job.recipe, name, loc, recipe_arguments)
         elif wrong := [value for value in values if not _takes(type(usual), value)]:
-            yield Clash(
-                "recipe-argument",
-                _(
-                    "{name} of recipe {recipe} is {kinds}, not `{wrong}`",
-                    name=name,
-                    recipe=job.recipe,
-                    kinds=_KINDS[type(usual)],
-                    wrong=wrong[0],
-                ),
-                _("where nothing is said it is {usual}", usual=str(usual).lower())
-                if usual != ""
-                else _('write {name}: "..."', name=name),
-                (loc,),
-            )
+            texts = {"name": name, "recipe": job.recipe, "kind": _(_KINDS[type(usual)]), "value": wrong[0]}
+            message = _("{name} of recipe {recipe} must be {kind}, not `{value}`", **texts)
+            if usual == "":
+                fix = _('write {name}: "..."', name=name)
+            else:
+                fix = _("write a value such as {default}, the default", default=str(usual).lower())
+            yield Clash("recipe-argument", message, fix, (loc,))
 
 
 def _unknown(recipe: str, name: str, loc: tuple[str, str], recipe_arguments: dict[str, Value]) -> Clash:
-    suggestion = closest_name(name.replace("-", "_"), recipe_arguments)
-    fix = (
-        _("did you mean `{suggestion}`?", suggestion=suggestion)
-        if suggestion
-        else _("it has {recipe_arguments}", recipe_arguments=", ".join(recipe_arguments))
-    )
-    return Clash(
-        "recipe-argument",
-        _("recipe {recipe} has no argument `{name}`", recipe=recipe, name=name),
-        fix,
-        (loc,),
-    )
+    if suggestion := closest_name(name.replace("-", "_"), recipe_arguments):
+        fix = _("did you mean `{suggestion}`?", suggestion=suggestion)
+    else:
+        fix = _("use one of {names}", names=", ".join(recipe_arguments))
+    message = _("recipe {recipe} has no argument `{name}`", recipe=recipe, name=name)
+    return Clash("recipe-argument", message, fix, (loc,))
 
 
 def _takes(kind: type[Value], value: Value) -> bool:
-    """As the command line would: a number may be written as a text."""
+    """Whether a value converts to the type, as on the command line: a number may be a string."""
     if kind is bool or isinstance(value, bool):
         return kind is type(value)
     try:
@@ -95,79 +82,74 @@ def _takes(kind: type[Value], value: Value) -> bool:
 
 
 def launcher(job: Job) -> Iterator[Clash]:
-    """Spares, fewer hosts and images go with a launcher that looks after its ranks; MPI and its like with tasks."""
+    """Spare, shrink, images and warm imports need a supervised launcher; MPI and the like need tasks."""
     if registry.launcher(job.launcher).is_supervised:
         yield from _tasks(job)
         return
+    policy = job.recovery.on_host_loss
     for is_needed, loc, feature in (
-        (
-            job.recovery.on_host_loss in ("spare", "shrink"),
-            ("recovery", "on_host_loss"),
-            "goes on after a lost host",
-        ),
-        (job.container is not None, ("container",), "starts agents in an image"),
-        (bool(job.warm.imports), ("warm", "imports"), "holds modules imported"),
+        (policy in ("spare", "shrink"), ("recovery", "on_host_loss"), f"on_host_loss: {policy}"),
+        (job.container is not None, ("container",), "container"),
+        (bool(job.warm.imports), ("warm", "imports"), "warm.imports"),
     ):
         if is_needed:
-            yield Clash(
-                "launcher-cannot",
-                _(
-                    "the job {feature}, and launcher `{launcher}` does not",
-                    feature=feature,
-                    launcher=job.launcher,
-                ),
-                _("take `launcher: agent`, or take the other out"),
-                (("launcher",), loc),
+            message = _(
+                "launcher `{launcher}` does not support `{feature}`", launcher=job.launcher, feature=feature
             )
+            fix = _("set `launcher: agent`, or remove `{feature}`", feature=feature)
+            yield Clash("launcher-cannot", message, fix, (("launcher",), loc))
 
 
 def _tasks(job: Job) -> Iterator[Clash]:
-    """A framework that reads Slurm's variables, or lists all hosts, goes with a launcher of tasks."""
+    """A framework that reads Slurm's variables, or lists all hosts, needs a launcher that starts tasks."""
     starts = registry.adapter(job.framework).launcher
     if not registry.launcher(starts).is_supervised and "launcher" in job.model_fields_set:
         yield Clash(
             "launcher-cannot",
             _(
-                "each process of {framework} is a task of Slurm's or MPI's, and launcher "
-                "`{launcher}` starts none",
+                "{framework} needs each process to be a Slurm or MPI task, but launcher `{launcher}` starts no tasks",
                 framework=job.framework,
                 launcher=job.launcher,
             ),
-            _("take `launcher: {starts}`, or leave it out", starts=starts),
+            _("set `launcher: {launcher}`, or remove the line", launcher=starts),
             (("launcher",), ("framework",)),
         )
 
 
-MOST = 1001  # slurm.conf(5): MaxArraySize, without a value of its own
+MOST = 1001  # slurm.conf(5): the default of MaxArraySize
 
 
 def array(job: Job) -> Iterator[Clash]:
-    """They are told by numbers or by values, not by both, and are no more than Slurm's array takes."""
+    """A job has `array` or `sweep`, not both; a sweep fits Slurm's MaxArraySize; runs do not share a folder."""
     if job.array and job.sweep:
         yield Clash(
             "array-and-sweep",
-            _("the job has an array and a sweep, which is an array, too"),
-            _("keep one of them"),
+            _("the job sets both `array` and `sweep`, but a sweep is itself an array"),
+            _("remove one of them"),
             (("array",), ("sweep",)),
         )
     runs = prod(len(values) for values in job.sweep.values())
     if runs >= MOST:
         yield Clash(
             "array-too-large",
-            _("the sweep makes {runs} runs, and an array of Slurm's takes {most}", runs=runs, most=MOST - 1),
-            _("take fewer values, or submit it in parts"),
+            _(
+                "the sweep has {runs} runs, but a Slurm job array has at most {limit}",
+                runs=runs,
+                limit=MOST - 1,
+            ),
+            _("reduce the values, or submit the sweep in parts"),
             (("sweep",),),
         )
     if (job.array or job.sweep) and job.checkpoint.folder:
         yield Clash(
             "array-one-folder",
-            _("all runs would keep their checkpoints in {folder}", folder=job.checkpoint.folder),
-            _("leave checkpoint.folder out: each run has a folder of its own"),
+            _("all runs of the array would write checkpoints to {folder}", folder=job.checkpoint.folder),
+            _("remove checkpoint.folder: each run then has its own folder"),
             (("checkpoint", "folder"), ("array",) if job.array else ("sweep",)),
         )
 
 
-# The image's own system, what the runtime puts there, and our agent: hier(7).
+# The image's own system (hier(7)), mounts of the runtime, and our agent.
 _RESERVED_PATHS = (
     "/bin", "/dev", "/etc", "/lib", "/lib64", "/opt/clusterwright", "/proc", "/run", "/sbin", "/sys",
     "/tmp", "/usr", "/var",  # noqa: S108 (named so that nothing is mounted there)
@@ -175,7 +157,7 @@ _RESERVED_PATHS = (
 
 
 def container_mounts(job: Job) -> Iterator[Clash]:
-    """No mount over, within or above those, and none twice."""
+    """No mount overlaps a reserved path of the image, and none is repeated."""
     mounts = job.container.mounts if job.container else ()
     for index, path in enumerate(mounts):
         loc: tuple[str | int, ...] = ("container", "mounts", index)
@@ -186,36 +168,31 @@ def container_mounts(job: Job) -> Iterator[Clash]:
             yield Clash(
                 "container-mount",
                 _(
-                    "a mount on {path} would hide {reserved_path} of the image, which it needs or where "
-                    "our agent is",
+                    "a mount on {path} would hide {reserved_path}, which the image or our agent needs",
                     path=path,
                     reserved_path=reserved_path,
                 ),
-                _("show a folder of data or code, such as /data; shared folders are seen inside as they are"),
+                _("mount a folder of data or code, such as /data; shared folders are always mounted"),
                 (loc,),
             )
         elif path in mounts[:index]:
-            yield Clash(
-                "container-mount",
-                _("{path} is mounted twice", path=path),
-                _("keep it once"),
-                (loc, (*loc[:2], mounts.index(path))),
-            )
+            message, first = _("{path} is mounted twice", path=path), (*loc[:2], mounts.index(path))
+            yield Clash("container-mount", message, _("remove one of the two"), (loc, first))
 
 
 def secrets(job: Job) -> Iterator[Clash]:
-    """Variables that are named like secrets are in a file of their own, which only the user can read."""
+    """Variables with names of secrets belong into a file that only the user can read."""
     for name in filter(is_secret, job.environment.variables):
         yield Clash(
             "secret-in-job",
             _(
-                "environment variable `{name}` is a secret, and a job's script and folder can be "
-                "read by others",
+                "environment variable `{name}` looks like a secret, but others can read the script and the folder of "
+                "a job",
                 name=name,
             ),
             _(
-                "write {name}=VALUE into ~/.config/clusterwright/secrets.env of the job's user on "
-                "the cluster (chmod 600)",
+                "write {name}=VALUE to ~/.config/clusterwright/secrets.env of the job's user on the cluster "
+                "(chmod 600)",
                 name=name,
             ),
             (("environment", "variables", name),),
@@ -224,7 +201,7 @@ def secrets(job: Job) -> Iterator[Clash]:
 
 
 def batch(job: Job) -> Iterator[Clash]:
-    """A recipe's batch has a sample for each replica; a framework's own is whole microbatches of every replica."""
+    """A recipe's batch has a sample for each replica; a framework's global batch is divisible into microbatches."""
     layout, options = job.parallel, registry.adapter(job.framework)
     gpus = job.nodes * job.gpus_per_node
     replicas = max(1, gpus // layout.replica) if layout else gpus
@@ -235,39 +212,29 @@ def batch(job: Job) -> Iterator[Clash]:
         and not isinstance(batch_size, bool)
         and batch_size < replicas
     ):
+        message = _(
+            "a batch of {batch} has fewer samples than there are replicas, {replicas}",
+            batch=batch_size,
+            replicas=replicas,
+        )
+        fix = _("set batch to {replicas} or more, or request fewer GPUs", replicas=replicas)
         yield Clash(
-            "batch-indivisible",
-            _(
-                "a batch of {batch_size} leaves some of {replicas} replicas without a sample",
-                batch_size=batch_size,
-                replicas=replicas,
-            ),
-            _("set batch to {replicas} or more, or take fewer GPUs", replicas=replicas),
-            (("arguments", "batch"), ("nodes",), ("gpus_per_node",)),
+            "batch-indivisible", message, fix, (("arguments", "batch"), ("nodes",), ("gpus_per_node",))
         )
     global_batch = _number(job.command or (), options.global_batch)
     micro = _number(job.command or (), options.micro_batch) or (layout.micro_batch if layout else 1)
     if global_batch and global_batch % (micro * replicas):
-        yield Clash(
-            "batch-indivisible",
-            _(
-                "a global batch of {global_batch} is not whole microbatches of {micro} for "
-                "{replicas} replicas",
-                global_batch=global_batch,
-                micro=micro,
-                replicas=replicas,
-            ),
-            _(
-                "set {global_batch} to a multiple of {micro}",
-                global_batch=options.global_batch,
-                micro=micro * replicas,
-            ),
-            (("command",), ("nodes",), ("gpus_per_node",)),
+        values = {"batch": global_batch, "micro": micro, "replicas": replicas}
+        message = _(
+            "a global batch of {batch} is not a multiple of micro-batch {micro} x {replicas} replicas",
+            **values,
         )
+        fix = _("set {option} to a multiple of {step}", option=options.global_batch, step=micro * replicas)
+        yield Clash("batch-indivisible", message, fix, (("command",), ("nodes",), ("gpus_per_node",)))
 
 
 def _number(command_line: Sequence[str], option: str) -> int | None:
-    """The value of an option on a command line, where it is a whole number above 0."""
+    """The value of an option on a command line; None unless it is an integer above 0."""
     for index, argument in enumerate(command_line):
         name, equals, value = argument.partition("=")
         if option and name == option:
@@ -277,7 +244,7 @@ def _number(command_line: Sequence[str], option: str) -> int | None:
 
 
 def data(job: Job) -> Iterator[Clash]:
-    """No staged folder lies in another one: it would be copied twice."""
+    """No staged folder is inside another one, which would copy it twice."""
     staged = [
         (index, PurePosixPath(folder.path))
         for index, folder in enumerate(job.data)
@@ -289,10 +256,10 @@ def data(job: Job) -> Iterator[Clash]:
             yield Clash(
                 "data-nested",
                 _(
-                    "{path} and {other_path} are to be copied to local disk, and one lies in the other",
+                    "of the folders {path} and {other_path}, which are copied to local disks, one is inside the other",
                     path=path,
                     other_path=other_path,
                 ),
-                _("take the inner one out: it comes with the other"),
+                _("remove the inner one: it is copied with the outer one"),
                 (("data", inner, "path"), ("data", first_index if inner == second else second, "path")),
             )

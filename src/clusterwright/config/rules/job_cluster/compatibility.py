@@ -1,4 +1,4 @@
-"""A job fits the cluster: its partition, people, folders and image."""
+"""Rules about a job on a cluster: partition, user and team, folders, image."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from clusterwright.units import format_duration
 
 
 def partition_capacity(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """The partition exists and has the hosts, GPUs and time that the job asks, for its team."""
+    """The partition exists, has the hosts, GPUs and time limit that the job requests, and admits its team."""
     name = job.partition or next((name for name, part in cluster.partitions.items() if part.default), None)
     if name is None:
-        return  # the cluster's own rule says that it has no default partition
+        return  # a rule of the cluster reports the missing default partition
     if name not in cluster.partitions:
         locs = (In("job", ("partition",)), In("cluster", ("partitions",)))
-        yield unknown(_("the job"), "partition", name, cluster.partitions, locs)
+        yield unknown(_("the job"), _("partition"), name, cluster.partitions, locs)
         return
     yield from _gpus_and_hosts(job, cluster, name)
     yield from _time_and_team(job, cluster, name)
@@ -37,34 +37,34 @@ def _gpus_and_hosts(job: Job, cluster: Cluster, name: str) -> Iterator[Clash]:
         yield Clash(
             "too-many-gpus",
             _(
-                "the job asks {gpus_per_node} GPUs on each host, but partition `{name}` gives {most}",
-                gpus_per_node=job.gpus_per_node,
-                name=name,
-                most=most,
+                "the job requests {gpus} GPUs per host, but partition `{partition}` has at most {limit}",
+                gpus=job.gpus_per_node,
+                partition=name,
+                limit=most,
             ),
-            _("set gpus_per_node to {most} or less", most=most),
+            _("set gpus_per_node to {limit} or less", limit=most),
             (In("job", ("gpus_per_node",)), In("cluster", ("partitions", name, limit))),
         )
         return
-    # where no host has GPUs the ranks run on its processors
+    # On hosts without GPUs the ranks run on the CPUs.
     suitable_groups = [
         group for group in groups.values() if group.gpus and group.gpus.count >= job.gpus_per_node
     ]
     suitable_groups = suitable_groups if largest else list(groups.values())
     hosts, spares = sum(len(group.names()) for group in suitable_groups), job.recovery.spare_nodes
     if job.nodes + spares > hosts:
-        request_text = f"{job.nodes} hosts" + (f" and {spares} spare" if spares else "")
         sides = (("nodes",), ("recovery", "spare_nodes")) if spares else (("nodes",),)
         yield Clash(
             "too-many-nodes",
             _(
-                "the job asks {request_text}, but partition `{name}` has {hosts} with {gpus_per_node} GPUs",
-                request_text=request_text,
-                name=name,
+                "the job requests {requested} hosts (standby hosts included), but partition `{partition}` has {hosts} "
+                "with {gpus} GPUs",
+                requested=job.nodes + spares,
+                partition=name,
                 hosts=hosts,
-                gpus_per_node=job.gpus_per_node,
+                gpus=job.gpus_per_node,
             ),
-            _("ask {hosts} hosts or fewer, spares included", hosts=hosts),
+            _("request at most {hosts} hosts, standby hosts included", hosts=hosts),
             (*(In("job", side) for side in sides), In("cluster", ("partitions", name, "nodes"))),
         )
 
@@ -72,64 +72,63 @@ def _gpus_and_hosts(job: Job, cluster: Cluster, name: str) -> Iterator[Clash]:
 def _time_and_team(job: Job, cluster: Cluster, name: str) -> Iterator[Clash]:
     partition = cluster.partitions[name]
     if job.time > partition.max_time:
-        longest = format_duration(partition.max_time)
-        yield Clash(
-            "time-over-limit",
-            _(
-                "the job asks {duration}, but partition `{name}` gives {longest} at most",
-                duration=format_duration(job.time),
-                name=name,
-                longest=longest,
-            ),
-            _(
-                "set `time: {longest}` or less; a training that is stopped there goes on in a successor",
-                longest=longest,
-            ),
-            (In("job", ("time",)), In("cluster", ("partitions", name, "max_time"))),
+        limit = format_duration(partition.max_time)
+        message = _(
+            "the job's time limit is {time}, but partition `{partition}` allows at most {limit}",
+            time=format_duration(job.time),
+            partition=name,
+            limit=limit,
         )
+        fix = _(
+            "set `time: {limit}` or less; a training continues in a successor job after that", limit=limit
+        )
+        sides = (In("job", ("time",)), In("cluster", ("partitions", name, "max_time")))
+        yield Clash("time-over-limit", message, fix, sides)
     user = cluster.users.get(job.user or "")
     team = job.team or (user.team if user else None)
     if partition.teams and team is not None and team not in partition.teams:
         yield Clash(
             "team-not-allowed",
-            _("team `{team}` may not use partition `{name}`", team=team, name=name),
-            _("take another partition, or add `{team}` to partitions.{name}.teams", team=team, name=name),
+            _("team `{team}` may not use partition `{partition}`", team=team, partition=name),
+            _(
+                "use another partition, or add `{team}` to partitions.{partition}.teams",
+                team=team,
+                partition=name,
+            ),
             (In("job", ("team",) if job.team else ("user",)), In("cluster", ("partitions", name, "teams"))),
         )
 
 
 def people(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """The user and the team exist, and belong together."""
+    """The user and the team exist, and the user is a member of the team."""
     if job.user is not None and job.user not in cluster.users:
-        yield unknown(
-            _("the job"), "user", job.user, cluster.users, (In("job", ("user",)), In("cluster", ("users",)))
-        )
+        locs = (In("job", ("user",)), In("cluster", ("users",)))
+        yield unknown(_("the job"), _("user"), job.user, cluster.users, locs)
     if job.team is not None and job.team not in cluster.teams:
-        yield unknown(
-            _("the job"), "team", job.team, cluster.teams, (In("job", ("team",)), In("cluster", ("teams",)))
-        )
+        locs = (In("job", ("team",)), In("cluster", ("teams",)))
+        yield unknown(_("the job"), _("team"), job.team, cluster.teams, locs)
     user = cluster.users.get(job.user or "")
     if user and job.team in cluster.teams and job.team != user.team:
         yield Clash(
             "team-mismatch",
             _(
-                "the job counts against team `{team}`, but user `{user}` is of team `{team2}`",
+                "the job is charged to team `{team}`, but user `{user}` is in team `{user_team}`",
                 team=job.team,
                 user=job.user,
-                team2=user.team,
+                user_team=user.team,
             ),
-            _("set `team: {team}`, or take the line out", team=user.team),
+            _("set `team: {team}`, or remove the line", team=user.team),
             (In("job", ("team",)), In("cluster", ("users", job.user or "", "team"))),
         )
 
 
 def folders(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """Checkpoints and data are on shared storage, and there is some for the run's own folder."""
+    """The cluster has shared storage for runs, and checkpoints and data are on it."""
     shared = [folder.path for folder in cluster.storage.values()]
     if not shared:
         yield Clash(
             "folder-not-shared",
-            _("the cluster has no shared folder, and a run is kept in one"),
+            _("the cluster has no shared folder, but runs are stored in one"),
             _("add a folder to `storage:` of the cluster file"),
             (In("cluster", ("storage",)),),
         )
@@ -143,14 +142,14 @@ def folders(job: Job, cluster: Cluster) -> Iterator[Clash]:
         if not any(PurePosixPath(path).is_relative_to(top) for top in shared):
             yield Clash(
                 "folder-not-shared",
-                _("{path} is not on shared storage, so each host would have its own", path=path),
-                _("put it beneath {shared}", shared=" or ".join(shared)),
+                _("{path} is not on shared storage, so each host would have a different one", path=path),
+                _("choose a path below {folders}", folders=", ".join(shared)),
                 (In("job", loc), In("cluster", ("storage",))),
             )
 
 
 def staging(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """The partition's hosts have the same scratch, and the prolog that makes places on it is on."""
+    """The hosts of the partition have the same scratch folder, and the prolog that prepares it is enabled."""
     index = next((index for index, data in enumerate(job.data) if data.stage == "local"), None)
     name = job.partition or next((name for name, part in cluster.partitions.items() if part.default), None)
     if index is None or name not in cluster.partitions:
@@ -160,17 +159,17 @@ def staging(job: Job, cluster: Cluster) -> Iterator[Clash]:
         yield Clash(
             "no-scratch",
             _(
-                "data is to be copied to local disks, and the hosts of partition `{name}` have none "
-                "that jobs know",
-                name=name,
+                "`stage: local` copies data to local disks, but the hosts of partition `{partition}` have no common "
+                "scratch folder",
+                partition=name,
             ),
-            _("give each of its groups a disk with the same `mount: /scratch`, or set `stage: none`"),
+            _("add a disk with the same `mount: /scratch` to each of its node groups, or set `stage: none`"),
             (loc, In("cluster", ("partitions", name, "nodes"))),
         )
     elif not cluster.slurm.health:
         yield Clash(
             "no-scratch",
-            _("data is to be copied to local disks, and the programs that give jobs a place there are off"),
+            _("`stage: local` needs the prolog that prepares local scratch, but slurm.health is false"),
             _("set slurm.health to true, or set `stage: none`"),
             (loc, In("cluster", ("slurm", "health"))),
         )
@@ -181,7 +180,7 @@ _IMAGE = In("job", ("container", "image"))
 
 
 def container(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """One of the cluster's runtimes can start it, and its file is where every host sees it."""
+    """A container runtime of the cluster supports the image, and an image file is on shared storage."""
     container_spec = job.container
     if container_spec is None:
         return
@@ -193,39 +192,33 @@ def container(job: Job, cluster: Cluster) -> Iterator[Clash]:
     ):
         yield Clash(
             "folder-not-shared",
-            _(
-                "image {image} is not on shared storage, so other hosts do not have it",
-                image=container_spec.image,
-            ),
-            _("put it beneath {shared}", shared=" or ".join(shared) or "a folder of `storage:`"),
+            _("image {image} is not on shared storage, so other hosts lack it", image=container_spec.image),
+            _("choose a path below {folders}", folders=", ".join(shared) or "storage.NAME.path"),
             (_IMAGE, In("cluster", ("storage",))),
         )
 
 
 def _not_offered(container_spec: Container, cluster: Cluster) -> Clash:
-    can, offered = " or ".join(starters(container_spec.image)), ", ".join(cluster.environments.containers)
-    return Clash(
-        "container-runtime",
-        _(
-            "image `{image}` is one for {can}, and the cluster offers {offered}",
-            image=container_spec.image,
-            can=can,
-            offered=offered or "no containers",
-        ),
-        _(
-            "add `containers: [{starters}]` to `environments:` of the cluster file, or take "
-            "another image: a folder for oci, .sqsh for pyxis, .sif for apptainer",
-            starters=starters(container_spec.image)[0],
-        ),
-        (_IMAGE, _OFFERED),
+    can = starters(container_spec.image)
+    message = _(
+        "image `{image}` needs the container runtime {runtimes}, but environments.containers is [{offered}]",
+        image=container_spec.image,
+        runtimes=" / ".join(can),
+        offered=", ".join(cluster.environments.containers),
     )
+    fix = _(
+        "add `containers: [{runtime}]` to `environments:` of the cluster file, or use another image: a folder for "
+        "oci, .sqsh for pyxis, .sif for apptainer",
+        runtime=can[0],
+    )
+    return Clash("container-runtime", message, fix, (_IMAGE, _OFFERED))
 
 
 _CAN = ("successor", "fail")
 
 
 def container_host_loss(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """Slurm can be asked from inside a bundle of `oci` alone; elsewhere nobody takes over from a lost supervisor."""
+    """Policies that call Slurm from inside the image need `oci`: other runtimes have no Slurm client inside."""
     policy = job.recovery.on_host_loss
     if job.container is None or policy in _CAN:
         return
@@ -234,14 +227,13 @@ def container_host_loss(job: Job, cluster: Cluster) -> Iterator[Clash]:
         yield Clash(
             "container-host-loss",
             _(
-                "on host loss the job does `{policy}`, and in an image that {runtime_name} starts "
-                "there is no Slurm to do it with when the supervisor's own host is lost",
+                "`on_host_loss: {policy}` needs Slurm's commands after the loss of the supervisor's host, which images "
+                "of {runtime} lack",
                 policy=policy,
-                runtime_name=runtime_name,
+                runtime=runtime_name,
             ),
             _(
-                "set `on_host_loss: successor`: a new job goes on from the newest checkpoint; or "
-                "take an OCI bundle"
+                "set `on_host_loss: successor`, which continues from the newest checkpoint; or use an OCI bundle"
             ),
             (In("job", ("recovery", "on_host_loss")), In("job", ("container", "image"))),
         )
