@@ -10,7 +10,7 @@ from clusterwright.config.names import fold
 from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote, fan_out
-from clusterwright.i18n import _
+from clusterwright.i18n import _, in_language
 from clusterwright.onhost.provision.reboots import BOOT_ID
 from clusterwright.provision.drain import ProgressCallback
 from clusterwright.slurm import client
@@ -79,10 +79,11 @@ class Reboots:
     ) -> dict[str, str]:
         """Repeat `check` until no host has a fault or `limit_s` is over; only hosts with faults are checked again."""
         end = self.clock.monotonic() + limit_s
-        troubles = check(list(hosts)) if hosts else {}
-        while troubles and self.clock.monotonic() < end:
-            self.clock.sleep(POLL_S)
-            troubles = check(list(troubles))
+        with in_language("en"):  # the text becomes Slurm's drain reason
+            troubles = check(list(hosts)) if hosts else {}
+            while troubles and self.clock.monotonic() < end:
+                self.clock.sleep(POLL_S)
+                troubles = check(list(troubles))
         return troubles
 
     def _not_back(self, hosts: list[str], boots: Mapping[str, str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from clusterwright.i18n import _
 @check(
     (munge_credential, munge_decoded),
     cluster_wide=True,
-    fix="Rewound, Expired: set the clock (`chronyc makestep`); else apply again, which puts the same key everywhere",
+    fix="Rewound, Expired: set the clock (`chronyc makestep`); else `wright apply` installs the same key everywhere",
 )
 def munge_between(
     _cluster: Cluster, have: Mapping[str, str], decoded: Mapping[str, dict[str, str]]

@@ -54,7 +54,7 @@ def _build(cluster: Cluster, source: str, facts: DemoFacts, talk: Talk) -> Remot
     with talk.chapter("apply", _("apply: configure the hosts as the cluster file declares")):
         report = _sound(apply(cluster, source, remote))
         talk.log(_("{changed} changes on {count} hosts", changed=report.changed, count=len(report.hosts)))
-    with talk.chapter("second_apply", _("apply again: expect no change")):
+    with talk.chapter("second_apply", _("second apply: expect no change")):
         facts.second_apply_changes = _sound(apply(cluster, source, remote)).pending
         talk.log(_("{count} changes", count=facts.second_apply_changes))
     with talk.chapter("check", _("check: compare every host with the cluster file")):
