@@ -14,7 +14,7 @@ GLOSSARY = ROOT / "docs" / "glossary.toml"
 WORDS = tomllib.loads((Path(__file__).parent / "everyday_words.toml").read_text())
 ALONE = frozenset(WORDS["alone"].split())
 EVERYDAY = frozenset(WORDS["anywhere"].split())
-MOST_PHRASES = 100_000  # in messages and pages together; falls
+MOST_PHRASES = 270  # in messages and pages together; only lower it
 MOST_SHARE = 0.005  # of all declared names; only lower it
 
 
@@ -83,6 +83,15 @@ def test_a_term_has_one_word():
         assert path.is_dir() or path.with_suffix(".py").is_file(), term
 
 
+UNCHECKED = (
+    "glossary.md",
+    "CHANGELOG.md",
+    "log.md",
+    "endure.md",
+    "accuracy.md",
+)  # history and generated pages
+
+
 def written():
     """Every message of the catalog and every line of the hand-written English pages, with where it is."""
     loader = importlib.machinery.SourceFileLoader("messages", str(ROOT / "tools" / "messages"))
@@ -94,16 +103,9 @@ def written():
             yield (message.locations[0][0] if message.locations else "", text)
     for pattern in ("*.md", "docs/*.md", "docs/guides/**/*.md", "docs/concepts/*.md", "docs/decisions/*.md"):
         for path in sorted(ROOT.glob(pattern)):
-            if "zh-CN" not in path.name and path.name not in (
-                "glossary.md",
-                "CHANGELOG.md",
-                "log.md",
-                "endure.md",
-                "accuracy.md",
-            ):
-                lines = re.sub(
-                    r"`[^`\n]*`|\]\([^)]*\)", "", path.read_text()
-                ).splitlines()  # no code, no addresses
+            if "zh-CN" not in path.name and path.name not in UNCHECKED:
+                prose = re.sub(r"`[^`\n]*`|\]\([^)]*\)", "", path.read_text())  # without code and addresses
+                lines = prose.splitlines()
                 yield from ((str(path.relative_to(ROOT)), line) for line in lines)
 
 
