@@ -1,4 +1,4 @@
-"""Proof, node by node: facts read once per host, one expectation per file, a Verdict each."""
+"""Checks of the hosts of a cluster: facts are read once per host, each check judges them and returns verdicts."""
 
 from clusterwright.check.runner import run
 from clusterwright.check.verdict import Status, Verdict

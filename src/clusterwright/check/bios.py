@@ -1,4 +1,4 @@
-"""Which page of a host's firmware has a setting, by who made the host; and which hosts have no firmware of theirs."""
+"""Where the BIOS of each vendor has a setting, and which hosts have no BIOS of their own (virtual machines, labs)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Setting = Literal["above_4g", "resizable_bar", "sriov", "acs", "iommu", "numa", 
 
 
 class BiosMenu(BaseModel):
-    """One row of bios.toml, whose head says what each field means."""
+    """One row of bios.toml, whose header documents each field."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -34,41 +34,37 @@ class BiosMenu(BaseModel):
 
 @cache
 def pages() -> tuple[BiosMenu, ...]:
-    """Every row of bios.toml."""
+    """Return every row of bios.toml."""
     text = Path(__file__).with_name("bios.toml").read_text(encoding="utf-8")
     return tuple(BiosMenu.model_validate(row) for row in tomllib.loads(text)["page"])
 
 
 def bios_menu(board: Board, setting: Setting) -> str:
-    """Where this host's maker has the setting; of a maker without a row, what it is called elsewhere."""
+    """Return the BIOS menu of the setting for this board's vendor; the usual name where bios.toml lacks the vendor."""
     rows = [row for row in pages() if row.setting == setting]
     vendor_row = next((row for row in rows if row.maker and _matches(row, board)), None)
     row = vendor_row or next(row for row in rows if not row.maker)
     attribute = _(" (attribute {attribute})", attribute=row.attribute) if row.attribute else ""
-    return _("BIOS of {name}: {page}{attribute}", name=_name(board), page=row.page, attribute=attribute)
+    return _("BIOS of {server}: {page}{attribute}", server=_name(board), page=row.page, attribute=attribute)
 
 
 def _matches(row: BiosMenu, board: Board) -> bool:
-    # A maker of servers on another's board, or AMI's own menus, where the maker is not known.
+    # The server vendor, else the board vendor, else the BIOS vendor (AMI's own menus).
     makers = f"{board.maker} / {board.board} / {board.bios}"
     return row.processor in ("", board.processor) and bool(re.search(row.maker, makers, re.IGNORECASE))
 
 
 def _name(board: Board) -> str:
-    return " ".join(filter(None, (board.maker, board.model))) or _("an unnamed maker")
+    return " ".join(filter(None, (board.maker, board.model))) or _("unknown vendor")
 
 
 def in_lab(spec: HostSpec) -> str:
-    """Why a lab's hosts are not asked."""
-    return (
-        _("a lab's hosts have no board: the PCI bus they see is the machine's own")
-        if spec.cluster.lab
-        else ""
-    )
+    """Return why the check is skipped in a lab; empty outside a lab."""
+    return _("lab hosts show the PCI bus of the machine that runs the lab") if spec.cluster.lab else ""
 
 
 def of_guest(board: Board) -> Verdict | None:
-    """The verdict on a virtual machine: its board is what its hypervisor shows it."""
+    """Return the skipped verdict of a virtual machine, whose PCI tree is its hypervisor's; None for a physical host."""
     if not board.hypervisor:
         return None
-    return skip(_("a virtual machine shows its hypervisor's board: look at the host beneath it"))
+    return skip(_("virtual machine: its PCI tree is emulated by the hypervisor; check the physical host"))

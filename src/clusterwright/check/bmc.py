@@ -1,19 +1,19 @@
-"""How a host's management controller (BMC) is asked: by ipmitool, over the kernel's own door to it."""
+"""Queries of a host's BMC with ipmitool over the kernel's IPMI device."""
 
 from __future__ import annotations
 
 from clusterwright.check.expectation import skip, unknown
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.verdict import Verdict
-from clusterwright.i18n import N_, _
+from clusterwright.i18n import _
 
-NO_BMC, NO_DRIVER, NO_TOOL = N_("no BMC"), N_("no driver"), N_("no ipmitool")
-# SMBIOS, type 38: the board says that it has a controller, whether or not the kernel has its driver.
+NO_BMC, NO_DRIVER, NO_TOOL = "no BMC", "no driver", "no ipmitool"  # as the script on the host prints them
+# SMBIOS type 38 (IPMI device): present where the board has a BMC, with or without its kernel driver.
 _BOARD = "/sys/firmware/dmi/entries/38-0"
 
 
 def bmc_command(command: str) -> str:
-    """A shell's words that run the command, or print one of the three reasons why there is nobody to ask."""
+    """Return a shell script that runs the command, or prints NO_BMC, NO_DRIVER or NO_TOOL."""
     return (
         f"ls /dev/ipmi0 /dev/ipmi/0 /dev/ipmidev/0 2>/dev/null | grep -q . || "
         f"{{ [ -d {_BOARD} ] && echo '@ {NO_DRIVER}' || echo '@ {NO_BMC}'; exit 0; }}; "
@@ -22,21 +22,21 @@ def bmc_command(command: str) -> str:
 
 
 def unavailable_reason(out: str) -> str:
-    """The reason that was printed, or no text where somebody answered."""
+    """Return the reason that the script of `bmc_command` printed; empty where the command ran."""
     reason = out.strip().removeprefix("@ ")
     return reason if out.startswith("@ ") and reason in (NO_BMC, NO_DRIVER, NO_TOOL) else ""
 
 
 def in_lab(spec: HostSpec) -> str:
-    """Why a lab's hosts are not asked."""
-    return _("a lab's hosts have no board") if spec.cluster.lab else ""
+    """Return why the check is skipped in a lab; empty outside a lab."""
+    return _("lab hosts have no BMC") if spec.cluster.lab else ""
 
 
 def unavailable_verdict(reason: str, expected: str) -> Verdict:
-    """The verdict where there is nobody to ask, for that reason."""
+    """Return the verdict for a reason of `unavailable_reason`: skipped without a BMC, else unknown."""
     if reason == NO_BMC:
-        return skip(_("this board has no BMC"))
-    fix = _("modprobe ipmi_si ipmi_devintf; install ipmitool")
-    return unknown(
-        _("the board has a BMC, but {reason} to ask it", reason=reason), expected=expected, fix=fix
-    )
+        return skip(_("this host has no BMC"))
+    if reason == NO_DRIVER:
+        fix = _("run `modprobe -a ipmi_si ipmi_devintf` on the host")
+        return unknown(_("the kernel has no driver for the BMC loaded"), expected=expected, fix=fix)
+    return unknown(_("ipmitool is not installed"), expected=expected, fix=_("install ipmitool on the host"))

@@ -1,4 +1,4 @@
-"""What fixes a drained node, by who drained it; pure."""
+"""How to return a drained node to service, by what drained it; pure."""
 
 from __future__ import annotations
 
@@ -8,38 +8,40 @@ from dataclasses import dataclass
 from clusterwright.i18n import N_, _
 from clusterwright.slurm.drain_reasons import DrainReason, Fault, parse_drain_reason
 
-# By the beginning of the code of what the health program has found (provision/render/hooks).
+# By prefix of the fault code that the health check program (provision/render/hooks) wrote into the drain reason.
 _FIXES = {
     "gpu-file-missing": N_(
-        "`nvidia-modprobe -c 0` makes a missing device file; `dmesg | grep -i xid` for a lost GPU"
+        "run `nvidia-modprobe -c 0` to create a missing device file; `dmesg | grep -i xid` shows a lost GPU"
     ),
-    "gpu-driver": N_("`nvidia-smi` on the host; reboot it if the driver hangs"),
-    "gpu-lost": N_("reboot the host; a GPU that stays away: power off, reseat, replace"),
-    "gpu-ecc": N_("reset the GPU (nvidia-smi --gpu-reset -i GPU); replace it if errors come again"),
+    "gpu-driver": N_("run `nvidia-smi` on the host; reboot the host if it hangs"),
+    "gpu-lost": N_(
+        "reboot the host; if the GPU is still missing, power the host off and reseat or replace the GPU"
+    ),
+    "gpu-ecc": N_("reset the GPU with `nvidia-smi --gpu-reset -i GPU`; replace it if the errors return"),
     "gpu-remap": N_("replace the GPU"),
     "gpu-xid": N_(
-        "do what the reason says, then `logger -t clusterwright repaired PCI_ADDRESS` on the "
-        "host, or reboot it"
+        "follow the drain reason, then reboot the host or run `logger -t clusterwright repaired PCI_ADDRESS` on it"
     ),
-    "mount-": N_("`mount -a` on the host; see the file server and the kernel's log"),
-    "disk-full": N_("find what fills it with `du -xh --max-depth=2 PATH | sort -h`"),
-    "munge-": N_("`systemctl restart munge` on the host, and `journalctl -u munge`"),
-    "clock-": N_("`chronyc makestep` on the host, then `chronyc tracking`"),
-    "link-": N_("reseat or replace the cable; see the switch's port"),
-    "rdma-": N_("`ibstat` on the host: INIT is a missing subnet manager, Polling a cable or a switch's port"),
-    "network-": N_("`ip address` on the host; `systemctl restart` of what sets its addresses"),
+    "mount-": N_("run `mount -a` on the host; check the file server and `dmesg`"),
+    "disk-full": N_("find the largest folders with `du -xh --max-depth=2 PATH | sort -h` and free space"),
+    "munge-": N_("run `systemctl restart munge` on the host and read `journalctl -u munge`"),
+    "clock-": N_("run `chronyc makestep` on the host, then `chronyc tracking`"),
+    "link-": N_("reseat or replace the cable; check the switch port"),
+    "rdma-": N_(
+        "run `ibstat` on the host: Initializing means no subnet manager, Polling a bad cable or switch port"
+    ),
+    "network-": N_("run `ip address` on the host and restart its network service"),
 }
-_BACK = N_("the host comes back by itself within 5 minutes")
-_RESUME = N_("then `scontrol update nodename={node} state=resume`")
-
-
-_HEAL = N_("`wright heal log` says what is done; the host comes back once its checks pass")
-_POWER = N_("`journalctl -u clusterwright-power` on the control host says why")
+_BACK = N_("{fix}; the health check program then resumes the node within 5 minutes")
+_HEAL = N_("read `wright heal log`; heal resumes the node when its checks pass")
+_POWER = N_("read `journalctl -u clusterwright-power` on the control host, then run `{resume}`")
+_HOOK = N_("read `journalctl -t clusterwright -n 20` on the host and fix what it reports")
+_COMMAND = N_("wait for the command to end; if it was interrupted, run `{resume}`")
 
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """Who drained, in a few words; what was written; what to do."""
+    """A drain: its origin (as DrainReason has it), what drained the node in words, the reason text, and the fix."""
 
     origin: str
     by: str
@@ -48,42 +50,33 @@ class Drain:
 
 
 def drain(node: str, reason: str) -> Drain:
-    """What the reason of a node tells, as scontrol prints it."""
+    """Explain the drain reason of a node, as `scontrol show node` prints it."""
     drain_reason = parse_drain_reason(reason)
     return Drain(drain_reason.origin, *_describe(node, drain_reason))
 
 
 def _describe(node: str, drain_reason: DrainReason) -> tuple[str, str, str]:
-    text, resume = drain_reason.text, _(_RESUME, node=node)
+    text, user = drain_reason.text, drain_reason.user
+    resume = f"scontrol update nodename={node} state=resume"
     if drain_reason.origin == "health":
-        return _("its health program"), text, f"{fault_fix(drain_reason.faults)}; {_(_BACK)}"
+        return _("its health check program"), text, _(_BACK, fix=fault_fix(drain_reason.faults))
     if drain_reason.origin == "hooks":
-        fix = _(
-            "`journalctl -t clusterwright -n 20` on the host says why; once that is fixed {back}", back=_BACK
-        )
-        return _("Slurm, as its prolog or epilog refused"), text, fix
+        return _("Slurm because its prolog or epilog failed"), text, _(_BACK, fix=_(_HOOK))
     if drain_reason.command in ("heal", "spare"):
         return "wright heal", text, _(_HEAL)
     if drain_reason.command == "power":
-        return _("the power control of wright"), text, f"{_(_POWER)}, {resume}"
+        return _("wright power control"), text, _(_POWER, resume=resume)
     if drain_reason.origin == "command":
-        fix = _(
-            "nothing while that command runs; if it was broken off: {resume}",
-            resume=resume.removeprefix("then "),
-        )
-        return _("a command of wright"), text, fix
+        return _("a wright command"), text, _(_COMMAND, resume=resume)
     if drain_reason.origin == "slurm":
-        return "Slurm", text, _("fix the reason, {resume}", resume=resume)
-    return (
-        drain_reason.user or _("a person"),
-        text,
-        _("ask {user}; {resume}", user=drain_reason.user or "who drained it", resume=resume),
-    )
+        return "Slurm", text, _("fix the reason, then run `{resume}`", resume=resume)
+    if user:
+        return user, text, _("ask {user}, then run `{resume}`", user=user, resume=resume)
+    return _("an administrator"), text, _("ask who drained the node, then run `{resume}`", resume=resume)
 
 
 def fault_fix(faults: Sequence[Fault]) -> str:
-    """What fixes the first of some faults that the health program has named."""
+    """Return the fix of the first fault that the health check program reported."""
     fault_code = faults[0].code if faults else ""
-    return next(
-        (_(fix) for code, fix in _FIXES.items() if fault_code.startswith(code)), _("fix what it says")
-    )
+    fixes = (_(fix) for code, fix in _FIXES.items() if fault_code.startswith(code))
+    return next(fixes, _("fix the fault that the reason names"))

@@ -1,4 +1,4 @@
-"""What a check is: facts in, verdicts out, by `expect`; the runner adds the subject and the check's name."""
+"""The `check` decorator and constructors of verdicts; the runner fills in the subject and the check's name."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from clusterwright.i18n import _
 
 T = TypeVar("T")
 Answer = Verdict | Iterable[Verdict]
-# A cluster that is new or changed; a running one, now and then; before a job, in a second; after load on all hosts;
-# one host that has just been booted, while others run on.
+# After a new cluster or a change; periodically; before a job (within a second); after a load test of all hosts;
+# after a reboot of one host while the others run jobs.
 Occasion = Literal["deploy", "periodic", "prolog", "burn-in", "boot"]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One expectation: of every host by itself, or (`cluster_wide`) of the hosts against each other."""
+    """One check: its judge runs once per host, or (`cluster_wide`) once with the facts of all hosts."""
 
     id: str
     about: str
@@ -52,13 +52,13 @@ def check(
     cluster_wide: bool = False,
     field: str = "",
 ) -> Callable[[Callable[..., Answer]], Check]:
-    """Make a check of a judge.
+    """Turn a judge function into a Check; the first line of its docstring is printed in docs/reference/checks.md.
 
-    The judge gets `(want, *facts)` of one host; with `cluster_wide` it gets `(cluster, *facts)`, each fact a
-    mapping from host to value that holds only the hosts where it was read. `when` says which hosts it
-    concerns, `unless` gives the reason why a host is skipped without being asked, or no text. `on` names the
-    occasions: `prolog` checks are quick and never ask slurmctld. `field` is what of the cluster file hosts are held
-    against, with `{group}` and `{part}`: it is named where all hosts of a group differ from it alike.
+    The judge is called with `(spec, *facts)` of one host; with `cluster_wide` with `(cluster, *facts)`, each fact a
+    mapping from host name to value that lacks the hosts where it could not be read. `when` selects the hosts;
+    `unless` returns why a host is skipped without a query, or an empty text. `on` lists the occasions: `prolog`
+    checks are quick and never query slurmctld. `field` is the declared field of the cluster file, with `{group}`
+    and `{part}`: the fix names it where all hosts of a group differ from it in the same way.
     """
 
     def decorate(judge: Callable[..., Answer]) -> Check:
@@ -70,7 +70,7 @@ def check(
 
 
 def expect(
-    is_ok: bool,  # noqa: FBT001 (the expectation itself reads best first)
+    is_ok: bool,  # noqa: FBT001 (the condition reads best first)
     *,
     observed: str,
     expected: str,
@@ -80,13 +80,13 @@ def expect(
     otherwise: Status = Status.FAIL,
     codes: tuple[str, ...] = (),
 ) -> Verdict:
-    """`ok` when it holds, else `otherwise`; an empty subject is the host, an empty fix is the check's."""
+    """Return `ok` if the condition is true, else `otherwise`; an empty subject is the host, an empty fix the check's."""
     status = Status.OK if is_ok else otherwise
     return Verdict(subject, "", status, observed, expected, fix, part, () if is_ok else codes)
 
 
 def fine(*, observed: str, expected: str, subject: str = "", part: str = "") -> Verdict:
-    """`ok`, after everything that could be wrong was looked at."""
+    """Return an `ok` verdict."""
     return expect(True, observed=observed, expected=expected, subject=subject, part=part)  # noqa: FBT003 (what `fine` means)
 
 
@@ -100,22 +100,22 @@ def fault(
     otherwise: Status = Status.FAIL,
     codes: tuple[str, ...] = (),
 ) -> Verdict:
-    """`fail`, or `otherwise`."""
+    """Return a `fail` verdict, or one of status `otherwise`."""
     return Verdict(subject, "", otherwise, observed, expected, fix, part, codes)
 
 
 def skip(reason: str, *, subject: str = "") -> Verdict:
-    """Switched off, or not to be had here, and why; not green."""
+    """Return a `skipped` verdict with its reason: the feature is off, or not available on this host."""
     return Verdict(subject, "", Status.SKIPPED, reason)
 
 
 def unknown(reason: str, *, expected: str = "", subject: str = "", fix: str = "", part: str = "") -> Verdict:
-    """Could not be seen, and why; not green."""
+    """Return an `unknown` verdict with the reason why the value could not be read."""
     return Verdict(subject, "", Status.UNKNOWN, reason, expected, fix, part)
 
 
 def most_common(have: Mapping[str, T], preferred_host: str) -> T:
-    """The value that most hosts have; in a tie the one of the host named first, if it takes part in it."""
+    """Return the value that most hosts have; in a tie the preferred host's, if it is one of the tied values."""
     counts = Counter(have.values())
     best = max(counts.values())
     tied = [value for value, count in counts.items() if count == best]
@@ -125,12 +125,12 @@ def most_common(have: Mapping[str, T], preferred_host: str) -> T:
 def equal_everywhere(
     have: Mapping[str, T], preferred_host: str, label: str, *, otherwise: Status = Status.FAIL
 ) -> list[Verdict]:
-    """One verdict per host: its value is the one that most hosts have."""
+    """Compare each host's value with the one that most hosts have; one verdict per host."""
     usual = most_common(have, preferred_host)
     expected = (
-        _("{usual}, as on most hosts of {count}", usual=usual, count=len(have))
+        _("{usual}, as most of {count} hosts have", usual=usual, count=len(have))
         if len(set(have.values())) > 1
-        else _("{label} equal everywhere", label=label)
+        else _("{label} equal on all hosts", label=label)
     )
     return [
         expect(value == usual, observed=str(value), expected=expected, subject=host, otherwise=otherwise)

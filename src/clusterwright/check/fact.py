@@ -1,4 +1,4 @@
-"""What a fact is: one command or probe, a time limit, and a pure parser of what it prints."""
+"""The `fact` decorator: one command or probe on a host, its time limit, and a pure parser of its output."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from clusterwright.config.cluster import Cluster, Host
 
 T = TypeVar("T")
 
-LIMIT_S = 10.0  # ours: on a machine with 15 processes per core our plain commands took up to 5 s
+LIMIT_S = 10.0  # ours: with 15 processes per core our shortest commands took up to 5 s
 
 
 @dataclass(frozen=True, slots=True)
 class HostSpec:
-    """What the cluster file says, seen from one host of it."""
+    """The cluster file and one of its hosts: what a check compares the facts of that host with."""
 
     cluster: Cluster
     host: Host
@@ -28,27 +28,27 @@ class HostSpec:
 
     @property
     def is_compute(self) -> bool:
-        """True for a host that runs jobs."""
+        """True for a host of role compute."""
         return self.host.group.role == "compute"
 
 
 def is_compute(spec: HostSpec) -> bool:
-    """True for a host that runs jobs."""
+    """True for a host of role compute."""
     return spec.is_compute
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A fact that could not be read, and why, in the tool's own words."""
+    """A fact that could not be read, and why, as the tool reported it."""
 
     reason: str
 
 
 def texts(out: str) -> dict[str, str]:
-    """A JSON object whose values are all texts, as probes print it.
+    """Parse a probe's JSON object of strings.
 
     Raises:
-        ValueError: it is anything else.
+        ValueError: the text is not such an object.
     """
     document = json.loads(out)
     if not isinstance(document, dict) or not all(isinstance(value, str) for value in document.values()):
@@ -61,10 +61,10 @@ Argv = Callable[[HostSpec], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Fact(Generic[T]):
-    """One thing that a host says about itself.
+    """One property of a host: the command that reads it and the parser of the output.
 
-    A fact with `depends_on` is read on the control host in a second round; on its stdin it finds what that other
-    fact said on every host, as one JSON object by host name.
+    A fact with `depends_on` is read on the control host in a second round; its stdin is the other fact's values
+    of all hosts, as one JSON object by host name.
     """
 
     id: str
@@ -84,10 +84,10 @@ def fact(
     codes: tuple[int, ...] = (0,),
     depends_on: Fact[Any] | None = None,
 ) -> Callable[[Callable[[str], T]], Fact[T]]:
-    """Make a fact of a parser; `argv` is words, or one function from what is wanted to words.
+    """Turn a parser function into a Fact; `argv` holds words and functions from HostSpec to words.
 
-    `probe` names a script in onhost/probes that runs in place of a command, with `argv` as its arguments;
-    `codes` are the exit codes with which the output can be trusted.
+    `probe` names a script in onhost/probes that runs instead of a command, with `argv` as its arguments;
+    `codes` are the exit codes whose output is parsed.
     """
 
     def arguments(spec: HostSpec) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Verdicts told together: equal ones folded over their hosts, the worst first; pure."""
+"""Verdicts grouped for output: equal ones folded into one over their hosts, the worst first; pure."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ WORST_FIRST = (Status.FAIL, Status.UNKNOWN, Status.WARN, Status.SKIPPED, Status.
 
 
 def counts(verdicts: Iterable[Verdict]) -> dict[str, int]:
-    """How many verdicts of each status; every status is named."""
+    """Count the verdicts of each status; statuses without verdicts are 0."""
     statuses = [verdict.status for verdict in verdicts]
     return {status.value: statuses.count(status) for status in Status}
 
 
 def folded(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """One verdict in place of all that say the same, its subject a hostlist; the worst status first."""
+    """Merge verdicts that differ in the subject only; the subject becomes a hostlist, the worst status comes first."""
     subjects: dict[Verdict, list[str]] = {}
     for verdict in verdicts:
         subjects.setdefault(replace(verdict, subject=""), []).append(verdict.subject)

@@ -1,4 +1,4 @@
-"""From what the hosts said to verdicts; pure. A fact that is missing makes `unknown`, never `ok`."""
+"""Verdicts from the facts of all hosts; pure. A missing fact makes a verdict `unknown`, never `ok`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.i18n import _
 
 _CONCLUSIVE = (Status.OK, Status.WARN, Status.FAIL)
-_LEAST = 2  # ours: one host says nothing of the others
+_LEAST = 2  # ours: one host proves nothing about its group
 
 
 def sided(check: Check, cluster: Cluster, verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """The same verdicts; one that all hosts of a group share names the field of the file that may be mistaken."""
+    """Return the verdicts; where all hosts of a group fail alike, the fix also names the cluster file's field."""
     if not check.field:
         return list(verdicts)
     groups = {host.name: host.group_name for host in cluster.hosts()}
@@ -39,7 +39,7 @@ def _key(verdict: Verdict, groups: dict[str, str]) -> Key:
 
 
 def _alike(verdicts: Iterable[Verdict], groups: dict[str, str]) -> dict[Key, int]:
-    """What every host of a group that was seen fails by, in the same words; and how many hosts that are."""
+    """Return the failures that all readable hosts of a group share, with the number of hosts."""
     hosts_by_group: dict[str, set[str]] = {}
     failed: dict[Key, set[str]] = {}
     for verdict in verdicts:
@@ -56,17 +56,14 @@ def _alike(verdicts: Iterable[Verdict], groups: dict[str, str]) -> dict[Key, int
 
 def _fix(check: Check, verdict: Verdict, group: str, hosts: int) -> str:
     field = check.field.format(group=group, part=verdict.part)
-    alike = _("all {hosts} hosts of `{group}` are so", hosts=hosts, group=group)
     return _(
-        "{alike}: if that is what was bought, correct `{field}` in the cluster file; else {fix}",
-        alike=alike,
-        field=field,
-        fix=verdict.fix,
-    )
+        "all {count} hosts of `{group}` have this: if the hardware is right, correct `{field}`; else {fix}",
+        count=hosts, group=group, field=field, fix=verdict.fix,
+    )  # fmt: skip
 
 
 def judge(cluster: Cluster, checks: Iterable[Check], readings: Mapping[str, Reading]) -> list[Verdict]:
-    """Every verdict of every check on the hosts that were read, in the order of the checks."""
+    """Run every check on the hosts that have a reading; verdicts in the order of the checks."""
     specs = {host.name: HostSpec(cluster, host) for host in cluster.hosts() if host.name in readings}
     verdicts: list[Verdict] = []
     for check in checks:
@@ -114,9 +111,6 @@ def _cluster_wide(
 
 def _named(check: Check, answer: Answer, subject: str) -> Iterator[Verdict]:
     for verdict in [answer] if isinstance(answer, Verdict) else answer:
-        due = verdict.status in (
-            Status.WARN,
-            Status.FAIL,
-        )  # what could not be seen has no fix of the check's
+        due = verdict.status in (Status.WARN, Status.FAIL)  # the check's fix does not apply to `unknown`
         fix = verdict.fix or (_(check.fix) if due else "")
         yield replace(verdict, subject=verdict.subject or subject, check=check.id, fix=fix)

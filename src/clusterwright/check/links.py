@@ -1,4 +1,4 @@
-"""What the error counters of a link may grow by, and which of a host's links grew by more."""
+"""Limits for the growth of link error counters, and the links of a host that exceed them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from clusterwright.check.facts.link_counters import Grown
 from clusterwright.check.verdict import Status
 from clusterwright.i18n import N_
 
-_NVSENTINEL = N_("NVSentinel's nic-health-monitor")
+_NVSENTINEL = "NVSentinel nic-health-monitor"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A counter, the growth per second that is still good, how bad more is, what it means, and who says so.
+    """A counter, its allowed growth per second (`most`), the status above it, the meaning, and the source of the limit.
 
-    `free` events are no fault however soon they come.
+    A growth of up to `free` events is allowed in any time.
     """
 
     counter: str
@@ -31,44 +31,44 @@ class Rule:
 
 RULES = (
     Rule("link_downed", 0, Status.FAIL, N_("the link went down"), _NVSENTINEL),
-    Rule("excessive_buffer_overrun_errors", 0, Status.FAIL, N_("its buffers ran over"), _NVSENTINEL),
-    Rule("local_link_integrity_errors", 0, Status.FAIL, N_("it loses its own packets"), _NVSENTINEL),
+    Rule("excessive_buffer_overrun_errors", 0, Status.FAIL, N_("receive buffers overflowed"), _NVSENTINEL),
+    Rule("local_link_integrity_errors", 0, Status.FAIL, N_("the local port lost packets"), _NVSENTINEL),
     Rule(
         "rnr_nak_retry_err",
         0,
         Status.FAIL,
-        N_("a peer had no buffer ready, again and again"),
+        N_("a peer repeatedly had no receive buffer posted (RNR)"),
         _NVSENTINEL,
     ),
     Rule(
         "symbol_error",
         120 / 3600,
         Status.FAIL,
-        N_("bits arrive wrong"),
-        f"{_NVSENTINEL}: 120 an hour",
+        N_("symbol errors on the cable"),
+        f"{_NVSENTINEL}: 120 per hour",
         free=120,
     ),
-    Rule("link_error_recovery", 5 / 60, Status.WARN, N_("it trains anew"), _NVSENTINEL),
-    Rule("port_rcv_errors", 10, Status.WARN, N_("packets arrive broken"), _NVSENTINEL),
-    Rule("local_ack_timeout_err", 1, Status.WARN, N_("packets are lost on the way (RoCE)"), _NVSENTINEL),
-    Rule("port_xmit_discards", 100, Status.WARN, N_("packets are thrown away: congestion"), _NVSENTINEL),
-    Rule("roce_slow_restart", 10, Status.WARN, N_("flows start again slowly: congestion"), _NVSENTINEL),
+    Rule("link_error_recovery", 5 / 60, Status.WARN, N_("the link retrained"), _NVSENTINEL),
+    Rule("port_rcv_errors", 10, Status.WARN, N_("corrupt packets received"), _NVSENTINEL),
+    Rule("local_ack_timeout_err", 1, Status.WARN, N_("packets lost in the network (RoCE)"), _NVSENTINEL),
+    Rule("port_xmit_discards", 100, Status.WARN, N_("packets discarded by congestion"), _NVSENTINEL),
+    Rule("roce_slow_restart", 10, Status.WARN, N_("RoCE slow restarts by congestion"), _NVSENTINEL),
     Rule("carrier_changes", 0, Status.WARN, N_("the link went down and up"), _NVSENTINEL, free=2),
     Rule(
         "rx_crc_errors",
         0.1,
         Status.WARN,
-        N_("packets arrive broken"),
-        N_("ours: a good cable has none in a day"),
+        N_("corrupt packets received"),
+        "ours: a good cable has none in a day",
     ),
-    Rule("rx_errors", 10, Status.WARN, N_("packets arrive broken"), N_("as port_rcv_errors")),
-    Rule("tx_errors", 10, Status.WARN, N_("packets cannot be sent"), N_("as port_rcv_errors")),
+    Rule("rx_errors", 10, Status.WARN, N_("corrupt packets received"), "as port_rcv_errors"),
+    Rule("tx_errors", 10, Status.WARN, N_("transmit errors"), "as port_rcv_errors"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A rule that a link of that network broke, and by how much its counter grew."""
+    """A link of a network whose counter grew by more than its rule allows."""
 
     link: str
     network: str
@@ -77,7 +77,7 @@ class Broken:
 
 
 def broken(spec: HostSpec, have: Grown, interfaces: dict[str, Interface]) -> Iterator[Broken]:
-    """Every rule that a link of the cluster broke on one host."""
+    """Yield every exceeded limit of the host's cluster links."""
     for link, network in _links(spec, have, interfaces).items():
         counters = have.links[link]
         for rule in RULES:
@@ -86,7 +86,7 @@ def broken(spec: HostSpec, have: Grown, interfaces: dict[str, Interface]) -> Ite
 
 
 def _links(spec: HostSpec, have: Grown, interfaces: dict[str, Interface]) -> dict[str, str]:
-    """Network by link: RDMA ports, and interfaces with an address of ours; those of containers come and go."""
+    """Return network by link: RDMA ports, and interfaces with an address of the cluster (not those of containers)."""
     ours = {
         interfaces[str(address)].name: network
         for network, address in spec.host.addresses.items()

@@ -1,4 +1,4 @@
-"""How a check of GPUs answers: one verdict for each GPU that is wrong, or one for all that are right."""
+"""Verdicts of GPU checks: one for each faulty GPU, or one for all GPUs of the host."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from clusterwright.check.expectation import fault, fine, skip, unknown
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 
-Wrong = (
-    tuple[str, Status] | tuple[str, Status, str]
-)  # what was seen, how bad, and another fix than the check's
+# The observed text, its status, and a fix that replaces the check's.
+Wrong = tuple[str, Status] | tuple[str, Status, str]
 
 
 def has_gpus(spec: HostSpec) -> bool:
-    """True for a host of which the file says that it has GPUs."""
+    """True for a host whose node group declares GPUs."""
     return spec.host.group.gpus is not None
 
 
 def has_nvlink(spec: HostSpec) -> bool:
-    """True for a host of which the file says that NVLink joins its GPUs."""
+    """True for a host whose node group declares NVLink between its GPUs."""
     gpus = spec.host.group.gpus
     return gpus is not None and gpus.nvlink
 
@@ -35,22 +34,16 @@ def gpu_verdicts(
     read_value: Callable[[Gpu], object],
     unsupported: str,
 ) -> Iterator[Verdict]:
-    """A fault for everything that `wrong` finds of a GPU, or one verdict for all of them.
+    """Yield a fault for each problem that `wrong` finds on a GPU, else one verdict for all GPUs.
 
-    `read_value` gives None for a GPU that does not report the value; where none does, the check is skipped with the
-    reason `unsupported`.
+    `read_value` returns None for a GPU that does not report the value; where no GPU reports it, the check is skipped
+    with the reason `unsupported`.
     """
     if not have.gpus:
         yield no_gpu(spec, have, expected)
         return
     faults = [
-        fault(
-            observed=_("GPU {index} {observed}", index=gpu.index, observed=observed),
-            expected=expected,
-            part=_("gpu {index}", index=gpu.index),
-            otherwise=bad,
-            fix="".join(fix),
-        )
+        fault(observed=observed, expected=expected, part=f"gpu {gpu.index}", otherwise=bad, fix="".join(fix))
         for gpu in have.gpus
         for observed, bad, *fix in wrong(gpu)
     ]
@@ -59,13 +52,17 @@ def gpu_verdicts(
     elif all(read_value(gpu) is None for gpu in have.gpus):
         yield skip(unsupported)
     else:
-        yield fine(observed=_("{count} GPUs as wanted", count=len(have.gpus)), expected=expected)
+        yield fine(
+            observed=_n("{count} GPU in order", "{count} GPUs in order", len(have.gpus)), expected=expected
+        )
 
 
 def no_gpu(spec: HostSpec, have: Driver, expected: str) -> Verdict:
-    """Why nothing can be said of any GPU."""
+    """Return the verdict for a host where nvidia-smi lists no GPU."""
     if have.absent and spec.cluster.lab:
         return skip(
-            _("this lab has GPUs as device files alone: the machine had no compiler for their library")
+            _(
+                "the GPUs of this lab are device files only: the machine had no C compiler for the simulated NVML"
+            )
         )
     return unknown(have.reason, expected=expected)

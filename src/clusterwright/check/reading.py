@@ -1,4 +1,4 @@
-"""From the wanted facts to what the reader on a host is asked, and from its answer to typed values; pure."""
+"""Requests to the fact reader on a host, and the parsing of its response into typed values; pure."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 from clusterwright.check.fact import Fact, HostSpec, Missing
 from clusterwright.edge.bundler import probe
-from clusterwright.i18n import N_, _
+from clusterwright.i18n import _
 
 MARKER = "@clusterwright-facts "  # as in probes/reader.py
-DEADLINE_S = 130.0  # ours: the slowest fact, importing torch, has 120 s; the others are asked before it
+DEADLINE_S = 130.0  # ours: the slowest fact, importing torch, has 120 s; the others are read before it
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How a host was reached: not at all (`error`), in vain (`fault`: no reader ran), or with which Python.
+    """How the SSH call to a host ended: `error` (no connection), `fault` (reader did not run), or its Python version.
 
-    `requested_at` and `answered` are this machine's clock, `began` and `ended` the host's; seconds since the epoch.
+    `requested_at` and `answered` are by the operator's clock, `began` and `ended` by the host's; Unix time.
     """
 
     error: str = ""
@@ -34,36 +34,34 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one host said: a value or a Missing for every fact it was asked."""
+    """The facts read on one host: a value or a Missing for each."""
 
     reach: Reach
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def fact_value(self, fact: Fact[Any]) -> Any:
-        """The value of a fact, or why it is missing."""
+        """Return the value of a fact, or a Missing with the reason."""
         if fact is reached:
             return self.reach
         if self.reach.error:
-            return Missing(_("the host was not reached: {error}", error=self.reach.error))
+            return Missing(_("no SSH connection to the host: {error}", error=self.reach.error))
         if self.reach.fault:
-            return Missing(_("nothing can be asked there: {fault}", fault=self.reach.fault))
-        return self.facts.get(fact.id, Missing(_("the host was not asked")))
+            return Missing(_("the fact reader did not run on the host: {fault}", fault=self.reach.fault))
+        return self.facts.get(fact.id, Missing(_("this fact was not read on the host")))
 
 
 def _parse_reached(_text: str) -> Reach:
-    raise AssertionError(_("the runner knows it without asking"))
+    raise AssertionError("the runner sets this fact itself")
 
 
 reached: Fact[Reach] = Fact(
-    "reached", N_("Whether and how fast the host answers over SSH."), lambda _spec: (), _parse_reached
+    "reached", "Whether the host answers over SSH, and how fast.", lambda _spec: (), _parse_reached
 )
 
 
 def request(facts: Iterable[Fact[Any]], spec: HostSpec, earlier: Mapping[str, Any]) -> bytes:
-    """What the reader on the host is asked, as it reads it."""
-    quick_first = sorted(
-        facts, key=lambda fact: fact.limit_s
-    )  # importing torch would slow all the others down
+    """Return the request for the fact reader, as JSON; importing torch, which slows the others, comes last."""
+    quick_first = sorted(facts, key=lambda fact: fact.limit_s)
     items = [_item(fact, spec, earlier) for fact in quick_first]
     return json.dumps({"deadline_s": DEADLINE_S, "facts": items}).encode()
 
@@ -81,7 +79,7 @@ def _to_json(value: Any) -> Any:
 
 
 def read(facts: Iterable[Fact[Any]], answer: Mapping[str, Any], spec: HostSpec) -> dict[str, Any]:
-    """A value or a Missing for every fact, from the reader's answer."""
+    """Parse the reader's response: a value or a Missing for every fact."""
     return {fact.id: value_of(fact, answer["facts"].get(fact.id), _label(fact, spec)) for fact in facts}
 
 
@@ -92,7 +90,7 @@ def _label(fact: Fact[Any], spec: HostSpec) -> str:
 
 
 def answer_of(out: str) -> dict[str, Any] | None:
-    """The reader's answer in what a host printed; None when there is none, or not in its form."""
+    """Find the reader's response in a host's output; None if there is none, or a malformed one."""
     line = next((line for line in out.splitlines() if line.startswith(MARKER)), "")
     try:
         document = json.loads(line[len(MARKER) :])
@@ -105,14 +103,14 @@ def answer_of(out: str) -> dict[str, Any] | None:
 
 
 def value_of(fact: Fact[Any], end: Mapping[str, Any] | None, label: str) -> Any:
-    """What the parser makes of how a command ended, or why it cannot."""
+    """Parse the output of one command; a Missing if it timed out, failed or printed something else."""
     if end is None:
-        return Missing(_("`{label}` gave no answer in {deadline_s:g} s", label=label, deadline_s=DEADLINE_S))
-    survivor_note = _(", and still was there 2 s after it was killed") if end.get(_("survived")) else ""
+        return Missing(_("`{label}` did not run within {deadline_s:g} s", label=label, deadline_s=DEADLINE_S))
+    survivor_note = _("; the process still exists 2 s after SIGKILL") if end.get("survived") else ""
     if end["stopped"] == "overran":
         return Missing(
             _(
-                "`{label}` overran its {limit_s:g} s{survivor_note}",
+                "`{label}` exceeded its time limit of {limit_s:g} s{survivor_note}",
                 label=label,
                 limit_s=fact.limit_s,
                 survivor_note=survivor_note,
@@ -121,18 +119,18 @@ def value_of(fact: Fact[Any], end: Mapping[str, Any] | None, label: str) -> Any:
     if end["stopped"]:
         return Missing(
             _(
-                "`{label}` could not be run: {end}{survivor_note}",
+                "`{label}` could not run: {reason}{survivor_note}",
                 label=label,
-                end=end["stopped"],
+                reason=end["stopped"],
                 survivor_note=survivor_note,
             )
         )
     if end["code"] not in fact.codes:
         return Missing(
             _(
-                "`{label}` returned {end}: {last_line}",
+                "`{label}` exited with code {code}: {last_line}",
                 label=label,
-                end=end["code"],
+                code=end["code"],
                 last_line=_last_line(end),
             )
         )
@@ -140,10 +138,10 @@ def value_of(fact: Fact[Any], end: Mapping[str, Any] | None, label: str) -> Any:
         return fact.parse(end["out"])
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return Missing(
-            _("`{label}` printed what cannot be read: {last_line}", label=label, last_line=_last_line(end))
+            _("`{label}` printed unexpected output: {last_line}", label=label, last_line=_last_line(end))
         )
 
 
 def _last_line(end: Mapping[str, Any]) -> str:
     text = end["err"].strip() or end["out"].strip()
-    return str(text.splitlines()[-1][:200]) if text else "(nothing)"
+    return str(text.splitlines()[-1][:200]) if text else _("(no output)")

@@ -1,4 +1,4 @@
-"""The reference page of all checks, made from the checks themselves."""
+"""The reference page of all checks (docs/reference/checks.md), generated from the code of the checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clusterwright.check.registry import all_checks
 
 
 def thresholds(source: str) -> Iterator[tuple[str, str]]:
-    """Each number as it is written, with its comment; a number without one is no threshold."""
+    """Yield each module-level number of a source with its comment; a number without a comment is not a threshold."""
     comments = _comments(source)
     for node in ast.parse(source).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Constant, ast.BinOp)):
@@ -26,7 +26,7 @@ def thresholds(source: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_number(node: ast.expr) -> bool:
-    """A number, or several with units: `20 * GB`."""
+    """True for a number, or a product with a unit: `20 * GB`."""
     if isinstance(node, ast.BinOp):
         return _is_number(node.left) or _is_number(node.right)
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
@@ -43,7 +43,7 @@ def _inline_comment(node: ast.Assign, comments: dict[int, str]) -> str:
 
 
 def _above(line: int, comments: dict[int, str], text: list[str]) -> str:
-    """The block of whole lines that ends right before."""
+    """Return the comment lines directly above a line."""
     start = line
     while start > 1 and text[start - 2].startswith("#"):
         start -= 1
@@ -52,22 +52,22 @@ def _above(line: int, comments: dict[int, str], text: list[str]) -> str:
 
 _HEAD = """# Checks
 
-`wright check cluster.yaml` asks every host once over SSH, and says where it is not as the file wants.
-A check is `ok`, `warn`, `fail`, `unknown` or `skipped`; only `ok` is green.
-`unknown`: it could not be seen, because a tool is missing, failed or overran its limit.
-`skipped`: it is switched off, or not to be had there.
-`--on OCCASION` runs the checks of one occasion: `deploy` all of them, `periodic` those of a running cluster,
-`prolog` those that take no time before a job and never ask slurmctld, `burn-in` those that say something after load,
-`boot` those of a host that has just been booted (`wright apply --reboot` asks them before it gives a host back).
-Exit code 5: something failed. Exit code 1: nothing failed, but something is unknown. Exit code 0: all else.
+`wright check cluster.yaml` reads facts of every host over one SSH connection each, and reports where a host differs
+from the cluster file. A check is `ok`, `warn`, `fail`, `unknown` or `skipped`; only `ok` is green.
+`unknown`: a value could not be read, because a tool is missing, failed or exceeded its time limit.
+`skipped`: the feature is switched off, or the host does not have it.
+`--on OCCASION` runs the checks of one occasion: `deploy` all of them, `periodic` those for a running cluster,
+`prolog` those that are fast enough before a job and never query slurmctld, `burn-in` those that are meaningful after
+load, `boot` those for a host after a reboot (`wright apply --reboot` runs them before it resumes a node).
+Exit code 5: a check failed. Exit code 1: none failed, but one is unknown. Exit code 0: otherwise.
 
-| check | what holds when it is ok |
+| check | what is true when it is ok |
 | --- | --- |
 """
 
 
 def reference() -> str:
-    """The whole page, as Markdown."""
+    """Return the page as Markdown."""
     checks = all_checks()
     table = "".join(f"| [{check.id}](#{check.id}) | {check.about} |\n" for check in checks)
     return _HEAD + table + "".join("\n" + "\n".join(_section(check)) + "\n" for check in checks)
@@ -76,27 +76,27 @@ def reference() -> str:
 def _section(check: Check) -> Iterator[str]:
     yield f"## {check.id}\n"
     yield f"{check.about}\n"
-    yield f"- Looks at: {'the hosts together' if check.cluster_wide else 'each host by itself'}."
+    yield f"- Judges: {'all hosts together' if check.cluster_wide else 'each host alone'}."
     for needed in check.needs:
         yield f"- Fact `{needed.id}`: {needed.about} {_limit(needed)}"
     yield from _thresholds(check)
     if check.field:
-        yield f"- Where all hosts of a group fail alike, `{check.field}` of the cluster file may be wrong: it says so."
+        yield f"- Where all hosts of a group fail alike, the fix names `{check.field}` of the cluster file."
     yield f"- Occasions: {', '.join(check.on)}."
     yield f"- Fix: {check.fix}."
 
 
 def _limit(needed: Fact[Any]) -> str:
     if not needed.probe and needed.id == "reached":
-        return "Known without asking."
+        return "Known from the SSH connection itself."
     scope = "on the control host, in a second round" if needed.depends_on else "on the host"
     return f"Read {scope}, within {needed.limit_s:g} s."
 
 
 def _thresholds(check: Check) -> Iterator[str]:
-    """What it decides by: its file's own numbers, and the rows of its table where it has one."""
+    """Yield a line for each threshold of the check: numbers of its module, and rows of its RULES."""
     module = sys.modules[check.judge.__module__]
     for number, source in thresholds(inspect.getsource(module)):
         yield f"- Threshold {number}: {source.rstrip('.')}."
     for rule in getattr(module, "RULES", ()):
-        yield f"- Threshold more than {rule.most:.3g} a second of `{rule.counter}`: {rule.source}."
+        yield f"- Threshold more than {rule.most:.3g} per second of `{rule.counter}`: {rule.source}."

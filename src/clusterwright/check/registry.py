@@ -1,4 +1,4 @@
-"""Every fact and check there is: a file dropped into facts/ or checks/ is registered by being there."""
+"""The registry of facts and checks: every module in facts/ and checks/ is registered by its presence."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ def _members(folder: ModuleType) -> Iterable[object]:
 
 @cache
 def all_facts() -> tuple[Fact[object], ...]:
-    """Every fact, by name."""
+    """Return every fact, sorted by name."""
     return tuple(fact for fact in _members(facts_folder) if isinstance(fact, Fact))
 
 
 @cache
 def all_checks() -> tuple[Check, ...]:
-    """Every check, by name."""
+    """Return every check, sorted by name."""
     return tuple(check for check in _members(checks_folder) if isinstance(check, Check))
 
 
 def choose(names: Iterable[str], on: Occasion = "deploy") -> tuple[Check, ...]:
-    """The checks of these names on any occasion, in their own order; those of the occasion for no names.
+    """Return the checks with these names, whatever their occasion; without names all checks of the occasion.
 
     Raises:
-        WrightError: there is no check of one of the names.
+        WrightError: a name is not a check.
     """
     checks_by_id = {check.id: check for check in all_checks()}
     requested_names = tuple(names)
@@ -56,9 +56,9 @@ def choose(names: Iterable[str], on: Occasion = "deploy") -> tuple[Check, ...]:
 def _unknown_check_error(name: str, check_ids: Iterable[str]) -> WrightError:
     matches = difflib.get_close_matches(name.replace("-", "_"), list(check_ids), n=3, cutoff=0.5)
     fix = (
-        _("did you mean {matches}?", matches=" or ".join(f"`{match}`" for match in matches))
+        _("did you mean {checks}?", checks=", ".join(f"`{match}`" for match in matches))
         if matches
-        else _("docs/reference/checks.md lists all of them")
+        else _("see docs/reference/checks.md for all checks")
     )
     return WrightError.from_code(
         "no-such-check", _("there is no check `{name}`", name=name), fix, exit_code=EXIT_USAGE

@@ -1,4 +1,4 @@
-"""Asks every host once over ssh, the control host a second time, and judges what they said."""
+"""Read the facts of every host over one SSH connection each, the control host twice, and judge them."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def run(
     on: Occasion = "deploy",
     clock: Clock | None = None,
 ) -> list[Verdict]:
-    """Every verdict on the hosts (all of them if left out) by the checks (those of the occasion if left out).
+    """Run checks on hosts and return the verdicts; default: all hosts, all checks of the occasion.
 
-    The control host is always asked, because Slurm is seen from there and the others are compared with it.
+    The control host is always read: it has Slurm's view, and other hosts are compared with it.
 
     Raises:
-        WrightError: there is no such host or check.
+        WrightError: a host or check does not exist.
     """
     checks, chosen = choose(only or (), on), _chosen(cluster, hosts)
     specs = {
@@ -68,9 +68,9 @@ def _chosen(cluster: Cluster, hosts: Iterable[str] | None) -> tuple[str, ...]:
         if name not in host_names:
             matches = difflib.get_close_matches(name, host_names, n=1)
             fix = (
-                _("did you mean `{matches}`?", matches=matches[0])
+                _("did you mean `{host}`?", host=matches[0])
                 if matches
-                else _("its hosts are {host_names}", host_names=", ".join(host_names[:8]))
+                else _("choose one of its hosts: {hosts}", hosts=", ".join(host_names[:8]))
             )
             raise WrightError.from_code(
                 "no-such-host",
@@ -116,7 +116,7 @@ def _query_host(
     facts: tuple[Fact[Any], ...],
     earlier: Mapping[str, Any],
 ) -> Reading:
-    """One ssh: the host's answer, or why there is none."""
+    """Read facts of one host over one SSH connection; the Reading holds the error where that fails."""
     spec = specs[name]
     requested_at = clock.now()
     result = Host(remote, name).run_program(
@@ -124,13 +124,15 @@ def _query_host(
     )
     answered = clock.now()
     if result.code == SSH_FAILED:
-        return Reading(Reach(error=result.last_lines(1) or _("ssh said nothing"), seconds=result.seconds))
+        return Reading(
+            Reach(error=result.last_lines(1) or _("ssh failed without a message"), seconds=result.seconds)
+        )
     answer = answer_of(result.out)
     if answer is None:
         reason = _(
-            "`python3` there returned {code}: {last_lines}",
+            "`python3` exited with code {code}: {last_lines}",
             code=result.code,
-            last_lines=result.last_lines(1) or "(nothing)",
+            last_lines=result.last_lines(1) or _("(no output)"),
         )
         return Reading(Reach(fault=reason, seconds=result.seconds))
     reach = Reach(

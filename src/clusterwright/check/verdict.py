@@ -1,4 +1,4 @@
-"""The one word for what is found."""
+"""The result of a check: status, observed, expected, fix."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """Only `ok` is green: not seen is `unknown`, switched off is `skipped`."""
+    """Only `ok` is green; `unknown`: the value could not be read; `skipped`: the feature is off or absent."""
 
     OK = "ok"
     WARN = "warn"
@@ -20,9 +20,9 @@ class Status(StrEnum):
 class Verdict:
     """What one check says of one subject (a host, a job, the cluster).
 
-    `part` is the part of a host that it is about, where it is not the whole: `gpu 3`, the name of a network, or the
-    path that a disk or a folder is mounted on. `codes` are for programs: what was found, where the check can tell
-    several things apart (`xid-79`, `no-answer`, the name of a unit). The texts are for a reader alone.
+    `part` names the affected part of a host (empty: the whole host): `gpu 3`, the name of a network, or the mount
+    point of a disk or folder; it is never translated. `codes` are for programs, where a check distinguishes several
+    faults (`xid-79`, `no-answer`, the name of a unit). Programs do not parse the other texts.
     """
 
     subject: str

@@ -1,4 +1,4 @@
-"""GPUs have addresses for their memory."""
+"""Above 4G Decoding: the kernel can map the memory of every GPU."""
 
 from __future__ import annotations
 
@@ -11,44 +11,32 @@ from clusterwright.check.facts.board import Bar, Board, Device, board
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Verdict
 from clusterwright.i18n import N_, _
-from clusterwright.units import MiB
+from clusterwright.units import human_size
 
 _LIMIT = 1 << 32
-_EXPECTED = N_(
-    "the kernel could place every window of every GPU (`resource` of each in /sys/bus/pci/devices)"
-)
+_EXPECTED = N_("every BAR of every GPU has an address (/sys/bus/pci/devices/*/resource)")
 
 
-@check(
-    board,
-    when=has_gpus,
-    unless=in_lab,
-    fix="switch Above 4G Decoding on in the BIOS",
-)
+@check(board, when=has_gpus, unless=in_lab, fix="enable Above 4G Decoding in the BIOS")
 def above_4g(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
-    """Every GPU has addresses for its memory: without Above 4G Decoding there is no room, and the driver leaves it out.
+    """The kernel has assigned an address to every memory BAR of every GPU; that needs Above 4G Decoding.
 
-    The kernel's own lines on it are not judged: it says them of windows that it places a moment later.
+    The kernel's log lines on this are ignored: it also prints them for BARs that it places a moment later.
     """
     if guest := of_guest(have):
         yield guest
         return
     gpus = have.devices_by_kind("gpu")
     if not gpus:
-        yield unknown(_("no GPU on the PCI bus (see gpu_on_bus)"), expected=_EXPECTED)
+        yield unknown(_("no GPU on the PCI bus; see the check gpu_on_bus"), expected=_(_EXPECTED))
         return
-    fix = _("{bios_menu}: Enabled; then power off and on", bios_menu=bios_menu(have, "above_4g"))
+    fix = _("set {menu}: Enabled; then power-cycle the host", menu=bios_menu(have, "above_4g"))
     faults = [
-        fault(
-            observed=_("the GPU at {location} {reason}", location=gpu.location, reason=reason),
-            expected=_EXPECTED,
-            part=_("gpu {address}", address=gpu.address),
-            fix=fix,
-        )
+        fault(observed=reason, expected=_(_EXPECTED), part=f"gpu {gpu.address}", fix=fix)
         for gpu in gpus
         if (reason := _why(gpu, gpus))
     ]
-    yield from faults or [fine(observed=_summary(gpus), expected=_EXPECTED)]
+    yield from faults or [fine(observed=_summary(gpus), expected=_(_EXPECTED))]
 
 
 def _largest(gpu: Device) -> Bar:
@@ -56,28 +44,25 @@ def _largest(gpu: Device) -> Bar:
 
 
 def _why(gpu: Device, gpus: tuple[Device, ...]) -> str:
-    """What is wrong, if anything: a window without addresses, or a smaller one than equal GPUs have."""
+    """Return the problem of a GPU (a BAR without an address, or smaller than that of equal GPUs), or an empty text."""
     if all(bar.start < 0 for bar in gpu.bars if bar.prefetch) or any(
         bar.start < 0 and bar.size for bar in gpu.bars
     ):
-        return _("has no addresses for its memory")
+        return _("the GPU at {location} has a BAR without an address", location=gpu.location)
     most = max(_largest(peer).size for peer in gpus if peer.device == gpu.device)
-    size = _largest(gpu).size
-    return (
-        _("has {size} MiB of addresses, an equal one {most} MiB", size=size // MiB, most=most // MiB)
-        if size < most
-        else ""
-    )
+    if (size := _largest(gpu).size) >= most:
+        return ""
+    return _(
+        "the GPU at {location} has a BAR of {size}, an equal GPU one of {most}",
+        location=gpu.location, size=human_size(size), most=human_size(most),
+    )  # fmt: skip
 
 
 def _summary(gpus: tuple[Device, ...]) -> str:
     bars = [_largest(gpu) for gpu in gpus]
-    location = (
-        _("above 4 GiB") if all(bar.start >= _LIMIT for bar in bars) else _("below 4 GiB, where they fit")
+    text = (
+        _("all BARs have addresses above 4 GiB; GPUs: {count}, smallest BAR: {size}")
+        if all(bar.start >= _LIMIT for bar in bars)
+        else _("all BARs have addresses, some below 4 GiB; GPUs: {count}, smallest BAR: {size}")
     )
-    return _(
-        "{count} GPUs with {min} MiB of addresses, {location}",
-        count=len(gpus),
-        min=min(bar.size for bar in bars) // MiB,
-        location=location,
-    )
+    return text.format(count=len(gpus), size=human_size(min(bar.size for bar in bars)))

@@ -1,4 +1,4 @@
-"""The board's sensors are content."""
+"""The BMC's sensors are within their limits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.bmc_sensors import Sensor, Sensors, bmc_sensors
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.i18n import N_, _
+from clusterwright.i18n import N_, _, _n
 
-# IPMI 2.0, table 42-3: states of sensors without a reading that ask for a hand.
+# IPMI 2.0, table 42-3: fault states of discrete sensors.
 _BROKEN = re.compile(
     r"Failure detected|AC lost|Config Error|Drive Fault|In Failed Array|Uncorrectable|Thermal Trip"
 )
@@ -20,18 +20,18 @@ _AILING = re.compile(
     r"Predictive [Ff]ailure|Redundancy (Lost|Degraded)|Non-Redundant|In Critical Array|limit reached"
 )
 _STATES = {"nc": Status.WARN, "cr": Status.FAIL, "nr": Status.FAIL}
-_EXPECTED = N_("every sensor within its limits (ipmitool sdr; IPMI 2.0, table 42-3)")
+_EXPECTED = N_("every sensor of `ipmitool sdr` within its limits (IPMI 2.0, table 42-3)")
 
 
 @check(
     bmc_sensors,
     unless=in_lab,
-    fix="`ipmitool sdr elist` on the host: see fans, power supplies and their cables, inlet temperature",
+    fix="run `ipmitool sdr elist` on the host; check fans, power supplies and their cables, and inlet temperature",
 )
 def bmc_sensor_status(_spec: HostSpec, have: Sensors) -> Iterator[Verdict]:
-    """No sensor of the board is beyond a limit of its own, and no power supply, fan or drive says that it failed."""
+    """No BMC sensor is beyond its limits, and no power supply, fan or drive reports a failure."""
     if have.unavailable:
-        yield unavailable_verdict(have.unavailable, _EXPECTED)
+        yield unavailable_verdict(have.unavailable, _(_EXPECTED))
         return
     bad_sensors = [
         (sensor, status) for sensor in have.sensors if (status := _status(sensor)) is not Status.OK
@@ -39,12 +39,15 @@ def bmc_sensor_status(_spec: HostSpec, have: Sensors) -> Iterator[Verdict]:
     for sensor, status in bad_sensors:
         yield fault(
             observed=f"{sensor.name}: {sensor.reading or sensor.state}",
-            expected=_EXPECTED,
+            expected=_(_EXPECTED),
             part=sensor.name,
             otherwise=status,
         )
     if not bad_sensors:
-        yield fine(observed=_("{count} sensors", count=len(have.sensors)), expected=_EXPECTED)
+        yield fine(
+            observed=_n("{count} sensor in order", "{count} sensors in order", len(have.sensors)),
+            expected=_(_EXPECTED),
+        )
 
 
 def _status(sensor: Sensor) -> Status:

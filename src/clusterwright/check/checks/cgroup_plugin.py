@@ -1,4 +1,4 @@
-"""Slurm can use the control groups of the host."""
+"""Slurm has a plugin for the host's cgroup version."""
 
 from __future__ import annotations
 
@@ -12,24 +12,22 @@ from clusterwright.i18n import _
 @check(
     cgroup_plugins,
     when=is_compute,
-    fix="take a Slurm that was built with D-Bus's development files (v2 needs them), or start the host with "
-    "systemd.unified_cgroup_hierarchy=0; slurm.cgroup says which is meant",
+    fix="install a Slurm that was built with the D-Bus development files (cgroup v2 needs them), or boot the host with "
+    "systemd.unified_cgroup_hierarchy=0 for v1; slurm.cgroup in the cluster file selects the version",
 )
 def cgroup_plugin(spec: HostSpec, have: CgroupPlugins) -> Verdict:
-    """Slurm has the plugin for the control groups that the host has; without it slurmd does not start.
+    """Slurm has the plugin for the host's cgroup version; without it slurmd does not start.
 
-    The file alone is looked at: whether it loads is seen in slurmd's log.
+    Only the presence of the file is checked; slurmd's log shows whether it loads.
     """
     setting = spec.cluster.slurm.cgroup
     expected = have.mounted if setting == "auto" else setting
     is_ok = have.mounted == expected and expected in have.plugins
-    observed = _(
-        "control groups {mounted}, plugins for {plugins}",
-        mounted=have.mounted,
-        plugins=", ".join(have.plugins) or "none",
-    )
+    observed = (
+        _("the host has cgroup {version}; Slurm has plugins for {plugins}")
+        if have.plugins
+        else _("the host has cgroup {version}; Slurm has no cgroup plugin")
+    ).format(version=have.mounted, plugins=", ".join(have.plugins))
     return expect(
-        is_ok,
-        observed=observed,
-        expected=_("control groups {expected} and Slurm's plugin for them", expected=expected),
+        is_ok, observed=observed, expected=_("cgroup {version} and Slurm's plugin for it", version=expected)
     )

@@ -1,4 +1,4 @@
-"""The clock is kept."""
+"""Chronyd keeps the clock synchronized."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.clock_tracking import Tracking, clock_tracking
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import N_, _
+from clusterwright.units import human_duration
 
 WARN_S = 0.05  # awesome-prometheus-alerts' limit for clock skew
-_EXPECTED = N_("chronyd running, synchronised, less than 0.05 s off")
+_EXPECTED = N_("chronyd running and synchronized, offset below 50 ms")
 
 
-@check(clock_tracking, fix="systemctl restart chrony, then `chronyc sources -v` for a source with a `*`")
+@check(clock_tracking, fix="run `systemctl restart chrony`; `chronyc sources -v` must show a source with `*`")
 def clock_synchronized(_spec: HostSpec, have: Tracking) -> Verdict:
-    """Chronyd runs and has set the clock; munge refuses credentials of a host that is 5 minutes off."""
-    if not have.synchronised:
+    """Chronyd runs and is synchronized; munge rejects credentials of a host whose clock is 5 minutes off."""
+    if not have.synchronized:
         return fault(
-            observed=_("not synchronised") if have.running else _("chronyd does not answer"),
-            expected=_EXPECTED,
+            observed=_("chronyd is not synchronized") if have.running else _("chronyd does not answer"),
+            expected=_(_EXPECTED),
         )
-    observed = _("follows {source}", source=have.source or "its own clock")
-    close = abs(have.offset_s) < WARN_S
+    source, offset = have.source or _("the local clock"), human_duration(have.offset_s)
+    is_close = abs(have.offset_s) < WARN_S
     return expect(
-        close,
-        observed=observed
-        if close
-        else _("{observed}, {offset_s:+.3f} s off", observed=observed, offset_s=have.offset_s),
-        expected=_EXPECTED,
+        is_close,
+        observed=_("synchronized to {source}", source=source)
+        if is_close
+        else _("synchronized to {source}, offset {offset}", source=source, offset=offset),
+        expected=_(_EXPECTED),
         otherwise=Status.WARN,
     )

@@ -1,4 +1,4 @@
-"""CPUs run at full clocks where jobs run."""
+"""CPUs of compute hosts run at full clock."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from clusterwright.i18n import _
 
 
 def _as_is(spec: HostSpec) -> str:
-    return _("system.governor leaves it as it is") if spec.cluster.system.governor == "as-is" else ""
+    return (
+        _("system.governor is `as-is` in the cluster file") if spec.cluster.system.governor == "as-is" else ""
+    )
 
 
 @check(
     governors,
     when=is_compute,
     unless=_as_is,
-    fix="systemctl restart clusterwright-tuning; if it does not stay, another program sets it: see tuned-adm active",
+    fix="run `systemctl restart clusterwright-tuning`; if the governor changes back, check `tuned-adm active`",
 )
 def cpu_governor(_spec: HostSpec, have: dict[str, int]) -> Verdict:
     """Every CPU of a compute host has the governor `performance`."""
     if not have:
-        return skip(
-            _("the host has no frequency governors: the machine beneath, or the firmware, sets the clocks")
-        )
-    observed = ", ".join(
-        _("{count} CPUs {name}", count=count, name=name) for name, count in sorted(have.items())
-    )
+        return skip(_("the host has no frequency governor: its hypervisor or firmware sets the clocks"))
+    observed = ", ".join(f"{name}: {count}" for name, count in sorted(have.items()))
     return expect(
-        set(have) == {"performance"}, observed=observed, expected="performance", otherwise=Status.WARN
+        set(have) == {"performance"},
+        observed=_("CPUs by governor: {counts}", counts=observed),
+        expected=_("governor performance on all CPUs"),
+        otherwise=Status.WARN,
     )

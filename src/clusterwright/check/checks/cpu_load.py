@@ -1,4 +1,4 @@
-"""The host is not overrun."""
+"""The load average does not exceed the hardware threads."""
 
 from __future__ import annotations
 
@@ -12,23 +12,21 @@ _A_THREAD = 1.2  # NVIDIA/deepops: 300 on a DGX, which has 256 threads
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("a lab's hosts share the load of the machine beneath") if spec.cluster.lab else ""
+    return _("lab hosts share the load of the machine that runs the lab") if spec.cluster.lab else ""
 
 
 @check(
     load,
     unless=_in_lab,
-    fix="`ps -eo stat,pid,user,args | grep '^[RD]'`: those in D wait for a disk or a file server; the others are "
-    "more than their jobs asked for, see ConstrainCores in cgroup.conf",
+    fix="run `ps -eo stat,pid,user,args | grep '^[RD]'`: processes in D wait for a disk or file server; if too "
+    "many are in R, set ConstrainCores=yes in cgroup.conf",
 )
 def cpu_load(_spec: HostSpec, have: Load) -> Verdict:
-    """No more processes ran or waited for a disk in the last 15 minutes than the host has hardware threads for."""
+    """The 15-minute load average does not exceed 1.2 per hardware thread."""
     most = _A_THREAD * have.threads
     return expect(
         have.quarter_hour <= most,
-        observed=_(
-            "{quarter_hour:.0f} at {threads} threads", quarter_hour=have.quarter_hour, threads=have.threads
-        ),
-        expected=_("{most:.0f} at most (NVIDIA/deepops: 300 at 256 threads)", most=most),
+        observed=_("load {load:.0f} on {count} threads", load=have.quarter_hour, count=have.threads),
+        expected=_("load of at most {most:.0f} (NVIDIA/deepops: 300 on 256 threads)", most=most),
         otherwise=Status.WARN,
     )

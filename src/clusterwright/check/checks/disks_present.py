@@ -1,4 +1,4 @@
-"""The declared disks are there."""
+"""The declared disks are present."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterwright.check.verdict import Verdict
 from clusterwright.i18n import _
 from clusterwright.units import TB
 
-# Ours: disks of one label differ by less than a tenth between makers; the next size is a third larger.
+# Ours: disks of one nominal size differ by less than 10% between vendors; the next size is a third larger.
 _SIZE_TOLERANCE = 0.1
 
 
@@ -20,7 +20,7 @@ def _has_disks(spec: HostSpec) -> bool:
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("a lab's hosts have the disks of the machine beneath") if spec.cluster.lab else ""
+    return _("lab hosts show the disks of the machine that runs the lab") if spec.cluster.lab else ""
 
 
 @check(
@@ -28,26 +28,24 @@ def _in_lab(spec: HostSpec) -> str:
     when=_has_disks,
     unless=_in_lab,
     field="nodes.{group}.disks",
-    fix="`dmesg | grep -i nvme`; reseat or replace the missing disk",
+    fix="run `dmesg | grep -i nvme`; reseat or replace the missing disk",
 )
 def disks_present(spec: HostSpec, have: tuple[BlockDevice, ...]) -> Iterator[Verdict]:
-    """The host has as many disks of each declared kind and size as the file says, or more."""
+    """The host has at least the declared number of disks of each kind and size."""
     for disk in spec.host.group.disks:
         like = [
             device
             for device in have
             if device.kind == disk.kind and abs(device.size_bytes - disk.size) <= _SIZE_TOLERANCE * disk.size
         ]
+        size = disk.size / TB
         yield expect(
             len(like) >= disk.count,
             observed=_(
-                "{count} of kind {kind} and about {size:.3g} TB",
-                count=len(like),
-                kind=disk.kind,
-                size=disk.size / TB,
+                "{kind} disks of about {size:.3g} TB: {count}", kind=disk.kind, size=size, count=len(like)
             ),
             expected=_(
-                "{count} (nodes.{group_name}.disks)", count=disk.count, group_name=spec.host.group_name
+                "at least {count} (nodes.{group}.disks)", count=disk.count, group=spec.host.group_name
             ),
             part=disk.mount or "",
         )

@@ -1,4 +1,4 @@
-"""NVSwitches are set up."""
+"""Nvidia-fabricmanager runs where there are NVSwitches."""
 
 from __future__ import annotations
 
@@ -15,32 +15,31 @@ from clusterwright.i18n import _
     (fabric_manager, gpus),
     when=has_nvlink,
     on=("deploy", "periodic", "burn-in", "boot"),
-    fix="install nvidia-fabricmanager of exactly the driver's version, and systemctl enable --now it",
+    fix="install nvidia-fabricmanager in exactly the driver's version, then run "
+    "`systemctl enable --now nvidia-fabricmanager`",
 )
 def fabric_manager_runs(_spec: HostSpec, have: FabricManager, driver: Driver) -> Verdict:
-    """Where there are NVSwitches, nvidia-fabricmanager runs in the driver's version: else CUDA says error 802."""
+    """With NVSwitches, nvidia-fabricmanager runs in the driver's version; otherwise CUDA fails with error 802."""
     if not have.switches:
-        return skip(
-            _("no NVSwitch: NVLinks join the GPUs directly, and nvidia-fabricmanager has nothing to do")
-        )
+        return skip(_("no NVSwitch: NVLink connects the GPUs directly, without nvidia-fabricmanager"))
     of_driver = next((gpu.driver for gpu in driver.gpus), "")
     unready = sorted({gpu.fabric for gpu in driver.gpus if gpu.fabric not in (None, "Completed")} - {None})
     faults = [
         *([] if have.state == "active" else [_("nvidia-fabricmanager is {state}", state=have.state)]),
         *(
-            [_("it is {version}", version=have.version)]
+            [_("nvidia-fabricmanager has version {version}", version=have.version)]
             if have.version and of_driver and have.version != of_driver
             else []
         ),
         *(_("a GPU's fabric state is {state}", state=state) for state in unready),
     ]
     expected = _(
-        "active, in the driver's version {of_driver}; {switches} NVSwitches",
-        of_driver=of_driver or "(not known)",
-        switches=have.switches,
+        "nvidia-fabricmanager active in the driver's version {version}; NVSwitches: {count}",
+        version=of_driver or _("(unknown)"),
+        count=have.switches,
     )
     return expect(
         not faults,
-        observed="; ".join(faults) or f"active{f' {have.version}' if have.version else ''}",
+        observed="; ".join(faults) or " ".join(filter(None, ("active", have.version))),
         expected=expected,
     )

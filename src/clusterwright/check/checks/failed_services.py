@@ -1,4 +1,4 @@
-"""Nothing else failed."""
+"""No systemd unit has failed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from clusterwright.i18n import _
 
 
 @check(
-    failed_units, fix="`systemctl status UNIT` says why; `systemctl reset-failed UNIT` once it is understood"
+    failed_units, fix="read `systemctl status UNIT`, fix the cause, then run `systemctl reset-failed UNIT`"
 )
 def failed_services(_spec: HostSpec, have: tuple[str, ...]) -> Verdict:
-    """No unit of the host is in state failed, whoever brought it."""
+    """No systemd unit of the host is in state failed."""
     return expect(
         not have,
-        observed=", ".join(have) or _("none failed"),
+        observed=", ".join(have) or _("no failed unit"),
         expected=_("no failed unit"),
         otherwise=Status.WARN,
     )

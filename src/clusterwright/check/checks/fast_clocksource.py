@@ -1,4 +1,4 @@
-"""Asking for the time takes no time."""
+"""The kernel uses a fast clock source."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from clusterwright.check.facts.machine import Machine, machine
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import _
 
-# Those that a program reads without a call into the kernel (Linux, Documentation/timers/timekeeping; vdso).
+# Clock sources that a program reads without a system call (Linux, Documentation/timers/timekeeping; vDSO).
 _QUICK = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "xen")
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("a lab's hosts have the clock of the machine beneath") if spec.cluster.lab else ""
+    return _("lab hosts have the clock of the machine that runs the lab") if spec.cluster.lab else ""
 
 
 @check(
     machine,
     unless=_in_lab,
-    fix="`dmesg | grep -i tsc` says why the kernel left the TSC: mostly a BIOS to update; clocksource=tsc at boot",
+    fix="run `dmesg | grep -i tsc` for the reason why the kernel rejected the TSC; update the BIOS, or boot with "
+    "clocksource=tsc",
 )
 def fast_clocksource(_spec: HostSpec, have: Machine) -> Verdict:
-    """The kernel counts time by the processor: with hpet or acpi_pm each look at the clock costs a microsecond."""
+    """The clock source is the CPU's (TSC or similar); with hpet or acpi_pm each time read takes a microsecond."""
     if not have.clocksource:
-        return unknown(_("the kernel does not say its clocksource"))
+        return unknown(_("the kernel reports no clock source"))
     return expect(
         have.clocksource in _QUICK,
         observed=have.clocksource,
-        expected=_("one of {quick}", quick=", ".join(_QUICK)),
+        expected=_("one of {names}", names=", ".join(_QUICK)),
         otherwise=Status.WARN,
     )

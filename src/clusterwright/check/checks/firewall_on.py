@@ -1,4 +1,4 @@
-"""The firewall is on."""
+"""The firewall is active."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ _TABLES = {"nftables": "clusterwright", "firewalld": "firewalld"}
 
 
 def _off(spec: HostSpec) -> str:
-    return "" if spec.cluster.security.firewall else _("the cluster file has it off (security.firewall)")
+    return "" if spec.cluster.security.firewall else _("security.firewall is off in the cluster file")
 
 
 @check(
     firewall_rules,
     unless=_off,
-    fix="systemctl restart clusterwright-firewall; apply the cluster file again if its rules were edited",
+    fix="run `systemctl restart clusterwright-firewall`; run `wright apply` if the rules were edited",
 )
 def firewall_on(spec: HostSpec, have: tuple[Chain, ...]) -> Verdict:
-    """The program that the file names refuses what no rule of its own lets in, and the other one is silent."""
+    """The declared firewall program blocks what its rules do not allow, and no other firewall program has rules."""
     program = firewall_program(spec.cluster)
     ours = [chain for chain in have if chain.table == _TABLES.get(program)]
     other_chains = [chain for chain in have if chain.table in _TABLES.values() and chain not in ours]
     refuses = any(chain.policy in ("drop", "reject") and chain.rules for chain in ours)
     observed = ", ".join(
         _(
-            "{table}: the rest is {policy}, {rules} rules",
+            "table {table}: policy {policy}, rules: {count}",
             table=chain.table,
             policy=chain.policy,
-            rules=chain.rules,
+            count=chain.rules,
         )
         for chain in have
     )
     return expect(
         refuses and not other_chains,
-        observed=observed or _("no rules loaded"),
+        observed=observed or _("no firewall rules loaded"),
         expected=_(
-            "{program} refuses what no rule lets in, and nothing else does (security.firewall_program)",
+            "only {program} filters, and drops or rejects by default (security.firewall_program)",
             program=program,
         ),
     )

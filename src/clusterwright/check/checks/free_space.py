@@ -1,4 +1,4 @@
-"""There is room."""
+"""System disks and shared folders have free space."""
 
 from __future__ import annotations
 
@@ -9,36 +9,37 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.disks import Space, disks
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import _
-from clusterwright.units import GB
+from clusterwright.units import GB, human_percent
 
 _SHARE = 0.10  # awesome-prometheus-alerts: less than 10 % free, of bytes or of inodes
-_ENOUGH = (
-    20 * GB
-)  # ours: 10 % of a large disk is no shortage; logs and packages of a month take less than this
-_FULL = 0.05  # imbue's cluster-health: 95 % used is a fault
-_SYSTEM_PATHS = ("/", "/var", "/tmp")  # noqa: S108 (looked at, not used)
+_ENOUGH = 20 * GB  # ours: with this much free a large disk may be over 90 % full; a month of logs takes less
+_FULL = 0.05  # imbue-ai/cluster-health: 95 % used is a fault
+_SYSTEM_PATHS = ("/", "/var", "/tmp")  # noqa: S108 (read only)
 
 
 @check(
     disks,
     on=("deploy", "periodic", "prolog"),
-    fix="find what fills it with `du -xh --max-depth=2 PATH | sort -h`; `df -i` for inodes",
+    fix="find the largest folders with `du -xh --max-depth=2 PATH | sort -h` and free space; `df -i` shows inodes",
 )
 def free_space(spec: HostSpec, have: dict[str, Space]) -> Iterator[Verdict]:
-    """The system's disks have room and inodes, and every shared folder the declared free space."""
+    """System disks have free space and inodes, and every shared folder has its declared free space."""
     verdicts = [
         verdict for path in _SYSTEM_PATHS if path in have for verdict in _check_system_path(path, have[path])
     ]
     for name, folder in spec.cluster.storage.items():
-        space = have.get(folder.path)  # one that is not there is the finding of shared_folders
+        space = have.get(folder.path)  # shared_folders reports missing ones
         if space and space.free_bytes < folder.free:
-            observed = _(
-                "{path}: {free_bytes:.1f} GB free", path=folder.path, free_bytes=space.free_bytes / GB
+            observed = _("{path}: {free:.1f} GB free", path=folder.path, free=space.free_bytes / GB)
+            expected = _(
+                "at least {free:.3g} GB free (storage.{name}.free)", free=folder.free / GB, name=name
             )
-            expected = _("{free:.3g} GB (storage.{name}.free)", free=folder.free / GB, name=name)
             verdicts.append(fault(observed=observed, expected=expected, part=folder.path))
     yield from verdicts or [
-        fine(observed=_("room everywhere"), expected=_("10 % and inodes on /, /var, /tmp; storage.*.free"))
+        fine(
+            observed=_("enough free space"),
+            expected=_("10% of space and inodes free on /, /var, /tmp; storage.*.free"),
+        )
     ]
 
 
@@ -46,20 +47,18 @@ def _check_system_path(path: str, space: Space) -> Iterator[Verdict]:
     share = space.free_bytes / space.size_bytes if space.size_bytes else 1.0
     if share < _SHARE and space.free_bytes < _ENOUGH:
         observed = _(
-            "{path}: {share:.0%} free, {free_bytes:.2g} GB",
+            "{path}: {share} ({free:.2g} GB) free",
             path=path,
-            share=share,
-            free_bytes=space.free_bytes / GB,
+            share=human_percent(share),
+            free=space.free_bytes / GB,
         )
         worst = Status.FAIL if share < _FULL else Status.WARN
-        yield fault(observed=observed, expected="10 % free", otherwise=worst, part=path)
+        yield fault(observed=observed, expected=_("at least 10% free"), otherwise=worst, part=path)
     free_inode_share = space.free_inodes / space.inodes if space.inodes else 1.0
     if free_inode_share < _SHARE:
         yield fault(
-            observed=_(
-                "{path}: {free_inode_share:.0%} of inodes free", path=path, free_inode_share=free_inode_share
-            ),
-            expected="10 % free",
+            observed=_("{path}: {share} of inodes free", path=path, share=human_percent(free_inode_share)),
+            expected=_("at least 10% of inodes free"),
             otherwise=Status.FAIL if free_inode_share < _FULL else Status.WARN,
             part=path,
         )

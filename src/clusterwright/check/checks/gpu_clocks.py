@@ -1,4 +1,4 @@
-"""The GPUs run at their clocks when they work."""
+"""GPUs under load run at their clocks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.check.slowdown import reasons
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import _
 
-_WORKING = 50.0  # ours: percent of the time; below it the clocks may just be resting
+_WORKING = 50.0  # ours: percent utilization; below it the clocks may be idle clocks
 _LOWERED = 0.9  # ours: of the highest clock; GpuSlowInJob's share
 
 
@@ -21,16 +21,14 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if not reason:
         return
     lowered = bool(gpu.sm_mhz and gpu.sm_most_mhz and gpu.sm_mhz < _LOWERED * gpu.sm_most_mhz)
-    clocks = (
-        _(" at {sm_mhz:g} of {sm_most_mhz:g} MHz", sm_mhz=gpu.sm_mhz, sm_most_mhz=gpu.sm_most_mhz)
-        if gpu.sm_mhz and gpu.sm_most_mhz
-        else ""
-    )
     under_load = (gpu.load_percent or 0.0) >= _WORKING
-    state = _("under load") if under_load else _("with little load")
-    observed = _(
-        "is slowed down ({reason}){clocks} {state}", reason=", ".join(reason), clocks=clocks, state=state
+    text = (
+        _("GPU {gpu} is throttled under load by {reason}; SM clock {clock} of {most} MHz")
+        if under_load
+        else _("GPU {gpu} is throttled by {reason}; SM clock {clock} of {most} MHz")
     )
+    clock, most = (f"{mhz:g}" if mhz else "?" for mhz in (gpu.sm_mhz, gpu.sm_most_mhz))
+    observed = text.format(gpu=gpu.index, reason=", ".join(reason), clock=clock, most=most)
     yield observed, Status.FAIL if lowered and under_load else Status.WARN
 
 
@@ -38,15 +36,13 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     gpus,
     when=has_gpus,
     on=("deploy", "periodic", "burn-in"),
-    fix="power brake: see power supplies and cables; heat: see gpu_temperature; else reset the GPU when idle",
+    fix="power brake slowdown: check power supplies and cables; thermal slowdown: see gpu_temperature; otherwise "
+    "reset the idle GPU with `nvidia-smi --gpu-reset -i GPU`",
 )
 def gpu_clocks(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
-    """No GPU is slowed down by heat or power; it fails where that lowers the clock of a GPU that works."""
-    expected = _(
-        "no slowdown; under load {lowered:.0%} of the highest clock that the GPU says itself",
-        lowered=_LOWERED,
-    )
-    unsupported = _("this driver does not say why clocks are lowered")
+    """No GPU is throttled by heat or power; a failure where that lowers the SM clock under load."""
+    expected = _("no throttling; under load at least {share:.0%} of clocks.max.sm", share=_LOWERED)
+    unsupported = _("this driver does not report clock event reasons")
     return gpu_verdicts(
         spec,
         have,

@@ -1,4 +1,4 @@
-"""The GPUs have device files."""
+"""Every declared GPU has its device file."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpu_files import gpu_files
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Verdict
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 
 
 @check(
     gpu_files,
     when=has_gpus,
     on=("deploy", "periodic", "prolog", "boot"),
-    fix="`dmesg | grep -i xid` for a GPU that is lost; `nvidia-modprobe -c 0` makes a missing file",
+    fix="run `nvidia-modprobe -c 0` to create a missing file; `dmesg | grep -i xid` shows a GPU that fell off the bus",
 )
 def gpu_device_files(spec: HostSpec, have: dict[str, str]) -> Verdict:
-    """Every declared GPU has its character device, the very files that gres.conf names."""
+    """Every declared GPU has the character device that gres.conf names."""
     gpus = spec.host.group.gpus
     device_files = gpus.device_files() if gpus else ()
     missing = [path for path in device_files if have.get(path) != "character special file"]
     observed = (
-        _("no device {missing}", missing=", ".join(missing))
+        _("missing device files: {paths}", paths=", ".join(missing))
         if missing
-        else _("{count} device files", count=len(device_files))
+        else _n("{count} device file", "{count} device files", len(device_files))
     )
     return expect(
         not missing,
         observed=observed,
         expected=_(
-            "{device_files} to {device_files2} (nodes.{group_name}.gpus)",
-            device_files=device_files[0],
-            device_files2=device_files[-1],
-            group_name=spec.host.group_name,
+            "{first} to {last} (nodes.{group}.gpus)",
+            first=device_files[0],
+            last=device_files[-1],
+            group=spec.host.group_name,
         ),
     )

@@ -1,4 +1,4 @@
-"""The driver is the declared one."""
+"""The NVIDIA driver has the declared version."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def _declared(spec: HostSpec) -> bool:
     when=_declared,
     field="software.driver",
     on=("deploy", "periodic", "boot"),
-    fix="install the declared driver and reboot: library and kernel module change together",
+    fix="install the declared driver and reboot the host: library and kernel module must match",
 )
 def gpu_driver(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
-    """The driver that runs is the one that the file names."""
+    """The running NVIDIA driver has the declared version."""
     declared = spec.cluster.software.driver or ""
 
     def wrong(gpu: Gpu) -> Iterator[Wrong]:
         if gpu.driver != declared and not gpu.driver.startswith(f"{declared}."):
-            yield _("has driver {driver}", driver=gpu.driver), Status.FAIL
+            yield _("GPU {gpu} has driver {version}", gpu=gpu.index, version=gpu.driver), Status.FAIL
 
-    expected = _("driver {declared} (software.driver)", declared=declared)
+    expected = _("driver {version} (software.driver)", version=declared)
     return gpu_verdicts(
         spec, have, wrong, expected=expected, read_value=lambda gpu: gpu.driver, unsupported=""
     )

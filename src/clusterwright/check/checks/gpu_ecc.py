@@ -1,4 +1,4 @@
-"""The memory of the GPUs is sound."""
+"""GPU memory has no uncorrectable ECC errors."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import _
+from clusterwright.units import human_number
 
-_SRAM = 4  # stas00/ml-engineering: with more uncorrectable errors of SRAM in its life a GPU is replaced
+_SRAM = 4  # stas00/ml-engineering: replace a GPU with more uncorrectable SRAM errors in its lifetime
 # Azure/azurehpc-health-checks: DRAM up to 20,000,000; facebookresearch/gcm: 50,000,000. Lenient on purpose: all of
-# them were corrected, and tighter limits have given false alarms (leptonai/gpud pull requests 108 and 987).
+# them were corrected, and tighter limits caused false alarms (leptonai/gpud pull requests 108 and 987).
 _CORRECTED = 20_000_000
 
 
@@ -21,25 +22,29 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if gpu.uncorrected:
         yield (
             _(
-                "has {uncorrected} uncorrectable ECC errors since the driver was loaded",
-                uncorrected=gpu.uncorrected,
+                "GPU {gpu}: uncorrectable ECC errors since the driver was loaded: {count}",
+                gpu=gpu.index,
+                count=gpu.uncorrected,
             ),
             Status.FAIL,
         )
     if (gpu.uncorrected_sram_aggregate or 0) > _SRAM:
         observed = _(
-            "had {uncorrected_sram_aggregate} uncorrectable errors in SRAM in its life",
-            uncorrected_sram_aggregate=gpu.uncorrected_sram_aggregate,
+            "GPU {gpu}: uncorrectable SRAM errors in its lifetime: {count}",
+            gpu=gpu.index,
+            count=gpu.uncorrected_sram_aggregate,
         )
         yield observed, Status.FAIL, _("drain the host and replace the GPU")
     if (gpu.corrected or 0) > _CORRECTED:
         observed = _(
-            "has {corrected} corrected ECC errors since the driver was loaded", corrected=gpu.corrected
+            "GPU {gpu}: corrected ECC errors since the driver was loaded: {count}",
+            gpu=gpu.index,
+            count=human_number(gpu.corrected or 0),
         )
         yield (
             observed,
             Status.WARN,
-            _("watch it: see whether uncorrectable ones follow (gpu_remap, gpu_xids)"),
+            _("monitor the GPU for uncorrectable errors (checks gpu_remap and gpu_xids)"),
         )
 
 
@@ -47,14 +52,14 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     gpus,
     when=has_gpus,
     on=("deploy", "periodic", "burn-in"),
-    fix="drain the host and reset the GPU (nvidia-smi --gpu-reset -i GPU); replace it if they come again",
+    fix="drain the host and run `nvidia-smi --gpu-reset -i GPU`; replace the GPU if the errors return",
 )
 def gpu_ecc(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
-    """No GPU has an uncorrectable memory error since the driver was loaded, nor too many in its life."""
+    """No GPU has uncorrectable ECC errors since the driver was loaded, or too many SRAM errors in its lifetime."""
     expected = _(
-        "no uncorrectable error, {sram} of SRAM in a GPU's life at most, {corrected:.0e} corrected",
+        "no uncorrectable error, at most {sram} SRAM errors in a GPU's lifetime, at most {corrected} corrected errors",
         sram=_SRAM,
-        corrected=_CORRECTED,
+        corrected=human_number(_CORRECTED),
     )
     return gpu_verdicts(
         spec,
@@ -62,5 +67,5 @@ def gpu_ecc(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
         _wrong,
         expected=expected,
         read_value=lambda gpu: gpu.uncorrected,
-        unsupported=_("this model has no ECC"),
+        unsupported=_("this GPU model has no ECC"),
     )

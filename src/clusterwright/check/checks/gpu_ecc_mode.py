@@ -1,4 +1,4 @@
-"""Errors in memory are corrected."""
+"""ECC is enabled on the GPUs."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from clusterwright.i18n import _
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if gpu.ecc_now is False:
-        yield _("has ECC off"), Status.FAIL
+        yield _("GPU {gpu} has ECC off", gpu=gpu.index), Status.FAIL
     if gpu.ecc_pending is False and gpu.ecc_now:
-        yield _("will have ECC off after the next reset"), Status.FAIL
+        yield _("GPU {gpu} will have ECC off after the next reset", gpu=gpu.index), Status.FAIL
 
 
-@check(gpus, when=has_gpus, fix="nvidia-smi -e 1, then reset the GPU or reboot")
+@check(gpus, when=has_gpus, fix="run `nvidia-smi -e 1`, then reset the GPU or reboot the host")
 def gpu_ecc_mode(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
-    """ECC is on, now and after the next reset, on every GPU that has it."""
-    expected = _("ECC on, current and pending (imbue-ai/cluster-health)")
+    """ECC is on, now and after the next reset, on every GPU that supports it."""
+    expected = _("ECC mode on, current and pending (imbue-ai/cluster-health)")
     return gpu_verdicts(
         spec,
         have,
         _wrong,
         expected=expected,
         read_value=lambda gpu: gpu.ecc_now,
-        unsupported=_("this model has no ECC"),
+        unsupported=_("this GPU model has no ECC"),
     )

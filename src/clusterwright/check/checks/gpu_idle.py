@@ -1,4 +1,4 @@
-"""Nobody is on the GPUs but jobs."""
+"""Only Slurm jobs use the GPUs."""
 
 from __future__ import annotations
 
@@ -11,29 +11,31 @@ from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import _
-from clusterwright.units import MiB
+from clusterwright.units import MiB, human_size
 
-# facebookresearch/gcm: 15 MiB. Drivers before 510 count what they keep for themselves (up to some 500 MiB on large
-# GPUs) as used; those say nothing of `memory.reserved`, and this cannot be told from a leftover there.
+# facebookresearch/gcm: 15 MiB. Drivers before 510 count their own memory (up to 500 MiB on large GPUs) as used and
+# do not report `memory.reserved`, so that it looks like memory of a process there.
 _LEAST = 15 * MiB
-_MAX_DRIVER_BYTES = 1024 * MiB  # ours: more than any driver keeps
+_MAX_DRIVER_BYTES = 1024 * MiB  # ours: more than any driver reserves
 
 
 @check(
     (gpus, gpu_processes),
     when=has_gpus,
     on=("deploy", "periodic", "prolog"),
-    fix="`ps -o user,lstart,args -p PID` says whose it is; end it; with memory used by nobody reset the GPU",
+    fix="run `ps -o user,lstart,args -p PID` and end the process; if no process holds the memory, run "
+    "`nvidia-smi --gpu-reset -i GPU`",
 )
 def gpu_idle(spec: HostSpec, have: Driver, running: Processes) -> Iterator[Verdict]:
-    """Every process on a GPU belongs to a Slurm job, and a GPU without a process has no memory in use."""
+    """Every process on a GPU belongs to a Slurm job, and a GPU without processes has no memory in use."""
     by_gpu: dict[str, list[Process]] = {}
     for process in running.processes:
         by_gpu.setdefault(process.uuid, []).append(process)
     expected = _(
-        "processes of Slurm jobs only, {least} MiB used at most on a GPU without one", least=_LEAST // MiB
+        "only processes of Slurm jobs; at most {size} used on a GPU without a process",
+        size=human_size(_LEAST),
     )
-    unsupported = _("this driver does not say how much memory is used")
+    unsupported = _("this driver does not report used memory")
     return gpu_verdicts(
         spec,
         have,
@@ -50,13 +52,14 @@ def _wrong(gpu: Gpu, by_gpu: Mapping[str, list[Process]]) -> Iterator[Wrong]:
         if not process.job:
             yield (
                 _(
-                    "has a process of no job: {pid} ({process})",
+                    "GPU {gpu}: process {pid} ({name}) belongs to no Slurm job",
+                    gpu=gpu.index,
                     pid=process.pid,
-                    process=process.name or "gone",
+                    name=process.name or _("ended"),
                 ),
                 Status.FAIL,
             )
     used = gpu.memory_used_bytes or 0
     if not processes and not gpu.mig and used > _LEAST:
-        observed = _("has {used:.0f} MiB in use and no process", used=used / MiB)
+        observed = _("GPU {gpu}: {size} in use without a process", gpu=gpu.index, size=human_size(used))
         yield observed, Status.FAIL if used > _MAX_DRIVER_BYTES else Status.WARN

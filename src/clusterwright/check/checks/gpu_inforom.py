@@ -1,4 +1,4 @@
-"""The GPUs' own memory of themselves is sound."""
+"""The InfoROM of every GPU is valid."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import N_, _
 
-_EXPECTED = N_("no warning of nvidia-smi, a valid checksum")
+_EXPECTED = N_("a valid InfoROM checksum, and no warning of nvidia-smi")
 
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if gpu.inforom is not None and gpu.inforom.lower() != "valid":
-        yield _("has an InfoROM that is {inforom}", inforom=gpu.inforom), Status.WARN
+        yield _("GPU {gpu}: InfoROM checksum {state}", gpu=gpu.index, state=gpu.inforom), Status.WARN
 
 
 @check(
     gpus,
     when=has_gpus,
-    fix="ask the vendor: retired pages and error counts are kept there, and may be lost",
+    fix="report it to the vendor: retired pages and error counts are stored in the InfoROM and may be lost",
 )
 def gpu_inforom(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
-    """No InfoROM is corrupted."""
+    """No GPU has a corrupted InfoROM."""
     warned = [line for line in have.messages if "inforom" in line.lower()]
     if warned:
-        yield from (fault(observed=line, expected=_EXPECTED, otherwise=Status.WARN) for line in warned)
+        yield from (fault(observed=line, expected=_(_EXPECTED), otherwise=Status.WARN) for line in warned)
         return
     yield from gpu_verdicts(
-        spec, have, _wrong, expected=_EXPECTED, read_value=lambda gpu: gpu.index, unsupported=""
+        spec, have, _wrong, expected=_(_EXPECTED), read_value=lambda gpu: gpu.index, unsupported=""
     )

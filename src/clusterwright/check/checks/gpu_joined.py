@@ -1,4 +1,4 @@
-"""GPUs are joined as the file says."""
+"""NVLink connects the GPUs as declared."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ def _has_links(spec: HostSpec) -> bool:
     gpu_topology,
     when=_has_links,
     on=("deploy", "periodic", "burn-in"),
-    fix="drain the host; see gpu_nvlinks for a link that is down; restart nvidia-fabricmanager, reset the GPUs",
+    fix="drain the host, restart nvidia-fabricmanager and reset the GPUs; gpu_nvlinks names links that are down",
 )
 def gpu_joined(spec: HostSpec, have: dict[int, dict[int, str]]) -> Iterator[Verdict]:
-    """Where the file says NVLink, each GPU reaches as many others by NVLink as any other GPU does.
+    """Where NVLink is declared, each GPU reaches the same number of other GPUs by NVLink.
 
-    A bridge of two GPUs joins each with one; NVSwitch joins each with all. How many links there are, and which is
-    down, is gpu_nvlinks' to say.
+    A bridge connects each GPU with one other, NVSwitch with all. The check gpu_nvlinks counts the links and names
+    those that are down.
     """
     joined = {gpu: sum(link.startswith("NV") for link in links.values()) for gpu, links in have.items()}
     if not any(have.values()):
-        yield skip(_("one GPU alone is joined with nobody"))
+        yield skip(_("only one GPU: nothing to connect"))
         return
     most = max(joined.values())
     expected = _(
-        "NVLink from each GPU to {most} (nodes.{group_name}.gpus.nvlink)",
-        most=most or "others",
-        group_name=spec.host.group_name,
+        "NVLink from each GPU to {count} other GPUs (nodes.{group}.gpus.nvlink)",
+        count=most or "1+",
+        group=spec.host.group_name,
     )
     faults = [
         fault(
-            observed=_("GPU {gpu}: {link_summary}", gpu=gpu, link_summary=_link_summary(have[gpu])),
+            observed=_("GPU {gpu}: {links}", gpu=gpu, links=_link_summary(have[gpu])),
             expected=expected,
-            part=_("gpu {gpu}", gpu=gpu),
+            part=f"gpu {gpu}",
         )
         for gpu, peer_count in joined.items()
         if peer_count < most or not most
     ]
     yield from faults or [
         fine(
-            observed=_("{count} GPUs, each joined by NVLink with {most}", count=len(joined), most=most),
+            observed=_("each of {count} GPUs has NVLink to {most} other GPUs", count=len(joined), most=most),
             expected=expected,
         )
     ]

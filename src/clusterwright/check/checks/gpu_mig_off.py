@@ -1,4 +1,4 @@
-"""The GPUs are not cut into parts."""
+"""MIG is off on the GPUs."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from clusterwright.i18n import _
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if gpu.mig:
-        yield _("is in MIG mode"), Status.FAIL
+        yield _("GPU {gpu} is in MIG mode", gpu=gpu.index), Status.FAIL
 
 
 @check(
     gpus,
     when=has_gpus,
-    fix="nvidia-smi -mig 0 and a reset; the cluster file names whole GPUs, and gres.conf their device files",
+    fix="run `nvidia-smi -mig 0` and reset the GPU: gres.conf lists the device files of whole GPUs",
 )
 def gpu_mig_off(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
-    """No GPU is in MIG mode: gres.conf offers whole GPUs, and a job that is given a part of one fails."""
-    expected = _("whole GPUs (nodes.{group_name}.gpus; gres.conf)", group_name=spec.host.group_name)
-    unsupported = _("this model cannot be cut into parts")
+    """No GPU is in MIG mode: gres.conf lists whole GPUs, and a job on a partitioned one fails."""
+    expected = _("MIG mode off (nodes.{group}.gpus declares whole GPUs)", group=spec.host.group_name)
+    unsupported = _("this GPU model has no MIG")
     return gpu_verdicts(
         spec, have, _wrong, expected=expected, read_value=lambda gpu: gpu.mig, unsupported=unsupported
     )

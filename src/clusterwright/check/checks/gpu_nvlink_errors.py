@@ -1,4 +1,4 @@
-"""The NVLinks carry what they are given."""
+"""NVLinks have no growing error counters."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from clusterwright.check.of_gpus import has_nvlink
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import N_, _
 
-_EXPECTED = N_("no counter of CRC, replay or recovery that grows while we look (facebookresearch/gcm: zero)")
+_EXPECTED = N_("no growth of NVLink CRC, replay and recovery counters in 2 s (facebookresearch/gcm: zero)")
 
 
 @check(
     nvlink_errors,
     when=has_nvlink,
     on=("deploy", "periodic", "burn-in"),
-    fix="drain the host when they go on: reset its GPUs, reseat the bridge or baseboard, see gpu_xids for 74",
+    fix="if the errors continue, drain the host, reset its GPUs, and reseat the NVLink bridge or baseboard; see "
+    "gpu_xids for Xid 74",
 )
 def gpu_nvlink_errors(_spec: HostSpec, have: dict[str, int]) -> Iterator[Verdict]:
-    """No error counter of an NVLink grows; a total from last week is no finding."""
+    """No NVLink error counter grows during the check; older totals are ignored."""
     for name, grown in have.items():
         gpu = name.split(",")[0].removeprefix("GPU ")
         yield fault(
-            observed=_("{name} grew by {grown} in 2 s", name=name, grown=grown),
-            expected=_EXPECTED,
-            part=_("gpu {gpu}", gpu=gpu),
+            observed=_("{counter} grew by {count} in 2 s", counter=name, count=grown),
+            expected=_(_EXPECTED),
+            part=f"gpu {gpu}",
             otherwise=Status.WARN,
         )
     if not have:
-        yield fine(observed=_("none grows"), expected=_EXPECTED)
+        yield fine(observed=_("no error counter grows"), expected=_(_EXPECTED))

@@ -1,4 +1,4 @@
-"""The NVLinks are up."""
+"""All NVLinks are active."""
 
 from __future__ import annotations
 
@@ -16,39 +16,40 @@ from clusterwright.i18n import _
     nvlinks,
     when=has_nvlink,
     on=("deploy", "periodic", "burn-in", "boot"),
-    fix="drain the host and reset all its GPUs; with NVSwitch restart nvidia-fabricmanager first; then repair",
+    fix="drain the host and reset all its GPUs (with NVSwitch, restart nvidia-fabricmanager first); if links stay "
+    "inactive, have the GPU or baseboard replaced",
 )
 def gpu_nvlinks(spec: HostSpec, have: dict[str, tuple[bool, ...]]) -> Iterator[Verdict]:
-    """Every NVLink of every GPU is active, and every GPU has as many as the others."""
+    """Every NVLink of every GPU is active, and all GPUs have the same number of links."""
     most = max(len(links) for links in have.values())
     expected = _(
-        "{most} links on each GPU, all active (nodes.{group_name}.gpus.nvlink)",
-        most=most or "some",
-        group_name=spec.host.group_name,
+        "{count} active NVLinks on each GPU (nodes.{group}.gpus.nvlink)",
+        count=most or "1+",
+        group=spec.host.group_name,
     )
     faults = []
     for gpu, links in have.items():
         down = [str(number) for number, active in enumerate(links) if not active]
         if down:
             observed = _(
-                "GPU {gpu}: {count} of {count2} links inactive ({down})",
+                "GPU {gpu}: {count} of {total} NVLinks inactive ({links})",
                 gpu=gpu,
                 count=len(down),
-                count2=len(links),
-                down=", ".join(down),
+                total=len(links),
+                links=", ".join(down),
             )
-            faults.append(fault(observed=observed, expected=expected, part=_("gpu {gpu}", gpu=gpu)))
+            faults.append(fault(observed=observed, expected=expected, part=f"gpu {gpu}"))
         elif len(links) < most or not links:
             faults.append(
                 fault(
-                    observed=_("GPU {gpu} has {count} links", gpu=gpu, count=len(links)),
+                    observed=_("GPU {gpu}: NVLinks: {count}", gpu=gpu, count=len(links)),
                     expected=expected,
-                    part=_("gpu {gpu}", gpu=gpu),
+                    part=f"gpu {gpu}",
                 )
             )
     yield from faults or [
         fine(
-            observed=_("{most} links active on each of {count} GPUs", most=most, count=len(have)),
+            observed=_("{links} active NVLinks on each of {count} GPUs", links=most, count=len(have)),
             expected=expected,
         )
     ]

@@ -1,4 +1,4 @@
-"""The GPUs have all their PCIe lanes."""
+"""GPUs run with all PCIe lanes and their PCIe generation."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if gpu.pcie_width and gpu.pcie_width_most and gpu.pcie_width < gpu.pcie_width_most:
         yield (
             _(
-                "has {pcie_width} of {pcie_width_most} PCIe lanes",
-                pcie_width=gpu.pcie_width,
-                pcie_width_most=gpu.pcie_width_most,
+                "GPU {gpu} has {lanes} of {most} PCIe lanes",
+                gpu=gpu.index,
+                lanes=gpu.pcie_width,
+                most=gpu.pcie_width_most,
             ),
             Status.FAIL,
         )
@@ -30,22 +31,24 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if working and gpu.pcie_gen and gpu.pcie_gen_most and gpu.pcie_gen < gpu.pcie_gen_most:
         yield (
             _(
-                "works at PCIe {pcie_gen}.0 in place of {pcie_gen_most}.0",
-                pcie_gen=gpu.pcie_gen,
-                pcie_gen_most=gpu.pcie_gen_most,
+                "GPU {gpu} runs at PCIe {generation}.0 under load instead of {most}.0",
+                gpu=gpu.index,
+                generation=gpu.pcie_gen,
+                most=gpu.pcie_gen_most,
             ),
             Status.FAIL,
         )
     if gpu.pcie_gen_most and gpu.pcie_gen_of_gpu and gpu.pcie_gen_most < gpu.pcie_gen_of_gpu:
         observed = _(
-            "is PCIe {pcie_gen_of_gpu}.0 in a slot of {pcie_gen_most}.0",
-            pcie_gen_of_gpu=gpu.pcie_gen_of_gpu,
-            pcie_gen_most=gpu.pcie_gen_most,
+            "GPU {gpu} supports PCIe {generation}.0 but its slot only {most}.0",
+            gpu=gpu.index,
+            generation=gpu.pcie_gen_of_gpu,
+            most=gpu.pcie_gen_most,
         )
         yield (
             observed,
             Status.WARN,
-            _("see the slot's speed in the BIOS; if it is the slot's own, the hosts are equal in it"),
+            _("check the slot's link speed in the BIOS; if all hosts show this, the slot supports no more"),
         )
 
 
@@ -53,12 +56,12 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     gpus,
     when=has_gpus,
     on=("deploy", "periodic", "burn-in", "boot"),
-    fix="drain the host; reseat the GPU or its riser, compare with the same slot of another host",
+    fix="drain the host; reseat the GPU or its riser; compare with the same slot of another host",
 )
 def gpu_pcie(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
-    """Every GPU has the lanes and, when it works, the generation of PCIe that it can have in its slot."""
-    expected = _("pcie.link.width.max and pcie.link.gen.max, as the GPU says itself")
-    unsupported = _("this driver does not say the link's width")
+    """Every GPU has all PCIe lanes of its slot and, under load, the slot's PCIe generation."""
+    expected = _("pcie.link.width.max and pcie.link.gen.max of `nvidia-smi`")
+    unsupported = _("this driver does not report the PCIe link width")
     return gpu_verdicts(
         spec, have, _wrong, expected=expected, read_value=lambda gpu: gpu.pcie_width, unsupported=unsupported
     )

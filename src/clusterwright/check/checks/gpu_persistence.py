@@ -1,4 +1,4 @@
-"""The driver stays loaded."""
+"""Persistence mode is on."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from clusterwright.i18n import _
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if gpu.persistent is False:
-        yield _("has persistence mode off"), Status.WARN
+        yield _("GPU {gpu} has persistence mode off", gpu=gpu.index), Status.WARN
 
 
 @check(
     gpus,
     when=has_gpus,
     on=("deploy", "periodic", "boot"),
-    fix="systemctl enable --now nvidia-persistenced, or nvidia-smi -pm 1",
+    fix="run `systemctl enable --now nvidia-persistenced`, or `nvidia-smi -pm 1`",
 )
 def gpu_persistence(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
-    """Persistence mode is on: else the driver unloads after each job, and the next one waits seconds for each GPU."""
+    """Persistence mode is on: otherwise the driver unloads after each job, and the next job waits seconds per GPU."""
     expected = _("persistence mode on (NVIDIA/deepops)")
-    unsupported = _("this driver does not say its persistence mode")
+    unsupported = _("this driver does not report persistence mode")
     return gpu_verdicts(
         spec, have, _wrong, expected=expected, read_value=lambda gpu: gpu.persistent, unsupported=unsupported
     )

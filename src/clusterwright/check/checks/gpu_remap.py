@@ -1,4 +1,4 @@
-"""Broken memory rows are replaced by spare ones."""
+"""GPU memory rows are remapped, and spare rows are left."""
 
 from __future__ import annotations
 
@@ -11,33 +11,35 @@ from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import N_, _
 
-_MOST = 512  # Azure/azurehpc-health-checks: more uncorrectable rows than a GPU has spare ones
+_MOST = 512  # Azure/azurehpc-health-checks: more than a GPU has spare rows
 _REPLACE = N_("drain the host and replace the GPU")
 
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if gpu.remap_failed:
-        yield _("could not remap a row: replace it"), Status.FAIL, _REPLACE
+        yield _("GPU {gpu} failed to remap a memory row", gpu=gpu.index), Status.FAIL, _(_REPLACE)
     elif gpu.remap_pending:
-        yield _("waits for a reset to remap a row"), Status.WARN
+        yield _("GPU {gpu} needs a reset to remap a memory row", gpu=gpu.index), Status.WARN
     if (gpu.remap_uncorrectable or 0) > _MOST:
         yield (
             _(
-                "has {remap_uncorrectable} rows remapped after uncorrectable errors",
-                remap_uncorrectable=gpu.remap_uncorrectable,
+                "GPU {gpu}: memory rows remapped after uncorrectable errors: {count}",
+                gpu=gpu.index,
+                count=gpu.remap_uncorrectable,
             ),
             Status.FAIL,
-            _REPLACE,
+            _(_REPLACE),
         )
     if gpu.banks_without_spare:
         observed = _(
-            "has {banks_without_spare} banks of memory without a spare row left",
-            banks_without_spare=gpu.banks_without_spare,
+            "GPU {gpu}: memory banks without a spare row: {count}",
+            gpu=gpu.index,
+            count=gpu.banks_without_spare,
         )
         yield (
             observed,
             Status.WARN,
-            _("plan its replacement: the next broken row of such a bank cannot be remapped"),
+            _("plan the replacement of the GPU: the next bad row of such a bank cannot be remapped"),
         )
 
 
@@ -45,12 +47,12 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     gpus,
     when=has_gpus,
     on=("deploy", "periodic", "burn-in", "boot"),
-    fix="when the host is idle: reset the GPU (nvidia-smi --gpu-reset -i GPU) and check again",
+    fix="drain the host, run `nvidia-smi --gpu-reset -i GPU`, and check again",
 )
 def gpu_remap(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
-    """No GPU waits for a reset to replace a memory row, and none has run out of spare rows."""
-    expected = _("no row pending or failed, {most} at most", most=_MOST)
-    unsupported = _("this model remaps no rows, or this driver does not say")
+    """No GPU needs a reset to remap a memory row, and none has run out of spare rows."""
+    expected = _("no remapping pending or failed, at most {most} remapped rows", most=_MOST)
+    unsupported = _("this GPU model or driver does not report row remapping")
     return gpu_verdicts(
         spec,
         have,

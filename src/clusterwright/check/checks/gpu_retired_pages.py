@@ -1,4 +1,4 @@
-"""Few memory pages are retired."""
+"""Few GPU memory pages are retired."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     pages = (gpu.retired_single or 0) + (gpu.retired_double or 0)
     if pages >= _MOST:
         yield (
-            _("has {pages} retired pages", pages=pages),
+            _("GPU {gpu}: retired memory pages: {count}", gpu=gpu.index, count=pages),
             Status.FAIL,
-            _("drain the host and replace the GPU: no more can be retired"),
+            _("drain the host and replace the GPU: it cannot retire more pages"),
         )
     elif pages > _SOME:
-        yield _("has {pages} retired pages", pages=pages), Status.WARN, _("plan its replacement")
+        observed = _("GPU {gpu}: retired memory pages: {count}", gpu=gpu.index, count=pages)
+        yield observed, Status.WARN, _("plan the replacement of the GPU")
     if gpu.retired_pending:
-        yield _("waits for a reset to retire a page"), Status.WARN
+        yield _("GPU {gpu} needs a reset to retire a memory page", gpu=gpu.index), Status.WARN
 
 
-@check(gpus, when=has_gpus, fix="when the host is idle: reset the GPU (nvidia-smi --gpu-reset -i GPU)")
+@check(gpus, when=has_gpus, fix="drain the host and run `nvidia-smi --gpu-reset -i GPU`")
 def gpu_retired_pages(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
-    """GPUs before Ampere, which retire pages in place of remapping rows, have few of them and none pending."""
+    """GPUs before Ampere (page retirement, not row remapping) have few retired pages and none pending."""
     expected, unsupported = (
-        _("{some} retired pages at most, none pending", some=_SOME),
-        _("this model remaps rows: see gpu_remap"),
+        _("at most {most} retired pages, none pending", most=_SOME),
+        _("this GPU model remaps rows instead; see gpu_remap"),
     )
     return gpu_verdicts(
         spec,

@@ -1,4 +1,4 @@
-"""The GPUs are cool enough."""
+"""GPUs are below their slowdown temperature."""
 
 from __future__ import annotations
 
@@ -11,22 +11,27 @@ from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import _
 
-_THERMAL = 0x20 | 0x40  # NVML: clocks lowered for heat by the driver, by the hardware
-_MIN_MARGIN_C = 5.0  # ours: a sound H100 has 46 C idle and 26 C in full load (a capture of driver 590)
+_THERMAL = 0x20 | 0x40  # NVML: software and hardware thermal slowdown
+_MIN_MARGIN_C = 5.0  # ours: a healthy H100 has a margin of 46 C idle and 26 C under full load (driver 590)
 
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if (gpu.slow_reasons or 0) & _THERMAL:
         yield (
-            _("is slowed down for heat at {temperature_c:g} C", temperature_c=gpu.temperature_c),
+            _(
+                "GPU {gpu}: thermal slowdown at {temperature:g} C",
+                gpu=gpu.index,
+                temperature=gpu.temperature_c,
+            ),
             Status.FAIL,
         )
     elif gpu.margin_c is not None and gpu.margin_c <= _MIN_MARGIN_C:
         yield (
             _(
-                "is at {temperature_c:g} C, {margin_c:g} C below where it slows down",
-                temperature_c=gpu.temperature_c,
-                margin_c=gpu.margin_c,
+                "GPU {gpu}: {temperature:g} C, {margin:g} C below its slowdown temperature",
+                gpu=gpu.index,
+                temperature=gpu.temperature_c,
+                margin=gpu.margin_c,
             ),
             Status.WARN,
         )
@@ -36,15 +41,14 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     gpus,
     when=has_gpus,
     on=("deploy", "periodic", "burn-in"),
-    fix="see fans, cold plate and inlet temperature; compare with the GPU in the same place of another host",
+    fix="check fans, cold plates and inlet temperature; compare with the GPU in the same slot of another host",
 )
 def gpu_temperature(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
-    """No GPU is slowed down for heat, or near to it where the driver says its margin (from driver 535)."""
+    """No GPU is in thermal slowdown, or within 5 C of it where the driver reports the margin (from driver 535)."""
     expected = _(
-        "no thermal slowdown, more than {min_margin_c:g} C of the margin that the GPU says itself",
-        min_margin_c=_MIN_MARGIN_C,
+        "no thermal slowdown, more than {margin:g} C below the slowdown temperature", margin=_MIN_MARGIN_C
     )
-    unsupported = _("this driver says no temperature")
+    unsupported = _("this driver does not report the temperature")
     return gpu_verdicts(
         spec,
         have,

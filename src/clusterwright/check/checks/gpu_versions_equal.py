@@ -1,4 +1,4 @@
-"""One driver and one VBIOS everywhere."""
+"""GPUs of a group have the same driver and VBIOS."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from clusterwright.i18n import _
     gpus,
     when=has_gpus,
     cluster_wide=True,
-    fix="bring driver and firmware of the odd GPUs to those of the others: one job may run on all of them",
+    fix="install the driver and VBIOS of most GPUs on the deviating ones: one job may use all of them",
 )
 def gpu_versions_equal(cluster: Cluster, have: Mapping[str, Driver]) -> list[Verdict]:
-    """GPUs of one model have the same driver and VBIOS on all hosts of their group."""
+    """All hosts of a group have the same GPU driver, and the same VBIOS for each GPU model."""
     groups: dict[str, dict[str, str]] = {}
     for host, driver in have.items():
         if driver.gpus:
@@ -36,6 +36,6 @@ def gpu_versions_equal(cluster: Cluster, have: Mapping[str, Driver]) -> list[Ver
 def _versions(driver: Driver) -> str:
     drivers = sorted({gpu.driver for gpu in driver.gpus})
     models = sorted(
-        {_("{model} VBIOS {vbios}", model=gpu.model, vbios=gpu.vbios or "not said") for gpu in driver.gpus}
+        {_("{model} VBIOS {vbios}", model=gpu.model, vbios=gpu.vbios or _("unknown")) for gpu in driver.gpus}
     )
     return _("driver {drivers}; {models}", drivers=", ".join(drivers), models=", ".join(models))

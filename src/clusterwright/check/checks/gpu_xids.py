@@ -1,4 +1,4 @@
-"""The driver logged no error of a GPU."""
+"""The NVIDIA driver logged no Xid that needs action."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import N_, _
 
-_EXPECTED = N_("no XID that asks for something (check/kernel/xids.toml)")
+_EXPECTED = N_("no Xid that needs action")
 _STATUS = {"fail": Status.FAIL, "warn": Status.WARN}
 
 
@@ -21,44 +21,50 @@ _STATUS = {"fail": Status.FAIL, "warn": Status.WARN}
     kernel_log,
     when=has_gpus,
     on=("deploy", "periodic", "burn-in"),
-    fix="what check/kernel/xids.toml says of the number; `journalctl -k -b | grep -i xid` shows the lines",
+    fix="follow the action for the Xid in src/clusterwright/check/kernel/xids.toml; "
+    "`journalctl -k -b | grep -i xid` shows the lines",
 )
 def gpu_xids(_spec: HostSpec, have: KernelLog) -> Iterator[Verdict]:
-    """No XID of a GPU in this boot's kernel log asks for a reset, a repair or a look."""
+    """No Xid in the kernel log of this boot requires a reset, a repair or an inspection."""
     if have.missing:
-        yield unknown(have.missing, expected=_EXPECTED)
+        yield unknown(have.missing, expected=_(_EXPECTED))
         return
     findings = judge(events(have.lines), have.now_s)
     asking = [finding for finding in findings if finding.severity != "none"]
     for finding in asking:
         part = f"nvswitch {finding.pci}" if finding.switch else have.gpu(finding.pci)
-        observed = f"{_times(finding)}: {finding.meaning} ({finding.pci or 'address not logged'})"
+        observed = f"{_times(finding)}: {_(finding.meaning)} ({finding.pci or _('PCI address not logged')})"
         fix = _(
-            "{action}; once it is fixed: logger -t clusterwright repaired {pci}",
-            action=finding.action,
-            pci=finding.pci,
+            "{action}; after the repair run `logger -t clusterwright repaired {address}` on the host",
+            action=_(finding.action),
+            address=finding.pci,
         )
         status = _STATUS[finding.severity]
         yield fault(
-            observed=observed, expected=_EXPECTED, part=part, fix=fix, otherwise=status, codes=(finding.code,)
+            observed=observed,
+            expected=_(_EXPECTED),
+            part=part,
+            fix=fix,
+            otherwise=status,
+            codes=(finding.code,),
         )
     if not have.source:
-        yield skip(_("a container has no kernel log of its own"))
+        yield skip(_("a container has no kernel log"))
     elif not asking:
-        yield fine(observed=_quiet(findings), expected=_EXPECTED)
+        yield fine(observed=_quiet(findings), expected=_(_EXPECTED))
 
 
 def _times(finding: Finding) -> str:
     return (
         finding.name
         if finding.times == 1
-        else _("{finding}, {times} times", finding=finding.name, times=finding.times)
+        else _("{xid} ({count} times)", xid=finding.name, count=finding.times)
     )
 
 
 def _quiet(findings: Sequence[Finding]) -> str:
-    """What was logged but is no fault of a GPU, and why not."""
+    """Describe the logged Xids that are not GPU faults, with the reasons."""
     if not findings:
-        return _("no XID")
-    reasons = dict.fromkeys(f"{finding.name} ({finding.reason or finding.meaning})" for finding in findings)
-    return _("only what is no fault of a GPU: {reasons}", reasons=", ".join(reasons))
+        return _("no Xid")
+    reasons = dict.fromkeys(f"{finding.name} ({finding.reason or _(finding.meaning)})" for finding in findings)
+    return _("only Xids that are not GPU faults: {xids}", xids=", ".join(reasons))

@@ -1,4 +1,4 @@
-"""The GPUs answer the driver."""
+"""All declared GPUs answer the driver."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from clusterwright.check.of_gpus import has_gpus, no_gpu
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.nodes import Gpus
 from clusterwright.errors import WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
+from clusterwright.units import human_size
 
-_SHARE = 0.9  # ours: GDDR boards give up to 6.25 % of their memory to ECC; a wrong model is a third smaller
+_SHARE = 0.9  # ours: ECC takes up to 6.25 % of GDDR memory; a wrong model is a third smaller
 
 
 @check(
@@ -21,13 +22,13 @@ _SHARE = 0.9  # ours: GDDR boards give up to 6.25 % of their memory to ECC; a wr
     when=has_gpus,
     on=("deploy", "periodic", "burn-in", "boot"),
     field="nodes.{group}.gpus",
-    fix="drain the host; `nvidia-smi -q` and `dmesg | grep -i xid` say whether a reboot or a repair is due",
+    fix="drain the host; read `nvidia-smi -q` and `dmesg | grep -i xid`, then reboot the host or replace the GPU",
 )
 def gpus_answer(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
-    """Every declared GPU answers the driver, with as much memory as the file or the catalog says."""
+    """Every declared GPU answers the driver and has the memory of the cluster file or the GPU catalog."""
     declared = spec.host.group.gpus
     count = declared.count if declared else 0
-    expected = _("{count} GPUs (nodes.{group_name}.gpus.count)", count=count, group_name=spec.host.group_name)
+    expected = _("{count} GPUs (nodes.{group}.gpus.count)", count=count, group=spec.host.group_name)
     if have.absent:
         yield no_gpu(spec, have, expected)
         return
@@ -36,7 +37,8 @@ def gpus_answer(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     codes = (have.code,) if have.code else ()
     yield expect(
         is_complete,
-        observed=_("{count} GPUs answer{detail}", count=len(have.gpus), detail=detail),
+        observed=_n("{count} GPU answers the driver", "{count} GPUs answer the driver", len(have.gpus))
+        + detail,
         expected=expected,
         codes=codes,
     )
@@ -45,21 +47,19 @@ def gpus_answer(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
         if (gpu.memory_bytes or 0) < least:
             yield fault(
                 observed=_(
-                    "GPU {index} has {memory_bytes} GiB",
-                    index=gpu.index,
-                    memory_bytes=(gpu.memory_bytes or 0) >> 30,
+                    "GPU {gpu} has {size} of memory", gpu=gpu.index, size=human_size(gpu.memory_bytes or 0)
                 ),
                 expected=_(
-                    "{least:.0f} GiB at least (nodes.{group_name}.gpus, or the catalog)",
-                    least=least / 2**30,
-                    group_name=spec.host.group_name,
+                    "at least {size} (nodes.{group}.gpus, or the GPU catalog)",
+                    size=human_size(least),
+                    group=spec.host.group_name,
                 ),
-                part=_("gpu {index}", index=gpu.index),
+                part=f"gpu {gpu.index}",
             )
 
 
 def _memory(declared: Gpus) -> float:
-    """Bytes that such a GPU must have, as the file or the catalog says; 0 where neither does."""
+    """Return the memory bytes of a GPU by the cluster file or the GPU catalog; 0 if neither has it."""
     from clusterwright.plan.expected import gpu_memory_bytes
 
     try:

@@ -1,4 +1,4 @@
-"""The hardware is the declared one."""
+"""CPU topology is as declared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterwright.i18n import _
 
 def _in_lab(spec: HostSpec) -> str:
     return (
-        _("a lab's host only claims its CPUs (config_overrides): slurmd sees the machine beneath")
+        _("lab hosts have the CPUs of the machine that runs the lab (config_overrides)")
         if spec.cluster.lab
         else ""
     )
@@ -22,19 +22,17 @@ def _in_lab(spec: HostSpec) -> str:
     when=is_compute,
     unless=_in_lab,
     field="nodes.{group}.cpus",
-    fix="see the BIOS for cores or threads switched off, or correct `cpus` in the cluster file",
+    fix="enable all cores and threads in the BIOS, or correct `cpus` in the cluster file",
 )
 def hardware(spec: HostSpec, have: Hardware) -> Verdict:
-    """Slurmd finds the declared sockets, cores and threads; with fewer Slurm calls the node invalid."""
+    """Slurmd detects the declared sockets, cores and threads; with fewer Slurm marks the node INVALID_REG."""
     cpus = spec.host.group.cpus
     expected = Hardware(cpus.sockets, cpus.cores_per_socket, cpus.threads_per_core, 0)
     is_match = _shape(have) == _shape(expected)
     return expect(
         is_match,
         observed=_shape(have),
-        expected=_(
-            "{shape} (nodes.{group_name}.cpus)", shape=_shape(expected), group_name=spec.host.group_name
-        ),
+        expected=_("{topology} (nodes.{group}.cpus)", topology=_shape(expected), group=spec.host.group_name),
     )
 
 

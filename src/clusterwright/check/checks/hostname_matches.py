@@ -1,4 +1,4 @@
-"""The host knows its own name."""
+"""The host name is as declared."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from clusterwright.i18n import _
 @check(
     hostname,
     on=("deploy", "periodic", "prolog", "boot"),
-    fix="hostnamectl set-hostname with the name of the cluster file",
+    fix="run `hostnamectl set-hostname NAME` with the name in the cluster file",
 )
 def hostname_matches(spec: HostSpec, have: str) -> Verdict:
-    """The host calls itself what the cluster file calls it; slurmd looks for that name in slurm.conf."""
+    """The host name is that of the cluster file; slurmd looks itself up in slurm.conf by it."""
     return expect(
         have == spec.host.name,
         observed=have,
-        expected=_("{host} (nodes.{group_name}.hosts)", host=spec.host.name, group_name=spec.host.group_name),
+        expected=_("{host} (nodes.{group}.hosts)", host=spec.host.name, group=spec.host.group_name),
     )

@@ -1,4 +1,4 @@
-"""Memory is kept as huge pages where the file says so."""
+"""The declared huge pages are reserved."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.memory import Memory, memory
 from clusterwright.check.verdict import Verdict
 from clusterwright.i18n import _
-from clusterwright.units import GiB
+from clusterwright.units import human_size
 
 
 def _is_configured(spec: HostSpec) -> bool:
@@ -15,20 +15,20 @@ def _is_configured(spec: HostSpec) -> bool:
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("a lab's hosts share the pages of their machine") if spec.cluster.lab else ""
+    return _("lab hosts share the memory of the machine that runs the lab") if spec.cluster.lab else ""
 
 
 @check(
     memory,
     when=_is_configured,
     unless=_in_lab,
-    fix="drain the host and reboot it: huge pages are taken at boot",
+    fix="drain and reboot the host: huge pages are reserved at boot",
 )
 def hugepages_reserved(spec: HostSpec, have: Memory) -> Verdict:
-    """A compute host has taken the huge pages that the file asks for; the kernel may have found fewer."""
+    """A compute host has reserved the declared huge pages; the kernel may find fewer when memory is fragmented."""
     expected_bytes = spec.cluster.system.hugepages or 0
     return expect(
         have.huge_bytes >= expected_bytes,
-        observed=_("{huge_bytes:.4g} GiB", huge_bytes=have.huge_bytes / GiB),
-        expected=_("{expected_bytes:.4g} GiB (system.hugepages)", expected_bytes=expected_bytes / GiB),
+        observed=_("{size} of huge pages", size=human_size(have.huge_bytes)),
+        expected=_("at least {size} (system.hugepages)", size=human_size(expected_bytes)),
     )

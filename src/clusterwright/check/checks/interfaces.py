@@ -1,4 +1,4 @@
-"""The networks are there."""
+"""Every network interface is up with its address and MTU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterwright.i18n import _
 @check(
     addresses,
     on=("deploy", "periodic", "prolog", "boot"),
-    fix="`ip address` on the host; an MTU has to be equal end to end, with the switches",
+    fix="run `ip address` on the host and correct the interface; the MTU must be the same on all hosts and switches",
 )
 def interfaces(spec: HostSpec, have: dict[str, Interface]) -> Iterator[Verdict]:
     """The host has its address on every network, on an interface with a carrier and the declared MTU."""
@@ -24,9 +24,9 @@ def interfaces(spec: HostSpec, have: dict[str, Interface]) -> Iterator[Verdict]:
         wrong = _wrong(have.get(str(address)), str(address), mtu)
         yield expect(
             not wrong,
-            observed=f"{name}: {wrong}" if wrong else _("{name} is up", name=name),
+            observed=f"{name}: {wrong}" if wrong else _("{network} is up", network=name),
             expected=_(
-                "{address} on {name}, MTU {mtu} (networks.{name}.mtu)", address=address, name=name, mtu=mtu
+                "{address} up with MTU {mtu} (networks.{network}.mtu)", address=address, network=name, mtu=mtu
             )
             if wrong
             else _("MTU {mtu}", mtu=mtu),
@@ -42,5 +42,5 @@ def _wrong(interface: Interface | None, address: str, mtu: int) -> str:
     return (
         ""
         if interface.mtu == mtu
-        else _("{interface} has MTU {mtu}, not {mtu2}", interface=interface.name, mtu=interface.mtu, mtu2=mtu)
+        else _("{interface} has MTU {mtu}", interface=interface.name, mtu=interface.mtu)
     )

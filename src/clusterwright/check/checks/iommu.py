@@ -1,4 +1,4 @@
-"""GPUs and adapters use memory without a translation of every page."""
+"""The IOMMU is off or in pass-through mode for GPUs and RDMA adapters."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import N_, _
 
-_EXPECTED = N_("no IOMMU, or one in pass-through (`identity`, by iommu=pt on the kernel's command line)")
+_EXPECTED = N_("IOMMU off, or in pass-through mode (`iommu=pt` on the kernel command line)")
 _KERNEL_OPTIONS = ("iommu", "intel_iommu", "amd_iommu")
 
 
-@check(board, when=has_gpus, unless=in_lab, fix="iommu=pt on the kernel's command line")
+@check(
+    board, when=has_gpus, unless=in_lab, fix="add `iommu=pt` to the kernel command line and reboot the host"
+)
 def iommu(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
-    """The IOMMU is off or passes through: translating, it sends GPUDirect round by the CPU, or stops it."""
+    """The IOMMU is off or in pass-through mode; in translation mode it slows GPUDirect down or breaks it."""
     if guest := of_guest(have):
         yield guest
         return
     if not have.units:
-        yield fine(observed=_("no IOMMU{command_line}", command_line=_command_line(have)), expected=_EXPECTED)
+        yield fine(observed=_("no IOMMU{options}", options=_command_line(have)), expected=_(_EXPECTED))
         return
     peers = (*have.devices_by_kind("gpu"), *have.rdma)
     if not peers:
@@ -31,34 +33,31 @@ def iommu(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
         return
     if not all(device.iommu for device in peers):
         yield unknown(
-            _(
-                "the kernel does not say how its IOMMU treats them{command_line}",
-                command_line=_command_line(have),
-            ),
-            expected=_EXPECTED,
+            _("the kernel does not report the IOMMU domain type{options}", options=_command_line(have)),
+            expected=_(_EXPECTED),
         )
         return
     through = [device for device in peers if device.iommu != "identity"]
     if not through:
         yield fine(
-            observed=_("the IOMMU passes through{command_line}", command_line=_command_line(have)),
-            expected=_EXPECTED,
+            observed=_("IOMMU in pass-through mode{options}", options=_command_line(have)),
+            expected=_(_EXPECTED),
         )
         return
     kinds = ", ".join(sorted({device.iommu for device in through}))
     yield fault(
         observed=_(
-            "the IOMMU translates for {count} of {count2} GPUs and adapters ({kinds}){command_line}",
+            "IOMMU in translation mode for {count} of {total} GPUs and adapters ({kinds}){options}",
             count=len(through),
-            count2=len(peers),
+            total=len(peers),
             kinds=kinds,
-            command_line=_command_line(have),
+            options=_command_line(have),
         ),
-        expected=_EXPECTED,
+        expected=_(_EXPECTED),
         fix=_(
-            "GRUB_CMDLINE_LINUX: add iommu=pt, update-grub, reboot; or {bios_menu}: Disabled "
-            "(not on AMD with more than 255 CPUs, whose interrupts need it)",
-            bios_menu=bios_menu(have, "iommu"),
+            "add iommu=pt to GRUB_CMDLINE_LINUX, run `update-grub` and reboot; or set {menu}: Disabled "
+            "(not on AMD hosts with more than 255 CPUs, whose interrupts need the IOMMU)",
+            menu=bios_menu(have, "iommu"),
         ),
         otherwise=Status.WARN,
     )
@@ -66,4 +65,4 @@ def iommu(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
 
 def _command_line(have: Board) -> str:
     options = [option for option in have.cmdline if option.partition("=")[0] in _KERNEL_OPTIONS]
-    return _("; command line: {options}", options=" ".join(options)) if options else ""
+    return _("; kernel command line: {options}", options=" ".join(options)) if options else ""

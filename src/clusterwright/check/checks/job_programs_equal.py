@@ -1,4 +1,4 @@
-"""The programs around jobs are there."""
+"""Prolog, epilog and health check programs are equal on all hosts of a group."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from clusterwright.check.fact import is_compute
 from clusterwright.check.facts.job_programs import Program, job_programs
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _, _n
 from clusterwright.provision.render.job_hooks import PROGRAMS
 
-_EXPECTED = f"{', '.join(PROGRAMS)} in /etc/slurm/clusterwright, as on most hosts of the group"
+_EXPECTED = N_("{programs} in /etc/slurm/clusterwright, as on most hosts of the group")
 _NONE = Program("", runnable=False)
 
 
@@ -20,10 +20,10 @@ _NONE = Program("", runnable=False)
     job_programs,
     cluster_wide=True,
     when=is_compute,
-    fix="apply the cluster file again; Slurm drains a host whose prolog is missing or fails at its next job",
+    fix="run `wright apply`; otherwise Slurm drains the node at its next job, when the prolog is missing or fails",
 )
 def job_programs_equal(cluster: Cluster, have: Mapping[str, dict[str, Program]]) -> Iterator[Verdict]:
-    """Prolog, epilog and the other programs around jobs can be run, and are the same on all hosts of a group."""
+    """Prolog, epilog and health check programs are executable and the same on all hosts of a group."""
     groups: dict[str, list[str]] = {}
     for host in have:
         groups.setdefault(cluster.host(host).group_name, []).append(host)
@@ -37,13 +37,15 @@ def job_programs_equal(cluster: Cluster, have: Mapping[str, dict[str, Program]])
             odd = [
                 difference for name in names if (difference := _odd(name, have[host].get(name), usual[name]))
             ]
-            observed = ", ".join(odd) or _("{count} files equal", count=len(have[host]))
-            yield expect(not odd, observed=observed, expected=_EXPECTED, subject=host)
+            observed = ", ".join(odd) or _n("{count} file equal", "{count} files equal", len(have[host]))
+            yield expect(
+                not odd, observed=observed, expected=_(_EXPECTED, programs=", ".join(PROGRAMS)), subject=host
+            )
 
 
 def _odd(name: str, program: Program | None, usual: Program) -> str:
     if program is None:
-        return _("{name} is missing", name=name) if usual != _NONE or name in PROGRAMS else ""
+        return _("{file} is missing", file=name) if usual != _NONE or name in PROGRAMS else ""
     if name in PROGRAMS and not program.runnable:
-        return _("{name} cannot be run", name=name)
-    return _("{name} differs", name=name) if program.digest != usual.digest else ""
+        return _("{file} is not executable", file=name)
+    return _("{file} differs", file=name) if program.digest != usual.digest else ""

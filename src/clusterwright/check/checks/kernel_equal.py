@@ -1,4 +1,4 @@
-"""One kernel everywhere."""
+"""All hosts run the same kernel."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from clusterwright.check.expectation import check, equal_everywhere
 from clusterwright.check.facts.kernel import kernel
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import _
 
 
-@check(kernel, cluster_wide=True, fix="upgrade the kernel of the odd hosts and reboot them")
+@check(
+    kernel, cluster_wide=True, fix="install the kernel of most hosts on the deviating ones and reboot them"
+)
 def kernel_equal(cluster: Cluster, have: Mapping[str, str]) -> list[Verdict]:
-    """All hosts run the same kernel: drivers are built against it."""
-    return equal_everywhere(have, cluster.control.name, "kernel", otherwise=Status.WARN)
+    """All hosts run the same kernel release; drivers are built for one."""
+    return equal_everywhere(have, cluster.control.name, _("kernel release"), otherwise=Status.WARN)

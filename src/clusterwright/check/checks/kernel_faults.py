@@ -1,4 +1,4 @@
-"""The kernel met no fault."""
+"""The kernel log has no host fault."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from clusterwright.check.kernel.faults import find_faults
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import _
 
-_MAX_LINE_CHARS = 120  # characters of a line: enough to know it by
+_MAX_LINE_CHARS = 120  # ours: enough to identify a line
 
 
 @check(
     kernel_log,
     on=("deploy", "periodic", "burn-in"),
-    fix="`journalctl -k -b` on the host shows the line and what came before it",
+    fix="run `journalctl -k -b` on the host and read the lines before this one",
 )
 def kernel_faults(_spec: HostSpec, have: KernelLog) -> Iterator[Verdict]:
-    """This boot's kernel log has no stuck CPU, lost disk, broken memory, narrow link or silent file server."""
+    """The kernel log of this boot has no CPU lockup, disk, memory, PCIe or file server fault."""
     if have.missing:
         yield unknown(have.missing)
         return
@@ -30,23 +30,19 @@ def kernel_faults(_spec: HostSpec, have: KernelLog) -> Iterator[Verdict]:
         if occurrence.fault.severity != "none"
     ]
     for occurrence in occurrences:
-        times = _(" ({times} times)", times=occurrence.times) if occurrence.times > 1 else ""
-        hours = (
-            _("in this boot")
-            if occurrence.fault.hours == "boot"
-            else _("in {hours:g} h", hours=occurrence.fault.hours)
-        )
+        least, hours, line = occurrence.fault.least, occurrence.fault.hours, occurrence.line[:_MAX_LINE_CHARS]
+        observed = f"{occurrence.fault.name}: {line}"
         yield fault(
-            observed=f"{occurrence.fault.name}{times}: {occurrence.line[:_MAX_LINE_CHARS]}",
-            expected=_(
-                "less than {least} {hours} (check/kernel/faults.toml)",
-                least=occurrence.fault.least,
-                hours=hours,
-            ),
-            fix=occurrence.fault.fix,
+            observed=_("{line} ({count} times)", line=observed, count=occurrence.times)
+            if occurrence.times > 1
+            else observed,
+            expected=_("fewer than {count} such lines in this boot", count=least)
+            if hours == "boot"
+            else _("fewer than {count} such lines in {hours:g} h", count=least, hours=hours),
+            fix=_(occurrence.fault.fix),
             otherwise=Status.FAIL if occurrence.fault.severity == "fail" else Status.WARN,
         )
     if not have.source:
-        yield skip(_("a container has no kernel log of its own"))
+        yield skip(_("a container has no kernel log"))
     elif not occurrences:
-        yield fine(observed="none", expected=_("no line of check/kernel/faults.toml"))
+        yield fine(observed=_("no fault"), expected=_("no fault line in the kernel log"))

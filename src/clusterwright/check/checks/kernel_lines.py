@@ -1,4 +1,4 @@
-"""Nothing in the kernel's log is new to us."""
+"""Every kernel warning is known."""
 
 from __future__ import annotations
 
@@ -7,29 +7,33 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.kernel_log import KernelLog, kernel_log
 from clusterwright.check.kernel.faults import unknown_kinds
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 
-_MAX_KINDS, _WIDE = 5, 100  # kinds, and characters of each: enough to look them up
+_MAX_KINDS, _WIDE = 5, 100  # ours: kinds shown, and characters of each
 
 
 @check(
     kernel_log,
-    fix="read them with `journalctl -k -b -p warning`; a harmless one becomes a row of check/kernel/known.toml",
+    fix="read the lines with `journalctl -k -b -p warning`; add a harmless one to check/kernel/known.toml",
 )
 def kernel_lines(_spec: HostSpec, have: KernelLog) -> Verdict:
-    """Every line of the kernel that warns is one that is known: harmless, or the finding of another check."""
+    """Every warning of the kernel is known: harmless (known.toml), or a finding of another check."""
     if have.missing:
         return unknown(have.missing)
     if not have.source:
-        return skip(_("a container has no kernel log of its own"))
+        return skip(_("a container has no kernel log"))
     kinds = unknown_kinds(have.lines)
     lines = [f"{line[:_WIDE]}{f' ({times} times)' if times > 1 else ''}" for times, line in kinds.values()]
-    more = [_("and {count} more kinds", count=len(lines) - _MAX_KINDS)] if len(lines) > _MAX_KINDS else []
+    more = (
+        [_n("and {count} more kind", "and {count} more kinds", len(lines) - _MAX_KINDS)]
+        if len(lines) > _MAX_KINDS
+        else []
+    )
     return expect(
         not kinds,
-        observed=_("not known: {value}", value=" | ".join([*lines[:_MAX_KINDS], *more]))
+        observed=_("unknown warnings: {lines}", lines=" | ".join([*lines[:_MAX_KINDS], *more]))
         if kinds
-        else _("every line that warns is known"),
-        expected=_("only lines of check/kernel/known.toml, faults.toml and xids.toml"),
+        else _("no unknown warning"),
+        expected=_("only warnings that known.toml, faults.toml or xids.toml explains"),
         otherwise=Status.WARN,
     )

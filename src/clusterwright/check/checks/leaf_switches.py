@@ -1,4 +1,4 @@
-"""The leaf switches and what joins them carry their hosts' traffic."""
+"""Leaf switches and their uplinks carry the hosts' traffic without errors."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
 from clusterwright.i18n import N_, _
 
-_SEVERAL = 3  # hosts, ours: two bad cables at a time are met, three on one switch and on most of it are not
-_EXPECTED = N_("no error counter that grows on most hosts of one switch (networks.compute, nodes.*.switch)")
-# What is lost or held back beyond the host's own cable: on the switch, or between it and the others.
+_SEVERAL = 3  # hosts, ours: two bad cables at a time happen, three on most of one switch do not
+_EXPECTED = N_("no error counter grows on most hosts of one leaf switch (networks.compute, nodes.*.switch)")
+# Counters of loss or congestion beyond the host's own cable: on the switch or its uplinks.
 _BEYOND = ("port_xmit_discards", "roce_slow_restart", "local_ack_timeout_err", "rnr_nak_retry_err")
 
 
@@ -27,12 +27,12 @@ def _has_switch(spec: HostSpec) -> bool:
     (link_counters, addresses),
     when=_has_switch,
     cluster_wide=True,
-    fix="the switch, not each cable: its power, its fans, its log, and whether it was booted",
+    fix="check the switch instead of each cable: power, fans, log, and recent reboots",
 )
 def leaf_switches(
     cluster: Cluster, counters: Mapping[str, Grown], interfaces: Mapping[str, dict[str, Interface]]
 ) -> Iterator[Verdict]:
-    """What goes wrong on most hosts of one leaf switch at a time is told once, of the switch or its uplinks."""
+    """No link error counter grows on most hosts of one leaf switch; such a fault is reported once, for the switch."""
     hosts_by_leaf = _hosts_by_leaf(cluster, [host for host in counters if host in interfaces])
     verdicts: list[Verdict] = []
     for leaf, hosts in hosts_by_leaf.items():
@@ -43,7 +43,7 @@ def leaf_switches(
         for name in names:
             verdicts += _verdicts(leaf, name, of_hosts)
     well = (
-        fine(observed=leaf, expected=_EXPECTED, subject=host)
+        fine(observed=leaf, expected=_(_EXPECTED), subject=host)
         for leaf, hosts in hosts_by_leaf.items()
         for host in hosts
     )
@@ -59,10 +59,7 @@ def _hosts_by_leaf(cluster: Cluster, names: list[str]) -> dict[str, list[str]]:
 
 
 def _broken(
-    cluster: Cluster,
-    host: str,
-    counters: Mapping[str, Grown],
-    interfaces: Mapping[str, dict[str, Interface]],
+    cluster: Cluster, host: str, counters: Mapping[str, Grown], interfaces: Mapping[str, dict[str, Interface]]
 ) -> Iterator[Broken]:
     spec = HostSpec(cluster, cluster.host(host))
     return (
@@ -86,16 +83,16 @@ def _verdicts(leaf: str, counter: str, of_hosts: Mapping[str, list[Broken]]) -> 
     beyond = counter in _BEYOND
     yield fault(
         observed=_(
-            "{counter} grew on {count} of {count2} hosts: {meaning}",
+            "{counter} grew on {count} of {total} hosts: {meaning}",
             counter=counter,
             count=len(affected),
-            count2=len(of_hosts),
-            meaning=rule.meaning,
+            total=len(of_hosts),
+            meaning=_(rule.meaning),
         ),
-        expected=_EXPECTED,
-        part=_("{ending}switch {leaf}", ending="uplinks of " if beyond else "", leaf=leaf),
+        expected=_(_EXPECTED),
+        part=f"uplinks of switch {leaf}" if beyond else f"switch {leaf}",
         otherwise=rule.status,
-        fix=_("see the uplinks of {leaf}: how many are up, their errors, PFC and ECN", leaf=leaf)
+        fix=_("check the uplinks of switch {leaf}: how many are up, their errors, PFC and ECN", leaf=leaf)
         if beyond
         else "",
     )

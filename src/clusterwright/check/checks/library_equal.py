@@ -1,4 +1,4 @@
-"""Jobs find the same code everywhere."""
+"""The Clusterwright library that jobs import is the same on all hosts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from clusterwright.provision.roles.training import LIBRARY
 
 
 @check(
-    library_digest, cluster_wide=True, fix="`wright diff CLUSTER` says who edited what; apply the file again"
+    library_digest,
+    cluster_wide=True,
+    fix="run `wright diff CLUSTER` to see edited files, then `wright apply`",
 )
 def library_equal(cluster: Cluster, have: Mapping[str, str]) -> list[Verdict]:
-    """The agent and the runtime that jobs import are there, and the same on every host."""
+    """The agent and runtime that jobs import are installed and the same on every host."""
     digests = {host: digest for host, digest in have.items() if digest != MISSING}
-    expected = _("the code in {library}", library=LIBRARY)
+    expected = _("library in {folder}", folder=LIBRARY)
     faults = [
-        fault(observed=_("no {library}", library=LIBRARY), expected=expected, subject=host)
+        fault(observed=_("{folder} is missing", folder=LIBRARY), expected=expected, subject=host)
         for host in have
         if host not in digests
     ]

@@ -1,4 +1,4 @@
-"""The links make no errors."""
+"""Links have no growing error counters."""
 
 from __future__ import annotations
 
@@ -11,39 +11,38 @@ from clusterwright.check.facts.link_counters import Grown, link_counters
 from clusterwright.check.links import RULES, Broken, broken
 from clusterwright.check.verdict import Verdict
 from clusterwright.i18n import _
+from clusterwright.units import human_duration, human_number
 
-__all__ = ["RULES", "link_errors"]  # the reference shows the rules of this check
+__all__ = ["RULES", "link_errors"]  # docs/reference/checks.md lists RULES as thresholds
 
 
 @check(
     (link_counters, addresses),
     on=("deploy", "periodic", "burn-in"),
-    fix="clean or replace the cable and its transceivers, then see the switch's port; for discards see PFC and ECN",
+    fix="clean or replace the cable and its transceivers, then check the switch port; for discards check PFC and ECN",
 )
 def link_errors(spec: HostSpec, have: Grown, interfaces: dict[str, Interface]) -> Iterator[Verdict]:
-    """No counter of errors of a cluster's link grows faster than a good link's does."""
+    """No error counter of a link grows faster than on a healthy link."""
     faults = [_fault(broken_link, have.seconds) for broken_link in broken(spec, have, interfaces)]
-    expected = _("no error counter grows faster than on a good link")
+    expected = _("no error counter grows faster than on a healthy link")
     yield from faults or [
-        fine(observed=_("{seconds:.0f} s without errors", seconds=have.seconds), expected=expected)
+        fine(observed=_("no link errors in {time}", time=human_duration(have.seconds)), expected=expected)
     ]
 
 
 def _fault(broken_link: Broken, seconds: float) -> Verdict:
     rule = broken_link.rule
     observed = _(
-        "{link}: {counter} grew by {grown} in {seconds:.0f} s: {meaning}",
+        "{link}: {counter} grew by {count} in {time}: {meaning}",
         link=broken_link.link,
         counter=rule.counter,
-        grown=broken_link.grown,
-        seconds=seconds,
-        meaning=rule.meaning,
+        count=human_number(broken_link.grown),
+        time=human_duration(seconds),
+        meaning=_(rule.meaning),
     )
     most = (
-        _("at most {most:.3g} a second", most=rule.most)
+        _("at most {rate} per second ({source})", rate=human_number(rule.most), source=rule.source)
         if rule.most
-        else _("no more than {free}", free=rule.free)
+        else _("at most {count} ({source})", count=rule.free, source=rule.source)
     )
-    return fault(
-        observed=observed, expected=f"{most} ({rule.source})", otherwise=rule.status, part=broken_link.network
-    )
+    return fault(observed=observed, expected=most, otherwise=rule.status, part=broken_link.network)

@@ -1,4 +1,4 @@
-"""The links run at their rate."""
+"""Links run at their declared rate."""
 
 from __future__ import annotations
 
@@ -10,32 +10,36 @@ from clusterwright.check.facts.addresses import Interface, addresses
 from clusterwright.check.facts.link_rates import link_rates
 from clusterwright.check.verdict import Verdict
 from clusterwright.i18n import _
-from clusterwright.units import format_rate
+from clusterwright.units import human_bit_rate
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("a lab's links are shaped; their drivers know no rate") if spec.cluster.lab else ""
+    return _("links of a lab are virtual and report no rate") if spec.cluster.lab else ""
 
 
 @check(
     (addresses, link_rates),
     unless=_in_lab,
     field="networks.{part}.rate",
-    fix="reseat or replace the cable; see the switch port's speed and negotiation",
+    fix="reseat or replace the cable; check speed and auto-negotiation of the switch port",
 )
 def link_speed(spec: HostSpec, have: dict[str, Interface], rates: dict[str, int]) -> Iterator[Verdict]:
-    """The link of every network runs at least at the declared rate; measured throughput is another matter."""
+    """The link of every network runs at least at the declared rate (the negotiated rate, not a measurement)."""
     networks = spec.cluster.networks.named()
     for name, address in spec.host.addresses.items():
         interface, declared = have.get(str(address)), networks[name].rate
-        expected = _("{rate} on {name} (networks.{name}.rate)", rate=format_rate(declared), name=name)
+        expected = _("at least {rate} (networks.{network}.rate)", rate=human_bit_rate(declared), network=name)
         rate = rates.get(interface.name) if interface else None
         if rate is None:
-            yield unknown(_("the driver says no rate for {name}", name=name), expected=expected, part=name)
+            yield unknown(
+                _("the driver reports no rate for network {network}", network=name),
+                expected=expected,
+                part=name,
+            )
         else:
             yield expect(
                 rate >= declared,
-                observed=_("{rate} on {name}", rate=format_rate(rate), name=name),
+                observed=_("{rate} on network {network}", rate=human_bit_rate(rate), network=name),
                 expected=expected,
                 part=name,
             )

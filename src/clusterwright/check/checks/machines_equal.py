@@ -1,4 +1,4 @@
-"""Hosts of one group are one make."""
+"""Hosts of a group have the same model and BIOS."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from clusterwright.i18n import _
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("a lab's hosts are all on one machine") if spec.cluster.lab else ""
+    return _("lab hosts all run on one machine") if spec.cluster.lab else ""
 
 
 @check(
     machine,
     unless=_in_lab,
     cluster_wide=True,
-    fix="bring the BIOS of the odd hosts to that of the others; NUMA nodes: the BIOS setting NPS or SNC",
+    fix="install the BIOS version of most hosts on the deviating ones; set NUMA nodes with NPS or SNC in the BIOS",
 )
 def machines_equal(cluster: Cluster, have: Mapping[str, Machine]) -> list[Verdict]:
-    """Model, BIOS and number of NUMA nodes are the same on every host of a group."""
+    """Model, BIOS version and number of NUMA nodes are the same on every host of a group."""
     groups: dict[str, dict[str, str]] = {}
     for host, host_machine in have.items():
         description = _(
-            "{model}, BIOS {bios}, {numa_nodes} NUMA nodes",
-            model=host_machine.model or "model not said",
-            bios=host_machine.bios or "not said",
-            numa_nodes=host_machine.numa_nodes,
+            "{model}, BIOS {bios}, NUMA nodes: {count}",
+            model=host_machine.model or _("unknown model"),
+            bios=host_machine.bios or _("unknown"),
+            count=host_machine.numa_nodes,
         )
         groups.setdefault(cluster.host(host).group_name, {})[host] = description
     return [
         verdict
         for descriptions in groups.values()
         for verdict in equal_everywhere(
-            descriptions, next(iter(descriptions)), _("make and BIOS"), otherwise=Status.WARN
+            descriptions, next(iter(descriptions)), _("model and BIOS"), otherwise=Status.WARN
         )
     ]

@@ -1,4 +1,4 @@
-"""Jobs may lock memory."""
+"""Jobs have an unlimited memlock limit."""
 
 from __future__ import annotations
 
@@ -7,28 +7,29 @@ from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.slurmd_limits import UNLIMITED, slurmd_limits
 from clusterwright.check.verdict import Verdict
 from clusterwright.i18n import _
+from clusterwright.units import human_size
 
 _NAME = "Max locked memory"
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("a lab's host cannot raise its machine's limits") if spec.cluster.lab else ""
+    return _("lab hosts cannot raise the limits of the machine that runs the lab") if spec.cluster.lab else ""
 
 
 @check(
     slurmd_limits,
     when=is_compute,
     unless=_in_lab,
-    fix="LimitMEMLOCK=infinity in slurmd's unit, then systemctl restart slurmd",
+    fix="set LimitMEMLOCK=infinity in slurmd.service, then run `systemctl restart slurmd`",
 )
 def memlock(_spec: HostSpec, have: dict[str, int]) -> Verdict:
-    """Jobs inherit an unlimited memlock from slurmd: RDMA registers memory by locking it (ibv_reg_mr(3))."""
+    """Jobs inherit an unlimited memlock limit from slurmd; RDMA locks registered memory (ibv_reg_mr(3))."""
     limit = have.get(_NAME)
     observed = (
-        _("{limit} bytes", limit=limit)
-        if limit not in (UNLIMITED, None)
-        else "unlimited"
-        if limit is not None
-        else _("no such limit shown")
+        _("slurmd has no memlock limit in /proc/PID/limits")
+        if limit is None
+        else _("memlock limit of slurmd: unlimited")
+        if limit == UNLIMITED
+        else _("memlock limit of slurmd: {size}", size=human_size(limit))
     )
-    return expect(limit == UNLIMITED, observed=observed, expected="unlimited")
+    return expect(limit == UNLIMITED, observed=observed, expected=_("memlock limit of slurmd: unlimited"))

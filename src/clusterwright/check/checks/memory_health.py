@@ -1,4 +1,4 @@
-"""The host's memory is sound."""
+"""Host memory has no uncorrectable ECC errors."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from clusterwright.i18n import _
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("a lab's hosts have the memory of the machine beneath") if spec.cluster.lab else ""
+    return _("lab hosts share the memory of the machine that runs the lab") if spec.cluster.lab else ""
 
 
 @check(
     memory_errors,
     unless=_in_lab,
     on=("deploy", "periodic", "burn-in"),
-    fix="drain the host; `ras-mc-ctl --errors` or the BMC's log names the module to replace",
+    fix="drain the host and replace the memory module that `ras-mc-ctl --errors` or `ipmitool sel elist` names",
 )
 def memory_health(_spec: HostSpec, have: MemoryErrors) -> Verdict:
-    """No error of the host's memory was uncorrectable in this boot; corrected ones are judged by kernel_faults."""
+    """Host memory has no uncorrectable error since boot; kernel_faults judges corrected errors."""
     if not have.uncorrected:
-        return skip(_("the kernel counts no memory errors here (no EDAC driver)"))
+        return skip(_("the kernel has no EDAC driver for this host, so it counts no memory errors"))
     bad = {name: count for name, count in have.uncorrected.items() if count}
-    observed = ", ".join(_("{count} on {name}", count=count, name=name) for name, count in bad.items())
+    observed = ", ".join(f"{name}: {count}" for name, count in bad.items())
     corrected = sum(have.corrected.values())
     return expect(
         not bad,
-        observed=observed or _("none; {corrected} corrected since boot", corrected=corrected),
-        expected=_("no uncorrectable error"),
+        observed=_("uncorrectable errors since boot: {counts}", counts=observed)
+        if bad
+        else _("no uncorrectable errors; corrected since boot: {count}", count=corrected),
+        expected=_("no uncorrectable memory error"),
     )

@@ -1,4 +1,4 @@
-"""The host publishes its metrics."""
+"""The node_exporter of the host answers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ def _off(spec: HostSpec) -> str:
     return (
         ""
         if spec.cluster.monitoring.node_exporter
-        else _("the cluster file has it off (monitoring.node_exporter)")
+        else _("monitoring.node_exporter is off in the cluster file")
     )
 
 
 @check(
     node_exporter,
     unless=_off,
-    fix="systemctl status prometheus-node-exporter; it has to listen on the management address",
+    fix="run `systemctl status prometheus-node-exporter`; it must listen on the management address",
 )
 def metrics_answer(_spec: HostSpec, have: str) -> Verdict:
-    """The host's node_exporter answers on the management address with its own version."""
+    """The host's node_exporter answers on the management address and reports its version."""
     expected = _("node_exporter on port 9100 (monitoring.node_exporter)")
     return expect(have.startswith("node_exporter "), observed=have, expected=expected)

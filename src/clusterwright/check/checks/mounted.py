@@ -1,4 +1,4 @@
-"""The shared folders are mounted."""
+"""The shared folders are mounted and writable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _KINDS = {
     "gpfs": ("gpfs",),
     "beegfs": ("beegfs",),
 }
-_IN_LAB = {"nfs": ("fuse.nfs4",)}  # mounted in user space: the kernel of the machine beneath may know no NFS
+_IN_LAB = {
+    "nfs": ("fuse.nfs4",)
+}  # mounted in user space: the kernel of the machine that runs the lab may lack NFS
 
 
 def _mounts_some(spec: HostSpec) -> bool:
@@ -28,7 +30,7 @@ def _mounts_some(spec: HostSpec) -> bool:
 
 
 def _is_mounted(spec: HostSpec, kind: str, server: str) -> bool:
-    """A local folder is just there, and an NFS server serves a folder of its own."""
+    """False for a local folder, and on the NFS server that exports the folder itself."""
     return kind in _KINDS and server != spec.host.name
 
 
@@ -36,28 +38,26 @@ def _is_mounted(spec: HostSpec, kind: str, server: str) -> bool:
     mounts,
     when=_mounts_some,
     on=("deploy", "periodic", "boot"),
-    fix="`mount PATH` on the host and read what it says; then see the server",
+    fix="run `mount PATH` on the host and read its error; then check the file server",
 )
 def mounted(spec: HostSpec, have: dict[str, Mount]) -> Iterator[Verdict]:
-    """Every shared folder is mounted from a file system of the declared kind, and can be written."""
+    """Every shared folder is mounted with the declared file system type, and read-write."""
     for name, folder in spec.cluster.storage.items():
         if not _is_mounted(spec, folder.kind, getattr(folder, "server", "")):
             continue
         mount = have.get(folder.path)
-        observed = (
-            _(
-                "{path} is {kind}{ending}",
-                path=folder.path,
-                kind=mount.kind,
-                ending=", read-only" if mount.read_only else "",
-            )
-            if mount
-            else _("{path} is not mounted", path=folder.path)
+        text = (
+            _("{path} is not mounted")
+            if mount is None
+            else _("{path} is mounted read-only as {kind}")
+            if mount.read_only
+            else _("{path} is mounted as {kind}")
         )
+        observed = text.format(path=folder.path, kind=mount.kind if mount else "")
         kinds = _KINDS[folder.kind] + (_IN_LAB.get(folder.kind, ()) if spec.cluster.lab else ())
         is_ok = mount is not None and mount.kind in kinds and not mount.read_only
         expected = _(
-            "{path} mounted as {kind}, writable (storage.{name})",
+            "{path} mounted read-write as {kind} (storage.{name})",
             path=folder.path,
             kind=folder.kind,
             name=name,

@@ -1,4 +1,4 @@
-"""Munge works between hosts."""
+"""Munge credentials of all hosts decode on the control host."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from clusterwright.i18n import _
 @check(
     (munge_credential, munge_decoded),
     cluster_wide=True,
-    fix="Rewound, Expired: set the clock (`chronyc makestep`); else `wright apply` installs the same key everywhere",
+    fix="for `Rewound credential` or `Expired credential` run `chronyc makestep` on the host; otherwise run "
+    "`wright apply`, which installs the same key on all hosts",
 )
 def munge_between(
     _cluster: Cluster, have: Mapping[str, str], decoded: Mapping[str, dict[str, str]]
 ) -> list[Verdict]:
-    """The control host decodes what every host encodes: one key, and clocks that agree within 5 minutes."""
+    """The control host decodes a munge credential of every host: same key, and clocks within 5 minutes."""
     ((control, results),) = decoded.items()
-    expected = _("Success when {control} decodes it", control=control)
+    expected = _("Success when {host} decodes the credential", host=control)
     return [
         expect(
             results.get(host) == "Success",
-            observed=results.get(host, _("not decoded")),
+            observed=results.get(host, _("the control host did not decode the credential")),
             expected=expected,
             subject=host,
         )

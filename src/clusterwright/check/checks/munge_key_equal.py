@@ -1,4 +1,4 @@
-"""One munge key everywhere."""
+"""All hosts have the same munge key."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.i18n import _
 
 
-@check(munge_key, cluster_wide=True, fix="apply the cluster file again: it puts the same key on every host")
+@check(munge_key, cluster_wide=True, fix="run `wright apply`: it installs the same munge key on every host")
 def munge_key_equal(cluster: Cluster, have: Mapping[str, MungeKey]) -> list[Verdict]:
-    """Every host has the same key, by its fingerprint."""
-    prints = {host: _("key {sha256}", sha256=key.sha256[:12]) for host, key in have.items()}
-    return equal_everywhere(prints, cluster.control.name, "key")
+    """Every host has the same munge key, compared by SHA-256."""
+    prints = {
+        host: _("munge key with SHA-256 {digest}", digest=key.sha256[:12]) for host, key in have.items()
+    }
+    return equal_everywhere(prints, cluster.control.name, _("munge key"))

@@ -1,4 +1,4 @@
-"""Munge works on the host."""
+"""Munge encodes and decodes a credential on the host."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from clusterwright.check.verdict import Verdict
 @check(
     munge_local,
     on=("deploy", "periodic", "prolog", "boot"),
-    fix="systemctl status munge; see the owner (munge) and mode (0400) of its key",
+    fix="run `systemctl status munge`; /etc/munge/munge.key must have owner munge and mode 0400",
 )
 def munge_on_host(_spec: HostSpec, have: str) -> Verdict:
-    """The host can make and decode a credential of its own."""
+    """The host can encode and decode its own munge credential."""
     return expect(have == "Success", observed=have, expected="Success")

@@ -1,4 +1,4 @@
-"""Names and addresses are known everywhere."""
+"""Every host resolves all host names and addresses."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.names import Names, names
 from clusterwright.check.verdict import Verdict
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 
 
 @check(
-    names,
-    fix="apply the cluster file again: it writes /etc/hosts; `getent hosts NAME` shows what the host knows",
+    names, fix="run `wright apply`, which writes /etc/hosts; `getent hosts NAME` shows what the host resolves"
 )
 def name_resolution(spec: HostSpec, have: Names) -> Verdict:
-    """Every host resolves every name to its management address and back; torch needs the way back too."""
+    """Every host resolves all host names to management addresses and back; torch needs reverse lookups too."""
     wrong = list(_wrong(spec, have))
-    observed = "; ".join(wrong[:3]) + (_(" and {count} more", count=len(wrong) - 3) if len(wrong) > 3 else "")
-    total = len(spec.cluster.hosts())
+    more = [_("and {count} more", count=len(wrong) - 3)] if len(wrong) > 3 else []
+    count = len(spec.cluster.hosts())
     return expect(
         not wrong,
-        observed=observed or _("{total} names both ways", total=total),
-        expected=_("{total} names and addresses as in nodes.*.addresses", total=total),
+        observed="; ".join([*wrong[:3], *more])
+        or _n("{count} host resolves both ways", "{count} hosts resolve both ways", count),
+        expected=_("names and addresses of all hosts as in nodes.*.addresses"),
     )
 
 
@@ -33,15 +33,15 @@ def _wrong(spec: HostSpec, have: Names) -> Iterator[str]:
         addresses, back = have.forward.get(host.name, ()), have.reverse.get(address, ())
         if address not in addresses or any(resolved.startswith("127.") for resolved in addresses):
             yield _(
-                "{host} is {addresses}, not {address}",
+                "{host} resolves to {addresses} instead of {address}",
                 host=host.name,
-                addresses=" and ".join(addresses) or "unknown",
+                addresses=", ".join(addresses) or _("no address"),
                 address=address,
             )
         elif host.name not in {name.split(".")[0] for name in back}:
             yield _(
-                "{address} is {back}, not {host}",
+                "{address} resolves to {name} instead of {host}",
                 address=address,
-                back=back[0] if back else "unknown",
+                name=back[0] if back else _("no name"),
                 host=host.name,
             )

@@ -1,4 +1,4 @@
-"""The interfaces that jobs are told to use are there."""
+"""The interfaces of NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME exist."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def _sets_interface(spec: HostSpec) -> bool:
 @check(
     addresses,
     when=_sets_interface,
-    fix="`ip -brief address` on the host shows what its interfaces are called; correct jobs.variables",
+    fix="run `ip -brief address` on the host for its interface names, and correct jobs.variables in the cluster file",
 )
 def nccl_interface(spec: HostSpec, have: dict[str, Interface]) -> Iterator[Verdict]:
-    """Every interface that NCCL and Gloo are told to use exists here; a wrong name ends in a hang far away."""
+    """Every interface of NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME exists; with a wrong name jobs hang."""
     interface_names = {interface.name for interface in have.values()}
     for name in _VARIABLES:
         text = spec.cluster.jobs.variables.get(name)
@@ -34,15 +34,11 @@ def nccl_interface(spec: HostSpec, have: dict[str, Interface]) -> Iterator[Verdi
                 if not _exists(entry, interface_names, exact=text.startswith("="))
             ]
             observed = (
-                _("no interface {missing}", missing=", ".join(missing))
+                _("missing interfaces: {names}", names=", ".join(missing))
                 if missing
-                else _("{text} is there", text=text)
+                else _("{interfaces} exists", interfaces=text)
             )
-            yield expect(
-                not missing,
-                observed=observed,
-                expected=_("{name}={text} (jobs.variables)", name=name, text=text),
-            )
+            yield expect(not missing, observed=observed, expected=f"{name}={text} (jobs.variables)")
 
 
 def _names(text: str) -> list[str]:
@@ -50,7 +46,7 @@ def _names(text: str) -> list[str]:
 
 
 def _exists(name: str, interface_names: set[str], *, exact: bool) -> bool:
-    """A name of NCCL's is a prefix, unless `=` stands before the list (NCCL's user guide)."""
+    """True if an interface has the name as a prefix, or exactly where the list starts with `=` (NCCL user guide)."""
     return (
         name in interface_names
         if exact

@@ -1,4 +1,4 @@
-"""Each GPU has an adapter beside it."""
+"""Each GPU has a near RDMA adapter."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import _
 
-# As `nvidia-smi topo -m` calls them, nearest first: one switch, one host bridge, one NUMA node, another one.
+# As in `nvidia-smi topo -m`, nearest first: same PCIe switch, same host bridge, same NUMA node, other NUMA node.
 _SWITCH, _BRIDGE, _NODE, _SYS = "PIX or PXB", "PHB", "NODE", "SYS"
 _BY_DISTANCE = (_SWITCH, _BRIDGE, _NODE, _SYS)
-_MOST = 0.75  # ours: of the GPUs of a host; where half of them have an adapter beside them, it was built so
-_SEVERAL = 2  # adapters: one alone has to serve all GPUs, wherever it is
+_MOST = 0.75  # ours: share of a host's GPUs; where only half have a near adapter, the server was designed so
+_SEVERAL = 2  # adapters: a single one serves all GPUs
 
 
 def _has_gpus_and_rdma(spec: HostSpec) -> bool:
@@ -29,31 +29,31 @@ def _has_gpus_and_rdma(spec: HostSpec) -> bool:
     board,
     when=_has_gpus_and_rdma,
     unless=in_lab,
-    fix="move the adapter to the slot that it has on other hosts (`nvidia-smi topo -m` before and after)",
+    fix="move the adapter to the slot that it has on other hosts; compare `nvidia-smi topo -m` before and after",
 )
 def nic_slots(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
-    """No GPU is further from its nearest RDMA adapter than three quarters of the host's GPUs are from theirs."""
+    """No GPU is farther from its nearest RDMA adapter than three quarters of the host's GPUs from theirs."""
     if guest := of_guest(have):
         yield guest
         return
     gpus = have.devices_by_kind("gpu")
     if len(have.rdma) < _SEVERAL or not gpus:
-        yield skip(_("fewer than two RDMA adapters: there is no nearer one to choose"))
+        yield skip(_("the host has fewer than two RDMA adapters"))
         return
     distances = {
         gpu.address: min((_distance(gpu, nic) for nic in have.rdma), key=_BY_DISTANCE.index) for gpu in gpus
     }
     usual, count = Counter(distances.values()).most_common(1)[0]
-    expected = _("{usual}, as {count} of {count2} GPUs have it", usual=usual, count=count, count2=len(gpus))
+    expected = _("{distance}, as {count} of {total} GPUs have", distance=usual, count=count, total=len(gpus))
     faults = [
         fault(
             observed=_(
-                "the nearest adapter of the GPU at {location} is {distances}",
+                "the nearest adapter of the GPU at {location} is at distance {distance}",
                 location=gpu.location,
-                distances=distances[gpu.address],
+                distance=distances[gpu.address],
             ),
             expected=expected,
-            part=_("gpu {address}", address=gpu.address),
+            part=f"gpu {gpu.address}",
             otherwise=Status.WARN,
         )
         for gpu in gpus
@@ -62,17 +62,13 @@ def nic_slots(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
     ]
     yield from faults or [
         fine(
-            observed=", ".join(
-                _("{distances} of {address}", distances=distances[gpu.address], address=gpu.address)
-                for gpu in gpus
-            ),
-            expected=expected,
+            observed=", ".join(f"{gpu.address}: {distances[gpu.address]}" for gpu in gpus), expected=expected
         )
     ]
 
 
 def _distance(gpu: Device, nic: Device) -> str:
     if gpu.above[:1] == nic.above[:1]:
-        # Host bridge, root port, and the switch's upstream port: what is common from there on is a switch.
+        # Same host bridge, root port and upstream port: both are below one PCIe switch.
         return _SWITCH if gpu.above[:3] == nic.above[:3] and len(gpu.above) > 3 else _BRIDGE
     return _NODE if gpu.numa == nic.numa >= 0 else _SYS

@@ -1,4 +1,4 @@
-"""Slurm can use every node."""
+"""Every node can run jobs."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ from clusterwright.i18n import N_, _
 from clusterwright.slurm.drain_reasons import parse_faults
 from clusterwright.slurm.nodes import Node
 
-_EXPECTED = N_("a node that takes jobs")
-_BEYOND = "wright: not drained, the share is used up: "  # the health program's comment (provision/render/hooks/share)
+_EXPECTED = N_("a node that can run jobs")
+# Node comment that the health check program writes (provision/render/hooks/share).
+_BEYOND = "wright: not drained, the share is used up: "
 
 
 @check(
     slurm_nodes,
     cluster_wide=True,
     when=attrgetter("is_control"),
-    fix="fix the reason, then `scontrol update nodename=NODE state=resume`",
+    fix="fix the reason, then run `scontrol update nodename=NODE state=resume`",
 )
 def node_states(cluster: Cluster, have: Mapping[str, tuple[Node, ...]]) -> list[Verdict]:
-    """Slurmctld has every compute host as a node that takes jobs; one that is held back is a warning.
+    """Every compute host is a node in Slurm that can run jobs; a drained or reserved one is a warning.
 
-    It says who has drained a node: its own health program, which gives it back, Slurm, or a person.
+    The verdict names what drained the node: its health check program (which also resumes it), Slurm, or a user.
     """
-    ((_, nodes),) = have.items()
+    (nodes,) = have.values()
     nodes_by_name = {node.name: node for node in nodes}
     return [_verdict(host.name, nodes_by_name.get(host.name)) for host in cluster.hosts("compute")]
 
 
 def _verdict(host: str, node: Node | None) -> Verdict:
     if node is None:
-        return fault(observed=_("slurmctld has no such node"), expected=_EXPECTED, subject=host)
+        return fault(observed=_("slurmctld has no node of this name"), expected=_(_EXPECTED), subject=host)
     state = node.state
     is_broken = not state.is_usable or state.is_powered_down
     is_unavailable = state.is_drained or state.is_in_maintenance or state.is_rebooting or state.is_reserved
@@ -46,30 +47,31 @@ def _verdict(host: str, node: Node | None) -> Verdict:
     if state.is_drained and node.reason:
         drain_info = drain(host, node.reason)
         observed = _(
-            "{record}, drained by {by}: {reason}",
-            record=node.record["State"],
+            "{state}, drained by {by}: {reason}",
+            state=node.record["State"],
             by=drain_info.by,
             reason=drain_info.reason,
         )
         return fault(
-            observed=observed, expected=_EXPECTED, subject=host, fix=drain_info.fix, otherwise=otherwise
+            observed=observed, expected=_(_EXPECTED), subject=host, fix=drain_info.fix, otherwise=otherwise
         )
     observed = node.record["State"] + (f": {node.reason}" if node.reason else "")
-    return fault(observed=observed, expected=_EXPECTED, subject=host, otherwise=otherwise)
+    return fault(observed=observed, expected=_(_EXPECTED), subject=host, otherwise=otherwise)
 
 
 def _in_use(host: str, node: Node) -> Verdict:
     if not node.comment.startswith(_BEYOND):
-        return fine(observed=_("takes jobs"), expected=_EXPECTED, subject=host)
+        return fine(observed=_("the node can run jobs"), expected=_(_EXPECTED), subject=host)
     faults = node.comment.removeprefix(_BEYOND)
     return fault(
         observed=_(
-            "takes jobs in spite of a fault, as enough hosts are drained already: {faults}", faults=faults
+            "the node runs jobs in spite of a fault, because slurm.max_drained_percent is reached: {faults}",
+            faults=faults,
         ),
-        expected=_("at most slurm.max_drained_percent of the hosts with faults"),
+        expected=_("at most slurm.max_drained_percent of the hosts have a fault"),
         subject=host,
         fix=_(
-            "{fault_fix}; where many hosts say the same, see first what they have in common",
-            fault_fix=fault_fix(parse_faults(faults)),
+            "{fix}; if many hosts have this fault, check first what they share",
+            fix=fault_fix(parse_faults(faults)),
         ),
     )

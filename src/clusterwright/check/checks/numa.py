@@ -1,4 +1,4 @@
-"""Firmware says which memory each GPU is near to."""
+"""NUMA nodes per socket are as declared, and GPUs and adapters have a NUMA node."""
 
 from __future__ import annotations
 
@@ -17,28 +17,31 @@ from clusterwright.i18n import _
     when=is_compute,
     unless=in_lab,
     field="nodes.{group}.firmware.numa_per_socket",
-    fix="set NUMA nodes per socket in the BIOS",
+    fix="set the number of NUMA nodes per socket in the BIOS",
 )
 def numa(spec: HostSpec, have: Board) -> Iterator[Verdict]:
-    """Sockets have the declared NUMA nodes, and every GPU and RDMA adapter says which one is near.
+    """Sockets have the declared number of NUMA nodes, and every GPU and RDMA adapter has its NUMA node.
 
-    Where firmware keeps silent, Slurm and NCCL bind processes to cores of the other socket.
+    Without the NUMA node in the firmware's tables, Slurm and NCCL may bind processes to cores of another socket.
     """
     if guest := of_guest(have):
         yield guest
         return
     faults = [*_counted(spec, have), *_missing_nodes(have), *_elsewhere(spec, have)]
-    observed = _("{nodes} NUMA nodes on {sockets} sockets", nodes=have.nodes, sockets=have.sockets)
-    yield from faults or [fine(observed=observed, expected=_requirements(spec))]
+    yield from faults or [fine(observed=_counts(have), expected=_requirements(spec))]
+
+
+def _counts(have: Board) -> str:
+    return _("NUMA nodes: {nodes}, sockets: {sockets}", nodes=have.nodes, sockets=have.sockets)
 
 
 def _requirements(spec: HostSpec) -> str:
     declared = spec.host.group.firmware.numa_per_socket
     field = f"nodes.{spec.host.group_name}.firmware.numa_per_socket"
     return (
-        _("{declared} on each socket ({field})", declared=declared, field=field)
+        _("NUMA nodes on each socket: {count} ({field})", count=declared, field=field)
         if declared
-        else _("one on each socket at least")
+        else _("at least one NUMA node on each socket")
     )
 
 
@@ -46,13 +49,8 @@ def _counted(spec: HostSpec, have: Board) -> Iterator[Verdict]:
     declared = spec.host.group.firmware.numa_per_socket
     per_socket = declared or 1
     if have.nodes != per_socket * have.sockets if declared else have.nodes < have.sockets:
-        observed = _("{nodes} NUMA nodes on {sockets} sockets", nodes=have.nodes, sockets=have.sockets)
-        fix = _(
-            "{bios_menu}: {per_socket}; node interleaving off",
-            bios_menu=bios_menu(have, "numa"),
-            per_socket=per_socket,
-        )
-        yield fault(observed=observed, expected=_requirements(spec), fix=fix)
+        fix = _("set {menu}: {count}; node interleaving: off", menu=bios_menu(have, "numa"), count=per_socket)
+        yield fault(observed=_counts(have), expected=_requirements(spec), fix=fix)
 
 
 def _missing_nodes(have: Board) -> Iterator[Verdict]:
@@ -61,22 +59,22 @@ def _missing_nodes(have: Board) -> Iterator[Verdict]:
             if device.numa < 0:
                 yield fault(
                     observed=_(
-                        "nothing says which node the {kind} at {location} is near to (numa_node -1)",
+                        "the firmware reports no NUMA node for the {kind} at {location} (numa_node is -1)",
                         kind=device.kind,
                         location=device.location,
                     ),
-                    expected=_("a NUMA node of each GPU and adapter"),
+                    expected=_("a NUMA node for each GPU and RDMA adapter"),
                     part=f"{device.kind} {device.address}",
                     fix=_(
-                        "update the BIOS, which leaves it out of its tables (_PXM); {bios_menu}",
-                        bios_menu=bios_menu(have, "numa"),
+                        "update the BIOS (its ACPI tables lack _PXM for the device); see {menu}",
+                        menu=bios_menu(have, "numa"),
                     ),
                     otherwise=Status.WARN,
                 )
 
 
 def _elsewhere(spec: HostSpec, have: Board) -> Iterator[Verdict]:
-    """GPUs that hang on another socket than `gpus.sockets` says; known where a socket is a node."""
+    """Yield GPUs on another socket than declared in `gpus.sockets`; only where each socket is one NUMA node."""
     gpus = spec.host.group.gpus
     declared = gpus.sockets if gpus else ()
     actual_sockets = tuple(gpu.numa for gpu in have.devices_by_kind("gpu"))
@@ -89,14 +87,12 @@ def _elsewhere(spec: HostSpec, have: Board) -> Iterator[Verdict]:
         for index, (declared_socket, socket) in enumerate(zip(declared, actual_sockets, strict=True)):
             if declared_socket != socket:
                 yield fault(
-                    observed=_("GPU {index} hangs on socket {socket}", index=index, socket=socket),
+                    observed=_("GPU {gpu} is attached to socket {socket}", gpu=index, socket=socket),
                     expected=_(
-                        "socket {declared_socket} (nodes.{group_name}.gpus.sockets)",
-                        declared_socket=declared_socket,
-                        group_name=spec.host.group_name,
+                        "socket {socket} (nodes.{group}.gpus.sockets)",
+                        socket=declared_socket,
+                        group=spec.host.group_name,
                     ),
-                    part=_("gpu {index}", index=index),
-                    fix=_(
-                        "correct gpus.sockets in the cluster file: cores of the other socket are bound to it"
-                    ),
+                    part=f"gpu {index}",
+                    fix=_("correct gpus.sockets in the cluster file: Slurm binds jobs to cores by it"),
                 )

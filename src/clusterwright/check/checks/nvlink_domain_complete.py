@@ -1,4 +1,4 @@
-"""The NVLink domains are whole."""
+"""NVLink domains have no fault that affects several hosts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
 from clusterwright.i18n import N_, _
 
-_OF_NVLINK = range(144, 151)  # XID catalogue of NVIDIA: NVLink 5, in a rack a matter of all its hosts
-_EXPECTED = N_("no XID 144 to 150 on several hosts of one NVLink domain within 3 minutes")
+_OF_NVLINK = range(144, 151)  # NVIDIA's Xid catalog: NVLink 5 errors, which in a rack concern all its hosts
+_EXPECTED = N_("no Xid 144 to 150 on several hosts of one NVLink domain within 3 minutes")
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("a lab's hosts are joined by no NVLink switch") if spec.cluster.lab else ""
+    return _("lab hosts have no NVLink switch") if spec.cluster.lab else ""
 
 
 @check(
@@ -27,32 +27,29 @@ def _in_lab(spec: HostSpec) -> str:
     when=has_gpus,
     unless=_in_lab,
     cluster_wide=True,
-    fix="one fault of the domain, not of each GPU: see its NVLink switches and nvidia-imex (`nvidia-imex-ctl -N`), "
-    "and drain all its hosts together",
+    fix="check the NVLink switches of the domain and nvidia-imex (`nvidia-imex-ctl -N`), and drain all its hosts "
+    "together: the fault is in the domain, not in each GPU",
 )
 def nvlink_domain_complete(
     cluster: Cluster, logs: Mapping[str, KernelLog], domains: Mapping[str, str]
 ) -> Iterator[Verdict]:
-    """NVLink's XIDs on several hosts of one domain at a time are told once, of the domain."""
+    """No NVLink Xid occurs on several hosts of an NVLink domain at a time; such a fault is reported once per domain."""
     names = sorted({domain for domain in domains.values() if domain})
     bad = [(domain, hosts) for domain in names if (hosts := _affected_hosts(domain, domains, logs))]
     for domain, hosts in bad:
-        observed = _("XID 144 to 150 at once on {hosts}", hosts=", ".join(hosts))
+        observed = _("Xid 144 to 150 at the same time on {hosts}", hosts=", ".join(hosts))
         yield fault(
-            observed=observed,
-            expected=_EXPECTED,
-            subject=cluster.name,
-            part=_("NVLink domain {domain}", domain=domain),
+            observed=observed, expected=_(_EXPECTED), subject=cluster.name, part=f"NVLink domain {domain}"
         )
     if not bad:
         yield from (
-            fine(observed=domain or _("in no NVLink domain"), expected=_EXPECTED, subject=host)
+            fine(observed=domain or _("not in an NVLink domain"), expected=_(_EXPECTED), subject=host)
             for host, domain in domains.items()
         )
 
 
 def _affected_hosts(domain: str, domains: Mapping[str, str], logs: Mapping[str, KernelLog]) -> list[str]:
-    """The hosts of the domain that told of it at the same time, where they are two or more."""
+    """Return the hosts of a domain with NVLink Xids at the same time as another of its hosts."""
     host_events = [
         (event, host)
         for host in domains

@@ -1,4 +1,4 @@
-"""The NVMe disks are sound."""
+"""NVMe disks are healthy."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.nvme import Nvme, nvme
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.i18n import N_, _
+from clusterwright.i18n import N_, _, _n
 
-# NVM Express base specification, SMART log, critical warning.
+# NVM Express base specification, SMART log, bits of Critical Warning.
 _BITS = {
-    1: N_("spare below its limit"),
-    2: N_("too hot"),
-    4: "unreliable",
-    8: "read-only",
-    16: N_("its buffer has lost its power backup"),
+    1: N_("spare capacity below its threshold"),
+    2: N_("temperature outside its limits"),
+    4: N_("reliability degraded"),
+    8: N_("read-only"),
+    16: N_("power backup of the volatile memory failed"),
 }
-_WORN = 100  # percent of the writes that it was made for; it goes on, but was not made to
-_EXPECTED = N_("no warning of its own, no error of the medium, less than 100 % of its life used")
+_WORN = 100  # percent of its rated writes
+_EXPECTED = N_("no critical warning, no media errors, less than 100% of rated life used")
 
 
 def _has_nvme(spec: HostSpec) -> bool:
@@ -27,28 +27,30 @@ def _has_nvme(spec: HostSpec) -> bool:
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("a lab's hosts have the disks of the machine beneath") if spec.cluster.lab else ""
+    return _("lab hosts show the disks of the machine that runs the lab") if spec.cluster.lab else ""
 
 
 @check(
     nvme,
     when=_has_nvme,
     unless=_in_lab,
-    fix="save what is on it, drain the host, replace the disk; `nvme smart-log DEVICE` and `nvme error-log DEVICE`",
+    fix="drain the host, save the data and replace the disk; see `nvme smart-log DEVICE` and `nvme error-log DEVICE`",
 )
 def nvme_health(_spec: HostSpec, have: dict[str, Nvme]) -> Iterator[Verdict]:
-    """No NVMe disk warns of itself, has errors of its medium, or is worn out."""
+    """No NVMe disk has a critical warning, media errors, or used up its rated life."""
     faults = [verdict for name, disk in have.items() for verdict in _faults(name, disk)]
-    yield from faults or [fine(observed=_("{count} disks", count=len(have)), expected=_EXPECTED)]
+    yield from faults or [
+        fine(observed=_n("{count} disk healthy", "{count} disks healthy", len(have)), expected=_(_EXPECTED))
+    ]
 
 
 def _faults(name: str, disk: Nvme) -> Iterator[Verdict]:
-    warned = [message for bit, message in _BITS.items() if disk.warning & bit]
+    warned = [_(message) for bit, message in _BITS.items() if disk.warning & bit]
     if warned:
-        yield fault(observed=f"{name}: {', '.join(warned)}", expected=_EXPECTED, part=name)
+        yield fault(observed=f"{name}: {', '.join(warned)}", expected=_(_EXPECTED), part=name)
     if disk.media_errors:
-        observed = _("{name}: {media_errors} errors of its medium", name=name, media_errors=disk.media_errors)
-        yield fault(observed=observed, expected=_EXPECTED, part=name, otherwise=Status.WARN)
+        observed = _("{disk}: media errors: {count}", disk=name, count=disk.media_errors)
+        yield fault(observed=observed, expected=_(_EXPECTED), part=name, otherwise=Status.WARN)
     if disk.used_percent >= _WORN:
-        observed = _("{name}: {used_percent} % of its life used", name=name, used_percent=disk.used_percent)
-        yield fault(observed=observed, expected=_EXPECTED, part=name, otherwise=Status.WARN)
+        observed = _("{disk}: {percent}% of rated life used", disk=name, percent=disk.used_percent)
+        yield fault(observed=observed, expected=_(_EXPECTED), part=name, otherwise=Status.WARN)

@@ -1,4 +1,4 @@
-"""The operating system is the declared one."""
+"""The operating system is as declared."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from clusterwright.i18n import _
 @check(
     os_release,
     field="os",
-    fix="install the declared system on the host, or correct `os` in the cluster file",
+    fix="install the declared operating system on the host, or correct `os` in the cluster file",
 )
 def os_as_declared(spec: HostSpec, have: str) -> Verdict:
-    """Every host runs the system of the cluster file."""
+    """Every host runs the operating system of the cluster file."""
     return expect(have == spec.cluster.os, observed=have, expected=_("{os} (os)", os=spec.cluster.os))

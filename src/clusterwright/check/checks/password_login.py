@@ -1,4 +1,4 @@
-"""Passwords open nothing that the file keeps shut."""
+"""Sshd accepts passwords only if security.password_login allows it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,30 @@ _KEYS = ("passwordauthentication", "kbdinteractiveauthentication")
 
 
 def _is_old(spec: HostSpec) -> str:
-    """OpenSSH 8.0 has our settings on its command line, which `sshd -T` does not see."""
-    return "" if spec.cluster.platform.has_sshd_folder else _("this sshd has its settings from its unit")
+    """Return why sshd is skipped: OpenSSH 8.0 gets our settings on its command line, which `sshd -T` omits."""
+    return (
+        ""
+        if spec.cluster.platform.has_sshd_folder
+        else _("sshd gets its settings on the command line, which `sshd -T` omits")
+    )
 
 
 @check(
     sshd_settings,
     unless=_is_old,
-    fix="`grep -ri authentication /etc/ssh/sshd_config*` on the host: a file read before 00-clusterwright.conf wins",
+    fix="run `grep -ri authentication /etc/ssh/sshd_config*` on the host and remove the setting that precedes "
+    "00-clusterwright.conf: the first one wins",
 )
 def password_login(spec: HostSpec, have: dict[str, str]) -> Verdict:
-    """Sshd takes passwords only where the file allows them."""
+    """Sshd accepts passwords only if security.password_login allows it."""
     allowed = spec.cluster.security.password_login
     open_ = [key for key in _KEYS if have.get(key, "no") == "yes"]
-    expected = _("passwords {ending} (security.password_login)", ending="allowed" if allowed else "refused")
-    observed = _("{open} yes", open=", ".join(open_)) if open_ else _("passwords refused")
+    expected = (
+        _("passwords allowed (security.password_login)")
+        if allowed
+        else _("passwords refused (security.password_login)")
+    )
+    observed = (
+        _("enabled in sshd: {settings}", settings=", ".join(open_)) if open_ else _("passwords refused")
+    )
     return expect(allowed or not open_, observed=observed, expected=expected)

@@ -1,4 +1,4 @@
-"""Adapters, GPUs and disks have their PCIe lanes, and so have the switches above them."""
+"""PCIe links of GPUs, adapters, disks and switches run with full width and speed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.board import Board, Device, board
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.i18n import N_, _
-from clusterwright.units import GB
+from clusterwright.i18n import N_, _, _n
+from clusterwright.units import GB, human_bit_rate
 
-_EXPECTED = N_("the lanes and the rate that both ends of each link can have (max_link_width, max_link_speed)")
-_CODED = 128 / 130  # PCI Express Base, 4.2.2: what the line code leaves from 8 GT/s on
-_OLD, _OLD_CODED = 8.0, 0.8  # likewise 4.2.1: 8b/10b below that
-_NONE, _STRANGE = 0, 255  # what sysfs prints for a link that is down, or not there
+_EXPECTED = N_(
+    "the width and speed that both ends of each link support (max_link_width, max_link_speed in /sys)"
+)
+_CODED = 128 / 130  # PCI Express Base, 4.2.2: 128b/130b encoding from 8 GT/s on
+_OLD, _OLD_CODED = 8.0, 0.8  # same, 4.2.1: 8b/10b encoding below that
+_NONE, _STRANGE = 0, 255  # sysfs prints these for a link that is down or absent
 
 
 @check(
@@ -27,9 +29,9 @@ _NONE, _STRANGE = 0, 255  # what sysfs prints for a link that is down, or not th
     fix="drain the host; reseat the card or its riser",
 )
 def pcie_links(spec: HostSpec, have: Board) -> Iterator[Verdict]:
-    """Every link from a CPU to a GPU, RDMA adapter or NVMe disk has the lanes and the rate that both ends can have.
+    """Every PCIe link to a GPU, RDMA adapter or NVMe disk runs with the width and speed that both ends support.
 
-    A GPU's rate is not judged here: idle, it lowers it to save power (gpu_pcie looks under load).
+    The speed of a GPU's link is not judged here: an idle GPU lowers it to save power (see gpu_pcie).
     """
     if guest := of_guest(have):
         yield guest
@@ -41,14 +43,18 @@ def pcie_links(spec: HostSpec, have: Board) -> Iterator[Verdict]:
     ]
     yield from faults or [
         fine(
-            observed=_("{count} links as wide and as fast as they can be", count=len(links)),
-            expected=_EXPECTED,
+            observed=_n(
+                "{count} PCIe link at full width and speed",
+                "{count} PCIe links at full width and speed",
+                len(links),
+            ),
+            expected=_(_EXPECTED),
         )
     ]
 
 
 def _links(have: Board) -> list[tuple[Device, Device]]:
-    """Both ends of each link; between the two ports of a switch there is none."""
+    """Return (upper, lower) device of each link; there is no link between the two ports of a switch."""
     links: dict[str, tuple[Device, Device]] = {}
     for device in (*have.devices_by_kind("gpu"), *have.rdma, *have.devices_by_kind("nvme")):
         path = [*have.bridges_above(device), device]
@@ -66,44 +72,46 @@ def _wrong(have: Board, upper: Device, lower: Device) -> Iterator[Verdict]:
     )
     part, fix = (
         f"{lower.kind} {lower.address}",
-        _("drain the host; reseat it or its riser; {bios_menu}", bios_menu=bios_menu(have, "slot")),
+        _("drain the host; reseat the card or its riser; check {menu}", menu=bios_menu(have, "slot")),
     )
     lanes, rate = min(upper.width_most, lower.width_most), min(upper.speed_most, lower.speed_most)
     if lower.width < lanes:
         yield fault(
-            observed=_("{name} has {width} of {lanes} lanes", name=name, width=lower.width, lanes=lanes),
-            expected=_EXPECTED,
+            observed=_("{device} has {width} of {lanes} lanes", device=name, width=lower.width, lanes=lanes),
+            expected=_(_EXPECTED),
             part=part,
             fix=fix,
         )
     if lower.kind != "gpu" and 0 < lower.speed < rate:
-        observed = _("{name} works at {speed:g} of {rate:g} GT/s", name=name, speed=lower.speed, rate=rate)
-        yield fault(observed=observed, expected=_EXPECTED, part=part, fix=fix, otherwise=Status.WARN)
+        observed = _("{device} runs at {speed:g} of {most:g} GT/s", device=name, speed=lower.speed, most=rate)
+        yield fault(observed=observed, expected=_(_EXPECTED), part=part, fix=fix, otherwise=Status.WARN)
     if lower.kind == "gpu" and 0 < upper.width_most < lower.width_most:
         observed = _(
-            "{name} with {width_most} lanes is in a slot of {width_most2}",
-            name=name,
-            width_most=lower.width_most,
-            width_most2=upper.width_most,
+            "{device} supports {lanes} lanes but its slot only {slot_lanes}",
+            device=name,
+            lanes=lower.width_most,
+            slot_lanes=upper.width_most,
         )
-        yield fault(observed=observed, expected=_EXPECTED, part=part, fix=_move(have), otherwise=Status.WARN)
+        yield fault(
+            observed=observed, expected=_(_EXPECTED), part=part, fix=_move(have), otherwise=Status.WARN
+        )
 
 
 def _short(spec: HostSpec, have: Board) -> Iterator[Verdict]:
-    """Adapters whose slot cannot carry the declared rate of the compute network."""
+    """Yield a fault for each adapter whose slot is slower than the declared rate of the compute network."""
     network = spec.cluster.networks.compute
     rate = network.rate if network and "compute" in spec.host.addresses else 0
     for adapter in have.rdma:
         if 0 < _carries(adapter) < rate:
             yield fault(
                 observed=_(
-                    "the slot of {rdma} at {location} carries {carries:.0f} Gbit/s",
-                    rdma=adapter.rdma[0],
+                    "the PCIe slot of {adapter} at {location} carries {rate}",
+                    adapter=adapter.rdma[0],
                     location=adapter.location,
-                    carries=_carries(adapter) / GB,
+                    rate=human_bit_rate(_carries(adapter)),
                 ),
-                expected=_("{rate:.0f} Gbit/s (networks.compute.rate)", rate=rate / GB),
-                part=_("nic {address}", address=adapter.address),
+                expected=_("at least {rate} (networks.compute.rate)", rate=human_bit_rate(rate)),
+                part=f"nic {adapter.address}",
                 fix=_move(have),
                 otherwise=Status.WARN,
             )
@@ -117,6 +125,6 @@ def _carries(adapter: Device) -> float:
 
 def _move(have: Board) -> str:
     return _(
-        "move the card to a slot that has as much, as on other hosts; {bios_menu}",
-        bios_menu=bios_menu(have, "slot"),
+        "move the card to a slot with enough lanes, as on other hosts; check {menu}",
+        menu=bios_menu(have, "slot"),
     )

@@ -1,4 +1,4 @@
-"""Adapters reach the memory of GPUs."""
+"""GPUDirect RDMA is available."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ def _does_rdma(spec: HostSpec) -> bool:
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("a lab's adapters and GPUs are simulated: no module joins them") if spec.cluster.lab else ""
+    return _("adapters and GPUs of a lab are simulated") if spec.cluster.lab else ""
 
 
 @check(
     rdma_modules,
     when=_does_rdma,
     unless=_in_lab,
-    fix="modprobe nvidia-peermem; if it says `Invalid argument`, install MOFED before the driver and build it again",
+    fix="run `modprobe nvidia-peermem`; on `Invalid argument` install MOFED, then reinstall the NVIDIA driver",
 )
 def peer_memory(spec: HostSpec, have: RdmaModules) -> Verdict:
-    """Nvidia_peermem is loaded, or the driver's open modules offer DMA-BUF: else NCCL copies through the host."""
+    """Nvidia_peermem is loaded, or the open kernel modules offer DMA-BUF; otherwise NCCL copies through host memory."""
     kind = spec.cluster.networks.compute.kind if spec.cluster.networks.compute else ""
-    expected = _("GPUDirect RDMA, since the compute network is {kind} (networks.compute.kind)", kind=kind)
+    expected = _("GPUDirect RDMA for the {kind} network (networks.compute.kind)", kind=kind)
     if have.peer:
-        return fine(observed=_("{peer} is loaded", peer=have.peer), expected=expected)
+        return fine(observed=_("{module} is loaded", module=have.peer), expected=expected)
     if have.open_driver:
-        # NCCL takes DMA-BUF since 2.12 on kernels from 5.12; whether it really does is said by its bench.
+        # NCCL uses DMA-BUF since 2.12 on kernels from 5.12; `wright bench` shows whether it does.
         return fine(
-            observed=_("no peer module, but the open driver, which offers DMA-BUF"), expected=expected
+            observed=_("no peer memory module, but the open kernel modules, which offer DMA-BUF"),
+            expected=expected,
         )
     return fault(
         observed=_("neither nvidia_peermem nor nv_peer_mem is loaded"),

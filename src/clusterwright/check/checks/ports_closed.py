@@ -1,4 +1,4 @@
-"""The other ports are closed."""
+"""The firewall blocks all ports that the cluster does not need."""
 
 from __future__ import annotations
 
@@ -14,23 +14,19 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.i18n import _
 from clusterwright.provision.render.firewall_table import lets_in, openings
 
-_REACHABLE = ("open", "refused")  # either means that the firewall let it through
+_REACHABLE = ("open", "refused")  # either means that the firewall passed the packet
 
 
 def _off(spec: HostSpec) -> str:
-    return (
-        ""
-        if spec.cluster.security.firewall
-        else _("the cluster file has the firewall off (security.firewall)")
-    )
+    return "" if spec.cluster.security.firewall else _("security.firewall is off in the cluster file")
 
 
 @check(
     (listening, ports, trespass),
     cluster_wide=True,
     unless=_off,
-    fix="`nft list ruleset` (or `firewall-cmd --list-all-zones`) on the host shows what was opened; "
-    "apply the cluster file again",
+    fix="run `nft list ruleset` (or `firewall-cmd --list-all-zones`) on the host to find the rule that opens the port, "
+    "then run `wright apply`",
 )
 def ports_closed(
     cluster: Cluster,
@@ -38,12 +34,12 @@ def ports_closed(
     host_probes: Mapping[str, dict[str, str]],
     control_probes: Mapping[str, dict[str, str]],
 ) -> Iterator[Verdict]:
-    """No port but the cluster's own answers the control host, nor does the control host's answer the others.
+    """Hosts accept connections from the control host only on the cluster's ports; the control host blocks unused ports.
 
-    Really tried: every port that a host listens on, and one on which nobody does. On the control host itself
-    only the latter is tried.
+    Tested by TCP connections: to every listening port of a host, and to one without a listener. On the control host
+    only the latter is tested.
     """
-    ((_ignored, states),) = control_probes.items()
+    (states,) = control_probes.values()
     for host in cluster.hosts():
         if host.name == cluster.control.name:
             target = f"{host.management}:{DISCARD}"
@@ -60,26 +56,28 @@ def ports_closed(
             ]
         if host.name in listening_ports:
             observed = (
-                _("port {str} let in", str=", ".join(map(str, open_))) if open_ else _("no other port let in")
+                _("open ports: {ports}", ports=", ".join(map(str, open_)))
+                if open_
+                else _("no other open port")
             )
             yield expect(
                 not open_,
                 observed=observed,
                 expected=_(
-                    "only {allowed_ports} (security.firewall)", allowed_ports=_allowed_ports(cluster, host)
+                    "only these ports open: {ports} (security.firewall)", ports=_allowed_ports(cluster, host)
                 ),
                 subject=host.name,
             )
 
 
 def _let_in(cluster: Cluster, host: Host, port: int, states: dict[str, str]) -> bool:
-    """True when the port answered the control host, and the file gives it no reason to."""
+    """True if the port answered the control host although the cluster file does not open it."""
     is_reachable = states.get(f"{host.management}:{port}") in _REACHABLE
     return is_reachable and not lets_in(cluster, host, str(cluster.control.management), port)
 
 
 def _allowed_ports(cluster: Cluster, host: Host) -> str:
-    """What the host serves the control host, by port."""
+    """Return the ports that the firewall opens for the control host, as text."""
     rows = [row for row in openings(cluster, host) if row.protocol == "tcp" and row.network == "management"]
     ports = [
         row.ports for row in rows if not row.peers.ranges or row.peers.contains(cluster.control.management)

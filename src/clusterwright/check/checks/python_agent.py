@@ -1,4 +1,4 @@
-"""The host has a Python for what we run there."""
+"""The host has a Python for the programs of Clusterwright."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from clusterwright.check.reading import Reach, reached
 from clusterwright.check.verdict import Verdict
 from clusterwright.i18n import N_, _
 
-_OLDEST = (3, 6)  # RHEL 8's platform Python, the oldest on a supported system
-_EXPECTED = N_("python3, 3.6 or later")
+_OLDEST = (3, 6)  # RHEL 8's platform Python, the oldest of the supported systems
+_EXPECTED = N_("Python 3.6 or later")
 
 
 @check(
-    reached,
-    fix="install the package python3 on the host; for a user other than root see that `sudo -n` works",
+    reached, fix="install the package python3 on the host; for a user other than root, `sudo -n` must work"
 )
 def python_agent(_spec: HostSpec, have: Reach) -> Verdict:
-    """The reader of facts runs there: python3 is present and not too old."""
+    """The fact reader runs on the host: python3 is installed, 3.6 or later."""
     if have.error:
-        return unknown(_("the host was not reached: {error}", error=have.error), expected=_EXPECTED)
+        return unknown(_("no SSH connection to the host: {error}", error=have.error), expected=_(_EXPECTED))
     if have.fault:
-        return fault(observed=have.fault, expected=_EXPECTED)
+        return fault(observed=have.fault, expected=_(_EXPECTED))
     version = tuple(int(number) for number in have.python.split(".")[:2] if number.isdigit())
-    return expect(version >= _OLDEST, observed=_("Python {python}", python=have.python), expected=_EXPECTED)
+    return expect(version >= _OLDEST, observed=f"Python {have.python}", expected=_(_EXPECTED))

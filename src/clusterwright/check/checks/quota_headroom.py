@@ -1,4 +1,4 @@
-"""Users can write."""
+"""Users are below their disk quotas."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from clusterwright.check.expectation import check, fault, fine, skip, unknown
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.quotas import Quotas, Use, quotas
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.i18n import N_, _
-from clusterwright.units import GB
+from clusterwright.i18n import N_, _, _n
+from clusterwright.units import human_number, human_size
 
-_NEARLY = 0.95  # imbue's cluster-health calls a disk that is 95 % used a fault
-_EXPECTED = N_("every declared user under the soft limit, and under 95 % of the hard one")
+_NEARLY = 0.95  # imbue-ai/cluster-health: 95 % used is a fault
+_EXPECTED = N_("every declared user below the soft limit and below 95% of the hard limit")
 
 
 def _is_applicable(spec: HostSpec) -> bool:
@@ -22,17 +22,17 @@ def _is_applicable(spec: HostSpec) -> bool:
 @check(
     quotas,
     when=_is_applicable,
-    fix="who writes there gets `Disk quota exceeded` (errno 122), which looks like a full disk and is none: let them "
-    "delete, or raise it with `edquota -u USER` or `lfs setquota -u USER`",
+    fix="ask the user to delete files, or raise the quota with `edquota -u USER` or `lfs setquota -u USER`; at the "
+    "limit writes fail with `Disk quota exceeded` (errno 122)",
 )
 def quota_headroom(spec: HostSpec, have: Quotas) -> Iterator[Verdict]:
-    """No user of the cluster is at a quota of a shared folder, in bytes or in files; a checkpoint would be lost."""
+    """No user has reached a quota of a shared folder, in bytes or files; checkpoints would fail to be written."""
     if have.missing:
         tools = ", ".join(dict.fromkeys(have.missing))
         yield unknown(
-            _("quotas are on, and there is no {tools}", tools=tools),
-            expected=_EXPECTED,
-            fix=_("install {tools}", tools=tools),
+            _("quotas are on, but {tools} is not installed", tools=tools),
+            expected=_(_EXPECTED),
+            fix=_("install {tools} on the host", tools=tools),
         )
         return
     uses = [use for use in have.uses if use.user in spec.cluster.users]
@@ -40,9 +40,14 @@ def quota_headroom(spec: HostSpec, have: Quotas) -> Iterator[Verdict]:
     if faults:
         yield from faults
     elif uses:
-        yield fine(observed=_("{count} limits, none near", count=len(uses)), expected=_EXPECTED)
+        yield fine(
+            observed=_n(
+                "{count} quota, not near its limit", "{count} quotas, none near its limit", len(uses)
+            ),
+            expected=_(_EXPECTED),
+        )
     else:
-        yield skip(_("no user of the cluster has a quota that could be asked for here"))
+        yield skip(_("no user of the cluster has a quota that this host can read"))
 
 
 def _status(use: Use) -> Status:
@@ -55,16 +60,18 @@ def _status(use: Use) -> Status:
 def _fault(use: Use, status: Status) -> Verdict:
     limit = use.hard or use.soft
     usage = (
-        _("{used} of {limit} files", used=use.used, limit=limit)
+        _("{used} of {limit} files", used=human_number(use.used), limit=human_number(limit))
         if use.files
-        else _("{used:.4g} of {limit:.4g} GB", used=use.used / GB, limit=limit / GB)
+        else _("{used} of {limit}", used=human_size(use.used), limit=human_size(limit))
     )
-    over = _(", and the time over the soft limit has run out") if use.grace_over else ""
+    text = (
+        _("{user} uses {usage} in {path}; the grace period of the soft limit is over")
+        if use.grace_over
+        else _("{user} uses {usage} in {path}")
+    )
     return fault(
-        observed=_(
-            "{user} uses {usage} in {path}{over}", user=use.user, usage=usage, path=use.path, over=over
-        ),
-        expected=_EXPECTED,
+        observed=text.format(user=use.user, usage=usage, path=use.path),
+        expected=_(_EXPECTED),
         part=f"{use.user} {use.path}",
         otherwise=status,
     )

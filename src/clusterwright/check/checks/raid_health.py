@@ -1,4 +1,4 @@
-"""The RAID arrays have all their disks."""
+"""Software RAID arrays are complete."""
 
 from __future__ import annotations
 
@@ -10,37 +10,40 @@ from clusterwright.check.facts.raid import Array, raid
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import N_, _
 
-_EXPECTED = N_("every array active with all its disks")
+_EXPECTED = N_("every RAID array active with all its disks")
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("a lab's hosts have the disks of the machine beneath") if spec.cluster.lab else ""
+    return _("lab hosts show the disks of the machine that runs the lab") if spec.cluster.lab else ""
 
 
-@check(raid, unless=_in_lab, fix="`mdadm --detail /dev/MD`; replace the disk and `mdadm /dev/MD --add DISK`")
+@check(
+    raid,
+    unless=_in_lab,
+    fix="run `mdadm --detail /dev/MD`, replace the failed disk, run `mdadm /dev/MD --add DISK`",
+)
 def raid_health(_spec: HostSpec, have: tuple[Array, ...]) -> Iterator[Verdict]:
-    """Every array of software RAID is active and has all its disks."""
+    """Every software RAID array is active and has all its disks."""
     if not have:
         yield skip(_("no software RAID"))
         return
     faults = [
         _fault(array) for array in have if array.failed or not array.active or array.working < array.disks
     ]
-    yield from faults or [fine(observed=", ".join(array.name for array in have), expected=_EXPECTED)]
+    yield from faults or [fine(observed=", ".join(array.name for array in have), expected=_(_EXPECTED))]
 
 
 def _fault(array: Array) -> Verdict:
-    failures = _(", {failed} failed", failed=", ".join(array.failed)) if array.failed else ""
-    doing = f", {array.doing}" if array.doing else ""
-    state = (
-        _("{working} of {disks} disks", working=array.working, disks=array.disks)
+    state = [
+        _("{array}: {count} of {total} disks", array=array.name, count=array.working, total=array.disks)
         if array.active
-        else _("inactive")
-    )
+        else _("{array}: inactive", array=array.name)
+    ]
+    state += [_("failed: {disks}", disks=", ".join(array.failed))] if array.failed else []
     is_recovering = array.active and array.doing.startswith("recovery")
     return fault(
-        observed=f"{array.name}: {state}{failures}{doing}",
-        expected=_EXPECTED,
+        observed=", ".join([*state, *([array.doing] if array.doing else [])]),
+        expected=_(_EXPECTED),
         part=f"/dev/{array.name}",
         otherwise=Status.WARN if is_recovering else Status.FAIL,
     )

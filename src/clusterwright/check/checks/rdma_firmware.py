@@ -1,4 +1,4 @@
-"""The RDMA adapters have one firmware."""
+"""RDMA adapters of one board have the same firmware."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from clusterwright.i18n import _
     rdma_ports,
     when=has_rdma,
     cluster_wide=True,
-    fix="`flint -d DEVICE query` on the host; bring all to the vendor's release for the board",
+    fix="run `flint -d DEVICE query` on the host and install the vendor's release for the board on all hosts",
 )
 def rdma_firmware(cluster: Cluster, have: Mapping[str, Rdma]) -> Iterator[Verdict]:
-    """Adapters of one board have the same firmware on every host; another one is slower or fails in its own way."""
+    """RDMA adapters of one board type have the same firmware on every host; mixed versions differ in speed and bugs."""
     boards = sorted({port.board for rdma in have.values() for port in rdma.ports})
     for board in boards:
         versions = {
-            host: " and ".join(sorted({port.firmware for port in rdma.ports if port.board == board}))
+            host: ", ".join(sorted({port.firmware for port in rdma.ports if port.board == board}))
             for host, rdma in have.items()
             if any(port.board == board for port in rdma.ports)
         }
         yield from equal_everywhere(
             versions,
             cluster.control.name,
-            _("firmware of {board}", board=board or "the adapters"),
+            _("firmware of {board}", board=board or _("the adapters")),
             otherwise=Status.WARN,
         )

@@ -1,4 +1,4 @@
-"""The RDMA links are up and as fast as declared."""
+"""RDMA links are up at their declared rate."""
 
 from __future__ import annotations
 
@@ -8,43 +8,41 @@ from clusterwright.check.expectation import check, expect, fault
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.rdma_ports import LAYER, Rdma, RdmaPort, has_rdma, rdma_ports
 from clusterwright.check.verdict import Verdict
-from clusterwright.i18n import N_, _
-from clusterwright.units import format_rate
-
-_SUBNET = N_("`ibstat`: INIT is a missing subnet manager, Polling a cable or a switch port")
+from clusterwright.i18n import _
+from clusterwright.units import human_bit_rate
 
 
 @check(
     rdma_ports,
     when=has_rdma,
     on=("deploy", "periodic", "prolog", "boot"),
-    fix=f"reseat or replace the cable; {_SUBNET}",
+    fix="run `ibstat`: state Initializing means no subnet manager; for Polling or a low rate reseat or replace the "
+    "cable and check the switch port",
 )
 def rdma_links(spec: HostSpec, have: Rdma) -> Iterator[Verdict]:
-    """Every declared rail of the compute network has a port that is up, at the declared rate at least."""
+    """Every declared rail of the compute network has an active RDMA port with at least the declared rate."""
     compute = spec.cluster.networks.compute
     if compute is None:
         return
     ports = [port for port in have.ports if port.link_layer == LAYER[compute.kind]]
     expected = _(
-        "{rails} {kind} ports up at {rate} (networks.compute)",
-        rails=compute.rails,
+        "{kind} ports active at {rate}: {count} (networks.compute)",
         kind=compute.kind,
-        rate=format_rate(compute.rate),
+        rate=human_bit_rate(compute.rate),
+        count=compute.rails,
     )
     if have.ports and have.verbs == 0:
         yield fault(
-            observed="no /dev/infiniband/uverbs*",
+            observed=_("there is no /dev/infiniband/uverbs*"),
             expected=expected,
             part="compute",
-            fix=_("`modprobe ib_uverbs` on the host"),
+            fix=_("run `modprobe ib_uverbs` on the host"),
         )
     healthy_ports = [port for port in ports if port.up and port.rate_bits_per_s >= compute.rate]
-    faults = [_port_summary(port) for port in ports if port not in healthy_ports] or ["no port"]
+    faults = [_port_summary(port) for port in ports if port not in healthy_ports]
     enough = len(healthy_ports) >= compute.rails
-    observed = _("{count} of {count2} ports are", count=len(healthy_ports), count2=len(ports)) + (
-        "" if enough else f"; {'; '.join(faults)}"
-    )
+    counts = _("{count} of {total} ports active at this rate", count=len(healthy_ports), total=len(ports))
+    observed = "; ".join([counts, *([] if enough else faults)])
     yield expect(enough, observed=observed, expected=expected, part="compute")
 
 
@@ -54,5 +52,5 @@ def _port_summary(port: RdmaPort) -> str:
         port=port.name,
         state=port.state,
         physical=port.physical,
-        rate=format_rate(port.rate_bits_per_s),
+        rate=human_bit_rate(port.rate_bits_per_s),
     )

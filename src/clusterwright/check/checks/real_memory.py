@@ -1,4 +1,4 @@
-"""Slurm is told of no more memory than there is."""
+"""Slurm's RealMemory does not exceed the host's memory."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from clusterwright.units import MiB
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("a lab's host only claims its memory (config_overrides)") if spec.cluster.lab else ""
+    return _("lab hosts share the memory of the machine that runs the lab") if spec.cluster.lab else ""
 
 
 @check(
     slurmd_hardware,
     when=is_compute,
     unless=_in_lab,
-    fix="`dmidecode -t memory` shows a module that is missing; else lower `memory` in the cluster file",
+    fix="find the missing module with `dmidecode -t memory`, or lower `memory` in the cluster file",
 )
 def real_memory(spec: HostSpec, have: Hardware) -> Verdict:
-    """Slurmd finds at least the RealMemory of slurm.conf; with less Slurm drains the host."""
+    """Slurmd detects at least the RealMemory of slurm.conf; with less Slurm drains the node."""
     declared_mib, actual_mib = usable_memory_mib(spec.host.group), have.memory_bytes // MiB
     return expect(
         actual_mib >= declared_mib,
-        observed=_("{actual_mib} MiB", actual_mib=actual_mib),
+        observed=_("slurmd detects {size} MiB", size=actual_mib),
         expected=_(
-            "{declared_mib} MiB (nodes.{group_name}.memory)",
-            declared_mib=declared_mib,
-            group_name=spec.host.group_name,
+            "at least RealMemory={size} (MiB, from nodes.{group}.memory)",
+            size=declared_mib,
+            group=spec.host.group_name,
         ),
     )

@@ -1,4 +1,4 @@
-"""The host did not go down by itself."""
+"""The last boot followed a clean shutdown."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.last_boot import LastBoot, last_boot
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import _
+from clusterwright.units import human_duration
 
-_HOUR_S = 3600
-_DAY_S = 24 * _HOUR_S  # ours: a crash of yesterday is looked at, one of last week was
+_RECENT_S = 24 * 3600  # ours: older crashes are known
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("a lab's hosts are killed on purpose") if spec.cluster.lab else ""
+    return _("lab hosts are killed on purpose") if spec.cluster.lab else ""
 
 
 @check(
     last_boot,
     unless=_in_lab,
-    fix="`journalctl -b -1 -e` shows its last words, `ipmitool sel elist` what the board saw: power, heat, memory",
+    fix="find the cause in `journalctl -b -1 -e` (last kernel lines) and `ipmitool sel elist` (power, heat, memory)",
 )
 def reboot_expected(_spec: HostSpec, have: LastBoot) -> Verdict:
-    """A host that was booted within a day had been shut down in order."""
+    """A host that booted within the last day had a clean shutdown before."""
     if have.orderly is None:
-        return skip(_("no journal of the boot before is kept"))
-    recent = have.up_s < _DAY_S
-    hours = have.up_s / _HOUR_S
+        return skip(_("the journal of the previous boot is not stored"))
+    recent = have.up_s < _RECENT_S
+    uptime = human_duration(have.up_s)
     return expect(
         have.orderly or not recent,
-        observed=_("up {hours:.1f} h", hours=hours)
+        observed=_("up for {time}", time=uptime)
         if have.orderly or not recent
-        else _("went down by itself {hours:.1f} h ago", hours=hours),
-        expected=_("shut down in order before it was booted"),
+        else _("booted {time} ago without a clean shutdown", time=uptime),
+        expected=_("a clean shutdown before the last boot"),
         otherwise=Status.WARN,
     )

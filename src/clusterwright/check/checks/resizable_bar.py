@@ -1,4 +1,4 @@
-"""GPUs show the CPU all of their memory."""
+"""GPUs use their largest Resizable BAR."""
 
 from __future__ import annotations
 
@@ -10,38 +10,41 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.board import Board, board
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.i18n import N_, _
-from clusterwright.units import MiB
+from clusterwright.i18n import N_, _, _n
+from clusterwright.units import human_size
 
-_EXPECTED = N_("the largest window that the GPU offers (its Resizable BAR capability)")
+_EXPECTED = N_("the largest BAR that the GPU supports (Resizable BAR capability)")
 
 
-@check(board, when=has_gpus, unless=in_lab, fix="switch Re-Size BAR Support on in the BIOS")
+@check(board, when=has_gpus, unless=in_lab, fix="enable Re-Size BAR Support in the BIOS")
 def resizable_bar(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
-    """A GPU whose window can be resized has the largest: else transfers between GPUs go through a small one."""
+    """Every GPU with Resizable BAR uses the largest size; with a smaller one peer-to-peer transfers are slower."""
     if guest := of_guest(have):
         yield guest
         return
     gpus = have.devices_by_kind("gpu")
     if gpus and all(gpu.acs is None for gpu in gpus):
-        yield unknown(_("only root may read the capabilities of a GPU"), expected=_EXPECTED)
+        yield unknown(
+            _("the PCI capabilities of the GPUs are not readable; run the check as root"),
+            expected=_(_EXPECTED),
+        )
         return
     fix = _(
-        "{bios_menu}: Enabled (with {bios_menu2})",
-        bios_menu=bios_menu(have, "resizable_bar"),
-        bios_menu2=bios_menu(have, "above_4g"),
+        "set {menu}: Enabled (needs {other_menu})",
+        menu=bios_menu(have, "resizable_bar"),
+        other_menu=bios_menu(have, "above_4g"),
     )
     faults = [
         fault(
             observed=_(
-                "the GPU at {location} shows {now} of {most} MiB (BAR {bar})",
-                location=gpu.location,
-                now=bar.now // MiB,
-                most=bar.most // MiB,
+                "BAR {bar} of the GPU at {location} has {size} of {most}",
                 bar=bar.bar,
+                location=gpu.location,
+                size=human_size(bar.now),
+                most=human_size(bar.most),
             ),
-            expected=_EXPECTED,
-            part=_("gpu {address}", address=gpu.address),
+            expected=_(_EXPECTED),
+            part=f"gpu {gpu.address}",
             fix=fix,
             otherwise=Status.WARN,
         )
@@ -51,8 +54,11 @@ def resizable_bar(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
     ]
     able = sum(bool(gpu.resizable) for gpu in gpus)
     if not able:
-        yield skip(_("no GPU here has a window that can be resized"))
+        yield skip(_("no GPU of this host supports Resizable BAR"))
         return
     yield from faults or [
-        fine(observed=_("{able} GPUs with their largest window", able=able), expected=_EXPECTED)
+        fine(
+            observed=_n("{count} GPU with its largest BAR", "{count} GPUs with their largest BAR", able),
+            expected=_(_EXPECTED),
+        )
     ]

@@ -1,4 +1,4 @@
-"""RoCE ports have the address that NCCL will use."""
+"""RoCE ports have the GID that NCCL uses."""
 
 from __future__ import annotations
 
@@ -22,19 +22,23 @@ def _has_roce(spec: HostSpec) -> bool:
 @check(
     rdma_ports,
     when=_has_roce,
-    fix=f"`show_gids` on the host: give the port's interface its IPv4 address, or correct {_INDEX} in jobs.variables",
+    fix="run `show_gids` on the host; set the IPv4 address of the port's interface, or correct NCCL_IB_GID_INDEX in "
+    "jobs.variables",
 )
 def roce_gids(spec: HostSpec, have: Rdma) -> Iterator[Verdict]:
-    """Every RoCE port that is up has a GID of version 2 on IPv4, at NCCL_IB_GID_INDEX where that is set.
+    """Every active RoCE port has a RoCE v2 GID with IPv4, at NCCL_IB_GID_INDEX where that is set.
 
-    Without one NCCL takes what is at its index, and its first message ends in a time-out (status 12).
+    Without one NCCL uses another GID, and its first message fails with a timeout (status 12).
     """
     index = spec.cluster.jobs.variables.get(_INDEX)
-    index_note = _(" at {index}={index2} (jobs.variables)", index=_INDEX, index2=index) if index else ""
+    expected = (
+        _("a RoCE v2 GID with IPv4 at {variable}={index} (jobs.variables)", variable=_INDEX, index=index)
+        if index
+        else _("a RoCE v2 GID with IPv4")
+    )
     for port in have.ports:
         if port.up and port.link_layer == "Ethernet":
-            observed = f"{port.name}: {', '.join(_gid_text(gid) for gid in port.gids) or 'no GID'}"
-            expected = _("{v2} on IPv4{index_note}", v2=_V2, index_note=index_note)
+            observed = f"{port.name}: {', '.join(_gid_text(gid) for gid in port.gids) or _('no GID')}"
             yield expect(_has_gid(port, index), observed=observed, expected=expected, part="compute")
 
 
@@ -43,4 +47,4 @@ def _has_gid(port: RdmaPort, index: str | None) -> bool:
 
 
 def _gid_text(gid: Gid) -> str:
-    return f"{gid.index} {gid.type} {gid.ipv4 or 'no IPv4'}"
+    return f"{gid.index} {gid.type} {gid.ipv4 or _('no IPv4')}"

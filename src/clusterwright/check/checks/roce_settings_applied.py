@@ -1,4 +1,4 @@
-"""RoCE is marked and kept whole as the file says."""
+"""PFC, DSCP and ECN of RoCE ports are as declared in rdma.roce."""
 
 from __future__ import annotations
 
@@ -20,40 +20,43 @@ def _sets_roce(spec: HostSpec) -> bool:
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("a lab's links have no priorities") if spec.cluster.lab else ""
+    return _("links of a lab have no priorities") if spec.cluster.lab else ""
 
 
 @check(
     roce_settings,
     when=_sets_roce,
     unless=_in_lab,
-    fix="`journalctl -u clusterwright-roce` names what the adapter refused; a switch that dictates DCBX undoes it",
+    fix="read `journalctl -u clusterwright-roce` for settings that the adapter rejected; turn DCBX off on the switch if "
+    "it overrides them",
 )
 def roce_settings_applied(spec: HostSpec, have: tuple[RocePort, ...]) -> Iterator[Verdict]:
-    """Every RoCE port pauses the one priority of rdma.roce, knows it by its DSCP, and answers marks of switches.
+    """Every RoCE port has PFC on the priority of rdma.roce only, maps its DSCP to it, and has ECN as declared.
 
-    The switches have to say the same, which no host can see; packets that they drop are counted by link_errors.
+    Switches need the same settings, which a host cannot read; link_errors counts the packets that they drop.
     """
     if spec.cluster.rdma is None:
         return
     networks = spec.cluster.networks.named()
     roce = spec.cluster.rdma.roce
-    expected = _(
-        "priority {priority} for DSCP {dscp}, paused{ending} (rdma.roce)",
-        priority=roce.priority,
-        dscp=roce.dscp,
-        ending=", ECN" if roce.ecn else "",
+    text = (
+        _("PFC and ECN on priority {priority}, DSCP {dscp} (rdma.roce)")
+        if roce.ecn
+        else _("PFC on priority {priority}, no ECN, DSCP {dscp} (rdma.roce)")
     )
+    expected = text.format(priority=roce.priority, dscp=roce.dscp)
     ports = [port for port in have if port.network in networks and networks[port.network].kind == "roce"]
     if not ports:
         yield unknown(
-            _("no RoCE port in /etc/clusterwright/rdma-ports"), expected=expected, fix=_("wright apply")
+            _("/etc/clusterwright/rdma-ports lists no RoCE port"),
+            expected=expected,
+            fix=_("run `wright apply`"),
         )
     for port in ports:
         if port.paused is None:
             yield unknown(
                 _(
-                    "{port}: `dcb pfc show dev {interface}` says nothing",
+                    "{port}: `dcb pfc show dev {interface}` prints nothing",
                     port=port.name,
                     interface=port.interface,
                 ),
@@ -63,43 +66,41 @@ def roce_settings_applied(spec: HostSpec, have: tuple[RocePort, ...]) -> Iterato
         wrong = _wrong(port, roce)
         yield expect(
             not wrong,
-            observed=f"{port.name}: {'; '.join(wrong) or 'as wanted'}",
+            observed=f"{port.name}: {'; '.join(wrong) or _('as declared')}",
             expected=expected,
             part=port.network,
         )
 
 
 def _wrong(port: RocePort, roce: Roce) -> list[str]:
-    """What differs, of what the driver shows."""
+    """Return the differences between the port's settings and rdma.roce."""
     differences = []
     paused, priorities = port.paused or (), port.priorities or {}
     if paused != (roce.priority,):
-        which = ", ".join(map(str, paused)) or "none"
-        differences.append(_("paused priorities: {which}", which=which))
+        priority_list = ", ".join(map(str, paused)) or _("none")
+        differences.append(_("priorities with PFC: {priorities}", priorities=priority_list))
     if priorities.get(roce.dscp) != roce.priority:
         differences.append(
-            _(
-                "DSCP {dscp} is priority {priorities}",
-                dscp=roce.dscp,
-                priorities=priorities.get(roce.dscp, "of its VLAN tag"),
-            )
+            _("DSCP {dscp} has priority {priority}", dscp=roce.dscp, priority=priorities[roce.dscp])
+            if roce.dscp in priorities
+            else _("DSCP {dscp} has the priority of its VLAN tag", dscp=roce.dscp)
         )
     if port.ecn is not None and (roce.priority in port.ecn) != roce.ecn:
         differences.append(
-            _(
-                "ECN of priority {priority} is {ending}",
-                priority=roce.priority,
-                ending="off" if roce.ecn else "on",
-            )
+            _("ECN is off for priority {priority}", priority=roce.priority)
+            if roce.ecn
+            else _("ECN is on for priority {priority}", priority=roce.priority)
         )
     if roce.ecn and port.cnp_dscp not in (None, roce.cnp_dscp):
         differences.append(
             _(
-                "notifications have DSCP {cnp_dscp}, not {cnp_dscp2}",
-                cnp_dscp=port.cnp_dscp,
-                cnp_dscp2=roce.cnp_dscp,
+                "congestion notifications have DSCP {dscp} instead of {declared}",
+                dscp=port.cnp_dscp,
+                declared=roce.cnp_dscp,
             )
         )
     if port.tos is not None and port.tos >> 2 != roce.dscp:
-        differences.append(_("connections are marked {tos}, not DSCP {dscp}", tos=port.tos, dscp=roce.dscp))
+        differences.append(
+            _("connections have ToS {tos} instead of DSCP {dscp}", tos=port.tos, dscp=roce.dscp)
+        )
     return differences

@@ -1,4 +1,4 @@
-"""SELinux is on."""
+"""The SELinux mode is as declared."""
 
 from __future__ import annotations
 
@@ -10,19 +10,16 @@ from clusterwright.i18n import _
 
 
 def _has_none(spec: HostSpec) -> str:
-    return (
-        "" if spec.cluster.platform.has_selinux else _("{os} has no SELinux of its own", os=spec.cluster.os)
-    )
+    return "" if spec.cluster.platform.has_selinux else _("{os} does not use SELinux", os=spec.cluster.os)
 
 
 @check(
     selinux,
     unless=_has_none,
-    fix="apply the cluster file and reboot; a host where it was disabled labels its files anew first "
-    "(touch /.autorelabel)",
+    fix="run `wright apply` and reboot the host; if SELinux was disabled, run `touch /.autorelabel` before the reboot",
 )
 def selinux_as_declared(spec: HostSpec, have: Selinux) -> Verdict:
-    """SELinux is enforcing, now and after the next boot, unless the file says permissive."""
+    """SELinux has the declared mode, now and after the next boot; default: enforcing."""
     declared = spec.cluster.security.selinux
     observed = (
         have.now

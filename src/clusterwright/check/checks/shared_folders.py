@@ -1,4 +1,4 @@
-"""The shared folders are the same everywhere."""
+"""Shared folders are the same file system on all hosts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
 from clusterwright.i18n import N_, _
 
-_FIX = N_("see `findmnt` of the path on the host: another server, another export, or nothing mounted at all")
+_FIX = N_("run `findmnt PATH` on the host: it shows another server, another export, or no mount")
 
 
 def _has_storage(spec: HostSpec) -> bool:
@@ -25,25 +25,26 @@ def shared_folders(
     have: Mapping[str, dict[str, Token]],
     control_tokens: Mapping[str, dict[str, dict[str, str]]],
 ) -> Iterator[Verdict]:
-    """Every host can write to every shared folder, and what it writes the control host reads there."""
+    """Every host can write to every shared folder, and the control host reads what it wrote."""
     ((control, tokens_by_path),) = control_tokens.items()
     for host, tokens in have.items():
         for name, folder in cluster.storage.items():
-            token = tokens.get(folder.path, Token("", _("not tried")))
+            token = tokens.get(folder.path, Token("", _("not tested")))
             yield _verdict(
                 host,
                 folder.path,
                 token,
                 tokens_by_path.get(folder.path, {}).get(host),
-                _("{control} (storage.{name})", control=control, name=name),
+                _("{host} reads the file that this host wrote to {path} (storage.{name})").format(
+                    host=control, path=folder.path, name=name
+                ),
             )
 
 
-def _verdict(host: str, path: str, token: Token, control_token: str | None, control: str) -> Verdict:
-    expected = _("a file written to {path} is seen on {control}", path=path, control=control)
+def _verdict(host: str, path: str, token: Token, control_token: str | None, expected: str) -> Verdict:
     if token.error.startswith(("EACCES", "EPERM")):
         return unknown(
-            _("{path}: root may not write there ({error}); root_squash?", path=path, error=token.error),
+            _("{path}: root cannot write ({error}), probably by root_squash", path=path, error=token.error),
             expected=expected,
             subject=host,
             part=path,
@@ -52,8 +53,12 @@ def _verdict(host: str, path: str, token: Token, control_token: str | None, cont
         return fault(observed=f"{path}: {token.error}", expected=expected, subject=host, part=path)
     is_match = control_token == token.token
     observed = (
-        _("{path} is the same", path=path)
+        _("{path} is shared", path=path)
         if is_match
-        else _("{path} is another folder there; it keeps a file .wright-check-{host}", path=path, host=host)
+        else _(
+            "{path} is another file system on this host; .wright-check-{host} stays in it",
+            path=path,
+            host=host,
+        )
     )
     return expect(is_match, observed=observed, expected=expected, subject=host, part=path)

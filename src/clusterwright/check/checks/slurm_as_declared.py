@@ -1,4 +1,4 @@
-"""One Slurm everywhere, the declared one."""
+"""All hosts have the declared Slurm release."""
 
 from __future__ import annotations
 
@@ -11,13 +11,9 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.i18n import _
 
 
-@check(
-    slurm_version,
-    cluster_wide=True,
-    fix="install the declared release of Slurm on the host, slurmctld's host first",
-)
+@check(slurm_version, cluster_wide=True, fix="install the declared Slurm release, on the control host first")
 def slurm_as_declared(cluster: Cluster, have: Mapping[str, str]) -> list[Verdict]:
-    """Every host has the declared release of Slurm; another patch level than most hosts have is a warning."""
+    """Every host has the declared Slurm release; another patch level than most hosts have is a warning."""
     declared, usual = cluster.software.slurm, most_common(have, cluster.control.name)
     return [_verdict(host, version, declared, usual) for host, version in have.items()]
 
@@ -25,7 +21,7 @@ def slurm_as_declared(cluster: Cluster, have: Mapping[str, str]) -> list[Verdict
 def _verdict(host: str, version: str, declared: str, usual: str) -> Verdict:
     of_release = version == declared or version.startswith((f"{declared}.", f"{declared}-"))
     if of_release:
-        expected = _("{declared} (software.slurm), everywhere {usual}", declared=declared, usual=usual)
+        expected = _("{declared} (software.slurm), {usual} on all hosts", declared=declared, usual=usual)
         return expect(
             version == usual, observed=version, expected=expected, subject=host, otherwise=Status.WARN
         )

@@ -1,4 +1,4 @@
-"""One Slurm configuration everywhere."""
+"""All hosts have the same Slurm configuration."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from clusterwright.i18n import _
 @check(
     slurm_files,
     cluster_wide=True,
-    fix="apply the cluster file again, or `wright apply --dry-run` to see who edited what",
+    fix="run `wright apply`; `wright apply --dry-run` shows the edited files first",
 )
 def slurm_files_equal(cluster: Cluster, have: Mapping[str, dict[str, str]]) -> list[Verdict]:
-    """Every file of Slurm's configuration is the same one on every host; gres.conf on the hosts of a group.
+    """Every Slurm configuration file is the same on all hosts; gres.conf on the hosts of a group.
 
-    In configless mode compute hosts have none of their own.
+    In configless mode compute hosts have no files and are left out.
     """
     groups = {host.name: host for host in cluster.hosts()}
     fetch = {
@@ -45,18 +45,18 @@ def slurm_files_equal(cluster: Cluster, have: Mapping[str, dict[str, str]]) -> l
 
 
 def _side(host: Host, name: str) -> str:
-    """Hosts that have one file in common: all of them, or the hosts of one group."""
+    """Return the group whose hosts share the file; empty for a file that all hosts share."""
     return host.group_name if name == "gres.conf" else ""
 
 
 def _verdict(host: str, files: dict[str, str], usual: dict[str, str]) -> Verdict:
     odd = [
-        f"{name} {'differs' if name in files else 'is missing'}"
+        _("{file} differs", file=name) if name in files else _("{file} is missing", file=name)
         for name in FILES
         if files.get(name, "") != usual[name]
     ]
-    odd += [] if "slurm.conf" in files or usual["slurm.conf"] else [_("slurm.conf is missing")]
-    observed = ", ".join(odd) or _("{files} equal", files=", ".join(files))
+    odd += [] if "slurm.conf" in files or usual["slurm.conf"] else [_("{file} is missing", file="slurm.conf")]
+    observed = ", ".join(odd) or _("equal: {files}", files=", ".join(files))
     return expect(
         not odd, observed=observed, expected=_("the same files in /etc/slurm on all hosts"), subject=host
     )

@@ -1,4 +1,4 @@
-"""Slurmctld answers."""
+"""Slurmctld answers every host."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from clusterwright.check.verdict import Verdict
 from clusterwright.i18n import _
 
 
-@check(slurmctld_ping, fix="systemctl status slurmctld on the control host, then its log")
+@check(slurmctld_ping, fix="run `systemctl status slurmctld` on the control host and read its log")
 def slurmctld_answers(spec: HostSpec, have: dict[str, bool]) -> Verdict:
     """The primary slurmctld answers `scontrol ping` from every host."""
     primary, up = next(iter(have.items()))
     control = spec.cluster.control.name
-    observed = _("slurmctld at {primary} is {ending}", primary=primary, ending="up" if up else "down")
+    observed = (
+        _("slurmctld on {host} is up", host=primary) if up else _("slurmctld on {host} is down", host=primary)
+    )
     return expect(
         up and primary.split(".")[0] == control,
         observed=observed,
-        expected=_("slurmctld at {control} up", control=control),
+        expected=_("slurmctld on {host} is up", host=control),
     )

@@ -1,4 +1,4 @@
-"""Adapters are shared by SR-IOV only where that is wanted."""
+"""RDMA adapters have SR-IOV virtual functions only if declared."""
 
 from __future__ import annotations
 
@@ -10,31 +10,32 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.board import Board, Device, board
 from clusterwright.check.facts.rdma_ports import has_rdma
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 
 
 @check(
     board,
     when=has_rdma,
     unless=in_lab,
-    fix="write 0 into the adapter's sriov_numvfs, and take out what sets it at boot",
+    fix="write 0 to the adapter's sriov_numvfs in /sys, and remove what sets it at boot",
 )
 def sriov(spec: HostSpec, have: Board) -> Iterator[Verdict]:
-    """Adapters of the compute network have virtual functions if the file says so, and else none.
+    """RDMA adapters have SR-IOV virtual functions if the cluster file declares them, otherwise none.
 
-    NCCL takes such a function for one more adapter, and halves what the port behind it gives.
+    NCCL treats a virtual function as another adapter, so that two share the bandwidth of one port.
     """
     if guest := of_guest(have):
         yield guest
         return
     if not have.rdma:
-        yield skip(_("no RDMA adapter on the PCI bus (see rdma_links)"))
+        yield skip(_("no RDMA adapter on the PCI bus; see the check rdma_links"))
         return
     shared = spec.host.group.firmware.virtual_functions
-    expected = _(
-        "{ending} virtual functions (nodes.{group_name}.firmware.virtual_functions)",
-        ending="some" if shared else "no",
-        group_name=spec.host.group_name,
+    field = f"nodes.{spec.host.group_name}.firmware.virtual_functions"
+    expected = (
+        _("virtual functions on ({field})", field=field)
+        if shared
+        else _("no virtual functions ({field})", field=field)
     )
     wrong = _missing if shared else _unwanted
     faults = [
@@ -43,7 +44,10 @@ def sriov(spec: HostSpec, have: Board) -> Iterator[Verdict]:
         for observed, fix in wrong(have, adapter)
     ]
     yield from faults or [
-        fine(observed=_("{count} adapters as wanted", count=len(have.rdma)), expected=expected)
+        fine(
+            observed=_n("{count} adapter as declared", "{count} adapters as declared", len(have.rdma)),
+            expected=expected,
+        )
     ]
 
 
@@ -52,21 +56,21 @@ def _unwanted(_board: Board, adapter: Device) -> Iterator[tuple[str, str]]:
         path = f"/sys/bus/pci/devices/{adapter.address}/sriov_numvfs"
         yield (
             _(
-                "the adapter at {location} has {functions} virtual functions",
+                "virtual functions of the adapter at {location}: {count}",
                 location=adapter.location,
-                functions=adapter.functions,
+                count=adapter.functions,
             ),
-            _("`echo 0 > {path}`, and take out what sets it at boot", path=path),
+            _("run `echo 0 > {path}`, and remove what sets it at boot", path=path),
         )
 
 
 def _missing(board: Board, adapter: Device) -> Iterator[tuple[str, str]]:
     if adapter.functions_most <= 0:
         yield (
-            _("the adapter at {location} cannot have any", location=adapter.location),
+            _("the adapter at {location} supports no virtual functions", location=adapter.location),
             _(
-                "{bios_menu}: Enabled; and in the adapter: mlxconfig -d {address} set SRIOV_EN=1",
-                bios_menu=bios_menu(board, "sriov"),
+                "set {menu}: Enabled, and run `mlxconfig -d {address} set SRIOV_EN=1`",
+                menu=bios_menu(board, "sriov"),
                 address=adapter.address,
             ),
         )
@@ -74,9 +78,9 @@ def _missing(board: Board, adapter: Device) -> Iterator[tuple[str, str]]:
         path = f"/sys/bus/pci/devices/{adapter.address}/sriov_numvfs"
         yield (
             _(
-                "the adapter at {location} has none of {functions_most}",
+                "the adapter at {location} has 0 of {most} virtual functions",
                 location=adapter.location,
-                functions_most=adapter.functions_most,
+                most=adapter.functions_most,
             ),
-            _("write how many into {path}", path=path),
+            _("write the number of virtual functions to {path}", path=path),
         )

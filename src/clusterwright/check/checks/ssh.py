@@ -12,11 +12,13 @@ from clusterwright.i18n import _
 @check(
     reached,
     on=("deploy", "periodic"),
-    fix="see whether the host is up, then `ssh -v` to it with the same user and ssh_config",
+    fix="check that the host is up, then run `ssh -v HOST` with the same user and ssh_config",
 )
 def ssh(spec: HostSpec, have: Reach) -> Verdict:
-    """The host answers over SSH; everything else about it is unknown until it does."""
+    """The host answers over SSH; without that all its other checks are unknown."""
     user = spec.cluster.ssh.user
     return expect(
-        not have.error, observed=have.error or "answers", expected=_("an SSH session as {user}", user=user)
+        not have.error,
+        observed=have.error or _("answers"),
+        expected=_("an SSH session as user {user}", user=user),
     )

@@ -1,4 +1,4 @@
-"""No process hangs."""
+"""No process hangs in the kernel."""
 
 from __future__ import annotations
 
@@ -8,27 +8,31 @@ from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.stuck import Stuck, stuck
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
-_ZOMBIES = 20  # ours: a parent that forgets many of its children will run out of process numbers
+_ZOMBIES = 20  # ours: a parent that does not reap its children exhausts the process ids
 _MAX_NAMES = 3
-_EXPECTED = f"none stuck in the kernel for 10 s, {_ZOMBIES} zombies at most"
+_EXPECTED = N_("no process in state D for 10 s, at most 20 zombies")
 
 
 @check(
     stuck,
-    fix="`cat /proc/PID/stack` says in what it waits: mostly a file server, a disk or the GPU's driver",
+    fix="read `cat /proc/PID/stack` to find what the process waits for: mostly a file server, a disk or the GPU driver",
 )
 def stuck_processes(_spec: HostSpec, have: Stuck) -> Iterator[Verdict]:
-    """No process waits in the kernel beyond any signal, and few zombies are left over."""
+    """No process is stuck in uninterruptible sleep (state D), and there are few zombies."""
     if have.waiting:
-        yield fault(observed=f"stuck: {_names(have.waiting)}", expected=_EXPECTED, otherwise=Status.WARN)
+        yield fault(
+            observed=_("in state D for 10 s: {processes}", processes=_names(have.waiting)),
+            expected=_(_EXPECTED),
+            otherwise=Status.WARN,
+        )
     if len(have.zombies) > _ZOMBIES:
-        fix = _("`ps -eo ppid,stat | grep Z` names the parent that forgot them: restart it")
-        observed = _("{count} zombies: {names}", count=len(have.zombies), names=_names(have.zombies))
-        yield fault(observed=observed, expected=_EXPECTED, otherwise=Status.WARN, fix=fix)
+        fix = _("find the parent process with `ps -eo ppid,stat | grep Z` and restart it")
+        observed = _("{count} zombies: {processes}", count=len(have.zombies), processes=_names(have.zombies))
+        yield fault(observed=observed, expected=_(_EXPECTED), otherwise=Status.WARN, fix=fix)
     if not have.waiting and len(have.zombies) <= _ZOMBIES:
-        yield fine(observed=_("every process moves"), expected=_EXPECTED)
+        yield fine(observed=_("no hung process"), expected=_(_EXPECTED))
 
 
 def _names(processes: Sequence[tuple[int, str]]) -> str:

@@ -1,4 +1,4 @@
-"""Swap is off where jobs run."""
+"""Compute hosts have no swap."""
 
 from __future__ import annotations
 
@@ -8,34 +8,30 @@ from clusterwright.check.facts.memory import Memory, memory
 from clusterwright.check.facts.swaps import Swaps, swaps
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import _
-from clusterwright.units import GiB
+from clusterwright.units import human_size
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("swap is the machine's, not the lab host's") if spec.cluster.lab else ""
+    return _("lab hosts share the swap of the machine that runs the lab") if spec.cluster.lab else ""
 
 
 @check(
     (memory, swaps),
     when=is_compute,
     unless=_in_lab,
-    fix="apply the cluster file again: it switches swap off and masks swap.target; fix /etc/fstab by hand",
+    fix="run `wright apply`, which turns swap off and masks swap.target; remove swap entries from /etc/fstab",
 )
 def swap_off(spec: HostSpec, have: Memory, swap_areas: Swaps) -> Verdict:
-    """A compute host has no swap: one rank that swaps holds up all the others."""
+    """A compute host has no swap: one rank that swaps slows all others down."""
     if spec.cluster.system.swap:
-        return skip(_("system.swap allows it"))
+        return skip(_("system.swap is on in the cluster file"))
     named = "; ".join(
-        [_("on {active}", active=", ".join(swap_areas.active))] * bool(swap_areas.active)
-        + [_("/etc/fstab names {fstab}", fstab=", ".join(swap_areas.fstab))] * bool(swap_areas.fstab)
+        [_("active: {areas}", areas=", ".join(swap_areas.active))] * bool(swap_areas.active)
+        + [_("in /etc/fstab: {areas}", areas=", ".join(swap_areas.fstab))] * bool(swap_areas.fstab)
     )
     return expect(
         not have.swap_bytes,
-        observed=_(
-            "{swap_bytes:.3g} GiB of swap{value}",
-            swap_bytes=have.swap_bytes / GiB,
-            value=f" ({named})" if named else "",
-        ),
-        expected="none",
+        observed=_("{size} of swap", size=human_size(have.swap_bytes)) + (f" ({named})" if named else ""),
+        expected=_("no swap"),
         otherwise=Status.WARN,
     )

@@ -1,4 +1,4 @@
-"""Torch can be imported where jobs run."""
+"""Torch imports on all compute hosts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from clusterwright.i18n import _
     torch_import,
     cluster_wide=True,
     when=is_compute,
-    fix="run `PYTHON -c 'import torch'` on the host; the environment has to be the same on all of them",
+    fix="run `PYTHON -c 'import torch'` on the host; install the same environment on all compute hosts",
 )
 def torch_imports(cluster: Cluster, have: Mapping[str, Torch]) -> list[Verdict]:
-    """The Python of the cluster file imports torch on every compute host, everywhere in the same version."""
+    """The Python of software.python imports torch on every compute host, in the same version."""
     sound = {host: str(torch) for host, torch in have.items() if not torch.error}
     usual = most_common(sound, cluster.control.name) if sound else "torch"
-    expected = _("{usual}, equal everywhere, in {python}", usual=usual, python=cluster.software.python)
+    expected = _("{versions} on all hosts, in {python}", versions=usual, python=cluster.software.python)
     return [
         expect(str(torch) == usual, observed=str(torch), expected=expected, subject=host)
         for host, torch in have.items()

@@ -1,4 +1,4 @@
-"""The users are known."""
+"""The declared users exist with their uid and gid."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.accounts import Account, accounts
 from clusterwright.check.verdict import Verdict
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 
 
 def _has_users(spec: HostSpec) -> bool:
@@ -18,16 +18,16 @@ def _has_users(spec: HostSpec) -> bool:
 @check(
     accounts,
     when=_has_users,
-    fix="apply the cluster file again; an account with another uid was made by hand: move its files first",
+    fix="run `wright apply`; for an account with another uid, change the owner of its files first",
 )
 def users_present(spec: HostSpec, have: dict[str, Account]) -> Verdict:
-    """Every user has the declared uid and the team's gid everywhere; shared files carry the numbers."""
+    """Every user has the declared uid and the team's gid on every host; shared files store these numbers."""
     wrong = list(_wrong(spec, have))
     count = len(spec.cluster.users)
     return expect(
         not wrong,
-        observed="; ".join(wrong) or _("{count} users", count=count),
-        expected=_("{count} users with uid and gid as in users and teams", count=count),
+        observed="; ".join(wrong) or _n("{count} user present", "{count} users present", count),
+        expected=_("all users with uid and gid as in `users` and `teams`"),
     )
 
 
@@ -35,13 +35,11 @@ def _wrong(spec: HostSpec, have: dict[str, Account]) -> Iterator[str]:
     for name, user in spec.cluster.users.items():
         account, gid = have.get(name), spec.cluster.teams[user.team].gid
         if account is None:
-            yield _("no user {name}", name=name)
+            yield _("user {user} does not exist", user=name)
         elif (account.uid, account.gid) != (user.uid, gid):
             yield _(
-                "{name} is {uid}:{gid}, not {uid2}:{gid2}",
-                name=name,
-                uid=account.uid,
-                gid=account.gid,
-                uid2=user.uid,
-                gid2=gid,
+                "user {user} has uid:gid {ids} instead of {declared}",
+                user=name,
+                ids=f"{account.uid}:{account.gid}",
+                declared=f"{user.uid}:{gid}",
             )

@@ -1,1 +1,1 @@
-"""What a host says: one command and one parser per file."""
+"""Facts of a host: one command or probe and its parser per module."""

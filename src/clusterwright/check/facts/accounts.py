@@ -1,4 +1,4 @@
-"""The users of the cluster, as the host knows them."""
+"""The accounts of the cluster's users on the host."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.check.fact import HostSpec, fact
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One account."""
+    """The uid and primary gid of one account."""
 
     uid: int
     gid: int
@@ -20,8 +20,8 @@ def _names(spec: HostSpec) -> Sequence[str]:
     return sorted(spec.cluster.users)
 
 
-@fact("getent", "passwd", _names, codes=(0, 2))  # 2: one of them is not there
+@fact("getent", "passwd", _names, codes=(0, 2))  # 2: one of them does not exist
 def accounts(out: str) -> dict[str, Account]:
-    """By name, whatever source the host takes users from; one that is not there is left out."""
+    """Account by user name, from every source of nsswitch.conf; missing users are left out."""
     rows = (line.split(":") for line in out.splitlines())
     return {name: Account(int(uid), int(gid)) for name, _, uid, gid, *_ in rows}

@@ -10,7 +10,7 @@ from clusterwright.check.fact import fact
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """The interface that has an address."""
+    """The interface that holds an address."""
 
     name: str
     up: bool
@@ -19,7 +19,7 @@ class Interface:
 
 @fact("ip", "-j", "address")
 def addresses(out: str) -> dict[str, Interface]:
-    """By IPv4 address: the interface it is on; `up` means that it has a carrier too."""
+    """Interface by IPv4 address; `up` means that it has a carrier."""
     return {
         address["local"]: Interface(row["ifname"], "LOWER_UP" in row["flags"], int(row["mtu"]))
         for row in json.loads(out)

@@ -1,4 +1,4 @@
-"""Teams with their members and shares, as slurmdbd knows them."""
+"""Slurm accounts with their members and shares in slurmdbd."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterwright.slurm import client
 
 @dataclass(frozen=True, slots=True)
 class Associations:
-    """Members and shares by team; or slurmdbd's silence, in sacctmgr's words."""
+    """Members and shares by Slurm account; or sacctmgr's error."""
 
     members: dict[str, tuple[str, ...]] = field(default_factory=dict)
     error: str = ""
@@ -25,7 +25,7 @@ def _command(spec: HostSpec) -> Sequence[str]:
 
 @fact(_command, limit_s=20, codes=(0, 1))  # sacctmgr itself waits MessageTimeout, 10 s by default
 def associations(out: str) -> Associations:
-    """Every account with its users and shares; none where slurmdbd does not answer."""
+    """Users and shares of every Slurm account; an error where slurmdbd does not answer."""
     lines = out.strip().splitlines()
     if any(line.startswith("sacctmgr: error:") for line in lines):
         return Associations(error=lines[-1])

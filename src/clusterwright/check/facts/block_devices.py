@@ -22,7 +22,7 @@ class BlockDevice:
 
 @fact("lsblk", "--json", "--bytes", "--nodeps", "-o", "NAME,SIZE,ROTA,TYPE")
 def block_devices(out: str) -> tuple[BlockDevice, ...]:
-    """Every whole disk that the kernel has; disks behind a RAID controller are one."""
+    """Every whole disk of the kernel; the disks behind a RAID controller count as one."""
     rows = json.loads(out)["blockdevices"]
     return tuple(
         BlockDevice(row["name"], _kind(row["name"], str(row["rota"])), int(row["size"]))
@@ -34,4 +34,4 @@ def block_devices(out: str) -> tuple[BlockDevice, ...]:
 def _kind(name: str, turns: str) -> Kind:
     if name.startswith("nvme"):
         return "nvme"
-    return "hdd" if turns in ("True", "1") else "ssd"  # lsblk before 2.33 has texts
+    return "hdd" if turns in ("True", "1") else "ssd"  # lsblk before 2.33 prints strings

@@ -1,4 +1,4 @@
-"""What the board's management controller wrote into its log of events (SEL)."""
+"""The BMC's System Event Log (SEL)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from datetime import datetime
 from clusterwright.check.bmc import bmc_command, unavailable_reason
 from clusterwright.check.fact import fact
 
-_LAST = 200  # events: a log of thousands takes a BMC minutes to read out
+_LAST = 200  # events: reading thousands takes a BMC minutes
 _COMMAND = (
     f"ipmitool sel info && ipmitool sel time get && echo @ && ipmitool sel elist last {_LAST} && echo '@ END'"
 )
-# The date as the locale has it: 1.8.18 and before, then later releases; where that says AM and PM, that comes first.
+# Dates of ipmitool: up to 1.8.18, then the locale's forms of later releases; forms with AM and PM first.
 _FORMS = ("%m/%d/%Y %I:%M:%S %p", "%m/%d/%y %I:%M:%S %p", "%m/%d/%Y %H:%M:%S", "%m/%d/%y %H:%M:%S")
 _LEAST_FIELDS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class BmcEvent:
-    """One event that is still asserted: seconds ago by the BMC's own clock, None where it had none yet."""
+    """One asserted event; `ago_s` is by the BMC's own clock, None where the clock was not set."""
 
     sensor: str
     description: str
@@ -28,7 +28,7 @@ class BmcEvent:
 
 @dataclass(frozen=True, slots=True)
 class BmcEvents:
-    """The latest events that were not taken back, and how full the log is; or why there is nobody to ask."""
+    """The latest asserted events and the fill level of the log; or why the BMC cannot be queried."""
 
     events: tuple[BmcEvent, ...] = ()
     used_percent: int | None = None
@@ -37,7 +37,7 @@ class BmcEvents:
 
 @fact("sh", "-c", bmc_command(_COMMAND), limit_s=60)
 def bmc_events(out: str) -> BmcEvents:
-    """The last 200 events by `ipmitool sel elist`, without those that a later one deasserts."""
+    """The last 200 events of `ipmitool sel elist`, without those that a later event deasserts."""
     if reason := unavailable_reason(out):
         return BmcEvents(unavailable=reason)
     head, begun, tail = out.partition("\n@\n")
@@ -58,7 +58,7 @@ def _active_events(lines: list[str], now: datetime | None) -> tuple[BmcEvent, ..
     for line in lines:
         fields = [field.strip() for field in line.split("|")]
         if len(fields) < _LEAST_FIELDS:
-            continue  # a record of the maker's own, or a text of the operating system's
+            continue  # an OEM record, or a text of the operating system
         when, (sensor, description) = _when(f"{fields[1]} {fields[2]}"), fields[3:5]
         ago = (now - when).total_seconds() if now and when else None
         active.pop((sensor, description), None)
@@ -68,7 +68,7 @@ def _active_events(lines: list[str], now: datetime | None) -> tuple[BmcEvent, ..
 
 
 def _when(text: str) -> datetime | None:
-    """The date and time, with or without a zone after them; None for `Pre-Init`, when the BMC had no time."""
+    """Parse a date and time with an optional zone; None for `Pre-Init` (clock not set)."""
     tokens = text.split()
     for form in _FORMS:
         try:

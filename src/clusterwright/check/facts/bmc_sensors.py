@@ -1,4 +1,4 @@
-"""The sensors of the board's management controller."""
+"""The sensors of the BMC."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _END = "@ END"
 
 @dataclass(frozen=True, slots=True)
 class Sensor:
-    """One sensor: `state` in ipmitool's two letters, `reading` is its reading or the states that it is in."""
+    """One sensor: `state` in ipmitool's two letters, `reading` its value or its asserted states."""
 
     name: str
     state: str
@@ -23,7 +23,7 @@ class Sensor:
 
 @dataclass(frozen=True, slots=True)
 class Sensors:
-    """All sensors; or why there is nobody to ask."""
+    """All sensors; or why the BMC cannot be queried."""
 
     sensors: tuple[Sensor, ...]
     unavailable: str = ""
@@ -33,7 +33,7 @@ class Sensors:
     "sh", "-c", bmc_command(f"ipmitool -c sdr elist && echo '{_END}'"), limit_s=60
 )  # a slow BMC takes 0.2 s a sensor
 def bmc_sensors(out: str) -> Sensors:
-    """Every sensor by `ipmitool -c sdr elist`; none, with the reason, where the board has no BMC or no tool."""
+    """Every sensor of `ipmitool -c sdr elist`; or the reason where there is no BMC, driver or tool."""
     if reason := unavailable_reason(out):
         return Sensors((), reason)
     *lines, last = out.splitlines()
@@ -43,7 +43,7 @@ def bmc_sensors(out: str) -> Sensors:
 
 
 def _sensor(line: str) -> Sensor:
-    """`CPU Temp,47,degrees C,ok,3.1,1` with a reading, `PS1 Status,c8h,ok,10.1,Presence detected` without."""
+    """Parse `CPU Temp,47,degrees C,ok,3.1,1` (a value) or `PS1 Status,c8h,ok,10.1,Presence detected` (states)."""
     fields = [field.strip() for field in line.split(",")]
     if fields[2] in _STATES:
         return Sensor(fields[0], fields[2], ", ".join(filter(None, fields[4:])))

@@ -1,4 +1,4 @@
-"""The board: its firmware, its PCI tree, and what the kernel made of both."""
+"""The mainboard: firmware, PCI tree, and the kernel's resources for it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from clusterwright.check.fact import fact
 
 _UNSET = 0x20000000  # include/linux/ioport.h: IORESOURCE_UNSET
-_MEMORY, _PREFETCH, _WIDE = 0x200, 0x2000, 0x100000  # likewise: IORESOURCE_MEM, _PREFETCH, _MEM_64
+_MEMORY, _PREFETCH, _WIDE = 0x200, 0x2000, 0x100000  # same file: IORESOURCE_MEM, _PREFETCH, _MEM_64
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One window of a device into memory addresses; its first is -1 where it was given none."""
+    """One memory BAR of a device; `start` is -1 where the kernel assigned no address."""
 
     start: int
     size: int
@@ -24,7 +24,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Resizable:
-    """A BAR that can be resized, in bytes."""
+    """A resizable BAR: its number, current and largest size in bytes."""
 
     bar: int
     now: int
@@ -33,10 +33,10 @@ class Resizable:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A GPU, adapter, NVMe disk, or bridge above one; -1 and no text where the kernel does not say.
+    """A GPU, adapter, NVMe disk or PCI bridge; -1 or an empty text where the kernel reports no value.
 
-    `above` are the bridges from the CPU down, its host bridge first; `acs` is the control register, None where it
-    cannot be read; `iommu` is the kind of its IOMMU domain.
+    `above` lists the bridges from the host bridge down; `acs` is the ACS control register, None where it cannot be
+    read; `iommu` is the type of its IOMMU domain; `virtual` marks an SR-IOV virtual function.
     """
 
     address: str
@@ -62,13 +62,13 @@ class Device:
 
     @property
     def location(self) -> str:
-        """Its address and, where firmware says it, its slot."""
+        """The PCI address and, where the firmware reports it, the slot."""
         return f"{self.address} (slot {self.slot})" if self.slot else self.address
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """What DMI, the kernel's command line, the IOMMU, the CPUs and the PCI tree say."""
+    """DMI names, kernel command line, number of IOMMU units, sockets, NUMA nodes and PCI devices."""
 
     maker: str
     model: str
@@ -83,23 +83,23 @@ class Board:
     devices: tuple[Device, ...]
 
     def devices_by_kind(self, kind: str) -> tuple[Device, ...]:
-        """Its `gpu`s, `nic`s, `nvme`s or `bridge`s; functions of SR-IOV are no devices of their own."""
+        """Return the devices of a kind (`gpu`, `nic`, `nvme`, `bridge`), without virtual functions."""
         return tuple(device for device in self.devices if device.kind == kind and not device.virtual)
 
     def bridges_above(self, device: Device) -> Iterator[Device]:
-        """Ports between the device and its host bridge, from the CPU down."""
+        """Return the PCI bridges between the host bridge and the device, top down."""
         by_address = {candidate.address: candidate for candidate in self.devices}
         return (by_address[address] for address in device.above if address in by_address)
 
     @property
     def rdma(self) -> tuple[Device, ...]:
-        """Adapters that do RDMA."""
+        """Network adapters with an RDMA device."""
         return tuple(device for device in self.devices_by_kind("nic") if device.rdma)
 
 
 @fact(probe="board")
 def board(out: str) -> Board:
-    """From /sys and /proc alone, no dmidecode and no lspci; in a virtual machine it is the hypervisor's board."""
+    """Firmware and PCI tree from /sys and /proc; in a virtual machine those of the hypervisor."""
     document = json.loads(out)
     return Board(
         **{name: str(document[name]) for name in ("maker", "model", "board", "bios", "processor")},
@@ -133,6 +133,6 @@ def _bar(start: int, last: int, flags: int) -> Bar:
 
 
 def _gt(text: str) -> float:
-    """`32.0` of `32.0 GT/s PCIe`; -1 where nothing is said, or `Unknown`."""
+    """Parse `32.0 GT/s PCIe` to 32.0; -1 for an empty text or `Unknown`."""
     number = text.split(" ", maxsplit=1)[0]
     return float(number) if number.replace(".", "").isdigit() else -1.0

@@ -1,4 +1,4 @@
-"""Which control groups the host has, and which of them its Slurm can use."""
+"""The cgroup version of the host, and the versions that its Slurm has plugins for."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 from clusterwright.check.fact import fact
 
-# Debian's and SchedMD's deb packages, and rpm packages, put Slurm's plugins there.
+# Plugin folders of Debian's and SchedMD's deb packages, and of rpm packages.
 _FILES = "/usr/lib/*/slurm*/cgroup_v*.so /usr/lib64/slurm/cgroup_v*.so"
 _LIST = f"stat -fc %T /sys/fs/cgroup && ls {_FILES} 2>/dev/null; true"
-_KINDS = {"cgroup2fs": "v2", "tmpfs": "v1"}  # cgroups(7): v1 hangs its hierarchies below a tmpfs
+_KINDS = {"cgroup2fs": "v2", "tmpfs": "v1"}  # cgroups(7): v1 mounts its hierarchies below a tmpfs
 
 
 @dataclass(frozen=True, slots=True)
 class CgroupPlugins:
-    """Version of the control groups that are mounted, and the versions that Slurm's plugins are for."""
+    """The mounted cgroup version, and the versions of Slurm's cgroup plugins."""
 
     mounted: str
     plugins: tuple[str, ...]
@@ -22,7 +22,7 @@ class CgroupPlugins:
 
 @fact("sh", "-c", _LIST)
 def cgroup_plugins(out: str) -> CgroupPlugins:
-    """The file system at /sys/fs/cgroup, and Slurm's plugins for control groups as files."""
+    """The file system type of /sys/fs/cgroup, and the cgroup plugin files of Slurm."""
     kind, *paths = out.splitlines()
     names = [path.rpartition("/cgroup_")[2].removesuffix(".so") for path in paths]
     if any(name not in _KINDS.values() for name in names):

@@ -1,4 +1,4 @@
-"""How the clock is kept."""
+"""Synchronization of the clock by chronyd."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from clusterwright.check.fact import fact
 
-# A chronyd that has just started needs four answers, 2 s apart (iburst), to call itself synchronised.
+# A chronyd that has just started needs four replies, 2 s apart (iburst), to be synchronized.
 _COMMAND = (
     "chronyc -c tracking | grep -q 'Not synchronised' && chronyc waitsync 15 0 0 1 >/dev/null;"
     "exec chronyc -c tracking"
@@ -16,7 +16,7 @@ _NO_DAEMON = "506"  # chronyc's reply when chronyd does not answer
 
 @dataclass(frozen=True, slots=True)
 class Tracking:
-    """What chronyd follows and how far the clock is from it."""
+    """The source that chronyd follows, and the clock's offset from it."""
 
     running: bool
     source: str = ""
@@ -25,8 +25,8 @@ class Tracking:
     leap: str = ""
 
     @property
-    def synchronised(self) -> bool:
-        """True when chronyd follows a source (or is one itself) and says that the clock is set."""
+    def synchronized(self) -> bool:
+        """True if chronyd follows a source (or is one itself) and reports the clock as synchronized."""
         return self.running and self.stratum > 0 and self.leap != "Not synchronised"
 
 

@@ -1,4 +1,4 @@
-"""What DCGM's own quick diagnosis says."""
+"""Results of DCGM's quick diagnostic."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from clusterwright.check.fact import fact
 
 _ABSENT = "@ no dcgmi"
 _COMMAND = f"command -v dcgmi >/dev/null || {{ echo '{_ABSENT}'; exit 0; }}; dcgmi diag -r 1 -j 2>&1; true"
-_CONFIG = 5  # dcgm_errors.h, DCGM_ERROR_CONFIG: a setting, as persistence mode that is off, and no broken GPU
+_CONFIG = 5  # dcgm_errors.h, DCGM_ERROR_CONFIG: a setting such as persistence mode off, not a broken GPU
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One test on some GPUs (their indices, as DCGM writes them): its status in small letters, and what it warns of."""
+    """One test on some GPUs (indices as DCGM writes them): status in lower case, and its warnings."""
 
     test: str
     gpus: str
@@ -26,16 +26,16 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Dcgm:
-    """Every result; or that there is no dcgmi; or its words where it could not begin."""
+    """All test results; `absent` without dcgmi; `refused` is its error where it could not start."""
 
     results: tuple[Result, ...]
     absent: bool = False
     refused: str = ""
 
 
-@fact("sh", "-c", _COMMAND, limit_s=90)  # it ends with a code for each kind of fault: what it printed decides
+@fact("sh", "-c", _COMMAND, limit_s=90)  # the exit code depends on the faults; only the output counts
 def dcgm(out: str) -> Dcgm:
-    """`dcgmi diag -r 1 -j`, of DCGM 2 to 4: software, permissions, blocked modules, fields that it can read."""
+    """Test results of `dcgmi diag -r 1 -j` (DCGM 2 to 4): software, permissions, blocked modules, readable fields."""
     if out.strip() == _ABSENT:
         return Dcgm((), absent=True)
     start = out.find("{")

@@ -10,7 +10,7 @@ from clusterwright.check.fact import HostSpec, fact
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """One file system: bytes and inodes, whole and free; no inodes are counted where it has no limit."""
+    """One file system: total and free bytes and inodes; 0 inodes where it has no inode limit."""
 
     size_bytes: int
     free_bytes: int
@@ -20,13 +20,13 @@ class Space:
 
 def _paths(spec: HostSpec) -> Sequence[str]:
     return (
-        *dict.fromkeys(("/", "/var", "/tmp", "/dev/shm", *(f.path for f in spec.cluster.storage.values()))),  # noqa: S108 (looked at, not written to)
+        *dict.fromkeys(("/", "/var", "/tmp", "/dev/shm", *(f.path for f in spec.cluster.storage.values()))),  # noqa: S108 (read only)
     )
 
 
 @fact("df", "-B1", "--output=size,avail,itotal,iavail,file", _paths, codes=(0, 1))
 def disks(out: str) -> dict[str, Space]:
-    """By path: the file system that it is on; a path that is not there is left out."""
+    """Space of the file system by path; missing paths are left out."""
     _heading, *rows = out.splitlines()
     spaces = {}
     for row in rows:

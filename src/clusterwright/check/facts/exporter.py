@@ -1,4 +1,4 @@
-"""Our own exporter."""
+"""The Clusterwright exporter of the host."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def _arguments(spec: HostSpec) -> Sequence[str]:
     return (f"https://{spec.host.management}:{CLUSTER_EXPORTER_PORT}/metrics", AUTHORITY, CERTIFICATE, KEY)
 
 
-@fact(_arguments, probe="fetch", codes=(0, 1))  # 124, a host that may be busy, is unknown
+@fact(_arguments, probe="fetch", codes=(0, 1))  # 124 (timeout on a busy host) is unknown
 def exporter(out: str) -> dict[str, bool] | str:
-    """Which collectors answer, by name, of the exporter on the management address; or why none does."""
+    """Whether each collector of the Clusterwright exporter is up, by name; or the error of the request."""
     collectors = {name: up == "1" for name, up in _ROW.findall(out)}
     if not collectors and not out.startswith("error: "):
         raise ValueError(out[:80])

@@ -1,4 +1,4 @@
-"""What makes NVSwitches work."""
+"""NVSwitches and their nvidia-fabricmanager."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMMAND = (
 
 @dataclass(frozen=True, slots=True)
 class FabricManager:
-    """How many NVSwitches the host has; the service's state, and its version if it says it."""
+    """The number of NVSwitches; state and version of nvidia-fabricmanager (version empty if unknown)."""
 
     switches: int
     state: str
@@ -24,7 +24,7 @@ class FabricManager:
 
 @fact("sh", "-c", _COMMAND)
 def fabric_manager(out: str) -> FabricManager:
-    """The host's NVSwitches and nvidia-fabricmanager; switches that another host manages (NVL72) are not seen."""
+    """The host's NVSwitches and nvidia-fabricmanager; switches that another host manages (NVL72) are not counted."""
     rows = [line.partition("=") for line in out.splitlines() if "=" in line]
     values = {key: value.strip() for key, _, value in rows}
     state = values["ActiveState"] if values["LoadState"] == "loaded" else "not installed"

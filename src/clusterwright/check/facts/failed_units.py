@@ -1,4 +1,4 @@
-"""Units that failed."""
+"""systemd units in state failed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from clusterwright.check.fact import fact
 
 @fact("systemctl", "list-units", "--failed", "--plain", "--no-legend", "--no-pager")
 def failed_units(out: str) -> tuple[str, ...]:
-    """Every unit in state failed, wanted by us or not."""
+    """Every systemd unit in state failed."""
     rows = [line.split(None, 3) for line in out.splitlines() if line.strip()]
     if any(row[2] != "failed" for row in rows):
         raise ValueError(out)

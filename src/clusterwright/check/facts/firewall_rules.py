@@ -1,4 +1,4 @@
-"""The loaded firewall rules."""
+"""The loaded nftables rules for incoming packets."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _REFUSES = ("drop", "reject")
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """One chain that sees packets for the host itself.
+    """One chain on the input hook.
 
-    `policy` is what becomes of a packet that no rule of it names: `accept`, `drop` or `reject`.
+    `policy` is the verdict on a packet that no rule matches: `accept`, `drop` or `reject`.
     """
 
     table: str
@@ -24,7 +24,7 @@ class Chain:
 
 @fact("nft", "--json", "list", "ruleset")
 def firewall_rules(out: str) -> tuple[Chain, ...]:
-    """The nftables chains on the input hook that filter; says nothing of what the rules let through (see ports)."""
+    """The nftables chains on the input hook, with their policy and number of rules."""
     entries = json.loads(out)["nftables"]
     rules = [entry["rule"] for entry in entries if "rule" in entry]
     chains = [entry["chain"] for entry in entries if entry.get("chain", {}).get("hook") == "input"]
@@ -44,7 +44,7 @@ def firewall_rules(out: str) -> tuple[Chain, ...]:
 
 
 def _effective_policy(policy: str, rules: list[dict[str, list[dict[str, object]]]]) -> str:
-    """Firewalld leaves the policy as it is, and ends its chain with a rule that refuses all that is left."""
+    """Return the policy, or the verdict of an unconditional last rule (firewalld ends its chain with one)."""
     last = rules[-1]["expr"] if rules else []
     statements = [statement for expression in last for statement in expression]
     return statements[0] if len(statements) == 1 and statements[0] in _REFUSES else policy

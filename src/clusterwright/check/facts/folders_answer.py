@@ -1,4 +1,4 @@
-"""Whether file systems answer."""
+"""Response times of file systems."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _paths(spec: HostSpec) -> Sequence[str]:
 
 @fact(_paths, probe="answers", limit_s=20)
 def folders_answer(out: str) -> dict[str, float | str]:
-    """By path: seconds until its file system said how full it is, or why it did not; `no answer` after 5 s."""
+    """Seconds that statvfs took by path, or its error; `no answer` after 5 s."""
     answers = json.loads(out)
     if not all(
         path.startswith("/") and isinstance(answer, int | float | str) for path, answer in answers.items()

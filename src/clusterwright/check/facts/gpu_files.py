@@ -14,7 +14,7 @@ def _paths(spec: HostSpec) -> Sequence[str]:
 
 @fact("stat", "-c", "%n|%F", _paths, codes=(0, 1))
 def gpu_files(out: str) -> dict[str, str]:
-    """By path of a wanted device file: what it is; one that is not there is left out."""
+    """File type by path of each declared GPU device file; missing files are left out."""
     types_by_path = dict(line.split("|") for line in out.splitlines())
     if not all(path.startswith("/") for path in types_by_path):
         raise ValueError(out)

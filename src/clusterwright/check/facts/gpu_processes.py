@@ -1,4 +1,4 @@
-"""Who computes on the GPUs."""
+"""Compute processes on the GPUs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.check.fact import fact
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process on a GPU, and the number of the Slurm job that it belongs to, or no text."""
+    """One process on a GPU and the id of its Slurm job; empty if it belongs to none."""
 
     uuid: str
     pid: int
@@ -20,7 +20,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """All of them; or that there is no nvidia-smi to ask."""
+    """All compute processes; `absent` where nvidia-smi is missing."""
 
     processes: tuple[Process, ...]
     absent: bool = False
@@ -28,13 +28,12 @@ class Processes:
 
 @fact(probe="gpu_processes", limit_s=30)
 def gpu_processes(out: str) -> Processes:
-    """Every process that computes on a GPU, with its Slurm job; blind to what is in another container's names."""
+    """Every compute process on a GPU with its Slurm job; processes in other PID namespaces are missing."""
     report = json.loads(out)
     if report.get("absent"):
         return Processes((), absent=True)
-    has_lost_gpu = "Unable to determine the device handle" in str(
-        report["said"]
-    )  # the others are told nevertheless
+    # With one GPU lost, nvidia-smi still lists the processes of the others.
+    has_lost_gpu = "Unable to determine the device handle" in str(report["said"])
     if report["code"] != 0 and not has_lost_gpu:
         raise ValueError(report["said"])
     rows = report["processes"]

@@ -1,4 +1,4 @@
-"""The GPUs that answer the driver, and all that it says of them."""
+"""The GPUs that answer the driver, and their properties in nvidia-smi."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from clusterwright.check.fact import HostSpec, fact
 from clusterwright.check.kernel.lines import pci
+from clusterwright.i18n import _
 from clusterwright.units import MiB
 
 # N/A, [N/A], [Not Supported], [Requested functionality has been deprecated], [Unknown Error]
@@ -37,7 +38,7 @@ def _flag(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """One GPU; None for what this model does not have or this driver does not say."""
+    """One GPU; None for a value that the model does not have or the driver does not report."""
 
     index: int
     uuid: str = ""
@@ -120,15 +121,15 @@ _FIELDS: dict[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
 }
 
 
-TIMED_OUT = 124  # the code of probes/nvidia_smi.py where nvidia-smi does not answer in time
+TIMED_OUT = 124  # exit code of probes/nvidia_smi.py when nvidia-smi times out
 _MISMATCH = "Driver/library version mismatch"  # as nvidia-smi words it
 
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """What nvidia-smi said: the GPUs that answer, its other lines, and whether it is there at all.
+    """Output of nvidia-smi: the GPUs that answer, its other lines, and `absent` where it is not installed.
 
-    `code` is `no-answer` or `driver-mismatch` where that is why GPUs do not answer.
+    `code` is `no-answer` (timeout) or `driver-mismatch` where that is why GPUs do not answer.
     """
 
     gpus: tuple[Gpu, ...]
@@ -138,8 +139,8 @@ class Driver:
 
     @property
     def reason(self) -> str:
-        """Its own words, where no GPU answers."""
-        return "; ".join(self.messages[:3]) or "nvidia-smi names no GPU"
+        """The messages of nvidia-smi, for a host without a GPU that answers."""
+        return "; ".join(self.messages[:3]) or _("nvidia-smi lists no GPU")
 
 
 def _arguments(spec: HostSpec) -> Sequence[str]:
@@ -149,7 +150,7 @@ def _arguments(spec: HostSpec) -> Sequence[str]:
 
 @fact(_arguments, probe="nvidia_smi", limit_s=30)
 def gpus(out: str) -> Driver:
-    """GPUs that answer the driver, all fields by one call of nvidia-smi; one off the bus is in its words alone."""
+    """GPUs that answer the driver, by one call of nvidia-smi; a GPU that fell off the bus is only in its messages."""
     document = json.loads(out)
     rows = tuple(_gpu(row) for row in document["rows"])
     messages = tuple(map(str, document["said"]))

@@ -1,4 +1,4 @@
-"""The name that the host gives itself."""
+"""The host name that the kernel has."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from clusterwright.check.fact import fact
 
 @fact("uname", "-n")
 def hostname(out: str) -> str:
-    """The host's own name, without a domain."""
+    """Output of `uname -n` without a domain."""
     (name,) = out.split()
     return name.split(".")[0]

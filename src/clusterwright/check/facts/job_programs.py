@@ -1,4 +1,4 @@
-"""The programs that Slurm runs around jobs, by fingerprint."""
+"""Checksums of the programs that Slurm runs around jobs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from clusterwright.check.fact import fact
 from clusterwright.provision.render.job_hooks import FOLDER
 
-# Two programs for all files: this is asked before a busy host is called well.
+# Two `find` calls for all files, to stay quick on a busy host.
 _COMMAND = (
     f"cd {FOLDER} 2>/dev/null && find . -maxdepth 1 -type f -exec sha256sum {{}} + && echo @ &&"
     " find . -maxdepth 1 -type f -perm -u+x; echo END"
@@ -16,7 +16,7 @@ _COMMAND = (
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The first letters of its SHA-256, and whether it can be run."""
+    """The first 12 digits of its SHA-256, and whether it is executable."""
 
     digest: str
     runnable: bool
@@ -24,7 +24,7 @@ class Program:
 
 @fact("sh", "-c", _COMMAND)
 def job_programs(out: str) -> dict[str, Program]:
-    """By name: prolog, epilog, health program and what they read; none where the folder is not there."""
+    """Prolog, epilog, health check program and their files by name; empty where the folder is missing."""
     *lines, last = out.splitlines()
     if last != "END":
         raise ValueError(out[:80])

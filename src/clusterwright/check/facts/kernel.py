@@ -7,6 +7,6 @@ from clusterwright.check.fact import fact
 
 @fact("uname", "-r")
 def kernel(out: str) -> str:
-    """Release of the running kernel; says nothing of one that is installed and waits for a reboot."""
+    """Release of the running kernel, not of one that is installed but not yet booted."""
     (release,) = out.split()
     return release

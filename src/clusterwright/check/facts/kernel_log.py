@@ -1,4 +1,4 @@
-"""What the kernel said since boot."""
+"""The kernel log since boot."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from clusterwright.check.fact import HostSpec, fact
 from clusterwright.check.kernel.faults import telling
 from clusterwright.check.kernel.lines import Line, pci
+from clusterwright.i18n import _
 
 
 @dataclass(frozen=True, slots=True)
 class KernelLog:
-    """The lines that warn or are known to tell something, and where they are from: journal, dmesg or nowhere."""
+    """Warnings and lines that a pattern of `telling` matches; `source` is `journal`, `dmesg` or empty."""
 
     now_s: float
     container: bool
@@ -24,13 +25,13 @@ class KernelLog:
 
     @property
     def missing(self) -> str:
-        """Why nothing can be read from it, or no text."""
+        """Why the log could not be read; empty if it could."""
         if self.source or self.container:
             return ""
-        return "neither the journal nor dmesg has a line of the kernel"
+        return _("neither journalctl nor dmesg returned a line of the kernel")
 
     def gpu(self, address: str) -> str:
-        """`gpu 3` by the number of its device file, or by its address where the driver does not say it."""
+        """Return `gpu 3` by the number of its device file; `gpu ADDRESS` where the driver does not report it."""
         return f"gpu {self.minors.get(address, address)}"
 
 
@@ -40,7 +41,7 @@ def _patterns(_spec: HostSpec) -> Sequence[str]:
 
 @fact(_patterns, probe="kernel_log", limit_s=20)  # 100,000 lines of a journal took 4 s
 def kernel_log(out: str) -> KernelLog:
-    """Lines of this boot that warn or tell of GPUs, disks and links; what was rotated away is not seen."""
+    """Warnings of this boot and lines about GPUs, disks and links; lines lost by log rotation are missing."""
     document = json.loads(out)
     lines = tuple(Line(float(when), int(grave), str(text)) for when, grave, text in document["lines"])
     minors = {pci(address): int(number) for address, number in document["minors"].items()}

@@ -1,4 +1,4 @@
-"""When the host was booted, and how it went down before."""
+"""When the host was booted, and whether it shut down properly before."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from clusterwright.check.fact import fact
 
 _COMMAND = "cat /proc/uptime; journalctl -b -1 -q -n 40 -o cat --no-pager 2>/dev/null; echo END"
-# What systemd and its journal say last when a system is shut down in order.
+# Last messages of systemd and its journal in a clean shutdown.
 _ORDERLY = (
     "Journal stopped",
     "Shutting down",
@@ -20,7 +20,7 @@ _ORDERLY = (
 
 @dataclass(frozen=True, slots=True)
 class LastBoot:
-    """Seconds since boot; whether the boot before ended in order, None where no journal of it is kept."""
+    """Seconds since boot; whether the previous boot ended with a clean shutdown, None without its journal."""
 
     up_s: float
     orderly: bool | None
@@ -28,7 +28,7 @@ class LastBoot:
 
 @fact("sh", "-c", _COMMAND)
 def last_boot(out: str) -> LastBoot:
-    """Uptime, and the last lines of the journal of the boot before this one."""
+    """Uptime, and the last journal lines of the previous boot."""
     uptime, *lines, last = out.splitlines()
     if last != "END":
         raise ValueError(last)

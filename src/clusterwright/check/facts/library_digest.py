@@ -1,4 +1,4 @@
-"""The code that jobs import."""
+"""The Clusterwright library that jobs import."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FILES = "find . -name '*.py' -type f | LC_ALL=C sort | xargs sha256sum | sha256
 
 @fact("sh", "-c", f"cd {LIBRARY} 2>/dev/null && {_FILES} || echo {MISSING}")
 def library_digest(out: str) -> str:
-    """One sum over all of it, or `missing`."""
+    """One checksum over the Clusterwright library that jobs import, or `missing`."""
     digest = out.split(maxsplit=1)[0]
     if digest != MISSING and len(digest) != 64:
         raise ValueError(out[:80])

@@ -1,4 +1,4 @@
-"""What the counters of the host's links have grown by."""
+"""Growth of the error counters of the host's links."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterwright.check.fact import fact
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """By link (`mlx5_0/1`, `eth0`) and counter: by how much in `seconds`; one that was set back has not grown."""
+    """Growth by link (`mlx5_0/1`, `eth0`) and counter in `seconds`; 0 for a counter that was reset."""
 
     seconds: float
     links: Mapping[str, Mapping[str, int]]
@@ -19,7 +19,7 @@ class Grown:
 
 @fact(probe="link_counters")
 def link_counters(out: str) -> Grown:
-    """How much each counter has grown since the reading before, or in two seconds where there was none."""
+    """Growth of each link counter since the previous reading, or in two seconds without one."""
     document = json.loads(out)
     previous, now = document["before"], document["now"]
     grown = {

@@ -9,7 +9,7 @@ _LOCAL = ("127.", "[::1]", "[::ffff:127.")
 
 @fact("ss", "-Hltn")
 def listening(out: str) -> tuple[int, ...]:
-    """Ports on which something listens for other hosts, in order; those of the loopback are left out."""
+    """TCP ports with a listener on a non-loopback address, sorted."""
     rows = [line.split() for line in out.splitlines()]
     if any(row[0] != "LISTEN" for row in rows):
         raise ValueError(out)

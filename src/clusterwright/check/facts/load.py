@@ -1,4 +1,4 @@
-"""How much the processors have to do."""
+"""The load average."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clusterwright.check.fact import fact
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The load of the last 15 minutes, and how many hardware threads there are for it."""
+    """The 15-minute load average, and the number of hardware threads."""
 
     quarter_hour: float
     threads: int
@@ -17,6 +17,6 @@ class Load:
 
 @fact("sh", "-c", "cat /proc/loadavg && getconf _NPROCESSORS_ONLN")
 def load(out: str) -> Load:
-    """Processes that run or wait for a disk, by the kernel's own mean."""
+    """The kernel's 15-minute load average, and the number of online hardware threads."""
     averages, threads = out.splitlines()
     return Load(float(averages.split()[2]), int(threads))

@@ -1,4 +1,4 @@
-"""What the machine's firmware and kernel say of it."""
+"""Model, BIOS, clock source and NUMA nodes of the host."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COMMAND = (
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Maker and model, BIOS, the clock that the kernel counts by, and how many NUMA nodes have CPUs."""
+    """Vendor and model, BIOS version, the kernel's clock source, and the number of NUMA nodes with CPUs."""
 
     model: str
     bios: str
@@ -27,7 +27,7 @@ class Machine:
 
 @fact("sh", "-c", _COMMAND)
 def machine(out: str) -> Machine:
-    """From /sys, without dmidecode; a virtual machine says what its hypervisor wants it to say."""
+    """Model, BIOS, clock source and NUMA nodes from /sys; in a virtual machine those of the hypervisor."""
     *lines, last = out.splitlines()
     if last != "END":
         raise ValueError(last)

@@ -10,7 +10,7 @@ from clusterwright.units import KiB
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes that the kernel has for use, of swap, and kept as huge pages."""
+    """Bytes of usable memory (MemTotal), of swap, and reserved as huge pages."""
 
     total_bytes: int
     swap_bytes: int
@@ -19,7 +19,7 @@ class Memory:
 
 @fact("cat", "/proc/meminfo")
 def memory(out: str) -> Memory:
-    """MemTotal (what the firmware and the kernel's own image left over), SwapTotal, and the pages of 2 MiB."""
+    """MemTotal (without memory of firmware and kernel image), SwapTotal, and the default huge pages."""
     values = dict(line.split(":", 1) for line in out.splitlines())
     total, swap = (int(values[name].split()[0]) * KiB for name in ("MemTotal", "SwapTotal"))
     pages, size = (int(values.get(name, "0").split()[0]) for name in ("HugePages_Total", "Hugepagesize"))

@@ -1,4 +1,4 @@
-"""Errors of the host's memory."""
+"""ECC errors of the host's memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _COMMAND = "cd /sys/devices/system/edac/mc 2>/dev/null && grep -s . mc*/ue_count
 
 @dataclass(frozen=True, slots=True)
 class MemoryErrors:
-    """Since boot: errors that were not corrected and that were, by controller; empty where the kernel counts none."""
+    """Uncorrected and corrected errors since boot by memory controller; empty without an EDAC driver."""
 
     uncorrected: dict[str, int]
     corrected: dict[str, int]
@@ -19,7 +19,7 @@ class MemoryErrors:
 
 @fact("sh", "-c", _COMMAND)
 def memory_errors(out: str) -> MemoryErrors:
-    """From the kernel's EDAC driver; none on a virtual machine, and on boards whose firmware keeps them to itself."""
+    """Error counts of the kernel's EDAC driver; empty in virtual machines and where only the firmware sees errors."""
     *lines, last = out.splitlines()
     if last != "END":
         raise ValueError(last)

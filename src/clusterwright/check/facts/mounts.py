@@ -1,4 +1,4 @@
-"""What is mounted."""
+"""Mounted file systems."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.check.fact import fact
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One mount: from where, of what kind, and whether it can be written."""
+    """One mount: source, file system type, and whether it is read-only."""
 
     source: str
     kind: str
@@ -19,7 +19,7 @@ class Mount:
 
 @fact("findmnt", "--json", "--list", "-o", "TARGET,SOURCE,FSTYPE,OPTIONS")
 def mounts(out: str) -> dict[str, Mount]:
-    """By mount point, from the kernel's table; touches no file system, so a dead server cannot hang it."""
+    """Mounts by mount point, from the kernel's table; a dead file server cannot block this read."""
     return {
         row["target"]: Mount(row["source"] or "", row["fstype"], "ro" in row["options"].split(","))
         for row in json.loads(out)["filesystems"]

@@ -1,4 +1,4 @@
-"""A munge credential to be decoded elsewhere."""
+"""A munge credential for another host to decode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the control host makes of every host's credential."""
+"""Results of decoding every host's credential on the control host."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from clusterwright.check.facts.munge_credential import munge_credential
 
 @fact(probe="unmunge", depends_on=munge_credential, limit_s=15)  # 3 ms a credential: thousands of hosts
 def munge_decoded(out: str) -> dict[str, str]:
-    """By host: `Success` when the control host could decode its credential, else munge's own words."""
+    """By host: `Success` if the control host decoded its credential, else munge's message."""
     return texts(out)

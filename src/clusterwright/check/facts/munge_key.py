@@ -1,4 +1,4 @@
-"""Munge's key, by its fingerprint."""
+"""Owner, mode and checksum of the munge key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _KEY = "/etc/munge/munge.key"
 
 @dataclass(frozen=True, slots=True)
 class MungeKey:
-    """Who may read the key, and the SHA-256 of it; never the key."""
+    """Owner, group, mode and SHA-256 of the key file; never the key."""
 
     owner: str
     group: str
@@ -21,7 +21,7 @@ class MungeKey:
 
 @fact("sh", "-c", f"stat -c '%U %G %a' {_KEY} && sha256sum {_KEY}")
 def munge_key(out: str) -> MungeKey:
-    """Owner, mode and fingerprint of the key file."""
+    """Owner, mode and SHA-256 of the munge key file."""
     about, digest = out.strip().splitlines()
     owner, group, mode = about.split()
     sha256 = digest.split()[0]

@@ -11,7 +11,7 @@ from clusterwright.check.fact import HostSpec, fact
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Addresses by name, and names (the official one and its aliases) by address; empty when not resolved."""
+    """Addresses by name, and names (canonical and aliases) by address; empty if not resolved."""
 
     forward: dict[str, tuple[str, ...]]
     reverse: dict[str, tuple[str, ...]]
@@ -21,11 +21,10 @@ def _arguments(spec: HostSpec) -> Sequence[str]:
     return [f"{host.name}={host.management}" for host in spec.cluster.hosts()]
 
 
-@fact(
-    _arguments, probe="names", limit_s=10
-)  # one DNS server that is silent costs 5 s by default (resolv.conf(5))
+# One DNS server that does not respond costs 5 s by default (resolv.conf(5)).
+@fact(_arguments, probe="names", limit_s=10)
 def names(out: str) -> Names:
-    """What the host's own resolver (files, DNS) says of every host's name and management address."""
+    """Lookups of every host's name and management address with the host's resolver (files, DNS)."""
     document = json.loads(out)
     forward, reverse = (
         {key: tuple(values) for key, values in document[direction].items()}

@@ -1,4 +1,4 @@
-"""The host's own metrics."""
+"""The node_exporter of the host."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def _arguments(spec: HostSpec) -> Sequence[str]:
     return (f"https://{address}", AUTHORITY, CERTIFICATE, KEY)
 
 
-@fact(_arguments, probe="fetch", codes=(0, 1))  # 124, a host that may be busy, is unknown
+@fact(_arguments, probe="fetch", codes=(0, 1))  # 124 (timeout on a busy host) is unknown
 def node_exporter(out: str) -> str:
-    """Version of the node_exporter that answers on the management address; or why none does."""
+    """Version of the node_exporter on the management address, or the error of the request."""
     match = re.search(r'^node_exporter_build_info\{[^}]*version="([^"]+)"', out, re.MULTILINE)
     if match:
         return f"node_exporter {match[1]}"

@@ -1,4 +1,4 @@
-"""How far the clock is from the control host's."""
+"""Clock offset from the control host."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterwright.check.fact import HostSpec, fact
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """Seconds ahead of the control host's clock, and the round trip in which that was measured."""
+    """Seconds ahead of the control host's clock, and the round-trip time of the measurement."""
 
     offset_s: float
     round_trip_s: float
@@ -23,6 +23,6 @@ def _arguments(spec: HostSpec) -> Sequence[str]:
 
 @fact(_arguments, probe="sntp")
 def ntp_offset(out: str) -> Offset | None:
-    """The offset by a few exchanges of NTP with the control host's chronyd; None when it does not answer."""
+    """Clock offset by NTP exchanges with the control host's chronyd; None if it does not answer."""
     document = json.loads(out)
     return None if document is None else Offset(float(document["offset_s"]), float(document["round_trip_s"]))

@@ -1,4 +1,4 @@
-"""The NVLink domain that the host's GPUs are in."""
+"""The NVLink domain of the host's GPUs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COMMAND = (
 
 @fact("sh", "-c", _COMMAND, limit_s=30)
 def nvl_domain(out: str) -> str:
-    """`UUID.CLIQUE` where an NVLink switch joins this host's GPUs with those of others, else no text."""
+    """`UUID.CLIQUE` where NVLink switches connect the GPUs of several hosts, else empty."""
     if not out.endswith("@\n"):
         raise ValueError(out[:80])
     values = {name: value.strip() for name, value in _LINES.findall(out)}

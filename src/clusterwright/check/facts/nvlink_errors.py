@@ -1,4 +1,4 @@
-"""How much the error counters of NVLinks grow."""
+"""Growth of NVLink error counters."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from clusterwright.check.fact import fact
 
 _INTERVAL_S = 2
 _SEPARATOR = "=again="
-# The counters are totals since boot: what counts is how much they grow while we look.
+# The counters are totals since boot, so two readings are compared.
 _COMMAND = f"nvidia-smi nvlink -e; sleep {_INTERVAL_S}; echo {_SEPARATOR}; nvidia-smi nvlink -e"
 _GPU = re.compile(r"^GPU (\d+): ")
 _COUNT = re.compile(r"^\s+Link (\d+): (\w[\w -]*(?:Error|BER|Count)\w*[\w -]*): (\d+)")
 
 
-@fact("sh", "-c", _COMMAND, limit_s=30, codes=(0, 15))  # 15: a GPU is lost, the others are told
+@fact("sh", "-c", _COMMAND, limit_s=30, codes=(0, 15))  # 15: a GPU is lost, the others are listed
 def nvlink_errors(out: str) -> dict[str, int]:
-    """By GPU, link and counter: its growth in two seconds, where there is any; blind to links that carry nothing."""
+    """Growth in two seconds by GPU, link and counter, without zeros; idle links produce no errors."""
     previous, separator, now = out.partition(f"{_SEPARATOR}\n")
     if not separator:
         raise ValueError(out)

@@ -1,4 +1,4 @@
-"""The NVLinks of each GPU."""
+"""NVLink states of each GPU."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _GPU = re.compile(r"^GPU (\d+): ")
 _LINK = re.compile(r"^\s+Link (\d+): (.*)$")
 
 
-@fact("nvidia-smi", "nvlink", "-s", limit_s=30, codes=(0, 15))  # 15: a GPU is lost, the others are told
+@fact("nvidia-smi", "nvlink", "-s", limit_s=30, codes=(0, 15))  # 15: a GPU is lost, the others are listed
 def nvlinks(out: str) -> dict[str, tuple[bool, ...]]:
-    """By index of the GPU: each of its links, True for one that is active; a GPU without links has none."""
+    """NVLinks by GPU index, True for an active link; empty for a GPU without NVLink."""
     links_by_gpu: dict[str, list[bool]] = {}
     for gpu, state in _rows(out):
         links_by_gpu.setdefault(gpu, [])

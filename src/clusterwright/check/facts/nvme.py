@@ -17,7 +17,7 @@ _KELVIN = 273
 
 @dataclass(frozen=True, slots=True)
 class Nvme:
-    """One disk by its own words: what it warns of (bits), what is spare and used (percent), errors of its medium."""
+    """SMART log of one disk: critical warning bits, spare and used percent, media errors."""
 
     warning: int
     spare_percent: int
@@ -29,7 +29,7 @@ class Nvme:
 
 @fact("sh", "-c", _COMMAND, limit_s=20)
 def nvme(out: str) -> dict[str, Nvme]:
-    """By device: what `nvme smart-log` says; no disk where there is none, missing where nvme-cli is."""
+    """SMART log by device, from `nvme smart-log`; the fact is missing without nvme-cli."""
     begin, *blocks = out.split("@ ")
     if begin.strip() or not blocks or blocks[-1].strip() != "END":
         raise ValueError(out)
@@ -41,7 +41,9 @@ def nvme(out: str) -> dict[str, Nvme]:
 def _disk(smart_log: dict[str, Any]) -> Nvme:
     warning = smart_log["critical_warning"]
     return Nvme(
-        warning=int(warning["value"] if isinstance(warning, dict) else warning),  # nvme-cli 2 takes it apart
+        warning=int(
+            warning["value"] if isinstance(warning, dict) else warning
+        ),  # nvme-cli 2 prints an object
         spare_percent=int(smart_log["avail_spare"]),
         spare_least_percent=int(smart_log["spare_thresh"]),
         used_percent=int(

@@ -8,7 +8,7 @@ from clusterwright.platforms import names_by_os_release
 
 @fact("cat", "/etc/os-release")
 def os_release(out: str) -> str:
-    """As the cluster file names it, `debian-12`; a system that it cannot name by its own ID and version."""
+    """Name of the system as in the cluster file (`debian-12`); an unsupported system by its ID and version."""
     values = dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
     name = f"{values['ID']}-{values['VERSION_ID']}".replace('"', "")
     names = names_by_os_release()

@@ -1,4 +1,4 @@
-"""What the host can connect to."""
+"""TCP connections from the host to ports of the cluster."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from clusterwright.check.fact import HostSpec, fact, texts
 from clusterwright.provision.render.firewall_table import CLUSTER_EXPORTER_PORT, EXPORTER_PORT
 from clusterwright.provision.render.slurm_settings import CONTROL_PORT, NODE_PORT
 
-DISCARD = 9  # RFC 863: a port that nobody listens on, so that only a firewall keeps it silent
+DISCARD = 9  # RFC 863: without a listener a firewall drops the connection, an open port refuses it
 
 
 def required_ports(spec: HostSpec) -> dict[str, str]:
-    """What must be reachable from this host, by `address:port`, and what it is."""
+    """Return the services that this host must reach, by `address:port`."""
     control, hosts = spec.cluster.control, spec.cluster.hosts()
     if not spec.is_control:
         return {f"{control.management}:{CONTROL_PORT}": f"slurmctld of {control.name}"}
@@ -29,7 +29,7 @@ def required_ports(spec: HostSpec) -> dict[str, str]:
 
 
 def forbidden(spec: HostSpec) -> str:
-    """The `address:port` of the control host that must not answer; empty on the control host itself."""
+    """Return the `address:port` of the control host that must not answer; empty for the control host itself."""
     return "" if spec.is_control else f"{spec.cluster.control.management}:{DISCARD}"
 
 
@@ -39,5 +39,5 @@ def _arguments(spec: HostSpec) -> Sequence[str]:
 
 @fact(_arguments, probe="connect", limit_s=10)
 def ports(out: str) -> dict[str, str]:
-    """By `address:port`: `open`, `refused` (no firewall, nobody listens), `silent`, or the system's words."""
+    """TCP connection result by `address:port`: `open`, `refused` (no listener), `silent` (timeout), or an error."""
     return texts(out)

@@ -1,4 +1,4 @@
-"""What users may still write to the shared folders."""
+"""Disk quotas of users on the shared folders."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from clusterwright.check.fact import HostSpec, fact
 
 _KIB = 1024
 _SIDE = 4  # used, soft, hard and grace: of blocks, then of files
-# What a file system that counts for its users is mounted with: ext4 and XFS.
+# Mount options of ext4 and XFS with user quotas.
 _COUNTS = "usrquota|usrjquota|uquota|uqnoenforce"
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Of one user in one folder: what is used and the two limits of it, in bytes or in files; 0 is no limit.
+    """Usage and limits of one user in one folder, in bytes or (`files`) in files; a limit of 0 means none.
 
-    `grace_over` is true when the time for going over the soft limit has run out.
+    `grace_over` is true after the grace period of the soft limit.
     """
 
     user: str
@@ -32,14 +32,14 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """Users that have a limit; and tools that are missing where somebody is limited."""
+    """Usage of users with a limit; and tools that are missing although quotas are on."""
 
     uses: tuple[Use, ...]
     missing: tuple[str, ...] = ()
 
 
 def _command(spec: HostSpec) -> Sequence[str]:
-    """Lustre's words for each user; for what the host has as a file system of its own, repquota's report."""
+    """Return the script: `lfs quota` per user on Lustre, `repquota` for local and exported file systems."""
     parts = []
     for folder in spec.cluster.storage.values():
         path = shlex.quote(folder.path)
@@ -56,7 +56,7 @@ def _command(spec: HostSpec) -> Sequence[str]:
 
 
 def _report(path: str, served: str) -> str:
-    """What reads the report of the file system that is served, if it counts for its users."""
+    """Return the script that reports quotas of a local file system, if it is mounted with quotas."""
     counts = f"findmnt -nT {served} -o OPTIONS | grep -qE '{_COUNTS}'"
     command = f'echo "@ repquota -" {path}; repquota -u "$(findmnt -nT {served} -o TARGET)"'
     return f"if {counts}; then command -v repquota >/dev/null || echo '@ missing - repquota'; {command}; fi"
@@ -64,7 +64,7 @@ def _report(path: str, served: str) -> str:
 
 @fact(_command, limit_s=30)
 def quotas(out: str) -> Quotas:
-    """Users with a limit, by `lfs quota` or `repquota`; a server of the site is not asked for what it serves by NFS."""
+    """Users with a quota, by `lfs quota` or `repquota`; quotas of an external NFS server are not read."""
     if not out.startswith("@ ") or not out.endswith("@ END\n"):
         raise ValueError(out[:80])
     blocks = [block.splitlines() for block in out.split("@ ")[1:-1]]
@@ -85,7 +85,9 @@ def _block(block: Sequence[str]) -> Iterator[Use]:
             (number for number, row in enumerate(rows, 1) if row and row[0].startswith("---")), len(rows)
         )
         for name, flags, *fields in filter(None, rows[begin:]):
-            middle = _SIDE if flags.startswith("+") else _SIDE - 1  # no grace is told of who is below
+            middle = (
+                _SIDE if flags.startswith("+") else _SIDE - 1
+            )  # no grace column for users below the limit
             yield from _uses(name, path, fields[:middle], fields[middle:])
 
 

@@ -14,7 +14,7 @@ _WORK = re.compile(r"(resync|recovery|check|reshape)\s*=\s*([\d.]+%)")
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """One array: whether it is active, how many disks it should have and has, which failed, what it is doing."""
+    """One md array: active or not, configured and working disks, failed disks, current operation."""
 
     name: str
     active: bool
@@ -26,7 +26,7 @@ class Array:
 
 @fact("cat", "/proc/mdstat", codes=(0,))
 def raid(out: str) -> tuple[Array, ...]:
-    """Every array of the kernel's md driver; a RAID controller's own arrays are not seen."""
+    """Every array of the kernel's md driver; arrays of a hardware RAID controller are not included."""
     if not out.startswith("Personalities"):
         raise ValueError(out)
     blocks: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""Kernel modules that let adapters reach the GPUs' memory."""
+"""Kernel modules for GPUDirect RDMA."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PEERS = ("nvidia_peermem", "nv_peer_mem")
 
 @dataclass(frozen=True, slots=True)
 class RdmaModules:
-    """The module that is loaded, if any; whether the driver's modules are the open ones."""
+    """The loaded peer memory module (empty: none); whether the NVIDIA driver has open kernel modules."""
 
     peer: str
     open_driver: bool
@@ -19,7 +19,7 @@ class RdmaModules:
 
 @fact("sh", "-c", "cat /proc/modules; cat /proc/driver/nvidia/version 2>/dev/null; echo END")
 def rdma_modules(out: str) -> RdmaModules:
-    """Of the running kernel: nvidia_peermem or nv_peer_mem, and the kind of driver from its own file in /proc."""
+    """The loaded peer memory module, and whether NVIDIA's open kernel modules run (/proc/driver/nvidia/version)."""
     *lines, last = out.splitlines()
     if last != "END":
         raise ValueError(last)

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from clusterwright.check.fact import HostSpec, fact
 from clusterwright.units import GB
 
-LAYER = {"infiniband": "InfiniBand", "roce": "Ethernet"}  # by networks.compute.kind: as the kernel calls it
+LAYER = {"infiniband": "InfiniBand", "roce": "Ethernet"}  # link layer in /sys by networks.compute.kind
 _RATE = re.compile(r"([\d.]+) Gb/sec")
 
 
 @dataclass(frozen=True, slots=True)
 class Gid:
-    """One address of a port: `type` is `IB/RoCE v1` or `RoCE v2`; `ipv4` is empty where it is no mapped address."""
+    """One GID of a port: `type` is `IB/RoCE v1` or `RoCE v2`; `ipv4` is empty if it is not IPv4-mapped."""
 
     index: int
     type: str
@@ -25,7 +25,7 @@ class Gid:
 
 @dataclass(frozen=True, slots=True)
 class RdmaPort:
-    """One port: `state` (ACTIVE) is the subnet manager's word, `physical` (LinkUp) the cable's."""
+    """One RDMA port: `state` (ACTIVE) is the logical state, `physical` (LinkUp) that of the link."""
 
     device: str
     port: int
@@ -40,18 +40,18 @@ class RdmaPort:
 
     @property
     def name(self) -> str:
-        """As NCCL_IB_HCA has it: `mlx5_0:1`."""
+        """The port as in NCCL_IB_HCA: `mlx5_0:1`."""
         return f"{self.device}:{self.port}"
 
     @property
     def up(self) -> bool:
-        """True when it can carry data."""
+        """True if the port can carry data."""
         return self.state == "ACTIVE" and self.physical == "LinkUp"
 
 
 @dataclass(frozen=True, slots=True)
 class Rdma:
-    """All ports, and how many device files programs can open."""
+    """All RDMA ports, and the number of uverbs device files."""
 
     ports: tuple[RdmaPort, ...]
     verbs: int
@@ -65,7 +65,7 @@ def has_rdma(spec: HostSpec) -> bool:
 
 @fact(probe="rdma")
 def rdma_ports(out: str) -> Rdma:
-    """Every port of every RDMA device, InfiniBand or RoCE; no ports where there is no such device."""
+    """Every port of every RDMA device, InfiniBand or RoCE; empty without an RDMA device."""
     document = json.loads(out)
     return Rdma(tuple(_port(row) for row in document["ports"]), int(document["verbs"]))
 
@@ -91,7 +91,7 @@ def _port(row: dict[str, object]) -> RdmaPort:
 
 
 def _state_name(state: str) -> str:
-    """`ACTIVE` of `4: ACTIVE`."""
+    """Return `ACTIVE` of `4: ACTIVE`."""
     return state.rpartition(": ")[2]
 
 

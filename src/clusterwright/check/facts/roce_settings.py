@@ -1,4 +1,4 @@
-"""How the host's RoCE ports mark and keep what they send."""
+"""PFC, DSCP and ECN settings of the host's RoCE ports."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from clusterwright.check.fact import fact
 
 @dataclass(frozen=True, slots=True)
 class RocePort:
-    """One port; None is what the driver or the kernel's tool did not say."""
+    """Settings of one RoCE port; None where the driver or `dcb` does not report a value."""
 
     network: str
     name: str
     interface: str
     paused: tuple[int, ...] | None
     priorities: dict[int, int] | None  # by DSCP
-    ecn: tuple[int, ...] | None  # priorities on which both directions are on
+    ecn: tuple[int, ...] | None  # priorities with ECN in both directions
     cnp_dscp: int | None
     tos: int | None
     mtu: int | None
@@ -25,7 +25,7 @@ class RocePort:
 
 @fact(probe="roce")
 def roce_settings(out: str) -> tuple[RocePort, ...]:
-    """Of the ports in /etc/clusterwright/rdma-ports: pauses, marks, ECN; none where `apply` wrote no file."""
+    """PFC, DSCP and ECN of the ports in /etc/clusterwright/rdma-ports; empty where apply wrote no such file."""
     return tuple(_port(row) for row in json.loads(out))
 
 
@@ -51,7 +51,7 @@ def _port(row: dict[str, str]) -> RocePort:
 
 
 def _pairs(text: str) -> dict[str, str]:
-    """`0:off 3:on`, as dcb-pfc(8) and dcb-app(8) show it."""
+    """Parse `0:off 3:on`, the format of dcb-pfc(8) and dcb-app(8)."""
     return dict(token.split(":", 1) for token in text.split() if ":" in token)
 
 

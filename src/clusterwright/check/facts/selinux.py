@@ -1,4 +1,4 @@
-"""What SELinux does."""
+"""The SELinux mode."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MODES = ("enforcing", "permissive", "disabled")
 
 @dataclass(frozen=True, slots=True)
 class Selinux:
-    """The mode now, and the one after the next boot."""
+    """The current mode, and the one after the next boot."""
 
     now: str
     configured: str
@@ -19,7 +19,7 @@ class Selinux:
 
 @fact("sestatus")
 def selinux(out: str) -> Selinux:
-    """Enforcing, permissive or disabled; blind to single domains that are permissive."""
+    """The current and configured SELinux mode; permissive domains are not reported."""
     rows = dict(line.split(":", 1) for line in out.splitlines() if ":" in line)
     values = {key: value.strip() for key, value in rows.items()}
     if values["SELinux status"] == "disabled":

@@ -1,4 +1,4 @@
-"""The tokens that the control host finds in the shared folders."""
+"""The hosts' tokens as the control host reads them from the shared folders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _arguments(spec: HostSpec) -> Sequence[str]:
 
 @fact(_arguments, probe="shared", depends_on=shared_tokens, limit_s=15)
 def shared_folder_visibility(out: str) -> dict[str, dict[str, str]]:
-    """By folder: the token of every host that the control host finds there; what it finds it removes."""
+    """Token by folder and host, as the control host reads it; it deletes the files that it reads."""
     return {
         path: {str(host): str(token) for host, token in tokens.items()}
         for path, tokens in json.loads(out).items()

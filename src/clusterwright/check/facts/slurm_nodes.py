@@ -1,4 +1,4 @@
-"""Slurm's nodes, as slurmctld sees them."""
+"""Slurm's nodes in slurmctld."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clusterwright.slurm.nodes import Node, parse_nodes
 
 @fact(*client.show_nodes(), limit_s=10)
 def slurm_nodes(out: str) -> tuple[Node, ...]:
-    """Every node that slurmctld knows, one line each."""
+    """Every node of slurmctld, from `scontrol show node`."""
     nodes = tuple(parse_nodes(out).values())
     if not nodes:
         raise ValueError("no node")

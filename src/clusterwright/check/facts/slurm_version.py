@@ -11,7 +11,7 @@ def _daemon(spec: HostSpec) -> tuple[str, ...]:
 
 @fact(_daemon)
 def slurm_version(out: str) -> str:
-    """Version of the Slurm daemon on disk; the one that runs may be older until its restart."""
+    """Version of the installed Slurm daemon; the running one may be older until its restart."""
     name, version = out.split()
     if not name.startswith("slurm"):
         raise ValueError(out)

@@ -10,7 +10,7 @@ from clusterwright.units import MiB
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """Processors and memory in slurmd's counting."""
+    """Processors and memory as slurmd detects them."""
 
     sockets: int
     cores_per_socket: int
@@ -25,7 +25,7 @@ class Hardware:
 
 @fact("slurmd", "-C")
 def slurmd_hardware(out: str) -> Hardware:
-    """What `slurmd -C` prints of the host; in a container that is the machine beneath it."""
+    """Output of `slurmd -C`; in a container that is the hardware of the machine that runs it."""
     values = dict(token.split("=", 1) for token in out.splitlines()[0].split())
     return Hardware(
         sockets=int(values["Boards"]) * int(values["SocketsPerBoard"]),

@@ -1,4 +1,4 @@
-"""The limits that slurmd gives to jobs."""
+"""The resource limits that jobs inherit from slurmd."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ UNLIMITED = -1
 
 @fact("sh", "-c", "cat /proc/$(systemctl show --property=MainPID --value slurmd.service)/limits")
 def slurmd_limits(out: str) -> dict[str, int]:
-    """Soft limits of the running slurmd by name, -1 for none; jobs inherit them."""
+    """Soft limits of the running slurmd by name, which jobs inherit; -1 for unlimited."""
     heading, *rows = out.splitlines()
     if not heading.startswith("Limit "):
         raise ValueError(heading)

@@ -1,4 +1,4 @@
-"""Processes that hang."""
+"""Hung processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.check.fact import fact
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """Number and name of those in an uninterruptible wait that did not end while we looked, and of zombies."""
+    """PID and name of processes in uninterruptible sleep during the whole probe, and of zombies."""
 
     waiting: tuple[tuple[int, str], ...]
     zombies: tuple[tuple[int, str], ...]
@@ -18,7 +18,7 @@ class Stuck:
 
 @fact(probe="stuck", limit_s=20)
 def stuck(out: str) -> Stuck:
-    """Processes in state D for ten seconds without a move, and zombies; a wait that goes on and off is no finding."""
+    """Processes in state D for ten seconds without interruption, and zombies."""
     report = json.loads(out)
     if report["all"] < 1:
         raise ValueError(out)

@@ -1,4 +1,4 @@
-"""Where the host swaps to, and what would switch it on at the next boot."""
+"""Active swap areas, and those that /etc/fstab activates at the next boot."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clusterwright.check.fact import fact
 
 @dataclass(frozen=True, slots=True)
 class Swaps:
-    """Devices or files in use, and what fstab(5) names."""
+    """Active swap devices or files, and the swap entries of /etc/fstab."""
 
     active: tuple[str, ...]
     fstab: tuple[str, ...]
@@ -17,7 +17,7 @@ class Swaps:
 
 @fact("sh", "-c", 'cat /proc/swaps; awk \'$1 !~ /^#/ && $3 == "swap" {print "fstab", $1}\' /etc/fstab')
 def swaps(out: str) -> Swaps:
-    """The first word of each row of /proc/swaps, and of each line of fstab whose type is swap."""
+    """Swap areas in /proc/swaps, and swap entries in /etc/fstab."""
     heading, *rows = out.splitlines()
     if not heading.startswith("Filename"):
         raise ValueError(heading)

@@ -1,4 +1,4 @@
-"""The Python with torch."""
+"""The torch that trainings import."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PROGRAM = (
 
 @dataclass(frozen=True, slots=True)
 class Torch:
-    """Versions of the Python that trainings use, of its torch, CUDA and NCCL; or why torch is not there."""
+    """Versions of the trainings' Python, torch, CUDA and NCCL; or the error of the import."""
 
     python: str = ""
     torch: str = ""
@@ -40,7 +40,7 @@ def _argv(spec: HostSpec) -> Sequence[str]:
 
 @fact(_argv, limit_s=120, codes=(0, 1, 126, 127))  # 2 s alone; over 60 s with 12 processes to a core
 def torch_import(out: str) -> Torch:
-    """What comes of really importing torch there."""
+    """Result of `import torch` in the Python of the cluster file."""
     last = out.strip().splitlines()[-1]
     columns = last.split()
     if len(columns) == 5 and columns[4] == "imported":

@@ -1,4 +1,4 @@
-"""What the control host can connect to that it should not."""
+"""Connections from the control host to ports that the firewall must block."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def _arguments(spec: HostSpec) -> Sequence[str]:
 
 @fact(_arguments, probe="connect", depends_on=listening, limit_s=20)
 def trespass(out: str) -> dict[str, str]:
-    """By `address:port`, of every port that another host listens on and one that none does: the answer."""
+    """Result of a TCP connection to every listening port of other hosts, and to one unused port, by `address:port`."""
     return texts(out)

@@ -1,4 +1,4 @@
-"""The services that a host must run, and those that failed."""
+"""The services that a host must run, and their states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MONITORING = ("prometheus.service", "prometheus-alertmanager.service", "cluster
 
 
 def required_units(spec: HostSpec) -> tuple[str, ...]:
-    """The units that the host's role and the cluster file ask for."""
+    """Return the units that the host's role and the cluster file require."""
     units = [*map(spec.cluster.platform.unit, ("ssh.service", "chrony.service", "munge.service"))]
     units += ["slurmctld.service"] if spec.is_control else []
     units += ["slurmd.service"] if spec.is_compute else []
@@ -29,7 +29,7 @@ def _arguments(spec: HostSpec) -> Sequence[str]:
 
 @fact("systemctl", "show", "--property=Id,ActiveState,SubState", _arguments)
 def units(out: str) -> dict[str, str]:
-    """By wanted unit: `active (running)` and the like, as systemd words it."""
+    """State of each required unit, as systemd prints it: `active (running)`."""
     states = {}
     for block in out.strip().split("\n\n"):
         values = dict(line.split("=", 1) for line in block.splitlines())

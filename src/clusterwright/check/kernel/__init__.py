@@ -1,1 +1,1 @@
-"""What the kernel says: Xids, faults and harmless lines as data with typed readers, and their pure judging."""
+"""The kernel log: Xids, faults and harmless lines as TOML data with typed readers, and pure functions to judge them."""

@@ -1,4 +1,4 @@
-"""Xids in a kernel log, told apart by GPU and put together by burst; pure."""
+"""Xids of a kernel log, grouped by GPU and burst; pure."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _OFF = re.compile(r"NVRM: .*fallen off the bus")
 _FIXED = re.compile(
     r"clusterwright:? repaired (\S+)|Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): 154, .* to 0x0 \(None\)"
 )
-_MAX_MESSAGES = 8  # different words kept of one burst: NVLink's registers differ from line to line
+_MAX_MESSAGES = 8  # distinct messages stored per burst: NVLink's register dumps differ in each line
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One burst of one Xid of one GPU, or (`switch`) of an SXid of an NVSwitch; `said` are its different words."""
+    """One burst of an Xid of a GPU, or (`switch`) of an SXid of an NVSwitch; `messages` are its distinct messages."""
 
     number: int
     pci: str
@@ -37,10 +37,10 @@ class Event:
 
 
 def events(lines: Iterable[Line]) -> tuple[Event, ...]:
-    """Every burst, in the order in which they began; what was fixed since then is left out.
+    """Return every burst by start time, without those of devices that were repaired afterwards.
 
-    What ends all that was logged of a device before: `clusterwright repaired PCI_ADDRESS`, which is what the probe
-    makes of `logger -t clusterwright repaired PCI_ADDRESS`, and the driver's own word (Xid 154) that it has recovered.
+    A repair is the line `clusterwright repaired PCI_ADDRESS` (by `logger -t clusterwright repaired PCI_ADDRESS`), or
+    the driver's Xid 154 with recovery action None.
     """
     open_: dict[tuple[int, str, bool], Event] = {}
     closed: list[Event] = []
@@ -66,11 +66,11 @@ def events(lines: Iterable[Line]) -> tuple[Event, ...]:
 
 
 def _parse_lines(lines: Iterable[Line]) -> Iterator[tuple[tuple[int, str, bool], float, str]]:
-    """(number, device, is it a switch), time and words of each telling line; number 0 says that it was fixed."""
+    """Yield ((number, PCI address, is NVSwitch), time, message) of each Xid line; number 0 is a repair."""
     named = ""
     for line in lines:
         if "NVRM:" not in line.text and "Xid (" not in line.text and "clusterwright" not in line.text:
-            continue  # most lines: these are quick to look for
+            continue  # a fast path for most lines
         if gpu := _NAMED.search(line.text):
             named = pci(gpu[1])
         if match := _FIXED.search(line.text):

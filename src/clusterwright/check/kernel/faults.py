@@ -1,4 +1,4 @@
-"""Faults of the host in its kernel's log, and the lines that nobody has explained yet; pure."""
+"""Faults of a host in its kernel log (faults.toml), and warnings that no table explains; pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from clusterwright.check.kernel.lines import HOUR_S, WARNING, Line
 from clusterwright.check.kernel.xids import Severity
 
-# Any line of NVIDIA's with a number of its own: xids.toml has it.
+# NVIDIA driver lines with an Xid: xids.toml explains them.
 _XID = re.compile(r"NVRM: .*Xid|SXid|NVRM: .*(fallen off the bus|installed in this system|NVIDIA GPU )")
 
 
@@ -24,7 +24,7 @@ class _Row(BaseModel):
 
 
 class Fault(_Row):
-    """One row of faults.toml, whose head says what each field means."""
+    """One row of faults.toml, whose header documents each field."""
 
     name: str
     pattern: re.Pattern[str]
@@ -36,7 +36,7 @@ class Fault(_Row):
 
 
 class Known(_Row):
-    """One row of known.toml: what is harmless, and why."""
+    """One row of known.toml: a harmless line, and why it is harmless."""
 
     pattern: re.Pattern[str]
     reason: str
@@ -44,7 +44,7 @@ class Known(_Row):
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One fault of the host: how often within its time, on what, and the latest line of it."""
+    """One fault of the host: the affected part, the number of lines within its time window, and the latest line."""
 
     fault: Fault
     part: str
@@ -54,13 +54,13 @@ class Occurrence:
 
 @cache
 def faults() -> tuple[Fault, ...]:
-    """Every row of faults.toml, in its order."""
+    """Return every row of faults.toml, in file order."""
     return tuple(Fault.model_validate(_compiled(row)) for row in _rows("faults.toml", "fault"))
 
 
 @cache
 def harmless_lines() -> tuple[Known, ...]:
-    """Every row of known.toml."""
+    """Return every row of known.toml."""
     return tuple(Known.model_validate(_compiled(row)) for row in _rows("known.toml", "known"))
 
 
@@ -74,7 +74,7 @@ def _compiled(row: dict[str, object]) -> dict[str, object]:
 
 
 def find_faults(lines: Iterable[Line], now_s: float) -> tuple[Occurrence, ...]:
-    """Every fault that still counts at `now_s` and came often enough, in the order of the table."""
+    """Return every fault with enough lines in its time window before `now_s`, in the order of faults.toml."""
     lines_by_fault: dict[tuple[str, str], list[Line]] = {}
     rows = {row.name: row for row in faults()}
     for line in lines:
@@ -96,8 +96,8 @@ def _fault(text: str) -> tuple[Fault, str] | None:
     return row, next((part for part in match.groupdict().values() if part), "")
 
 
-# Long numbers are process ids, addresses and sectors: no pattern asks for one of them, and with them put alike the
-# lines of a thousand hosts come down to a few hundred.
+# Long numbers are process ids, addresses and sectors, which no pattern matches; replaced by one constant, the lines
+# of a thousand hosts become a few hundred cache entries.
 _LONG = re.compile(r"\b(0x)?[0-9a-f]{6,}\b|\d{4,}")
 _MOST_SHAPES = 1 << 16
 
@@ -116,7 +116,7 @@ def _is_current(row: Fault, line: Line, now_s: float) -> bool:
 
 
 def unknown_kinds(lines: Iterable[Line]) -> dict[str, tuple[int, str]]:
-    """Kinds of lines that warn and that no table has: how many of each, and the first of them."""
+    """Group warnings that no table explains by kind: the number of lines, and the first of them."""
     kinds: dict[str, tuple[int, str]] = {}
     for line in lines:
         if line.priority is None or line.priority > WARNING or _explained(line.text):
@@ -148,15 +148,15 @@ _VARYING: Sequence[tuple[str, str]] = (
 
 
 def _kind(text: str) -> str:
-    """The line without what changes from one time to the next: addresses and numbers."""
+    """Replace addresses and numbers in a line, so that repetitions become equal."""
     for pattern, replacement in _VARYING:
         text = re.sub(pattern, replacement, text)
     return text[:120]
 
 
 def telling() -> Iterator[str]:
-    """The patterns of what is told whatever its priority: a host sends lines that match, and those that warn."""
+    """Yield the patterns of lines that a host sends whatever their priority, besides all warnings."""
     yield r"NVRM:|SXid|clusterwright:? repaired"
     for row in faults():
-        # A name may be there once only in the joined expression.
+        # A group name may occur only once in the joined expression.
         yield re.sub(r"\?P<\w+>", "", row.pattern.pattern)

@@ -1,4 +1,4 @@
-"""What the Xids of a host come to, GPU by GPU; pure."""
+"""Findings from the Xids of a host, by GPU; pure."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from clusterwright.check.kernel.lines import HOUR_S
 from clusterwright.check.kernel.xids import WINDOW_HOURS, Severity, xid
 from clusterwright.i18n import _
 
-MAX_FATAL_PER_DAY = 5  # NVSentinel: fatal five times in 24 hours on one GPU is a matter for its vendor
+MAX_FATAL_PER_DAY = 5  # NVSentinel: a GPU with five fatal Xids in 24 hours goes to its vendor
 _CAUSED = re.compile(r"caused by previous Xid (\d+)")
-_FATAL = re.compile(r"Fatal|Severity [1-9]")  # NVIDIA, Fabric Manager User Guide: severity 0 passes
+_FATAL = re.compile(r"Fatal|Severity [1-9]")  # NVIDIA Fabric Manager User Guide: severity 0 is recoverable
 _GRAVEST: tuple[Severity, ...] = ("fail", "warn", "none")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One Xid of one GPU within its time: how often, how grave, what to do, and why it is not graver."""
+    """One Xid of one GPU in its time window: count of bursts, severity, action, and why it is ignored (`why`)."""
 
     pci: str
     number: int
@@ -42,7 +42,7 @@ class Finding:
 
 
 def judge(events: Sequence[Event], now_s: float) -> tuple[Finding, ...]:
-    """Every Xid that still counts at `now_s`, the gravest first."""
+    """Return a finding for each device and Xid in its time window before `now_s`, the most severe first."""
     current_events = [event for event in events if _is_current(event, now_s)]
     groups: dict[tuple[str, int, bool], list[Event]] = {}
     for event in current_events:
@@ -70,7 +70,7 @@ def _gpu(group: Sequence[Event], current_events: Sequence[Event]) -> Finding:
             "none",
             row.meaning,
             row.action,
-            _("on {peers} GPUs at once, so it is the program", peers=peers + 1),
+            _("on {count} GPUs at once: caused by the program", count=peers + 1),
         )
     assessments = [row.assess(message) for event in free for message in event.messages]
     severity, action = min(assessments, key=lambda assessment: _GRAVEST.index(assessment[0]))
@@ -81,7 +81,7 @@ def _gpu(group: Sequence[Event], current_events: Sequence[Event]) -> Finding:
 
 @dataclass(frozen=True, slots=True)
 class _Bursts:
-    """The bursts that a finding speaks of."""
+    """The bursts that one finding summarizes."""
 
     group: Sequence[Event]
 
@@ -100,7 +100,7 @@ class _Bursts:
 
 
 def _cascade(event: Event, current_events: Iterable[Event]) -> str:
-    """Which earlier Xid this one follows from, in words; nothing if it stands alone."""
+    """Return `follows from Xid N` where an earlier Xid caused this one, else an empty text."""
     if all(matches := [_CAUSED.search(message) for message in event.messages]) and matches[0]:
         return _("follows from Xid {xid}", xid=matches[0][1])
     row = xid(event.number)
@@ -117,7 +117,7 @@ def _cascade(event: Event, current_events: Iterable[Event]) -> str:
 
 
 def _peers(event: Event, current_events: Iterable[Event]) -> int:
-    """On how many other GPUs the same Xid was logged at the same time."""
+    """Count the other GPUs with the same Xid at the same time."""
     addresses = {
         peer.pci
         for peer in current_events
@@ -132,7 +132,7 @@ def _events_in_window(group: Sequence[Event], hours: float) -> list[Event]:
 
 
 def _switch(group: Sequence[Event]) -> Finding:
-    """An NVSwitch names its own severity in the line; each fatal error has a second line with the registers."""
+    """Judge SXids: the line holds the severity, and each fatal error has a second line with register values."""
     fatal = any(_FATAL.match(message) for event in group for message in event.messages)
     message = group[0].messages[0][:60]
     meaning = (
@@ -140,12 +140,16 @@ def _switch(group: Sequence[Event]) -> Finding:
         if fatal
         else _("recoverable NVSwitch error: {message}", message=message)
     )
-    action = _("drain and reboot the host; repair if it comes again") if fatal else _("nothing")
+    action = (
+        _("drain and reboot the host; replace the NVSwitch if the error returns")
+        if fatal
+        else _("nothing to do")
+    )
     return _Bursts(group).as_("fail" if fatal else "none", meaning, action)
 
 
 def _escalate(findings: Sequence[Finding]) -> list[Finding]:
-    """As they are, but for GPUs with many fatal Xids in a day: those go to their vendor."""
+    """Replace the action for devices with MAX_FATAL_PER_DAY fatal Xids or more: replace the device."""
     fatal: dict[str, int] = {}
     for finding in findings:
         fatal[finding.pci] = fatal.get(finding.pci, 0) + (finding.times if finding.severity == "fail" else 0)
@@ -160,5 +164,5 @@ def _escalate(findings: Sequence[Finding]) -> list[Finding]:
 def _to_vendor(finding: Finding, times: int) -> Finding:
     return replace(
         finding,
-        action=_("{times} fatal errors in a day on one device: drain the host and replace it", times=times),
+        action=_("drain the host and replace the device: it had {times} fatal errors in a day", times=times),
     )

@@ -1,4 +1,4 @@
-"""Lines of a kernel log, from whatever form they were written in; pure."""
+"""Parser of kernel logs in the formats of dmesg, journalctl and syslog; pure."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-WARNING = 4  # syslog(2): 4 and less is a warning or worse; what has no priority may be anything
+WARNING = 4  # syslog(2): 4 is KERN_WARNING, lower is worse; a line without a priority has None
 MINUTE_S, HOUR_S = 60.0, 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line: when (seconds since the epoch, or since boot where only that is known), how grave, and what."""
+    """One log line: Unix time (or seconds since boot where only that is known), syslog priority, and text."""
 
     time_s: float
     priority: int | None
@@ -30,10 +30,10 @@ _FROM = re.compile(r"^(?:[\w.-]+ )?kernel:\s?(?:\[\s*\d+\.\d+\]\s?)?")
 
 
 def read(text: str, *, boot_s: float = 0.0, year: int = 1970) -> tuple[Line, ...]:
-    """Every line of a log as dmesg, journalctl or syslog print it.
+    """Parse a log as dmesg, journalctl or syslog prints it.
 
-    `boot_s` is when uptimes began, `year` that of syslog's dates, which have none. A line without a time has that
-    of the line before it, as the further lines of one message do; a time without a zone is taken for UTC.
+    `boot_s` is the Unix time of boot, `year` the year of syslog's dates, which lack it. A line without a time gets
+    that of the line before it (continuation lines of one message); a time without a zone is UTC.
     """
     return tuple(_lines(text, boot_s, year))
 
@@ -51,7 +51,7 @@ def _lines(text: str, boot_s: float, year: int) -> Iterator[Line]:
 
 
 def _timed(line: str, boot_s: float, year: int) -> tuple[float | None, str]:
-    """The time that a line begins with, if any, and what follows it."""
+    """Split a line into its leading time (None without one) and the rest."""
     if match := _UPTIME.match(line):
         return boot_s + float(match[1]), line[match.end() :]
     if match := _EPOCH.match(line):
@@ -68,9 +68,9 @@ def _timed(line: str, boot_s: float, year: int) -> tuple[float | None, str]:
 
 def _seconds(text: str, form: str) -> float | None:
     try:
-        moment = datetime.strptime(text, form)  # noqa: DTZ007 (a zone is put in below where there is none)
+        moment = datetime.strptime(text, form)  # noqa: DTZ007 (UTC is added below where there is no zone)
     except ValueError:
-        return None  # a date in another language, or torn
+        return None  # a date in another language, or truncated
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
@@ -78,7 +78,7 @@ _PCI = re.compile(r"(?:PCI:)?((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2})(?:\.[0
 
 
 def pci(text: str) -> str:
-    """One form for a PCI address, as the kernel's own without the function: `0000:3b:00`; nothing if it is none."""
+    """Normalize a PCI address to the kernel's form without the function: `0000:3b:00`; empty if it is not one."""
     match = _PCI.fullmatch(text.strip())
     if not match:
         return ""

@@ -1,18 +1,18 @@
-"""The rows of xids.toml that take a host out of service, as the programs on the hosts read them; pure."""
+"""The rows of xids.toml that drain a host, in the file format of the health check program on hosts; pure."""
 
 from __future__ import annotations
 
 from clusterwright.check.kernel.xids import Xid, table
 
 _HEAD = """\
-# Xids for which a host takes no job, made from check/kernel/xids.toml, which has the others too, sources and reasons.
-# With tabs between: number; severity by itself; hours for which it counts; TIMES/HOURS on one GPU from which it is
-# grave; Xids from which it only follows; words that decide, the first that is found; meaning and what to do.
+# Xids that drain a host, generated from check/kernel/xids.toml, which also has the other Xids, sources and reasons.
+# Tab-separated: number; severity; hours in which it counts; TIMES/HOURS on one GPU that make it fatal; Xids that
+# cause it (it is then ignored); message texts that decide the severity, the first match counts; meaning and action.
 """
 
 
 def on_host() -> str:
-    """The file `xids` of provision/render/hooks: a line for each number that can be grave."""
+    """Return the file `xids` of provision/render/hooks: a line for each Xid whose severity can be `fail`."""
     rows = {number: row for number, row in sorted(table().items()) if _can_be_grave(row)}
     return _HEAD + "".join(f"{_line(number, row)}\n" for number, row in rows.items())
 

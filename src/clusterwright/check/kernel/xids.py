@@ -1,4 +1,4 @@
-"""The table of Xids, typed: what each number means and what follows from it."""
+"""Typed reader of xids.toml: the meaning, severity and action of each Xid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from clusterwright.i18n import N_
 
 Severity = Literal["fail", "warn", "none"]
-WINDOW_HOURS = 24.0  # NVSentinel's window for what comes again
+WINDOW_HOURS = 24.0  # NVSentinel's window for repeated Xids
 
 
 class _Row(BaseModel):
@@ -20,7 +20,7 @@ class _Row(BaseModel):
 
 
 class Repeat(_Row):
-    """From the `times`-th time on one GPU within `hours`, it is this."""
+    """Severity and action from the `times`-th burst on one GPU within `hours` on."""
 
     times: int
     hours: float
@@ -29,7 +29,7 @@ class Repeat(_Row):
 
 
 class Words(_Row):
-    """Where a line that `has` these words is something else than its number says."""
+    """Severity and action of a line that contains the text `has`, instead of those of its number."""
 
     has: str
     severity: Severity
@@ -37,7 +37,7 @@ class Words(_Row):
 
 
 class Xid(_Row):
-    """One row of xids.toml, whose head says what each field means."""
+    """One row of xids.toml, whose header documents each field."""
 
     numbers: tuple[int, ...]
     meaning: str
@@ -53,21 +53,21 @@ class Xid(_Row):
     reason: str = ""
 
     def assess(self, line: str) -> tuple[Severity, str]:
-        """Severity and action of one line: by its words where they decide."""
+        """Return severity and action of one line: those of the first matching `words` rule, else the row's."""
         match = next((rule for rule in self.words if rule.has in line), self)
         return match.severity, match.action
 
     def follows(self, number: int) -> bool:
-        """True when this Xid is only what comes after that one."""
+        """True if that Xid causes this one, so that this one is ignored."""
         return self.ignore_after == "any" or number in self.ignore_after
 
 
-# The catalogue calls the other numbers unused: recorded for the vendor, no reason to drain.
+# NVIDIA's catalog lists the other numbers as unused: a warning for the vendor, no reason to drain.
 _UNLISTED = {
-    "meaning": N_("a number that NVIDIA's catalogue does not explain"),
+    "meaning": N_("an Xid that NVIDIA's catalog does not explain"),
     "domain": "driver",
     "severity": "warn",
-    "action": N_("ask the vendor, with the line of the kernel's log"),
+    "action": N_("send the kernel log line to the vendor"),
     "source": ("ours",),
 }
 
@@ -79,12 +79,12 @@ class _Table(_Row):
 
 @cache
 def table() -> dict[int, Xid]:
-    """Every row by number; a row for several numbers is there under each."""
+    """Return every row by number; a row with several numbers is listed under each."""
     return {number: row for row in _read().xid for number in row.numbers}
 
 
 def xid(number: int) -> Xid:
-    """The row of that number, or the one for numbers that no row explains."""
+    """Return the row of a number, or the default row for unlisted numbers."""
     return table().get(number) or Xid.model_validate({"numbers": (number,), **_UNLISTED})
 
 
@@ -95,7 +95,7 @@ def _read() -> _Table:
 
 
 def _tuples(value: object) -> object:
-    """TOML's arrays as tuples, which a strict model asks for."""
+    """Convert TOML arrays to tuples, which the strict model requires."""
     if isinstance(value, list):
         return tuple(_tuples(item) for item in value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The acceptance report: one page that a buyer can sign, the same as JSON, and metrics for the monitors."""
+"""The acceptance report: an HTML page that a buyer can sign, the same data as JSON, and metrics for Prometheus."""
 
 from clusterwright.check.report.acceptance_page import render_page
 from clusterwright.check.report.findings import Findings, findings

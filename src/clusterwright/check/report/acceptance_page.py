@@ -1,4 +1,4 @@
-"""The page: passed or not, the cluster drawn, what is wrong and who fixes it, what was measured, a line to sign."""
+"""The acceptance page: result, drawing of the cluster, problems and who fixes them, all verdicts, signatures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.check.report.drawing import STATUS_LABELS, cluster, is_small,
 from clusterwright.check.report.findings import Findings, contact
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.drawing.sheet import Figure, Section, Theme, drawn, legend, paragraphs, sheet, table
-from clusterwright.i18n import N_, _, bilingual
+from clusterwright.i18n import N_, _, _n, bilingual
 
 _STYLE = """
 .tile { stroke-width: 1.6; fill: var(--card); } .part { stroke-width: 0; }
@@ -24,49 +24,51 @@ _STYLE = """
 .sign div { border-top: 1px solid var(--ink); padding-top: 6px; color: var(--soft); }
 """
 _THEME = Theme(bilingual("Acceptance"), _STYLE)
-_LAB = N_("A lab: hosts are virtual and GPUs are simulated. This page proves nothing about hardware.")
-_TILES = N_("A tile is a host; in it, from above: its links, its GPUs, its disks and folders.")
-_SQUARES = N_("A square is a host, in the colour of the worst that was found on it or any of its parts.")
-_NO_BENCH = N_("No bench was run: what is here was read, not measured (wright bench network FILE).")
-_GREEN = N_("Only green is as wanted: what could not be seen is unknown, and nobody should sign for it.")
+_LAB = N_(
+    "This cluster is a lab: hosts are virtual and GPUs are simulated. The page proves nothing about hardware."
+)
+_TILES = N_("Each tile is a host with, from top to bottom, its links, its GPUs, and its disks and folders.")
+_SQUARES = N_("Each square is a host, in the color of the worst verdict on it or its parts.")
+_NO_BENCH = N_(
+    "No benchmark ran: these values were read, not measured. Run `wright bench network FILE` to measure."
+)
+_GREEN = N_("Only green is verified. An unknown verdict is a value that could not be read: do not accept it.")
 
 
 def render_page(findings: Findings, networks: Sequence[str]) -> str:
-    """The whole page as HTML; it needs nothing beside it."""
+    """Return the page as self-contained HTML."""
     parts = [
         Section(
-            bilingual(_("The cluster")),
+            bilingual("The cluster"),
             drawn(lambda width: cluster(findings, width), _key(), paragraphs(_how(findings))),
         ),
-        Section(bilingual(_("What is wrong, and who fixes it")), _wrong(findings, networks)),
-        Section(bilingual(_("What was expected, and what was seen")), _all(findings)),
-        Section(bilingual("Accepted"), _sign()),
+        Section(bilingual("Problems and who fixes them"), _wrong(findings, networks)),
+        Section(bilingual("Expected and observed"), _all(findings)),
+        Section(bilingual("Acceptance"), _sign()),
     ]
     footer = _(
         "{cluster}, {checked_at}, clusterwright {version}. {lab}",
         cluster=findings.cluster,
         checked_at=findings.checked_at,
         version=findings.version,
-        lab=_LAB if findings.is_lab else "",
+        lab=_(_LAB) if findings.is_lab else "",
     )
     return sheet(_THEME, _headline(findings), _figures(findings), parts, footer=footer.strip())
 
 
 def _how(findings: Findings) -> tuple[str, ...]:
-    return (_TILES if is_small(findings) else _SQUARES, _GREEN)
+    return (_(_TILES if is_small(findings) else _SQUARES), _(_GREEN))
 
 
 def _headline(findings: Findings) -> tuple[str, str]:
     if findings.passed:
-        return bilingual(_("{cluster} matches the cluster file"), cluster=findings.cluster)
+        return bilingual("{cluster} matches the cluster file", cluster=findings.cluster)
     if failed := findings.counts[Status.FAIL]:
         return bilingual(
-            _("{cluster} is not ready; failed checks: {count}"), cluster=findings.cluster, count=failed
+            "{cluster} is not ready; failed checks: {count}", cluster=findings.cluster, count=failed
         )
     unknown = findings.counts[Status.UNKNOWN]
-    return bilingual(
-        _("{cluster}: checks without a result: {count}"), cluster=findings.cluster, count=unknown
-    )
+    return bilingual("{cluster}: checks without a result: {count}", cluster=findings.cluster, count=unknown)
 
 
 def _figures(findings: Findings) -> list[Figure]:
@@ -85,7 +87,7 @@ def _wrong(findings: Findings, networks: Sequence[str]) -> str:
         verdict for verdict in folded(findings.verdicts) if verdict.status not in (Status.OK, Status.SKIPPED)
     ]
     if not bad:
-        return paragraphs([_("Nothing: no check failed, warned or was blind.")])
+        return paragraphs([_("No problems: no check failed, warned or is unknown.")])
     rows = [
         (
             _location(verdict),
@@ -97,7 +99,7 @@ def _wrong(findings: Findings, networks: Sequence[str]) -> str:
         )
         for verdict in bad
     ]
-    return table(("where", "status", "seen", "expected", "fix", "who"), rows)
+    return table((_("where"), _("status"), _("observed"), _("expected"), _("fix"), _("contact")), rows)
 
 
 def _all(findings: Findings) -> str:
@@ -105,12 +107,10 @@ def _all(findings: Findings) -> str:
         (verdict.check, verdict.status, _location(verdict), verdict.observed, verdict.expected)
         for verdict in folded(findings.verdicts)
     ]
-    bench_notes = paragraphs(findings.benches or [_NO_BENCH])
-    summary = f"<summary>{len(findings.verdicts)} verdicts, equal ones together</summary>"
-    return (
-        f"{bench_notes}<details "
-        f"open>{summary}{table(('check', 'status', 'where', 'seen', 'expected'), rows)}</details>"
-    )
+    bench_notes = paragraphs(findings.benches or [_(_NO_BENCH)])
+    summary = _n("{count} verdict", "{count} verdicts, equal ones folded", len(findings.verdicts))
+    cells = table((_("check"), _("status"), _("where"), _("observed"), _("expected")), rows)
+    return f"{bench_notes}<details open><summary>{escape(summary)}</summary>{cells}</details>"
 
 
 def _location(verdict: Verdict) -> str:

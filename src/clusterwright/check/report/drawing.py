@@ -1,4 +1,4 @@
-"""The cluster as tiles: each host with its links, GPUs and disks, coloured by what was found."""
+"""The cluster as SVG tiles: each host with its links, GPUs and disks, colored by status."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from collections.abc import Iterator, Sequence
 from clusterwright.check.report.findings import Findings, HostFindings, Part
 from clusterwright.check.verdict import Status
 from clusterwright.drawing.svg import is_narrow, svg_image, tag, text_element
-from clusterwright.i18n import N_, _
+from clusterwright.i18n import N_, _, _n
 
-MAX_TILES = 40  # ours: as many tiles fill a screen; more hosts are drawn as small squares
+MAX_TILES = 40  # ours: as many tiles fill a screen; larger clusters are drawn as small squares
 TILE, HIGH, AIR = 176.0, 96.0, 10.0
 SQUARE = 18.0
 LINK_W, GPU_W, DISK_W = 30.0, 16.0, 22.0
 
 STATUS_LABELS = {
-    Status.OK: N_("as wanted"),
-    Status.WARN: "warning",
-    Status.FAIL: "fails",
-    Status.UNKNOWN: N_("could not be seen"),
-    Status.SKIPPED: N_("not looked at"),
+    Status.OK: N_("ok"),
+    Status.WARN: N_("warning"),
+    Status.FAIL: N_("failed"),
+    Status.UNKNOWN: N_("unknown"),
+    Status.SKIPPED: N_("not checked"),
 }
 
 
 def style(status: Status | None) -> str:
-    """The class of a status in the page's style sheet; what was not asked looks like what was left out."""
+    """Return the CSS class of a status; None (no verdict) is drawn like `skipped`."""
     return f"is-{(status or Status.SKIPPED).value}"
 
 
 def is_small(findings: Findings) -> bool:
-    """True for a cluster whose hosts are tiles with all their parts."""
+    """True for a cluster that is small enough to draw each host as a tile with its parts."""
     return len(findings.hosts) <= MAX_TILES
 
 
 def cluster(findings: Findings, width: float) -> str:
-    """Every host of the cluster, group after group."""
+    """Draw every host of the cluster, group by group."""
     parts, y = [], 0.0
     for group in dict.fromkeys(host.group for host in findings.hosts):
         hosts = [host for host in findings.hosts if host.group == group]
@@ -43,9 +43,8 @@ def cluster(findings: Findings, width: float) -> str:
         parts += drawn
         y += 12
     wrong = [f"{host.name} {_(STATUS_LABELS[worst])}" for host in findings.hosts if (worst := _bad(host))]
-    description = _(
-        "{count} hosts. {wrong}.", count=len(findings.hosts), wrong="; ".join(wrong) or "Nothing is wrong"
-    )
+    count = _n("{count} host", "{count} hosts", len(findings.hosts))
+    description = f"{count}: {'; '.join(wrong) or _('no problems')}"
     return svg_image((width, y), _("Cluster {cluster}", cluster=findings.cluster), description, *parts)
 
 
@@ -79,7 +78,7 @@ def _tile(host: HostFindings, x: float, top: float, wide: float) -> Iterator[str
 def _strip(
     host: HostFindings, parts: Sequence[Part], area: tuple[float, float, float], size: tuple[float, float]
 ) -> Iterator[str]:
-    """Parts of one kind side by side, narrower where they would not fit."""
+    """Draw parts of one kind side by side, narrower where they would not fit."""
     start_x, top, strip_width = area
     step = min(size[0] + 4, strip_width / max(1, len(parts)))
     for number, part in enumerate(parts):
@@ -91,7 +90,7 @@ def _strip(
 
 
 def _squares(hosts: Sequence[HostFindings], top: float, width: float) -> tuple[list[str], float]:
-    """One square a host, by the worst of all that was said of it."""
+    """Draw one square per host, in the color of its worst verdict."""
     in_row = max(1, int(width // SQUARE))
     drawn = []
     for number, host in enumerate(hosts):

@@ -1,4 +1,4 @@
-"""What was found, by host and by part; pure."""
+"""The verdicts of a pass, grouped by host and part; pure."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from clusterwright.check.folding import WORST_FIRST, counts
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.i18n import N_
+from clusterwright.i18n import N_, _
 
-# Who fixes it: the first word of a part, or what it is on the host.
+# Who fixes a problem, by `kind_of` its part.
 CONTACTS = {
-    "gpu": N_("the server's vendor: a GPU"),
-    "network": N_("who runs the network: cable, port or adapter"),
-    "disk": N_("who runs the storage"),
-    "host": N_("the cluster's administrator"),
+    "gpu": N_("server vendor (GPU)"),
+    "network": N_("network team (cable, port or adapter)"),
+    "disk": N_("storage team"),
+    "host": N_("cluster administrator"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One GPU, link or disk of a host; `status` is None where nothing was said of it."""
+    """One GPU, link or disk of a host; `status` is None without a verdict."""
 
     kind: str
     name: str
@@ -30,7 +30,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class HostFindings:
-    """One host: the worst that was said of it as a whole, and its parts in their order."""
+    """One host: the worst status of the host itself, and its parts in order."""
 
     name: str
     role: str
@@ -40,15 +40,15 @@ class HostFindings:
     parts: tuple[Part, ...]
 
     def parts_by_kind(self, kind: str) -> tuple[Part, ...]:
-        """Its GPUs, links or disks."""
+        """Return the host's parts of a kind: `gpu`, `network` or `disk`."""
         return tuple(part for part in self.parts if part.kind == kind)
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """All that the page shows; `checked_at` is a date and time in words, `version` ours.
+    """The data of the acceptance page; `checked_at` is a formatted time, `version` that of Clusterwright.
 
-    `benches` says which measurements are among the verdicts, and of when they are.
+    `benches` describes the benchmark runs whose verdicts are included, with their times.
     """
 
     cluster: str
@@ -62,7 +62,7 @@ class Findings:
 
     @property
     def passed(self) -> bool:
-        """True when nothing failed and nothing could not be seen: only `ok` is green."""
+        """True if no verdict is `fail` or `unknown`."""
         return not (self.counts[Status.FAIL] or self.counts[Status.UNKNOWN])
 
 
@@ -74,7 +74,7 @@ def findings(
     version: str,
     benches: Sequence[str] = (),
 ) -> Findings:
-    """The verdicts of one pass and of benches, laid out over the cluster that the file describes."""
+    """Group the verdicts of one pass and of benchmarks by the hosts of the cluster file."""
     by_host: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         by_host.setdefault(verdict.subject, []).append(verdict)
@@ -86,12 +86,12 @@ def findings(
 
 
 def contact(verdict: Verdict, networks: Iterable[str]) -> str:
-    """Who fixes what a verdict is about."""
-    return CONTACTS[kind_of(verdict.part, networks)]
+    """Return who fixes the problem of a verdict."""
+    return _(CONTACTS[kind_of(verdict.part, networks)])
 
 
 def kind_of(part: str, networks: Iterable[str]) -> str:
-    """`gpu`, `network`, `disk`, or `host` for the whole of it."""
+    """Return the kind of a verdict's part: `gpu`, `network`, `disk`, or `host` for anything else."""
     if part.startswith("gpu"):
         return "gpu"
     if part in networks:
@@ -100,7 +100,7 @@ def kind_of(part: str, networks: Iterable[str]) -> str:
 
 
 def worst(verdicts: Iterable[Verdict]) -> Status | None:
-    """The worst status among them; skipped only where there is nothing else, None for none."""
+    """Return the worst status of verdicts; SKIPPED only if all are skipped, None if there are none."""
     statuses = {verdict.status for verdict in verdicts}
     order = [status for status in WORST_FIRST if status is not Status.SKIPPED]
     return next((status for status in order if status in statuses), Status.SKIPPED if statuses else None)

@@ -1,6 +1,6 @@
-"""What was found, as Prometheus reads it from a file: the form of node_exporter's textfile collector.
+"""Verdicts as Prometheus metrics, in the format of node_exporter's textfile collector.
 
-Only what is not well has a line of its own, so that a thousand hosts stay a short file; the rest is counted.
+Only problems have a line each, so that the file of a thousand hosts stays short; the other verdicts are counted.
 """
 
 from __future__ import annotations
@@ -18,21 +18,23 @@ WELL = (Status.OK, Status.SKIPPED)
 def metrics(
     cluster: str, verdicts: Sequence[Verdict], benches: Iterable[Stored], *, checked_at: float
 ) -> str:
-    """The text of the file: the verdicts of one pass, taken at that second since 1970, and of the newest benches."""
+    """Return the file: the verdicts of one pass (`checked_at`: Unix time) and of the newest benchmarks."""
     registry, benches = CollectorRegistry(), tuple(benches)
 
     def gauge(name: str, about: str, *labels: str) -> Gauge:
         return Gauge(f"clusterwright_{name}", about, ("cluster", *labels), registry=registry)
 
-    when = gauge("check_time_seconds", "When the checks ran, in seconds since 1970.")
+    when = gauge("check_time_seconds", "Unix time of the checks.")
     when.labels(cluster).set(checked_at)
-    bench_time = gauge("bench_time_seconds", "When the newest bench of each kind ran.", "bench")
+    bench_time = gauge("bench_time_seconds", "Unix time of the newest benchmark of each kind.", "bench")
     for run in benches:
         bench_time.labels(cluster, run.bench).set(run.time)
-    counted = gauge("verdicts", "Verdicts of each check or bench, by status.", "check", "status")
+    counted = gauge(
+        "verdicts", "Number of verdicts of each check or benchmark, by status.", "check", "status"
+    )
     bad = gauge(
         "not_well",
-        "1 for each part that is not well; no part is the whole host.",
+        "1 for each part with a problem; an empty part is the whole host.",
         "check",
         "host",
         "part",
