@@ -80,7 +80,7 @@ def expect(
     otherwise: Status = Status.FAIL,
     codes: tuple[str, ...] = (),
 ) -> Verdict:
-    """Return `ok` if the condition is true, else `otherwise`; an empty subject is the host, an empty fix the check's."""
+    """Return `ok` if the condition is true, else `otherwise`; empty subject: the host; empty fix: the check's."""
     status = Status.OK if is_ok else otherwise
     return Verdict(subject, "", status, observed, expected, fix, part, () if is_ok else codes)
 

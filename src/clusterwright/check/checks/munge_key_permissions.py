@@ -11,7 +11,7 @@ from clusterwright.i18n import _
 
 @check(
     munge_key,
-    fix="run `chown munge` and `chmod 0400` on /etc/munge/munge.key, restart munge, and replace a key that others could read",
+    fix="run `chown munge` and `chmod 0400` on the key and restart munge; replace a key that others could read",
 )
 def munge_key_permissions(_spec: HostSpec, have: MungeKey) -> Verdict:
     """Only the user munge can read the munge key (munged(8): not readable by group or other)."""

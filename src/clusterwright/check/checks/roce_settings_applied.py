@@ -27,8 +27,8 @@ def _in_lab(spec: HostSpec) -> str:
     roce_settings,
     when=_sets_roce,
     unless=_in_lab,
-    fix="read `journalctl -u clusterwright-roce` for settings that the adapter rejected; turn DCBX off on the switch if "
-    "it overrides them",
+    fix="read `journalctl -u clusterwright-roce` for settings that the adapter rejected; turn DCBX off on the switch "
+    "if it overrides them",
 )
 def roce_settings_applied(spec: HostSpec, have: tuple[RocePort, ...]) -> Iterator[Verdict]:
     """Every RoCE port has PFC on the priority of rdma.roce only, maps its DSCP to it, and has ECN as declared.

@@ -22,7 +22,7 @@ def _in_lab(spec: HostSpec) -> str:
     fix="run `mount -o remount,size=SIZE /dev/shm` and set the size in /etc/fstab; for containers use --shm-size",
 )
 def shared_memory(spec: HostSpec, have: dict[str, Space]) -> Verdict:
-    """The file system on /dev/shm has at least 1 GiB per GPU: NCCL and data loaders die with `Bus error` when it is full."""
+    """The file system on /dev/shm has at least 1 GiB per GPU: processes die with `Bus error` when it is full."""
     gpus = spec.host.group.gpus
     # Ours: NCCL takes some 100 MiB per rank, data loaders the rest.
     expected_bytes = (gpus.count if gpus else 0) * GiB
