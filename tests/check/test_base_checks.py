@@ -52,7 +52,7 @@ def test_swap_is_named_with_where_it_comes_from(want):
     found = swap_off.judge(want(), Memory(64 * GiB, 8 * GiB, 0), Swaps(("/dev/zram0",), ("/dev/sda3",)))
 
     assert found.status is Status.WARN
-    assert found.observed == "8 GiB of swap (on /dev/zram0; /etc/fstab names /dev/sda3)"
+    assert found.observed == "8 GiB of swap (active: /dev/zram0; in /etc/fstab: /dev/sda3)"
     assert swap_off.judge(want(), Memory(64 * GiB, 0, 0), Swaps((), ("/dev/sda3",))).status is Status.OK
     assert (
         swap_off.judge(want("{swap: true}"), Memory(64 * GiB, GiB, 0), Swaps((), ())).status is Status.SKIPPED

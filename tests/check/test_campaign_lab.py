@@ -69,7 +69,7 @@ class Fault:
 
     def drains(self, verdict):
         """The health program, which looks every five minutes, may have looked while the fault was there."""
-        words = ("drained by its health program", "in spite of a fault")
+        words = ("drained by its health check program", "in spite of a fault")
         return (
             verdict.check == "node_states"
             and verdict.subject == self.host
@@ -131,7 +131,9 @@ def not_green(verdicts):
     """What needs a look. What timed out is the loaded machine's doing: it is unknown, and no alarm."""
     looked = (v for v in verdicts if v.status not in (Status.OK, Status.SKIPPED))
     return [
-        v for v in looked if not (v.status is Status.UNKNOWN and re.search("overran|timed out", v.observed))
+        v
+        for v in looked
+        if not (v.status is Status.UNKNOWN and re.search("exceeded its time limit|timed out", v.observed))
     ]
 
 

@@ -29,7 +29,7 @@ def test_a_reason_of_the_health_program_is_told_by_its_sum():
         "gpu-lost 3 GPUs answer the driver, 4 are declared: Unable to id",
     )
     assert "reseat" in found.fix
-    assert "by itself" in found.fix
+    assert "resumes the node" in found.fix
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from clusterwright.check.verdict import Status
 @pytest.mark.parametrize(
     ("have", "status", "saw"),
     [
-        ({"gpus": True, "jobs": True}, Status.OK, "2 collectors"),
-        ({"gpus": False, "jobs": True}, Status.FAIL, "no answer from: gpus"),
+        ({"gpus": True, "jobs": True}, Status.OK, "2 collectors up"),
+        ({"gpus": False, "jobs": True}, Status.FAIL, "collectors down: gpus"),
         ("error: Connection refused", Status.FAIL, "Connection refused"),
     ],
 )

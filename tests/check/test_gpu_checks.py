@@ -99,7 +99,7 @@ def test_one_lost_gpu_leaves_the_others_judged(want):
     """The words of nvidia-smi name it; seven are judged as before."""
     (found,) = judged(want, "gpus_answer", "one_lost")
 
-    assert "7 GPUs answer: Unable to determine the device handle for GPU3" in found.observed
+    assert "7 GPUs answer the driver: Unable to determine the device handle for GPU3" in found.observed
     assert told(want, "gpu_ecc", "one_lost") == [("ok", "")]
 
 
@@ -107,7 +107,7 @@ def test_a_gpu_that_the_bus_shows_but_the_driver_does_not(want):
     """Counted three ways: the bus, the driver, the file as gres.conf has it."""
     (found,) = judged(want, "gpu_on_bus", "eight_and_a_screen", "one_lost")
 
-    assert found.observed == "the GPU at 0000:5d:00 is on the bus, but does not answer the driver"
+    assert found.observed == "the GPU at 0000:5d:00 is on the PCI bus but does not answer the driver"
     assert told(want, "gpu_on_bus", "eight_and_a_screen", "eight_with_faults") == [("ok", "")]
 
 
@@ -117,8 +117,8 @@ def test_a_process_of_no_job_is_told_and_memory_of_nobody(want):
 
     by_part = {each.part: each for each in found}
     assert "gpu 1" not in by_part
-    assert by_part["gpu 2"].observed == "GPU 2 has a process of no job: 815 (jupyter-lab)"
-    assert by_part["gpu 3"].observed == "GPU 3 has 19818 MiB in use and no process"
+    assert by_part["gpu 2"].observed == "GPU 2: process 815 (jupyter-lab) belongs to no Slurm job"
+    assert by_part["gpu 3"].observed == "GPU 3: 19.4 GiB in use without a process"
     assert {each.status.value for each in found} == {"fail"}
 
 

@@ -38,7 +38,7 @@ def test_a_gpu_smaller_than_the_catalog_says_fails(judged):
     count, small = judged(40 * GiB)
 
     assert (count.status, small.status, small.part) == (Status.OK, Status.FAIL, "gpu 3")
-    assert small.observed == "GPU 3 has 40 GiB"
+    assert small.observed == "GPU 3 has 40 GiB of memory"
 
 
 def test_the_memory_that_drivers_report_is_enough(judged):

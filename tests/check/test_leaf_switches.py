@@ -41,7 +41,7 @@ def test_links_that_go_down_on_most_hosts_are_their_switch(told):
     ((part, status, fix),) = told(*[{"link_downed": 1}] * 3, {})
 
     assert (part, status) == ("switch leaf1", "fail")
-    assert "not each cable" in fix
+    assert "instead of each cable" in fix
 
 
 def test_packets_that_are_thrown_away_on_most_hosts_are_the_uplinks(told):
@@ -49,7 +49,7 @@ def test_packets_that_are_thrown_away_on_most_hosts_are_the_uplinks(told):
     ((part, status, fix),) = told(*[{"port_xmit_discards": 60_000}] * 4)
 
     assert (part, status) == ("uplinks of switch leaf1", "warn")
-    assert "uplinks of leaf1" in fix
+    assert "uplinks of switch leaf1" in fix
 
 
 @pytest.mark.parametrize(

@@ -71,8 +71,8 @@ def test_a_port_that_is_down_is_named_with_what_it_says(want):
     """Polling is a cable; the rate of a port that is down is told as well."""
     (found,) = rdma_links.judge(want("kind: infiniband, rails: 2"), ports("hdr_one_polling"))
 
-    assert found.observed == "1 of 2 ports are; mlx5_1:1 is DOWN, Polling, 10Gbit/s"
-    assert found.expected == "2 infiniband ports up at 100Gbit/s (networks.compute)"
+    assert found.observed == "1 of 2 ports active at this rate; mlx5_1:1 is DOWN, Polling, 10 Gbit/s"
+    assert found.expected == "infiniband ports active at 100 Gbit/s: 2 (networks.compute)"
 
 
 def test_ethernet_hosts_are_not_asked(want):
@@ -111,7 +111,10 @@ def test_counters_that_grow_are_named_with_their_growth_and_meaning(want):
 
     assert found["link_downed"].status is Status.FAIL
     assert found["symbol_error"].status is Status.FAIL
-    assert found["symbol_error"].observed == "mlx5_0/1: symbol_error grew by 9000 in 300 s: bits arrive wrong"
+    assert (
+        found["symbol_error"].observed
+        == "mlx5_0/1: symbol_error grew by 9,000 in 5 min: symbol errors on the cable"
+    )
     assert set(found) == {"link_downed", "symbol_error"}  # `compute` has no address of ours on this host
 
 

@@ -29,7 +29,11 @@ def log(*xids):
 @pytest.mark.parametrize(
     ("logs", "domains", "found"),
     [
-        ([log((149, 60)), log((145, 70)), log()], ["a.1"] * 3, ["XID 144 to 150 at once on hgx01, hgx02"]),
+        (
+            [log((149, 60)), log((145, 70)), log()],
+            ["a.1"] * 3,
+            ["Xid 144 to 150 at the same time on hgx01, hgx02"],
+        ),
         ([log((149, 60)), log((145, 7000)), log()], ["a.1"] * 3, []),
         ([log((149, 60)), log((145, 70)), log()], ["a.1", "b.1", "a.1"], []),
         ([log((149, 60)), log((145, 70)), log()], [""] * 3, []),

@@ -37,7 +37,7 @@ def test_adapters_that_are_as_wanted(judged):
     found = judged("ofed_two")
 
     assert [each.status for each in found] == [Status.OK] * 2
-    assert found[0].expected == "priority 3 for DSCP 26, paused, ECN (rdma.roce)"
+    assert found[0].expected == "PFC and ECN on priority 3, DSCP 26 (rdma.roce)"
 
 
 def test_an_adapter_that_came_up_without_its_settings_is_named(judged):
@@ -47,16 +47,20 @@ def test_an_adapter_that_came_up_without_its_settings_is_named(judged):
     assert good.status == Status.OK
     assert bad.status == Status.FAIL
     assert bad.observed == (
-        "mlx5_1:1: paused priorities: none; DSCP 26 is priority of its VLAN tag; connections are marked 0, not DSCP 26"
+        "mlx5_1:1: priorities with PFC: none; DSCP 26 has the priority of its VLAN tag; connections have ToS 0 "
+        "instead of DSCP 26"
     )
 
 
 @pytest.mark.parametrize(
     ("rdma", "saw"),
     [
-        ("{roce: {priority: 4}}", "paused priorities: 3; DSCP 26 is priority 3; ECN of priority 4 is off"),
-        ("{roce: {ecn: false}}", "ECN of priority 3 is on"),
-        ("{roce: {cnp_dscp: 46}}", "notifications have DSCP 48, not 46"),
+        (
+            "{roce: {priority: 4}}",
+            "priorities with PFC: 3; DSCP 26 has priority 3; ECN is off for priority 4",
+        ),
+        ("{roce: {ecn: false}}", "ECN is on for priority 3"),
+        ("{roce: {cnp_dscp: 46}}", "congestion notifications have DSCP 48 instead of 46"),
     ],
 )
 def test_another_word_in_the_file_is_another_verdict(judged, rdma, saw):
@@ -67,7 +71,7 @@ def test_another_word_in_the_file_is_another_verdict(judged, rdma, saw):
     assert found[0].observed == f"mlx5_0:1: {saw}"
 
 
-@pytest.mark.parametrize(("case", "saw"), [("no_dcb", "says nothing"), ("none", "no RoCE port in")])
+@pytest.mark.parametrize(("case", "saw"), [("no_dcb", "prints nothing"), ("none", "lists no RoCE port")])
 def test_what_cannot_be_seen_is_unknown(judged, case, saw):
     """Never green: the tool is missing, or `apply` has not been there."""
     (found,) = judged(case)

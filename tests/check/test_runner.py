@@ -152,13 +152,16 @@ def test_a_control_host_that_is_down_leaves_slurm_unknown(answers):
 @pytest.mark.parametrize(
     ("end", "reason"),
     [
-        ({"out": "", "code": 1, "err": "boot failed\nno such daemon\n"}, "returned 1: no such daemon"),
+        (
+            {"out": "", "code": 1, "err": "boot failed\nno such daemon\n"},
+            "exited with code 1: no such daemon",
+        ),
         (
             {"out": "", "code": 127, "stopped": "No such file or directory"},
-            "could not be run: No such file or directory",
+            "could not run: No such file or directory",
         ),
-        ({"out": "slurm", "code": -9, "stopped": "overran"}, "overran its 10 s"),
-        ({"out": "?? ??\n???", "code": 0}, "printed what cannot be read: ???"),
+        ({"out": "slurm", "code": -9, "stopped": "overran"}, "exceeded its time limit of 10 s"),
+        ({"out": "?? ??\n???", "code": 0}, "printed unexpected output: ???"),
     ],
 )
 def test_what_cannot_be_seen_is_unknown_with_its_reason(answers, end, reason):

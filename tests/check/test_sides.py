@@ -28,8 +28,8 @@ def test_where_all_hosts_of_a_group_are_alike_the_field_of_the_file_is_named(clu
 
     assert set(found) == {
         (
-            "all 4 hosts of `a100` are so: if that is what was bought, correct `nodes.a100.memory` in the "
-            "cluster file; else see the modules"
+            "all 4 hosts of `a100` have this: if the hardware is right, correct `nodes.a100.memory`; "
+            "else see the modules"
         )
     }
 

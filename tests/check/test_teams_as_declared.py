@@ -22,17 +22,17 @@ def test_all_teams_and_members_are_known(judge):
     """More than the file names is nobody's fault."""
     verdict = judge(Associations(LAB | {"physics": ("dave",)}))
 
-    assert (verdict.status, verdict.observed) == (Status.OK, "2 teams, 2 users")
+    assert (verdict.status, verdict.observed) == (Status.OK, "teams: 2, users: 2")
 
 
 @pytest.mark.parametrize(
     ("members", "saw"),
     [
-        ({"root": ("root",), "language": ("alice",)}, "no team vision"),
-        (LAB | {"vision": ()}, "bob is not in vision"),
+        ({"root": ("root",), "language": ("alice",)}, "slurmdbd has no account vision"),
+        (LAB | {"vision": ()}, "user bob is not in account vision"),
         (
             LAB | {"vision": ("alice",), "language": ("bob",)},
-            "alice is not in language; bob is not in vision",
+            "user alice is not in account language; user bob is not in account vision",
         ),
     ],
 )
@@ -47,7 +47,7 @@ def test_other_shares_are_named(judge):
     """Somebody was generous by hand; the file is what counts."""
     verdict = judge(Associations(LAB, shares={"language": "40", "vision": "99"}))
 
-    assert (verdict.status, verdict.observed) == (Status.FAIL, "vision has 99 shares, not 60")
+    assert (verdict.status, verdict.observed) == (Status.FAIL, "account vision has 99 shares instead of 60")
 
 
 def test_silence_names_the_host_and_its_logs(judge):
@@ -56,7 +56,7 @@ def test_silence_names_the_host_and_its_logs(judge):
 
     assert verdict.status is Status.FAIL
     assert "Connection refused" in verdict.observed
-    assert verdict.fix == "on control: journalctl -u slurmdbd -u mariadb"
+    assert verdict.fix == "read `journalctl -u slurmdbd -u mariadb` on control"
 
 
 def test_only_the_control_host_is_asked_and_only_with_accounting(cluster):

@@ -90,7 +90,7 @@ def test_what_is_no_answer_is_missing(name, kind):
         assert not found
     else:
         assert isinstance(found, Missing), found
-        assert found.reason.startswith(f"`{name}` printed what cannot be read: ")
+        assert found.reason.startswith(f"`{name}` printed unexpected output: ")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.stem}")
@@ -109,7 +109,7 @@ def test_a_failed_command_is_missing_with_its_code_and_words(name):
     """An exit code that the fact does not expect makes it missing, whatever was printed."""
     done = end("") | {"code": 99, "err": "first\nlast words\n"}
 
-    assert value_of(FACTS[name], done, name) == Missing(f"`{name}` returned 99: last words")
+    assert value_of(FACTS[name], done, name) == Missing(f"`{name}` exited with code 99: last words")
 
 
 @pytest.mark.parametrize("name", sorted(FACTS))
@@ -117,4 +117,6 @@ def test_an_overrun_is_missing_and_named(name):
     """The probe that overran is named with its own limit; what it had printed is not believed."""
     done = end("half an answ") | {"code": -9, "stopped": "overran"}
 
-    assert value_of(FACTS[name], done, name) == Missing(f"`{name}` overran its {FACTS[name].limit_s:g} s")
+    assert value_of(FACTS[name], done, name) == Missing(
+        f"`{name}` exceeded its time limit of {FACTS[name].limit_s:g} s"
+    )

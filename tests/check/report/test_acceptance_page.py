@@ -49,9 +49,9 @@ def test_every_part_is_drawn_in_the_colour_of_what_was_found():
     """A fault of a link colours the link, not its host."""
     text = made(*BAD)
 
-    assert "gpu-node2, compute: fails" in text
-    assert "gpu-node3, gpu 2: fails" in text
-    assert "gpu-node2, storage: not looked at" in text
+    assert "gpu-node2, compute: failed" in text
+    assert "gpu-node3, gpu 2: failed" in text
+    assert "gpu-node2, storage: not checked" in text
     assert 'class="tile is-unknown"' in text
 
 
@@ -61,7 +61,7 @@ def test_very_many_hosts_are_squares():
     host = big.hosts("compute")[5].name
     text = made(Verdict(host, "ssh", Status.FAIL, "silent", "an answer", "look", "compute"), cluster=big)
 
-    assert f"<title>{host}: fails</title>" in text
+    assert f"<title>{host}: failed</title>" in text
     assert text.count('class="part is-') == 2 * len(big.hosts())  # for a desk and for a phone
 
 
