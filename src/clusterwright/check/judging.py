@@ -58,8 +58,11 @@ def _fix(check: Check, verdict: Verdict, group: str, hosts: int) -> str:
     field = check.field.format(group=group, part=verdict.part)
     return _(
         "all {count} hosts of `{group}` have this: if the hardware is right, correct `{field}`; else {fix}",
-        count=hosts, group=group, field=field, fix=verdict.fix,
-    )  # fmt: skip
+        count=hosts,
+        group=group,
+        field=field,
+        fix=verdict.fix,
+    )
 
 
 def judge(cluster: Cluster, checks: Iterable[Check], readings: Mapping[str, Reading]) -> list[Verdict]:

@@ -52,7 +52,8 @@ FAULTS = {
     "translates": (twice(
         lambda tree: tree.domain("DMA-FQ"), lambda tree: tree.put("proc/cmdline", "ro intel_iommu=on")),
         "iommu", "warn", "",
-        "IOMMU in translation mode for 16 of 16 GPUs and adapters (DMA-FQ); kernel command line: intel_iommu=on", "iommu=pt"),
+        "IOMMU in translation mode for 16 of 16 GPUs and adapters (DMA-FQ); kernel command line: intel_iommu=on",
+        "iommu=pt"),
     "no_node": (change(GPU, "numa_node", "-1"), "numa", "warn", f"gpu {GPU}",
         f"the firmware reports no NUMA node for the gpu at {SLOT} (numa_node is -1)", "_PXM"),
     "interleaved": (twice(
@@ -68,7 +69,8 @@ FAULTS = {
     "disk_lost_lanes": (change(DISK, "current_link_width", "1"), "pcie_links", "fail", f"nvme {DISK}",
         f"the nvme at {DISK} has 1 of 4 lanes", "reseat"),
     "narrow_slot": (twice(change(DOWN, "max_link_width", "8"), change(GPU, "current_link_width", "8")),
-        "pcie_links", "warn", f"gpu {GPU}", f"the gpu at {SLOT} supports 16 lanes but its slot only 8", "move the card"),
+        "pcie_links", "warn", f"gpu {GPU}",
+        f"the gpu at {SLOT} supports 16 lanes but its slot only 8", "move the card"),
 }  # fmt: skip
 
 

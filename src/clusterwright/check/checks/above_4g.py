@@ -54,8 +54,10 @@ def _why(gpu: Device, gpus: tuple[Device, ...]) -> str:
         return ""
     return _(
         "the GPU at {location} has a BAR of {size}, an equal GPU one of {most}",
-        location=gpu.location, size=human_size(size), most=human_size(most),
-    )  # fmt: skip
+        location=gpu.location,
+        size=human_size(size),
+        most=human_size(most),
+    )
 
 
 def _summary(gpus: tuple[Device, ...]) -> str:

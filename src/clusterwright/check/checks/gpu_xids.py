@@ -66,5 +66,7 @@ def _quiet(findings: Sequence[Finding]) -> str:
     """Describe the logged Xids that are not GPU faults, with the reasons."""
     if not findings:
         return _("no Xid")
-    reasons = dict.fromkeys(f"{finding.name} ({finding.reason or _(finding.meaning)})" for finding in findings)
+    reasons = dict.fromkeys(
+        f"{finding.name} ({finding.reason or _(finding.meaning)})" for finding in findings
+    )
     return _("only Xids that are not GPU faults: {xids}", xids=", ".join(reasons))
