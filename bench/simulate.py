@@ -21,11 +21,11 @@ from pathlib import Path
 from clusterwright.config.load import load_cluster
 from clusterwright.monitor.records import sacct
 from clusterwright.monitor.simulate import generated
-from clusterwright.monitor.simulate.comparison import span
 from clusterwright.monitor.simulate.engine import simulate
 from clusterwright.monitor.simulate.result import Result, result
 from clusterwright.monitor.simulate.settings import Settings, of_cluster, slurm_default
 from clusterwright.monitor.simulate.trace import trace
+from clusterwright.units import human_duration
 
 CLUSTER = Path(__file__).with_suffix(".yaml")
 DAY_S = 86400.0
@@ -80,8 +80,8 @@ def line(name: str, found: list[Result]) -> str:
     middle = statistics.median
     return (
         f"{name:55} {middle(used):6.1%} {min(used):6.1%}..{max(used):.1%} {middle(r.held for r in found):6.1%}"
-        f" {middle(r.fairness for r in found):6.3f} {span(middle(r.waits.median_s for r in found)):>8}"
-        f" {span(middle(r.waits.p90_s for r in found)):>8} {middle(r.waits.slowdown for r in found):8.1f}"
+        f" {middle(r.fairness for r in found):6.3f} {human_duration(middle(r.waits.median_s for r in found)):>8}"
+        f" {human_duration(middle(r.waits.p90_s for r in found)):>8} {middle(r.waits.slowdown for r in found):8.1f}"
     )
 
 

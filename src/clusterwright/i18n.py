@@ -24,21 +24,24 @@ Lang = Literal["en", "zh"]
 LANGUAGES: tuple[Lang, ...] = ("en", "zh")
 LOCALE = Path(__file__).parent / "locale"
 
-_language: ContextVar[Lang] = ContextVar("language", default="en")
+_process: list[Lang] = ["en"]  # the language of the process, which threads share
+_language: ContextVar[Lang | None] = ContextVar("language", default=None)
 
 
 def _(message: str, /, **values: object) -> str:
     """Return the message in the current language, its `{name}` fields replaced by `values` as by str.format."""
-    text = message if _language.get() == "en" or not message else _catalog(_language.get()).gettext(message)
+    language = current_language()
+    text = message if language == "en" or not message else _catalog(language).gettext(message)
     return text.format(**values) if values else text
 
 
 def _n(singular: str, plural: str, count: int, /, **values: object) -> str:
     """Return the singular for a count of 1, else the plural, with `{count}` and other fields replaced."""
-    if _language.get() == "en":
+    language = current_language()
+    if language == "en":
         text = singular if count == 1 else plural
     else:
-        text = _catalog(_language.get()).ngettext(singular, plural, count)
+        text = _catalog(language).ngettext(singular, plural, count)
     return text.format(count=count, **values)
 
 
@@ -61,13 +64,13 @@ def both_languages(message: str, /, **values: object) -> str:
 
 
 def current_language() -> Lang:
-    """Return the language of `_` in this context."""
-    return _language.get()
+    """Return the language of `_`: that of the block, else that of the process."""
+    return _language.get() or _process[0]
 
 
 def set_language(language: Lang) -> None:
-    """Set the language of the process, or of the current task."""
-    _language.set(language)
+    """Set the language of the process, all its threads included."""
+    _process[0] = language
 
 
 @contextmanager

@@ -41,7 +41,7 @@ def test_two_settings_side_by_side(trace, capsys):
     assert "Slurm's defaults" in shown
     assert str(FILE) in shown
     assert "vision" in shown
-    assert "20 jobs, 1 teams" in shown
+    assert "jobs: 20, teams: 1" in shown
 
 
 def test_json_has_all_figures(trace, capsys):
@@ -77,8 +77,8 @@ def test_what_the_model_does_not_know_is_said(trace, tmp_path, capsys):
     simulate(other, trace=trace(LINE.format(1).replace("vision", "strangers")))
     shown = capsys.readouterr().out
 
-    assert "not in the model, and so without effect here: reservations" in shown
-    assert "does not name 1 teams (strangers): they have one share each" in shown
+    assert "not in the model, without effect here: reservations" in shown
+    assert "does not have 1 team of the trace (strangers), which gets one share" in shown
 
 
 def test_the_same_seed_makes_the_same_trace():
@@ -98,12 +98,12 @@ def test_bad_lines_are_named_counted_and_left_out_only_if_told(trace, capsys):
 
     assert code == "trace-bad-lines"
     assert (
-        "52 lines are not jobs: line 3: 2 columns, and the heading has 9; line 4: `soon` is no span of time"
+        "52 lines are not jobs: line 3: 2 columns, but the heading has 9; line 4: `soon` is not a duration"
         in words
     )
     assert "51 x 2 columns" in words
     assert simulate(FILE, trace=path, skip_bad=True) == 0
-    assert "left out: 52 bad lines" in capsys.readouterr().out
+    assert "skipped: 52 bad lines" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

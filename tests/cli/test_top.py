@@ -17,6 +17,8 @@ from termios import TIOCSWINSZ
 
 import pytest
 
+from clusterwright.i18n import bilingual
+
 WRIGHT = Path(sys.executable).with_name("wright")
 ROOT = Path(__file__).parents[2]
 LAB = ROOT / "examples" / "lab" / "cluster.yaml"
@@ -76,7 +78,12 @@ def test_without_a_terminal_it_prints_once(control):
     assert wright(control[0]).stdout.startswith("lab  nodes 40")
 
 
-@pytest.mark.parametrize(("lang", "words"), [("zh_CN.UTF-8", "节点 40"), ("de_DE.UTF-8", "nodes 40")])
+@pytest.mark.parametrize(
+    ("lang", "words"),
+    [
+        ("zh_CN.UTF-8", f"{bilingual('nodes')[1]} 40"), ("de_DE.UTF-8", "nodes 40"),
+    ],
+)
 def test_the_language_is_that_of_the_locale(control, lang, words):
     """Or that of --lang."""
     assert words in wright({**control[0], "LANG": lang, "PYTHONIOENCODING": "utf-8"}, "--batch").stdout
@@ -133,7 +140,7 @@ def test_who_leaves_does_not_wait_for_a_host_that_hangs(control, tmp_path):
     """An ssh that says nothing for a minute; the screen is left at once."""
     (tmp_path / "ssh").write_text("#!/bin/sh\nexec sleep 60\n")
     before = time.monotonic()
-    shown, code = on_terminal([str(WRIGHT), "top", str(LAB)], control[0], until="asking control", then=b"q")
+    shown, code = on_terminal([str(WRIGHT), "top", str(LAB)], control[0], until="querying control", then=b"q")
 
     assert code == 0
     assert "\x1b[?1049l" in shown

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from clusterwright.cli import app
+from clusterwright.cli import _choose_language, app
 from clusterwright.errors import WrightError
 from clusterwright.i18n import in_language
 
@@ -69,7 +69,7 @@ def test_json_has_the_schema(why, log):
 
 def test_it_speaks_chinese(why, log):
     """In the language of the process."""
-    assert "原因" in why(log, language="zh")[1]
+    assert any("一" <= sign <= "鿿" for sign in why(log, language="zh")[1])
 
 
 def test_a_folder_is_read_whole(why, tmp_path):
@@ -112,7 +112,7 @@ def test_a_healthy_log_has_no_answer(why, tmp_path):
     path = tmp_path / "a.log"
     path.write_text("step 1 loss 2.3\n")
 
-    assert why(path) == (0, "Nothing in these logs tells of a failure.\n")
+    assert why(path) == (0, "These logs show no failure.\n")
     assert json.loads(why("--json", path)[1]) == {"schema": 1, "diagnoses": []}
 
 
@@ -123,7 +123,7 @@ def test_a_file_that_is_no_text_is_said_to_be_none(capsys, tmp_path):
 
     app()(["why", str(path)], result_action="return_value")
 
-    assert f"cannot read {path}: it is no text" in capsys.readouterr().err
+    assert f"cannot read {path}: it is not a text file" in capsys.readouterr().err
 
 
 def test_a_hostile_log_cannot_write_on_the_terminal(why, tmp_path):
@@ -167,7 +167,7 @@ def test_all_shows_what_only_followed(why, tmp_path):
 
 def test_a_missing_file_is_named(tmp_path):
     """With what may be given."""
-    with pytest.raises(WrightError, match=r"there is no .*/gone\.log"):
+    with pytest.raises(WrightError, match=r"gone\.log` does not exist"):
         app()(["why", f"{tmp_path}/gone.log"], result_action="return_value")
 
 

@@ -76,8 +76,8 @@ def seen(known):
 def told(known):
     """The diagnoses of texts by name."""
 
-    def ask(*texts, lang="en", **named):
+    def ask(*texts, **named):
         logs = {**{f"{number}.log": text for number, text in enumerate(texts)}, **named}
-        return judge(read([of_text(name, text) for name, text in logs.items()], known), lang)
+        return judge(read([of_text(name, text) for name, text in logs.items()], known))
 
     return ask

@@ -29,16 +29,16 @@ HOSTILE = (
     "名字" * 40, "a" * 200, "{[bold red]}[/]", "e\u0301\u200b\u2066x\u2069", "'; DROP TABLE jobs; --",
 )  # fmt: skip
 NAMES = ("llama-8b", "resnet50", "bert-large", "whisper", "prep", "eval", "sweep", "jupyter", "diffusion")
-# Slurm's word, and what it means, as picture.waits says it.
+# Slurm's reason, and its text as snapshot.waits has it.
 REASONS = {
-    "Priority": "jobs with a higher priority come first",
-    "Resources": "everything that it asks for is taken",
-    "QOSMaxJobsPerUserLimit": "the quality of service allows the user no more jobs",
-    "AssocGrpGRES": "the team holds as many GPUs as it may",
-    "Dependency": "it waits for another job",
-    "JobHeldUser": "its user holds it",
-    "BeginTime": "its begin time has not come",
-    "ReqNodeNotAvail, UnavailableNodes:h100-[0001-0002]": "a node that it asks for is not available",
+    "Priority": "jobs of higher priority come first",
+    "Resources": "the requested resources are allocated",
+    "QOSMaxJobsPerUserLimit": "the job limit of the QOS is reached",
+    "AssocGrpGRES": "the GPU limit of the team is reached",
+    "Dependency": "it depends on another job",
+    "JobHeldUser": "held by its user",
+    "BeginTime": "its begin time is in the future",
+    "ReqNodeNotAvail, UnavailableNodes:h100-[0001-0002]": "a requested node is not available",
 }
 OUT = (  # state in scontrol, state in the picture, who, what was written, why
     ("DOWN+NOT_RESPONDING", "down", "slurm", "Not responding [slurm@{at}]", "Not responding"),

@@ -46,7 +46,7 @@ def _mode_page(topic: str) -> str:
     from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
 
     try:
-        return page_of(topic, current_language())
+        return page_of(topic)
     except KeyError:
         suggestion = closest_name(topic, list(tables()))
         fix = (

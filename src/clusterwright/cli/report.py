@@ -141,15 +141,15 @@ def show(result: Report, forms: Forms) -> int:
     from clusterwright.monitor.report import page, sheets, text
 
     if forms.html:
-        write_file(forms.html, page.page(result, current_language()))
+        write_file(forms.html, page.page(result))
         show_message(_("report: {file}", file=forms.html))
     if forms.csv:
-        write_file(forms.csv, sheets.table(result, current_language()))
+        write_file(forms.csv, sheets.table(result))
         show_message(_("table: {file}", file=forms.csv))
     if forms.json:
         show_json(result.data)
     elif not forms.html and not forms.csv:
-        show_text(text.text(result, current_language()))
+        show_text(text.text(result))
     return 0
 
 
@@ -214,11 +214,7 @@ def of_month(file: Path | None, label: str, team: str = "") -> Report:
     span = Span(begin, min(end, now), gpus, team)
     price, watts = of_gpus(cluster)
     return month_report.report(
-        figures(span, data.records, data.runs, data.values, data.missing),
-        cluster.name,
-        label,
-        price,
-        watts,
+        figures(span, data.records, data.runs, data.values, data.missing), cluster.name, label, price, watts
     )
 
 

@@ -67,11 +67,11 @@ class TopOptions:
     color: bool
 
     def render_options(self) -> RenderOptions:
-        """Return the language and characters of the screen."""
+        """Return the characters of the screen."""
         from clusterwright.monitor.top.columns import RenderOptions
 
         ascii_only = "utf" not in (sys.stdout.encoding or "").lower()
-        return RenderOptions(current_language(), ascii_only=ascii_only)
+        return RenderOptions(ascii_only=ascii_only)
 
 
 def terminal() -> bool:
@@ -151,5 +151,5 @@ def _why(cluster: Cluster, remote: Remote, job: str) -> str:
     from clusterwright.diagnose.report import format_report, uncolored
 
     if waiting := waits(cluster, remote, job):
-        return format_waiting(waiting, job, current_language())
-    return format_report(of_job(cluster, remote, job), current_language(), everything=False, paint=uncolored)
+        return format_waiting(waiting, job)
+    return format_report(of_job(cluster, remote, job), everything=False, paint=uncolored)

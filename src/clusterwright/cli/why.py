@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -69,7 +69,7 @@ def why(
     return _why_cluster(sources, everything=all, as_json=json, cluster=cluster)
 
 
-def _of_logs(names: Iterable[str]) -> list[Diagnosis]:
+def _of_logs(names: Sequence[str]) -> list[Diagnosis]:
     """Diagnose files, folders and stdin."""
     from clusterwright.diagnose.reading import find_sources
 
@@ -86,22 +86,20 @@ def of_sources(sources: list[Source]) -> list[Diagnosis]:
     evidence = read(recorded(sources), knowledge())
     for name, reason in evidence.unread:
         show_message(_("cannot read {file}: {error}", file=_printable(name), error=_printable(reason)))
-    return judge(evidence, current_language())
+    return judge(evidence)
 
 
 def answer(diagnoses: list[Diagnosis], *, everything: bool, as_json: bool) -> int:
     """Print the diagnoses; return 1 if the first one is unknown."""
     from clusterwright.diagnose.diagnosis import document
-    from clusterwright.diagnose.report import coloured, format_report, uncolored
+    from clusterwright.diagnose.report import colored, format_report, uncolored
 
     if as_json:
         text = dumps(document(diagnoses), ensure_ascii=current_language() == "en", indent=2)
         sys.stdout.write(text.translate(_MARKUP) + "\n")
     else:
-        paint = coloured if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else uncolored
-        sys.stdout.write(
-            format_report(diagnoses, current_language(), everything=everything, paint=paint) + "\n"
-        )
+        paint = colored if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else uncolored
+        sys.stdout.write(format_report(diagnoses, everything=everything, paint=paint) + "\n")
     return EXIT_FAILED if diagnoses and diagnoses[0].kind == "unknown" else EXIT_OK
 
 
@@ -171,7 +169,7 @@ def of_job(cluster: Cluster, remote: Remote, job: str) -> list[Diagnosis]:
     for host in evidence.unreachable:
         show_message(_("{host} does not respond: its kernel and slurmd logs are missing", host=host))
     is_fine = is_allocated(evidence.state) or evidence.state in ("COMPLETED", "CANCELLED")
-    return add_run_findings(evidence, of_sources(list(evidence.sources)), current_language(), fine=is_fine)
+    return add_run_findings(evidence, of_sources(list(evidence.sources)), fine=is_fine)
 
 
 def of_node(cluster: Cluster, remote: Remote, node: str) -> list[Diagnosis]:
@@ -186,19 +184,18 @@ def of_node(cluster: Cluster, remote: Remote, node: str) -> list[Diagnosis]:
     now = node_diagnoses(
         explain(node_record.record),
         of_sources(list(node_logs.after_resume)),
-        current_language(),
         answers=node_logs.answers,
         follows=follows(),
     )
     if not node_logs.before_resume:
         return now
-    return [*now, *past(of_sources(list(node_logs.before_resume)), current_language())]
+    return [*now, *past(of_sources(list(node_logs.before_resume)))]
 
 
 def _show_waiting(waiting: Waiting, job: str, *, as_json: bool) -> int:
     from clusterwright.diagnose.pending.report import diagnosis, format_waiting
 
     if as_json:
-        return answer([diagnosis(waiting, job, current_language())], everything=False, as_json=True)
-    sys.stdout.write(format_waiting(waiting, job, current_language()) + "\n")
+        return answer([diagnosis(waiting, job)], everything=False, as_json=True)
+    sys.stdout.write(format_waiting(waiting, job) + "\n")
     return 0

@@ -1,1 +1,1 @@
-"""The cause of a failure, with evidence."""
+"""Diagnose failed runs, pending jobs and nodes: cause, evidence and fix."""

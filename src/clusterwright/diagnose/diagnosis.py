@@ -1,4 +1,4 @@
-"""What the judge says, in the form in which it is shown, saved and acted on."""
+"""A diagnosis, as it is shown, saved as JSON and used by self-healing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One line that a diagnosis rests on, with its place."""
+    """One line of a log that supports a diagnosis."""
 
     source: str
     line: int
@@ -20,9 +20,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One cause: what it is and whose, how sure, the lines it rests on, and what to do."""
+    """One cause of a failure, its subject, confidence, evidence and fix."""
 
-    kind: str  # the class; `unknown` where nothing is recognised
+    kind: str  # the class; `unknown` where no mode matches
     mode: str
     role: str
     cause: str
@@ -31,11 +31,11 @@ class Diagnosis:
     evidence: tuple[Evidence, ...]
     fix: str
     retry: str
-    exclude: str = ""  # the host that must not be given out again
-    sightings: int = field(default=1, compare=False)  # lines that tell of it, quoted or not
+    exclude: str = ""  # the host that must not be allocated again
+    sightings: int = field(default=1, compare=False)  # matching lines, in the evidence or not
 
     def table(self) -> dict[str, Any]:
-        """As it stands in the JSON document."""
+        """The diagnosis in the JSON document."""
         return {
             "class": self.kind,
             "mode": self.mode,
@@ -54,5 +54,5 @@ class Diagnosis:
 
 
 def document(diagnoses: list[Diagnosis]) -> dict[str, Any]:
-    """The whole answer."""
+    """The JSON document of all diagnoses."""
     return {"schema": SCHEMA, "diagnoses": [diagnosis.table() for diagnosis in diagnoses]}

@@ -1,4 +1,4 @@
-"""All modes at hand: which texts are looked for, and whom each of them tells of."""
+"""All failure modes, and the texts to search logs for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterwright.diagnose.mode import FOLDER, Mode, mode, paths, tables
 
 
 class Knowledge:
-    """Modes by id, made when they are asked for; and the texts of all their signatures and witnesses."""
+    """Modes by id, parsed on demand, and the texts of their signatures and witnesses."""
 
     def __init__(self, mode_tables: Mapping[str, Mapping[str, Any]]) -> None:
         self._tables = mode_tables
@@ -30,7 +30,7 @@ class Knowledge:
 
     @cached_property
     def signatures(self) -> dict[str, list[tuple[str, int]]]:
-        """Text to look for: the modes, with the number of the signature, that it may tell of."""
+        """Modes and signature numbers by the text of the signature."""
         takers: dict[str, list[tuple[str, int]]] = defaultdict(list)
         for name, table in self._tables.items():
             for number, signature in enumerate(table["signature"]):
@@ -39,7 +39,7 @@ class Knowledge:
 
     @cached_property
     def witness_texts(self) -> set[str]:
-        """Texts of witnesses and of what is near a signature: where they are is noted, and no more."""
+        """Texts of witnesses and of the context of signatures, of which only the lines are recorded."""
         texts = set(self.context_texts)
         for table in self._tables.values():
             for witness in (*table.get("confirmed_by", ()), *table.get("ruled_out_by", ())):
@@ -48,7 +48,7 @@ class Knowledge:
 
     @cached_property
     def likes(self) -> dict[str, set[str]]:
-        """Expressions of witnesses by their texts; an empty one where any line with the text will do."""
+        """Regular expressions of witnesses by their text; empty if any line with the text matches."""
         expressions: dict[str, set[str]] = defaultdict(set)
         for table in self._tables.values():
             for witness in (*table.get("confirmed_by", ()), *table.get("ruled_out_by", ())):
@@ -58,18 +58,18 @@ class Knowledge:
 
     @cached_property
     def context_texts(self) -> set[str]:
-        """Texts that are asked for near a signature."""
+        """Texts that signatures require near their line (`near`)."""
         signatures = (signature for table in self._tables.values() for signature in table["signature"])
         return {text for signature in signatures for text in signature.get("near", ())}
 
     @cached_property
     def texts(self) -> list[str]:
-        """Everything that is looked for."""
+        """All texts to search for."""
         return sorted({*self.signatures, *self.witness_texts})
 
 
 def knowledge(folder: Path = FOLDER) -> Knowledge:
-    """What the mode files say; read from the user's cache where that was made from these very files.
+    """Load the mode files, from the user's cache if it was made from exactly these files.
 
     Parsing 250 TOML files takes some 0.3 s of processor time, reading them as one JSON document 0.01 s.
     """
@@ -101,5 +101,5 @@ def _store(path: Path, document: Mapping[str, Any]) -> None:
 
     try:
         write_file_atomic(path, json.dumps(document, ensure_ascii=False), mode=0o600)
-    except (OSError, RuntimeError):  # no home, or one that is full or read-only: the next run parses again
+    except (OSError, RuntimeError):  # no home folder, or it is full or read-only: the next run parses again
         return

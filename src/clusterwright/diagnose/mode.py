@@ -1,4 +1,4 @@
-"""Failure modes are read from `modes/CLASS/ID.toml`; what a file may hold is said in docs/decisions/0009-why.md."""
+"""Failure modes, read from `modes/CLASS/ID.toml`; docs/decisions/0009-why.md describes the format."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ Table = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """One line that tells of a mode: holds `has`, matches `like` where there is one, and one of `near` is about."""
+    """A line that identifies a mode: it contains `has`, matches `like` if set, and a text of `near` is nearby."""
 
     has: str
     like: str = ""
-    kind: str = ""  # of the source; any where it is empty
+    kind: str = ""  # kind of the source; empty for any
     near: tuple[str, ...] = ()
-    role: str = ""  # the mode's where it is empty
+    role: str = ""  # empty for the mode's own
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """What makes a mode surer, or rules it out: a line that holds `has` (and matches `like`), or another mode."""
+    """What confirms or rules out a mode: a line that contains `has` (and matches `like`), or another mode."""
 
     has: str = ""
     like: str = ""
@@ -45,7 +45,7 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """One way to fail: what tells of it, what it means and what fixes it."""
+    """One failure mode: its signatures, cause and fix."""
 
     id: str  # CLASS/NAME
     role: str
@@ -57,20 +57,20 @@ class Mode:
     exclude: str = ""
     confirmed_by: tuple[Witness, ...] = ()
     ruled_out_by: tuple[Witness, ...] = ()
-    maybe: tuple[str, ...] = ()  # modes that the same lines may tell of, where nothing tells them apart
-    follows: tuple[str, ...] = ()  # modes, classes or `*`: what it may be a consequence of
-    counted: str = ""  # by which rule of judge/counting.py its sightings tell more together
+    maybe: tuple[str, ...] = ()  # alternative modes that the same lines may mean
+    follows: tuple[str, ...] = ()  # modes, classes or `*` of which it may be a consequence
+    counted: str = ""  # the rule of judge/counting.py for its sightings
     programs: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
-        """Its class, one of CLASSES."""
+        """The class, one of CLASSES."""
         return self.id.partition("/")[0]
 
 
 def paths(folder: Path = FOLDER) -> list[Path]:
-    """Every mode file, in the order of names."""
+    """All mode files, sorted by name."""
     return sorted(folder.glob("*/*.toml"))
 
 
@@ -80,12 +80,12 @@ def identity(path: Path) -> str:
 
 
 def tables(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
-    """What the files hold, by id, as it is written."""
+    """The parsed files by mode id."""
     return {identity(path): tomllib.loads(path.read_text(encoding="utf-8")) for path in paths(folder)}
 
 
 def mode(name: str, table: Table) -> Mode:
-    """The mode that a file's table describes; a test has checked the table."""
+    """Build a mode from the table of a file, which tests have validated."""
     return Mode(
         id=name,
         role=table["role"],

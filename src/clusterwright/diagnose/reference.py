@@ -1,129 +1,104 @@
-"""The pages of the reference that are made of the modes: one for each class and language."""
+"""Reference pages of the failure modes: one for each class and language."""
 
 from __future__ import annotations
 
 import re
 
 from clusterwright.diagnose.mode import CLASSES, Mode, Signature, mode, tables
-from clusterwright.i18n import _, in_language
+from clusterwright.i18n import LANGUAGES, N_, _, current_language, in_language
 
-_ANNOTATIONS = {
-    "en": {
-        "title": "Failure modes", "class": "Class", "modes": "modes", "cause": "Cause", "fix": "Fix", "role": "Role",
-        "retry": "Retry", "exclude": "Exclude", "known by": "Known by", "surer": "Surer with", "not": "Rather not with",
-        "sources": "Sources", "near": "with, near it,", "in": "in", "follows": "Follows from, if there",
-        "anything": "whatever else is known", "the host": "the host, until it is repaired",
-        "about": "What `wright why` knows, by class.",
-        "root": "a cause", "cascade": "follows from a failure elsewhere",
-        "teardown": "written when a run is stopped", "benign": "harmless",
-        "no": "no: fails again", "yes": "yes: as it is", "elsewhere": "yes: on other hosts",
-        "fixed": "yes: once fixed",
-    },
-    "zh": {
-        "title": "故障模式", "class": "类别", "modes": "种", "cause": "原因", "fix": "处理", "role": "角色",
-        "retry": "重试", "exclude": "排除", "known by": "特征", "surer": "佐证", "not": "反证",
-        "sources": "来源", "near": "且附近有", "in": "见于", "follows": "若有下列之一，则为其后果",
-        "anything": "任何其他已知故障", "the host": "该主机，修复前不再分配",
-        "about": "`wright why` 所知的故障，按类别排列。",
-        "root": "根因", "cascade": "别处故障的后果", "teardown": "作业停止时的输出", "benign": "无害",
-        "no": "否：会再次失败", "yes": "是：原样重试", "elsewhere": "是：换其他主机", "fixed": "是：处理之后",
-    },
+_ROLES = {
+    "root": N_("a cause"), "cascade": N_("a consequence of a failure elsewhere"),
+    "teardown": N_("printed when a run is stopped"), "benign": N_("harmless"),
 }  # fmt: skip
-_SUFFIX = {"en": ".md", "zh": ".zh-CN.md"}
-NAMES = re.compile(r"(?<!\$)\{([a-z_][a-z0-9_]*)\}")  # `{path}` in a cause; `${HOME}` is the shell's
+_RETRIES = {
+    "no": N_("no, it would fail again"), "yes": N_("yes, unchanged"), "elsewhere": N_("yes, on other hosts"),
+    "fixed": N_("yes, once it is fixed"),
+}  # fmt: skip
+NAMES = re.compile(r"(?<!\$)\{([a-z_][a-z0-9_]*)\}")  # `{path}` in a cause; not the shell's `${HOME}`
 
 
 def pages() -> dict[str, str]:
-    """Text by name of file: a page for each class that has modes, and one that lists the classes; per language."""
+    """Text by file name: a page for each class that has modes, and an index of the classes, in each language."""
     all_modes = [mode(name, table) for name, table in tables().items()]
+    by_class = {kind: [one for one in all_modes if one.kind == kind] for kind in CLASSES}
+    modes_by_class = {kind: modes for kind, modes in by_class.items() if modes}
     texts = {}
-    for lang, suffix in _SUFFIX.items():
-        by_class = {
-            kind: [failure_mode for failure_mode in all_modes if failure_mode.kind == kind]
-            for kind in CLASSES
-        }
-        modes_by_class = {kind: modes for kind, modes in by_class.items() if modes}
-        texts[f"index{suffix}"] = _index(modes_by_class, lang)
-        texts |= {f"{kind}{suffix}": _class_page(kind, modes, lang) for kind, modes in modes_by_class.items()}
+    for lang in LANGUAGES:
+        with in_language(lang):
+            texts[f"index{_suffix()}"] = _index(modes_by_class)
+            texts |= {
+                f"{kind}{_suffix()}": _class_page(kind, modes) for kind, modes in modes_by_class.items()
+            }
     return texts
 
 
-def page_of(name: str, lang: str) -> str:
-    """What is known of one mode, by its id.
+def _suffix() -> str:
+    return ".zh-CN.md" if current_language() == "zh" else ".md"
+
+
+def page_of(name: str) -> str:
+    """The section of one mode as a page of its own.
 
     Raises:
-        KeyError: there is none of that name.
+        KeyError: there is no mode of that name.
     """
-    _, _, body = _mode(mode(name, tables()[name]), lang).partition("\n")
-    return f"# {name}\n{body}"
+    return f"# {name}\n{_mode(mode(name, tables()[name])).partition(chr(10))[2]}"
 
 
-def _index(modes_by_class: dict[str, list[Mode]], lang: str) -> str:
-    labels = _ANNOTATIONS[lang]
-    head = f"# {labels['title']}\n\n{labels['about']}\n\n| {labels['class']} | {labels['modes']} |\n| --- | --- |\n"
+def _index(modes_by_class: dict[str, list[Mode]]) -> str:
+    head = f"# {_('Failure modes')}\n\n{_('Failure modes that `wright why` knows, by class.')}\n\n"
+    head += f"| {_('Class')} | {_('Failure modes')} |\n| --- | --- |\n"
     return head + "".join(
-        f"| [{kind}]({kind}{_SUFFIX[lang]}) | {len(modes)} |\n" for kind, modes in modes_by_class.items()
+        f"| [{kind}]({kind}{_suffix()}) | {len(modes)} |\n" for kind, modes in modes_by_class.items()
     )
 
 
-def _class_page(kind: str, modes: list[Mode], lang: str) -> str:
-    return f"# {kind}\n" + "".join(f"\n{_mode(failure_mode, lang)}" for failure_mode in modes)
+def _class_page(kind: str, modes: list[Mode]) -> str:
+    return f"# {kind}\n" + "".join(f"\n{_mode(failure_mode)}" for failure_mode in modes)
 
 
-def _mode(failure_mode: Mode, lang: str) -> str:
-    labels = _ANNOTATIONS[lang]
-    with in_language("zh" if lang == "zh" else "en"):
-        cause, fix = _(failure_mode.cause), _(failure_mode.fix)
+def _mode(failure_mode: Mode) -> str:
     rows = [
-        (labels["cause"], _spoken(cause)),
-        (labels["fix"], _spoken(fix)),
-        (labels["role"], labels[failure_mode.role]),
-        (labels["retry"], labels[failure_mode.retry]),
-        (labels["exclude"], labels["the host"] if failure_mode.exclude else ""),
+        (_("Cause"), _in_italics(_(failure_mode.cause))),
+        (_("Fix"), _in_italics(_(failure_mode.fix))),
+        (_("Role"), _(_ROLES[failure_mode.role])),
+        (_("Retry"), _(_RETRIES[failure_mode.retry])),
+        (_("Exclude"), _("the host, until it is repaired") if failure_mode.exclude else ""),
     ]
-    lines = [
-        f"## {failure_mode.id.partition('/')[2]}",
-        "",
-        *(f"- **{name}**: {value}" for name, value in rows if value),
-    ]
-    lines += [
-        f"- **{labels['known by']}**:",
-        *(f"  - {_signature(signature, labels)}" for signature in failure_mode.signatures),
-    ]
+    lines = [f"## {failure_mode.id.partition('/')[2]}", ""]
+    lines += [f"- **{name}**: {value}" for name, value in rows if value]
+    lines += [f"- **{_('Signatures')}**:", *(f"  - {_signature(one)}" for one in failure_mode.signatures)]
     for name, witnesses in (
-        (labels["surer"], failure_mode.confirmed_by),
-        (labels["not"], failure_mode.ruled_out_by),
+        (_("More probable with"), failure_mode.confirmed_by),
+        (_("Ruled out by"), failure_mode.ruled_out_by),
     ):
         if witnesses:
-            lines.append(
-                f"- **{name}**: {', '.join(witness.mode or _code(witness.has) for witness in witnesses)}"
-            )
+            texts = ", ".join(witness.mode or _code(witness.has) for witness in witnesses)
+            lines.append(f"- **{name}**: {texts}")
     if failure_mode.follows:
-        named = (labels["anything"] if origin == "*" else origin for origin in failure_mode.follows)
-        lines.append(f"- **{labels['follows']}**: {', '.join(named)}")
-    lines.append(
-        f"- **{labels['sources']}**: {', '.join(_source(source) for source in failure_mode.sources)}"
-    )
+        named = (_("any other known failure") if one == "*" else one for one in failure_mode.follows)
+        lines.append(f"- **{_('May be a consequence of')}**: {', '.join(named)}")
+    lines.append(f"- **{_('Sources')}**: {', '.join(_source(source) for source in failure_mode.sources)}")
     return "\n".join(lines) + "\n"
 
 
-def _signature(signature: Signature, labels: dict[str, str]) -> str:
+def _signature(signature: Signature) -> str:
     parts = [_code(signature.has)]
     parts += [_code(signature.like)] if signature.like else []
-    parts += [f"{labels['in']} {signature.kind}"] if signature.kind else []
-    parts += (
-        [f"{labels['near']} {' / '.join(_code(text) for text in signature.near)}"] if signature.near else []
-    )
+    parts += [_("in {kind}", kind=signature.kind)] if signature.kind else []
+    near = " / ".join(_code(text) for text in signature.near)
+    parts += [_("with a line nearby that has {texts}", texts=near)] if near else []
     return ", ".join(parts)
 
 
-def _spoken(text: str) -> str:
-    """The names that a line gives are shown as what they are."""
+def _in_italics(text: str) -> str:
+    """Show the `{name}` fields in italics."""
     return NAMES.sub(lambda name: f"*{name[1]}*", text)
 
 
 def _code(text: str) -> str:
-    """As code, whatever signs are in it."""
+    """The text as Markdown code, with a fence longer than any run of backticks in it."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * (longest + 1)
     space = " " if longest else ""

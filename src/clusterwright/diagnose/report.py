@@ -1,4 +1,4 @@
-"""A diagnosis as a person reads it: the cause, where, the lines, what to do, and whether to try again."""
+"""Diagnoses as text: the cause, where, the evidence, the fix, and whether a retry helps."""
 
 from __future__ import annotations
 
@@ -6,137 +6,85 @@ from collections.abc import Callable, Iterator
 
 from clusterwright.diagnose.diagnosis import Diagnosis
 from clusterwright.diagnose.reading.quoted import OURS
+from clusterwright.i18n import N_, _, _n
+from clusterwright.units import human_percent
 
-_LABELS = {
-    "en": {
-        "cause": "cause",
-        "where": "where",
-        "evidence": "evidence",
-        "fix": "fix",
-        "retry": "retry",
-        "exclude": "exclude",
-        "sure": "sure",
-        "also": "less likely",
-        "host": "host",
-        "gpu": "GPU",
-        "path": "path",
-        "rank": "rank",
-        "peer": "peer",
-        "more": "more lines like these",
-        "nothing": "Nothing in these logs tells of a failure.",
-        "cascade": "this follows from a failure elsewhere",
-        "teardown": "this is written when a run is stopped",
-        "benign": "this is harmless",
-        "no": "no, it fails again",
-        "yes": "yes, as it is",
-        "elsewhere": "yes, on other hosts",
-        "fixed": "yes, once it is fixed",
-    },
-    "zh": {
-        "cause": "原因",
-        "where": "位置",
-        "evidence": "证据",
-        "fix": "处理",
-        "retry": "重试",
-        "exclude": "排除",
-        "sure": "把握",
-        "also": "可能性较小",
-        "host": "主机",
-        "gpu": "GPU",
-        "path": "路径",
-        "rank": "rank",
-        "peer": "对端",
-        "more": "行类似内容",
-        "nothing": "这些日志中没有故障迹象。",
-        "cascade": "这是别处故障的后果",
-        "teardown": "这是作业停止时的输出",
-        "benign": "这无害",
-        "no": "否，会再次失败",
-        "yes": "是，原样重试",
-        "elsewhere": "是，换其他主机",
-        "fixed": "是，处理之后",
-    },
-}
-_MAX_DIAGNOSES = 3  # diagnoses, without --all
+_SUBJECTS = {"host": N_("host"), "gpu": "GPU", "path": N_("path"), "rank": "rank", "peer": N_("peer")}
+_ROLES = {
+    "cascade": N_("a consequence of a failure elsewhere"), "teardown": N_("printed when a run is stopped"),
+    "benign": N_("harmless"),
+}  # fmt: skip
+_RETRIES = {
+    "no": N_("no, it would fail again"), "yes": N_("yes, unchanged"), "elsewhere": N_("yes, on other hosts"),
+    "fixed": N_("yes, once it is fixed"),
+}  # fmt: skip
+_MAX_DIAGNOSES = 3  # shown without --all
 
 Paint = Callable[[str, str], str]
 
 
 def uncolored(text: str, _style: str) -> str:
-    """No colour."""
+    """Return the text without color."""
     return text
 
 
-def coloured(text: str, style: str) -> str:
-    """A terminal's own codes."""
+def colored(text: str, style: str) -> str:
+    """Return the text in an ANSI style."""
     return f"\x1b[{style}m{text}\x1b[0m"
 
 
-def format_report(
-    diagnoses: list[Diagnosis], lang: str, *, everything: bool = False, paint: Paint = uncolored
-) -> str:
-    """All of it as text; the likeliest in full, the next in short."""
-    labels = _LABELS[lang]
+def format_report(diagnoses: list[Diagnosis], *, everything: bool = False, paint: Paint = uncolored) -> str:
+    """Diagnoses as text: the most probable in full, the next in short or, with `everything`, in full."""
     if not diagnoses:
-        return labels["nothing"]
-    lines = [*_full(diagnoses[0], lang, paint)]
+        return _("These logs show no failure.")
+    lines = [*_full(diagnoses[0], paint)]
     remaining = (
         diagnoses[1:]
         if everything
         else [diagnosis for diagnosis in diagnoses[1:_MAX_DIAGNOSES] if diagnosis.role == "root"]
     )
     for diagnosis in remaining:
-        lines += [
-            "",
-            paint(f"{labels['also']}:", "2"),
-            *(_full(diagnosis, lang, paint) if everything else _short(diagnosis, lang, paint)),
-        ]
+        rows = _full(diagnosis, paint) if everything else _short(diagnosis, paint)
+        lines += ["", paint(f"{_('less likely')}:", "2"), *rows]
     return "\n".join(lines)
 
 
-def _full(diagnosis: Diagnosis, lang: str, paint: Paint) -> Iterator[str]:
-    labels = _LABELS[lang]
-    yield _head(diagnosis, lang, paint)
-    if diagnosis.role in {"cascade", "teardown", "benign"}:
-        yield f"  {labels[diagnosis.role]}"
-    rows = [(labels["cause"], diagnosis.cause)]
+def _full(diagnosis: Diagnosis, paint: Paint) -> Iterator[str]:
+    yield _head(diagnosis, paint)
+    if diagnosis.role in _ROLES:
+        yield f"  {_(_ROLES[diagnosis.role])}"
+    yield _row(_("cause"), diagnosis.cause, paint)
     if diagnosis.subject:
-        rows.append(
-            (
-                labels["where"],
-                ", ".join(f"{labels[name]} {value}" for name, value in diagnosis.subject.items()),
-            )
-        )
-    for name, value in rows:
-        yield _row(name, value, paint)
+        parts = (f"{_(_SUBJECTS[name])} {value}" for name, value in diagnosis.subject.items())
+        yield _row(_("where"), ", ".join(parts), paint)
     for number, line in enumerate(diagnosis.evidence):
-        yield _row(
-            labels["evidence"] if number == 0 else "", f"{line.source}:{line.line}{OURS}{line.text}", paint
-        )
+        yield _row(_("evidence") if number == 0 else "", f"{line.source}:{line.line}{OURS}{line.text}", paint)
     if diagnosis.sightings > len(diagnosis.evidence) > 0:
-        yield _row("", f"+{diagnosis.sightings - len(diagnosis.evidence)} {labels['more']}", paint)
-    yield _row(labels["fix"], diagnosis.fix, paint)
+        count = diagnosis.sightings - len(diagnosis.evidence)
+        yield _row("", _n("and {count} similar line", "and {count} similar lines", count), paint)
+    yield _row(_("fix"), diagnosis.fix, paint)
     if diagnosis.kind != "unknown":
-        yield _row(labels["retry"], labels[diagnosis.retry], paint)
+        yield _row(_("retry"), _(_RETRIES[diagnosis.retry]), paint)
     if diagnosis.exclude:
-        yield _row(labels["exclude"], diagnosis.exclude, paint)
+        yield _row(_("exclude"), diagnosis.exclude, paint)
 
 
-def _short(diagnosis: Diagnosis, lang: str, paint: Paint) -> Iterator[str]:
-    yield _head(diagnosis, lang, paint)
-    yield _row(_LABELS[lang]["cause"], diagnosis.cause, paint)
+def _short(diagnosis: Diagnosis, paint: Paint) -> Iterator[str]:
+    yield _head(diagnosis, paint)
+    yield _row(_("cause"), diagnosis.cause, paint)
     for line in diagnosis.evidence[:1]:
-        yield _row(_LABELS[lang]["evidence"], f"{line.source}:{line.line}{OURS}{line.text}", paint)
+        yield _row(_("evidence"), f"{line.source}:{line.line}{OURS}{line.text}", paint)
 
 
-def _head(diagnosis: Diagnosis, lang: str, paint: Paint) -> str:
+def _head(diagnosis: Diagnosis, paint: Paint) -> str:
     name = (
         diagnosis.mode
         if diagnosis.mode == diagnosis.kind
         else f"{diagnosis.kind}  {diagnosis.mode.partition('/')[2]}"
     )
-    sure = f"  {_LABELS[lang]['sure']} {diagnosis.confidence:.0%}" if diagnosis.kind != "unknown" else ""
-    return paint(name, "1;31") + sure
+    if diagnosis.kind == "unknown":
+        return paint(name, "1;31")
+    return paint(name, "1;31") + "  " + _("confidence {share}", share=human_percent(diagnosis.confidence))
 
 
 def _row(name: str, value: str, paint: Paint) -> str:

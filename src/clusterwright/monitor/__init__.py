@@ -1,1 +1,1 @@
-"""Collectors, alert rules, dashboards, reports."""
+"""The state of the cluster: snapshots, the screen, the web page, reports, and the simulation of settings."""

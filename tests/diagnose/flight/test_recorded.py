@@ -134,7 +134,7 @@ def test_hostile_entries_are_passed_over():
 
 def test_the_answer_names_the_rank():
     """From the dumps to the diagnosis."""
-    first = of_sources([*sources(WAITS, WAITS, [entry(1)]), of_text("a.log", "step 1")], "en")[0]
+    first = of_sources([*sources(WAITS, WAITS, [entry(1)]), of_text("a.log", "step 1")])[0]
 
     assert (first.mode, first.subject) == ("user-code/rank-behind", {"rank": "2"})
 

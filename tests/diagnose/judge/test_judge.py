@@ -4,9 +4,9 @@ import pytest
 
 from clusterwright.diagnose.judge import Observations, judge
 from clusterwright.diagnose.knowledge import Knowledge
-from clusterwright.diagnose.mode import mode, tables
+from clusterwright.diagnose.mode import tables
 from clusterwright.diagnose.reading import of_text, read
-from clusterwright.i18n import bilingual
+from clusterwright.i18n import bilingual, in_language
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
 CLOSED = "node1:12:34 [0] NCCL WARN Connection closed by remote peer node2<40000>"
@@ -175,8 +175,9 @@ def test_a_diagnosis_is_in_chinese():
     name = "network-connectivity/hydra-connect"
     text = tables()[name]["cause"]
     signature = {"has": "Connect to peer", "like": r"peer (?P<peer>[\w.]+) failed"}
-    known = Knowledge({name: mode(name, tables()[name] | {"signature": [signature]})})
-    (only,) = judge(read([of_text("0.log", "[rank0]: Connect to peer node7 failed")], known), "zh")
+    known = Knowledge({name: tables()[name] | {"signature": [signature]}})
+    with in_language("zh"):
+        (only,) = judge(read([of_text("0.log", "[rank0]: Connect to peer node7 failed")], known))
 
     assert only.cause == bilingual(text)[1].replace("{peer}", "node7")
 

@@ -17,6 +17,7 @@ from clusterwright.diagnose.node import explain
 from clusterwright.diagnose.node.diagnoses import follows, node_diagnoses, past
 from clusterwright.diagnose.reading import of_text, read
 from clusterwright.edge.fakes import FakeRemote
+from clusterwright.i18n import in_language
 
 NODE = (
     "NodeName=gpu-7 Arch=x86_64 CPUTot=2 State=DOWN+NOT_RESPONDING ThreadsPerCore=1 Partitions=p"
@@ -45,15 +46,13 @@ def cluster(down=(), line=NODE, now="2026-11-23T07:43:20", given=(), **parts):
     return FakeRemote(answer, down=frozenset(down))
 
 
-def asked(remote, lang="en"):
+def asked(remote):
     """What `wright why gpu-7` finds."""
     known = record(remote, "control", "gpu-7")
     said = lately(remote, "gpu-7", 1795419800, known)
-    judged, older = (
-        judge(read(list(each), knowledge()), lang) for each in (said.after_resume, said.before_resume)
-    )
-    now = node_diagnoses(explain(known.record), judged, lang, answers=said.answers, follows=follows())
-    return [*now, *past(older, lang)]
+    judged, older = (judge(read(list(each), knowledge())) for each in (said.after_resume, said.before_resume))
+    now = node_diagnoses(explain(known.record), judged, answers=said.answers, follows=follows())
+    return [*now, *past(older)]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +143,7 @@ def test_what_was_mended_before_it_was_given_back_is_no_cause_of_what_is_wrong_n
     cause, *_, older = asked(remote)
 
     assert (cause.kind, older.kind) == ("slurm-auth", "gpu-hardware")
-    assert older.cause.startswith("Before it was last given back to service: ")
+    assert older.cause.startswith("Before the last resume: ")
     first, second = [command for host, command in remote.calls if host == "gpu-7"]
     assert f"--since @{1795419800 - 100} --until @1795419800" in first
     assert f"--since @{1795419800 - 86400} --until @{1795419800 - 100}" in second
@@ -204,8 +203,11 @@ def test_a_drained_host_keeps_its_reason_first():
 
 def test_the_cause_is_told_in_chinese():
     """In its own words, not in English ones."""
-    assert "munge" in asked(cluster(munge_now=MUNGE_NOW), "zh")[0].cause
-    assert "守护进程" in asked(cluster(munge_now=MUNGE_NOW), "zh")[0].cause
+    with in_language("zh"):
+        cause = asked(cluster(munge_now=MUNGE_NOW))[0].cause
+
+    assert "munge" in cause
+    assert "守护进程" in cause
 
 
 @pytest.mark.parametrize(

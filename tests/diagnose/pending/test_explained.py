@@ -48,7 +48,7 @@ def recorded(name, **changes):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_reason_and_the_change_are_found_in_what_slurm_says(name):
-    """One explanation, the command with the job's own id, in two languages, with Slurm's line as evidence."""
+    """One explanation, the command with the job's own id, with Slurm's line as evidence."""
     facts = recorded(name)
     said = explain(facts)
 
@@ -56,8 +56,7 @@ def test_the_reason_and_the_change_are_found_in_what_slurm_says(name):
     assert COMMANDS[name] in said.change.command
     assert "sacctmgr" in said.change.command or name == "nodes-out" or facts.id in said.change.command
     assert said.reason in said.evidence[0][1]
-    assert said.cause.en != said.cause.zh
-    assert any("一" <= sign <= "鿿" for sign in said.cause.zh)
+    assert said.cause.endswith(".")
 
 
 def test_what_can_never_fit_is_said_with_the_most_there_is():
@@ -69,7 +68,7 @@ def test_what_can_never_fit_is_said_with_the_most_there_is():
     assert (gpus.id, gpus.change.command[-20:]) == ("never-fits-gpus", "TresPerNode=gres:gpu:4"[-20:])
     assert (kind.id, kind.change.command.split()[-1]) == ("never-fits-type", "TresPerNode=gres:gpu:4")
     assert (memory.id, memory.change.command.split()[-1]) == ("never-fits-memory", "MinMemoryNode=14848")
-    assert gpus.starts.en == "not by itself"
+    assert gpus.starts == "not by itself"
 
 
 def test_without_accounting_limits_are_still_named():
@@ -81,7 +80,7 @@ def test_without_accounting_limits_are_still_named():
 
     assert said.id == "qos-jobs-peruser"
     assert said.change is None
-    assert "not seen" in said.cause.en
+    assert "not known" in said.cause
 
 
 @pytest.mark.parametrize(
@@ -115,9 +114,9 @@ def test_an_unknown_reason_is_quoted_and_gives_no_command():
     """Nothing is made up."""
     said = explain(recorded("resources", job=("Reason=Resources", "Reason=WarpCoreCold")))
 
-    assert "`WarpCoreCold`" in said.cause.en
+    assert "`WarpCoreCold`" in said.cause
     assert said.change is None
-    assert diagnosis(said, "7", "en").confidence == 0
+    assert diagnosis(said, "7").confidence == 0
 
 
 def test_who_holds_what_it_needs_and_until_when():
@@ -125,19 +124,17 @@ def test_who_holds_what_it_needs_and_until_when():
     said = explain(recorded("resources"))
 
     assert any("alice" in one and "gpu-node" in one and "until 20" in one for one in said.held_by)
-    assert said.starts.en.startswith("expected 20")
+    assert said.starts.startswith("expected 20")
 
 
 def test_a_person_reads_it_in_one_screen():
     """The state, the cause, the start, who holds it, the command and who runs it."""
     said = explain(recorded("qos-jobs-peruser"))
-    text = format_waiting(said, "12", "en").splitlines()
-    chinese = format_waiting(said, "12", "zh")
+    text = format_waiting(said, "12").splitlines()
 
     assert text[0].startswith("12: PENDING (QOSMaxJobsPerUserLimit)")
     assert [line.split()[0] for line in text[1:4]] == ["reason", "starts", "held"]
     assert text[-1].split()[-1] == "administrator"
-    assert "管理员" in chinese
 
 
 def test_a_hostile_name_cannot_become_a_command():

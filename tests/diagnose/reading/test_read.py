@@ -109,7 +109,7 @@ def test_bytes_that_are_no_text_are_said_not_to_be(known, tmp_path):
 
     result = read(find_sources([str(path)]), known)
 
-    assert (result.sightings, result.unread) == ((), ((str(path), "it is no text"),))
+    assert (result.sightings, result.unread) == ((), ((str(path), "it is not a text file"),))
 
 
 def test_holes_in_a_text_are_passed_over(seen):
@@ -153,7 +153,7 @@ def test_a_log_of_zstd_that_is_cut_is_read_as_far_as_it_goes(known, zstd):
     ((name, reason),) = read(find_sources([str(zstd)]), known).unread
 
     assert name == str(zstd)
-    assert "zstd could not unpack it" in reason
+    assert "zstd cannot decompress it" in reason
 
 
 def test_without_zstd_it_is_said_what_to_do(known, zstd, monkeypatch):

@@ -43,7 +43,7 @@ def test_a_control_host_that_is_not_reached_is_an_error(cluster):
 
 def test_a_shell_that_talks_is_named(cluster):
     """A greeting in .bashrc is the commonest reason."""
-    with pytest.raises(WrightError, match="did not answer in our form"):
+    with pytest.raises(WrightError, match="the output is not JSON"):
         gather(cluster, FakeRemote(lambda *_: "Welcome!\n"))
 
 

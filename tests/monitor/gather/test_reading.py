@@ -90,7 +90,7 @@ def test_parts_that_do_not_answer_are_named_and_the_rest_is_shown(recorded, know
     document = recorded.recorded(60, 100)
     document.update(measures={}, silent={"measures": "Connection refused"})
     blind = build_snapshot(document, replace(known, absent={"measures": "not set up"}))
-    assert blind.missing == ("what GPUs do: not set up",)
+    assert blind.missing == ("GPU metrics: not set up",)
     assert {gpu.utilisation for node in blind.nodes for gpu in node.gpus} == {None}
     assert blind.jobs[0].utilisation is None
 

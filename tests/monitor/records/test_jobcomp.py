@@ -70,6 +70,6 @@ def test_torn_lines_are_said():
     """A name with a newline in it, and a disk that was full."""
     found = list(read([LINE[:200], LINE, "", LINE.replace("2026-11-23T02:10:00", "never")]))
 
-    assert found[0] == Bad(1, "no line of slurmctld's")
+    assert found[0] == Bad(1, "not a line of slurmctld's job completion log")
     assert found[1].id == "7"
-    assert found[2] == Bad(4, "`never` is no time")
+    assert found[2] == Bad(4, "`never` is not a time")

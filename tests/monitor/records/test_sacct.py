@@ -69,12 +69,12 @@ def test_a_line_ending_in_a_mark():
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("12|2026", "2 columns, and the heading has 17"),
-        (LINE.replace("2026-11-23T02:00:00", "yesterday"), "`yesterday` is no time"),
-        (LINE.replace("2026-11-23T02:00:00", "2026-02-30T02:00:00"), "`2026-02-30` is no date"),
-        (LINE.replace("1-01:00:01", "soon"), "`soon` is no span of time"),
-        (LINE.replace("12|train", "|train"), "it has no JobID"),
-        ("\x00\x1b[2J" * 9, "1 columns, and the heading has 17"),
+        ("12|2026", "2 columns, but the heading has 17"),
+        (LINE.replace("2026-11-23T02:00:00", "yesterday"), "`yesterday` is not a time"),
+        (LINE.replace("2026-11-23T02:00:00", "2026-02-30T02:00:00"), "`2026-02-30` is not a date"),
+        (LINE.replace("1-01:00:01", "soon"), "`soon` is not a duration"),
+        (LINE.replace("12|train", "|train"), "the line has no JobID"),
+        ("\x00\x1b[2J" * 9, "1 column, but the heading has 17"),
     ],
 )
 def test_what_is_no_job_is_named_by_its_line(line, reason):

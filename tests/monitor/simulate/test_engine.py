@@ -99,7 +99,7 @@ def test_what_can_never_run_is_said(job, settings):
     found = simulate(jobs, settings(accounts={"a": Account("a", max_gpus=2)}))
 
     assert [(each.id, why) for each, why in found.rejected_jobs] == [
-        ("huge", "more than there is"), ("much", "more than team/a/GPUs may hold at all"),
+        ("huge", "the request exceeds the cluster"), ("much", "more than the limit of team/a/GPUs"),
     ]  # fmt: skip
     assert [each.job.id for each in found.job_runs] == ["fits"]
 

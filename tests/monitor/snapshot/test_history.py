@@ -53,7 +53,7 @@ def test_without_accounting_slurmctld_s_file_tells(asked, tmp_path):
 
     assert sorted(each.name for each in found.records) == ["now", "yesterday"]
     assert {round(each.end) for each in found.records} == {NOW - 60, NOW - 7200}
-    assert any("1 lines of Slurm's could not be read" in why for why in found.missing)
+    assert any("1 line of Slurm's records cannot be parsed" in why for why in found.missing)
 
 
 def test_one_job_is_asked_by_its_number(asked, tmp_path):

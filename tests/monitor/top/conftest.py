@@ -8,6 +8,7 @@ import pytest
 
 from clusterwright.edge.fakes import FakeClock
 from clusterwright.errors import WrightError
+from clusterwright.i18n import current_language, set_language
 from clusterwright.monitor.gather import SnapshotCache
 from clusterwright.monitor.top.app import Top
 from clusterwright.monitor.top.columns import RenderOptions
@@ -86,15 +87,18 @@ def on_stage():
         answer = picture if callable(picture) else lambda: picture
 
         async def play():
-            app = Top(
-                SnapshotCache(answer, clock), acts, RenderOptions(lang, ascii_only=ascii_only), "control"
-            )
+            app = Top(SnapshotCache(answer, clock), acts, RenderOptions(ascii_only=ascii_only), "control")
             async with app.run_test(size=size, notifications=True) as pilot:
                 stage = Stage(app, pilot, acts, clock)
                 await stage.settle()
                 await script(stage)
             assert app.return_code in (0, None)
 
-        asyncio.run(play())
+        language = current_language()
+        set_language(lang)  # of its threads as well
+        try:
+            asyncio.run(play())
+        finally:
+            set_language(language)
 
     return run

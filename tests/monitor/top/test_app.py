@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.monitor.snapshot import Alert, JobView, Snapshot
 from clusterwright.monitor.top.messages import KEYS
 
@@ -21,7 +22,7 @@ def test_the_whole_cluster_is_on_one_screen(on_stage, picture):
     async def script(stage):
         lines = stage.text.splitlines()
         assert lines[0].startswith(" recorded  nodes 1000 down 10 drained 39  GPUs 6736/7600")
-        assert "jobs running 282 waiting 4718" in lines[0]
+        assert "jobs running 282 pending 4718" in lines[0]
         assert lines[3].startswith("│+ a100           down              2        0/16")
         for words in ("jobs 5000/5000", "language2", "critical  h100-0210", "?: keys"):
             assert words in stage.text
@@ -107,7 +108,7 @@ def test_tab_goes_around_the_panels(on_stage, picture):
 
     async def script(stage):
         seen = []
-        for _ in range(4):
+        for _press in range(4):
             await stage.press("tab")
             seen.append(stage.app.focused.id)
         assert seen == ["teams", "alerts", "nodes", "jobs"]
@@ -128,14 +129,14 @@ def test_cancelling_asks_first(on_stage, picture):
         assert stage.acts.done == []
         await stage.press("c", "y")
         assert stage.acts.done == [job.id]
-        await stage.until(f"{job.id} is cancelled")
+        await stage.until(f"job {job.id} is canceled")
         await stage.press("j")
         stage.acts.refused.add(stage.list("jobs").chosen.id)
         await stage.press("c", "y")
         await stage.until("Access/permission denied")
         assert stage.acts.done == [job.id]
         await stage.press("1", "c")
-        await stage.until("choose a job first")
+        await stage.until("select a job first")
 
     on_stage(script, picture)
 
@@ -173,7 +174,7 @@ def test_names_of_strangers_do_nothing(on_stage, recorded):
         ):
             assert words in stage.text
         assert not {"\x1b", "\u202e", "\x07"} & set(stage.text)
-        for _ in jobs:
+        for _job in jobs:
             await stage.press("enter", "escape", "c", "escape", "j")
         await stage.press("4", "enter")
         assert "[red]summary[/] \\x1b[31m\\x0asecond" in stage.text
@@ -185,13 +186,18 @@ def test_a_narrow_terminal_shows_one_panel_at_a_time(on_stage, picture):
     """70 columns, and Chinese of two columns a sign: no line is longer."""
 
     async def script(stage):
-        assert "作业 5000/5000" in stage.text
-        assert "团队" not in stage.text
-        for panel, words in (("1", "节点"), ("3", "团队"), ("4", "告警"), ("2", "作业 5000")):
+        assert f"{_('jobs')} 5000/5000" in stage.text
+        assert _("teams") not in stage.text
+        for panel, words in (
+            ("1", _("nodes")),
+            ("3", _("teams")),
+            ("4", _("alerts")),
+            ("2", f"{_('jobs')} 5000"),
+        ):
             await stage.press(panel)
             assert words in stage.text.splitlines()[2]
         await stage.press("question_mark")
-        assert KEYS[0][2] in stage.text
+        assert _(KEYS[0][1]) in stage.text
 
     on_stage(script, picture, size=(70, 20), lang="zh")
 

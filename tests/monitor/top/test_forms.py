@@ -9,26 +9,27 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
+from clusterwright.i18n import _, in_language
 from clusterwright.monitor.snapshot import Gpu, JobView, NodeView, Snapshot
 from clusterwright.monitor.snapshot.lacks import NO_PROMETHEUS, lack
 from clusterwright.monitor.top import columns
 from clusterwright.monitor.top.columns import RenderOptions, fitting
 from clusterwright.monitor.top.forms import compact_number, curve, heat, span, strip
 from clusterwright.monitor.top.groups import groups
-from clusterwright.monitor.top.messages import KEYS, MESSAGES
-from clusterwright.monitor.top.queue import SORTS, View
+from clusterwright.monitor.top.messages import LABELS
+from clusterwright.monitor.top.queue import JOB_FILTERS, SORTS, View
 from clusterwright.monitor.top.static_screen import lines, print_screen
 
 
-def test_every_word_is_in_both_languages():
-    """And takes the same values."""
-    for name, (en, zh) in MESSAGES.items():
-        assert en, name
-        assert zh, name
-        assert sorted(part.split("}")[0] for part in en.split("{")[1:]) == sorted(
-            part.split("}")[0] for part in zh.split("{")[1:]
-        ), name
-    assert all(en and zh for _, en, zh in KEYS)
+def test_every_column_and_filter_has_a_label():
+    """Sorts and filters of the queue as well."""
+    shown = {
+        column.name
+        for panel in (columns.NODES, columns.JOBS, columns.TEAMS, columns.ALERTS)
+        for column in panel
+    }
+
+    assert shown | {*SORTS, *JOB_FILTERS} <= set(LABELS)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def test_heat(use, held, sign, style):
 
 def test_where_nobody_says_which_gpus_are_held_the_first_stand_for_them():
     """Slurm says how many."""
-    assert [sign for sign, _ in strip([Gpu(0), Gpu(1), Gpu(2)], gpus_used=2)] == ["?", "?", "·"]
+    assert [sign for sign, _style in strip([Gpu(0), Gpu(1), Gpu(2)], gpus_used=2)] == ["?", "?", "·"]
 
 
 @pytest.mark.parametrize(
@@ -108,11 +109,15 @@ def test_no_text_breaks_a_line(name, user, reason, width, state, lang):
     """Whatever a stranger wrote, a row is one line, and as wide as there is room."""
     job = JobView("1", name, user, user, "train", state, reason=reason, gpus=1)
 
-    for line in lines(Snapshot(name, 0.0, jobs=(job,), missing=(reason,)), RenderOptions(lang), width, 20):
+    with in_language(lang):
+        shown = lines(Snapshot(name, 0.0, jobs=(job,), missing=(reason,)), RenderOptions(), width, 20)
+    for line in shown:
         plain = line.plain
         assert plain.isprintable() or not plain
         if plain.startswith("1"):
-            assert cell_len(plain) <= max(width, sum(wide + 1 for _, _, wide in fitting(columns.JOBS, width)))
+            assert cell_len(plain) <= max(
+                width, sum(wide + 1 for _index, _column, wide in fitting(columns.JOBS, width))
+            )
 
 
 def test_one_screen_is_as_long_as_asked_and_says_what_is_left_out(recorded):
@@ -139,10 +144,12 @@ def test_every_sort_is_an_order_of_all_jobs(recorded, sort):
 def test_what_is_missing_is_said_in_the_language():
     """The part and what is not set up; a program's own words stay."""
     lacking = Snapshot("c", 0.0, missing=(lack("alerts", NO_PROMETHEUS), lack("jobs", "squeue: no answer")))
-    shown = [line.plain for line in lines(lacking, RenderOptions("zh"), 150, 30)]
+    with in_language("zh"):
+        shown = "".join(line.plain for line in lines(lacking, RenderOptions(), 150, 30))
+        alerts, queue = f"{_('alerts')}: {_(NO_PROMETHEUS)}", f"{_('the queue')}: squeue: no answer"
+        assert _("missing: {part}", part=alerts)[:50] in shown
+        assert _("missing: {part}", part=queue) in shown
 
-    assert "缺少: 告警: 未配置 Prometheus (集群文件中的 `monitoring.prometheus`)" in shown
-    assert "缺少: 作业队列: squeue: no answer" in shown
     assert "missing: the queue: squeue: no answer" in [
         line.plain for line in lines(lacking, RenderOptions(), 150, 30)
     ]

@@ -1,4 +1,4 @@
-"""What NCCL's flight recorder kept of the last collectives of each rank, and what all dumps say together."""
+"""Compare dumps of PyTorch's NCCL flight recorder: the last collectives of each rank."""
 
 from clusterwright.diagnose.flight.recorded import recorded
 

@@ -1,4 +1,4 @@
-"""One rank's dump: its last collectives, by group."""
+"""Parse one rank's dump: its last collectives by process group."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from clusterwright.diagnose.reading.clean import clean
 from clusterwright.i18n import _
 
 _PICKLE = b"\x80"
-_LONGEST = 120  # characters of a name: a dump is a stranger's text
+_LONGEST = 120  # characters of a name: a dump is untrusted
 
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """One that the rank has called: what, with which sizes, whether it is done, and from where."""
+    """A collective that the rank called: name, input sizes, whether it completed, and the calling line."""
 
     name: str
     sizes: str
@@ -27,21 +27,21 @@ class Collective:
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """Collectives by group and number; and which ranks a group has, where that is told."""
+    """Collectives by process group and sequence number, and the ranks of each group where the dump has them."""
 
     groups: Mapping[str, Mapping[int, Collective]]
     ranks: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
 def dump(data: bytes) -> Dump:
-    """The dump in a file: the recorder's pickle, or its JSON.
+    """Parse a dump: the recorder's pickle or JSON.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the data is neither.
     """
     document = values(data) if data.startswith(_PICKLE) else json.loads(data)
     if not isinstance(document, Mapping) or not isinstance(document.get("entries"), list | tuple):
-        raise ValueError(_("it has no entries, so it is no dump of the flight recorder"))  # noqa: TRY004 (of a file)
+        raise ValueError(_("the file has no `entries`: it is not a dump of the flight recorder"))  # noqa: TRY004 (of a file)
     groups: dict[str, dict[int, Collective]] = {}
     for entry in document["entries"]:
         if isinstance(entry, Mapping) and not entry.get("is_p2p") and _number(entry):
@@ -56,7 +56,7 @@ def _number(entry: Mapping[str, Any]) -> int:
 
 
 def _group(entry: Mapping[str, Any]) -> str:
-    """Number and description, for ranks have groups of the same description."""
+    """Number and description of a process group; several groups may have the same description."""
     group = entry.get("process_group")
     parts = list(group) if isinstance(group, list | tuple) else [entry.get("pg_id", "")]
     return _text(":".join(str(part) for part in parts if part not in ("", "undefined")))
@@ -71,7 +71,7 @@ def _collective(entry: Mapping[str, Any]) -> Collective:
 
 
 def _location(frames: Any) -> str:
-    """The innermost line that is not a library's."""
+    """The innermost frame outside Python's library and torch."""
     for frame in frames if isinstance(frames, list | tuple) else ():
         file = str(frame.get("filename", "")) if isinstance(frame, Mapping) else ""
         if file and "/lib/python" not in file and "<" not in file and "/torch/" not in file:
@@ -80,7 +80,7 @@ def _location(frames: Any) -> str:
 
 
 def _ranks(config: Mapping[Any, Any]) -> dict[str, frozenset[int]]:
-    """By number and description, and by number alone, for not all releases write both."""
+    """Ranks by `number:description` and by description, since not all releases of PyTorch write both."""
     ranks_by_group = {}
     for key, group_config in config.items():
         if not isinstance(group_config, Mapping):

@@ -1,4 +1,4 @@
-"""Dumps among the sources become one source of lines; all other sources stay as they are."""
+"""Replace flight-recorder dumps among the sources by one source with the lines of their comparison."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from clusterwright.diagnose.reading.source import Source, of_text, reading
 if TYPE_CHECKING:
     from clusterwright.diagnose.flight.dump import Dump
 
-# As torch names them by itself, and as our runtime does; the number is the rank.
+# PyTorch's default file names and those of the runtime; the number is the rank.
 NAME = re.compile(r"(?:^|/)(?:nccl-|[\w.-]*rank[_-]?)(?P<rank>\d+)(?:\.(?:pickle|pkl|json|bin))?$")
-MOST_BYTES = 64 << 20  # of one dump: 2000 collectives take some megabytes
+MOST_BYTES = 64 << 20  # of one dump; 2000 collectives take some megabytes
 
 
 def recorded(sources: Iterable[Source]) -> list[Source]:
-    """The sources, with what the dumps among them say together in place of the dumps."""
+    """Return the other sources and, if the dumps differ, a source with the lines about it."""
     other_sources, dumps = [], {}
     for source in sources:
         match = NAME.search(source.name)
@@ -39,7 +39,7 @@ def recorded(sources: Iterable[Source]) -> list[Source]:
 
 
 def _dump(source: Source) -> Dump | None:
-    """Nothing where it is a log that is only named like one."""
+    """Parse a dump; None if it is only named like one."""
     from clusterwright.diagnose.flight.dump import dump
 
     try:

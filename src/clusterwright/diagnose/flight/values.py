@@ -1,8 +1,8 @@
-"""The values in a pickle, and nothing else of it.
+"""Read a pickle of plain values safely.
 
-No name is looked up, nothing is called, and no memory is taken that the file itself does not fill. Python's own
-unpickler is not used, for a pickle is a program; this one knows the instructions that make numbers, texts, lists,
-tuples and mappings, which are all that a dump holds.
+No name is imported, nothing is called, and no more memory is allocated than the file fills. Python's own unpickler
+runs whatever a pickle contains; this one knows only the opcodes of numbers, texts, lists, tuples and dicts, which are
+all that a dump has.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _PROTO, _FRAME, _STOP, _MEMOIZE = 0x80, 0x95, ord("."), 0x94
 
 
 def values(data: bytes) -> Any:
-    """What the pickle holds.
+    """Return the value of a pickle.
 
     Raises:
-        ValueError: it holds something else than plain values, or is cut short.
+        ValueError: the pickle has an opcode that is not of plain values, or is truncated.
     """
     try:
         return _Machine(data).run()
     except (IndexError, KeyError, TypeError, struct.error, UnicodeDecodeError, AttributeError) as error:
-        raise ValueError(_("no dump of plain values: {error}", error=error)) from error
+        raise ValueError(_("the pickle cannot be read: {error}", error=error)) from error
 
 
 class _Machine:
-    """A stack, and what was put aside."""
+    """The stack and the memo of an unpickler."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._offset = data, 0
@@ -50,18 +50,18 @@ class _Machine:
             if not (self._makes(code) or self._handle_memo(code) or self._joins(code)):
                 raise ValueError(
                     _(
-                        "no dump of plain values: instruction {code:#x} at {offset}",
+                        "the pickle has opcode {code:#x} at offset {offset}, which is not of plain values",
                         code=code,
                         offset=self._offset - 1,
                     )
                 )
         value = self._stack.pop()
         if value is _MARK:
-            raise ValueError(_("no dump of plain values: it ends too soon"))
+            raise ValueError(_("the pickle has no value"))
         return value
 
     def _makes(self, code: int) -> bool:
-        """A value of its own."""
+        """Push a new value; False if the opcode does not."""
         if code in _CONSTANTS:
             self._stack.append(_CONSTANTS[code])
         elif code in _EMPTY:
@@ -79,7 +79,7 @@ class _Machine:
         return True
 
     def _handle_memo(self, code: int) -> bool:
-        """Puts the last value aside, or takes one from there."""
+        """Store the top of the stack in the memo, or push from it; False if the opcode does neither."""
         if code in _PUTS:
             self._memo[self._number(_PUTS[code])] = self._stack[-1]
         elif code == _MEMOIZE:
@@ -95,7 +95,7 @@ class _Machine:
         return True
 
     def _joins(self, code: int) -> bool:
-        """Makes one value of several."""
+        """Combine values of the stack into one; False if the opcode does not."""
         if code in _TUPLES:
             parts = self._stack[-_TUPLES[code] :]
             del self._stack[-_TUPLES[code] :]
@@ -134,6 +134,6 @@ class _Machine:
 
     def _read(self, count: int) -> bytes:
         if self._offset + count > len(self._data):
-            raise ValueError(_("no dump of plain values: it is cut short"))
+            raise ValueError(_("the pickle is truncated"))
         self._offset += count
         return self._data[self._offset - count : self._offset]

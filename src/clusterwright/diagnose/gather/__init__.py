@@ -1,1 +1,1 @@
-"""What a cluster knows of a job or a node, as texts; each is one more source of lines for the judge."""
+"""Gather records and logs about a job or a node from the cluster, as sources of lines for the judge."""

@@ -1,4 +1,4 @@
-"""What is known of a job that runs or has ended: Slurm's records, its logs, and what its hosts said meanwhile."""
+"""Gather the records, logs, host logs and metrics of a job that is running or has ended."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ from clusterwright.slurm import client
 from clusterwright.slurm.nodes import parse_node
 from clusterwright.slurm.records import Record, stamp
 
-MOST_HOSTS = (
-    128  # that are asked for their logs; of a larger job, those that Slurm or the run names come first
-)
+MOST_HOSTS = 128  # whose logs are read; of a larger job, the first ones
 _COLUMNS = "JobID,JobName,State,ExitCode,DerivedExitCode,NodeList,Start,End,Elapsed,Timelimit,ReqMem,MaxRSS"
 _SCRIPT = """
 part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>/dev/null; }}
@@ -54,13 +52,13 @@ _LINES = 4000
 _OUTPUT = re.compile(r"(?:^|\s)(?:-o|-e|--output|--error)[= ]?(\S+)")
 LIMIT_S = 10.0
 
-MARGIN_S = 15  # what follows from an end is logged within seconds; later lines are of what came next
+MARGIN_S = 15  # consequences of a job's end are logged within seconds; later lines belong to other jobs
 _LEAST_FIELDS = 3  # begin, end, hosts
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """Sources of lines; the events of our runtime; the hosts that the job had; those that did not answer."""
+    """Log sources of a job, the events of its run, its hosts, and those that did not answer."""
 
     sources: tuple[Source, ...]
     state: str = ""
@@ -71,10 +69,10 @@ class Gathered:
 
 
 def gather(remote: Remote, control: str, runs: str, job: str) -> Gathered:
-    """Everything of one job; a part that is missing is left out, and `unreachable` says which hosts did not answer.
+    """Gather everything about one job; missing parts are left out, hosts that do not answer are in `unreachable`.
 
     Raises:
-        WrightError: the control host was not reached.
+        WrightError: the control host cannot be reached.
     """
     files = _files(remote, control, runs, job, ())
     ids = [str(job_id) for job_id in files.get("jobs", [])] or [job]
@@ -115,13 +113,13 @@ def _query_script(jobs: str) -> str:
 def _files(remote: Remote, control: str, runs: str, job: str, named: Sequence[str]) -> dict[str, Any]:
     result = Host(remote, control).run_program(RUN_TEXTS, runs, job, *named, timeout_s=120)
     files: dict[str, Any] = {"run": "", "jobs": [], "events": [], "texts": [], "dumps": []}
-    with suppress(ValueError, TypeError):  # no Python there, or no such file: Slurm's records are left
+    with suppress(ValueError, TypeError):  # without Python or the file, Slurm's records remain
         files.update(json.loads(result.out))
     return files
 
 
 def outputs(parts: Mapping[str, str], job: str) -> tuple[str, ...]:
-    """Where Slurm put what the job printed: as it says itself, or as its submission said."""
+    """Paths of the job's output: from its record, else from its submit line."""
     record = Record.parse(parts.get("job", "").partition("\n")[0])
     paths = [record["StdOut"], record["StdErr"]]
     folder, _, line = parts.get("line", "").partition("\n")[0].partition("|")
@@ -145,7 +143,7 @@ def _of_files(files: Mapping[str, Any]) -> Iterator[Source]:
 
 
 def event_line(event: Mapping[str, Any]) -> str:
-    """An event as a line: what it is, then its fields."""
+    """An event of a run as one line: its name, then its fields."""
     fields = {
         key: value
         for key, value in event.items()
@@ -157,9 +155,9 @@ def event_line(event: Mapping[str, Any]) -> str:
 def on_hosts(
     remote: Remote, hosts: Sequence[str], begin: int, end: int, now: str = ""
 ) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
-    """What each host's kernel, daemons and health program said in that time; and who did not answer.
+    """Read the kernel, daemon and health-check logs of hosts between two times; return them and the unreachable hosts.
 
-    `now` has parts of how a host is at this moment, which tell of no job that has ended.
+    `now` is shell code for further parts, about the state of a host at this moment.
     """
     script = _ON_HOST.format(lines=_LINES, begin=begin, end=end) + now
     command = f"sh -c {shlex.quote(script)}"
@@ -169,7 +167,7 @@ def on_hosts(
 
 
 def sources_of(texts: Mapping[str, Mapping[str, str]]) -> Iterator[Source]:
-    """What hosts said, with its kind."""
+    """Logs of hosts as sources, each with its kind."""
     kinds = {
         "kernel": "kernel",
         "slurmd": "slurm",
@@ -184,18 +182,18 @@ def sources_of(texts: Mapping[str, Mapping[str, str]]) -> Iterator[Source]:
 
 
 def query_metrics(remote: Remote, control: str, when: Window, job: str, run: str) -> tuple[Source, ...]:
-    """One source for each host of which there is something to say; none where no Prometheus answers."""
+    """One source for each host with conspicuous metrics; none if Prometheus does not answer."""
     request = {"url": PROMETHEUS, "limit_s": LIMIT_S, "begin": when.begin, "end": when.end}
     request |= {"hosts": list(when.hosts), "job": job, "run": run}
     result = Host(remote, control).run_program(RUN_METRICS, json.dumps(request), timeout_s=2 * LIMIT_S)
     lines_by_host: Any = {}
-    with suppress(ValueError):  # no Python there: Slurm's records and logs are left
+    with suppress(ValueError):  # without Python, Slurm's records and logs remain
         lines_by_host = json.loads(result.out or "{}")
     return metrics(lines_by_host if isinstance(lines_by_host, Mapping) else {})
 
 
 def metrics(lines_by_host: Mapping[str, Sequence[str]]) -> tuple[Source, ...]:
-    """The lines as sources, each of its host."""
+    """Lines of metrics as sources, one for each host."""
     return tuple(
         of_text(f"{host or 'run'} metrics", "\n".join(lines), kind="metric", host=host)
         for host, lines in lines_by_host.items()
@@ -204,14 +202,14 @@ def metrics(lines_by_host: Mapping[str, Sequence[str]]) -> tuple[Source, ...]:
 
 
 def state_of(parts: Mapping[str, str]) -> str:
-    """The job's state in one word: by accounting, or by slurmctld."""
+    """The job's state, from accounting, else from slurmctld."""
     rows = [row for row in _rows(parts) if "." not in row.get("JobID", ".")]
     last = rows[-1].get("State", "") if rows else _record(parts)["JobState"]
     return last.partition(" ")[0]
 
 
 def of_slurm(parts: Mapping[str, str], ids: Sequence[str], when: Window) -> Iterator[Source]:
-    """Accounting as `State=... ExitCode=...`; of nodes the reasons, and of slurmctld the lines, from the job's time."""
+    """Accounting records as `State=... ExitCode=...`, node reasons and slurmctld's log lines from the job's time."""
     records = [" ".join(f"{key}={value}" for key, value in row.items() if value) for row in _rows(parts)]
     yield of_text("sacct", "\n".join(records), kind="sacct")
     yield of_text("scontrol show job", parts.get("job", ""), kind="scontrol")
@@ -238,15 +236,13 @@ def _log(parts: Mapping[str, str], ids: Sequence[str], when: Window) -> list[str
         rf"\b{re.escape(host)}\b" for host in when.hosts
     ]
     about = re.compile("|".join(names))
-    log_lines = dict.fromkeys(
-        parts.get("slurmctld", "").splitlines()
-    )  # the journal and the file may hold the same
+    log_lines = dict.fromkeys(parts.get("slurmctld", "").splitlines())  # the journal may repeat the file
     return [line for line in log_lines if about.search(line) and when.contains_line(line)]
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Seconds since the epoch; `zone_s` is what the control host's own clock shows beyond that."""
+    """The time of a job, in seconds since the epoch; `zone_s` is the control host's offset from UTC."""
 
     begin: int
     end: int
@@ -254,22 +250,22 @@ class Window:
     hosts: tuple[str, ...]
 
     def contains(self, seconds: float) -> bool:
-        """Whether the moment lies in it, as an epoch's or as a local time's."""
+        """Whether a time is in the window, read as UTC or as local time."""
         return any(self.begin - 1 <= epoch_s <= self.end for epoch_s in (seconds, seconds - self.zone_s))
 
     def contains_line(self, line: str) -> bool:
-        """Whether a log's line does; one without a time does."""
+        """Whether a log line is in the window; a line without a time is."""
         logged_at = moment(line, 0)
         return logged_at is None or self.contains(logged_at.seconds)
 
     def contains_reason(self, reason: str) -> bool:
-        """Whether a node's reason, which ends in `[user@time]`, was written in it."""
+        """Whether a node's reason, which ends in `[user@time]`, was set in the window."""
         when = stamp(reason.rpartition("@")[2].rstrip("]"))
         return when is not None and self.contains(when)
 
 
 def window(parts: Mapping[str, str]) -> Window:
-    """From accounting and from slurmctld, of all attempts together; until now where it has not ended."""
+    """The window of all attempts of a job, from accounting and slurmctld; until now if it has not ended."""
     now, local = [*parts.get("now", "0 ").split(), "", ""][:2]
     now_s = int(now or 0)
     rows = [line.split("|") for line in parts.get("window", "").splitlines()]

@@ -1,4 +1,4 @@
-"""What is known of one host: Slurm's record, and what its kernel, slurmd and health program said of late."""
+"""Gather the Slurm record and the recent logs of one host."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from clusterwright.slurm.nodes import parse_node
 from clusterwright.slurm.records import Record, stamp
 
 DAY_S = 86400
-BEFORE_S = 900  # what takes a host out of service is said so long before Slurm writes that it is out
-# What a credential says now: slurmd tries for a minute before it logs that munged is gone, and Slurm does not wait.
+BEFORE_S = 900  # a fault is logged up to this long before Slurm sets the node's state
+# Test munge now: slurmd retries for a minute before it logs that munged is gone, and Slurm does not wait for that.
 _NOW = "part 'munge now' sh -c 'command -v munge >/dev/null && munge -n </dev/null 2>&1 >/dev/null'\n"
 
 
-# Somebody says that a host is well by setting its state; that it merely answers again sets none.
+# A resume is logged as a change of state by an administrator or a program; a node that answers again logs none.
 _SCRIPT = r"""
 node={node}
 {show} && date +%Y-%m-%dT%H:%M:%S || exit
@@ -37,7 +37,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 class NodeStatus:
     """Slurm's record of a host, empty where Slurm does not know it.
 
-    `reason_age_s`: seconds since its reason was set. `back_s`: seconds since somebody resumed it, if known.
+    `reason_age_s`: seconds since its reason was set. `back_s`: seconds since it was resumed, if known.
     """
 
     record: Record
@@ -47,7 +47,7 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True)
 class Lately:
-    """What a host said since it was last given back, and before; and whether it answered at all."""
+    """Recent logs of a host, since and before its last resume; `answers`: whether it was reachable."""
 
     after_resume: tuple[Source, ...]
     before_resume: tuple[Source, ...]
@@ -55,7 +55,7 @@ class Lately:
 
 
 def record(remote: Remote, control: str, node: str) -> NodeStatus:
-    """What Slurm knows of it.
+    """Query the node's record, the age of its reason and its last resume.
 
     Raises:
         WrightError: the control host or slurmctld does not answer.
@@ -79,13 +79,13 @@ def _back(log_lines: list[str], now: str) -> int | None:
 
 
 def _reason_age_s(reason: str, now: str) -> int:
-    """Seconds by the control host's clock; a day where no time is written."""
+    """Age of a reason by the control host's clock; a day if it has no time."""
     reason_s, now_s = stamp(reason.rpartition("@")[2]), stamp(now)
     return DAY_S if reason_s is None or now_s is None else max(0, now_s - reason_s)
 
 
 def lately(remote: Remote, node: str, now: int, status: NodeStatus) -> Lately:
-    """What it said since shortly before its reason was written, a day at most."""
+    """Read the host's logs since BEFORE_S before its reason was set, at most one day."""
     begin = now - min(DAY_S, status.reason_age_s + BEFORE_S)
     back = begin if status.back_s is None else max(begin, now - status.back_s)
     texts, unreachable = on_hosts(remote, (node,), back, now, _NOW)

@@ -1,4 +1,4 @@
-"""What Slurm knows of a job that waits, with one ssh."""
+"""Query Slurm about a pending job, in one SSH command."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.slurm import client
 
-# Each part may fail alone: without accounting there are no associations, and no reservation is an exit code.
-# `--start` makes the backfill scheduler think, so it is asked for this job only.
+# Each part may fail on its own: without accounting there are no associations, and without reservations `scontrol` exits
+# with an error. `--start` costs time of the backfill scheduler, so it is queried for this job only.
 _SCRIPT = """
 part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>&1; }}
 part now date +%Y-%m-%dT%H:%M:%S
@@ -32,10 +32,10 @@ _JOB_ID = re.compile(r"[\w.\[\]-]+")
 
 
 def gather_facts(remote: Remote, host: str, job: str) -> Facts:
-    """Everything that tells why it waits; no field of the job where Slurm does not know it.
+    """Query all facts about a pending job; its record is empty where Slurm does not know the job.
 
     Raises:
-        WrightError: the host was not reached.
+        WrightError: the host cannot be reached.
     """
     job_id = job if _JOB_ID.fullmatch(job) else "0"
     commands = {

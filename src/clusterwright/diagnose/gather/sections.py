@@ -1,4 +1,4 @@
-"""Texts by name, out of one answer in which each begins with `@@ NAME`."""
+"""Split the output of a script whose parts begin with `@@ NAME`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ MARKER = "@@ "
 
 
 def sections(text: str) -> dict[str, str]:
-    """The parts; what stands before the first one belongs to none."""
+    """Texts of the parts by name; lines before the first marker are dropped."""
     lines_by_name: dict[str, list[str]] = {}
     name = ""
     for line in text.splitlines():

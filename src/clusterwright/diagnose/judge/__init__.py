@@ -1,4 +1,4 @@
-"""All evidence in, ranked diagnoses out; pure."""
+"""Rank diagnoses from the observations in logs; pure."""
 
 from clusterwright.diagnose.judge.judge import judge
 from clusterwright.diagnose.judge.sighting import Observations, Position, Sighting, Witnessed

@@ -1,10 +1,10 @@
-"""How often what is said with a weight is right: measured, by `bench/why.py fit`."""
+"""Confidence from weights, as measured by `bench/why.py fit`."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
-OF_CASCADES = 0.4  # nothing that only follows from another failure is surer to be the answer
+OF_CASCADES = 0.4  # most confidence of a consequence of another failure
 
 # Weight, and the share of first answers with about that weight whose class was right: `bench/why.py fit` on
 # tests/diagnose/unseen, 2026-11-23, 164 failures. Tables of four fifths of them on the other fifth: Brier score 0.079.
@@ -14,20 +14,20 @@ CALIBRATION: tuple[tuple[float, float], ...] = (
 
 
 def confidence(weight: float, best: float, against: float, role: str) -> float:
-    """A share from 0 to 1: how often an answer with this weight was right."""
+    """The share, 0 to 1, of measured answers with this weight that were right."""
     sure = expected(raw(weight, best, against))
     return round(sure if role == "root" else min(sure, OF_CASCADES), 3)
 
 
 def raw(weight: float, best: float, against: float) -> float:
-    """The weight, less where modes of other classes weigh something as well, and less for all but the first."""
+    """The weight, reduced by the weight of modes of other classes and for all but the best case."""
     share = weight / (weight + against) if weight else 0.0
     sure = weight * (0.6 + 0.4 * share)
     return sure if weight >= best else min(sure, best * 0.6)
 
 
 def expected(sure: float) -> float:
-    """Between the points of the table, on a straight line."""
+    """Interpolate the table linearly."""
     for (low, share), (high, more) in pairwise(CALIBRATION):
         if sure <= high:
             return share + (more - share) * (sure - low) / (high - low)

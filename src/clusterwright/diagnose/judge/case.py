@@ -1,4 +1,4 @@
-"""All sightings of one mode, and what they say together."""
+"""All sightings of one mode, with what confirms them or rules them out."""
 
 from __future__ import annotations
 
@@ -10,37 +10,35 @@ from dataclasses import dataclass
 from clusterwright.diagnose.judge.sighting import Observations, Position, Sighting, Witnessed
 from clusterwright.diagnose.mode import Mode, Witness
 
-GENERAL = 0.45  # `certain` up to which a mode is one that takes what no other does
+GENERAL = 0.45  # a mode with `certain` up to this is a catch-all
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One mode with its sightings, first ones first, and the lines that confirm it or rule it out."""
+    """One mode with its sightings, the earliest first, and the lines that confirm it or rule it out."""
 
     mode: Mode
     role: str
     sightings: tuple[Sighting, ...]
     places: frozenset[Position]
-    ranks: frozenset[str]  # who says so
-    particular: (
-        int  # how much of a line it was known by: the longest text, and the names that were read from it
-    )
+    ranks: frozenset[str]  # that logged it
+    particular: int  # specificity of its best signature, see _specificity
     confirmed: tuple[Witnessed, ...] = ()
     doubted: bool = False
 
     @property
     def first_sighting(self) -> Sighting:
-        """The earliest, as far as its own log tells."""
+        """The earliest sighting, as far as its log has times."""
         return self.sightings[0]
 
     @property
     def count(self) -> int:
-        """Lines in all."""
+        """Matching lines in total."""
         return sum(sighting.count for sighting in self.sightings)
 
 
 def cases(observations: Observations) -> list[Case]:
-    """One for each mode and role that was seen."""
+    """One case for each mode and role that was sighted."""
     grouped: dict[tuple[str, str], list[Sighting]] = {}
     for sighting in observations.sightings:
         grouped.setdefault((sighting.mode.id, sighting.role), []).append(sighting)
@@ -64,7 +62,7 @@ def cases(observations: Observations) -> list[Case]:
 
 
 def _specificity(sighting: Sighting) -> int:
-    """How much of a line, and of what is about it, its signature asks for."""
+    """How specific the signature of a sighting is: length of its text, fields, kind and context."""
     signature = sighting.mode.signatures[sighting.signature]
     return len(signature.has) + 4 * len(sighting.names) + 4 * bool(signature.kind) + 12 * bool(signature.near)
 
@@ -84,7 +82,7 @@ def _is_witnessed(witness: Witness, observations: Observations, mode_ids: Iterab
 
 
 def _matching_lines(witness: Witness, observations: Observations) -> list[Witnessed]:
-    """The lines that hold its text, and match its expression where it has one."""
+    """Lines that contain the witness's text and match its expression, if it has one."""
     lines = observations.witnessed.get(witness.has, ())
     return [line for line in lines if not witness.like or re.search(witness.like, line.text)]
 
@@ -103,7 +101,7 @@ def _lines(
 
 
 def is_before(sighting: Sighting, other_sighting: Sighting) -> bool | None:
-    """Whether one came clearly before the other; nothing where that cannot be told, or is too close."""
+    """Whether one sighting is clearly before the other; None if it is unknown or too close."""
     if (
         sighting.seconds is not None
         and other_sighting.seconds is not None
@@ -123,12 +121,12 @@ def is_before(sighting: Sighting, other_sighting: Sighting) -> bool | None:
     return None
 
 
-CLOSE_S = 1.5  # one failure is written by many ranks within a second or so
+CLOSE_S = 1.5  # many ranks log one failure within a second or so
 CLOSE_LINES = 60  # a traceback and what is printed with it
 
 
 def same_log(position: Position, other_position: Position) -> bool:
-    """Whether both places are in one log, rotated or not."""
+    """Whether both positions are in one log, rotated or not."""
     return (
         position.group == other_position.group
         if position.group or other_position.group
@@ -137,7 +135,7 @@ def same_log(position: Position, other_position: Position) -> bool:
 
 
 def votes(sightings: Iterable[Sighting], name: str) -> Counter[str]:
-    """What the sightings name, each rank once."""
+    """Count the values of a name in the sightings, each rank once."""
     pairs = {
         (sighting.rank or sighting.position.source, sighting.names[name])
         for sighting in sightings

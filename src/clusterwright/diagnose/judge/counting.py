@@ -1,7 +1,6 @@
-"""What no line tells alone, and several do: whether a fault stays with one GPU, or ranks went apart.
+"""Rules over all sightings of a mode: whether a fault stays with one GPU, or whether ranks diverged.
 
-A mode says with `counted` by which rule its sightings are counted, and with its first `maybe` which mode it is
-otherwise.
+A mode names its rule in `counted`, and in its first `maybe` the mode that it becomes if the numbers are against it.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from clusterwright.diagnose.judge.sighting import Sighting, Witnessed
 from clusterwright.diagnose.mode import Mode
 
 ITSELF, ALTERNATIVE = "itself", "other"
-MANY_HOSTS = 3  # that fall silent at once: what lies between them
+MANY_HOSTS = 3  # not responding at once: the fault is in what connects them
 _FEW = 2
-_MIN_RANKS = 3  # ranks that must be heard before one is missed
+_MIN_RANKS = 3  # ranks that must have logged before one counts as absent
 
 
 class Count(NamedTuple):
-    """Which mode the numbers speak for, whose lines show it first, and lines that differ from them."""
+    """The verdict of a rule (ITSELF or ALTERNATIVE), the sightings that show it, and further evidence."""
 
     verdict: str
     sightings: tuple[Sighting, ...]
@@ -30,7 +29,7 @@ class Count(NamedTuple):
 
 
 def counted(cases: Sequence[Case], modes: Mapping[str, Mode]) -> list[Case]:
-    """All cases; where numbers speak for another mode, that one is there, and the first is doubted."""
+    """Apply the rules: where the verdict is ALTERNATIVE, mark the case as doubted and add the other mode."""
     result: list[Case] = []
     for case in cases:
         count = RULES.get(case.mode.counted, _nothing)(case.sightings)
@@ -65,7 +64,7 @@ def _nothing(_: Sequence[Sighting]) -> None:
 
 
 def of_gpus(sightings: Sequence[Sighting]) -> Count | None:
-    """Several GPUs with one fault have one program in common; one GPU with it in several processes has itself."""
+    """A fault on several GPUs is the program's; a fault on one GPU in several processes is the GPU's."""
     gpus = {
         (sighting.host, sighting.names["gpu"]): sighting
         for sighting in reversed(sightings)
@@ -82,17 +81,17 @@ def of_gpus(sightings: Sequence[Sighting]) -> Count | None:
 
 
 def of_hosts(sightings: Sequence[Sighting]) -> Count | None:
-    """Many hosts that fall silent are not lost one by one."""
+    """Many hosts that stop responding have a common cause."""
     hosts = {sighting.names["host"]: sighting for sighting in reversed(sightings) if "host" in sighting.names}
     return Count(ALTERNATIVE, tuple(hosts.values())) if len(hosts) >= MANY_HOSTS else None
 
 
 def of_collectives(sightings: Sequence[Sighting]) -> Count | None:
-    """Ranks of one group that wait in different collectives went apart; the one that is alone comes first."""
+    """Ranks of one process group that wait in different collectives have diverged; the minority comes first."""
     for waits in _waits(sightings).values():
         kinds = Counter(_collective(sighting) for sighting in waits)
         if len(kinds) < _FEW or (len(kinds) > _FEW and not waits[0].names.get("group")):
-            continue  # without a name of the group, many kinds are many groups
+            continue  # without the group's name, many kinds mean many groups
         ordered = sorted(waits, key=lambda sighting: (kinds[_collective(sighting)], _number(sighting)))
         minority = [sighting for sighting in ordered if _collective(sighting) == _collective(ordered[0])]
         majority = [sighting for sighting in ordered if _collective(sighting) != _collective(ordered[0])]
@@ -101,14 +100,14 @@ def of_collectives(sightings: Sequence[Sighting]) -> Count | None:
 
 
 def absent(sightings: Sequence[Sighting]) -> str:
-    """The one rank that did not say that it waits, where all others did; empty where that cannot be told."""
+    """The one rank that does not wait while all others do; empty if there is not exactly one."""
     ranks = {int(sighting.rank) for sighting in sightings if sighting.rank.isdigit()}
     missing = set(range(max(ranks, default=-1) + 1)) - ranks
     return str(missing.pop()) if len(missing) == 1 and len(ranks) >= _MIN_RANKS else ""
 
 
 def _waits(sightings: Sequence[Sighting]) -> dict[str, list[Sighting]]:
-    """The first wait of each rank, by group."""
+    """The first wait of each rank, by process group."""
     first_waits: dict[str, dict[str, Sighting]] = defaultdict(dict)
     for sighting in sightings:
         if sighting.rank and "sequence" in sighting.names:

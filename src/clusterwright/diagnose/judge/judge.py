@@ -1,4 +1,4 @@
-"""Who came first, who blames whom, and how sure that is."""
+"""Rank the cases by weight and turn them into diagnoses."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from clusterwright.diagnose.judge.case import Case, cases, votes
 from clusterwright.diagnose.judge.counting import absent, counted
 from clusterwright.diagnose.judge.sighting import Observations, Position
 from clusterwright.diagnose.judge.weigh import followed, weigh
-from clusterwright.i18n import _, in_language
+from clusterwright.i18n import N_, _
 
 NAMES = ("host", "gpu", "path", "rank", "peer")
-_BLAMES = 2  # ranks: a peer that so many name is the one
+_BLAMES = 2  # ranks that must name a peer before its host is the subject
 
 
 def subject(case: Case) -> dict[str, str]:
-    """Its names, those first that tell most; a peer that several blame is the host."""
+    """Host, GPU, path, rank and peer that most of its lines name; a peer that several ranks name becomes the host."""
     names: dict[str, str] = {}
     for name in NAMES:
         if counted := votes(case.sightings, name).most_common(1):
@@ -35,18 +35,18 @@ def subject(case: Case) -> dict[str, str]:
 
 
 def _missed(case: Case) -> str:
-    """Of a collective that others wait in: who is not there."""
+    """The rank that is absent from a collective in which all others wait."""
     return absent(case.sightings) if case.mode.counted == "collectives" else ""
 
 
 def _only(case: Case, name: str) -> str:
-    """Whose all lines are, as far as they say it: some logs repeat what a rank said without its name."""
+    """The one host or rank of all lines that name one: some logs repeat lines of a rank without its number."""
     values = {getattr(sighting, name) for sighting in case.sightings} - {""}
     return values.pop() if len(values) == 1 else ""
 
 
 def names(case: Case) -> dict[str, str]:
-    """All names for the texts of a mode, the first sightings' where they differ."""
+    """Values of the fields of a mode's texts; the earliest sighting counts where lines differ."""
     values: dict[str, str] = {}
     for sighting in case.sightings:
         for name, value in sighting.names.items():
@@ -54,55 +54,32 @@ def names(case: Case) -> dict[str, str]:
     return {**values, **subject(case), "source": case.first_sighting.position.source}
 
 
-LANGUAGES = ("en", "zh")
 _NAMES = re.compile(r"(?<!\$)\{([a-z_][a-z0-9_]*)\}")
-# What stands for a name that the line did not give.
-_UNNAMED = {
-    "host": ("a host", "某台主机"),
-    "node": ("a host", "某台主机"),
-    "peer": ("a peer", "某个对端"),
-    "rank": ("a rank", "某个 rank"),
-    "gpu": ("a GPU", "某块 GPU"),
-    "path": ("a file", "某个文件"),
-    "port": ("a port", "某个端口"),
-    "interface": ("an interface", "某个网卡"),
-    "module": ("a module", "某个模块"),
-    "device": ("a device", "某个设备"),
-    "user": ("the user", "该用户"),
-}
-_UNKNOWN = {
-    "en": (
-        "Nothing here is known to be a cause.",
-        "Read the quoted line and what stands before it; give the logs of all ranks and the kernel's log as well.",
-    ),
-    "zh": ("其中没有已知的故障特征。", "请查看所引用的行及其上文；并提供所有 rank 的日志与内核日志。"),
-}
+_UNNAMED = {  # texts for names that no line has
+    "host": N_("a host"), "node": N_("a host"), "peer": N_("a peer"), "rank": N_("a rank"), "gpu": N_("a GPU"),
+    "path": N_("a file"), "port": N_("a port"), "interface": N_("an interface"), "module": N_("a module"),
+    "device": N_("a device"), "user": N_("the user"),
+}  # fmt: skip
 
 
-def filled(text: str, names: Mapping[str, str], lang: str) -> str:
-    """The text with its names."""
+def filled(text: str, names: Mapping[str, str]) -> str:
+    """Replace the `{name}` fields of a mode's cause or fix."""
 
     def name(match: re.Match[str]) -> str:
         key = match[1]
-        fallbacks = _UNNAMED.get(key, (key.replace("_", " "), key))
-        return names.get(key) or fallbacks[LANGUAGES.index(lang)]
+        return names.get(key) or (_(_UNNAMED[key]) if key in _UNNAMED else key.replace("_", " "))
 
     result = _NAMES.sub(name, text)
     return result[:1].upper() + result[1:]
 
 
-def unknown(lang: str) -> tuple[str, str]:
-    """Cause and fix where nothing is recognised."""
-    return _UNKNOWN[lang]
+LEAST = 0.02  # modes below this weight are ruled out
+QUOTED = 6  # lines of evidence in one diagnosis
+MAYBE = 0.5  # factor of the weight of an alternative mode (`maybe`)
 
 
-LEAST = 0.02  # weights below are of modes that were ruled out by all there is
-QUOTED = 6  # lines for one diagnosis
-MAYBE = 0.5  # of its weight, for what its lines may tell of as well
-
-
-def judge(observations: Observations, lang: str = "en") -> list[Diagnosis]:
-    """Diagnoses, the likeliest first; none where nothing failed, `unknown` where what failed is not known."""
+def judge(observations: Observations) -> list[Diagnosis]:
+    """Diagnoses, the most probable first; empty if nothing failed, `unknown` if no mode matches the failure."""
     all_cases = followed(counted(cases(observations), observations.modes))
     weighed = sorted(
         (
@@ -113,16 +90,16 @@ def judge(observations: Observations, lang: str = "en") -> list[Diagnosis]:
     )
     candidates = [(weight, case) for weight, case in weighed if weight > LEAST]
     if candidates:
-        return _diagnoses(_with_maybe(candidates, observations), lang)
+        return _diagnoses(_with_maybe(candidates, observations))
     if observations.last_lines and not any(
         _is_harmless(position, all_cases) for position, _ in observations.last_lines
     ):
-        return [_unknown(observations, lang)]
-    return _diagnoses([(case.mode.certain, case) for _, case in weighed if case.role == "benign"], lang)
+        return [_unknown(observations)]
+    return _diagnoses([(case.mode.certain, case) for _, case in weighed if case.role == "benign"])
 
 
 def _with_maybe(candidates: list[tuple[float, Case]], observations: Observations) -> list[tuple[float, Case]]:
-    """What the lines of the likeliest may tell of as well comes after it, as far as it is not there by itself."""
+    """Add the alternative modes (`maybe`) of the most probable case, unless their own lines were found."""
     weight, top_case = candidates[0]
     mode_ids = {case.mode.id for _, case in candidates}
     modes = [observations.modes[name] for name in top_case.mode.maybe if name not in mode_ids]
@@ -139,30 +116,29 @@ def _is_harmless(position: Position, all_cases: list[Case]) -> bool:
     )
 
 
-def _diagnoses(weighed: list[tuple[float, Case]], lang: str) -> list[Diagnosis]:
+def _diagnoses(weighed: list[tuple[float, Case]]) -> list[Diagnosis]:
     best = max((weight for weight, _ in weighed), default=0.0)
     diagnoses = []
     for weight, case in weighed:
         against = sum(
             other_weight for other_weight, other_case in weighed if other_case.mode.kind != case.mode.kind
         )
-        diagnoses.append(_diagnosis(case, confidence(weight, best, against, case.role), lang))
+        diagnoses.append(_diagnosis(case, confidence(weight, best, against, case.role)))
     return diagnoses
 
 
-def _diagnosis(case: Case, sure: float, lang: str) -> Diagnosis:
+def _diagnosis(case: Case, sure: float) -> Diagnosis:
     mode, case_subject, called = case.mode, subject(case), names(case)
-    with in_language("zh" if lang == "zh" else "en"):
-        cause, fix = _(mode.cause), _(mode.fix)
+    cause, fix = _(mode.cause), _(mode.fix)
     return Diagnosis(
         kind=mode.kind,
         mode=mode.id,
         role=case.role,
-        cause=filled(cause, called, lang),
+        cause=filled(cause, called),
         subject=case_subject,
         confidence=sure,
         evidence=tuple(_evidence(case)),
-        fix=filled(fix, called, lang),
+        fix=filled(fix, called),
         retry=mode.retry,
         exclude=case_subject.get("host", "") if mode.exclude == "host" else "",
         sightings=case.count,
@@ -170,7 +146,7 @@ def _diagnosis(case: Case, sure: float, lang: str) -> Diagnosis:
 
 
 def _evidence(case: Case) -> Iterable[Evidence]:
-    """The first line of each rank and signature, and then what confirms them; each place once."""
+    """The first line of each rank and signature, then the confirming lines; no line twice."""
     chosen_keys = set()
     lines = [
         (sighting.position, sighting.text, (sighting.signature, sighting.rank)) for sighting in case.sightings
@@ -187,8 +163,9 @@ def _evidence(case: Case) -> Iterable[Evidence]:
     return chosen[:QUOTED]
 
 
-def _unknown(observations: Observations, lang: str) -> Diagnosis:
-    cause, fix = unknown(lang)
+def _unknown(observations: Observations) -> Diagnosis:
+    cause = _("No known failure mode matches these logs.")
+    fix = _("read the quoted line and the lines before it; add the logs of all ranks and the kernel log")
     lines = [
         Evidence(position.source, position.line, text)
         for position, texts in observations.last_lines

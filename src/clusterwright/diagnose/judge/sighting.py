@@ -1,4 +1,4 @@
-"""What was read, as the judge gets it: values, and nothing that reads."""
+"""Observations in logs, as values for the judge."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.diagnose.mode import Mode
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """One line of one source; `order` grows with the lines of all parts of a log."""
+    """One line of one source; `order` is the number of the part in a rotated log."""
 
     source: str
     line: int
@@ -20,7 +20,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A line that tells of a mode, who said it and when, and the names it gives."""
+    """A line that matches a mode, with its rank, host, time and named values."""
 
     mode: Mode
     signature: int
@@ -35,18 +35,18 @@ class Sighting:
 
     @property
     def role(self) -> str:
-        """What the line means: its own signature's word, or the mode's."""
+        """The role of the line: its signature's, else the mode's."""
         return self.mode.signatures[self.signature].role or self.mode.role
 
     @property
     def has(self) -> str:
-        """The text it was known by."""
+        """The text of its signature."""
         return self.mode.signatures[self.signature].has
 
 
 @dataclass(frozen=True, slots=True)
 class Witnessed:
-    """A line that holds a witness's text."""
+    """A line that contains a witness's text."""
 
     position: Position
     text: str
@@ -54,12 +54,10 @@ class Witnessed:
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """All evidence: sightings, lines of witnesses by their texts, and what was said last where nothing is known."""
+    """All evidence: sightings, lines of witnesses by text, and the last error lines of sources."""
 
     sightings: tuple[Sighting, ...] = ()
     witnessed: Mapping[str, tuple[Witnessed, ...]] = field(default_factory=dict)
     last_lines: tuple[tuple[Position, tuple[str, ...]], ...] = ()
     unread: tuple[tuple[str, str], ...] = ()  # sources that could not be read, and why
-    modes: Mapping[str, Mode] = field(
-        default_factory=dict
-    )  # that the lines may tell of as well (`maybe`), by id
+    modes: Mapping[str, Mode] = field(default_factory=dict)  # alternative modes (`maybe`) by id

@@ -1,4 +1,4 @@
-"""How much speaks for a case, beside all others."""
+"""The weight of a case among all others."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import replace
 
 from clusterwright.diagnose.judge.case import GENERAL, Case, is_before
 
-# What the role leaves of a case. A cascade says what went wrong elsewhere, so it stands where no root is known.
+# Factors by role. A cascade is evidence of a failure elsewhere, so it counts where no root is known.
 ROLES = {"root": 1.0, "cascade": 0.4, "teardown": 0.25, "benign": 0.0}
-LATER = 0.8  # for each root that came clearly earlier,
-LATEST = 0.5  # and no less than this
-LESS_PARTICULAR = 0.5  # the same line is taken by a mode that knows more of it
-OUTDONE = 0.35  # of a mode that takes what no other does, where there is another
-CONFIRMED = 0.5  # of the doubt that is left is taken away
-DOUBTED = 0.3  # what ruled out leaves
-ODD = 1.1  # one rank alone says so, and the others say something else
-MIN_RANKS = 3  # ranks, from which on one is odd
+LATER = 0.8  # for each class with a root that is clearly earlier,
+LATEST = 0.5  # and the least of these factors
+LESS_PARTICULAR = 0.5  # a more specific mode matches the same lines
+OUTDONE = 0.35  # of a catch-all mode, where another mode matches
+CONFIRMED = 0.5  # of the remaining doubt is removed
+DOUBTED = 0.3  # factor of a mode that is ruled out
+ODD = 1.1  # factor of a root that one rank alone logs while others log something else
+MIN_RANKS = 3  # for ODD
 
 
 def weigh(case: Case, other_cases: list[Case]) -> float:
-    """A weight from 0 to 1; the order of cases."""
+    """The weight from 0 to 1 that orders the cases."""
     weight = case.mode.certain
     if case.confirmed:
         weight += (1 - weight) * CONFIRMED
@@ -49,7 +49,7 @@ def _general(case: Case) -> bool:
 
 
 def _earlier(case: Case, than: Case) -> bool:
-    """Whether a root that is worth its name came before."""
+    """Whether the case is a root that is clearly earlier than the other."""
     return (
         case.role == "root"
         and not case.doubted
@@ -59,7 +59,7 @@ def _earlier(case: Case, than: Case) -> bool:
 
 
 def _is_more_specific(case: Case, than: Case) -> bool:
-    """Whether every line of a case is one that another, more particular one takes as well."""
+    """Whether the case is more specific than the other and matches all its lines."""
     if case.doubted or case.role == "benign" or case.particular <= than.particular + 3:
         return case.role == "benign" and _same_lines(case, than) and case.particular > than.particular
     return _same_lines(case, than)
@@ -70,7 +70,7 @@ def _same_lines(case: Case, than: Case) -> bool:
 
 
 def _has_min_ranks(case: Case, other_cases: list[Case]) -> bool:
-    """Whether so many are heard that one alone is odd."""
+    """Whether at least MIN_RANKS ranks have logged."""
     ranks = set(case.ranks)
     for other_case in other_cases:
         ranks |= other_case.ranks
@@ -79,18 +79,15 @@ def _has_min_ranks(case: Case, other_cases: list[Case]) -> bool:
     return False
 
 
-# A mode says with `follows` what it may be a consequence of: a mode, a whole class, or `*` for whatever is
-# known better
-# than by a general text (a launcher that reports the end of a process, a library that raises an exception
-# again).
-
+# `follows` of a mode: a mode, a class, or `*` for any mode that is no catch-all (a launcher that reports the end of a
+# process, a library that raises an exception again).
 
 ANY = "*"
-LATE_S = 600  # what comes so long after is no cause of what was there before
+LATE_S = 600  # a cause is at most this much later than its effect
 
 
 def followed(cases: Sequence[Case]) -> list[Case]:
-    """All cases; a root that follows from another one that is there is a cascade."""
+    """Turn roots that follow from another root into cascades."""
     roots = [case for case in cases if case.role == "root" and not case.doubted]
     return [replace(case, role="cascade") if _follows(case, roots) else case for case in cases]
 
@@ -102,12 +99,12 @@ def _follows(case: Case, roots: Sequence[Case]) -> bool:
 
 
 def _may_cause(cause: Case, effect: Case) -> bool:
-    """Whether one may have brought about the other, by what is known of both, their times and their hosts."""
+    """Whether one case may have caused the other, by their modes, times and hosts."""
     named = effect.mode.follows
     if cause.mode.id in named:
         return not _too_late(cause, effect) and not _elsewhere(cause, effect)
     if cause.mode.certain <= GENERAL or cause.places <= effect.places:
-        return False  # too little is known of it, or it is another reading of the very lines
+        return False  # a catch-all, or another reading of the same lines
     if cause.mode.kind in named and not _named_by(cause, effect):
         return not _too_late(cause, effect) and not _elsewhere(cause, effect)
     return (
@@ -118,7 +115,7 @@ def _may_cause(cause: Case, effect: Case) -> bool:
 
 
 def _named_by(cause: Case, effect: Case) -> bool:
-    """Whether it is the other way round: of two of one class that name each other's, neither follows."""
+    """Whether the cause names the effect as well: of two that name each other, neither follows."""
     return effect.mode.id in cause.mode.follows or effect.mode.kind in cause.mode.follows
 
 
@@ -134,7 +131,7 @@ def _too_late(cause: Case, effect: Case) -> bool:
 
 
 def _elsewhere(cause: Case, effect: Case) -> bool:
-    """Whether a failure of a host is told of hosts that the cause is not told of."""
+    """Whether the effect is a failure of hosts of which the cause is not."""
     if effect.mode.exclude != "host":
         return False
     hosts, effect_hosts = _hosts(cause), _hosts(effect)

@@ -1,4 +1,4 @@
-"""Why a host takes no jobs, or is slow."""
+"""Why no job can start on a node, or why it is slow."""
 
 from clusterwright.diagnose.node.explain import NodeExplanation, explain
 

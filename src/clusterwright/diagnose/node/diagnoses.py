@@ -1,4 +1,4 @@
-"""Why a node is as it is, and what its logs tell of, as diagnoses."""
+"""The state of a node and the failures in its logs, as diagnoses."""
 
 from __future__ import annotations
 
@@ -9,24 +9,21 @@ from clusterwright.diagnose.diagnosis import Diagnosis, Evidence
 from clusterwright.diagnose.judge.calibration import OF_CASCADES
 from clusterwright.diagnose.knowledge import knowledge
 from clusterwright.diagnose.node.explain import NodeExplanation
-from clusterwright.diagnose.pending.waiting import Message
-
-_BEFORE_RESUME = Message("Before it was last given back to service: ", "在上次恢复服务之前: ")
-_UNREACHABLE = Message("The host does not answer ssh either.", "该主机也不响应 ssh。")
+from clusterwright.i18n import _
 
 
 def follows() -> tuple[str, ...]:
-    """Modes and classes after which a host is not heard of."""
+    """Modes and classes that can make a node stop responding."""
     return knowledge()["node-lost/not-responding"].follows
 
 
 def node_diagnoses(
-    node: NodeExplanation, of_logs: list[Diagnosis], lang: str, *, answers: bool, follows: Sequence[str] = ()
+    node: NodeExplanation, of_logs: list[Diagnosis], *, answers: bool, follows: Sequence[str] = ()
 ) -> list[Diagnosis]:
-    """Slurm's word on it first, then what its kernel and daemons said lately, of one class with it before others.
+    """Order diagnoses: the node's state in Slurm, then failures in its logs, those of the same class first.
 
-    Of a host that Slurm does not hear and that answers, what its logs tell to be the cause comes before that word.
-    Of a node that Slurm gives jobs, its logs tell alone; and slurmctld has taken its settings as they are.
+    If the node is not responding but its host answers ssh, causes in its logs come before the state. A node in service
+    has only the diagnoses of its logs. `slurm-config` failures count only if Slurm itself reports such a failure.
     """
     aside = {"unknown", *(() if node.kind == "slurm-config" else ("slurm-config",))}
     roots = [diagnosis for diagnosis in of_logs if diagnosis.role == "root"]
@@ -39,8 +36,8 @@ def node_diagnoses(
     same_kind = [diagnosis for diagnosis in roots if diagnosis.kind == node.kind]
     other_kinds = [diagnosis for diagnosis in roots if diagnosis.kind != node.kind]
     if not node.out:
-        return roots or [_node_diagnosis(node, [], lang, answers=answers)]
-    node_diagnosis = _node_diagnosis(node, same_kind, lang, answers=answers)
+        return roots or [_node_diagnosis(node, [], answers=answers)]
+    node_diagnosis = _node_diagnosis(node, same_kind, answers=answers)
     if causes:
         node_diagnosis = replace(
             node_diagnosis, role="cascade", confidence=min(node_diagnosis.confidence, OF_CASCADES)
@@ -53,20 +50,18 @@ def node_diagnoses(
     ]
 
 
-def past(of_logs: list[Diagnosis], lang: str) -> list[Diagnosis]:
-    """What its logs tell of from before somebody gave it back: done with, as that person or program saw it."""
-    prefix = _BEFORE_RESUME.zh if lang == "zh" else _BEFORE_RESUME.en
+def past(of_logs: list[Diagnosis]) -> list[Diagnosis]:
+    """Mark failures from before the node was last resumed: whoever resumed it considered them fixed."""
     roots = (diagnosis for diagnosis in of_logs if diagnosis.role == "root" and diagnosis.kind != "unknown")
-    return [replace(diagnosis, cause=prefix + diagnosis.cause) for diagnosis in roots]
+    return [
+        replace(diagnosis, cause=_("Before the last resume: {cause}", cause=diagnosis.cause))
+        for diagnosis in roots
+    ]
 
 
-def _node_diagnosis(
-    node: NodeExplanation, same_kind: list[Diagnosis], lang: str, *, answers: bool
-) -> Diagnosis:
-    """What Slurm says, with the lines of the host's own logs that bear it out."""
-    cause, fix = (node.cause.zh, node.fix.zh) if lang == "zh" else (node.cause.en, node.fix.en)
-    if not answers:
-        cause += f" {_UNREACHABLE.zh if lang == 'zh' else _UNREACHABLE.en}"
+def _node_diagnosis(node: NodeExplanation, same_kind: list[Diagnosis], *, answers: bool) -> Diagnosis:
+    """The node's state in Slurm, with the lines of the host's logs that confirm it."""
+    cause = node.cause if answers else f"{node.cause} {_('The host does not answer ssh either.')}"
     lines = tuple(line for diagnosis in same_kind[:2] for line in diagnosis.evidence[:2])
     return Diagnosis(
         kind=node.kind,
@@ -76,7 +71,7 @@ def _node_diagnosis(
         subject={"host": node.name},
         confidence=0.97 if same_kind else 0.9,
         evidence=(Evidence("scontrol show node", 1, node.evidence), *lines),
-        fix=fix,
+        fix=node.fix,
         retry="elsewhere" if node.out else "yes",
         exclude=node.name if node.out else "",
     )

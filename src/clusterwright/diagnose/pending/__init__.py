@@ -1,7 +1,7 @@
-"""Why a job waits, when it may start, and the one change that starts it; values in, values out."""
+"""Why a job is pending, when it may start, and the one change that lets it start; pure functions of Slurm's output."""
 
 from clusterwright.diagnose.pending.explain import explain
 from clusterwright.diagnose.pending.facts import Facts
-from clusterwright.diagnose.pending.waiting import Change, Message, Waiting
+from clusterwright.diagnose.pending.waiting import Change, Waiting
 
-__all__ = ["Change", "Facts", "Message", "Waiting", "explain"]
+__all__ = ["Change", "Facts", "Waiting", "explain"]

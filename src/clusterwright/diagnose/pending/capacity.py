@@ -1,4 +1,4 @@
-"""What a job asks of one node, and which nodes have that, ever or now."""
+"""What a job requests of one node, and which nodes have it: now, or when they are empty and up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GPUS = re.compile(r"gres[:/]gpu(?:[:=]([A-Za-z][\w.-]*))?(?:[:=](\d+))?")
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Of each of `nodes` nodes; memory in MiB."""
+    """A job's request per node, on `nodes` nodes; memory in MiB."""
 
     nodes: int
     cpus: int
@@ -22,20 +22,20 @@ class Need:
     gpus: int
     gpu_type: str
     features: tuple[str, ...]
-    is_exclusive: bool  # the nodes to itself
+    is_exclusive: bool  # `--exclusive`
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What a node has."""
+    """Resources of a node; memory in MiB."""
 
     cpus: int
     memory: float
-    gpus: dict[str, int]  # by type; "" for all
+    gpus: dict[str, int]  # by type; "" is the total
 
 
 def need(job: Record) -> Need:
-    """What the job asks; CPUs and memory of a job over several nodes are taken as spread evenly."""
+    """The job's request per node; CPUs and memory that it requests in total are divided evenly over its nodes."""
     nodes = max(1, job.number("NumNodes"))
     kind, gpus = _gpus(job, nodes)
     cpus = max(job.number("MinCPUsNode"), math.ceil(job.number("NumCPUs") / nodes), 1)
@@ -49,7 +49,7 @@ def need(job: Record) -> Need:
 
 
 def _gpus(job: Record, nodes: int) -> tuple[str, int]:
-    """Type and number of GPUs of one node."""
+    """Type and number of GPUs that the job requests per node."""
     match = _GPUS.search(job["TresPerNode"])
     if match:
         return match[1] or "", int(match[2] or 1)
@@ -59,13 +59,13 @@ def _gpus(job: Record, nodes: int) -> tuple[str, int]:
 
 
 def has(node: Record) -> Capacity:
-    """All that jobs may ever have of it."""
+    """All resources of a node that jobs can be allocated."""
     memory = amount(node["RealMemory"]) - amount(node["MemSpecLimit"])
     return Capacity(node.number("CPUEfctv") or node.number("CPUTot"), memory, _by_type(node.tres("CfgTRES")))
 
 
 def free(node: Record) -> Capacity:
-    """What no job has now; nothing of a node that takes none."""
+    """Resources of a node that are not allocated; none of a node on which no job can start."""
     if not usable(node):
         return Capacity(0, 0, {})
     total, allocated = has(node), _by_type(node.tres("AllocTRES"))
@@ -78,7 +78,7 @@ def _by_type(tres: dict[str, float]) -> dict[str, int]:
 
 
 def lacks(request: Need, capacity: Capacity, node: Record) -> str:
-    """The first thing that the room is too small for; empty where it fits."""
+    """The first request that the capacity does not satisfy, as a token (`gpus`, `features:NAME`); empty if all fit."""
     features = re.split(r"[,\s]+", node["ActiveFeatures"] or node["AvailableFeatures"])
     if missing := [feature for feature in request.features if feature not in features]:
         return f"features:{missing[0]}"
@@ -96,7 +96,7 @@ def lacks(request: Need, capacity: Capacity, node: Record) -> str:
 
 
 def fitting(facts: Facts, request: Need, *, now: bool) -> list[str]:
-    """Nodes that have what is asked: now, or if they were empty and up."""
+    """Nodes that satisfy the request: now, or when they are empty and up."""
     among = {
         name: node
         for name, node in facts.nodes.items()

@@ -1,4 +1,4 @@
-"""Who speaks for which of Slurm's reasons; a new family is one file in `reasons/`."""
+"""The functions that explain Slurm's reasons, by pattern; a new family of reasons is one file in `reasons/`."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from clusterwright.diagnose.pending import reasons
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.waiting import Waiting
 
-Speaker = Callable[[Facts], Waiting | None]
-S = TypeVar("S", bound=Speaker)
+Explainer = Callable[[Facts], Waiting | None]
+E = TypeVar("E", bound=Explainer)
 
-_SPEAKERS: list[tuple[re.Pattern[str], Speaker]] = []
+_EXPLAINERS: list[tuple[re.Pattern[str], Explainer]] = []
 
 
-def reason(pattern: str) -> Callable[[S], S]:
-    """The function speaks for reasons that the expression matches from their beginning."""
+def reason(pattern: str) -> Callable[[E], E]:
+    """Register a function for the reasons whose beginning matches the regular expression."""
 
-    def register(speaker: S) -> S:
-        _SPEAKERS.append((re.compile(pattern), speaker))
-        return speaker
+    def register(explainer: E) -> E:
+        _EXPLAINERS.append((re.compile(pattern), explainer))
+        return explainer
 
     return register
 
 
-def speakers(token: str) -> list[Speaker]:
-    """Those who speak for a reason, the one with the longest expression first."""
+def explainers(token: str) -> list[Explainer]:
+    """Return the functions whose pattern matches a reason, the longest pattern first."""
     for module in iter_modules(reasons.__path__, f"{reasons.__name__}."):
         import_module(module.name)
-    matches = [(pattern, speaker) for pattern, speaker in _SPEAKERS if pattern.match(token)]
-    return [speaker for _, speaker in sorted(matches, key=lambda pair: -len(pair[0].pattern))]
+    matches = [(pattern, explainer) for pattern, explainer in _EXPLAINERS if pattern.match(token)]
+    return [explainer for _, explainer in sorted(matches, key=lambda pair: -len(pair[0].pattern))]

@@ -1,39 +1,33 @@
-"""What is answered about a job that waits."""
+"""The explanation of a pending job."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from clusterwright.i18n import N_
 
-class Message(NamedTuple):
-    """One thing said in English and in Chinese."""
-
-    en: str
-    zh: str
-
-
-AT_NEXT_CYCLE = Message("when Slurm next looks (within a minute)", "下一次调度时 (一分钟之内)")
-NOT_BY_ITSELF = Message("not by itself", "不会自行开始")
+AT_NEXT_CYCLE = N_("at Slurm's next scheduling cycle (within a minute)")
+NOT_BY_ITSELF = N_("not by itself")
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One command that starts the job, and who may run it: its user, or an administrator of the cluster."""
+    """One command that lets the job start, and who may run it: the job's user or an administrator."""
 
     command: str
     by: Literal["user", "admin"]
-    description: Message
+    description: str
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Why a job waits; `held_by` names jobs, hosts or reservations that have what it needs."""
+    """Why a job is pending; `held_by` names the jobs, hosts or reservations that have what it needs."""
 
     id: str  # of the explanation: `qos-jobs-per-user`
-    cause: Message
-    starts: Message
+    cause: str
+    starts: str
     change: Change | None = None
     held_by: tuple[str, ...] = ()
-    evidence: tuple[tuple[str, str], ...] = ()  # the source, and what it said
-    reason: str = ""  # as Slurm gives it
+    evidence: tuple[tuple[str, str], ...] = ()  # command and its output
+    reason: str = ""  # Slurm's Reason

@@ -1,4 +1,4 @@
-"""Evidence out of logs, whatever their packing, size and prefixes."""
+"""Read logs of any compression, size and line prefix into observations."""
 
 from clusterwright.diagnose.reading.finding import find_sources
 from clusterwright.diagnose.reading.read import read

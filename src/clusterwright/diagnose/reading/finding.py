@@ -1,10 +1,10 @@
-"""Which files are meant, in which order they were written, and whose they are, as far as their names tell."""
+"""Find log files, their order of rotation, and the host and rank that their names give."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -36,8 +36,8 @@ _HOST = re.compile(
 _OURS = re.compile(r"logs/[^/]+/(?P<host>[^/]+)/(?P<local>\d+)\.(?:out|err)$")
 
 
-def find_sources(arguments: Iterable[str]) -> list[Source]:
-    """Sources of all words: `-` for the stream, files, and folders with what looks like a log in them."""
+def find_sources(arguments: Sequence[str]) -> list[Source]:
+    """Sources of all arguments: `-` for standard input, files, and folders, of which files named like logs are read."""
     files: list[Path] = []
     streams = []
     for argument in arguments:
@@ -48,8 +48,8 @@ def find_sources(arguments: Iterable[str]) -> list[Source]:
     if not files and not streams:
         raise WrightError.from_code(
             "file-unreadable",
-            _("there is no log in it"),
-            _("give the logs by name, or a folder of them"),
+            _("there is no log in {paths}", paths=", ".join(arguments)),
+            _("name the log files, or a folder of log files"),
             exit_code=EXIT_USAGE,
         )
     ordered = sorted(dict.fromkeys(files), key=_order)
@@ -65,8 +65,8 @@ def _files(path: Path) -> Iterator[Path]:
     else:
         raise WrightError.from_code(
             "file-unreadable",
-            _("there is no {path}", path=path),
-            _("give a log, a folder of logs, or `-`"),
+            _("`{path}` does not exist", path=path),
+            _("name a log file, a folder of log files, or `-` for standard input"),
             exit_code=EXIT_USAGE,
         )
 
@@ -76,7 +76,7 @@ def _hidden(path: Path) -> bool:
 
 
 def _group(path: Path) -> tuple[str, tuple[int, int]]:
-    """The log that a file is a part of, and which part: those with a date are oldest, the one without any is newest."""
+    """The rotated log of a file and the part's sort key: dated parts are oldest, the part without suffix is newest."""
     name = _PACKED.sub("", path.name)
     match = _ROTATED.match(name)
     if match is None or (name.startswith("slurm-") and "." not in match["base"]):
@@ -98,7 +98,7 @@ def _source(path: Path, number: int) -> Source:
     except OSError:
         written = 0
     return Source(
-        name=clean(os.fsencode(path)),  # a name may hold a terminal's codes, too
+        name=clean(os.fsencode(path)),  # a name may contain terminal escapes
         open=partial(opened, path),
         kind=next((kind for kind, pattern in _KINDS if pattern.search(path.name)), "log"),
         host=host,
@@ -110,7 +110,7 @@ def _source(path: Path, number: int) -> Source:
 
 
 def _owner(text: str) -> tuple[str, str]:
-    """Host and rank that a path names."""
+    """Host and rank in a path."""
     if match := _OURS.search(text):
         return match["host"], ""
     rank = _OF_TORCHRUN.search(text) or _RANK.search(text)

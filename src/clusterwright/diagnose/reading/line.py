@@ -1,4 +1,4 @@
-"""One line in a block; what is dear to find out about it is found out when it is asked."""
+"""One line of a block; its parts are parsed on demand."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from clusterwright.diagnose.reading.times import Moment, moment
 _INFORMS = re.compile(
     r"\b(?:INFO|DEBUG)\b(?!\w)|^\W*[ID]\d{4} \d\d:|: I [\w/]+\.(?:cc|h):\d+\]|\blevel=info\b|\"level\": ?\"info\""
 )
-HEAD = 120  # characters in which a line says what it is
-CHARS_BEFORE, CHARS_AFTER = 1500, 3000  # characters of a line about what was found
-BACK = 2048  # bytes in which a line without a stamp finds one before it,
+HEAD = 120  # characters in which a line has its level
+CHARS_BEFORE, CHARS_AFTER = 1500, 3000  # characters of a line around a match
+BACK = 2048  # bytes before a line that are searched for a timestamp if it has none,
 BACK_LINES = 12  # and lines
 
 
 class Line:
-    """Where the line about a place begins and ends; what a progress bar wrote over is another line."""
+    """The line around an offset of a block; a carriage return ends a line, as in progress bars."""
 
     def __init__(self, data: bytes, offset: int, year: int) -> None:
         low, high = max(0, offset - CHARS_BEFORE), min(len(data), offset + CHARS_AFTER)
@@ -33,12 +33,12 @@ class Line:
 
     @cached_property
     def text(self) -> str:
-        """The line without a terminal's codes."""
+        """The line without terminal escapes."""
         return clean(self._data[self.begin : self.end]).rstrip()
 
     @cached_property
     def parts(self) -> LineParts:
-        """Who said it, and what."""
+        """Rank, host and body of the line."""
         return split_prefix(self.text)
 
     @cached_property
@@ -48,7 +48,7 @@ class Line:
 
     @cached_property
     def moment(self) -> Moment | None:
-        """Its stamp, or the last one before it."""
+        """The timestamp of the line, or the last one before it."""
         if stamp := moment(self.text, self._year):
             return stamp
         lines = self._data[max(0, self.begin - BACK) : self.begin].splitlines()
@@ -57,9 +57,9 @@ class Line:
 
     @property
     def informs(self) -> bool:
-        """Whether its program says that it is no more than information; NCCL's is often the only word of a cause."""
+        """Whether the line has level INFO or DEBUG; false for NCCL, whose INFO lines may be the only evidence."""
         return _INFORMS.search(self.text[:HEAD]) is not None and "NCCL" not in self.text
 
     def has_unquoted(self, text: str) -> bool:
-        """Whether it says a text, and does not only quote it."""
+        """Whether the line contains a text that is not only quoted."""
         return text in self.text and not is_quoted(self.parts.body, text, self._above)

@@ -1,4 +1,4 @@
-"""Who says a line: the rank and host that launchers and programs write before it."""
+"""Parse the rank and host that launchers and programs write before a line."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ _HOST = r"[A-Za-z](?:[\w-]*[\w])?(?:\.[\w-]+)*"
 _RANKS = (
     re.compile(r"^\[[Rr]ank ?(?P<rank>\d+)\]:? ?"),
     re.compile(r"^\[(?:default|\w*worker\w*)(?P<rank>\d+)\]:? ?"),  # torchrun --tee
-    re.compile(rf"^\[(?P<host>{_HOST}):(?P<rank>\d{{1,3}})\]:? "),  # [host:rank]; more digits are a process
+    re.compile(
+        rf"^\[(?P<host>{_HOST}):(?P<rank>\d{{1,3}})\]:? "
+    ),  # [host:rank]; more digits are a process id
     re.compile(r"^\[\d+,(?P<rank>\d+)\]<std(?:err|out)>:? ?"),  # mpirun --tag-output
     re.compile(r"^ *\[?(?P<rank>\d{1,5})\]?: "),  # srun --label
     re.compile(r"^[Rr]ank ?(?P<rank>\d+):? "),
     re.compile(r"^\(\w+ pid=\d+(?:, ip=(?P<host>[\d.]+))?\) "),  # Ray
     re.compile(
         r"^(?:slurmstepd-)?(?P<host>[a-z][a-z-]*\d[\w-]*(?:\.[a-z][\w.-]*)?): (?=\S)"
-    ),  # pdsh, clush, slurmstepd; a name with a number
+    ),  # pdsh, clush, slurmstepd; names that have a number
 )
 _NOT_HOSTS = re.compile(
     r"^(?:mlx\d|nvme|eth\d|ib\d|ibs|en[ops]\w*\d|md\d|dm-|sd[a-z]\d|bond|cuda|python|nfs\d|hfi|rdma|pid|line)"
@@ -27,11 +29,11 @@ _SYSLOG_HOST = re.compile(
     rf"^(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(?:[A-Z][a-z]{{2}} +\d{{1,2}} [\d:.]{{8,}}|\d{{4}}-\d\d-\d\dT[\d:.+Z-]+) "
     rf"(?P<host>{_HOST}) (?:[\w./()-]+(?:\[\d+\])?:|kernel)"
 )
-_PREFIX_LENGTH = 160  # characters in which a line says whose it is
+_PREFIX_LENGTH = 160  # characters in which a line has its host and rank
 
 
 class LineParts(NamedTuple):
-    """Who said it, as far as the line tells, and what is left of the line."""
+    """Rank and host of a line, empty if it has none, and the rest of the line."""
 
     rank: str
     host: str
@@ -39,9 +41,9 @@ class LineParts(NamedTuple):
 
 
 def split_prefix(line: str) -> LineParts:
-    """Prefixes are taken off one by one; a program's own words about its rank and host come next.
+    """Split prefixes off a line, then search its body for a rank and host.
 
-    The innermost rank counts, as a launcher's is the local one.
+    The innermost rank counts: the launcher's is the local rank.
     """
     rank = host = ""
     body = line

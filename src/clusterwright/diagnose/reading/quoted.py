@@ -1,11 +1,11 @@
-"""Whether a text is told of and not said: quoted, searched for, in source code, in settings, in another's log."""
+"""Recognize text that a line only quotes: in source code, commands, settings, or a log inside a log."""
 
 from __future__ import annotations
 
 import re
 
-OURS = " ┃ "  # between a place and the line that we quote
-# A log inside a log begins so: what `tail` and `head` print, and a shell that says what it runs.
+OURS = " ┃ "  # between the position and the text of our own evidence
+# The first line of a log inside a log: the header of `tail` and `head`, or a shell's trace of a command.
 BEGINS = re.compile(
     r"^==> .+ <==$|^\++ (?:cat|tail|head|grep|zcat|less|wright why)\b|^\$ (?:cat|tail|head|zcat) "
 )
@@ -30,7 +30,7 @@ _LINES = re.compile(
     r"|^\S*?[\w.-]+\.(?:log|out|err|txt|md)(?:[:-])\d+[:-](?!\d+ )\s*\S"  # grep -n
     r"|^\s*(?:cause|where|evidence|fix|retry|exclude|原因|位置|证据|处理|重试|排除)\s{2,}"  # ours
     r"|^[-+]{1}\s*(?:raise|print|logger|log|throw|assert|#|//)\b"  # a diff
-    r"|^\s*(?:#(?! Out of bounds values)|//|/\*|<!--)\s"  # a remark; nccl-tests puts `#` before its verdict
+    r"|^\s*(?:#(?! Out of bounds values)|//|/\*|<!--)\s"  # a comment; nccl-tests prints `#` before its verdict
     r"|\b(?:raise \w[\w.]*\(|throw [\w:]+\(|(?:logger|logging|log|self\.log)\.\w+\()"
     r"|\b(?:print[lf]?[nf]?\(|re\.(?:compile|search|match)\()"
     r"|^\s*(?:if|elif|while|assert|return|except|case)\b.*['\"].*(?:\bin\b|==|\)|:$)"
@@ -46,11 +46,11 @@ _LISTED = re.compile(r"(?:^\s*-\s+|[\[,(]\s*)[rbfu]?[\"']$")
 
 
 def is_quoted(line: str, text: str, previous_line: str = "") -> bool:
-    """Whether `text` is only told of in `line`; `previous_line` is the line above."""
+    """Whether `line` only quotes `text`; `previous_line` is the line above."""
     if OURS in line or _LINES.search(line):
         return True
     if previous_line.lstrip().startswith('File "') and line.startswith("    "):
-        return True  # a line of source, in a traceback
+        return True  # a source line of a traceback
     start = line.find(text)
     return start >= 0 and _in_quotes(line, start, start + len(text))
 

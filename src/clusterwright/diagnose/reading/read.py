@@ -1,4 +1,4 @@
-"""Sources are read once, from beginning to end; what is kept does not grow with them."""
+"""Read sources in one pass, with memory that does not grow with their size."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from clusterwright.diagnose.reading.quoted import BEGINS, NESTED_LOG_PREFIXES
 from clusterwright.diagnose.reading.sighting_store import MAX_SIGHTINGS, RANKS, SightingStore
 from clusterwright.diagnose.reading.source import HEAD, Source, is_binary, reading
 from clusterwright.diagnose.reading.takers import Takers
+from clusterwright.i18n import _
 
 SIZE = 4 << 20
-OVERLAP = 4096  # longer than any text that is looked for
+OVERLAP = 4096  # longer than any text that is searched for
 
 
 class Block(NamedTuple):
-    """Bytes, the number of their first line, and where the part ends that belongs to this block."""
+    """Bytes of a source, the number of their first line, and the end of the block's own part."""
 
     data: bytes
     line: int
-    end: int  # texts that begin from here on are found in the next block
+    end: int  # matches that begin from here on belong to the next block
 
 
 def blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[Block]:
-    """All of the stream, in pieces of about `size`."""
+    """Split a stream into blocks of whole lines of about `size` bytes."""
     carried, line = b"", 1
     while True:
         piece = stream.read(size)
@@ -52,7 +53,7 @@ def blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[Block]:
         carried = data[end:]
 
 
-# A failure that says so itself; "failed" alone is in many lines of runs in which nothing did.
+# Lines that report a failure; "failed" alone is in many lines of runs that succeed.
 _ERROR = re.compile(
     r"\b(?:ERROR|FATAL|CRITICAL)\b|^(?:[\w.-]+: )?(?:fatal|panic|error|Error)\b ?:|\b(?:fatal error|core dumped)\b"
     r"|^(?:[\w.]+: )?[\w.]*(?:Error|Exception)\b[:(]|^Aborted|^Killed|\bSIG(?:SEGV|ABRT|BUS|KILL|FPE|ILL)\b"
@@ -66,7 +67,7 @@ QUOTE_LENGTH = 300
 
 
 def last_lines(tail: bytes, lines: int) -> list[tuple[int, tuple[str, ...]]]:
-    """At most one: the number of its first line, and its lines; `lines` is the number after the last line."""
+    """The last error line of a source, with its number; `lines` is the number after the last line."""
     rows = [clean(raw) for raw in tail.split(b"\n")]
     first_number = lines - len(rows) + 1
     for index in range(len(rows) - 1, -1, -1):
@@ -81,7 +82,7 @@ def last_lines(tail: bytes, lines: int) -> list[tuple[int, tuple[str, ...]]]:
 
 
 def _end(rows: list[str], index: int) -> int | None:
-    """The line with which a traceback ends: the exception's own."""
+    """Index of the last line of a traceback: the exception."""
     for number in range(index + 1, len(rows)):
         body = split_prefix(rows[number]).body
         if body.strip() and not body.startswith((" ", "\t")):
@@ -89,15 +90,13 @@ def _end(rows: list[str], index: int) -> int | None:
     return None
 
 
-# Small blocks are searched text by text, which needs nothing; large ones by an automaton that finds all in
-# one pass.
-
-
-SMALL = 128 << 10  # bytes: up to here the automaton's making and import cost more than they save
+SMALL = (
+    128 << 10
+)  # bytes; larger blocks are searched with an automaton, whose import and build pay off only there
 
 
 class Scanner:
-    """Finds places of known texts in blocks of bytes."""
+    """Finds known texts in blocks of bytes."""
 
     def __init__(self, texts: list[str]) -> None:
         self._texts = texts
@@ -107,17 +106,17 @@ class Scanner:
     def _automaton(self) -> Any:
         from ahocorasick_rs import BytesAhoCorasick, Implementation
 
-        # The whole table of states: 300 MB/s on one core, where what it chooses by itself did 200.
+        # A full state table (DFA): 300 MB/s on one core; the library's own choice reached 200.
         return BytesAhoCorasick(self._bytes, implementation=Implementation.DFA)
 
     def exclude_texts(self, texts: set[str]) -> Scanner:
-        """One that looks for all others."""
+        """A scanner for all other texts."""
         return Scanner([text for text in self._texts if text not in texts])
 
     def places(self, block: bytes) -> Iterator[int]:
-        """Where in the block a text begins, in order; of texts that overlap, one at least."""
+        """Offsets of texts in the block, in order; at least one of overlapping texts."""
         if len(block) > SMALL:
-            yield from (start for _, start, _ in self._automaton.find_matches_as_indexes(block))
+            yield from (start for _text, start, _end in self._automaton.find_matches_as_indexes(block))
             return
         offsets = set()
         for text in self._bytes:
@@ -128,19 +127,22 @@ class Scanner:
         yield from sorted(offsets)
 
     def texts_in(self, line: bytes, *, large: bool) -> list[str]:
-        """All texts that the line holds; `large` where its block was, so that the automaton is there already."""
+        """All texts in the line; `large`: use the automaton, which its block has built already."""
         if large:
-            hits = {which for which, _, _ in self._automaton.find_matches_as_indexes(line, overlapping=True)}
+            hits = {
+                which
+                for which, _start, _end in self._automaton.find_matches_as_indexes(line, overlapping=True)
+            }
             return [self._texts[which] for which in sorted(hits)]
         return [text for text, data in zip(self._texts, self._bytes, strict=True) if data in line]
 
 
-FROM_OTHERS = 400  # lines of another log that lies in this one
-TAIL = 32 << 10  # bytes at the end that are looked at where nothing is known
+FROM_OTHERS = 400  # lines that are skipped as a log inside this log
+TAIL = 32 << 10  # bytes at the end that are searched for the last error line
 
 
 def read(sources: Iterable[Source], knowledge: Knowledge) -> Observations:
-    """All evidence in the sources, in their order."""
+    """Observations of all sources, in their order."""
     scanner = Scanner([*knowledge.texts, *NESTED_LOG_PREFIXES])
     parts = [_Reader(source, knowledge, scanner).read() for source in sources]
     witnessed: dict[str, tuple[Witnessed, ...]] = {}
@@ -157,24 +159,24 @@ def read(sources: Iterable[Source], knowledge: Knowledge) -> Observations:
 
 
 def _maybe(mode_ids: set[str], knowledge: Knowledge) -> dict[str, Mode]:
-    """The modes that lines may tell of as well, and those that these name in turn."""
+    """Alternative modes (`maybe`) of the modes, and those of these."""
     modes: dict[str, Mode] = {}
-    for _ in range(2):
+    for _round in range(2):
         names = {name for mode_id in (*mode_ids, *modes) for name in knowledge[mode_id].maybe}
         modes |= {name: knowledge[name] for name in names}
     return modes
 
 
 class _Reader:
-    """One source on its way through."""
+    """Reads one source."""
 
     def __init__(self, source: Source, knowledge: Knowledge, scanner: Scanner) -> None:
         self._source, self._scanner = source, scanner
         self._takers = Takers(knowledge, source.kind)
         self._store = SightingStore(source, knowledge)
         self._counts: Counter[str] = Counter()
-        self._saturated: set[str] = set()  # texts that are looked for no longer
-        self._others_until = 0  # the last line of another log that lies in this one
+        self._saturated: set[str] = set()  # texts that are no longer searched for
+        self._others_until = 0  # the last line of a log inside this log
         self._tail: deque[bytes] = deque(maxlen=2)
         self._lines = 1
 
@@ -183,7 +185,7 @@ class _Reader:
             with reading(self._source) as stream:
                 for number, block in enumerate(blocks(stream)):
                     if number == 0 and is_binary(block.data[:HEAD]):
-                        return Observations(unread=((self._source.name, "it is no text"),))
+                        return Observations(unread=((self._source.name, _("it is not a text file")),))
                     self._block(block)
                     self._saturated |= self._store.saturated_texts()
                     if self._saturated:
@@ -193,7 +195,7 @@ class _Reader:
             OSError,
             EOFError,
             ValueError,
-        ) as error:  # a packed file that was cut is read as far as it goes
+        ) as error:  # a truncated compressed file is read as far as possible
             if not self._tail:
                 return Observations(unread=((self._source.name, str(error)),))
         return self._store.observations(last_lines(b"".join(self._tail)[-TAIL:], self._lines))
@@ -213,7 +215,7 @@ class _Reader:
         self._tail.append(data[max(0, block.end - TAIL) : block.end])
 
     def _is_below_limit(self, text: str) -> bool:
-        """So many lines with one text tell all that it has to tell."""
+        """Whether a text has had fewer lines than the limit, after which it is no longer searched for."""
         self._counts[text] += 1
         if self._counts[text] <= RANKS * MAX_SIGHTINGS or text in NESTED_LOG_PREFIXES:
             return True

@@ -1,4 +1,4 @@
-"""What is kept of a source: the first sightings of each signature by each rank, and where witnesses are."""
+"""Bounded store of the observations of one source: first sightings per signature and rank, and lines of witnesses."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from clusterwright.diagnose.mode import Mode
 from clusterwright.diagnose.reading.line import Line
 from clusterwright.diagnose.reading.source import Source
 
-CONTEXT_LINES = 40  # lines
-MAX_SIGHTINGS = 4  # sightings of one signature by one rank,
-MAX_CONTEXT_SIGHTINGS = 64  # and where it is to be seen later whether another text is near
+CONTEXT_LINES = 40  # before and after a line, for `near`
+MAX_SIGHTINGS = 4  # of one signature by one rank,
+MAX_CONTEXT_SIGHTINGS = 64  # and of one with `near`, which is tested at the end
 RANKS = 4096  # of one signature
-MOST = 20_000  # sightings in one source; from then on only what was not seen yet is looked for
+MOST = 20_000  # sightings in one source; then only texts without a sighting are searched for
 POSITIONS = 4096  # of one witness
-QUOTE_LENGTH = 400  # characters of a line that is quoted
+QUOTE_LENGTH = 400  # characters of an evidence line
 
 Key = tuple[str, int, str]
 
 
 class SightingStore:
-    """Of one source."""
+    """Observations of one source."""
 
     def __init__(self, source: Source, knowledge: Knowledge) -> None:
         self._source, self._witness_texts, self._context_texts = (
@@ -38,12 +38,12 @@ class SightingStore:
         self._sightings: dict[Key, list[Sighting]] = defaultdict(list)
         self._counts: Counter[Key] = Counter()
         self._number = 0
-        self._texts: set[str] = set()  # of signatures that were seen
+        self._texts: set[str] = set()  # of signatures with a sighting
         self._positions: dict[str, list[int]] = defaultdict(list)
         self._witnessed: dict[str, list[Witnessed]] = defaultdict(list)
 
     def is_noted(self, text: str) -> bool:
-        """Whether one more line with a text would be noted."""
+        """Whether the store accepts another line with a witness's or context text."""
         if text not in self._witness_texts:
             return False
         return len(self._witnessed[text]) < MAX_SIGHTINGS or (
@@ -51,7 +51,7 @@ class SightingStore:
         )
 
     def note(self, text: str, number: int, line: str) -> None:
-        """A line holds a witness's text, or one that is asked for near a signature."""
+        """Store a line with a witness's or context text."""
         if not self.is_noted(text):
             return
         if len(self._witnessed[text]) < MAX_SIGHTINGS and self._matches_expression(text, line):
@@ -64,7 +64,7 @@ class SightingStore:
         return "" in likes or any(re.search(like, line) for like in likes)
 
     def add(self, mode: Mode, signature: int, names: dict[str, str], line: Line, number: int) -> None:
-        """A line tells of a mode."""
+        """Store a sighting of a mode."""
         key = (mode.id, signature, line.parts.rank)
         self._counts[key] += 1
         if len(self._sightings[key]) >= (
@@ -88,11 +88,11 @@ class SightingStore:
         self._texts.add(sighting.has)
 
     def saturated_texts(self) -> set[str]:
-        """Texts that need no longer be looked for, once there is more than enough: those that were seen."""
+        """Texts that need not be searched for any more: those with sightings, once there are MOST."""
         return self._texts if self._number >= MOST else set()
 
     def observations(self, last_lines: list[tuple[int, tuple[str, ...]]]) -> Observations:
-        """All of it, with the last words."""
+        """All observations, with the last error lines."""
         return Observations(
             tuple(self._iter_sightings()),
             {text: tuple(lines) for text, lines in self._witnessed.items() if lines},

@@ -1,4 +1,4 @@
-"""Where lines come from: files of any packing, streams, and text that was asked of a cluster."""
+"""Sources of lines: compressed or plain files, standard input, and output of queries to a cluster."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from clusterwright.i18n import _
 
 HEAD = 8192
 _PACKED = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}
@@ -22,42 +24,40 @@ _MAGIC = (
     b"(\xb5/\xfd",
     b"SQLite format",
 )
-_TEXT_CONTROLS = (
-    b"\t\n\r\x08\x1b\x07\x0c\x00"  # holes of a file on a network are zeros, and are no line's text
-)
+_TEXT_CONTROLS = b"\t\n\r\x08\x1b\x07\x0c\x00"  # files on network storage may have holes of zeros
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Lines with a name to quote them by; `host` and `rank` where all of its lines are of one."""
+    """A named source of lines; `host` and `rank` if all its lines are of one."""
 
     name: str
     open: Callable[[], BinaryIO]
     kind: str = "log"
     host: str = ""
     rank: str = ""
-    year: int = 0  # of stamps that have none, as syslog's
-    order: int = 0  # among sources that go on from each other, as rotated files do
-    group: str = ""  # the same for files of one log, which was rotated
+    year: int = 0  # of timestamps without a year, as in syslog
+    order: int = 0  # among the parts of a rotated log
+    group: str = ""  # equal for the parts of a rotated log
 
 
 def of_text(name: str, text: str, *, kind: str = "log", host: str = "", rank: str = "") -> Source:
-    """Lines that are at hand already, as what Slurm answered."""
+    """A source of text in memory, such as output of Slurm."""
     return of_bytes(name, text.encode("utf-8", "replace"), kind=kind, host=host, rank=rank)
 
 
 def of_bytes(name: str, data: bytes, *, kind: str = "log", host: str = "", rank: str = "") -> Source:
-    """What is at hand already, lines or a dump."""
+    """A source of bytes in memory."""
     return Source(name, lambda: io.BytesIO(data), kind, host, rank, group=name)
 
 
 def of_stream(name: str = "-") -> Source:
-    """What is piped in."""
+    """Standard input."""
     return Source(name, lambda: sys.stdin.buffer, group=name)
 
 
 def opened(path: Path) -> BinaryIO:
-    """The bytes of a file, unpacked where its name says that it is packed."""
+    """Open a file, decompressed by its suffix."""
     if path.suffix in _PACKED:
         from importlib import import_module
 
@@ -67,7 +67,7 @@ def opened(path: Path) -> BinaryIO:
 
 
 def _unzstd(path: Path) -> BinaryIO:
-    """By Python's module, or by the program; Python itself has neither before 3.14."""
+    """Decompress with the zstandard module or the zstd program; Python has its own only from 3.14 on."""
     from importlib import import_module
     from importlib.util import find_spec
     from shutil import which
@@ -78,16 +78,18 @@ def _unzstd(path: Path) -> BinaryIO:
     if program := which("zstd"):
         from clusterwright.edge.processes import Output
 
-        failed = "zstd could not unpack it: it is cut short, or no such file"
+        failed = _("zstd cannot decompress it: it is truncated, or not a zstd file")
         return io.BufferedReader(Output((program, "-dcq", "--", str(path)), failed))
     raise OSError(
-        "it is packed by zstd, which is not here; `apt-get install zstd`, or `zstd -d` it elsewhere"
+        _(
+            "it is compressed with zstd, which is not installed; run `apt-get install zstd`, or `zstd -d` elsewhere"
+        )
     )
 
 
 @contextmanager
 def reading(source: Source) -> Iterator[BinaryIO]:
-    """The source's bytes; the stream that was given to us is left open."""
+    """Open a source; standard input stays open afterwards."""
     stream = source.open()
     try:
         yield stream
@@ -97,7 +99,7 @@ def reading(source: Source) -> Iterator[BinaryIO]:
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether this is how something begins that is no text."""
+    """Whether the first bytes are not of a text."""
     if head.startswith(_MAGIC):
         return True
     controls = sum(byte < 32 and byte not in _TEXT_CONTROLS for byte in head)

@@ -1,4 +1,4 @@
-"""Which modes a line may tell of, once one of their texts was found in it."""
+"""Match lines in which a known text was found against the signatures with that text."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from clusterwright.diagnose.mode import KINDS, Mode, Signature
 from clusterwright.diagnose.reading.line import Line
 
 _KIND = re.compile(rf"({'|'.join(KINDS)}):")
-CHARS_BEFORE, CHARS_AFTER = 300, 1200  # characters of a line about a text, in which its expression is tried
-_OF_LOGS = {"", "log", "kernel", "slurm"}  # what a file from anywhere may hold
+CHARS_BEFORE, CHARS_AFTER = 300, 1200  # characters around a text in which its expression is searched
+_OF_LOGS = {"", "log", "kernel", "slurm"}  # kinds of lines that a file of kind `log` may contain
 
 
 class Match(NamedTuple):
-    """A mode, the number of its signature, and the names that the line gives."""
+    """A mode, the number of its signature, and the named values of the line."""
 
     mode: Mode
     signature: int
@@ -24,14 +24,14 @@ class Match(NamedTuple):
 
 
 class Takers:
-    """The signatures by text, for a source of one kind; expressions are made when their text was seen."""
+    """Signatures by text for a source of one kind; expressions are compiled on first use."""
 
     def __init__(self, knowledge: Knowledge, kind: str) -> None:
         self._knowledge, self._kind = knowledge, kind
         self._compiled: dict[str, list[tuple[Mode, int, str, Callable[[Line], dict[str, str] | None]]]] = {}
 
     def matches(self, text: str, line: Line) -> list[Match]:
-        """What the line tells, by the signatures that have the text."""
+        """Matches of the line among the signatures with the text."""
         if text not in self._compiled:
             self._compiled[text] = self._make(text)
         matches = []
@@ -53,7 +53,7 @@ class Takers:
     def _is_of(self, kind: str, line: Line) -> bool:
         if not kind or kind == self._kind:
             return True
-        match = _KIND.match(line.text)  # a line of a saved record says itself what it is
+        match = _KIND.match(line.text)  # lines of saved records begin with their kind
         return match[1] == kind if match else self._kind == "log" and kind in _OF_LOGS
 
 
@@ -68,7 +68,7 @@ def _matcher(signature: Signature) -> Callable[[Line], dict[str, str] | None]:
     anchored = "^" in signature.like or "\\A" in signature.like
 
     def names(line: Line) -> dict[str, str] | None:
-        """What stands after the launcher's prefix is a line of its own."""
+        """The named values; an anchored expression may match after the launcher's prefix as well."""
         hit = pattern.search(about(line.text, signature.has))
         if hit is None and anchored:
             hit = pattern.search(about(line.parts.body, signature.has))
@@ -78,7 +78,7 @@ def _matcher(signature: Signature) -> Callable[[Line], dict[str, str] | None]:
 
 
 def about(text: str, has: str) -> str:
-    """What an expression is tried on: of a very long line the part about the text, so that none takes for ever."""
+    """The part of a long line around the text, to bound the time of regular expressions."""
     if len(text) <= CHARS_BEFORE + CHARS_AFTER:
         return text
     start = max(0, text.find(has))

@@ -1,4 +1,4 @@
-"""When a line was written, where it says so."""
+"""Parse timestamps of log lines."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _GLOG = re.compile(r"\b[IWEF](?P<mo>\d\d)(?P<d>\d\d) (?P<h>\d\d):(?P<mi>\d\d):(?
 _BOOT = re.compile(r"^\[ *(?P<t>\d{1,8}\.\d{3,6})\]")
 _EPOCH = re.compile(r"^\[?(?P<t>1[5-9]\d{8}\.\d{1,9})\b")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-HEAD = 160  # characters in which a stamp stands
+HEAD = 160  # characters in which a timestamp is searched
 
 
 class Moment(NamedTuple):
-    """Seconds, and the clock they are of: `utc`, `local` (a zone that is not said), or `boot`."""
+    """Seconds and their clock: `utc`, `local` (time zone not given) or `boot`."""
 
     seconds: float
     clock: str
 
 
 def moment(line: str, year: int) -> Moment | None:
-    """The stamp of a line; nothing where there is none that is a time."""
+    """The timestamp of a line; None without a valid one."""
     head = line[:HEAD]
     if match := _BOOT.search(head):
         return Moment(float(match["t"]), "boot")

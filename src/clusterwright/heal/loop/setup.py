@@ -29,7 +29,7 @@ from clusterwright.heal.moment import Moment
 from clusterwright.heal.observation import Finding
 from clusterwright.heal.policy import policy_of
 from clusterwright.heal.rule import rules
-from clusterwright.i18n import _
+from clusterwright.i18n import _, in_language
 from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.provision.reboots import BOOT_ID
 
@@ -117,7 +117,9 @@ def why_of(cluster: Cluster, remote: Remote, job: str) -> Iterator[Finding]:
     """
     runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
     sources = list(gather(remote, cluster.control.name, runs, job).sources)
-    yield from format_row(judge(read(sources, knowledge()), "en"), job)
+    with in_language("en"):  # of drain reasons and the journal
+        diagnoses = judge(read(sources, knowledge()))
+    yield from format_row(diagnoses, job)
 
 
 def format_row(diagnoses: list[Diagnosis], job: str) -> Iterator[Finding]:

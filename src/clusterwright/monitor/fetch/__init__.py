@@ -1,4 +1,4 @@
-"""How a report's records are fetched: one program on the control host asks Slurm, Prometheus and the runs' folders."""
+"""Fetch the data of reports: a program on the control host queries Slurm, Prometheus and the runs' folder."""
 
 from clusterwright.monitor.fetch.fetch import Fetched, of_job, of_month
 

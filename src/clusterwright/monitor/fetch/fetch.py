@@ -1,4 +1,4 @@
-"""What a report is made of, with one ssh to the control host, or none on it."""
+"""Fetch the data of a report with one SSH command, or locally on the control host."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _, _n
 from clusterwright.monitor.gather.gather import PROMETHEUS, control_remote
 from clusterwright.monitor.records import jobcomp, sacct
 from clusterwright.monitor.records.record import Record
 from clusterwright.monitor.records.sacct import Bad
 from clusterwright.provision.render.slurm_settings import LOGS
 
-LIMIT_S = 60.0  # of each part: sacct reads a month of a large site in half a minute
+LIMIT_S = 60.0  # of each query: sacct reads a month of a large site in half a minute
 PARTS = {
-    "sacct": "Slurm's accounting", "jobcomp": "slurmctld's file of ended jobs", "queue": "the queue",
-    "prometheus": "Prometheus", "run": "the run's folder",
+    "sacct": N_("Slurm's accounting"), "jobcomp": N_("slurmctld's job completion log"), "queue": N_("the queue"),
+    "prometheus": "Prometheus", "run": N_("the run's folder"),
 }  # fmt: skip
 Values = dict[str, list[tuple[dict[str, str], float]]]
 
-IDLE = 0.05  # of its time; below it a GPU counts as doing nothing (the alert of GPUs that are held idle has the same)
-SHORTEST_S, POINTS = 15, 400  # of a subquery's step, and how many of them a time is cut into
+IDLE = 0.05  # use below which a GPU counts as idle, as in the alert on idle allocated GPUs
+SHORTEST_S, POINTS = 15, 400  # least step of a subquery, and its points per time range
 FEW_GPUS = 2000
 GPU_JOB_INFO = "max by (node, gpu, account) (clusterwright_gpu_job_info)"
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """Records with their steps, what was measured, the run or the runs; `missing` says what could not be asked."""
+    """Jobs and steps, metrics, the run or runs; `missing` has one line for each part that could not be queried."""
 
     now: float
     records: tuple[Record, ...] = ()
@@ -46,7 +46,7 @@ class Fetched:
 
 
 def of_month(cluster: Cluster, remote: Remote, begin: float, end: float) -> Fetched:
-    """All jobs that held anything between two moments.
+    """Fetch all jobs with an allocation between two times.
 
     Raises:
         WrightError: the control host does not answer.
@@ -56,7 +56,7 @@ def of_month(cluster: Cluster, remote: Remote, begin: float, end: float) -> Fetc
 
 
 def of_job(cluster: Cluster, remote: Remote, job: str) -> Fetched:
-    """One job, or a run with all its jobs. What was measured is asked once it is known when the job was.
+    """Fetch one job, or a run with all its jobs; metrics follow in a second query, once the time of the job is known.
 
     Raises:
         WrightError: the control host does not answer.
@@ -96,23 +96,30 @@ def _query(
     except ValueError as error:
         raise WrightError.from_code(
             "slurm-said",
-            _("{host} answered what is no report: {last_lines}", host=host, last_lines=result.last_lines(2)),
-            _("try again; see its journal"),
+            _("{host}: the output is not JSON: {output}", host=host, output=result.last_lines(2)),
+            _("run `ssh {host} true`: remove from the login shell whatever prints something", host=host),
         ) from error
     return dict(document)
 
 
 def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:
-    """The answer, read."""
-    missing = [f"{PARTS.get(part, part)}: {reason}" for part, reason in document.get("silent", {}).items()]
+    """Parse the document of the control host."""
+    missing = [
+        _("{part}: {reason}", part=_(PARTS.get(part, part)), reason=reason)
+        for part, reason in document.get("silent", {}).items()
+    ]
     if not cluster.monitoring.prometheus:
-        missing.append(
-            "Prometheus is not set up (`monitoring.prometheus`): what GPUs and processors did is not known"
-        )
+        missing.append(_("metrics of GPUs and CPUs: Prometheus is not enabled (`monitoring.prometheus`)"))
     records, bad = _records(document)
     if bad:
         missing.append(
-            f"{len(bad)} lines of Slurm's could not be read, the first: line {bad[0].line}: {bad[0].reason}"
+            _n(
+                "{count} line of Slurm's records cannot be parsed: line {line}: {reason}",
+                "{count} lines of Slurm's records cannot be parsed, the first: line {line}: {reason}",
+                len(bad),
+                line=bad[0].line,
+                reason=bad[0].reason,
+            )
         )
     values = {
         name: [(dict(labels), float(value)) for labels, value in rows]
@@ -130,7 +137,7 @@ def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:
 
 
 def _records(document: dict[str, Any]) -> tuple[list[Record], list[Bad]]:
-    """Of all texts; slurmctld's file has times of its own zone."""
+    """Records of all texts; times of the job completion log are in the host's time zone."""
     rows: list[Record | Bad] = []
     for name in ("sacct", "queue"):
         text = str(document.get(name) or "")
@@ -146,7 +153,7 @@ def _records(document: dict[str, Any]) -> tuple[list[Record], list[Bad]]:
 
 
 def job_queries(job: str, begin: float, end: float) -> dict[str, str]:
-    """Of one job's hosts and GPUs, from its begin to its end."""
+    """PromQL queries about one job's hosts and GPUs, from its begin to its end."""
     lasts_s = max(60, int(end - begin))
     step_s = max(SHORTEST_S, lasts_s // POINTS)
     selector = f"{{job={json.dumps(job)}}}"
@@ -172,7 +179,7 @@ def job_queries(job: str, begin: float, end: float) -> dict[str, str]:
 
 
 def month_queries(begin: float, end: float, gpus: int) -> dict[str, str]:
-    """GPU seconds that were measured, busy and idle, and joules, by account; all joules by nobody."""
+    """PromQL queries of GPU seconds (measured, busy, idle) and joules by account, and of all joules."""
     lasts_s = int(end - begin)
     step_s = 300 if gpus <= FEW_GPUS else 3600
     span = f"[{lasts_s}s:{step_s}s] @ {int(end)}"

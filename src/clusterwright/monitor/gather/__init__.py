@@ -1,4 +1,4 @@
-"""How a picture is made: one program on the control host asks everything at once, and its answer is read here."""
+"""Take a snapshot: a program on the control host queries everything at once, and its output is parsed here."""
 
 from clusterwright.monitor.gather.cache import EVERY_S, SnapshotCache
 from clusterwright.monitor.gather.gather import gather

@@ -1,4 +1,4 @@
-"""Alerts that are on, as Alertmanager has them; pure."""
+"""Firing alerts from Alertmanager; pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME = re.compile(r"\w{1,64}")
 
 
 def localized_summary(name: str, summary: str) -> tuple[str, str]:
-    """English and Chinese of a summary that was filled in; an alert that is not ours is as it was said, in one."""
+    """A rendered summary in English and Chinese; the summary and an empty text if the alert is not of the catalog."""
     messages = _messages(name)
     if messages is None:
         return summary, ""
@@ -41,7 +41,7 @@ def _messages(name: str) -> tuple[AlertText, AlertText] | None:
 
 
 def _filled(template: str, summary: str) -> dict[str, str] | None:
-    """What stands where the template has a blank; None where the text is not of that template."""
+    """Values of the template's fields in a rendered text; None if the text is not of that template."""
     blanks = _BLANK.findall(template)
     parts = [re.escape(part) for part in _BLANK.split(template)[::2]]
     match = re.fullmatch("(.*?)".join(parts), summary, re.DOTALL)
@@ -52,12 +52,20 @@ def _fill(template: str, filled: dict[str, str]) -> str:
     return _BLANK.sub(lambda blank: filled.get(blank[1], "?"), template)
 
 
-_SUBJECT = ("node", "job", "run", "account", "partition", "receiver", "instance")  # the first that there is
+_SUBJECT = (
+    "node",
+    "job",
+    "run",
+    "account",
+    "partition",
+    "receiver",
+    "instance",
+)  # the first label that is set
 _ORDER = {"critical": 0, "warning": 1, "info": 2}
 
 
 def alerts(documents: Iterable[Mapping[str, Any]]) -> tuple[Alert, ...]:
-    """The worst first, muted ones last; without the one that is on to show that alerts arrive."""
+    """Alerts by severity, silenced ones last; without the watchdog, which always fires."""
     all_alerts = [_alert(document) for document in documents]
     visible_alerts = [alert for alert in all_alerts if alert.name and alert.severity != "none"]
     return tuple(

@@ -1,4 +1,4 @@
-"""One picture for all who look: asked for anew only when it is some seconds old, as every asking costs slurmctld."""
+"""One snapshot for all viewers, refreshed at most every few seconds, since each query loads slurmctld."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from clusterwright.edge.clock import Clock
 from clusterwright.errors import WrightError
 from clusterwright.monitor.snapshot import Snapshot
 
-EVERY_S = 5.0  # Slurm's own advice is to poll no quicker
+EVERY_S = 5.0  # Slurm's documentation advises not to poll more often
 
 
 class SnapshotCache:
-    """The newest picture, and why there is no newer one."""
+    """The newest snapshot, and the error of the last refresh in `trouble`."""
 
     def __init__(self, gather: Callable[[], Snapshot], clock: Clock, every_s: float = EVERY_S) -> None:
         self._gather, self._clock, self._every_s = gather, clock, max(EVERY_S, every_s)
@@ -23,7 +23,7 @@ class SnapshotCache:
         self.trouble: WrightError | None = None
 
     def newest(self) -> Snapshot | None:
-        """The picture; of several who ask at once, one gathers, and the others get what it brings."""
+        """Return the snapshot, refreshed if it is older than `every_s`; concurrent callers share one refresh."""
         with self._lock:
             if self._clock.monotonic() - self._polled_at >= self._every_s:
                 try:

@@ -1,4 +1,4 @@
-"""The picture of a cluster, with one ssh to its control host, or none on it."""
+"""Take a snapshot of a cluster with one SSH command, or locally on its control host."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from clusterwright.monitor.snapshot import Snapshot
 from clusterwright.monitor.snapshot.lacks import NO_ACCOUNTING, NO_PROMETHEUS
 
 PROMETHEUS, ALERTMANAGER = "http://127.0.0.1:9090", "http://127.0.0.1:9093"
-LIMIT_S = 10.0  # of each part; slurmctld answers within one, or is too busy to be asked
+LIMIT_S = 10.0  # of each query; slurmctld answers within one second unless it is overloaded
 
 
 def control_remote(cluster: Cluster, remote: Remote) -> Remote:
-    """The remote, without ssh to the control host where this is it. A lab's control host is never this one."""
+    """The remote, without SSH if this machine is the control host; a lab's control host never is."""
     name = cluster.control.name
     is_control_host = cluster.lab is None and socket.gethostname().partition(".")[0] == name
     return FromHost(name, remote) if is_control_host else remote
 
 
 def gather(cluster: Cluster, remote: Remote, *, limit_s: float = LIMIT_S) -> Snapshot:
-    """The cluster as it is now.
+    """Take a snapshot.
 
     Raises:
-        WrightError: the control host was not reached, or has no Python.
+        WrightError: the control host cannot be reached, or has no Python.
     """
     host = cluster.control.name
     control = Host(control_remote(cluster, remote), host)
@@ -44,7 +44,7 @@ def gather(cluster: Cluster, remote: Remote, *, limit_s: float = LIMIT_S) -> Sna
 
 
 def request(cluster: Cluster, limit_s: float = LIMIT_S) -> str:
-    """The argument of the program: where it reads, and for how long."""
+    """The argument of the program on the control host: the sources and the time limit."""
     runs = f"{cluster.shared_folder}/runs" if cluster.shared_folder else ""
     return json.dumps(
         {"runs": runs, "prometheus": PROMETHEUS, "alertmanager": ALERTMANAGER, "limit_s": limit_s}
@@ -52,7 +52,7 @@ def request(cluster: Cluster, limit_s: float = LIMIT_S) -> str:
 
 
 def cluster_facts(cluster: Cluster) -> ClusterFacts:
-    """What the cluster file says of what is shown."""
+    """What the snapshot takes from the cluster file."""
     specs_by_group = {name: _node_spec(name, group) for name, group in cluster.nodes.items()}
     places = {host.name: specs_by_group[host.group_name] for host in cluster.hosts("compute")}
     total = sum(team.shares for team in cluster.teams.values()) or 1
@@ -76,10 +76,7 @@ def _parsed(result: CommandResult, host: str) -> dict[str, Any]:
     except ValueError as error:
         raise WrightError.from_code(
             "slurm-said",
-            _("{host} did not answer in our form: {last_lines}", host=host, last_lines=result.last_lines(2)),
-            _(
-                "see what `ssh {host} true` prints; a login shell that prints something is in the way",
-                host=host,
-            ),
+            _("{host}: the output is not JSON: {output}", host=host, output=result.last_lines(2)),
+            _("run `ssh {host} true`: remove from the login shell whatever prints something", host=host),
         ) from error
     return dict(document)

@@ -1,4 +1,4 @@
-"""Jobs of squeue's answer; pure."""
+"""Parse jobs from squeue's output; pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _POINT = 2  # a step and its loss
 
 
 def jobs(text: str, separator: str, runs: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, JobView], ...]:
-    """Each job with Slurm's own number of it, which differs from its id where it is a task of an array."""
+    """Jobs with Slurm's raw job id, which differs from the displayed id for a task of an array."""
     return tuple((job.number, _view(job, runs)) for job in programs.jobs(text, separator))
 
 
@@ -54,7 +54,7 @@ def _hosts(hostlist: str) -> tuple[str, ...]:
 
 
 def _run(name: str, progress: Mapping[str, Any]) -> Run:
-    """What its events say; of what is no number, nothing."""
+    """The progress of a run; None for values that are not numbers."""
     step, total_steps = number(progress.get("step")), number(progress.get("until"))
     points = [
         (number(point[0]), number(point[1])) for point in progress.get("curve") or () if len(point) == _POINT

@@ -1,4 +1,4 @@
-"""Nodes of scontrol's answer, with what Prometheus knows of their GPUs; pure."""
+"""Parse nodes from scontrol's output, with the GPU metrics from Prometheus; pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REASON_TIME = re.compile(r"@(\d+)\]\s*$")
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
-    """Where a node stands and how many GPUs it has, by the cluster file."""
+    """Node group, leaf switch and GPUs of a node, from the cluster file."""
 
     group: str = ""
     leaf: str = ""
@@ -36,12 +36,12 @@ def nodes(
     jobs: Mapping[str, tuple[str, ...]],
     ids: Mapping[str, str],
 ) -> tuple[NodeView, ...]:
-    """Those that Slurm has; `jobs` are ids by node, and `ids` the id that people know of each of Slurm's numbers."""
+    """Nodes that Slurm has; `jobs` holds job ids by node, `ids` the displayed id by Slurm's raw job id."""
     return tuple(_node(node, places, measures, jobs, ids) for node in parse_nodes(text).values())
 
 
 def unknown_nodes(places: Mapping[str, NodeSpec], measures: Measures) -> tuple[NodeView, ...]:
-    """The cluster file's nodes where Slurm does not answer: their states are not known."""
+    """Nodes of the cluster file with state `unknown`, for when Slurm does not answer."""
     return tuple(
         NodeView(name, "unknown", spec.group, leaf=spec.leaf, gpus_total=len(gpus), gpus=gpus)
         for name, spec in places.items()
@@ -50,7 +50,7 @@ def unknown_nodes(places: Mapping[str, NodeSpec], measures: Measures) -> tuple[N
 
 
 def state(node_state: NodeState) -> tuple[str, bool]:
-    """The state as the picture names it, and whether somebody keeps jobs away."""
+    """The state of a snapshot, and whether the node is drained or failing."""
     return node_state.activity, node_state.is_drained or "FAIL" in node_state.flags
 
 
@@ -89,7 +89,7 @@ def _node(
 
 
 def _out(name: str, reason: str) -> tuple[str, str, float | None]:
-    """Who took it out of service, why, and since when."""
+    """Who set the node's reason, the reason, and since when."""
     if not reason:
         return "", "", None
     drain_record, match = drain(name, reason), _REASON_TIME.search(reason)
@@ -102,7 +102,7 @@ def _out(name: str, reason: str) -> tuple[str, str, float | None]:
 
 
 def _gpus(node: str, total: int, kind: str, measures: Measures, ids: Mapping[str, str]) -> Iterator[Gpu]:
-    """As many as Slurm has there, and any more that were measured."""
+    """The GPUs that Slurm counts, and further ones that Prometheus has."""
     values_by_family = {family: values[node] for family, values in measures.items() if node in values}
     indexes = {int(index) for values in values_by_family.values() for index in values if index.isdigit()}
     for index in range(max([total, *(gpu_index + 1 for gpu_index in indexes)])):

@@ -1,4 +1,4 @@
-"""The picture out of the document that was brought from the control host; pure."""
+"""Build the snapshot from the JSON document of the control host; pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clusterwright.slurm.states import is_pending
 
 
 def teams(text: str, jobs: Iterable[JobView], shares: Mapping[str, float]) -> tuple[Team, ...]:
-    """Accounts of sshare's answer; without one, those of the cluster file and of jobs."""
+    """Accounts from sshare's output; without it, those of the cluster file and of jobs."""
     gpus_by_account, running, waiting = Counter[str](), Counter[str](), Counter[str]()
     for job in jobs:
         if is_pending(job.state):
@@ -44,7 +44,7 @@ def teams(text: str, jobs: Iterable[JobView], shares: Mapping[str, float]) -> tu
 
 
 def _parse_accounts(text: str) -> dict[str, tuple[float | None, float | None, float | None]]:
-    """Share, use and fair share by account. With fair trees only users have the last: the best of them is shown."""
+    """Share, use and fair share by account. With Fair Tree only users have a fair share: the best of them counts."""
     heads, *lines = text.splitlines() or [""]
     columns = [head.strip() for head in heads.split("|")]
     rows = [dict(zip(columns, line.split("|"), strict=False)) for line in lines]
@@ -69,7 +69,7 @@ def _parse_accounts(text: str) -> dict[str, tuple[float | None, float | None, fl
 
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
-    """What the cluster file says: the name, where nodes stand, teams' shares, and parts that are not set up at all."""
+    """From the cluster file: the name, specs of nodes, shares of teams, and parts that are not enabled."""
 
     name: str
     places: Mapping[str, NodeSpec] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class ClusterFacts:
 
 
 def build_snapshot(document: Mapping[str, Any], cluster_facts: ClusterFacts) -> Snapshot:
-    """All that was said; what is missing is named."""
+    """Build the snapshot; parts that failed are in its `missing`."""
     outputs, errors, measures = document["said"], document["silent"], document["measures"]
     queue = jobs(outputs.get("jobs", ""), document["mark"], document["runs"])
     on: dict[str, tuple[str, ...]] = {}
@@ -104,12 +104,12 @@ def build_snapshot(document: Mapping[str, Any], cluster_facts: ClusterFacts) -> 
 
 
 def missing(errors: Mapping[str, str], absent: Mapping[str, str]) -> list[str]:
-    """A line for each part that did not answer, or was never set up."""
+    """A line for each part that did not answer or is not enabled."""
     return [lack(part, absent.get(part, errors[part])) for part in PARTS if part in errors]
 
 
 def _used(queue: list[JobView], node_views: tuple[NodeView, ...]) -> tuple[JobView, ...]:
-    """Each job with the mean use of its GPUs."""
+    """Set each job's mean GPU use."""
     by_job: dict[str, list[float]] = {}
     for node in node_views:
         for gpu in node.gpus:

@@ -1,4 +1,4 @@
-"""Fields of Slurm's answers, whatever its release; pure. What is not understood is None, and never an error."""
+"""Parse fields of Slurm's output, of any release; pure. Values that cannot be parsed are None, never an error."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from clusterwright.slurm.records import NOTHING
 
 
 def normalize(text: str) -> str:
-    """The text; nothing for what Slurm writes where there is nothing."""
+    """The text; empty for Slurm's forms of no value."""
     return "" if text in NOTHING else text
 
 
 def number(text: Any) -> float | None:
-    """A finite number, however it came."""
+    """A finite number from a text or number."""
     try:
         value = float(text)
     except (TypeError, ValueError):
@@ -23,5 +23,5 @@ def number(text: Any) -> float | None:
 
 
 def moment(text: str) -> float | None:
-    """A time in seconds, as SLURM_TIME_FORMAT=%s has them; a release that writes another form gives none."""
+    """A time in seconds, as with SLURM_TIME_FORMAT=%s; None for other forms."""
     return float(text) if text.isdigit() else None

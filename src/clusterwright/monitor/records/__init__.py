@@ -1,1 +1,1 @@
-"""Jobs as Slurm wrote them down: sacct's lines and slurmctld's own file of ended jobs. Pure."""
+"""Parse job records: sacct's output and slurmctld's job completion log. Pure."""

@@ -1,15 +1,16 @@
-"""slurmctld's own file of ended jobs (JobCompType=jobcomp/filetxt), which is there without any accounting."""
+"""Parse slurmctld's job completion log (JobCompType=jobcomp/filetxt), which needs no accounting."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 
+from clusterwright.i18n import _
 from clusterwright.monitor.records.quantities import gpus, moment, parse_count, resources, size, span
 from clusterwright.monitor.records.record import Record
 from clusterwright.monitor.records.sacct import Bad
 
-# A name may hold anything, also `JobState=`; what follows it is looked for from the right, in Slurm's order.
+# A name may contain anything, even `JobState=`; the fields after it are matched from the right, in Slurm's order.
 _LINE = re.compile(
     r"JobId=(?P<id>\S+) UserId=(?P<user>[^( ]*)\S* GroupId=\S* Name=(?P<name>.*) JobState=(?P<state>\w+)"
     r" Partition=(?P<partition>\S*) TimeLimit=(?P<limit>\S+) StartTime=(?P<start>\S+) EndTime=(?P<end>\S+)"
@@ -21,14 +22,14 @@ _MINUTE_S = 60
 
 
 def read(lines: Iterable[str]) -> Iterator[Record | Bad]:
-    """Each job that ended; a line that is torn, or none of Slurm's, is said as such."""
+    """Parse each line; a line that is not of this format is yielded as Bad."""
     for number, line in enumerate(lines, 1):
         text = line.rstrip("\r\n ")
         if not text:
             continue
         match = _LINE.fullmatch(text)
         try:
-            yield _record(match) if match else Bad(number, "no line of slurmctld's")
+            yield _record(match) if match else Bad(number, _("not a line of slurmctld's job completion log"))
         except ValueError as error:
             yield Bad.from_error(number, error)
 
@@ -64,5 +65,5 @@ def _record(match: re.Match[str]) -> Record:
 
 
 def _limit(text: str) -> float | None:
-    """Minutes as a bare number, or a span."""
+    """A number of minutes, or a Slurm duration."""
     return float(text) * _MINUTE_S if text.isdigit() else span(text)

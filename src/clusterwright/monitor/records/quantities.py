@@ -1,10 +1,12 @@
-"""Times, spans, sizes and resources in the forms in which Slurm writes them."""
+"""Parse Slurm's forms of times, durations, sizes and resources."""
 
 from __future__ import annotations
 
 import calendar
 import re
 from functools import lru_cache
+
+from clusterwright.i18n import N_, _
 
 _CLOCK = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
@@ -17,18 +19,18 @@ _FIRST_YEAR, _MONTHS = 1970, 12
 
 
 class UnreadableError(ValueError):
-    """A text that is no quantity; `kind` is what is wrong, whatever the text."""
+    """A text that is no quantity; `kind` is the problem without the text."""
 
     def __init__(self, text: str, kind: str) -> None:
-        super().__init__(f"`{text[:40]}` {kind}")
+        super().__init__(_("`{text}` is {problem}", text=text[:40], problem=_(kind)))
         self.kind = kind
 
 
 def moment(text: str) -> float | None:
-    """Seconds since the epoch of `2026-11-23T02:50:00` (taken as UTC) or `1763866200`; None for a time that is none.
+    """Seconds since the epoch of `2026-11-23T02:50:00` (taken as UTC) or `1763866200`; None for no value.
 
     Raises:
-        ValueError: it is no time at all.
+        ValueError: the text is not a time.
     """
     if text in _NOTHING:
         return None
@@ -36,10 +38,10 @@ def moment(text: str) -> float | None:
         return float(text)
     date, _, clock = text.partition("T")
     if len(clock) != _CLOCK_LENGTH or clock[2] != ":" or clock[5] != ":":
-        raise UnreadableError(text, "is no time")
+        raise UnreadableError(text, N_("not a time"))
     hours, minutes, seconds = int(clock[:2]), int(clock[3:5]), int(clock[6:])
     if hours > 23 or minutes > 59 or seconds > 60:
-        raise UnreadableError(text, "is no time")
+        raise UnreadableError(text, N_("not a time"))
     return float(_day(date) + 3600 * hours + 60 * minutes + seconds)
 
 
@@ -53,28 +55,28 @@ def _day(text: str) -> int:
         or not 1 <= month <= _MONTHS
         or not 1 <= day <= calendar.monthrange(year, month)[1]
     ):
-        raise UnreadableError(text, "is no date")
+        raise UnreadableError(text, N_("not a date"))
     return calendar.timegm((year, month, day, 0, 0, 0))
 
 
 @lru_cache(maxsize=65536)
 def span(text: str) -> float | None:
-    """Seconds of `1-02:30:00`, `02:30:00`, `30:00` or `00:01.250`; None for one without end, or that is not known.
+    """Seconds of `1-02:30:00`, `02:30:00`, `30:00` or `00:01.250`; None for unlimited or no value.
 
     Raises:
-        ValueError: it is no span.
+        ValueError: the text is not a duration.
     """
     if text in _NOTHING or text in ENDLESS:
         return None
     match = _CLOCK.fullmatch(text)
     if not match:
-        raise UnreadableError(text, "is no span of time")
+        raise UnreadableError(text, N_("not a duration"))
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return float(days * _DAY_S + hours * 3600 + minutes * 60 + seconds)
 
 
 def size(text: str) -> int | None:
-    """Bytes of `4000M`, `1.50G`, `12345K`, `0`; older releases end it in n or c (each host, each CPU)."""
+    """Bytes of `4000M`, `1.50G`, `12345K`, `0`; older releases append n or c (per node, per CPU)."""
     match = _SIZE.fullmatch(text)
     return int(float(match[1]) * _UNITS[match[2]]) if match else None
 
@@ -86,7 +88,7 @@ def resources(text: str) -> dict[str, str]:
 
 
 def gpus(text: str) -> int:
-    """How many GPUs resources hold; where only types are counted, all of them together."""
+    """Number of GPUs in a TRES text; the sum over types if there is no total."""
     amounts = resources(text)
     if "gres/gpu" in amounts:
         return _count(amounts["gres/gpu"])
@@ -94,7 +96,7 @@ def gpus(text: str) -> int:
 
 
 def parse_count(text: str) -> int:
-    """A count, as `12` or `1.5K`; 0 for what is none."""
+    """A count such as `12` or `1.5K`; 0 for other texts."""
     return _count(text)
 
 

@@ -1,11 +1,11 @@
-"""What `sacct -P` prints, of any release and any site, as records."""
+"""Parse the output of `sacct -P`, of any release and site."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 from clusterwright.monitor.records.quantities import (
     UnreadableError,
     gpus,
@@ -17,8 +17,7 @@ from clusterwright.monitor.records.quantities import (
 )
 from clusterwright.monitor.records.record import Record
 
-# What we ask for. Names of jobs are strangers' text and may hold any mark, so ours ends a column with one that
-# no name can hold.
+# The queried fields. Job names may contain any printable separator, so the separator is one that no name contains.
 FIELDS = (
     "JobID", "User", "Account", "Partition", "QOS", "State", "Submit", "Eligible", "Start", "End", "Elapsed",
     "Timelimit", "NNodes", "NCPUS", "ReqMem", "ReqTRES", "AllocTRES", "NodeList", "TotalCPU", "MaxRSS", "ExitCode",
@@ -29,7 +28,7 @@ NEEDED = ("JobID", "Submit", "Elapsed")
 
 
 class NoColumnError(ValueError):
-    """The heading lacks columns without which no line says anything."""
+    """The heading lacks required columns."""
 
     def __init__(self, missing: Sequence[str]) -> None:
         super().__init__(", ".join(missing))
@@ -38,7 +37,7 @@ class NoColumnError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """A line that is no job, and why; `kind` is the same for lines that only differ in a value."""
+    """A line that cannot be parsed, and why; `kind` is equal for lines that differ only in a value."""
 
     line: int
     reason: str
@@ -46,18 +45,18 @@ class Bad:
 
     @classmethod
     def from_error(cls, line: int, reason: ValueError) -> Bad:
-        """By an error of its parser."""
+        """From the error of a parser."""
         return cls(line, str(reason), reason.kind if isinstance(reason, UnreadableError) else "")
 
 
 def read(lines: Iterable[str], separator: str = "|") -> Iterator[Record | Bad]:
-    """Each job or step of a text with a heading; a step's id has a dot.
+    """Parse jobs and steps of a text with a heading; the id of a step has a dot.
 
     Raises:
-        NoColumnError: the heading has not what is needed.
+        NoColumnError: the heading lacks required columns.
     """
     numbered = enumerate(lines, 1)
-    heading = next((line for _, line in numbered if line.strip()), "")
+    heading = next((line for _number, line in numbered if line.strip()), "")
     names = [name.strip() for name in heading.rstrip("\r\n").split(separator)]
     if missing := [name for name in NEEDED if name not in names]:
         raise NoColumnError(missing)
@@ -68,7 +67,15 @@ def read(lines: Iterable[str], separator: str = "|") -> Iterator[Record | Bad]:
             continue
         cells = _cells(text.split(separator), names, separator)
         if len(cells) != len(names):
-            yield Bad(number, f"{len(cells)} columns, and the heading has {len(names)}")
+            yield Bad(
+                number,
+                _n(
+                    "{count} column, but the heading has {expected}",
+                    "{count} columns, but the heading has {expected}",
+                    len(cells),
+                    expected=len(names),
+                ),
+            )
             continue
         try:
             yield parse(cells)
@@ -77,7 +84,7 @@ def read(lines: Iterable[str], separator: str = "|") -> Iterator[Record | Bad]:
 
 
 def _cells(cells: list[str], names: Sequence[str], separator: str) -> list[str]:
-    """A trailing mark (`sacct -p`) makes an empty column; a mark in a job's name is a part of the name."""
+    """Drop the empty column of a trailing separator (`sacct -p`), and rejoin a job name that contains separators."""
     if len(cells) == len(names) + 1 and not cells[-1]:
         cells = cells[:-1]
     more = len(cells) - len(names)
@@ -88,7 +95,7 @@ def _cells(cells: list[str], names: Sequence[str], separator: str) -> list[str]:
 
 
 def _parser(names: Sequence[str]) -> Callable[[Sequence[str]], Record]:
-    """What makes a record of a line's cells."""
+    """A function that builds a record from the cells of a line."""
     columns = {name: number for number, name in enumerate(names)}
     blank = len(names)
 
@@ -99,7 +106,7 @@ def _parser(names: Sequence[str]) -> Callable[[Sequence[str]], Record]:
             return cells[columns.get(name, blank)].strip()
 
         if not cell("JobID"):
-            raise ValueError(_("it has no JobID"))
+            raise ValueError(_("the line has no JobID"))
         requested = cell("ReqTRES") or cell("AllocTRES")
         allocated = cell("AllocTRES") or requested
         hosts = parse_count(cell("NNodes") or cell("AllocNodes") or cell("ReqNodes")) or parse_count(

@@ -1,1 +1,1 @@
-"""What a job, a team, or a whole cluster did: figures from records, and the same as text, page, table or JSON. Pure."""
+"""Reports on a job, a team or the cluster: computed from records, rendered as text, HTML, CSV or JSON. Pure."""

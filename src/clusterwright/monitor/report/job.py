@@ -1,4 +1,4 @@
-"""The report of one job, in the shape that users of jobstats know; and what its run tells beside."""
+"""The report of one job in the layout of jobstats, with parts about its run."""
 
 from __future__ import annotations
 
@@ -6,46 +6,34 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from clusterwright.i18n import N_, _, bilingual
 from clusterwright.monitor.report.job_advice import advice, ledger
 from clusterwright.monitor.report.job_facts import GpuUse, HostUse, JobFacts
 from clusterwright.monitor.report.job_run import run_parts
 from clusterwright.monitor.report.money import Price, cost, energy
-from clusterwright.monitor.report.report import (
-    Bar,
-    Bilingual,
-    Figure,
-    Part,
-    Report,
-    clock,
-    gib,
-    percent,
-    ratio,
-    span,
-)
+from clusterwright.monitor.report.report import Bar, Figure, Part, Report, clock, percent, ratio, size, span
 from clusterwright.monitor.snapshot.visible import visible
+from clusterwright.units import human_number
 
-MAX_ROWS = 64  # GPUs and hosts that have a line of their own; of more, those that did least
+MAX_ROWS = 64  # bars of GPUs and of hosts; of more, those with the least use
 
 
 def report(facts: JobFacts, cluster: str, price: Price | None = None, gpu_watts: float = 0.0) -> Report:
-    """All that is known; what nobody can say has a dash, and is in `missing` with the reason."""
+    """Build the report; values that are not known are dashes, and `missing` has the reasons."""
     record = facts.record
     hours = record.gpus * facts.ran_s / 3600
-    title = (
-        f"Job {visible(record.id)}, {visible(record.name)}",
-        f"任务 {visible(record.id)}, {visible(record.name)}",
-    )
+    title = bilingual("Job {job}, {name}", job=visible(record.id), name=visible(record.name))
     figures = (
-        Figure(("GPU use", "GPU 利用率"), percent(facts.gpu)),
-        Figure(("processor use", "CPU 利用率"), percent(facts.cpu)),
-        Figure(("goodput", "有效产出"), percent(ledger(facts).get("goodput"))),
-        Figure(("GPU hours", "GPU 小时"), f"{hours:.1f}"),
+        Figure(N_("GPU use"), percent(facts.gpu)),
+        Figure(N_("CPU use"), percent(facts.cpu)),
+        Figure(N_("goodput"), percent(ledger(facts).get("goodput"))),
+        Figure(N_("GPU hours"), human_number(hours)),
     )
     power_readings = [gpu.watts for gpu in facts.gpus if gpu.watts is not None]
     watts = sum(power_readings) if power_readings else gpu_watts * record.gpus
     parts = [
-        Part(("The job", "任务"), rows=tuple(_rows(facts, cluster)), heads=(("", ""), ("", ""))),
-        Part(("Overall", "总体利用率"), bars=tuple(_overall(facts))),
+        Part(N_("The job"), rows=tuple(_rows(facts, cluster)), heads=("", "")),
+        Part(N_("Overall utilization"), bars=tuple(_overall(facts))),
         *_details(facts),
         *run_parts(facts),
         _money(
@@ -68,22 +56,22 @@ def _rows(facts: JobFacts, cluster: str) -> Iterator[tuple[str, str]]:
     record = facts.record
     run = str((facts.run.get("status") or {}).get("run", ""))
     rows = {
-        "Job ID": record.id,
-        "User/Account": f"{record.user or '-'}/{record.account or '-'}",
-        "Job name": record.name,
-        "Run": run,
-        "State": record.state,
-        "Hosts": f"{record.host_count} {record.hosts}".strip(),
-        "CPU cores": str(record.cpus or "-"),
-        "CPU memory": gib(record.memory),
-        "GPUs": str(record.gpus),
-        "QOS/Partition": f"{record.qos or '-'}/{record.partition or '-'}",
-        "Cluster": cluster,
-        "Waited": span(record.waited_s),
-        "Run time": clock(facts.ran_s),
-        "Time limit": clock(record.limit_s),
-        "Exit code": record.exit_code,
-        "Earlier jobs of the run": ", ".join(job.id for job in facts.earlier[-8:]),
+        _("Job ID"): record.id,
+        _("User/Account"): f"{record.user or '-'}/{record.account or '-'}",
+        _("Job name"): record.name,
+        _("Run"): run,
+        _("State"): record.state,
+        _("Hosts"): f"{record.host_count} {record.hosts}".strip(),
+        _("CPU cores"): str(record.cpus or "-"),
+        _("CPU memory"): size(record.memory),
+        _("GPUs"): str(record.gpus),
+        _("QOS/Partition"): f"{record.qos or '-'}/{record.partition or '-'}",
+        _("Cluster"): cluster,
+        _("Waited"): span(record.waited_s),
+        _("Run time"): clock(facts.ran_s),
+        _("Time limit"): clock(record.limit_s),
+        _("Exit code"): record.exit_code,
+        _("Earlier jobs of the run"): ", ".join(job.id for job in facts.earlier[-8:]),
     }
     for name, value in rows.items():
         if value:
@@ -92,15 +80,15 @@ def _rows(facts: JobFacts, cluster: str) -> Iterator[tuple[str, str]]:
 
 def _overall(facts: JobFacts) -> Iterator[Bar]:
     used, limit = facts.memory
-    yield Bar(("CPU utilization", "CPU 利用率"), facts.cpu)
-    yield Bar(("CPU memory usage", "内存使用"), ratio(used, limit), f"{gib(used)}/{gib(limit)}")
+    yield Bar(_("CPU utilization"), facts.cpu)
+    yield Bar(_("CPU memory usage"), ratio(used, limit), f"{size(used)}/{size(limit)}")
     if facts.record.gpus or facts.gpus:
-        yield Bar(("GPU utilization", "GPU 利用率"), facts.gpu)
-        yield Bar(("GPU memory usage, of the fullest", "显存使用 (最满的一块)"), facts.gpu_memory)
+        yield Bar(_("GPU utilization"), facts.gpu)
+        yield Bar(_("GPU memory usage, fullest GPU"), facts.gpu_memory)
 
 
 def _details(facts: JobFacts) -> Iterator[Part]:
-    """A bar for each host and each GPU; of thousands, those that did least."""
+    """A bar for each host and each GPU; of more than MAX_ROWS, those with the least use."""
     if facts.hosts:
         idlest = sorted(facts.hosts, key=lambda host: _cpu(host, facts) or 0)[:MAX_ROWS]
         yield from _of_hosts(facts.hosts if len(facts.hosts) <= MAX_ROWS else idlest, facts)
@@ -115,10 +103,10 @@ def _cpu(host: HostUse, facts: JobFacts) -> float | None:
 
 def _of_hosts(hosts: Sequence[HostUse], facts: JobFacts) -> Iterator[Part]:
     yield Part(
-        ("CPU utilization per host (time used/given)", "各主机 CPU 利用率 (已用/可用时间)"),
+        N_("CPU utilization per host (time used/allocated)"),
         tuple(
             Bar(
-                _untranslated(host.name),
+                visible(host.name),
                 _cpu(host, facts),
                 f"{clock(host.cpu_s)}/{clock((host.cpus or 0) * facts.ran_s)}",
             )
@@ -126,12 +114,12 @@ def _of_hosts(hosts: Sequence[HostUse], facts: JobFacts) -> Iterator[Part]:
         ),
     )
     yield Part(
-        ("CPU memory per host (used/given)", "各主机内存 (已用/可用)"),
+        N_("CPU memory per host (used/allocated)"),
         tuple(
             Bar(
-                _untranslated(host.name),
+                visible(host.name),
                 ratio(host.memory, host.memory_limit),
-                f"{gib(host.memory)}/{gib(host.memory_limit)}",
+                f"{size(host.memory)}/{size(host.memory_limit)}",
             )
             for host in hosts
         ),
@@ -139,33 +127,28 @@ def _of_hosts(hosts: Sequence[HostUse], facts: JobFacts) -> Iterator[Part]:
 
 
 def _of_gpus(gpus: Sequence[GpuUse]) -> Iterator[Part]:
-    names = [_untranslated(f"{gpu.host} (GPU {gpu.index})") for gpu in gpus]
+    names = [visible(f"{gpu.host} (GPU {gpu.index})") for gpu in gpus]
     yield Part(
-        ("GPU utilization per GPU", "各 GPU 利用率"),
+        N_("GPU utilization per GPU"),
         tuple(
             Bar(name, gpu.utilisation, f"{gpu.watts:.0f} W" if gpu.watts else "")
             for name, gpu in zip(names, gpus, strict=True)
         ),
     )
     yield Part(
-        ("GPU memory per GPU (most used/total)", "各 GPU 显存 (最大/总量)"),
+        N_("GPU memory per GPU (most used/total)"),
         tuple(
-            Bar(name, ratio(gpu.memory, gpu.memory_total), f"{gib(gpu.memory)}/{gib(gpu.memory_total)}")
+            Bar(name, ratio(gpu.memory, gpu.memory_total), f"{size(gpu.memory)}/{size(gpu.memory_total)}")
             for name, gpu in zip(names, gpus, strict=True)
         ),
     )
 
 
-def _untranslated(name: str) -> Bilingual:
-    text = visible(name)
-    return text, text
-
-
-def _money(hours: float, price: Price | None, energy_line: Bilingual) -> Part:
+def _money(hours: float, price: Price | None, energy_line: str) -> Part:
     lines = [energy_line]
     if price:
         lines.insert(0, cost(hours, price))
-    return Part(("Cost and energy", "成本与能耗"), lines=tuple(lines))
+    return Part(N_("Cost and energy"), lines=tuple(lines))
 
 
 def _data(facts: JobFacts, hours: float, price: Price | None, watts: float) -> dict[str, Any]:
@@ -193,6 +176,6 @@ def _data(facts: JobFacts, hours: float, price: Price | None, watts: float) -> d
         "gpus": [asdict(gpu) for gpu in facts.gpus],
         "run": status or None,
         "slow": [list(row) for row in facts.run.get("slow") or ()],
-        "advice": [message[0] for message in advice(facts)],
+        "advice": advice(facts),
         "missing": list(facts.missing),
     }

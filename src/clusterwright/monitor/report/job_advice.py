@@ -1,4 +1,4 @@
-"""What to change next time, each with what was seen. A rule is silent where what it needs is not known."""
+"""Advice on what to change in a job, with the observation. A rule yields nothing if its inputs are not known."""
 
 from __future__ import annotations
 
@@ -6,44 +6,34 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from clusterwright.monitor.report.job_facts import JobFacts
-from clusterwright.monitor.report.report import Bilingual, clock, gib, message, messages, percent, ratio, span
+from clusterwright.monitor.report.report import clock, message, messages, percent, ratio, size, span
 from clusterwright.monitor.snapshot.visible import visible
 
-# Ours, near those of jobstats (github.com/PrincetonUniversity/jobstats): less is worth a word.
+# Thresholds near those of jobstats (github.com/PrincetonUniversity/jobstats).
 LITTLE_CPU, LITTLE_MEMORY, LITTLE_GPU = 0.2, 0.3, 0.5
 SHORT_OF_LIMIT, LONG_ENOUGH_S = 0.25, 600.0
-HALF_FULL = 0.6  # of a GPU's memory: a batch twice as large is likely to fit below half; some room is left
-WAITS, FEW_STEPS, COMPUTES, LOSES = (
-    0.02,
-    10,
-    0.6,
-    0.05,
-)  # the first three as onhost/supervisor/goodput/advice.py has them
-TALKS = 0.1  # of the time in steps, as onhost/supervisor/goodput/communication.py has it
-GROWTH, MIN_R_SQUARED, POINTS = (
-    0.1,
-    0.8,
-    8,
-)  # of memory: so much more at the end, so straight a line, so many points at least
-WARM_UP = 0.2  # of the points: caches fill
-INTERVAL_RATIO = (
-    2  # times: a checkpoint interval nearer to the best than that costs little (Young's curve is flat)
-)
+HALF_FULL = 0.6  # of a GPU's memory; below half, a batch twice as large is likely to fit, with a margin
+WAITS, FEW_STEPS, COMPUTES = 0.02, 10, 0.6  # as in onhost/supervisor/goodput/advice.py
+LOSES = 0.05
+TALKS = 0.1  # share of the time in steps, as onhost/supervisor/goodput/communication.py has it
+GROWTH, MIN_R_SQUARED, POINTS = 0.1, 0.8, 8  # of a memory leak: least growth, least fit, least points
+WARM_UP = 0.2  # share of the points that is dropped, while caches fill
+INTERVAL_RATIO = 2  # a checkpoint interval nearer to the best costs little (Young's curve is flat)
 
 
-def advice(facts: JobFacts) -> list[Bilingual]:
-    """All that is to be said, the dearest first."""
+def advice(facts: JobFacts) -> list[str]:
+    """All advice, the most costly first."""
     return [hint for rule in RULES for hint in rule(facts)]
 
 
-def _idle(facts: JobFacts) -> Iterator[Bilingual]:
+def _idle(facts: JobFacts) -> Iterator[str]:
     if facts.idle and facts.ran_s > LONG_ENOUGH_S:
         gpu_names = ", ".join(f"{visible(gpu.host)}:{gpu.index}" for gpu in facts.idle[:4])
         count, gpu_count = len(facts.idle), len(facts.gpus)
         yield message("idle", count=count, held=gpu_count, where=gpu_names, left=max(0, gpu_count - count))
 
 
-def _slow_gpus(facts: JobFacts) -> Iterator[Bilingual]:
+def _slow_gpus(facts: JobFacts) -> Iterator[str]:
     used, full = facts.gpu, facts.gpu_memory
     if used is None or used >= LITTLE_GPU or len(facts.idle) == len(facts.gpus) or _waits(facts) > WAITS:
         return
@@ -57,7 +47,7 @@ def _waits(facts: JobFacts) -> float:
     return float((facts.run.get("reading") or {}).get("share") or 0)
 
 
-def _data(facts: JobFacts) -> Iterator[Bilingual]:
+def _data(facts: JobFacts) -> Iterator[str]:
     reading = facts.run.get("reading") or {}
     if _waits(facts) <= WAITS or reading.get("steps", 0) < FEW_STEPS:
         return
@@ -76,36 +66,32 @@ def _data(facts: JobFacts) -> Iterator[Bilingual]:
         yield message("workers" if workers < required_workers < cpus else "processors", **values)
 
 
-def _communication(facts: JobFacts) -> Iterator[Bilingual]:
+def _communication(facts: JobFacts) -> Iterator[str]:
     communication = facts.run.get("communication") or {}
     share, steps, hosts = (float(communication.get(name) or 0) for name in ("share", "steps", "hosts"))
     if share <= TALKS or steps < FEW_STEPS:
         return
     step_s = float(communication.get("busy_s") or 0) / steps
-    values = {
-        "share": percent(share),
-        "talked": f"{share * step_s * 1000:.3g} ms",
-        "step": f"{step_s * 1000:.3g} ms",
-    }
+    values = {"share": percent(share), "talked": span(share * step_s), "step": span(step_s)}
     bounded = communication.get("known") == "bounded"
     yield message(
         "waits-for-ranks" if bounded else "network" if hosts > 1 else "talks", **values, hosts=int(hosts)
     )
 
 
-def _stragglers(facts: JobFacts) -> Iterator[Bilingual]:
+def _stragglers(facts: JobFacts) -> Iterator[str]:
     worst: dict[int, Sequence[Any]] = {}
     for row in facts.run.get("slow") or ():
         if float(row[2]) >= float(worst.get(int(row[0]), row)[2]):
             worst[int(row[0])] = row
     for rank, row in sorted(worst.items(), key=lambda pair: -float(pair[1][2])):
-        delay = f"{float(row[6]) * 1000:.3g} ms"
+        delay = span(float(row[6]))
         yield message(
             "straggler", rank=rank, host=visible(str(row[1])), times=f"{float(row[2]):.2f}", lost=delay
         )
 
 
-def _losses(facts: JobFacts) -> Iterator[Bilingual]:
+def _losses(facts: JobFacts) -> Iterator[str]:
     bins: dict[str, float] = {
         name: float(value) for name, value in (ledger(facts).get("gpu_s") or {}).items()
     }
@@ -116,7 +102,7 @@ def _losses(facts: JobFacts) -> Iterator[Bilingual]:
         yield message(f"loss:{worst}", share=percent(losses[worst] / allocated_s))
 
 
-def _memory_creeps(facts: JobFacts) -> Iterator[Bilingual]:
+def _memory_creeps(facts: JobFacts) -> Iterator[str]:
     points = [(float(row[0]), float(row[1])) for row in facts.run.get("memory") or ()]
     points = points[int(len(points) * WARM_UP) :]
     if len(points) < POINTS:
@@ -124,12 +110,17 @@ def _memory_creeps(facts: JobFacts) -> Iterator[Bilingual]:
     slope, straight = line(points)
     (begin, first_value), (end, last) = points[0], points[-1]
     if first_value > 0 and slope * (end - begin) / first_value > GROWTH and straight > MIN_R_SQUARED:
-        values = {"begin": f"{begin:.0f}", "end": f"{end:.0f}", "first": gib(first_value), "last": gib(last)}
-        yield message("creeps", slope=gib(slope * 1000), **values)
+        values = {
+            "begin": f"{begin:.0f}",
+            "end": f"{end:.0f}",
+            "first": size(first_value),
+            "last": size(last),
+        }
+        yield message("creeps", slope=size(slope * 1000), **values)
 
 
 def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The slope of the straight line that fits best, and how much of what varies it explains (0 to 1)."""
+    """Slope and R squared of the least-squares line."""
     mean_x = sum(x for x, _ in points) / len(points)
     mean_y = sum(y for _, y in points) / len(points)
     xx = sum((x - mean_x) ** 2 for x, _ in points)
@@ -138,14 +129,14 @@ def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return (xy / xx, xy * xy / (xx * yy)) if xx and yy else (0.0, 0.0)
 
 
-def _checkpoints(facts: JobFacts) -> Iterator[Bilingual]:
+def _checkpoints(facts: JobFacts) -> Iterator[str]:
     checkpoint = ledger(facts).get("checkpoint") or {}
     interval, best = checkpoint.get("interval_s"), checkpoint.get("best_interval_s")
     if interval and best and not best / INTERVAL_RATIO < interval < best * INTERVAL_RATIO:
         yield message("checkpoints", interval=span(interval), best=span(best))
 
 
-def _time_limit(facts: JobFacts) -> Iterator[Bilingual]:
+def _time_limit(facts: JobFacts) -> Iterator[str]:
     limit_s, state = facts.record.limit_s, facts.record.state
     if state == "TIMEOUT":
         yield message("timeout", limit=clock(limit_s))
@@ -153,26 +144,26 @@ def _time_limit(facts: JobFacts) -> Iterator[Bilingual]:
         yield message("limit", ran=span(facts.ran_s), limit=span(limit_s))
 
 
-def _resource_request(facts: JobFacts) -> Iterator[Bilingual]:
-    """Too little, or much more than was used."""
+def _resource_request(facts: JobFacts) -> Iterator[str]:
+    """Requests of memory or CPUs that were too small, or much larger than the use."""
     used, limit = facts.memory
     share, cpu, cpus = ratio(used, limit), facts.cpu, facts.record.cpus
     if facts.record.state == "OUT_OF_MEMORY":
-        yield message("killed", given=gib(limit))
+        yield message("killed", given=size(limit))
     if facts.ran_s < LONG_ENOUGH_S:
         return
     if share is not None and share < LITTLE_MEMORY:
-        yield message("memory", used=gib(used), given=gib(limit), share=percent(share))
+        yield message("memory", used=size(used), given=size(limit), share=percent(share))
     if cpu is not None and cpu < LITTLE_CPU and cpus > max(1, facts.record.gpus):
         yield message("cpus", share=percent(cpu), cpus=cpus)
 
 
 def ledger(facts: JobFacts) -> dict[str, Any]:
-    """Where the run's time went; empty where there is no run."""
+    """The goodput accounting of the run; empty without a run."""
     return dict((facts.run.get("status") or {}).get("ledger") or {})
 
 
-RULES: tuple[Callable[[JobFacts], Iterator[Bilingual]], ...] = (
+RULES: tuple[Callable[[JobFacts], Iterator[str]], ...] = (
     _idle, _slow_gpus, _data, _communication, _stragglers, _losses, _memory_creeps, _checkpoints, _time_limit,
     _resource_request,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What is known of one job, from Slurm's records, Prometheus and its run, put together."""
+"""Facts about one job, from Slurm's records, Prometheus and its run."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from clusterwright.monitor.records.record import Record
 from clusterwright.monitor.report.report import ratio
 
 Values = Mapping[str, Sequence[tuple[Mapping[str, str], float]]]
-IDLE = 0.05  # of its time: a GPU that did less did nothing
+IDLE = 0.05  # use below which a GPU counts as idle
 
 
 @dataclass(frozen=True, slots=True)
 class HostUse:
-    """What a job had of one host, and used."""
+    """A job's allocation and use of one host."""
 
     name: str
     cpu_s: float | None = None
@@ -26,7 +26,7 @@ class HostUse:
 
 @dataclass(frozen=True, slots=True)
 class GpuUse:
-    """What one of its GPUs did: means over the job, and the most memory."""
+    """Mean use, most memory and mean power of one GPU over the job."""
 
     host: str
     index: str
@@ -51,12 +51,12 @@ class JobFacts:
 
     @property
     def ran_s(self) -> float:
-        """How long it has held its hosts."""
+        """How long the job has had its allocation."""
         return self.record.ran_s(self.now)
 
     @property
     def cpu(self) -> float | None:
-        """Of the processors' time, the part that was used: as measured on the hosts, else as Slurm has it."""
+        """CPU use: measured on the hosts, else from Slurm's accounting."""
         reporting = [host for host in self.hosts if host.cpu_s is not None and host.cpus]
         if reporting and self.ran_s:
             allocated_s = sum(host.cpus or 0 for host in reporting) * self.ran_s
@@ -66,7 +66,7 @@ class JobFacts:
 
     @property
     def memory(self) -> tuple[float | None, float | None]:
-        """The most that was used of all hosts together, and what was given."""
+        """Most memory used over all hosts, and the memory allocated."""
         reporting = [host for host in self.hosts if host.memory is not None]
         if reporting:
             limits = [host.memory_limit for host in reporting if host.memory_limit]
@@ -75,20 +75,19 @@ class JobFacts:
 
     @property
     def gpu(self) -> float | None:
-        """The mean over its GPUs."""
+        """Mean use of its GPUs."""
         return _average(gpu.utilisation for gpu in self.gpus)
 
     @property
     def gpu_memory(self) -> float | None:
-        """Of the fullest GPU."""
+        """Memory use of the fullest GPU, as a ratio."""
         return max(
-            (r for gpu in self.gpus if (r := ratio(gpu.memory, gpu.memory_total)) is not None),
-            default=None,
+            (r for gpu in self.gpus if (r := ratio(gpu.memory, gpu.memory_total)) is not None), default=None
         )
 
     @property
     def idle(self) -> tuple[GpuUse, ...]:
-        """GPUs that did nothing."""
+        """Its idle GPUs."""
         return tuple(gpu for gpu in self.gpus if gpu.utilisation is not None and gpu.utilisation < IDLE)
 
 
@@ -101,7 +100,7 @@ def facts(
     now: float,
     missing: tuple[str, ...] = (),
 ) -> JobFacts | None:
-    """The newest of the records; None where there are none, and no run."""
+    """Facts of the newest record; None without records and run."""
     job_records = [record for record in records if record.start is not None] or list(records)
     if not job_records and not run:
         return None
@@ -114,7 +113,7 @@ def facts(
 
 
 def _of_run(run: Mapping[str, Any]) -> Record:
-    """A run of which Slurm has no job: one of this machine alone, or one whose records are gone."""
+    """A record for a run without a Slurm job: a local run, or one whose records were deleted."""
     status = run.get("status") or {}
     accounting, ids = status.get("ledger") or {}, status.get("jobs") or []
     return Record(

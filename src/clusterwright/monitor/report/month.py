@@ -6,57 +6,47 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _, _n
 from clusterwright.monitor.report.money import Price, cost, energy
 from clusterwright.monitor.report.month_figures import Month, Sum, quantile
-from clusterwright.monitor.report.report import (
-    Bar,
-    Bilingual,
-    Figure,
-    Part,
-    Report,
-    message,
-    percent,
-    ratio,
-    span,
-)
+from clusterwright.monitor.report.report import Bar, Figure, Part, Report, message, percent, ratio, span
 from clusterwright.monitor.snapshot.visible import visible
+from clusterwright.units import human_number
 
-# Names of what is said of each team and user; the CSV file has the same columns.
-_COLUMNS: tuple[Bilingual, ...] = (
-    ("jobs", "任务数"), ("GPU hours", "GPU 小时"), ("share", "占比"), ("GPU use", "GPU 利用率"),
-    ("idle", "占用但空闲"), ("wait", "排队中位数"), ("9 of 10", "九成低于"),
-    ("failed", "失败任务"), ("lost hours", "失败损失"), ("cost", "成本"), ("kWh", "千瓦时"),
+# Columns of teams and users, in the CSV file as well.
+_COLUMNS = (
+    N_("jobs"), N_("GPU hours"), N_("share"), N_("GPU use"), N_("idle"), N_("median wait"), N_("90% wait"),
+    N_("failed"), N_("lost hours"), N_("GPU cost"), "kWh",
 )  # fmt: skip
-_CAUSES: dict[str, Bilingual] = {
-    "program": ("the program failed", "程序失败"), "host": ("a host failed", "主机故障"),
-    "memory": ("out of memory", "内存不足"), "time limit": ("time limit", "达到时限"),
+_CAUSES = {
+    "program": N_("the program failed"), "host": N_("a host failed"), "memory": N_("out of memory"),
+    "time limit": N_("time limit"),
 }  # fmt: skip
 USERS = 20
-MOSTLY = 0.9  # what is left out of less than this is worth a word
+MOSTLY = 0.9  # measured share of the GPU hours below which a note is added
 _KWH = 3.6e6
 
 
 def report(month: Month, cluster: str, label: str, price: Price | None, gpu_watts: float) -> Report:
-    """`label` is the month; `gpu_watts` the power that one GPU may draw, for what was not measured."""
+    """Build the report; `label` is the month, `gpu_watts` the rated power of one GPU, used where none was measured."""
     team_suffix = f", {visible(month.span.team)}" if month.span.team else ""
     everything = month.all
     parts = (
-        Part(("The GPUs", "GPU 使用"), tuple(_bars(month)), lines=tuple(_queue(everything))),
-        _table(("Teams", "团队"), ("team", "团队"), month, month.teams, price),
-        _table(("Users", "用户"), ("user", "用户"), month, dict(_most(month.users)), price),
+        Part(N_("The GPUs"), tuple(_bars(month)), lines=(_queue(everything),)),
+        _table(N_("Teams"), N_("team"), month, month.teams, price),
+        _table(N_("Users"), N_("user"), month, dict(_most(month.users)), price),
         _failures(month),
         _time_breakdown(month),
         _top(month),
-        Part(("Cost and energy", "成本与能耗"), lines=tuple(_money(month, price, gpu_watts))),
+        Part(N_("Cost and energy"), lines=tuple(_money(month, price, gpu_watts))),
     )
     return Report(
         (f"{visible(cluster)}{team_suffix}, {label}", f"{visible(cluster)}{team_suffix}, {label}"),
         (
-            Figure(("of the GPU hours were held", "GPU 占用率"), percent(month.utilisation)),
-            Figure(("of these GPUs worked", "占用期间的利用率"), percent(everything.use)),
-            Figure(("GPU hours", "GPU 小时"), f"{everything.held_h:,.0f}"),
-            Figure(("wait, median", "排队中位数"), span(quantile(everything.waits_s, 0.5))),
+            Figure(N_("GPU hours allocated"), percent(month.utilisation)),
+            Figure(N_("use of the allocated GPUs"), percent(everything.use)),
+            Figure(N_("GPU hours"), human_number(everything.held_h)),
+            Figure(N_("median wait"), span(quantile(everything.waits_s, 0.5))),
         ),
         parts,
         tuple(_notes(month)),
@@ -69,40 +59,31 @@ def report(month: Month, cluster: str, label: str, price: Price | None, gpu_watt
 
 def _bars(month: Month) -> Iterator[Bar]:
     capacity_h, allocated_h = month.span.capacity_h, month.all.held_h
-    yield Bar(
-        ("held by jobs", "被任务占用"),
-        month.utilisation,
-        _("{allocated_h:,.1f}/{capacity_h:,.1f} GPU h", allocated_h=allocated_h, capacity_h=capacity_h),
+    hours = _(
+        "{allocated}/{capacity} GPU h", allocated=human_number(allocated_h), capacity=human_number(capacity_h)
     )
-    yield Bar(
-        ("worked, of those measured", "实际工作 (实测部分)"),
-        month.all.use,
-        _("{measured_h:,.1f} GPU h", measured_h=month.all.measured_h or 0),
-    )
-    yield Bar(
-        ("held and idle, of those measured", "占用但空闲 (实测部分)"),
-        month.all.idle,
-        _("{idle_h:,.1f} GPU h", idle_h=month.all.idle_h or 0),
-    )
-    yield Bar(
-        ("lost in jobs that failed", "失败任务的损失"),
-        ratio(month.all.failed_h, allocated_h),
-        _("{failed_h:,.1f} GPU h", failed_h=month.all.failed_h),
-    )
+    yield Bar(_("allocated to jobs"), month.utilisation, hours)
+    yield Bar(_("used, of the measured hours"), month.all.use, _hours(month.all.measured_h))
+    yield Bar(_("allocated and idle, of the measured hours"), month.all.idle, _hours(month.all.idle_h))
+    yield Bar(_("lost in failed jobs"), ratio(month.all.failed_h, allocated_h), _hours(month.all.failed_h))
 
 
-def _queue(everything: Sum) -> Iterator[Bilingual]:
+def _hours(hours: float | None) -> str:
+    return "" if hours is None else _("{hours} GPU h", hours=human_number(hours))
+
+
+def _queue(everything: Sum) -> str:
     middle, most = span(quantile(everything.waits_s, 0.5)), span(quantile(everything.waits_s, 0.9))
-    count = len(everything.waits_s)
-    yield (
-        f"{count} jobs began; half of them waited less than {middle}, nine of ten less than {most}",
-        f"{count} 个任务开始运行; 半数排队少于 {middle}, 九成少于 {most}",
+    return _n(
+        "{count} job started; median wait {median}, 90% waited at most {most}",
+        "{count} jobs started; median wait {median}, 90% waited at most {most}",
+        len(everything.waits_s),
+        median=middle,
+        most=most,
     )
 
 
-def _table(
-    title: Bilingual, name_heading: Bilingual, month: Month, rows: dict[str, Sum], price: Price | None
-) -> Part:
+def _table(title: str, name_heading: str, month: Month, rows: dict[str, Sum], price: Price | None) -> Part:
     order = sorted(rows, key=lambda name: -rows[name].held_h)
     return Part(
         title,
@@ -114,16 +95,16 @@ def _table(
 def _cells(total: Sum, month: Month, price: Price | None) -> tuple[str, ...]:
     return (
         str(total.jobs),
-        f"{total.held_h:,.1f}",
+        human_number(total.held_h),
         percent(ratio(total.held_h, month.all.held_h)),
         percent(total.use),
         percent(total.idle),
         span(quantile(total.waits_s, 0.5)),
         span(quantile(total.waits_s, 0.9)),
         str(sum(total.failed.values())),
-        f"{total.failed_h:,.1f}",
+        human_number(total.failed_h),
         "-" if price is None else f"{total.held_h * price.amount:,.2f} {price.currency}",
-        "-" if total.joules is None else f"{total.joules / _KWH:,.1f}",
+        "-" if total.joules is None else human_number(total.joules / _KWH),
     )
 
 
@@ -132,14 +113,15 @@ def _most(users: dict[str, Sum]) -> list[tuple[str, Sum]]:
 
 
 def _failures(month: Month) -> Part:
-    """Of jobs, as Slurm says; of runs, which survive most of what breaks, as their own events say."""
+    """Failures of jobs from Slurm's states, and failures inside runs, most of which a run survives, from its events."""
     rows = [
-        ("/".join(_CAUSES.get(reason, (reason, reason))), "Slurm", str(count))
+        (_(_CAUSES.get(reason, reason)), "Slurm", str(count))
         for reason, count in month.all.failed.most_common()
     ]
-    rows += [(visible(reason), "run", str(count)) for reason, count in month.broken.most_common()]
-    heads: tuple[Bilingual, ...] = (("cause", "原因"), ("seen by", "来源"), ("count", "次数"))
-    return Part(("Failures by cause", "按原因分类的故障"), heads=heads, rows=tuple(rows))
+    rows += [(visible(reason), _("run"), str(count)) for reason, count in month.broken.most_common()]
+    return Part(
+        N_("Failures by cause"), heads=(N_("cause"), N_("reported by"), N_("count")), rows=tuple(rows)
+    )
 
 
 def _time_breakdown(month: Month) -> Part:
@@ -148,23 +130,13 @@ def _time_breakdown(month: Month) -> Part:
         (name for name in month.lost_h if month.lost_h[name]), key=lambda name: -month.lost_h[name]
     )
     return Part(
-        ("Where the time of runs went", "训练任务的时间去向"),
-        tuple(
-            Bar(
-                (name, name),
-                ratio(month.lost_h[name], total),
-                _("{lost_h:,.2f} GPU h", lost_h=month.lost_h[name]),
-            )
-            for name in order
-        ),
+        N_("Where the time of runs went"),
+        tuple(Bar(name, ratio(month.lost_h[name], total), _hours(month.lost_h[name])) for name in order),
     )
 
 
 def _top(month: Month) -> Part:
-    heads: tuple[Bilingual, ...] = (
-        ("job", "任务"), ("name", "名称"), ("user", "用户"), ("team", "团队"), ("GPUs", "GPU"),
-        ("GPU hours", "GPU 小时"), ("state", "状态"),
-    )  # fmt: skip
+    heads = (N_("job"), N_("name"), N_("user"), N_("team"), N_("GPUs"), N_("GPU hours"), N_("state"))
     rows = tuple(
         tuple(
             visible(cell)
@@ -174,16 +146,16 @@ def _top(month: Month) -> Part:
                 record.user,
                 record.account or "-",
                 str(record.gpus),
-                f"{hours:,.1f}",
+                human_number(hours),
                 record.state,
             )
         )
         for record, hours in month.top
     )
-    return Part(("The largest jobs", "最大的任务"), heads=heads, rows=rows)
+    return Part(N_("The largest jobs"), heads=heads, rows=rows)
 
 
-def _money(month: Month, price: Price | None, gpu_watts: float) -> Iterator[Bilingual]:
+def _money(month: Month, price: Price | None, gpu_watts: float) -> Iterator[str]:
     if price:
         yield cost(month.all.held_h, price)
     is_metered = month.joules is not None
@@ -191,7 +163,7 @@ def _money(month: Month, price: Price | None, gpu_watts: float) -> Iterator[Bili
     yield energy(joules, is_metered=is_metered, has_power=is_metered or bool(gpu_watts))
 
 
-def _notes(month: Month) -> Iterator[Bilingual]:
+def _notes(month: Month) -> Iterator[str]:
     part = ratio(month.all.measured_h, month.all.held_h)
     if part is not None and part < MOSTLY:
         yield message("measured", part=percent(part))

@@ -1,4 +1,4 @@
-"""What a cluster, or one team of it, did in a month: figures of jobs, of runs, and of what was measured."""
+"""Figures of a month of the cluster or one team: jobs, runs and metrics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterwright.monitor.report.report import ratio
 
 HOUR_S = 3600
 TOP = 10
-# Why a job ended badly, as Slurm says it; a user's own scancel is no failure.
+# Cause of a failure by Slurm's state; a job that its user canceled did not fail.
 FAILED = {
     "FAILED": "program", "NODE_FAIL": "host", "OUT_OF_MEMORY": "memory", "TIMEOUT": "time limit",
     "BOOT_FAIL": "host", "DEADLINE": "time limit",
@@ -23,7 +23,7 @@ UNNAMED = "-"
 
 @dataclass(frozen=True)
 class Span:
-    """What is asked for: a time, and what the cluster had; `team` is empty for all."""
+    """The time range, the cluster's GPUs and the team; empty for all teams."""
 
     begin: float
     end: float  # not later than now
@@ -32,13 +32,13 @@ class Span:
 
     @property
     def capacity_h(self) -> float:
-        """GPU hours that there were."""
+        """GPU hours of the cluster in that time."""
         return self.gpus * (self.end - self.begin) / HOUR_S
 
 
 @dataclass
 class Sum:
-    """Of some jobs together: of a team, of a user, of all."""
+    """Sums over the jobs of a team, a user, or all."""
 
     jobs: int = 0
     held_h: float = 0.0  # GPU hours
@@ -52,32 +52,32 @@ class Sum:
 
     @property
     def use(self) -> float | None:
-        """Of the GPU hours that were measured, the part in which GPUs worked."""
+        """Mean GPU use in the measured GPU hours."""
         return ratio(self.busy_h, self.measured_h)
 
     @property
     def idle(self) -> float | None:
-        """Of the same, the part in which they did nothing."""
+        """Share of the measured GPU hours in which GPUs were idle."""
         return ratio(self.idle_h, self.measured_h)
 
 
 @dataclass
 class Month:
-    """All figures; hours are GPU hours."""
+    """All figures of a month; hours are GPU hours."""
 
     span: Span
     all: Sum
     teams: dict[str, Sum]
     users: dict[str, Sum]
-    top: list[tuple[Record, float]]  # jobs with the hours that they held in this time
+    top: list[tuple[Record, float]]  # jobs with their GPU hours in this time
     broken: Counter[str] = field(default_factory=Counter)  # failures inside runs, by kind
-    lost_h: dict[str, float] = field(default_factory=dict)  # bins of the runs' ledgers
+    lost_h: dict[str, float] = field(default_factory=dict)  # by category of the runs' goodput accounting
     joules: float | None = None
     missing: tuple[str, ...] = ()
 
     @property
     def utilisation(self) -> float | None:
-        """Held over what there was."""
+        """Allocated GPU hours over those of the cluster."""
         return ratio(self.all.held_h, self.span.capacity_h)
 
 
@@ -88,7 +88,7 @@ def month(
     values: Values,
     missing: tuple[str, ...] = (),
 ) -> Month:
-    """Worked out. A record that comes twice, as a requeued job's does, counts each time that it held hosts."""
+    """Sum up the records; of a requeued job, which has several, each allocation counts."""
     team_records = [record for record in records if not span.team or record.account == span.team]
     figures = Month(span, Sum(), {}, {}, [], missing=missing)
     ids = {record.id for record in team_records}
@@ -125,7 +125,7 @@ def _add(total: Sum, record: Record, hours: float, span: Span) -> None:
 
 
 def _add_metrics(figures: Month, values: Values) -> None:
-    """What Prometheus says, by account."""
+    """Add the metrics of Prometheus, by account."""
     for name, attribute, unit in (
         ("busy_s", "busy_h", HOUR_S),
         ("idle_s", "idle_h", HOUR_S),
@@ -144,6 +144,6 @@ def _add_metrics(figures: Month, values: Values) -> None:
 
 
 def quantile(values: Sequence[float], part: float) -> float | None:
-    """The smallest value that so much of all does not exceed; None of nothing."""
+    """The quantile `part` (0 to 1) by nearest rank; None without values."""
     ordered = sorted(values)
     return ordered[max(0, -(-len(ordered) * round(part * 100) // 100) - 1)] if ordered else None

@@ -1,4 +1,4 @@
-"""A report as one page: light and dark, desk, phone and paper; no script, nothing fetched."""
+"""A report as one HTML page for screens, phones and paper, light and dark, without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -7,37 +7,35 @@ from html import escape
 from importlib.resources import files
 
 from clusterwright.drawing.sheet import Figure, Section, Theme, paragraphs, sheet, table
-from clusterwright.monitor.report.report import Bar, Language, Part, Report, spoken
+from clusterwright.i18n import _, bilingual
+from clusterwright.monitor.report.report import Bar, Part, Report
 
 
-def page(report: Report, language: Language = "en") -> str:
-    """The whole page as HTML; all that comes from users is escaped."""
+def page(report: Report) -> str:
+    """Render the page; titles are in both languages, and all text is escaped."""
     sections = [
-        Section(part.title, _body(part, language))
+        Section(bilingual(part.title), _body(part))
         for part in report.parts
         if part.bars or part.rows or part.lines
     ]
-    notes = [spoken(note, language) for note in report.notes]
-    if notes:
-        sections.insert(0, Section(("What to change", "建议"), _listed(notes)))
+    if report.notes:
+        sections.insert(0, Section(bilingual("What to change"), _listed(report.notes)))
     if report.missing:
-        sections.append(Section(("What is not known", "未知项"), _listed(report.missing)))
-    figures = [Figure(figure.value, figure.unit, figure.name) for figure in report.figures]
+        sections.append(Section(bilingual("What is not known"), _listed(report.missing)))
+    figures = [Figure(figure.value, figure.unit, bilingual(figure.name)) for figure in report.figures]
     style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
-    return sheet(Theme(("Report", "报告"), style), report.title, figures, sections, footer=report.footer)
+    return sheet(Theme(bilingual("Report"), style), report.title, figures, sections, footer=report.footer)
 
 
-def _body(part: Part, language: Language) -> str:
-    html = ""
-    if part.bars:
-        html += "".join(f'<div class="bar">{_bar(bar, language)}</div>' for bar in part.bars)
+def _body(part: Part) -> str:
+    html = "".join(f'<div class="bar">{_bar(bar)}</div>' for bar in part.bars)
     if part.rows:
-        html += table([spoken(head, language) for head in part.heads], part.rows)
-    return html + paragraphs(spoken(text, language) for text in part.lines)
+        html += table([_(head) for head in part.heads], part.rows)
+    return html + paragraphs(part.lines)
 
 
-def _bar(bar: Bar, language: Language) -> str:
-    name = escape(spoken(bar.name, language))
+def _bar(bar: Bar) -> str:
+    name = escape(bar.name)
     if bar.ratio is None:
         return (
             f'<span class="name">{name}</span><span class="track unknown"></span><span class="said">?</span>'

@@ -1,4 +1,8 @@
-"""A report before it has a form: a few figures, parts with bars or rows, and notes, each in both languages."""
+"""The content of a report before it is rendered: figures, parts with bars or rows, and notes.
+
+Titles, headings and names of figures are texts of the catalog, translated where they are rendered; the rest is in
+the current language.
+"""
 
 from __future__ import annotations
 
@@ -7,111 +11,93 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 
-from clusterwright.i18n import bilingual
+from clusterwright.i18n import _
+from clusterwright.units import human_duration, human_percent, human_size
 
-Bilingual = tuple[str, str]  # English, Chinese
-Language = Literal["en", "zh"]
-
-_MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
-_GIB = 2**30
-_SHORT_S = 2
+_DAY_S = 86400
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One big figure."""
 
-    name: Bilingual
+    name: str
     value: str
     unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A share of something that was given; None where nobody can say."""
+    """A share of a total; None if it is not known."""
 
-    name: Bilingual
+    name: str
     ratio: float | None
-    detail: str = ""  # used/given, in units
+    detail: str = ""  # used/total, in units
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A titled part: bars, then rows under headings."""
+    """A titled part: bars, then rows under headings, then lines."""
 
-    title: Bilingual
+    title: str
     bars: tuple[Bar, ...] = ()
-    heads: tuple[Bilingual, ...] = ()
+    heads: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
-    lines: tuple[Bilingual, ...] = ()
+    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All of it; `data` is the same for programs, and `table` names the part that is the CSV file."""
+    """A report; `data` is its JSON document, and `table` is the index of the part that becomes the CSV file."""
 
-    title: Bilingual
+    title: tuple[str, str]  # English, Chinese
     figures: tuple[Figure, ...] = ()
     parts: tuple[Part, ...] = ()
-    notes: tuple[Bilingual, ...] = ()
+    notes: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     footer: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
     table: int = 0
 
 
-def spoken(text: Bilingual, language: Language) -> str:
-    """In one language."""
-    return text[language == "zh"]
-
-
 def percent(ratio: float | None) -> str:
-    """62 %, or a dash."""
-    return "-" if ratio is None else f"{ratio:.0%}" if ratio >= 0.0995 or not ratio else f"{ratio:.1%}"
+    """A ratio in percent; `-` for None."""
+    return "-" if ratio is None else human_percent(ratio)
 
 
 def span(seconds: float | None) -> str:
-    """85 ms, 48 s, 12 min, 3.4 h, 2.1 d."""
-    if seconds is None:
-        return "-"
-    if 0 < seconds < _SHORT_S:
-        return f"{seconds * 1000:.3g} ms"
-    if seconds < 2 * _MINUTE_S:
-        return f"{seconds:.0f} s"
-    if seconds < 2 * _HOUR_S:
-        return f"{seconds / _MINUTE_S:.0f} min"
-    return f"{seconds / _HOUR_S:.1f} h" if seconds < 2 * _DAY_S else f"{seconds / _DAY_S:.1f} d"
+    """A duration; `-` for None."""
+    return "-" if seconds is None else human_duration(seconds)
 
 
 def clock(seconds: float | None) -> str:
-    """1-02:30:00, as Slurm writes it."""
+    """A duration in Slurm's form, `1-02:30:00`; `-` for None."""
     if seconds is None:
         return "-"
     days, remainder = divmod(round(seconds), _DAY_S)
-    hours, remainder = divmod(remainder, _HOUR_S)
-    text = f"{hours:02}:{remainder // _MINUTE_S:02}:{remainder % _MINUTE_S:02}"
+    hours, remainder = divmod(remainder, 3600)
+    text = f"{hours:02}:{remainder // 60:02}:{remainder % 60:02}"
     return f"{days}-{text}" if days else text
 
 
-def gib(size: float | None) -> str:
-    """26.5 GiB."""
-    return "-" if size is None else f"{size / _GIB:.1f} GiB"
+def size(size_bytes: float | None) -> str:
+    """A size; `-` for None."""
+    return "-" if size_bytes is None else human_size(size_bytes)
 
 
 def ratio(part: float | None, total: float | None) -> float | None:
-    """From 0 to 1; None of nothing. A counter that was read a moment late makes no more than all."""
+    """A ratio clipped to 0 to 1, since counters are read at different times; None if either is not known."""
     return None if part is None or not total else min(1.0, max(0.0, part / total))
 
 
-def message(name: str, **values: object) -> Bilingual:
-    """The advice with what was seen."""
-    return bilingual(messages()[name], **values)
+def message(name: str, **values: object) -> str:
+    """Return a text of advice.toml with its values."""
+    return _(messages()[name], **values)
 
 
 @cache
 def messages() -> dict[str, str]:
-    """All advice by name."""
-    text = files(__package__).joinpath("advice.toml").read_text(encoding="utf-8")
-    return dict(tomllib.loads(text))
+    """All texts of advice.toml by name."""
+    return dict(tomllib.loads(files(__package__).joinpath("advice.toml").read_text(encoding="utf-8")))

@@ -1,1 +1,1 @@
-"""A trace of jobs through a stated model of Slurm: what a setting does to utilisation, waiting and fairness. Pure."""
+"""Replay a trace of jobs through a model of Slurm, to compare settings by utilization, waits and fairness. Pure."""

@@ -1,4 +1,4 @@
-"""Two replays side by side, for people and as one document."""
+"""Compare replays, as tables and as a JSON document."""
 
 from __future__ import annotations
 
@@ -6,44 +6,45 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from clusterwright.i18n import _, _n
 from clusterwright.monitor.simulate.result import Result
 from clusterwright.monitor.simulate.trace import Trace
+from clusterwright.units import human_duration, human_number
 
 Row = tuple[str, ...]
-_MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
 
 
 def figures(results: Sequence[Result]) -> tuple[Row, list[Row]]:
-    """Heading and rows: a figure a line, a setting a column."""
+    """Heading and rows: one line per figure, one column per setting."""
     heading = ("", *(result.name for result in results))
     rows = [
-        ("used", *(f"{result.used:.1%}" for result in results)),
-        ("held", *(f"{result.held:.1%}" for result in results)),
-        ("fairness (Jain)", *(f"{result.fairness:.3f}" for result in results)),
-        ("wait, median", *(span(result.waits.median_s) for result in results)),
-        ("wait, 9 of 10 less than", *(span(result.waits.p90_s) for result in results)),
-        ("bounded slowdown, mean", *(f"{result.waits.slowdown:.1f}" for result in results)),
-        ("waiting when the last came", *(str(result.still) for result in results)),
-        ("all done after", *(span(result.span_s) for result in results)),
-        ("cut at a time limit", *(str(result.cut) for result in results)),
-        ("never ran", *(str(result.never) for result in results)),
+        (_("GPUs used"), *(f"{result.used:.1%}" for result in results)),
+        (_("GPUs allocated"), *(f"{result.held:.1%}" for result in results)),
+        (_("fairness (Jain)"), *(f"{result.fairness:.3f}" for result in results)),
+        (_("median wait"), *(human_duration(result.waits.median_s) for result in results)),
+        (_("90% of waits at most"), *(human_duration(result.waits.p90_s) for result in results)),
+        (_("mean bounded slowdown"), *(f"{result.waits.slowdown:.1f}" for result in results)),
+        (_("pending at the last submission"), *(str(result.still) for result in results)),
+        (_("all jobs ended after"), *(human_duration(result.span_s) for result in results)),
+        (_("ended at a time limit"), *(str(result.cut) for result in results)),
+        (_("never ran"), *(str(result.never) for result in results)),
     ]
     return heading, rows
 
 
 def teams(results: Sequence[Result]) -> tuple[Row, list[Row]]:
-    """A team and a setting a line."""
+    """Heading and rows: one line per team and setting."""
     names = list(dict.fromkeys(name for result in results for name in result.teams))
     heading = (
-        "team",
-        "settings",
-        "jobs",
-        "wait, median",
-        "9 of 10",
-        "slowdown",
-        "GPU hours",
-        "promised",
-        "got/promised",
+        _("team"),
+        _("settings"),
+        _("jobs"),
+        _("median wait"),
+        _("90% wait"),
+        _("slowdown"),
+        _("GPU hours"),
+        _("share"),
+        _("used/share"),
     )
     return heading, [row for name in names for row in _team(name, results)]
 
@@ -57,51 +58,75 @@ def _team(name: str, results: Sequence[Result]) -> Iterator[Row]:
                 clean(name),
                 result.name,
                 str(team.waits.jobs),
-                span(team.waits.median_s),
-                span(team.waits.p90_s),
+                human_duration(team.waits.median_s),
+                human_duration(team.waits.p90_s),
                 f"{team.waits.slowdown:.1f}",
-                f"{team.got_hours:.0f}",
-                f"{team.promised_hours:.0f}",
+                human_number(team.got_hours),
+                human_number(team.promised_hours),
                 ratio,
             )
 
 
 def notes(trace: Trace, results: Sequence[Result]) -> list[str]:
-    """What of the text was left out, and what of the jobs was moved."""
-    lines = [f"{len(trace.jobs)} jobs, {len({job.team for job in trace.jobs})} teams"]
+    """Notes on skipped lines, moved jobs, unknown teams and settings outside the model."""
+    teams = len({job.team for job in trace.jobs})
+    lines = [_("jobs: {jobs}, teams: {teams}", jobs=len(trace.jobs), teams=teams)]
     if trace.steps or trace.never_ran:
-        lines.append(f"left out: {trace.steps} steps, {trace.never_ran} jobs that never ran")
-    if trace.bad:
-        lines.append(f"left out: {trace.bad} bad lines; {bad(trace)}")
-    moved = max((result.moved for result in results), default=0)
-    if moved:
         lines.append(
-            f"{moved} jobs name a partition that is not in the file: they are sent to the default one"
+            _("skipped: {steps} steps, {jobs} jobs that never ran", steps=trace.steps, jobs=trace.never_ran)
+        )
+    if trace.bad:
+        lines.append(
+            _n(
+                "skipped: {count} bad line; {examples}",
+                "skipped: {count} bad lines; {examples}",
+                trace.bad,
+                examples=bad(trace),
+            )
+        )
+    if moved := max((result.moved for result in results), default=0):
+        lines.append(
+            _n(
+                "{count} job requests a partition that the cluster file lacks, and runs in the default partition",
+                "{count} jobs request a partition that the cluster file lacks, and run in the default partition",
+                moved,
+            )
         )
     for result in results:
         if result.strangers:
-            names = ", ".join(clean(name) for name in result.strangers[:5])
             lines.append(
-                f"{result.name} does not name {len(result.strangers)} teams ({names}): they have one share each"
+                _n(
+                    "{settings} does not have {count} team of the trace ({teams}), which gets one share",
+                    "{settings} does not have {count} teams of the trace ({teams}), which get one share each",
+                    len(result.strangers),
+                    settings=result.name,
+                    teams=", ".join(clean(name) for name in result.strangers[:5]),
+                )
             )
         if result.left_out:
+            names = ", ".join(result.left_out)
             lines.append(
-                f"{result.name}: not in the model, and so without effect here: {', '.join(result.left_out)}"
+                _(
+                    "{settings}: not in the model, without effect here: {names}",
+                    settings=result.name,
+                    names=names,
+                )
             )
     return lines
 
 
 def bad(trace: Trace) -> str:
-    """The first of them by number, and how many there are of the commonest kinds."""
+    """The first bad lines, and the counts of the most frequent kinds."""
     first_errors = "; ".join(
-        f"line {bad_line.line}: {clean(bad_line.reason)}" for bad_line in trace.first_bad
+        _("line {line}: {reason}", line=bad_line.line, reason=clean(bad_line.reason))
+        for bad_line in trace.first_bad
     )
     kinds = ", ".join(f"{count} x {clean(kind)}" for kind, count in trace.bad_kinds.most_common(3))
     return f"{first_errors} ({kinds})"
 
 
 def document(trace: Trace, results: Sequence[Result]) -> dict[str, Any]:
-    """All figures: seconds, GPU hours, ratios from 0 to 1."""
+    """The JSON document: seconds, GPU hours, ratios from 0 to 1."""
     return {
         "schema": 1,
         "trace": {
@@ -115,15 +140,6 @@ def document(trace: Trace, results: Sequence[Result]) -> dict[str, Any]:
     }
 
 
-def span(seconds: float) -> str:
-    """0 s, 48 s, 12 min, 3.4 h, 2.1 d."""
-    if seconds < _MINUTE_S:
-        return f"{seconds:.0f} s"
-    if seconds < 2 * _HOUR_S:
-        return f"{seconds / _MINUTE_S:.0f} min"
-    return f"{seconds / _HOUR_S:.1f} h" if seconds < 2 * _DAY_S else f"{seconds / _DAY_S:.1f} d"
-
-
 def clean(text: str) -> str:
-    """A stranger's text without what would move a terminal's cursor or the direction of writing."""
+    """Replace control and direction characters of an untrusted text, and truncate it."""
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[:120])

@@ -1,9 +1,9 @@
-"""The model of Slurm: jobs come, start in the order of their priority, are backfilled, and end.
+"""A model of Slurm: jobs are submitted, start by priority or by backfill, and end.
 
-What it has of Slurm: partitions with tiers, limits and exclusive hosts; multifactor priority with the fair tree and
-decay; limits of teams, users and qualities of service; head-room; the main pass, which stops in a partition at the
-first job that finds no room; backfill each half minute, which keeps hosts for those before. What it has not: memory,
-preemption, reservations, topology, licences, arrays as one entry, hosts that fail, and the seconds of prologs.
+Modeled: partitions with tiers, limits and exclusive hosts; multifactor priority with Fair Tree and decay; limits of
+teams, users and QOS; head-room; the main scheduling pass, which stops in a partition at the first job that does not
+fit; backfill every 30 s, which reserves hosts for jobs ahead. Not modeled: memory, preemption, reservations, topology,
+licenses, arrays as one entry, host failures, and the time of prologs.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from clusterwright.monitor.simulate.limits import Limits
 from clusterwright.monitor.simulate.settings import CALC_S, MAX_AGE_S, WEIGHTS, Queue, Settings
 from clusterwright.monitor.simulate.trace import TraceJob
 
-# Jobs for which backfill keeps hosts in one pass. Slurm does so for all that it tests; those so far behind start
-# later than all that could be hindered by them, and each costs the model as much as all before it.
+# Jobs for which one backfill pass reserves hosts. Slurm reserves for all jobs that it tests; a job further back starts
+# later than any job that its reservation could delay, and its cost grows with the jobs before it.
 MAX_RESERVATIONS = 30
 
 
 @dataclass(slots=True)
 class Waiting:
-    """A job in the queue."""
+    """A pending job."""
 
     number: int
     job: TraceJob
@@ -38,40 +38,40 @@ class Waiting:
 
     @property
     def order(self) -> tuple[float, float, float, int]:
-        """Lower goes first."""
+        """Sort key; lower is first."""
         return (-self.queue.tier, -self.priority, self.job.submit, self.number)
 
 
 @dataclass(frozen=True, slots=True)
 class JobRun:
-    """A job that had its turn."""
+    """A job that was started."""
 
     job: TraceJob
     start: float
     end: float
-    gpus: int  # asked, over all hosts
-    allocated_gpus: int  # what nobody else could have meanwhile
+    gpus: int  # requested, over all hosts
+    allocated_gpus: int  # not available to other jobs meanwhile
     cpus: int
-    is_timed_out: bool  # at the partition's longest time
+    is_timed_out: bool  # ended at the partition's time limit
 
 
 @dataclass(slots=True)
 class Outcome:
-    """All that ran in the order in which it started, and what could never run, with the reason."""
+    """Jobs in the order of their start, and jobs that could never run, with the reason."""
 
     settings: Settings
     job_runs: list[JobRun] = field(default_factory=list)
     rejected_jobs: list[tuple[TraceJob, str]] = field(default_factory=list)
-    moved: int = 0  # jobs of partitions that are not in the file, sent to the default one
+    moved: int = 0  # jobs of unknown partitions, which ran in the default one
 
 
 def simulate(jobs: Sequence[TraceJob], settings: Settings) -> Outcome:
-    """Replay them."""
+    """Replay jobs under the settings."""
     return _Slurm(settings).run(jobs)
 
 
 class _Slurm:
-    """One replay."""
+    """The state of one replay."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings, self._hosts, self._limits = settings, Hosts(settings), Limits(settings)
@@ -87,7 +87,7 @@ class _Slurm:
         self._best = max((quality.priority for quality in settings.qualities.values()), default=0)
 
     def run(self, jobs: Sequence[TraceJob]) -> Outcome:
-        for job in jobs:  # Slurm knows all who may send jobs before they do
+        for job in jobs:  # Slurm knows all users before they submit
             self._tree.add_user(job.team, job.user)
         coming = list(enumerate(jobs))[::-1]
         while coming or self._ends or (self._waiting and self._changed):
@@ -101,12 +101,13 @@ class _Slurm:
             if self._changed and self._now >= self._filled + self._settings.backfill_s:
                 self._backfill()
         self._out.rejected_jobs += [
-            (waiting.job, "it waits still when all else is over") for _order, waiting in self._waiting
+            (waiting.job, _("still pending when all other jobs have ended"))
+            for _order, waiting in self._waiting
         ]
         return self._out
 
     def _next(self, coming: Sequence[tuple[int, TraceJob]]) -> float:
-        """When something happens: a job comes or ends, or backfill's turn comes after a change."""
+        """The time of the next event: a submission, an end, or a backfill pass after a change."""
         moments = [coming[-1][1].submit] if coming else []
         moments += [self._ends[0][0]] if self._ends else []
         if self._changed and self._waiting:
@@ -118,7 +119,7 @@ class _Slurm:
         self._out.moved += bool(job.partition) and name != job.partition
         queue = self._settings.queues[name]
         need = _need(job, queue, self._settings)
-        reason = "" if self._hosts.is_possible(need) else _("more than there is")
+        reason = "" if self._hosts.is_possible(need) else _("the request exceeds the cluster")
         reason = reason or self._limits.rejection_reason(job, need, queue)
         if reason:
             self._out.rejected_jobs.append((job, reason))
@@ -135,7 +136,7 @@ class _Slurm:
         return min(most, requested_s if requested_s is not None else queue.default_s)
 
     def _calculate(self) -> None:
-        """Each five minutes: use decays and is charged, and all priorities are new."""
+        """Every CALC_S: decay and charge the use, and compute all priorities."""
         if self._settings.fifo or self._now < self._calculated + CALC_S:
             return
         self._calculated = self._now
@@ -146,7 +147,7 @@ class _Slurm:
         for _order, waiting in self._waiting:
             waiting.priority = self._priority(waiting)
         self._waiting = sorted(
-            ((waiting.order, waiting) for _, waiting in self._waiting), key=lambda row: row[0]
+            ((waiting.order, waiting) for _order, waiting in self._waiting), key=lambda row: row[0]
         )
         self._changed = self._changed or bool(self._waiting)
 
@@ -168,7 +169,7 @@ class _Slurm:
         return sum(WEIGHTS[name] * part for name, part in parts.items())
 
     def _main_pass(self) -> None:
-        """In order; a partition's first job without room stops that partition."""
+        """Start jobs in order; the first job of a partition that does not fit stops the partition."""
         full: set[str] = set()
         for row in list(self._waiting):
             waiting = row[1]
@@ -183,14 +184,14 @@ class _Slurm:
             self._start(row, on)
 
     def _backfill(self) -> None:
-        """In order, each that finds room now without being in the way of one before it."""
+        """Start jobs in order that fit now and do not delay a job ahead."""
         self._filled, self._changed = self._now, False
         if not self._hosts.free():
             return
         plan, reservations = Plan(self._hosts, self._now), 0
         hopeless: dict[
             Need, float
-        ] = {}  # what found no room, and for how long it wanted some: longer finds none either
+        ] = {}  # requests that did not fit, with their time limit: longer ones do not fit
         for row in self._waiting[: self._settings.tests]:
             waiting = row[1]
             if not self._limits.now(waiting.job, waiting.need, waiting.queue):
@@ -234,7 +235,7 @@ class _Slurm:
 
     def _end(self, number: int) -> None:
         self._charge(number)
-        waiting, on, _ = self._running.pop(number)
+        waiting, on, _start = self._running.pop(number)
         self._hosts.release(number, on)
         self._limits.charge(waiting.job, waiting.need, waiting.queue, -1)
         self._changed = True
@@ -247,7 +248,7 @@ class _Slurm:
 
 
 def _need(job: TraceJob, queue: Queue, settings: Settings) -> Need:
-    """The same GPUs on our hosts: a job of another site's larger hosts is spread over more of ours."""
+    """The request on this cluster's hosts: a job of larger hosts is spread over more hosts."""
     kinds = tuple(key for key in queue.kinds if settings.kinds[key].gpus or not job.gpus)
     gpus = max((settings.kinds[key].gpus for key in kinds), default=0)
     cpus = max((settings.kinds[key].cpus for key in kinds), default=1)

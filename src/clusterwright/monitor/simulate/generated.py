@@ -1,8 +1,8 @@
-"""A trace of teams that share a cluster, made up: days and nights, many small jobs and few that last.
+"""Generate a trace of teams that share a cluster, with days and nights, many small jobs and few long ones.
 
-The shape is what published traces of GPU clusters have in common (Philly, 2019; Helios, 2021; Alibaba PAI, 2022):
-most jobs ask for one GPU, most GPU time is in few long jobs over whole hosts, run times spread over five decades,
-and nights and week-ends are quieter. The figures below are ours, chosen within what those report.
+The shape is that of published traces of GPU clusters (Philly, 2019; Helios, 2021; Alibaba PAI, 2022): most jobs
+request one GPU, most GPU time is in few long jobs over whole hosts, run times span five orders of magnitude, and
+nights and weekends are quieter. The figures below are chosen within the ranges that those report.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from dataclasses import dataclass, replace
 
 from clusterwright.monitor.simulate.trace import TraceJob
 
-Draw = Callable[[], float]  # evenly between 0 and 1, as random.Random(seed).random
+Draw = Callable[[], float]  # uniform between 0 and 1, as random.Random(seed).random
 
 DAY_S, HOUR_S, MINUTE_S = 86400.0, 3600.0, 60.0
 MORNING, EVENING, SATURDAY_SUNDAY = 7, 22, (5, 6)
-NIGHT, WEEKEND = 0.3, 0.5  # of the rate at noon of a working day
-# GPUs of a job and how many of a hundred ask for so many; whole hosts from eight on.
+NIGHT, WEEKEND = 0.3, 0.5  # relative to noon of a working day
+# GPUs of a job, and its percentage of jobs; whole hosts from eight on.
 SIZES = ((1, 46), (2, 16), (4, 14), (8, 14), (16, 6), (32, 3), (64, 1))
 MEDIAN_S, SPREAD, LONGER = 1500.0, 1.6, 0.35  # log-normal; a job of n GPUs runs n ** LONGER as long
 SHORTEST_S, LONGEST_S = 60.0, 4 * DAY_S
-NO_LIMIT, SHORT_S = 0.25, 4 * HOUR_S  # so many of the jobs that are shorter name no time
-LOOSE = (1.2, 4.0)  # what is asked over what is needed
+NO_LIMIT, SHORT_S = 0.25, 4 * HOUR_S  # share of the shorter jobs that have no time limit
+LOOSE = (1.2, 4.0)  # requested time limit over run time
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A team: its name, the part of all GPU time that it asks for, how many users, and its largest job in GPUs."""
+    """A team: name, share of the requested GPU time, number of users, and its largest job in GPUs."""
 
     name: str
     demand: float
@@ -46,7 +46,7 @@ FIVE = (
 
 
 def groups(count: int, names: Sequence[str] = ()) -> tuple[Group, ...]:
-    """The first so many of the five, under a site's own names as far as there are any; they ask for all of the load."""
+    """The first `count` of FIVE, with a site's own team names if given; their demands are scaled to a sum of 1."""
     chosen = FIVE[:count]
     total = sum(group.demand for group in chosen)
     return tuple(
@@ -57,7 +57,7 @@ def groups(count: int, names: Sequence[str] = ()) -> tuple[Group, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TraceSpec:
-    """How large and how long a trace: `load` is the GPU time asked over what there is in that time."""
+    """Size and length of a trace; `load` is the requested GPU time over that of the cluster."""
 
     days: float
     load: float
@@ -68,7 +68,7 @@ class TraceSpec:
 
 
 def generated(spec: TraceSpec, draw: Draw) -> list[TraceJob]:
-    """Jobs of all teams until their load is reached, by the time of their submission; day 0 is a Monday."""
+    """Generate jobs until the load is reached, sorted by submission; day 0 is a Monday."""
     demand_s = spec.load * spec.gpus * spec.days * DAY_S
     jobs: list[TraceJob] = []
     for group in spec.groups:
@@ -85,7 +85,7 @@ def generated(spec: TraceSpec, draw: Draw) -> list[TraceJob]:
 def _job(spec: TraceSpec, group: Group, number: int, gpus: int, run_s: float, draw: Draw) -> TraceJob:
     hosts = max(1, gpus // spec.gpus_per_host)
     gpus_per_host = gpus // hosts
-    user = f"{group.name}{1 + int(draw() ** 2 * group.users)}"  # some users send much more than others
+    user = f"{group.name}{1 + int(draw() ** 2 * group.users)}"  # some users submit many more than others
     return TraceJob(
         f"{group.name}-{number}",
         group.name,
@@ -123,7 +123,7 @@ def _limit(run_s: float, draw: Draw) -> float | None:
 
 
 def _moment(days: float, draw: Draw) -> float:
-    """A time at which people are at work, more likely than not."""
+    """A random submission time, weighted by `rate`."""
     while True:
         time_s = draw() * days * DAY_S
         if draw() <= rate(time_s):
@@ -131,7 +131,7 @@ def _moment(days: float, draw: Draw) -> float:
 
 
 def rate(time_s: float) -> float:
-    """How much is sent at a time, over what is at noon of a working day."""
+    """The submission rate at a time, relative to noon of a working day."""
     hour, day = time_s % DAY_S / HOUR_S, int(time_s // DAY_S) % 7
     daytime = (
         max(0.0, math.sin(math.pi * (hour - MORNING) / (EVENING - MORNING)))

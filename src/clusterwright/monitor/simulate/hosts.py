@@ -1,4 +1,4 @@
-"""What hosts have free, now and as far as limits of time tell: where a job fits, and when it would."""
+"""Free resources of hosts, now and by the time limits of running jobs: where and when a job fits."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ SOON_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a job takes: so many hosts, and of each so many GPUs and processors; `kinds` are where it may run."""
+    """A job's request: hosts, and GPUs and CPUs of each; `kinds` are the host kinds on which it may run."""
 
     hosts: int
     gpus: int
     cpus: int
-    is_exclusive: bool  # hosts of its own
+    is_exclusive: bool  # exclusive hosts
     kinds: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class Host:
-    """One host, what is free of it, and until when what runs on it may last."""
+    """One host, its free resources, and the jobs on it with their latest end."""
 
     number: int
     kind: str
@@ -35,42 +35,42 @@ class Host:
     running: dict[int, tuple[float, int, int]] = field(default_factory=dict)  # job: until, gpus, cpus
 
     def takes(self, need: Need) -> bool:
-        """Whether there is room now."""
+        """Whether the request fits now."""
         if need.is_exclusive:
             return not self.running and self.could(need)
         return self.free_gpus >= need.gpus and self.free_cpus >= need.cpus
 
     def could(self, need: Need) -> bool:
-        """Whether there would be, if nothing ran."""
+        """Whether the request fits an empty host."""
         return self.gpus >= need.gpus and self.cpus >= need.cpus
 
 
 class Hosts:
-    """All hosts; jobs are told by number."""
+    """All hosts; jobs are identified by number."""
 
     def __init__(self, settings: Settings) -> None:
         self.of_kind: dict[str, list[Host]] = {}
         number = 0
         for key, kind in settings.kinds.items():
             self.of_kind[key] = []
-            for _ in kind.names:
+            for _name in kind.names:
                 self.of_kind[key].append(Host(number, key, kind.gpus, kind.cpus, kind.gpus, kind.cpus))
                 number += 1
 
     def candidates(self, need: Need) -> Iterable[Host]:
-        """Where it may run at all."""
+        """Hosts on which the job may run."""
         return (host for kind in need.kinds for host in self.of_kind[kind])
 
     def is_possible(self, need: Need) -> bool:
-        """Whether an empty cluster would be large enough."""
+        """Whether the request fits an empty cluster."""
         return sum(host.could(need) for host in self.candidates(need)) >= need.hosts
 
     def free(self) -> bool:
-        """Whether anything is."""
+        """Whether any CPU is free."""
         return any(host.free_cpus for hosts in self.of_kind.values() for host in hosts)
 
     def find_hosts(self, need: Need, plan: Plan | None = None, end: float = 0.0) -> list[Host] | None:
-        """Hosts that take it now, those first that are left with least; none of what a plan keeps for others."""
+        """Hosts on which the request fits now, best fit first, without those that a plan reserves; None if too few."""
         matches = [
             host
             for host in self.candidates(need)
@@ -82,7 +82,7 @@ class Hosts:
         return matches[: need.hosts]
 
     def allocate(self, job: int, need: Need, on: Sequence[Host], end: float) -> None:
-        """It runs there; `end` is what its limit of time says."""
+        """Allocate a job; `end` is its end by its time limit."""
         for host in on:
             gpus, cpus = (host.gpus, host.cpus) if need.is_exclusive else (need.gpus, need.cpus)
             host.free_gpus -= gpus
@@ -90,20 +90,20 @@ class Hosts:
             host.running[job] = (end, gpus, cpus)
 
     def release(self, job: int, on: Sequence[Host]) -> None:
-        """It has ended."""
+        """Release a job's resources."""
         for host in on:
-            _, gpus, cpus = host.running.pop(job)
+            _end, gpus, cpus = host.running.pop(job)
             host.free_gpus += gpus
             host.free_cpus += cpus
 
 
-Step = tuple[float, int, int]  # from when on, GPUs and processors that are free
+Step = tuple[float, int, int]  # time from which GPUs and CPUs are free
 
 
 class Plan:
-    """Hosts that backfill keeps for jobs that go before others, each from when it could start.
+    """Reservations of a backfill pass for jobs ahead.
 
-    Of each host it has what will be free from when on; of a job, the spans within which it could begin there.
+    For each host it has the free resources over time, and from these the windows in which a job could start.
     """
 
     def __init__(self, hosts: Hosts, now: float) -> None:
@@ -112,20 +112,20 @@ class Plan:
         self._reserved: set[int] = set()
 
     def allows(self, host: Host, need: Need, end: float) -> bool:
-        """Whether a job that starts now and may last until then hinders nobody for whom this host is kept."""
+        """Whether a job from now until `end` on the host delays no reservation."""
         if host.number not in self._reserved:
             return True
         return any(begin <= self._now <= last for begin, last in self._begins(host, need, end - self._now))
 
     def reserve(self, need: Need, lasts_s: float, window_s: float) -> float | None:
-        """Keep hosts from the first moment at which there are enough; None beyond the window."""
+        """Reserve hosts from the first time at which enough are free; None beyond the window."""
         spans = [
             (begin, last, host)
             for host in self._hosts.candidates(need)
             if host.could(need)
             for begin, last in self._begins(host, need, lasts_s)
         ]
-        for start in sorted({begin for begin, _, _ in spans}):
+        for start in sorted({begin for begin, _last, _host in spans}):
             if start > self._now + window_s:
                 return None
             hosts = [host for begin, last, host in spans if begin <= start <= last]
@@ -136,7 +136,7 @@ class Plan:
         return None
 
     def allocate(self, on: Sequence[Host], need: Need, begin: float, end: float) -> None:
-        """So much less is free from then till then."""
+        """Subtract a request from the free resources between two times."""
         for host in on:
             gpus, cpus = (host.gpus, host.cpus) if need.is_exclusive else (need.gpus, need.cpus)
             steps = _split(_split(self._steps(host), begin), end)
@@ -146,7 +146,7 @@ class Plan:
             ]
 
     def _begins(self, host: Host, need: Need, lasts_s: float) -> list[tuple[float, float]]:
-        """From when to when it could begin, and have so much for all of its time."""
+        """Windows of start times at which the request fits for its whole time."""
         gpus, cpus = (host.gpus, host.cpus) if need.is_exclusive else (need.gpus, need.cpus)
         windows: list[tuple[float, float]] = []
         begin: float | None = None
@@ -161,20 +161,20 @@ class Plan:
         return [*windows, (begin, float("inf"))] if begin is not None else windows
 
     def _steps(self, host: Host) -> list[Step]:
-        """What runs ends at its limit at the latest; what should have ended already does so in a moment."""
+        """Free resources over time; jobs end at their time limit, overdue ones after SOON_S."""
         if host.number not in self._free:
             steps: list[Step] = [(self._now, host.free_gpus, host.free_cpus)]
             for end, gpus, cpus in sorted(host.running.values()):
-                _, free, free_cpus = steps[-1]
+                _time, free, free_cpus = steps[-1]
                 steps.append((max(end, self._now + SOON_S), free + gpus, free_cpus + cpus))
             self._free[host.number] = steps
         return self._free[host.number]
 
 
 def _split(steps: list[Step], time: float) -> list[Step]:
-    """The same, with a step at this moment."""
+    """The steps, with one at this time."""
     index = bisect_right(steps, (time, 1 << 60, 1 << 60))
     if index == 0 or steps[index - 1][0] == time:
         return steps
-    _, free, free_cpus = steps[index - 1]
+    _time, free, free_cpus = steps[index - 1]
     return [*steps[:index], (time, free, free_cpus), *steps[index:]]

@@ -1,10 +1,11 @@
-"""What teams, users, qualities of service and head-room allow to run at once."""
+"""Limits of teams, users, QOS and head-room on running jobs."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 
+from clusterwright.i18n import _
 from clusterwright.monitor.simulate.hosts import Need
 from clusterwright.monitor.simulate.settings import Account, Quality, Queue, Settings
 from clusterwright.monitor.simulate.trace import TraceJob
@@ -14,40 +15,40 @@ Key = tuple[str, ...]
 
 
 class Limits:
-    """What is held of each, in GPUs, jobs and what is billed."""
+    """The use that counts against each limit: GPUs, jobs and billing units."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._usage: Counter[Key] = Counter()
 
     def rejection_reason(self, job: TraceJob, need: Need, queue: Queue) -> str:
-        """Why it can never run, whatever else does; empty where it can."""
+        """Why the job can never run; empty if it can."""
         quality = self._settings.qualities.get(job.qos)
         if quality and quality.max_gpus_per_job is not None and _gpus(need) > quality.max_gpus_per_job:
-            return f"more GPUs than the quality of service {job.qos} gives one job"
+            return _("more GPUs than QOS {qos} allows one job", qos=job.qos)
         for key, amount, most in self._rules(job, need, queue):
             if amount > most:
-                return f"more than {'/'.join(key)} may hold at all"
+                return _("more than the limit of {limit}", limit="/".join(key))
         return ""
 
     def now(self, job: TraceJob, need: Need, queue: Queue) -> bool:
-        """Whether it may start."""
+        """Whether the limits allow the job to start now."""
         return all(self._usage[key] + amount <= most for key, amount, most in self._rules(job, need, queue))
 
     def charge(self, job: TraceJob, need: Need, queue: Queue, sign: int = 1) -> None:
-        """It has started, or with -1 ended."""
-        for key, amount, _ in self._rules(job, need, queue):
+        """Count the job's use, or with -1 remove it."""
+        for key, amount, _most in self._rules(job, need, queue):
             self._usage[key] += sign * amount
 
     def _rules(self, job: TraceJob, need: Need, queue: Queue) -> Iterator[tuple[Key, int, float]]:
-        """What is counted, how much of it this job takes, and how much there may be."""
+        """Keys of the limits on a job, its amount, and the limit."""
         gpus = _gpus(need)
         if queue.most_billed is not None:
             yield ("head-room", queue.name), self.billed(need), queue.most_billed
         quality = self._settings.qualities.get(job.qos)
         yield from _of_quality(job, gpus, quality)
         for account in self._above(job.team):
-            # What a quality of service says of GPUs goes before what teams may hold.
+            # A QOS limit on GPUs overrides that of the team.
             if account.max_gpus is not None and not (quality and quality.max_gpus is not None):
                 yield ("team", account.name, "GPUs"), gpus, account.max_gpus
             if account.max_jobs is not None:
@@ -61,7 +62,7 @@ class Limits:
             yield ("user", job.team, job.user), gpus, team_account.max_gpus_per_user
 
     def billed(self, need: Need) -> int:
-        """MAX_TRES: the larger of its GPUs and of the GPUs to whose share its processors come."""
+        """Billing units by MAX_TRES: the larger of its GPUs and the GPUs whose share of CPUs it uses."""
         most = 0.0
         for key in need.kinds:
             kind = self._settings.kinds[key]

@@ -1,4 +1,4 @@
-"""What a replay says: how much of the cluster worked, how long teams waited, and how fairly it was shared."""
+"""Figures of a replay: utilization, waits and fairness."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from clusterwright.monitor.simulate.engine import JobRun, Outcome
 from clusterwright.monitor.simulate.settings import Settings
 
-NOTHING = 1e-9  # in floating point
-SHORT_S = 600.0  # a job shorter than this counts as so long in its slowdown (Feitelson's bounded slowdown; his is 10 s)
+NOTHING = 1e-9  # zero, in floating point
+SHORT_S = 600.0  # least run time in the slowdown (Feitelson's bounded slowdown, which uses 10 s)
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Of some jobs: seconds in the queue, and how many times as long as they ran it took until they were done."""
+    """Waits of some jobs, and their slowdown: time from submission to end over run time."""
 
     jobs: int
     median_s: float
@@ -25,7 +25,7 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class TeamResult:
-    """One team: GPU hours that it got while jobs came, and those that its shares promised it of what it asked."""
+    """One team: GPU hours that it used, and those that its shares entitle it to, of what it requested."""
 
     waits: Waits
     got_hours: float
@@ -34,9 +34,9 @@ class TeamResult:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Ratios from 0 to 1; `used` is what jobs asked for and had, `held` what nobody else could have meanwhile.
+    """Figures of one replay; `used` counts requested GPUs, `held` all GPUs not available to other jobs, as ratios.
 
-    All but `span_s` is of the time from the first submission to the last: afterwards a queue only empties.
+    All but `span_s` are of the time from the first to the last submission: afterwards the queue only empties.
     """
 
     name: str
@@ -45,17 +45,17 @@ class Result:
     waits: Waits
     fairness: float  # Jain's index of got over promised
     teams: Mapping[str, TeamResult]
-    span_s: float  # until the last job was done
+    span_s: float  # until the last job ended
     never: int
     cut: int
     moved: int
-    still: int  # jobs that had not begun when the last one came
-    strangers: tuple[str, ...] = ()  # teams that the settings do not name
+    still: int  # jobs that were pending at the last submission
+    strangers: tuple[str, ...] = ()  # teams without settings
     left_out: tuple[str, ...] = ()
 
 
 def result(outcome: Outcome) -> Result:
-    """Worked out from all that ran."""
+    """Compute the figures of a replay."""
     job_runs, settings = outcome.job_runs, outcome.settings
     gpus = any(job_run.gpus for job_run in job_runs)
     begin = min((job_run.job.submit for job_run in job_runs), default=0.0)
@@ -95,7 +95,7 @@ def jain(values: Sequence[float]) -> float:
 
 
 def quantile(values: Sequence[float], part: float) -> float:
-    """The smallest value that so much of all does not exceed; 0 of nothing."""
+    """The quantile `part` (0 to 1) by nearest rank; 0 without values."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(part * len(ordered)) - 1)] if ordered else 0.0
 
@@ -103,7 +103,7 @@ def quantile(values: Sequence[float], part: float) -> float:
 def promised(
     requested: Mapping[str, float], shares: Mapping[str, float], capacity: float
 ) -> dict[str, float]:
-    """What each is owed of a room: its share, and of what others do not ask for, again its share."""
+    """Divide a capacity by shares; what a team does not request is divided among the others (max-min fairness)."""
     owed, remaining, hungry = (
         dict.fromkeys(requested, 0.0),
         capacity,
@@ -165,7 +165,7 @@ def _teams(job_runs: Sequence[JobRun], settings: Settings, begin: float, end: fl
 
 
 def _share(team: str, settings: Settings) -> float:
-    """A team's part of the whole, through all above it; one share where nobody named it."""
+    """A team's share of the cluster through all its parents; one share of the top level without settings."""
     account = settings.accounts.get(team)
     if account is None:
         return 1.0 / max(

@@ -1,4 +1,4 @@
-"""What of a cluster's settings the model knows: those of our file, and Slurm's own where nobody sets anything."""
+"""Settings of the model: those of a cluster file, or Slurm's defaults."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from dataclasses import dataclass, field
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.slurm import Partition
+from clusterwright.i18n import _
 from clusterwright.provision.render.accounts import headroom_gpus
 from clusterwright.provision.render.slurm_nodes import GPU_BILLED
 from clusterwright.provision.render.slurm_scheduler import window_min
 
-# As provision/render/slurm_accounting.py writes them; a test holds the two together.
+# As in provision/render/slurm_accounting.py; a test compares them.
 WEIGHTS = {"qos": 200000, "fairshare": 100000, "age": 20000, "size": 10000}
 MAX_AGE_S = 7 * 86400.0
-CALC_S = 300.0  # PriorityCalcPeriod, Slurm's own
-BACKFILL_S = 30.0  # bf_interval, Slurm's own
+CALC_S = 300.0  # PriorityCalcPeriod, Slurm's default
+BACKFILL_S = 30.0  # bf_interval, Slurm's default
 DEFAULT_WINDOW_S, DEFAULT_TESTS = 86400.0, 500  # bf_window, bf_max_job_test of 22.05
-TESTS = 1000  # as provision/render/slurm_scheduler.py writes it; a test holds the two together
-ENDLESS_S = 365 * 86400.0  # what Slurm counts for a job without a limit (INFINITE is planned as a year)
+TESTS = 1000  # as in provision/render/slurm_scheduler.py; a test compares them
+ENDLESS_S = 365 * 86400.0  # Slurm plans a job without a time limit as a year
 
 
 @dataclass(frozen=True, slots=True)
 class HostKind:
-    """Hosts that are alike."""
+    """Hosts of one node group."""
 
     names: tuple[str, ...]
     gpus: int
@@ -46,7 +47,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A team's place in the tree, and what it may hold."""
+    """A team: its shares, its parent, and its limits."""
 
     name: str
     shares: int = 1
@@ -58,7 +59,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """A quality of service."""
+    """A QOS."""
 
     priority: int = 0
     max_s: float | None = None
@@ -70,7 +71,7 @@ class Quality:
 
 @dataclass(frozen=True)
 class Settings:
-    """All that the model needs; `fifo` means priority/basic."""
+    """Settings of one replay; `fifo` means priority/basic."""
 
     name: str
     kinds: Mapping[str, HostKind]
@@ -80,32 +81,30 @@ class Settings:
     half_life_s: float = 7 * 86400.0
     fifo: bool = False
     backfill_s: float = BACKFILL_S
-    after_s: float = (
-        0.0  # for which a job's hosts are not given out after its end: epilogs, and slurmctld's own rounds
-    )
+    after_s: float = 0.0  # for which hosts are not available after a job's end: epilogs, slurmctld's cycles
     window_s: float = DEFAULT_WINDOW_S
     tests: int = DEFAULT_TESTS
-    left_out: tuple[str, ...] = ()  # what the file says and the model does not know
-    has_time_limits: bool = True  # False: jobs are sent without a time, and get the partition's own
+    left_out: tuple[str, ...] = ()  # settings of the file that the model does not have
+    has_time_limits: bool = True  # False: jobs have the partition's time limit
 
     @property
     def gpus(self) -> int:
-        """Of all hosts."""
+        """GPUs of all hosts."""
         return sum(kind.gpus * len(kind.names) for kind in self.kinds.values())
 
     @property
     def cpus(self) -> int:
-        """Of all hosts."""
+        """CPUs of all hosts."""
         return sum(kind.cpus * len(kind.names) for kind in self.kinds.values())
 
     @property
     def default_queue(self) -> str:
-        """Where jobs go that name no partition, or none of these."""
+        """The partition of jobs that request none, or an unknown one."""
         return next((name for name, queue in self.queues.items() if queue.default), next(iter(self.queues)))
 
 
 def of_cluster(cluster: Cluster, name: str) -> Settings:
-    """As `wright apply` would set the cluster up."""
+    """Settings as `wright apply` would configure the cluster."""
     kinds = _kinds(cluster)
     queues = {key: _queue(cluster, key, part) for key, part in cluster.partitions.items()}
     if not cluster.accounting.enabled:
@@ -158,12 +157,12 @@ def _left_out(cluster: Cluster) -> tuple[str, ...]:
 
 
 def slurm_default(settings: Settings) -> Settings:
-    """Slurm as it is without a word of configuration: first come first served, whole hosts, no limits of time.
+    """Slurm without configuration: first come first served, exclusive hosts, no time limits.
 
     slurm.conf(5) of 22.05: PriorityType=priority/basic, SelectType=select/linear, MaxTime=UNLIMITED, no accounting.
     """
     queue = Queue("all", tuple(settings.kinds), exclusive=True, default=True)
-    return Settings("Slurm's defaults", settings.kinds, {"all": queue}, fifo=True, has_time_limits=False)
+    return Settings(_("Slurm's defaults"), settings.kinds, {"all": queue}, fifo=True, has_time_limits=False)
 
 
 def _kinds(cluster: Cluster) -> dict[str, HostKind]:

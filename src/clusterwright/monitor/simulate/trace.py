@@ -1,4 +1,4 @@
-"""The jobs that are replayed: those of sacct's text, as far as a line tells what its job needed."""
+"""The trace of a replay: jobs of sacct's output."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from clusterwright.i18n import _
 from clusterwright.monitor.records.record import Record
 from clusterwright.monitor.records.sacct import Bad
 
-MAX_BAD_LINES = 5  # bad lines that are named
+MAX_BAD_LINES = 5  # bad lines that are reported
 
 
 @dataclass(frozen=True, slots=True)
 class TraceJob:
-    """One job as it was asked for; `gpus` and `cpus` of each of its hosts."""
+    """One job as requested; `gpus` and `cpus` are per host."""
 
     id: str
     team: str
@@ -32,7 +33,7 @@ class TraceJob:
 
 @dataclass(slots=True)
 class Trace:
-    """All jobs by the time of their submission, and what of the text was none."""
+    """Jobs sorted by submission, and counts of skipped lines."""
 
     jobs: list[TraceJob] = field(default_factory=list)
     steps: int = 0
@@ -43,7 +44,7 @@ class Trace:
 
 
 def trace(records: Iterable[Record | Bad]) -> Trace:
-    """Jobs without their steps, and without those that never ran."""
+    """Build a trace, without steps and jobs that never ran."""
     result = Trace()
     for record in records:
         if isinstance(record, Bad):
@@ -53,7 +54,10 @@ def trace(records: Iterable[Record | Bad]) -> Trace:
         elif not record.elapsed_s:
             result.never_ran += 1
         elif record.submit is None:
-            _bad(result, Bad(0, f"job {record.id[:40]} has no time of submission", "no time of submission"))
+            _bad(
+                result,
+                Bad(0, _("job {job} has no submission time", job=record.id[:40]), _("no submission time")),
+            )
         else:
             result.jobs.append(_job(record))
     result.jobs.sort(key=lambda job: job.submit)
@@ -69,7 +73,7 @@ def _bad(result: Trace, bad_line: Bad) -> None:
 
 def _job(record: Record) -> TraceJob:
     hosts = max(1, record.host_count)
-    # An array's tasks, a requeued job: each ran by itself. Elapsed and submission are all that a replay needs.
+    # Tasks of an array and requeues count as jobs: a replay needs only submission and elapsed time.
     return TraceJob(
         record.id,
         _intern(record.account or "nobody"),
@@ -87,5 +91,5 @@ def _job(record: Record) -> TraceJob:
 
 @lru_cache(maxsize=65536)
 def _intern(text: str) -> str:
-    """One text for all that are alike: a million jobs have some hundred names."""
+    """Share equal strings: a million jobs have a few hundred names."""
     return text

@@ -1,4 +1,4 @@
-"""What a cluster looks like at one moment; pure."""
+"""The observed state of the whole cluster at one moment; pure."""
 
 from clusterwright.monitor.snapshot.lacks import lacks
 from clusterwright.monitor.snapshot.snapshot import Alert, Gpu, JobView, NodeView, Run, Snapshot, Team

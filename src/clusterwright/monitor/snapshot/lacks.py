@@ -1,33 +1,23 @@
-"""What a picture lacks: a part of it and why, in English as gathered, and in Chinese."""
+"""The parts that a snapshot lacks, and why: English in the snapshot, translated where it is shown."""
 
 from __future__ import annotations
 
+from clusterwright.i18n import N_, _
+
 PARTS = {
-    "jobs": ("the queue", "作业队列"),
-    "nodes": ("the nodes", "节点"),
-    "shares": ("what teams have used", "团队用量"),
-    "measures": ("what GPUs do", "GPU 状况"),
-    "alerts": ("alerts", "告警"),
-    "runs": ("runs", "训练"),
-}
-_REASONS = {
-    "Prometheus is not set up (`monitoring.prometheus` in the cluster file)":
-        "未配置 Prometheus (集群文件中的 `monitoring.prometheus`)",
-    "accounting is off (`accounting.enabled` in the cluster file)":
-        "未启用记账 (集群文件中的 `accounting.enabled`)",
+    "jobs": N_("the queue"), "nodes": N_("the nodes"), "shares": N_("use of teams"), "measures": N_("GPU metrics"),
+    "alerts": N_("alerts"), "runs": N_("runs"),
 }  # fmt: skip
-NO_PROMETHEUS, NO_ACCOUNTING = _REASONS
+NO_PROMETHEUS = N_("Prometheus is not enabled (`monitoring.prometheus` in the cluster file)")
+NO_ACCOUNTING = N_("accounting is not enabled (`accounting.enabled` in the cluster file)")
 
 
 def lack(part: str, reason: str) -> str:
-    """The line that a picture holds."""
-    return f"{PARTS[part][0]}: {reason}"
+    """The line of `Snapshot.missing`."""
+    return f"{PARTS[part]}: {reason}"
 
 
-def lacks(line: str, lang: str = "en") -> str:
-    """Such a line in the language; a program's own words stay as they are."""
-    if lang != "zh":
-        return line
-    part, _, reason = line.partition(": ")
-    named = next((zh for en, zh in PARTS.values() if en == part), part)
-    return f"{named}: {_REASONS.get(reason, reason)}" if reason else line
+def lacks(line: str) -> str:
+    """Translate such a line; the output of a program stays as it is."""
+    part, separator, reason = line.partition(": ")
+    return f"{_(part)}: {_(reason)}" if separator else line

@@ -1,17 +1,17 @@
-"""The one form in which a cluster is shown: terminal, page and reports read this and nothing else."""
+"""The snapshot of a cluster, from which the screen, the web page and the JSON output are made."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-Seconds = float  # since the epoch, or a span
+Seconds = float  # since the epoch, or a duration
 Ratio = float  # 0 to 1
 Bytes = int
 
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """One GPU; None is what nobody could say, never zero."""
+    """One GPU; None is a value that is not known."""
 
     index: int
     name: str = ""
@@ -25,10 +25,10 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """One host as Slurm has it; `reason` is the reason of a drain or of its being down.
+    """One node as Slurm has it; `reason` is that of its drain or of its being down.
 
     `state` is one of idle, mixed, allocated, completing, planned, reserved, maint, rebooting, powering_up,
-    powered_down, not_responding, down, or Slurm's own base state in small letters where it has another.
+    powered_down, not_responding, down, or another base state of Slurm in lower case.
     """
 
     name: str
@@ -39,7 +39,7 @@ class NodeView:
     by: str = ""  # who drained it: health, hooks, command, slurm, person
     reason: str = ""
     since: Seconds | None = None
-    leaf: str = ""  # the switch that it hangs on
+    leaf: str = ""  # its leaf switch
     cpus: int = 0
     cpus_used: int = 0
     load: float | None = None
@@ -53,7 +53,7 @@ class NodeView:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The training that a job is of, as its own events tell it."""
+    """The run of a job, from the events of the run."""
 
     name: str
     state: str = ""
@@ -68,15 +68,15 @@ class Run:
     data_wait: Ratio | None = None
     checkpoint_age_s: Seconds | None = None
     slow_rank: str = ""
-    curve: tuple[tuple[int, float], ...] = ()  # step, loss; at most some hundred points
+    curve: tuple[tuple[int, float], ...] = ()  # step, loss; at most a few hundred points
     communication: Ratio | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """One job; `explanation` is what it waits for in plain words, `reason` Slurm's own word, which waits.py explains.
+    """One job; `reason` is Slurm's reason for a pending job, `explanation` its text (waits.py).
 
-    Names are strangers' text and are kept as they are; whoever shows them neutralises them (visible.py).
+    Names are untrusted and stored as they are; visible.py escapes them where they are shown.
     """
 
     id: str
@@ -94,7 +94,7 @@ class JobView:
     priority: int = 0
     submitted: Seconds | None = None
     started: Seconds | None = None
-    expected: Seconds | None = None  # of one that waits: when Slurm means to start it
+    expected: Seconds | None = None  # of a pending job: the start that Slurm expects
     ends: Seconds | None = None
     utilisation: Ratio | None = None  # mean over its GPUs
     run: Run | None = None
@@ -102,7 +102,7 @@ class JobView:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """One account: what it was promised, what it uses now and has used."""
+    """One account: its share, its use so far and its current use."""
 
     name: str
     share: Ratio | None = None
@@ -115,7 +115,7 @@ class Team:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """One alert that is on; `severity` is critical, warning or info."""
+    """One firing alert; `severity` is critical, warning or info, `muted` means silenced or inhibited."""
 
     name: str
     severity: str
@@ -129,7 +129,7 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A whole cluster; `missing` says what could not be asked and why, a line each."""
+    """A whole cluster; `missing` has one line for each part that could not be queried."""
 
     cluster: str
     taken: Seconds

@@ -1,16 +1,16 @@
-"""Strangers' text made harmless before a person sees it; pure."""
+"""Escape untrusted text before it is shown; pure."""
 
 from __future__ import annotations
 
 import unicodedata
 
-LONGEST = 64  # signs of a job's name that are shown
+LONGEST = 64  # characters of a job's name
 
 
 def visible(text: str, longest: int = LONGEST) -> str:
-    r"""The text on one line, with each control, direction and zero-width sign as its code: `\u202e`; cut with `…`.
+    r"""The text on one line, control, direction and zero-width characters as codes (`\u202e`), truncated with `…`.
 
-    Markup is not touched: whoever puts the text into HTML escapes it there.
+    Markup is not escaped; the HTML pages do that.
     """
     if not text.isprintable():
         text = "".join(sign if sign.isprintable() else _coded(sign) for sign in text[: longest + 1])
@@ -18,7 +18,7 @@ def visible(text: str, longest: int = LONGEST) -> str:
 
 
 def _coded(sign: str) -> str:
-    if unicodedata.category(sign) == "Zs":  # a wide or unbreakable space
+    if unicodedata.category(sign) == "Zs":  # a wide or non-breaking space
         return " "
     code = ord(sign)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -1,1 +1,1 @@
-"""The whole cluster in one terminal screen; `app` needs the extra `tui`, and is imported by whoever shows it."""
+"""The screen of `wright top`; `app` needs the extra `tui`, so only the command imports it."""

@@ -1,4 +1,4 @@
-"""The screen: nodes, jobs, teams and alerts side by side, and one beneath the other where it is narrow."""
+"""The screen: nodes, jobs, teams and alerts side by side, or one at a time where it is narrow."""
 
 from __future__ import annotations
 
@@ -17,44 +17,45 @@ from textual.events import Resize
 from textual.widgets import Input, Static
 
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.monitor.gather.cache import EVERY_S, SnapshotCache
-from clusterwright.monitor.snapshot import JobView, Snapshot, lacks
+from clusterwright.monitor.snapshot import JobView, Snapshot
 from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.monitor.top import columns, detail, groups
 from clusterwright.monitor.top.columns import RenderOptions, heads
 from clusterwright.monitor.top.groups import Group
 from clusterwright.monitor.top.listing import Listing
-from clusterwright.monitor.top.messages import Lang, translate
+from clusterwright.monitor.top.messages import label
 from clusterwright.monitor.top.queue import View
 from clusterwright.monitor.top.screens import ConfirmScreen, TextScreen, keys
 from clusterwright.monitor.top.static_screen import folded
 
-NARROW = 100  # columns under which one panel is shown at a time
+NARROW = 100  # columns; narrower screens show one panel at a time
 PANELS = ("nodes", "jobs", "teams", "alerts")
 R = TypeVar("R")
 
 
 class JobActions(Protocol):
-    """What may be done with a job from here; each returns lines for people, and raises WrightError."""
+    """What the screen can do with a job; each method returns lines for people, or raises WrightError."""
 
     user: str
 
     def cancel(self, job: JobView) -> str:
-        """End it."""
+        """Cancel the job."""
         ...
 
     def output(self, job: JobView) -> str:
-        """The end of what it printed."""
+        """Return the last lines of its output."""
         ...
 
     def explain(self, job: JobView) -> str:
-        """Why it waits or failed."""
+        """Explain why it is pending or failed."""
         ...
 
 
 @dataclass
 class ViewState:
-    """What a person has chosen to see."""
+    """The view of the queue, and the opened groups of nodes."""
 
     view: View = field(default_factory=View)
     opened: set[str] = field(default_factory=set)
@@ -98,8 +99,8 @@ class Top(App[None]):
         self.aside: list[threading.Thread] = []
 
     def compose(self) -> ComposeResult:
-        """A headline, four lists, a line that says what is chosen, and a place to type a search."""
-        yield Static(translate("asking", self._lang, host=self._host), id="head", markup=False)
+        """The headline, four lists, the line of the view, and the search field."""
+        yield Static(_("querying {host} ...", host=self._host), id="head", markup=False)
         with Horizontal(id="upper"):
             yield self._listing("nodes", columns.NODES, columns.of_group, _node_key)
             with Vertical(id="beside"):
@@ -107,11 +108,7 @@ class Top(App[None]):
                 yield self._listing("alerts", columns.ALERTS, columns.of_alert, _alert_key)
         yield self._listing("jobs", columns.JOBS, columns.of_job, lambda job: str(job.id))
         yield Static("", id="foot", markup=False)
-        yield Input(id="search", placeholder=translate("search", self._lang))
-
-    @property
-    def _lang(self) -> Lang:
-        return self._render_options.lang
+        yield Input(id="search", placeholder=_("search: id, user, team, name, state, host"))
 
     def _listing(
         self,
@@ -121,31 +118,31 @@ class Top(App[None]):
         key: Callable[[Any], str],
     ) -> Listing:
         listing = Listing(kinds, lambda item: cells(item, self._render_options), key, id=name)
-        listing.border_title = translate(name, self._lang)
+        listing.border_title = label(name)
         return listing
 
     def on_mount(self) -> None:
-        """Ask at once, and then as often as may be asked."""
+        """Poll at once, then every EVERY_S seconds."""
         self.query_one("#search").display = False
         self.action_panel("jobs")
         self.action_poll()
         self.set_interval(EVERY_S, self.action_poll)
 
     def on_resize(self, event: Resize) -> None:
-        """One panel at a time where there is no room for four."""
+        """Show one panel at a time on a narrow screen."""
         self.set_class(event.size.width < NARROW, "narrow")
 
     def action_poll(self) -> None:
-        """A newer picture, if there may be one, and nobody looks already."""
-        if not any(thread.name == "look" and thread.is_alive() for thread in self.aside):
-            self._aside("look", self._snapshot_cache.newest, self._show_snapshot)
+        """Fetch a new snapshot in a thread, unless one is being fetched."""
+        if not any(thread.name == "poll" and thread.is_alive() for thread in self.aside):
+            self._aside("poll", self._snapshot_cache.newest, self._show_snapshot)
 
     def _aside(self, name: str, query: Callable[[], R], then: Callable[[R], object]) -> None:
-        """Ask in a thread, and then go on here. Who leaves the screen does not wait for a host that hangs."""
+        """Query in a daemon thread, then call `then` in the app: quitting does not wait for a host that hangs."""
 
         def work() -> None:
             result = query()
-            with suppress(RuntimeError):  # the screen is gone
+            with suppress(RuntimeError):  # the app has ended
                 self.call_from_thread(then, result)
 
         self.aside = [thread for thread in self.aside if thread.is_alive()]
@@ -158,7 +155,7 @@ class Top(App[None]):
         self.paint()
 
     def paint(self) -> None:
-        """Everything that the picture changes."""
+        """Show the current snapshot."""
         self._paint_head()
         if self.snapshot is None:
             return
@@ -168,61 +165,51 @@ class Top(App[None]):
             "teams": (self.snapshot.teams, columns.TEAMS), "alerts": (self.snapshot.alerts, columns.ALERTS),
         }  # fmt: skip
         for name, (items, kinds) in lists.items():
-            self._list(name).fill(items, heads(kinds, self._lang))
+            self._list(name).fill(items, heads(kinds))
         self._paint_foot(len(lists["jobs"][0]))
 
     def _paint_head(self) -> None:
-        lines = (
-            folded(columns.headline(self.snapshot, self._render_options), self.size.width - 2)
-            if self.snapshot
-            else []
-        )
+        lines = folded(columns.headline(self.snapshot), self.size.width - 2) if self.snapshot else []
         if self.snapshot:
-            missing = translate("missing", self._lang)
-            lines += [
-                Text(f"{missing}: {visible(lacks(item, self._lang))}", "magenta")
-                for item in self.snapshot.missing
-            ]
+            lines += [Text(columns.missing(item), "magenta") for item in self.snapshot.missing]
         if self._snapshot_cache.trouble:
             lines.append(Text(visible(str(self._snapshot_cache.trouble)), "bold red"))
         if lines:
             self.query_one("#head", Static).update(Text("\n").join(lines))
 
     def _paint_foot(self, count: int) -> None:
-        view, lang = self.view_state.view, self._lang
+        view = self.view_state.view
         parts = [
-            translate("filter", lang, what=translate(view.job_filter, lang)),
-            translate("sort", lang, by=translate(view.sort, lang)),
+            _("shown: {filter}", filter=label(view.job_filter)),
+            _("sorted by {column}", column=label(view.sort)),
         ]
-        parts += [translate("mine", lang)] if view.user else []
-        parts += [translate("found", lang, text=visible(view.text, 40))] if view.text else []
+        parts += [_("only mine")] if view.user else []
+        parts += [f"`{visible(view.text, 40)}`"] if view.text else []
         total = len(self.snapshot.jobs) if self.snapshot else 0
-        self._list("jobs").border_title = f"{translate('jobs', lang)} {count}/{total}"
-        self.query_one("#foot", Static).update("   ".join([*parts, "?: keys" if lang == "en" else "?: 按键"]))
+        self._list("jobs").border_title = f"{label('jobs')} {count}/{total}"
+        self.query_one("#foot", Static).update("   ".join([*parts, _("?: keys")]))
 
     def _list(self, name: str) -> Listing:
         return self.query_one(f"#{name}", Listing)
 
     def action_panel(self, name: str) -> None:
-        """That one has the keys."""
+        """Focus a panel."""
         for panel in PANELS:
             self.set_class(panel == name, f"on-{panel}")
         self._list(name).focus()
 
     def action_next(self, by: int) -> None:
-        """The next panel."""
+        """Focus the next panel."""
         now = next((index for index, name in enumerate(PANELS) if self._list(name).has_focus), 0)
         self.action_panel(PANELS[(now + by) % len(PANELS)])
 
     def on_listing_chosen(self, event: Listing.Chosen) -> None:
-        """More about it; a group of nodes opens and closes."""
+        """Show details of a row; open or close a group of nodes."""
         if isinstance(event.item, Group):
             self.view_state.opened ^= {event.item.key}
             self.paint()
         elif self.snapshot:
-            self.push_screen(
-                TextScreen(detail.detail_lines(event.item, self.snapshot, self._render_options), self._lang)
-            )
+            self.push_screen(TextScreen(detail.detail_lines(event.item, self.snapshot, self._render_options)))
 
     def _set_view(self, view: View) -> None:
         self.view_state.view = view
@@ -230,42 +217,42 @@ class Top(App[None]):
         self.paint()
 
     def action_sort(self) -> None:
-        """By the next column."""
+        """Sort by the next column."""
         self._set_view(self.view_state.view.next_sort())
 
     def action_turn(self) -> None:
-        """The other way around."""
+        """Reverse the order."""
         self._set_view(replace(self.view_state.view, turned=not self.view_state.view.turned))
 
     def action_filter(self) -> None:
-        """All, those that run, those that wait."""
+        """Show all, running, or pending jobs."""
         self._set_view(self.view_state.view.next_filter())
 
     def action_toggle_user(self) -> None:
-        """One person's jobs, or everybody's."""
+        """Show only the user's jobs, or all."""
         self._set_view(
             replace(self.view_state.view, user="" if self.view_state.view.user else self._job_actions.user)
         )
 
     def action_search(self) -> None:
-        """A place to type."""
+        """Open the search field."""
         box = self.query_one("#search", Input)
         box.display = True
         box.focus()
 
     def action_plain(self) -> None:
-        """No search any more."""
+        """End the search."""
         box = self.query_one("#search", Input)
         if box.display or self.view_state.view.text:
             box.value = ""
             self._close_search()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Jobs are found as one types."""
+        """Filter jobs while the user types."""
         self._set_view(replace(self.view_state.view, text=event.value))
 
     def on_input_submitted(self) -> None:
-        """What was typed stays."""
+        """Keep the search and close its field."""
         self._close_search()
 
     def _close_search(self) -> None:
@@ -273,17 +260,17 @@ class Top(App[None]):
         self.action_panel("jobs")
 
     def action_help(self) -> None:
-        """The keys."""
-        self.push_screen(TextScreen(keys(self._lang), self._lang))
+        """Show the keys."""
+        self.push_screen(TextScreen(keys()))
 
     def _job(self) -> JobView | None:
         job = self._list("jobs").chosen if self._list("jobs").has_focus else None
         if job is None:
-            self.notify(translate("no_job", self._lang), markup=False)
+            self.notify(_("select a job first"), markup=False)
         return job
 
     def action_about(self, topic: str) -> None:
-        """What it printed, or why it waits: asked of the cluster."""
+        """Fetch and show the output of the selected job, or why it is pending or failed."""
         if job := self._job():
             self._aside("about", partial(self._fetch_text, topic, job), self._show_text)
 
@@ -295,19 +282,22 @@ class Top(App[None]):
 
     def _show_text(self, text: str) -> None:
         lines = [[(visible(line, 1000), "")] for line in text.splitlines() or ["-"]]
-        self.push_screen(TextScreen(lines, self._lang))
+        self.push_screen(TextScreen(lines))
 
     def action_cancel(self) -> None:
-        """Asks, and then does it."""
+        """Cancel the selected job after confirmation."""
         if job := self._job():
-            question = translate(
-                "cancel", self._lang, job=job.id, user=visible(job.user, 32), name=visible(job.name, 64)
+            question = _(
+                "Cancel job {job} of {user} ({name})?",
+                job=job.id,
+                user=visible(job.user, 32),
+                name=visible(job.name, 64),
             )
-            self.push_screen(ConfirmScreen(question, self._lang), partial(self._agreed, job))
+            self.push_screen(ConfirmScreen(question), partial(self._agreed, job))
 
-    def _agreed(self, job: JobView, yes: bool | None) -> None:  # noqa: FBT001 (what the question is answered with)
+    def _agreed(self, job: JobView, yes: bool | None) -> None:  # noqa: FBT001 (the answer)
         if yes:
-            self.notify(translate("cancelling", self._lang, job=job.id), markup=False)
+            self.notify(_("canceling job {job} ...", job=job.id), markup=False)
             self._aside("cancel", partial(self._refused, job), partial(self._ended, job))
 
     def _refused(self, job: JobView) -> str:
@@ -319,10 +309,10 @@ class Top(App[None]):
 
     def _ended(self, job: JobView, refused: str) -> None:
         if refused:
-            text = translate("refused", self._lang, job=job.id, reason=visible(refused, 500))
+            text = _("job {job} is not canceled: {reason}", job=job.id, reason=visible(refused, 500))
             self.notify(text, severity="error", markup=False)
         else:
-            self.notify(translate("cancelled", self._lang, job=job.id), markup=False)
+            self.notify(_("job {job} is canceled", job=job.id), markup=False)
 
 
 def _node_key(item: Any) -> str:

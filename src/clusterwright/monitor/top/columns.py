@@ -1,4 +1,4 @@
-"""Rows of the four panels as cells, in as many columns as the width has room for; pure."""
+"""Rows of the four panels as cells, with the columns that fit the width; pure."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from clusterwright.config.names import fold
-from clusterwright.monitor.snapshot import Alert, JobView, NodeView, Snapshot, Team, waits
+from clusterwright.i18n import _, current_language
+from clusterwright.monitor.snapshot import Alert, JobView, NodeView, Snapshot, Team, lacks, waits
 from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.monitor.top.forms import STATES, Cell, compact_number, heat, percent, span, strip
 from clusterwright.monitor.top.groups import Group
-from clusterwright.monitor.top.messages import Lang, translate
+from clusterwright.monitor.top.messages import label
 from clusterwright.monitor.top.queue import runs
 from clusterwright.slurm.states import is_pending
 
-Cells = list[list[Cell]]  # of a row: each cell has parts with styles of their own
-HEAT = 16  # signs of a strip: a terminal of 120 columns has room for it beside teams and alerts
+Cells = list[list[Cell]]  # of a row; a cell consists of parts, each with a style
+HEAT = 16  # characters of a strip, which fit a terminal of 120 columns beside teams and alerts
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A heading; how wide it is (0: what is left); and from which width of the panel on it is shown."""
+    """A column: name of its label, width (0: the rest), and the least width of the panel that shows it."""
 
     name: str
     width: int
@@ -56,27 +57,26 @@ ALERTS = (
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """How things are said: the language, the clock of the picture, and whether only ASCII can be shown."""
+    """How rows are rendered: the time of the snapshot, and whether the terminal shows only ASCII."""
 
-    lang: Lang = "en"
     now: float = 0.0
     ascii_only: bool = False
 
 
 def fitting(columns: Sequence[Column], width: int) -> list[tuple[int, Column, int]]:
-    """Those for which there is room: their place in a row, and how wide they are."""
+    """The columns that fit: their index in a row, the column, and its width."""
     visible_columns = [(index, column) for index, column in enumerate(columns) if column.from_width <= width]
     fixed = sum(column.width + 1 for _, column in visible_columns)
     return [(index, column, column.width or max(4, width - fixed)) for index, column in visible_columns]
 
 
-def heads(columns: Iterable[Column], lang: Lang) -> list[str]:
-    """The headings."""
-    return [translate(column.name, lang) for column in columns]
+def heads(columns: Iterable[Column]) -> list[str]:
+    """Headings of the columns."""
+    return [label(column.name) for column in columns]
 
 
 def of_group(row: Group | NodeView, options: RenderOptions) -> Cells:
-    """A group of nodes, or one node of an opened group."""
+    """Cells of a group of nodes, or of one node of an opened group."""
     if isinstance(row, NodeView):
         return _of_node(row, options)
     gpus_used, total = row.gpus
@@ -90,7 +90,7 @@ def of_group(row: Group | NodeView, options: RenderOptions) -> Cells:
     )
     return [
         [(f"+ {row.name or '-'}", "bold")],
-        [_state(row.state, options.lang, drained=row.drained)],
+        [_state(row.state, drained=row.drained)],
         [(str(len(row.nodes)), "")],
         [(f"{gpus_used}/{total}" if total else "-", "")],
         uses,
@@ -103,7 +103,7 @@ def _of_node(node: NodeView, options: RenderOptions) -> Cells:
     detail = visible(node.reason) if node.reason else ", ".join(node.jobs)
     return [
         [(f"  {node.name}", "")],
-        [_state(node.state, options.lang, drained=node.drained)],
+        [_state(node.state, drained=node.drained)],
         [],
         [(use, "")],
         strip(node.gpus, gpus_used=node.gpus_used, ascii_only=options.ascii_only),
@@ -111,14 +111,14 @@ def _of_node(node: NodeView, options: RenderOptions) -> Cells:
     ]
 
 
-def _state(state: str, lang: Lang, *, drained: bool) -> Cell:
+def _state(state: str, *, drained: bool) -> Cell:
     if drained and state != "down":
-        return (f"{state} {translate('drained', lang)}", "yellow")
+        return (f"{state} {label('drained')}", "yellow")
     return (state, STATES.get(state, "magenta"))
 
 
 def of_job(job: JobView, options: RenderOptions) -> Cells:
-    """One job."""
+    """Cells of one job."""
     began = job.started if runs(job) else job.submitted
     remaining_s = None if job.ends is None or not runs(job) else job.ends - options.now
     use = "-" if job.utilisation is None else percent(job.utilisation)
@@ -139,16 +139,16 @@ def of_job(job: JobView, options: RenderOptions) -> Cells:
 
 
 def hosts_or_reason(job: JobView, options: RenderOptions) -> Cell:
-    """The hosts that it has, or what it waits for."""
+    """The job's hosts, or the reason why it is pending."""
     if runs(job):
         return (fold(job.nodes) if job.nodes else "", "dim")
-    reason = waits(job.reason or "None", options.lang) if is_pending(job.state) else job.reason
+    reason = waits(job.reason or "None") if is_pending(job.state) else job.reason
     when = "" if job.expected is None else f" ({span(job.expected - options.now)})"
     return (visible(reason) + when, "yellow")
 
 
 def progress(job: JobView) -> str:
-    """How far its training is."""
+    """Progress of the job's run."""
     run = job.run
     if run is None or run.step is None:
         return ""
@@ -164,7 +164,7 @@ def progress(job: JobView) -> str:
 
 
 def of_team(team: Team, _options: RenderOptions) -> Cells:
-    """One team."""
+    """Cells of one team."""
     return [
         [(visible(team.name, 32), "bold")],
         [(str(team.gpus), "")],
@@ -177,9 +177,9 @@ def of_team(team: Team, _options: RenderOptions) -> Cells:
 
 
 def of_alert(alert: Alert, options: RenderOptions) -> Cells:
-    """One alert."""
-    text = (alert.summary_zh if options.lang == "zh" else "") or alert.summary
-    kind = translate("muted", options.lang) if alert.muted else alert.severity
+    """Cells of one alert."""
+    text = (alert.summary_zh if current_language() == "zh" else "") or alert.summary
+    kind = label("muted") if alert.muted else alert.severity
     return [
         [(kind, "dim" if alert.muted else STATES.get(alert.severity, ""))],
         [(visible(alert.subject, 64), "")],
@@ -188,8 +188,8 @@ def of_alert(alert: Alert, options: RenderOptions) -> Cells:
     ]
 
 
-def headline(snapshot: Snapshot, options: RenderOptions) -> Cells:
-    """The cluster in some words, which belong together."""
+def headline(snapshot: Snapshot) -> Cells:
+    """Sums of the cluster; the parts of one cell stay on one line."""
     nodes, jobs = snapshot.nodes, snapshot.jobs
     used, total = sum(node.gpus_used for node in nodes), sum(node.gpus_total for node in nodes)
     uses = [gpu.utilisation for node in nodes for gpu in node.gpus if gpu.job and gpu.utilisation is not None]
@@ -199,9 +199,6 @@ def headline(snapshot: Snapshot, options: RenderOptions) -> Cells:
     loud = [alert for alert in snapshot.alerts if not alert.muted]
     average_use = sum(uses) / len(uses) if uses else None
 
-    def label(name: str) -> str:
-        return translate(name, options.lang)
-
     return [
         [(visible(snapshot.cluster, 64), "bold")],
         [
@@ -209,10 +206,15 @@ def headline(snapshot: Snapshot, options: RenderOptions) -> Cells:
             _count_cell(label("down"), down, "bold red"),
             _count_cell(label("drained"), drained, "yellow"),
         ],
-        [(f"{label('gpus')} {used}/{total} {label('mean')} {percent(average_use)}", "")],
-        [(f"{label('jobs')} {label('running')} {going} {label('waiting')} {waiting}", "")],
+        [(_("GPUs {used}/{total} mean use {share}", used=used, total=total, share=percent(average_use)), "")],
+        [(_("jobs running {running} pending {pending}", running=going, pending=waiting), "")],
         [_count_cell(label("alerts"), len(loud), "bold red")],
     ]
+
+
+def missing(line: str) -> str:
+    """A part that the snapshot lacks, and why."""
+    return _("missing: {part}", part=visible(lacks(line)))
 
 
 def _count_cell(name: str, count: int, style: str) -> Cell:

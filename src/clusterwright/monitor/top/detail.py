@@ -1,27 +1,28 @@
-"""What is known of one node, job or alert, as lines; pure."""
+"""Details of one node, job, team or alert as lines; pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from clusterwright.config.names import fold
+from clusterwright.i18n import current_language
 from clusterwright.monitor.snapshot import Alert, JobView, NodeView, Run, Snapshot, Team, waits
 from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.monitor.top.columns import RenderOptions
 from clusterwright.monitor.top.forms import Cell, compact_number, curve, gib, heat, percent, span
-from clusterwright.monitor.top.messages import translate
+from clusterwright.monitor.top.messages import label
 from clusterwright.slurm.states import is_pending
 
 Line = list[Cell]
 Lines = Sequence[Line | None]
 _LABEL = 14
-WIDTH = 64  # of a curve
+WIDTH = 64  # of the loss curve
 
 
 def detail_lines(
     item: NodeView | JobView | Alert | Team, snapshot: Snapshot, options: RenderOptions
 ) -> list[Line]:
-    """Its lines, without those that would say nothing."""
+    """Lines about a row, without those whose value is not known."""
     return [line for line in _all(item, snapshot, options) if line is not None]
 
 
@@ -32,23 +33,23 @@ def _all(item: NodeView | JobView | Alert | Team, snapshot: Snapshot, options: R
         return _job(item, options)
     if isinstance(item, Alert):
         return _alert(item, options)
-    return _team(item, snapshot, options)
+    return _team(item, snapshot)
 
 
 def _node(node: NodeView, snapshot: Snapshot, options: RenderOptions) -> Lines:
-    state = f"{node.state} {translate('drained', options.lang)}" if node.drained else node.state
+    state = f"{node.state} {label('drained')}" if node.drained else node.state
     lines: list[Line | None] = [
         [(node.name, "bold")],
-        _field("state", state, options),
-        _field("reason", visible(node.reason), options),
-        _field("by", node.by, options),
-        _field("since", span(options.now - node.since) if node.since else "", options),
-        _field("group", node.group, options),
-        _field("leaf", node.leaf, options),
-        _field("partition", ", ".join(node.partitions), options),
-        _field("cpus", f"{node.cpus_used}/{node.cpus}", options),
-        _field("load", "" if node.load is None else f"{node.load:.1f}", options),
-        _field("memory", f"{gib(node.memory_used)} / {gib(node.memory_total)}", options),
+        _field("state", state),
+        _field("reason", visible(node.reason)),
+        _field("by", node.by),
+        _field("since", span(options.now - node.since) if node.since else ""),
+        _field("group", node.group),
+        _field("leaf", node.leaf),
+        _field("partition", ", ".join(node.partitions)),
+        _field("cpus", f"{node.cpus_used}/{node.cpus}"),
+        _field("load", "" if node.load is None else f"{node.load:.1f}"),
+        _field("memory", f"{gib(node.memory_used)} / {gib(node.memory_total)}"),
     ]
     lines += [[]]
     for gpu in node.gpus:
@@ -68,19 +69,19 @@ def _node(node: NodeView, snapshot: Snapshot, options: RenderOptions) -> Lines:
 
 
 def _job(job: JobView, options: RenderOptions) -> Lines:
-    reason = waits(job.reason or "None", options.lang) if is_pending(job.state) else ""
+    reason = waits(job.reason or "None") if is_pending(job.state) else ""
     lines: list[Line | None] = [
         [(f"{job.id} {visible(job.name)}", "bold")],
-        _field("state", f"{job.state} ({visible(job.reason)})" if job.reason else job.state, options),
-        _field("reason", visible(reason), options),
-        _field("user", visible(job.user), options),
-        _field("team", visible(job.account), options),
-        _field("partition", job.partition, options),
-        _field("priority", str(job.priority), options),
-        _field("cpus", str(job.cpus), options),
-        _field("gpus", str(job.gpus), options),
-        _field("heat", "" if job.utilisation is None else percent(job.utilisation), options),
-        _field("hosts", fold(job.nodes) if job.nodes else str(job.node_count), options),
+        _field("state", f"{job.state} ({visible(job.reason)})" if job.reason else job.state),
+        _field("reason", visible(reason)),
+        _field("user", visible(job.user)),
+        _field("team", visible(job.account)),
+        _field("partition", job.partition),
+        _field("priority", str(job.priority)),
+        _field("cpus", str(job.cpus)),
+        _field("gpus", str(job.gpus)),
+        _field("heat", "" if job.utilisation is None else percent(job.utilisation)),
+        _field("hosts", fold(job.nodes) if job.nodes else str(job.node_count)),
         _ago("submitted", job.submitted, options),
         _ago("started", job.started, options),
         _ahead("expected", job.expected, options),
@@ -97,16 +98,16 @@ def _run(run: Run, options: RenderOptions) -> Lines:
     losses = [loss for _, loss in run.curve]
     lines: list[Line | None] = [
         [],
-        _field("run", f"{visible(run.name)} ({visible(run.state)})", options),
-        _field("step", step, options),
-        _field("loss", "" if run.loss is None else f"{run.loss:.4g}", options),
-        _field("speed", ", ".join(fast), options),
-        _field("eta", "" if run.eta_s is None else span(run.eta_s), options),
-        _field("goodput", "" if run.goodput is None else f"{run.goodput:.1%}", options),
-        _field("data_wait", "" if run.data_wait is None else f"{run.data_wait:.1%}", options),
-        _field("communication", "" if run.communication is None else f"{run.communication:.1%}", options),
-        _field("checkpoint", "" if run.checkpoint_age_s is None else span(run.checkpoint_age_s), options),
-        _field("slow_rank", visible(run.slow_rank), options),
+        _field("run", f"{visible(run.name)} ({visible(run.state)})"),
+        _field("step", step),
+        _field("loss", "" if run.loss is None else f"{run.loss:.4g}"),
+        _field("speed", ", ".join(fast)),
+        _field("eta", "" if run.eta_s is None else span(run.eta_s)),
+        _field("goodput", "" if run.goodput is None else f"{run.goodput:.1%}"),
+        _field("data_wait", "" if run.data_wait is None else f"{run.data_wait:.1%}"),
+        _field("communication", "" if run.communication is None else f"{run.communication:.1%}"),
+        _field("checkpoint", "" if run.checkpoint_age_s is None else span(run.checkpoint_age_s)),
+        _field("slow_rank", visible(run.slow_rank)),
     ]
     if losses:
         bars = curve(losses, WIDTH, ascii_only=options.ascii_only)
@@ -115,19 +116,19 @@ def _run(run: Run, options: RenderOptions) -> Lines:
 
 
 def _alert(alert: Alert, options: RenderOptions) -> Lines:
-    text = (alert.summary_zh if options.lang == "zh" else "") or alert.summary
+    text = (alert.summary_zh if current_language() == "zh" else "") or alert.summary
     return [
         [(alert.name, "bold")],
-        _field("severity", alert.severity, options),
-        _field("subject", visible(alert.subject), options),
-        _field("since", span(options.now - alert.since), options),
-        _field("summary", visible(text, 1000), options),
-        _field("runbook", visible(alert.runbook), options),
-        _field("muted", "✓" if alert.muted else "", options),
+        _field("severity", alert.severity),
+        _field("subject", visible(alert.subject)),
+        _field("since", span(options.now - alert.since)),
+        _field("summary", visible(text, 1000)),
+        _field("runbook", visible(alert.runbook)),
+        _field("muted", "✓" if alert.muted else ""),
     ]
 
 
-def _team(team: Team, snapshot: Snapshot, options: RenderOptions) -> Lines:
+def _team(team: Team, snapshot: Snapshot) -> Lines:
     jobs = [job for job in snapshot.jobs if job.account == team.name and job.nodes]
     users: dict[str, int] = {}
     for job in jobs:
@@ -135,28 +136,28 @@ def _team(team: Team, snapshot: Snapshot, options: RenderOptions) -> Lines:
     most = sorted(users.items(), key=lambda pair: (-pair[1], pair[0]))
     return [
         [(visible(team.name), "bold")],
-        _field("share", percent(team.share), options),
-        _field("use", percent(team.used), options),
-        _field("fairshare", "" if team.fairshare is None else f"{team.fairshare:.3f}", options),
-        _field("running", str(team.running), options),
-        _field("waiting", str(team.waiting), options),
+        _field("share", percent(team.share)),
+        _field("use", percent(team.used)),
+        _field("fairshare", "" if team.fairshare is None else f"{team.fairshare:.3f}"),
+        _field("running", str(team.running)),
+        _field("waiting", str(team.waiting)),
         [],
         *([(f"{visible(user, 32):<20} {gpus:>6} GPU", "")] for user, gpus in most),
     ]
 
 
-def _field(name: str, text: str, options: RenderOptions) -> Line | None:
-    """A label and what it says; nothing where there is nothing to say."""
+def _field(name: str, text: str) -> Line | None:
+    """A label and its value; None if the value is empty."""
     if not text:
         return None
-    label = translate(name, options.lang)
-    wide = sum(2 if ord(sign) > 0x2E80 else 1 for sign in label)
-    return [(label + " " * max(1, _LABEL - wide), "dim"), (text, "")]
+    heading = label(name)
+    wide = sum(2 if ord(sign) > 0x2E80 else 1 for sign in heading)
+    return [(heading + " " * max(1, _LABEL - wide), "dim"), (text, "")]
 
 
 def _ago(name: str, when: float | None, options: RenderOptions) -> Line | None:
-    return _field(name, "" if when is None else f"-{span(options.now - when)}", options)
+    return _field(name, "" if when is None else f"-{span(options.now - when)}")
 
 
 def _ahead(name: str, when: float | None, options: RenderOptions) -> Line | None:
-    return _field(name, "" if when is None else f"+{span(when - options.now)}", options)
+    return _field(name, "" if when is None else f"+{span(when - options.now)}")

@@ -1,4 +1,4 @@
-"""How values are written in few signs: heat, lengths of time, sizes, shares; pure."""
+"""Short forms of values: use, durations, sizes, shares; pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from clusterwright.monitor.snapshot import Gpu
 Cell = tuple[str, str]  # a text, and its style as Rich names it
 
 _BARS, _ASCII_BARS = "▁▂▃▄▅▆▇█", ".:-=+*%@"
-_WARM = ((0.1, "blue"), (0.5, "cyan"), (0.8, "green"), (2.0, "bold green"))  # up to which use, and its colour
+_WARM = (
+    (0.1, "blue"),
+    (0.5, "cyan"),
+    (0.8, "green"),
+    (2.0, "bold green"),
+)  # the use below which a color applies
 STATES = {
     "idle": "green", "mixed": "cyan", "allocated": "cyan", "completing": "cyan", "down": "bold red",
     "not_responding": "bold red", "powered_down": "dim", "powering_up": "dim", "unknown": "magenta",
@@ -20,20 +25,20 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def heat(use: float | None, *, is_allocated: bool, ascii_only: bool = False) -> Cell:
-    """One sign for a GPU: its use; `·` where no job holds it, `?` where nobody knows."""
+    """One character for a GPU: its use; `·` if it is not allocated, `?` if its use is not known."""
     if not is_allocated and not (use and use > _WARM[0][0]):
         return (("." if ascii_only else "·"), "dim")
     if use is None:
         return ("?", "magenta")
     signs = _ASCII_BARS if ascii_only else _BARS
-    style = next(colour for most, colour in _WARM if use < most or most > 1)
+    style = next(color for most, color in _WARM if use < most or most > 1)
     if is_allocated and use < _WARM[0][0]:
-        style = "bold red"  # held, and idle: money lost
+        style = "bold red"  # allocated and idle
     return (signs[min(len(signs) - 1, int(use * len(signs)))], style)
 
 
 def strip(gpus: Sequence[Gpu], *, gpus_used: int | None = None, ascii_only: bool = False) -> list[Cell]:
-    """A sign for each GPU. Where nobody says which are held, the first ones stand for as many as are."""
+    """One character for each GPU; if it is not known which are allocated, the first `gpus_used` count as allocated."""
     has_jobs = any(gpu.job for gpu in gpus)
     count = len(gpus) if gpus_used is None else gpus_used
     return [
@@ -45,7 +50,7 @@ def strip(gpus: Sequence[Gpu], *, gpus_used: int | None = None, ascii_only: bool
 
 
 def span(seconds: float | None) -> str:
-    """42s, 5m, 3h07m, 2d04h; `-` for none."""
+    """A duration in at most 6 characters: `42s`, `5m03s`, `3h07m`, `2d04h`; `-` for None."""
     if seconds is None:
         return "-"
     total_s = max(0, round(seconds))
@@ -59,12 +64,12 @@ def span(seconds: float | None) -> str:
 
 
 def percent(ratio: float | None) -> str:
-    """`97%`; `-` for none."""
+    """`97%`; `-` for None."""
     return "-" if ratio is None else f"{ratio:.0%}"
 
 
 def compact_number(number: float | None) -> str:
-    """812, 12.3k, 1.02M; `-` for none."""
+    """`812`, `12.3k`, `1.02M`; `-` for None."""
     if number is None:
         return "-"
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -74,7 +79,7 @@ def compact_number(number: float | None) -> str:
 
 
 def gib(size: float | None) -> str:
-    """Bytes in GiB; `-` for none."""
+    """Bytes in GiB; `-` for None."""
     return "-" if size is None else f"{size / 2**30:.0f} GiB"
 
 

@@ -1,4 +1,4 @@
-"""Nodes folded by group and state, those that need a person first; pure."""
+"""Nodes grouped by node group and state, faulty ones first; pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _ORDER = (
     "down", "not_responding", "unknown", "maint", "rebooting", "powering_up", "mixed", "allocated", "completing",
     "planned", "reserved", "idle", "powered_down",
 )  # fmt: skip
-MOST_FOLDED = 512  # names that are folded at once: of many dimensions, that takes seconds
+MOST_FOLDED = 512  # names in one hostlist; folding more names of several dimensions takes seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Equal nodes in the same state."""
+    """Nodes of one node group in one state."""
 
     name: str
     state: str
@@ -26,22 +26,22 @@ class Group:
 
     @property
     def key(self) -> str:
-        """What it is known by from one picture to the next."""
+        """Identifies the group across snapshots."""
         return f"group {self.name} {self.state} {self.drained}"
 
     @property
     def hosts(self) -> str:
-        """As a hostlist."""
+        """The nodes as a hostlist."""
         folded = fold([node.name for node in self.nodes[:MOST_FOLDED]])
         return folded if len(self.nodes) <= MOST_FOLDED else f"{folded},..."
 
     @property
     def gpus(self) -> tuple[int, int]:
-        """Held, and all of them."""
+        """Allocated GPUs and all GPUs."""
         return sum(node.gpus_used for node in self.nodes), sum(node.gpus_total for node in self.nodes)
 
     def uses(self, width: int) -> list[tuple[float | None, bool]]:
-        """Mean use of the GPUs of neighbouring nodes, in that many places, and whether any is held."""
+        """Mean GPU use of at most `width` runs of consecutive nodes, and whether any GPU of each run is allocated."""
         node_count = len(self.nodes)
         places = min(width, node_count)
         parts = [
@@ -52,7 +52,7 @@ class Group:
 
 
 def mean_use(nodes: Iterable[NodeView]) -> float | None:
-    """Mean use of the GPUs that jobs hold; of all where nobody says which those are."""
+    """Mean use of the allocated GPUs; of all GPUs if it is not known which are allocated."""
     uses = [
         (gpu.utilisation, bool(gpu.job)) for node in nodes for gpu in node.gpus if gpu.utilisation is not None
     ]
@@ -61,7 +61,7 @@ def mean_use(nodes: Iterable[NodeView]) -> float | None:
 
 
 def groups(nodes: Iterable[NodeView]) -> list[Group]:
-    """Those that need a person first."""
+    """Group nodes; groups that are down or drained come first."""
     nodes_by_key: dict[tuple[str, str, bool], list[NodeView]] = {}
     for node in nodes:
         nodes_by_key.setdefault((node.group, node.state, node.drained), []).append(node)
@@ -73,7 +73,7 @@ def groups(nodes: Iterable[NodeView]) -> list[Group]:
 
 
 def rows(snapshot: Snapshot, opened: Container[str]) -> list[Group | NodeView]:
-    """Groups, and beneath each one that is opened its nodes."""
+    """Groups, each opened one followed by its nodes."""
     items: list[Group | NodeView] = []
     for group in groups(snapshot.nodes):
         items.append(group)

@@ -1,4 +1,4 @@
-"""What may be done with a job from the screen, by ssh to the control host, as the person who looks."""
+"""Cancel a job, read its output and explain it, by SSH to the control host as the user of the screen."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from clusterwright.monitor.snapshot import JobView
 from clusterwright.slurm import client
 
 ROOT = "root"
-LINES = 200  # of what a job printed
-CANCEL_S = 90.0  # the ranks of a run are given 40 s to save
+LINES = 200  # of a job's output
+CANCEL_S = 90.0  # the ranks of a run have 40 s to save a checkpoint
 _ID = re.compile(r"\d+(?:[_+]\d+)?")
 _OUTPUT = """out=$({job} | sed -n '1s/.* StdOut=\\([^ ]*\\).*/\\1/p'); \
-[ -n "$out" ] || {{ echo "Slurm does not say where it prints" >&2; exit 1; }}; tail -n {lines} -- "$out\""""
+[ -n "$out" ] || {{ echo "Slurm has no path of the output" >&2; exit 1; }}; tail -n {lines} -- "$out\""""
 
 
 class ByShell:
-    """Jobs are ended and read as `user`, whom the control host becomes; as whoever ssh logs in where that is root."""
+    """Runs commands on the control host as `user`; as the SSH login if `user` is root."""
 
     def __init__(
         self, remote: Remote, host: str, runs: str, user: str, explain: Callable[[str], str]
@@ -33,10 +33,10 @@ class ByShell:
         self.user = user
 
     def cancel(self, job: JobView) -> str:
-        """End the job; a run's ranks are asked to save first, and nothing takes over from it.
+        """Cancel the job; the ranks of a run save first, and no successor job or failover follows.
 
         Raises:
-            WrightError: Slurm refuses, or the control host does not answer.
+            WrightError: Slurm refuses it, or the control host does not answer.
         """
         if job.run:
             command = program_command("cancel", self._runs, job.run.name)
@@ -46,10 +46,10 @@ class ByShell:
         return slurm.checked(result, self._host, "scancel").out
 
     def output(self, job: JobView) -> str:
-        """The last lines that it printed.
+        """Read the last LINES lines of the job's output.
 
         Raises:
-            WrightError: it may not be read, or is not there.
+            WrightError: the output does not exist, or the user may not read it.
         """
         if job.run:
             command = program_command("logs", self._runs, job.run.name, "once")
@@ -61,7 +61,7 @@ class ByShell:
         return slurm.checked(result, self._host, "tail").out
 
     def explain(self, job: JobView) -> str:
-        """Why it waits or failed, by whoever knows that."""
+        """Explain why the job is pending or failed, with the function of the constructor."""
         return self._explain(number(job))
 
     def _as_user(self, command: str, stdin: bytes, limit_s: float) -> CommandResult:
@@ -70,18 +70,18 @@ class ByShell:
         if result.code == CANNOT_BECOME:
             raise WrightError.from_code(
                 "other-user",
-                _("on {host} you are neither root nor {user}", host=self._host, user=self.user),
-                _("name who you are there: `wright top --as USER`"),
+                _("the SSH login on {host} is neither root nor {user}", host=self._host, user=self.user),
+                _("name the user of that login: `wright top --as USER`"),
             )
         return result
 
 
 def _scancel_arguments(job: JobView) -> list[str]:
-    """What scancel is told; of an array that waits, only the tasks that wait."""
+    """Arguments of scancel; of a pending array, only its pending tasks are canceled."""
     return ["--state=PENDING", number(job)] if "[" in job.id else [number(job)]
 
 
 def number(job: JobView) -> str:
-    """The id as commands take it: `8_[0-99%4]`, an array that waits, is 8."""
+    """The id for commands: `8_[0-99%4]`, a pending array, is 8."""
     match = _ID.match(job.id)
     return match[0] if match else "0"

@@ -1,4 +1,4 @@
-"""A list of any length of which only the visible rows are made: 5,000 jobs cost as much as fifty."""
+"""A list that renders only its visible rows: 5,000 jobs cost as much as fifty."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CURSOR = Style(reverse=True)
 
 
 class Listing(ScrollView, can_focus=True):
-    """Rows under headings, with a cursor; it stays on its row when rows come and go."""
+    """Rows under headings, with a cursor that stays on its row when the rows change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "move(1)", show=False),
@@ -35,7 +35,7 @@ class Listing(ScrollView, can_focus=True):
     ]
 
     class Chosen(Message):
-        """Enter was pressed on a row, or it was clicked twice."""
+        """A row was chosen with Enter or a double click."""
 
         def __init__(self, listing: Listing, item: Any) -> None:
             super().__init__()
@@ -56,7 +56,7 @@ class Listing(ScrollView, can_focus=True):
         self.cursor = 0
 
     def fill(self, items: Sequence[Any], heads: list[str]) -> None:
-        """Other rows; the cursor goes with the one that it was on."""
+        """Replace the rows; the cursor stays on the same item."""
         cursor_key, previous_cursor = self._key(self.items[self.cursor]) if self.items else "", self.cursor
         self.items, self._heads = list(items), heads
         keys = (index for index, item in enumerate(self.items) if self._key(item) == cursor_key)
@@ -67,7 +67,7 @@ class Listing(ScrollView, can_focus=True):
         self.refresh()
 
     def to_top(self) -> None:
-        """The cursor is on the first row, whatever that is then."""
+        """Move the cursor to the first row of the next fill."""
         self.items, self.cursor = [], 0
         self.scroll_to(y=0, animate=False)
 
@@ -77,7 +77,7 @@ class Listing(ScrollView, can_focus=True):
         return self.items[self.cursor] if self.items else None
 
     def action_move(self, by: int) -> None:
-        """The cursor goes down by so many rows."""
+        """Move the cursor down by a number of rows."""
         if not self.items:
             return
         self.cursor = max(0, min(self.cursor + by, len(self.items) - 1))
@@ -90,16 +90,16 @@ class Listing(ScrollView, can_focus=True):
         self.refresh()
 
     def action_page(self, by: int) -> None:
-        """By as many rows as are seen."""
+        """Move by the visible rows."""
         self.action_move(by * max(1, self.size.height - 2))
 
     def action_choose(self) -> None:
-        """Whoever listens shows more of it."""
+        """Post Chosen for the row under the cursor."""
         if self.items:
             self.post_message(self.Chosen(self, self.chosen))
 
     def on_click(self, event: events.Click) -> None:
-        """A click chooses the row, a second one opens it."""
+        """Select the clicked row; a double click chooses it."""
         index = event.y - 1 + round(self.scroll_offset.y)
         if event.y >= 1 and index < len(self.items):
             is_double_click = index == self.cursor and event.chain > 1
@@ -109,7 +109,7 @@ class Listing(ScrollView, can_focus=True):
                 self.action_choose()
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen: the headings stay, rows scroll."""
+        """Render one line: the headings are fixed, the rows scroll."""
         width = self.scrollable_content_region.width
         layout = fitting(self._columns, width)
         if y == 0:
@@ -126,7 +126,7 @@ class Listing(ScrollView, can_focus=True):
 
 
 def _strip(cells: Cells, layout: Sequence[tuple[int, Column, int]], width: int, over: Style | None) -> Strip:
-    """Cells side by side, each as wide as its column."""
+    """Cells side by side, each padded to its column."""
     segments: list[Segment] = []
     for index, column, wide in layout:
         remaining, parts = wide, []

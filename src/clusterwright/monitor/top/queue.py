@@ -1,4 +1,4 @@
-"""Which jobs are shown, and in which order; pure."""
+"""Filter and sort the jobs; pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SORTS = tuple(_SORTS)
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a person has chosen to see of the queue."""
+    """The filter, search and order of the queue that the user has chosen."""
 
     sort: str = "state"
     turned: bool = False
@@ -33,17 +33,17 @@ class View:
     text: str = ""
 
     def next_sort(self) -> View:
-        """By the next column."""
+        """The view sorted by the next column."""
         return replace(self, sort=SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)])
 
     def next_filter(self) -> View:
-        """The next kind of jobs."""
+        """The view with the next job filter."""
         return replace(
             self, job_filter=JOB_FILTERS[(JOB_FILTERS.index(self.job_filter) + 1) % len(JOB_FILTERS)]
         )
 
     def select(self, jobs: Iterable[JobView]) -> list[JobView]:
-        """The jobs that it shows, in its order."""
+        """The jobs of the view, in its order."""
         return sorted(filter(self._has, jobs), key=_SORTS[self.sort], reverse=self.turned)
 
     def _has(self, job: JobView) -> bool:
@@ -55,7 +55,7 @@ class View:
 
 
 def runs(job: JobView) -> bool:
-    """Whether it holds something."""
+    """Whether the job has an allocation."""
     return is_allocated(job.state)
 
 

@@ -1,4 +1,4 @@
-"""What lies over the screen for a while: more about one thing, the keys, a question."""
+"""Modal screens: details of a row, the keys, a question."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from clusterwright.i18n import _
 from clusterwright.monitor.top.forms import Cell
-from clusterwright.monitor.top.messages import KEYS, Lang, translate
+from clusterwright.monitor.top.messages import KEYS
 
 
 class TextScreen(ModalScreen[None]):
-    """Lines of text that can be scrolled."""
+    """A scrollable text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "dismiss", show=False),
@@ -25,46 +26,46 @@ class TextScreen(ModalScreen[None]):
         Binding("k", "scroll(-1)", show=False),
     ]
 
-    def __init__(self, lines: Sequence[Sequence[Cell]], lang: Lang) -> None:
+    def __init__(self, lines: Sequence[Sequence[Cell]]) -> None:
         super().__init__()
-        self._lines, self._lang = lines, lang
+        self._lines = lines
 
     def compose(self) -> ComposeResult:
-        """The lines, and how to get back."""
+        """The lines, and the keys that close the screen."""
         with VerticalScroll(id="page"):
             yield Static(assembled(self._lines), markup=False)
-            yield Static(translate("close", self._lang), classes="hint", markup=False)
+            yield Static(_("Esc, q: back"), classes="hint", markup=False)
 
     def action_scroll(self, by: int) -> None:
-        """Line by line."""
+        """Scroll by lines."""
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
 
 
 class ConfirmScreen(ModalScreen[bool]):
-    """A question; only `y` is a yes."""
+    """A question; only `y` confirms."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", show=False),
         Binding("n,escape,q,enter", "answer(False)", show=False),
     ]
 
-    def __init__(self, question: str, lang: Lang) -> None:
+    def __init__(self, question: str) -> None:
         super().__init__()
-        self._question, self._lang = question, lang
+        self._question = question
 
     def compose(self) -> ComposeResult:
-        """The question, and how to answer."""
+        """The question, and the keys that answer it."""
         with VerticalScroll(id="page"):
             yield Static(Text(self._question, "bold"), markup=False)
-            yield Static(translate("yes_no", self._lang), classes="hint", markup=False)
+            yield Static(_("y: cancel it    n, Esc: leave it"), classes="hint", markup=False)
 
     def action_answer(self, answer: bool) -> None:  # noqa: FBT001 (a key's action)
-        """It is answered."""
+        """Close with the answer."""
         self.dismiss(answer)
 
 
 def assembled(lines: Sequence[Sequence[Cell]]) -> Text:
-    """Lines of cells as one text."""
+    """Join lines of cells to one text."""
     text = Text()
     for line in lines:
         for part, style in line:
@@ -73,6 +74,6 @@ def assembled(lines: Sequence[Sequence[Cell]]) -> Text:
     return text
 
 
-def keys(lang: Lang) -> list[list[Cell]]:
+def keys() -> list[list[Cell]]:
     """The keys, and what they do."""
-    return [[(f"{name:<16}", "bold"), (zh if lang == "zh" else en, "")] for name, en, zh in KEYS]
+    return [[(f"{name:<16}", "bold"), (_(text), "")] for name, text in KEYS]

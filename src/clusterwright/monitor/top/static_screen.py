@@ -1,4 +1,4 @@
-"""One screen of the cluster as Rich prints it, for `--batch` and for what is no terminal."""
+"""One screen of the cluster printed with Rich, for `--batch` and for output that is not a terminal."""
 
 from __future__ import annotations
 
@@ -9,42 +9,39 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from clusterwright.monitor.snapshot import Snapshot, lacks
-from clusterwright.monitor.snapshot.visible import visible
+from clusterwright.i18n import _
+from clusterwright.monitor.snapshot import Snapshot
 from clusterwright.monitor.top import columns
 from clusterwright.monitor.top.columns import Cells, Column, RenderOptions, fitting
 from clusterwright.monitor.top.groups import groups
-from clusterwright.monitor.top.messages import translate
+from clusterwright.monitor.top.messages import label
 from clusterwright.monitor.top.queue import View
 
 R = TypeVar("R")
-GROUPS, ALERTS, TEAMS = 20, 8, 8  # rows of each at most, of a screen
+GROUPS, ALERTS, TEAMS = 20, 8, 8  # rows of each at most
 
 
 def print_screen(snapshot: Snapshot, options: RenderOptions, console: Console, *, rows: int) -> None:
-    """The headline, nodes, teams, alerts, and as many jobs as there is room for."""
+    """Print the headline, nodes, teams, alerts, and the jobs that fit."""
     for line in lines(snapshot, options, console.width, rows):
         console.print(line, no_wrap=True, overflow="crop", crop=True, highlight=False)
 
 
 def lines(snapshot: Snapshot, options: RenderOptions, width: int, rows: int) -> list[Text]:
-    """The screen's lines."""
-    rendered = folded(columns.headline(snapshot, options), width)
-    rendered += [
-        Text(f"{translate('missing', options.lang)}: {visible(lacks(item, options.lang))}", "magenta")
-        for item in snapshot.missing
-    ]
+    """Lines of the screen."""
+    rendered = folded(columns.headline(snapshot), width)
+    rendered += [Text(columns.missing(item), "magenta") for item in snapshot.missing]
     kinds = groups(snapshot.nodes)
     rendered += _table(columns.NODES, kinds[:GROUPS], columns.of_group, options, width)
     if len(kinds) > GROUPS:
-        rendered.append(Text(translate("more", options.lang, count=len(kinds) - GROUPS), "dim"))
+        rendered.append(Text(_("and {count} more", count=len(kinds) - GROUPS), "dim"))
     rendered += _table(columns.TEAMS, snapshot.teams[:TEAMS], columns.of_team, options, width)
     rendered += _table(columns.ALERTS, snapshot.alerts[:ALERTS], columns.of_alert, options, width)
     job_rows = max(5, rows - len(rendered) - 4)
     jobs = View().select(snapshot.jobs)
     rendered += _table(columns.JOBS, jobs[:job_rows], columns.of_job, options, width)
     if len(jobs) > job_rows:
-        rendered.append(Text(translate("more", options.lang, count=len(jobs) - job_rows), "dim"))
+        rendered.append(Text(_("and {count} more", count=len(jobs) - job_rows), "dim"))
     return rendered
 
 
@@ -59,14 +56,14 @@ def _table(
         return
     layout = fitting(kinds, width)
     yield Text()
-    heads = [[(translate(column.name, options.lang), "dim bold")] for column in kinds]
+    heads = [[(label(column.name), "dim bold")] for column in kinds]
     yield row(heads, layout)
     for item in items:
         yield row(cells(item, options), layout)
 
 
 def row(cells: Cells, layout: Sequence[tuple[int, Column, int]]) -> Text:
-    """Cells side by side, each as wide as its column; Chinese signs take two."""
+    """Cells side by side, each padded to its column; a Chinese character takes two."""
     line = Text(end="")
     for index, column, wide in layout:
         parts = cells[index]
@@ -85,7 +82,7 @@ def row(cells: Cells, layout: Sequence[tuple[int, Column, int]]) -> Text:
 
 
 def folded(groups_of_cells: Cells, width: int) -> list[Text]:
-    """Words that belong together stay on one line."""
+    """Wrap groups of cells to the width; each group stays on one line."""
     wrapped = [Text()]
     for cells in groups_of_cells:
         length = sum(cell_len(text) for text, _ in cells)

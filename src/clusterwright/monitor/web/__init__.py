@@ -1,1 +1,1 @@
-"""The page of `wright web`: what the cluster does now and did before, for many who look at once."""
+"""The web page of `wright web`: the cluster's state and history, for many viewers."""

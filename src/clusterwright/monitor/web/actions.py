@@ -1,4 +1,4 @@
-"""What a page may change, who may, and the journal of it; done by the functions of the command line."""
+"""Actions of the web page, who may take them, and their journal; they call the functions of the command line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _JOB = re.compile(r"(\d+(?:_(?:\d+|\[[\d,:-]+))?)(?:%\d+)?(\]?)((?:\+\d+)?)")  #
 
 @dataclass(frozen=True, slots=True)
 class ClusterActions:
-    """The way to Slurm, and the folder where runs are kept ("" where there is none)."""
+    """The connection to Slurm, the folder of runs ("" if there is none), and the journal."""
 
     remote: Remote
     host: str
@@ -34,20 +34,20 @@ class ClusterActions:
     clock: Clock
 
     def cancel(self, job: JobView, by: User) -> None:
-        """As `wright cancel`: a run is asked to save first; any other job is cancelled.
+        """Cancel a job as `wright cancel` does: the ranks of a run save first.
 
         Raises:
-            WrightError: it was not done, with what was said.
+            WrightError: the job is not canceled.
         """
         match = _JOB.fullmatch(job.id)
         if match is None:
             raise WrightError.from_code(
-                "no-such-job", _("{job!r} is no job's id", job=job.id), _("look at the list again")
+                "no-such-job", _("`{job}` is not a job id", job=job.id), _("reload the list of jobs")
             )
         if job.run is not None and self.runs:
             self._journaled(by, "cancel", job.id, "", lambda: self._cancel_run(job.id))
         else:
-            ids = ["".join(match.groups())]  # without the limit of an array, which scancel does not read
+            ids = ["".join(match.groups())]  # without the limit of an array, which scancel does not accept
             self._journaled(by, "cancel", job.id, "", lambda: slurm.cancel(self.remote, self.host, ids))
 
     def _cancel_run(self, job: str) -> None:
@@ -55,16 +55,16 @@ class ClusterActions:
         slurm.checked(result, self.host, "wright cancel")
 
     def drain(self, node: NodeView, reason: str, by: User) -> None:
-        """No new job starts there; the reason names who said so.
+        """Drain a node; the reason names the user.
 
         Raises:
-            WrightError: somebody else has taken it out already, or it was not done.
+            WrightError: the node is drained already, or the drain fails.
         """
         if node.drained:
             raise WrightError.from_code(
                 "node-drained",
-                _("{node} is out of service already: {reason}", node=node.name, reason=node.reason),
-                _("its reason stays as it is"),
+                _("{node} is drained already: {reason}", node=node.name, reason=node.reason),
+                _("resume it first to set another reason"),
             )
         text = f"{by.name}: {reason}"
         self._journaled(
@@ -72,17 +72,17 @@ class ClusterActions:
         )
 
     def resume(self, node: NodeView, by: User) -> None:
-        """The node takes jobs again.
+        """Resume a node.
 
         Raises:
-            WrightError: it was not done.
+            WrightError: the node is not resumed.
         """
         self._journaled(
             by, "resume", node.name, node.reason, lambda: slurm.resume(self.remote, self.host, [node.name])
         )
 
     def _journaled(self, by: User, action: str, subject: str, reason: str, work: Callable[[], None]) -> None:
-        """Written down before and after; what cannot be written down is not done."""
+        """Write the journal before and after an action; without a journal nothing is done."""
         self._write(by, action, subject, reason, "begins")
         try:
             work()
@@ -102,22 +102,22 @@ class ClusterActions:
             raise WrightError.from_code(
                 "web-journal",
                 _("{journal} cannot be written: {strerror}", journal=self.journal, strerror=error.strerror),
-                _("nothing is done unrecorded"),
+                _("make the journal writable; no action is taken without it"),
             ) from error
 
 
 def may_cancel(user: User, job: JobView) -> bool:
-    """A user their own jobs, an operator any."""
+    """Whether a user may cancel a job: their own, an operator any."""
     return user.role == "operator" or (user.role == "user" and user.name == job.user)
 
 
 def may_serve(user: User) -> bool:
-    """Nodes are an operator's."""
+    """Whether a user may drain and resume nodes: only operators."""
     return user.role == "operator"
 
 
 def good_reason(text: object) -> str | None:
-    """The reason for a drain on one line, or None: nothing, too long, or signs that do not show."""
+    """The reason of a drain, stripped; None if it is empty, too long, or not printable."""
     if not isinstance(text, str):
         return None
     reason = text.strip()

@@ -1,4 +1,4 @@
-"""The addresses of the page; each answer is data, and the browser draws it."""
+"""Routes of the web page; they return data that the browser draws."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from clusterwright.errors import WrightError
+from clusterwright.i18n import in_language
 from clusterwright.monitor.web import pages
 from clusterwright.monitor.web.actions import ClusterActions, good_reason, may_cancel, may_serve
 from clusterwright.monitor.web.compact import Json, job_page, node_page, visible
@@ -33,7 +34,7 @@ _IMMUTABLE = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """All that the page stands on; without hands nothing can be changed."""
+    """The parts of the application; without `hands` (actions) the page is read-only."""
 
     feed: Feed
     guard: Guard
@@ -42,10 +43,10 @@ class Site:
 
 
 def application(site: Site) -> Guarded:
-    """The page as an ASGI application; gathering goes on for as long as it stands."""
+    """The ASGI application; it takes snapshots for as long as it runs."""
 
     @asynccontextmanager
-    async def gathering(_: Starlette) -> AsyncIterator[None]:
+    async def gathering(_app: Starlette) -> AsyncIterator[None]:
         task = asyncio.create_task(site.feed.run())
         try:
             yield
@@ -75,13 +76,13 @@ def application(site: Site) -> Guarded:
 
 
 class Views:
-    """One method for each address."""
+    """One method for each route."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
 
     async def index(self, request: Request) -> Response:
-        """The skeleton."""
+        """The HTML page."""
         feed = self.site.feed
         page = pages.index(
             visible(feed.snapshot.cluster), feed.summary(), *preferences(request.cookies, request.headers)
@@ -89,18 +90,18 @@ class Views:
         return HTMLResponse(page)
 
     async def static(self, request: Request) -> Response:
-        """A file of ours; its address changes with it."""
+        """A static file; its address changes with its content."""
         file = pages.statics().get(request.path_params["name"])
         if file is None or request.path_params["edition"] != pages.edition():
             return _missing()
         return _respond(request, file.content, file.packed, file.kind, _IMMUTABLE)
 
     async def picture(self, request: Request) -> Response:
-        """Everything but jobs, once; from then on the stream says what changes."""
+        """The document without jobs; the stream sends later changes."""
         return _respond(request, *self.site.feed.document(), "application/json", "no-store")
 
     async def me(self, request: Request) -> Response:
-        """Who asks, and the token for changes."""
+        """The user, the role, and the token for changes."""
         identity: Identity = request.state.who
         return JSONResponse(
             {
@@ -112,13 +113,13 @@ class Views:
         )
 
     async def jobs(self, request: Request) -> Response:
-        """A page of a list."""
+        """A page of the job list."""
         return Response(
             self.site.feed.list(JobQuery.read(request.query_params)), media_type="application/json"
         )
 
     async def job(self, request: Request) -> Response:
-        """One job, with its trail and what the asker may do."""
+        """One job, with its metrics over time and the actions that the user may take."""
         job = self.site.feed.job(request.path_params["id"])
         if job is None:
             return _missing()
@@ -129,7 +130,7 @@ class Views:
         )
 
     async def node(self, request: Request) -> Response:
-        """One node, with its jobs and what the asker may do."""
+        """One node, with its jobs and the actions that the user may take."""
         feed = self.site.feed
         node = feed.node(request.path_params["name"])
         if node is None:
@@ -140,24 +141,24 @@ class Views:
         return _json(node_page(node) | {"may": offered})
 
     async def history(self, request: Request) -> Response:
-        """Figures over a span."""
+        """Sums over a time span."""
         span, history = request.query_params.get("span", "day"), self.site.feed.history
         if span not in SPANS or history is None:
             return _missing()
         return _json(await asyncio.to_thread(history.read, span))
 
     async def cancel(self, request: Request) -> Response:
-        """End a job."""
+        """Cancel a job."""
         job = self.site.feed.job(request.path_params["id"])
         user, actions = _user(request), self.site.hands
         if job is None:
             return _missing()
         if actions is None or user is None or not may_cancel(user, job):
             return _refused("role")
-        return await self._done(partial(actions.cancel, job, user))
+        return await self._done(request, partial(actions.cancel, job, user))
 
     async def drain(self, request: Request) -> Response:
-        """Take a node out of service."""
+        """Drain a node."""
         node = self.site.feed.node(request.path_params["name"])
         user, actions = _user(request), self.site.hands
         if node is None:
@@ -167,22 +168,23 @@ class Views:
         reason = good_reason((await _body(request)).get("reason"))
         if reason is None:
             return JSONResponse({"error": "reason"}, 422)
-        return await self._done(partial(actions.drain, node, reason, user))
+        return await self._done(request, partial(actions.drain, node, reason, user))
 
     async def resume(self, request: Request) -> Response:
-        """Give a node back."""
+        """Resume a node."""
         node = self.site.feed.node(request.path_params["name"])
         user, actions = _user(request), self.site.hands
         if node is None:
             return _missing()
         if actions is None or user is None or not may_serve(user):
             return _refused("role")
-        return await self._done(partial(actions.resume, node, user))
+        return await self._done(request, partial(actions.resume, node, user))
 
-    async def _done(self, work: Callable[[], None]) -> Response:
-        """Do it beside the loop; the next picture comes soon."""
+    async def _done(self, request: Request, work: Callable[[], None]) -> Response:
+        """Run an action in a thread, with errors in the request's language, then take a new snapshot soon."""
         try:
-            await asyncio.to_thread(work)
+            with in_language(preferences(request.cookies, request.headers)[0]):
+                await asyncio.to_thread(work)
         except WrightError as error:
             finding = error.findings[0]
             return JSONResponse(
@@ -198,7 +200,7 @@ def _user(request: Request) -> User | None:
 
 
 async def _body(request: Request) -> Mapping[str, object]:
-    """The JSON object that was sent; an empty one for anything else. The guard has bounded its length."""
+    """The JSON object of the body, whose length the guard has limited; empty for anything else."""
     try:
         body = json.loads(await request.body())
     except ValueError:
@@ -219,7 +221,7 @@ def _refused(reason: str) -> Response:
 
 
 def _respond(request: Request, body: bytes, packed: bytes, kind: str, cache_control: str) -> Response:
-    """Packed for those who read it so."""
+    """The body, compressed if the client accepts gzip."""
     headers = {"cache-control": cache_control, "vary": "accept-encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
         return Response(packed, media_type=kind, headers=headers | {"content-encoding": "gzip"})

@@ -1,6 +1,6 @@
-"""A picture as the page's JSON: short rows for what is many and changes often; pure.
+"""A snapshot as the page's JSON, in short rows for nodes, which are many and change often; pure.
 
-All text of strangers is made visible here, so that what leaves is harmless wherever it is shown.
+All untrusted text is escaped here.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
 from clusterwright.config.names import fold
+from clusterwright.i18n import bilingual
 from clusterwright.monitor.snapshot import Alert, Gpu, JobView, NodeView, Run, Snapshot, Team
 from clusterwright.monitor.snapshot.visible import visible as truncate_visible
-from clusterwright.monitor.snapshot.waits import waits
+from clusterwright.monitor.snapshot.waits import message_of
 from clusterwright.slurm.states import is_allocated, is_pending
 
 Json = object
 Row = list[Json]
-LONGEST = 200  # signs of one text
+LONGEST = 200  # characters of one text
 
 _USAGE_KINDS = {"allocated": "full", "mixed": "part", "completing": "part", "idle": "idle"}
 _ABSENT = frozenset({"down", "fail", "failing", "error", "unknown", "not_responding", "inval", "future"})
@@ -26,12 +27,12 @@ SPARK = 40  # points of the small curve in a list
 
 
 def visible(text: str) -> str:
-    """A stranger's text as it may be seen anywhere; markup is left to whoever puts it into HTML."""
+    """Escape an untrusted text; markup is escaped where it is put into HTML."""
     return truncate_visible(text, LONGEST)
 
 
 def kind(node: NodeView) -> str:
-    """What a node's colour says: idle, part, full, draining, drained, down or other."""
+    """The kind of a node, which sets its color: idle, part, full, draining, drained, down or other."""
     base = node.state.lower().rstrip("*~#!%$@^-+")
     if base in _ABSENT:
         return "down"
@@ -41,12 +42,12 @@ def kind(node: NodeView) -> str:
 
 
 def word(node: NodeView) -> str:
-    """The state as Slurm writes it."""
+    """The node's state in Slurm's form."""
     return visible(node.state.upper() + "+DRAIN" * node.drained)
 
 
 def node_row(node: NodeView) -> Row:
-    """[name, group, leaf, partition, kind, Slurm's word, jobs, GPUs used, GPUs, [four numbers a GPU]]."""
+    """[name, group, leaf, partition, kind, Slurm's state, jobs, GPUs used, GPUs, [four numbers per GPU]]."""
     gpus = [number for gpu in node.gpus for number in _gpu(gpu)]
     partition = node.partitions[0] if node.partitions else ""
     texts = (node.name, node.group, node.leaf, partition, kind(node), word(node))
@@ -54,7 +55,7 @@ def node_row(node: NodeView) -> Row:
 
 
 def _gpu(gpu: Gpu) -> Iterable[int | None]:
-    """Use and memory in percent, degrees, watts; None is what nobody could say."""
+    """Use and memory in percent, degrees Celsius, watts; None is not known."""
     memory = gpu.memory_used / gpu.memory_total if gpu.memory_used is not None and gpu.memory_total else None
     return _round(gpu.utilisation, 100), _round(memory, 100), _round(gpu.celsius), _round(gpu.watts)
 
@@ -64,7 +65,7 @@ def _round(value: float | None, times: float = 1) -> int | None:
 
 
 def sums(snapshot: Snapshot) -> dict[str, Json]:
-    """The few numbers above everything else."""
+    """The sums at the top of the page."""
     kinds: dict[str, int] = {}
     for node in snapshot.nodes:
         kinds[kind(node)] = kinds.get(kind(node), 0) + 1
@@ -84,7 +85,7 @@ def sums(snapshot: Snapshot) -> dict[str, Json]:
 
 
 def alert_row(alert: Alert) -> dict[str, Json]:
-    """An alert in both languages; a runbook that is no web address or path is left out."""
+    """An alert in both languages; a runbook that is not a web address is left out."""
     row = {key: visible(value) if isinstance(value, str) else value for key, value in asdict(alert).items()}
     if not alert.runbook.startswith(("https://", "http://")):
         row["runbook"] = ""
@@ -92,26 +93,27 @@ def alert_row(alert: Alert) -> dict[str, Json]:
 
 
 def team_row(team: Team) -> dict[str, Json]:
-    """A team as it is."""
+    """A team."""
     return asdict(team) | {"name": visible(team.name)}
 
 
 def job_row(job: JobView) -> dict[str, Json]:
-    """A job as a list shows it, with at most some points of its curve."""
-    text_fields = ("id", "name", "user", "account", "partition", "state", "reason", "explanation")
+    """A job for a list, with at most SPARK points of its loss curve."""
+    text_fields = ("id", "name", "user", "account", "partition", "state", "reason")
     numbers = (
         "node_count", "cpus", "gpus", "priority", "submitted", "started", "expected", "ends", "utilisation",
     )  # fmt: skip
     row: dict[str, Json] = {key: visible(getattr(job, key)) for key in text_fields}
     row |= {key: getattr(job, key) for key in numbers}
-    row["explanation_zh"] = visible(waits(job.reason, "zh"))
+    reason = job.reason or "None" if is_pending(job.state) else ""
+    row["explanation"], row["explanation_zh"] = map(visible, bilingual(message_of(reason)))
     row["nodes"] = visible(_folded(job.nodes))
     row["run"] = None if job.run is None else _run(job.run) | {"curve": thinned(job.run.curve, SPARK)}
     return row
 
 
 def job_page(job: JobView) -> dict[str, Json]:
-    """A job with its whole curve and each of its nodes."""
+    """A job with its whole loss curve and its nodes."""
     row = job_row(job) | {"hosts": [visible(name) for name in job.nodes]}
     if job.run is not None:
         row["run"] = _run(job.run) | {"curve": [list(point) for point in job.run.curve]}
@@ -137,20 +139,20 @@ def _run(run: Run) -> dict[str, Json]:
 
 
 def _folded(names: tuple[str, ...]) -> str:
-    """As Slurm folds them; as they are where one is no host's name, which could unfold to anything."""
+    """A hostlist; the names joined if one is not a host name, which a hostlist could expand to anything."""
     are_host_names = all(_HOST_NAME.fullmatch(name) for name in names)
     return fold(names) if names and are_host_names else ",".join(names)
 
 
 def thinned(points: tuple[tuple[int, float], ...], most: int) -> list[list[float]]:
-    """At most so many of the points, the last one always."""
+    """At most `most` points, always with the last one."""
     step = -(-len(points) // most) if points else 1
     selection = [list(point) for point in points[::-1][::step]]
     return selection[::-1]
 
 
 def whole(snapshot: Snapshot) -> dict[str, Json]:
-    """All that the first view needs; jobs are asked for by the page."""
+    """The document of the first view; the page queries jobs separately."""
     return {
         "cluster": visible(snapshot.cluster),
         "taken": snapshot.taken,
@@ -163,11 +165,11 @@ def whole(snapshot: Snapshot) -> dict[str, Json]:
 
 
 def difference(old: Mapping[str, Json], new: Mapping[str, Json]) -> dict[str, Json]:
-    """What makes the new document of the old one: other parts whole, and of the nodes those that differ."""
+    """The change from one document to the next: parts that differ, and of the nodes the rows that differ."""
     parts = {key: value for key, value in new.items() if key != "nodes" and old.get(key) != value}
     old_rows, new_rows = _by_name(old), _by_name(new)
     changed = [row for name, row in new_rows.items() if old_rows.get(name) != row]
-    if list(old_rows) != list(new_rows):  # others, or in another order: nobody has to puzzle them together
+    if list(old_rows) != list(new_rows):  # other nodes, or another order: all rows
         return parts | {"nodes": list(new_rows.values()), "all": True}
     return parts | {"nodes": changed}
 

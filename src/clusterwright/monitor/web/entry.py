@@ -1,4 +1,4 @@
-"""Signing in and out."""
+"""Sign-in and sign-out."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from clusterwright.monitor.web.pages import preferences
 from clusterwright.monitor.web.sessions import Door
 
 _HASHES_AT_ONCE = 2  # scrypt takes 32 MiB each
-_MOST_WAITING = 32  # who comes while so many wait is told to come later
+_MOST_WAITING = 32  # sign-ins that wait; more are answered with 429
 
 
 class Entry:
-    """The form, what it sends, and the way out."""
+    """The routes for sign-in and sign-out."""
 
     def __init__(self, guard: Guard, door: Door) -> None:
         self._guard, self._door = guard, door
         self._hashing, self._waiting = asyncio.Semaphore(_HASHES_AT_ONCE), 0
 
     async def sign_in(self, request: Request) -> Response:
-        """The form, or what came of it."""
+        """Show the form, or sign in."""
         if request.method != "POST":
             return self._form(request, "", 200)
         form = {
@@ -62,7 +62,7 @@ class Entry:
         return answer
 
     async def sign_out(self, request: Request) -> Response:
-        """The session is over."""
+        """End the session."""
         self._guard.sessions.end(request.cookies.get(self._guard.cookie, ""))
         answer = Response(status_code=204)
         answer.delete_cookie(self._guard.cookie, secure=self._guard.tls, httponly=True, samesite="strict")
@@ -73,7 +73,7 @@ class Entry:
         return f"{self._guard.cookie}-form"
 
     def _form(self, request: Request, trouble: str, code: int) -> Response:
-        """The form with a token that the browser has as a cookie too: another site cannot send it for somebody."""
+        """The form, with a token that is in a cookie as well, so that another site cannot submit it (CSRF)."""
         token = secrets.token_urlsafe(24)
         answer = HTMLResponse(
             pages.sign_in(*preferences(request.cookies, request.headers), token, trouble), code

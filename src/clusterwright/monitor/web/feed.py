@@ -1,6 +1,6 @@
-"""One gatherer for all who look: the picture is asked for once, and each viewer is sent what has changed.
+"""One snapshot for all viewers: it is taken once, and each viewer is sent the change.
 
-The bytes of a change are made once and shared. A viewer who does not take them in time is let go, and comes back.
+The bytes of a change are encoded once. A viewer that does not read them in time is disconnected and reconnects.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from clusterwright.errors import WrightError
+from clusterwright.i18n import in_language
 from clusterwright.monitor.snapshot import JobView, NodeView, Snapshot
 from clusterwright.monitor.web.compact import Json, difference, visible, whole
 from clusterwright.monitor.web.history import History
 from clusterwright.monitor.web.lists import JobQuery, listed
 from clusterwright.monitor.web.trails import Trails
 
-EVERY_S, REST_S = 5.0, 60.0  # while somebody looks, and while nobody does: history goes on
+EVERY_S, REST_S = 5.0, 60.0  # with viewers, and without viewers, for the history
 MOST_VIEWERS = 500
-_WAITING_MOST = 4  # changes that a viewer may be behind
-_MAX_CHANGES = 24  # changes for those who come back: two minutes
+_WAITING_MOST = 4  # changes that a viewer may lag
+_MAX_CHANGES = 24  # changes for viewers that reconnect: two minutes
 _LISTS_MOST = 256
 
 
@@ -35,7 +36,7 @@ class Viewer:
         self.slow = False
 
     def enqueue(self, message: bytes) -> None:
-        """Put by for sending; who is too far behind is marked slow in place of it."""
+        """Queue a message; a viewer with a full queue is marked slow instead."""
         try:
             self.queue.put_nowait(message)
         except asyncio.QueueFull:
@@ -43,7 +44,7 @@ class Viewer:
 
 
 class Feed:
-    """The newest picture, its documents, and those who look."""
+    """The newest snapshot, its documents, and the viewers."""
 
     def __init__(
         self,
@@ -66,7 +67,7 @@ class Feed:
         self._publish()
 
     async def run(self) -> None:
-        """Gather for as long as the page is served; never oftener than `every_s`, and seldom while nobody looks."""
+        """Take snapshots forever: at most every `every_s`, and every REST_S without viewers."""
         while True:
             self._wake.clear()
             await self.poll()
@@ -76,12 +77,13 @@ class Feed:
                     await asyncio.wait_for(self._wake.wait(), REST_S)
 
     async def poll(self) -> None:
-        """One picture; when it cannot be had, the one before stays and it is said."""
+        """Take a snapshot, with texts in English; if it fails, keep the last one and publish the error."""
         try:
-            snapshot = await asyncio.to_thread(self._gather)
+            with in_language("en"):
+                snapshot = await asyncio.to_thread(self._gather)
         except WrightError as error:
             self._trouble = visible(error.findings[0].message)
-        except Exception as error:  # noqa: BLE001 (said on the page; the next asking may well succeed)
+        except Exception as error:  # noqa: BLE001 (shown on the page; the next poll may succeed)
             self._trouble = visible(f"{type(error).__name__}: {error}")
         else:
             self._trouble = ""
@@ -93,7 +95,7 @@ class Feed:
         self._publish()
 
     def hurry(self) -> None:
-        """Something was done: look soon."""
+        """Poll soon, after an action or a new viewer."""
         self._wake.set()
 
     def _publish(self) -> None:
@@ -120,19 +122,19 @@ class Feed:
                 viewer.enqueue(message)
 
     def document(self) -> tuple[bytes, bytes]:
-        """All of the newest picture, plain and packed; made once for each picture."""
+        """The document of the newest snapshot, plain and compressed; encoded once."""
         if self._full_document is None:
             body = encoded(self._document | {"version": self.version})
             self._full_document = body, gzip.compress(body, 5, mtime=0)
         return self._full_document
 
     def summary(self) -> dict[str, Json]:
-        """The few numbers that the page itself comes with."""
+        """The sums for the HTML page."""
         sums = self._document["sums"]
         return sums if isinstance(sums, dict) else {}
 
     def list(self, query: JobQuery) -> bytes:
-        """A page of jobs; made once for all who ask the same of the same picture."""
+        """A page of jobs; encoded once for equal queries of one snapshot."""
         if query not in self._lists:
             if len(self._lists) >= _LISTS_MOST:
                 self._lists.clear()
@@ -140,15 +142,15 @@ class Feed:
         return self._lists[query]
 
     def job(self, name: str) -> JobView | None:
-        """The job of that id."""
+        """The job of an id."""
         return self._by_job.get(name)
 
     def node(self, name: str) -> NodeView | None:
-        """The node of that name."""
+        """The node of a name."""
         return self._by_node.get(name)
 
     def join(self, last_version: int | None) -> Viewer | None:
-        """A new viewer, first given what was missed since that version, or everything; None when there are too many."""
+        """Add a viewer, with the changes since its version or the whole document; None if there are too many."""
         if len(self._viewers) >= MOST_VIEWERS:
             return None
         viewer = Viewer()
@@ -171,17 +173,17 @@ class Feed:
         return viewer
 
     def disconnect(self, viewer: Viewer) -> None:
-        """The viewer is sent nothing any more."""
+        """Remove a viewer."""
         self._viewers.discard(viewer)
 
     @property
     def viewers(self) -> int:
-        """How many look."""
+        """The number of viewers."""
         return len(self._viewers)
 
 
 def encoded(document: Json) -> bytes:
-    """Compact JSON; a loss that is no number or without end, which no browser reads, is nothing."""
+    """Compact JSON; NaN and infinity, which browsers cannot parse, become null."""
     try:
         text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError:
@@ -198,5 +200,5 @@ def _finite(value: Json) -> Json:
 
 
 def event(name: str, version: int, data: bytes) -> bytes:
-    """One server-sent event; JSON has no line ends of its own."""
+    """One server-sent event; compact JSON has no line breaks."""
     return b"event: %s\nid: %d\ndata: %s\n\n" % (name.encode(), version, data)

@@ -1,4 +1,4 @@
-"""What every request passes before it reaches a page: host, size, who it is, and that it comes from our own page."""
+"""Checks on every request: host, size, identity, and that changes come from the page itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clusterwright.monitor.web.users import User
 LONGEST_BODY = 8192  # a sign-in or a reason
 TOKEN = "x-wright-token"  # noqa: S105 (a header's name)
 _SAFE = frozenset({"GET", "HEAD"})
-_OPEN = ("/sign-in", "/static/")  # what is there for those who have not signed in
+_OPEN = ("/sign-in", "/static/")  # available without sign-in
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
@@ -29,7 +29,7 @@ _HEADERS = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "same-origin",  # with none at all, browsers send a form's origin as null
+    "referrer-policy": "same-origin",  # with no-referrer, browsers send a form's origin as null
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
@@ -38,55 +38,55 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who asks; no user for one who only looks."""
+    """The user of a request; None for a viewer without sign-in."""
 
     user: User | None = None
     session: Session | None = None
 
     @property
     def role(self) -> str:
-        """The role; one who has not signed in is a viewer."""
+        """The role; viewer without sign-in."""
         return self.user.role if self.user else "viewer"
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The rules of this listener."""
+    """The access rules of a listener."""
 
     sessions: Sessions
     tls: bool
-    open_to_all: bool  # looking needs no sign-in: on loopback alone
+    open_to_all: bool  # viewing needs no sign-in; only on loopback
     _names: frozenset[str] = field(default=frozenset({"localhost"}))
 
     @property
     def cookie(self) -> str:
-        """The cookie's name; with TLS one that no other host or path can set."""
+        """The cookie's name; with TLS the `__Host-` prefix, which no other host or path can set."""
         return "__Host-wright" if self.tls else "wright"
 
     def identify(self, request: Request) -> Identity:
-        """Who asks, by the cookie."""
+        """The identity by the session cookie."""
         session_user = self.sessions.find(request.cookies.get(self.cookie, ""))
         return Identity(session_user[1], session_user[0]) if session_user else Identity()
 
     def may_view(self, identity: Identity) -> bool:
-        """True for one who has signed in, and for everyone where the page is open."""
+        """Whether the user may view: signed in, or the page is open to all."""
         return self.open_to_all or identity.user is not None
 
     def host_is_ours(self, headers: Headers) -> bool:
-        """On loopback only loopback's names: else another site's name that points here could read the page."""
+        """Whether the Host header is allowed: on loopback only its names, against DNS rebinding."""
         if self.tls:
             return True  # the certificate names the host
         name = _hostname(headers.get("host", ""))
         return name in self._names or _is_loopback(name)
 
     def refusal(self, request: Request) -> Response | None:
-        """The answer for a request that goes no further; None for one that may."""
+        """The response to a request that is refused; None for one that may pass."""
         if not self.host_is_ours(request.headers):
             return _no(421, "host")
         try:
             identity = self.identify(request)
         except WrightError:
-            return _no(503, "users")  # nobody is who they say while the file of users is unusable
+            return _no(503, "users")  # without the file of users nobody can be identified
         request.state.who = identity
         if request.method not in _SAFE and (refused := self._of_change(request, identity)):
             return refused
@@ -99,14 +99,14 @@ class Guard:
         return None
 
     def _of_change(self, request: Request, identity: Identity) -> Response | None:
-        """A change comes from our own page, in the name of the session, and is short."""
+        """Refuse a change that is too long, from another origin, or without the session's token."""
         length = request.headers.get("content-length", "")
         if not length.isdigit() or int(length) > LONGEST_BODY:
             return _no(413, "too-long")
         if not _same_origin(request):
             return _no(403, "origin")
         if request.url.path == "/sign-in":
-            return None  # has no session yet; its form carries a token of its own
+            return None  # has no session yet; its form has its own token
         if identity.session is None:
             return _no(401, "sign-in")
         if not hmac.compare_digest(request.headers.get(TOKEN, "").encode(), identity.session.token.encode()):
@@ -115,13 +115,13 @@ class Guard:
 
 
 class Guarded:
-    """The application behind its guard; every answer has the headers."""
+    """ASGI middleware: applies the guard and sets the security headers."""
 
     def __init__(self, app: ASGIApp, guard: Guard) -> None:
         self.app, self.guard = app, guard
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, or refuse."""
+        """Pass the request to the application, or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -142,7 +142,7 @@ def _no(code: int, reason: str) -> Response:
 
 
 def _same_origin(request: Request) -> bool:
-    """Browsers say where a change comes from; what says nothing is no browser, and needs the token all the same."""
+    """Whether a change is from the same origin; clients that are not browsers send no origin and need the token."""
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if site not in (None, "same-origin"):
         return False

@@ -1,4 +1,4 @@
-"""What the cluster looked like before: a few numbers a minute, in a file that stops growing."""
+"""History of the cluster's sums: one row per minute, in a SQLite file of bounded size."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from clusterwright.monitor.web.compact import sums
 from clusterwright.onhost.lib.files import rename
 
 FIGURES = ("nodes", "up", "gpus", "gpus_used", "use", "running", "waiting", "alerts")
-# Seconds of a bucket, and how many of its rows are kept: two days by minutes, a month by ten, three years by hours.
+# Seconds of a bucket, and its retained rows: two days by minute, a month by ten minutes, three years by hour.
 ROW_LIMITS = {60: 2880, 600: 4464, 3600: 26352}
 SPANS = {"hours": (60, 6 * 3600), "day": (60, 86400), "week": (600, 7 * 86400), "month": (3600, 31 * 86400),
          "year": (3600, 366 * 86400)}  # fmt: skip
-MOST = 720  # points that a page is sent
+MOST = 720  # points that are sent to a page
 
 _SUMS = ", ".join(f"{name} REAL, {name}_n INTEGER" for name in FIGURES)
 _TABLE = f"CREATE TABLE IF NOT EXISTS moments (step INTEGER, at INTEGER, {_SUMS}, PRIMARY KEY (step, at)) WITHOUT ROWID"
@@ -40,7 +40,7 @@ _SELECT = (
 
 
 class History:
-    """The file; one that is no database any more is set aside, and a disk that is full loses moments, not the page."""
+    """The history file; a damaged file is renamed, and write errors go into `trouble`."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._path, self._clock, self._lock = path, clock, threading.Lock()
@@ -65,9 +65,9 @@ class History:
         return file
 
     def add(self, snapshot: Snapshot) -> None:
-        """One moment by our own clock, into the bucket of each width; the oldest row goes when there are too many.
+        """Add the sums of a snapshot to the bucket of each width, and delete the oldest rows above its limit.
 
-        By number and not by age: a clock that jumps for once must not take all that was kept.
+        Rows are limited by number, not by age: a clock that jumps must not delete the history.
         """
         values = figures(snapshot)
         cells = [part for name in FIGURES for part in (values[name] or 0, int(values[name] is not None))]
@@ -83,7 +83,7 @@ class History:
                 self.trouble = f"{self._path.name}: {error}"
 
     def read(self, span: str) -> dict[str, list[float | None]]:
-        """Moments and means over a span that is named in SPANS."""
+        """Times and means over a span of SPANS."""
         (step, seconds), now = SPANS[span], int(self._clock.now())
         wide = -(-seconds // (MOST * step)) * step
         with self._lock:
@@ -96,13 +96,13 @@ class History:
         return {name: list(column) for name, column in zip(("at", *FIGURES), columns, strict=True)}
 
     def close(self) -> None:
-        """The file is whole."""
+        """Close the file."""
         with self._lock, suppress(sqlite3.Error):
             self._file.close()
 
 
 def figures(snapshot: Snapshot) -> dict[str, float | None]:
-    """The numbers of one moment."""
+    """The sums of one snapshot."""
     have = sums(snapshot)
     kinds = have["kinds"]
     out = sum(kinds.get(name, 0) for name in ("down", "drained")) if isinstance(kinds, dict) else 0

@@ -1,4 +1,4 @@
-"""Jobs as a list asks for them: which, in what order, which page; pure."""
+"""Select, sort and page the job list; pure."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ _ORDERS: dict[str, _Key] = {
     "priority": lambda job: (-job.priority,),
     "waited": lambda job: (job.submitted or float("inf"),),
     "gpus": lambda job: (-job.gpus,),
-    "use": lambda job: (
-        float("inf") if job.utilisation is None else job.utilisation,
-    ),  # idle ones first: they are looked for
+    "use": lambda job: (float("inf") if job.utilisation is None else job.utilisation,),  # idle jobs first
     "ends": lambda job: (job.ends or float("inf"),),
     "user": lambda job: (job.user,),
     "team": lambda job: (job.account,),
@@ -34,7 +32,7 @@ SETS = tuple(USUAL)
 
 @dataclass(frozen=True, slots=True)
 class JobQuery:
-    """One list: a set of jobs, words that each have to be in it, an order, and a page from 0."""
+    """A query of the list: a set of jobs, search terms that must all match, an order, and a page from 0."""
 
     of: str = "running"
     find: str = ""
@@ -43,7 +41,7 @@ class JobQuery:
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> JobQuery:
-        """The wish of an address; what is none of ours is as if it was not said."""
+        """Parse the query of a URL; unknown values become the defaults."""
         job_set = query.get("of", "")
         job_set = job_set if job_set in SETS else "running"
         order = query.get("order", "")
@@ -57,7 +55,7 @@ class JobQuery:
 
 
 def listed(jobs: Iterable[JobView], query: JobQuery) -> dict[str, Json]:
-    """The rows of the page, how many jobs there are in all, and how many pages."""
+    """The rows of the page, and the numbers of matching jobs and pages."""
     matches = [job for job in jobs if _is_in(job, query.of) and _matches(job, query.find.split())]
     matches.sort(key=_ORDERS[query.order])
     pages = max(1, -(-len(matches) // ROWS))

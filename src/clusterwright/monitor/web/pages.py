@@ -1,4 +1,4 @@
-"""The page's skeleton with its first numbers, the sign-in form, and the files that never change."""
+"""The HTML page with its first sums, the sign-in form, and the static files."""
 
 from __future__ import annotations
 
@@ -13,33 +13,32 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from clusterwright.i18n import LANGUAGES, _, in_language
+from clusterwright.i18n import LANGUAGES, Lang, _, in_language
 from clusterwright.monitor.web.compact import Json
 
 
 @cache
-def words(lang: str) -> Mapping[str, str]:
-    """Key to text."""
+def words(lang: Lang) -> Mapping[str, str]:
+    """Texts of messages.toml by key, in a language."""
     text = files("clusterwright.monitor.web").joinpath("messages.toml").read_text(encoding="utf-8")
-    with in_language("zh" if lang == "zh" else "en"):
+    with in_language(lang):
         return {key: _(text) for key, text in tomllib.loads(text).items()}
 
 
-def script(lang: str) -> str:
-    """As the module that the page imports."""
+def script(lang: Lang) -> str:
+    """The texts as a JavaScript module."""
     return f"export default {json.dumps(dict(words(lang)), ensure_ascii=False)};\n"
 
 
-def spoken(cookie: str, accepted: str) -> str:
-    """The language that was chosen, or the first of the browser's that we speak."""
-    if cookie in LANGUAGES:
-        return cookie
+def spoken(cookie: str, accepted: str) -> Lang:
+    """The language of the cookie, else the first supported one of `Accept-Language`."""
     tags = (tag.split(";")[0].strip().lower()[:2] for tag in accepted.split(","))
-    return next((tag for tag in tags if tag in LANGUAGES), "en")
+    chosen = cookie if cookie in LANGUAGES else next((tag for tag in tags if tag in LANGUAGES), "en")
+    return "zh" if chosen == "zh" else "en"
 
 
-def preferences(cookies: Mapping[str, str], headers: Mapping[str, str]) -> tuple[str, str]:
-    """Language and theme that were chosen, or what the browser asks for."""
+def preferences(cookies: Mapping[str, str], headers: Mapping[str, str]) -> tuple[Lang, str]:
+    """Language and theme of the cookies, else those of the browser."""
     lang = spoken(cookies.get("wright-lang", ""), headers.get("accept-language", ""))
     return lang, cookies.get("wright-theme", "auto")
 
@@ -55,7 +54,7 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Static:
-    """One file as it is sent."""
+    """One static file, plain and compressed."""
 
     kind: str
     content: bytes
@@ -64,7 +63,7 @@ class Static:
 
 @cache
 def statics() -> Mapping[str, Static]:
-    """Name to file: all of the folder, and the words of each language as a module."""
+    """Static files by name: all of the folder, and the texts of each language as a module."""
     folder = files("clusterwright.monitor.web").joinpath("static")
     contents = {
         entry.name: entry.read_bytes() for entry in folder.iterdir() if not entry.name.endswith(".html")
@@ -79,7 +78,7 @@ def statics() -> Mapping[str, Static]:
 
 @cache
 def edition() -> str:
-    """Part of every file's address, so that browsers may keep them for ever."""
+    """A digest of all static files, in their addresses, so that browsers can cache them forever."""
     digest = hashlib.sha256()
     for name, file in sorted(statics().items()):
         digest.update(name.encode() + b"\0" + file.content)
@@ -91,8 +90,8 @@ def _template(name: str) -> Template:
     return Template(files("clusterwright.monitor.web").joinpath("static", name).read_text(encoding="utf-8"))
 
 
-def index(cluster: str, sums: Mapping[str, Json], lang: str, theme: str) -> str:
-    """The skeleton: head, numbers and places of the views."""
+def index(cluster: str, sums: Mapping[str, Json], lang: Lang, theme: str) -> str:
+    """Render the page: head, sums and containers of the views."""
     texts = words(lang)
     return _filled(
         "index.html",
@@ -117,14 +116,14 @@ def index(cluster: str, sums: Mapping[str, Json], lang: str, theme: str) -> str:
     )
 
 
-def _modules(lang: str) -> list[str]:
-    """Every script that the page will import; the words of the other language are none of them."""
+def _modules(lang: Lang) -> list[str]:
+    """All scripts that the page imports, without the texts of the other language."""
     other_modules = {f"words.{language}.js" for language in LANGUAGES if language != lang}
     return [name for name in sorted(statics()) if name.endswith(".js") and name not in other_modules]
 
 
 def _sum(name: str, sums: Mapping[str, Json]) -> str:
-    """As the page itself will write it a moment later."""
+    """A sum in the form of the page's script."""
     value = sums.get(name)
     if name == "gpus":
         return f"{sums.get('gpus_used', 0)} / {value or 0}"
@@ -133,8 +132,8 @@ def _sum(name: str, sums: Mapping[str, Json]) -> str:
     return str(value or 0)
 
 
-def sign_in(lang: str, theme: str, token: str, trouble: str) -> str:
-    """The form; `trouble` is a key of the words, or nothing."""
+def sign_in(lang: Lang, theme: str, token: str, trouble: str) -> str:
+    """Render the sign-in form; `trouble` is a key of messages.toml, or empty."""
     text = words(lang)[trouble] if trouble else ""
     return _filled(
         "sign-in.html",
@@ -144,8 +143,8 @@ def sign_in(lang: str, theme: str, token: str, trouble: str) -> str:
     )
 
 
-def _filled(name: str, lang: str, theme: str, more: Mapping[str, str]) -> str:
-    """Words stand in the template as ${word_KEY}, with _ for dots."""
+def _filled(name: str, lang: Lang, theme: str, more: Mapping[str, str]) -> str:
+    """Fill a template, in which texts are ${word_KEY} with `_` for dots."""
     spoken = {
         f"word_{key.replace('.', '_').replace('-', '_')}": escape(text) for key, text in words(lang).items()
     }

@@ -1,4 +1,4 @@
-"""Where the page listens: loopback in the clear, anything else with TLS and a sign-in alone."""
+"""Listen and serve: plain HTTP only on loopback, otherwise TLS and sign-in."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Listener:
 
     @property
     def tls(self) -> bool:
-        """True where it speaks TLS."""
+        """Whether it uses TLS."""
         return self.tls_cert is not None and self.tls_key is not None
 
     @property
     def loopback(self) -> bool:
-        """True where only this machine reaches it."""
+        """Whether only this machine can reach it."""
         if self.host == "localhost":
             return True
         try:
@@ -38,38 +38,45 @@ class Listener:
             return False
 
     def url(self, port: int) -> str:
-        """What is typed into a browser."""
+        """The URL for a browser."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.tls else 'http'}://{host}:{port}/"
 
 
 def checked(listener: Listener, *, users: bool) -> Listener:
-    """The listener, if it tells nothing to those who should not hear it.
+    """Return the listener if it is safe.
 
     Raises:
-        WrightError: it would; or the certificate is not usable.
+        WrightError: it would serve unencrypted or without users to other machines, or the certificate is not usable.
     """
     if not 0 <= listener.port <= 65535:
         raise _refused(
-            "web-port", _("there is no port {port}", port=listener.port), _("give one from 1 to 65535")
+            "web-port", _("port {port} is out of range", port=listener.port), _("use a port from 1 to 65535")
         )
     if (listener.tls_cert is None) != (listener.tls_key is None):
         raise _refused(
-            "web-tls", _("a certificate and its key go together"), _("give both --tls-cert and --tls-key")
+            "web-tls",
+            _("only one of --tls-cert and --tls-key is set"),
+            _("set both --tls-cert and --tls-key"),
         )
     if listener.tls_cert and listener.tls_key:
         _load(listener.tls_cert, listener.tls_key)
     if not listener.loopback and not listener.tls:
         raise _refused(
             "web-in-the-clear",
-            _("{listener} is reached from other machines, and there is no TLS", listener=listener.host),
-            "give --tls-cert and --tls-key; or leave --host out, and come through `ssh -L 8080:localhost:8080`",
+            _("{address} is reachable from other machines, and TLS is not set", address=listener.host),
+            _(
+                "set --tls-cert and --tls-key; or omit --host and connect through `ssh -L 8080:localhost:8080`"
+            ),
         )
     if not listener.loopback and not users:
         raise _refused(
             "web-no-users",
-            _("{listener} is reached from other machines, and nobody could sign in", listener=listener.host),
-            _("make a user first: wright web --add-user NAME --role operator"),
+            _(
+                "{address} is reachable from other machines, and there is no user to sign in",
+                address=listener.host,
+            ),
+            _("add a user first: wright web --add-user NAME --role operator"),
         )
     return listener
 
@@ -81,7 +88,7 @@ def _load(cert: Path, key: Path) -> None:
         raise _refused(
             "web-tls",
             _("{cert} and {key} are not usable: {error}", cert=cert, key=key, error=error),
-            _("PEM files, the key without a password and belonging to the certificate"),
+            _("use PEM files, and the certificate's own key without a password"),
         ) from error
 
 
@@ -90,10 +97,10 @@ def _refused(code: str, message: str, fix: str) -> WrightError:
 
 
 def bound(listener: Listener) -> socket.socket:
-    """The open socket; port 0 is any free one.
+    """Open the listening socket; port 0 is any free port.
 
     Raises:
-        WrightError: the address is not this machine's, or the port is taken.
+        WrightError: the address is not of this machine, or the port is in use.
     """
     try:
         family, kind, _proto, _canonname, address = socket.getaddrinfo(
@@ -102,29 +109,29 @@ def bound(listener: Listener) -> socket.socket:
         opened = socket.socket(family, kind)
     except OSError as error:
         raise _refused(
-            "web-port", f"{listener.host}: {error.strerror}", _("give an address of this machine")
+            "web-port", f"{listener.host}: {error.strerror}", _("use an address of this machine")
         ) from error
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         opened.bind(address)
-        opened.listen(128)  # who comes before the first answer waits
+        opened.listen(128)  # connections before the server starts wait
     except OSError as error:
         opened.close()
         raise WrightError.from_code(
             "web-port",
             _(
-                "{listener} port {port}: {strerror}",
-                listener=listener.host,
+                "{address} port {port}: {strerror}",
+                address=listener.host,
                 port=listener.port,
                 strerror=error.strerror,
             ),
-            _("give another --port, or end what listens there"),
+            _("use another --port, or stop the program that listens there"),
         ) from error
     return opened
 
 
 def serve(application: Callable[..., object], listener: Listener, opened: socket.socket) -> None:
-    """Answer until interrupted."""
+    """Serve until interrupted."""
     import uvicorn
 
     config = uvicorn.Config(

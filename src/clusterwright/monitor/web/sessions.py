@@ -1,4 +1,4 @@
-"""Who is signed in, and how often a wrong password may be tried."""
+"""Sessions, and rate limits of wrong passwords."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from clusterwright.edge.clock import Clock
 from clusterwright.monitor.web.users import DUMMY_USER, User, Users
 
 IDLE_S, LONGEST_S = 4 * 3600, 24 * 3600
-MOST = 2000  # sessions at once; the one unused for longest gives way
+MOST = 2000  # sessions; the least recently used one ends
 FREE_ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S = 5, 2.0, 300.0
-_MOST_WATCHED = 4096  # addresses and names whose tries are counted
+_MOST_WATCHED = 4096  # addresses and names whose failed attempts are counted
 
 
 @dataclass(slots=True)
 class Session:
-    """One who has signed in; `token` proves that a request comes from our own page."""
+    """A session; `token` proves that a request comes from the page itself."""
 
     name: str
     token: str
-    hashed: bytes  # of the password with which they signed in: a new one ends the session
+    hashed: bytes  # of the password at sign-in; another password ends the session
     created_at: float
     used: float
 
 
 class Sessions:
-    """All sessions, in memory alone: a restart ends them. Cookies are kept as hashes."""
+    """All sessions, only in memory: a restart ends them. Cookies are stored as hashes."""
 
     def __init__(self, users: Users, clock: Clock) -> None:
         self._users, self._clock = users, clock
         self._by_key: dict[bytes, Session] = {}
 
     def begin(self, user: User) -> str:
-        """The cookie of a new session."""
+        """Begin a session and return its cookie."""
         cookie, now = secrets.token_urlsafe(32), self._clock.monotonic()
         while len(self._by_key) >= MOST:
             del self._by_key[min(self._by_key, key=lambda key: self._by_key[key].used)]
@@ -42,7 +42,7 @@ class Sessions:
         return cookie
 
     def find(self, cookie: str) -> tuple[Session, User] | None:
-        """The session of a cookie and its user as the file has them now; None where it is over."""
+        """The session of a cookie and its user, as the file of users has them now; None if it has ended."""
         session = self._by_key.get(_key(cookie)) if cookie else None
         if session is None:
             return None
@@ -55,7 +55,7 @@ class Sessions:
         return session, user
 
     def end(self, cookie: str) -> None:
-        """The cookie opens nothing any more."""
+        """End the session of a cookie."""
         self._by_key.pop(_key(cookie), None)
 
 
@@ -66,19 +66,19 @@ def _key(cookie: str) -> bytes:
 @dataclass(slots=True)
 class _Attempts:
     failed: int
-    retry_at: float  # no try before
+    retry_at: float  # no attempt before
     last: float
 
 
 class Door:
-    """Lets in who knows the password, and makes who guesses wait longer each time, by name and by address."""
+    """Checks passwords, with a growing delay after wrong ones, by name and by address."""
 
     def __init__(self, users: Users, clock: Clock) -> None:
         self._users, self._clock = users, clock
         self._attempts: dict[str, _Attempts] = {}
 
     def wait_s(self, name: str, address: str) -> float:
-        """Seconds until the next try is looked at; 0 when it is now."""
+        """Seconds until the next attempt is allowed."""
         now = self._clock.monotonic()
         return max(
             [
@@ -92,7 +92,7 @@ class Door:
         )
 
     def opens(self, name: str, password: str, address: str) -> User | None:
-        """The user, if the password is theirs; takes as long for a name that nobody has."""
+        """The user, if the password is right; unknown names take as long."""
         user = self._users.all().get(name)
         is_correct = (user or DUMMY_USER).check_password(password)
         if user is not None and is_correct:

@@ -1,4 +1,4 @@
-"""Server-sent events: what the feed has put by for a viewer is sent in time, or the viewer is let go."""
+"""Server-sent events: send a viewer the feed's messages, or disconnect it if it is too slow."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from starlette.types import Receive, Scope, Send
 from clusterwright.monitor.web.feed import Feed, Viewer
 from clusterwright.monitor.web.guard import Guard
 
-ALIVE_S = 15.0  # a comment so often, so that proxies and browsers know the stream is there
-SLOW_S = 10.0  # who does not take one change in this time comes back later
+ALIVE_S = 15.0  # between keep-alive comments for proxies and browsers
+SLOW_S = 10.0  # a viewer that does not read a change in this time is disconnected
 _START = {
     "type": "http.response.start",
     "status": 200,
@@ -21,13 +21,13 @@ _START = {
 
 
 class Stream:
-    """The address of the stream."""
+    """The route of the stream."""
 
     def __init__(self, feed: Feed, guard: Guard) -> None:
         self._feed, self._guard = feed, guard
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send until the viewer goes, is too slow, or may not look any more."""
+        """Send until the viewer disconnects, is too slow, or may no longer view."""
         request = Request(scope)
         viewer = self._feed.join(_since(request))
         if viewer is None:
@@ -61,7 +61,7 @@ class Stream:
 
 
 async def _in_time(send: Send, message: bytes, *, more: bool) -> bool:
-    """True when the viewer took it, or what stood before it, soon enough."""
+    """Send a message; False if the viewer does not read within SLOW_S."""
     try:
         async with asyncio.timeout(SLOW_S):
             await send({"type": "http.response.body", "body": message, "more_body": more})
@@ -71,12 +71,12 @@ async def _in_time(send: Send, message: bytes, *, more: bool) -> bool:
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
-    """Until the viewer has gone."""
+    """Return when the viewer has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 def _since(request: Request) -> int | None:
-    """The version that the viewer has: a browser that comes back says so by itself."""
+    """The version that the viewer has; a browser that reconnects sends it."""
     text = request.headers.get("last-event-id") or request.query_params.get("since") or ""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None

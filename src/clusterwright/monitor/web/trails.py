@@ -1,4 +1,4 @@
-"""How fast each running job was, as far back as the page has watched it, in little memory."""
+"""Metrics of each running job since the page has observed it, in bounded memory."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ from collections.abc import Iterable
 
 from clusterwright.monitor.snapshot import JobView
 
-MOST = (
-    240  # points of a trail; one that is full keeps every second point, and from then on every second moment
-)
+MOST = 240  # points of a trail; when it is full, every second point is dropped, and later ones are skipped
 FIGURES = ("loss", "tokens_per_s", "mfu", "utilisation")
 _NOTHING = float("nan")
 
 
 class Trail:
-    """Moments and figures of one job; the whole of its life, coarser as it grows older."""
+    """Times and metrics of one job over its whole life, with a resolution that halves when it is full."""
 
     def __init__(self) -> None:
         self.rows = array("d")
         self._every, self._count = 1, 0
 
     def add(self, time: float, figures: Iterable[float | None]) -> None:
-        """One more moment, unless it falls between those that are kept."""
+        """Add a point, unless the current resolution skips it."""
         if self._count % self._every == 0:
             self.rows.extend([time, *(_NOTHING if value is None else value for value in figures)])
         self._count += 1
@@ -32,12 +30,12 @@ class Trail:
             self._every *= 2
 
     def points(self) -> list[tuple[float, ...]]:
-        """Each moment with its figures; those that nobody said are not a number."""
+        """The points as (time, metrics...); NaN is not known."""
         flat = self.rows
         return [tuple(flat[start : start + _WIDE]) for start in range(0, len(flat), _WIDE)]
 
     def shown(self) -> dict[str, list[float | None]]:
-        """`time` and each figure as a list of its own, with None for what nobody said."""
+        """`at` and each metric as a list; None is not known."""
         columns = zip(*self.points(), strict=True) if self.rows else [() for _ in range(_WIDE)]
         return {
             name: [None if value != value else value for value in column]  # noqa: PLR0124 (only NaN differs from itself)
@@ -49,13 +47,13 @@ _WIDE = 1 + len(FIGURES)
 
 
 class Trails:
-    """The trails of the jobs that run; one that has ended is forgotten."""
+    """Trails of the running jobs; those of ended jobs are dropped."""
 
     def __init__(self) -> None:
         self._by_job: dict[str, Trail] = {}
 
     def add(self, time: float, jobs: Iterable[JobView]) -> None:
-        """What the jobs of one picture say."""
+        """Add the jobs of one snapshot."""
         now: dict[str, Trail] = {}
         for job in jobs:
             if job.started is None or (job.run is None and job.utilisation is None):
@@ -67,5 +65,5 @@ class Trails:
         self._by_job = now
 
     def series(self, job: str) -> dict[str, list[float | None]]:
-        """The trail of a job; empty lists where there is none."""
+        """The trail of a job; empty lists if there is none."""
         return self._by_job.get(job, Trail()).shown()

@@ -1,4 +1,4 @@
-"""Who may sign in, as what: a file of names, roles and scrypt hashes that its owner alone can read."""
+"""Users of the web page: a file of names, roles and scrypt hashes that only its owner can read."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pathlib import Path
 
 from clusterwright.edge.files import write_file_atomic
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 
-ROLES = ("viewer", "user", "operator")  # each may do what those before it may
+ROLES = ("viewer", "user", "operator")  # each includes the rights of those before it
 SHORTEST, LONGEST = 10, 256
-# 32 MiB and about 0.1 s for each try: RFC 7914's r and p, N as high as a control host can bear a few times a second.
+# 32 MiB and about 0.1 s per attempt: r and p of RFC 7914, N as high as a control host can afford a few times a second.
 _N, _R, _P = 2**15, 8, 1
 _MEMORY = 64 * 2**20
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
@@ -25,7 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """One who may sign in; a user's name is also the name under which Slurm knows their jobs."""
+    """A user who may sign in; for the role `user` the name is the Slurm user name."""
 
     name: str
     role: str
@@ -33,13 +33,12 @@ class User:
     hashed: bytes
 
     def check_password(self, password: str) -> bool:
-        """True for the password."""
+        """Whether the password is right."""
         return hmac.compare_digest(_hash(password, self.salt), self.hashed)
 
 
-DUMMY_USER = User(
-    "", "viewer", b"\0" * 16, b"\0" * 32
-)  # whom an unknown name is compared with, so that it takes as long
+# Compared with for an unknown name, so that the check takes as long.
+DUMMY_USER = User("", "viewer", b"\0" * 16, b"\0" * 32)
 
 
 def _hash(password: str, salt: bytes) -> bytes:
@@ -49,30 +48,30 @@ def _hash(password: str, salt: bytes) -> bytes:
 
 
 def create_user(name: str, role: str, password: str) -> User:
-    """A user with a fresh salt.
+    """Create a user with a new salt.
 
     Raises:
-        WrightError: the name, the role or the password will not do.
+        WrightError: the name, the role or the password is not allowed.
     """
     if not _NAME.fullmatch(name):
         raise WrightError.from_code(
             "web-user",
-            _("{name!r} is no user's name", name=name),
-            _("give the name that Slurm knows, such as ann"),
+            _("`{name}` is not a user name", name=name),
+            _("use the Slurm user name, for example ann"),
             exit_code=EXIT_USAGE,
         )
     if role not in ROLES:
         raise WrightError.from_code(
             "web-user",
-            _("there is no role {role!r}", role=role),
-            _("one of {roles}", roles=", ".join(ROLES)),
+            _("there is no role `{role}`", role=role),
+            _("use one of {roles}", roles=", ".join(ROLES)),
             exit_code=EXIT_USAGE,
         )
     if not SHORTEST <= len(password) <= LONGEST:
         raise WrightError.from_code(
             "web-user",
-            _("the password has {count} signs", count=len(password)),
-            _("{shortest} to {longest}", shortest=SHORTEST, longest=LONGEST),
+            _n("the password has {count} character", "the password has {count} characters", len(password)),
+            _("use {shortest} to {longest} characters", shortest=SHORTEST, longest=LONGEST),
             exit_code=EXIT_USAGE,
         )
     salt = secrets.token_bytes(16)
@@ -80,7 +79,7 @@ def create_user(name: str, role: str, password: str) -> User:
 
 
 class Users:
-    """The file; read again when it has changed, so that who is taken out is out at once."""
+    """The file of users, read again when it changes, so that a removed user loses access at once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -88,7 +87,7 @@ class Users:
         self._users: dict[str, User] = {}
 
     def all(self) -> dict[str, User]:
-        """Every user by name; none where there is no file.
+        """All users by name; none without the file.
 
         Raises:
             WrightError: others can read the file, or it is damaged.
@@ -102,7 +101,12 @@ class Users:
         if stamp != self._stamp:
             if stat.st_mode & 0o077:
                 raise self._unusable(
-                    f"has mode {stat.st_mode & 0o777:04o}, so others can read it", "chmod 600 it"
+                    _(
+                        "{path} has mode {mode:04o}: others can read it",
+                        path=self.path,
+                        mode=stat.st_mode & 0o777,
+                    ),
+                    _("run `chmod 600 {path}`", path=self.path),
                 )
             self._users, self._stamp = self._read(), stamp
         return self._users
@@ -117,15 +121,16 @@ class Users:
             }
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise self._unusable(
-                f"cannot be read: {error}", "fix it, or remove it and add the users again"
+                _("{path} cannot be parsed: {error}", path=self.path, error=error),
+                _("repair the file, or delete it and add the users again"),
             ) from error
 
     def set_user(self, user: User) -> None:
-        """The user is in the file, with this role and password and no other."""
+        """Add or replace a user."""
         self._write({**self.all(), user.name: user})
 
     def remove(self, name: str) -> bool:
-        """The user is not in the file; False where they were not in it before."""
+        """Remove a user; False if there was none of that name."""
         users = self.all()
         self._write({user_name: user for user_name, user in users.items() if user_name != name})
         return name in users
@@ -139,7 +144,7 @@ class Users:
         self._stamp = None
 
     def _unusable(self, problem: str, fix: str) -> WrightError:
-        return WrightError.from_code("web-users-file", f"{self.path} {problem}", fix)
+        return WrightError.from_code("web-users-file", problem, fix)
 
 
 def _text(data: bytes) -> str:

@@ -1,1 +1,1 @@
-"""One file per family of reasons; each says for which of Slurm's reasons it speaks (`@reason`)."""
+"""One module per family of Slurm's reasons; `@reason` names the reasons that a function explains."""

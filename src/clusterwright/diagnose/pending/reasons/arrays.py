@@ -1,30 +1,33 @@
-"""Tasks of an array."""
+"""Tasks of a job array."""
 
 from __future__ import annotations
 
+from clusterwright.diagnose.pending.changes import holders
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.saying import holders
-from clusterwright.diagnose.pending.waiting import Change, Message, Waiting
+from clusterwright.diagnose.pending.waiting import Change, Waiting
+from clusterwright.i18n import _, _n
 
 
 @reason("JobArrayTaskLimit")
 def task_limit(facts: Facts) -> Waiting:
-    """As many tasks of its array run as it asked at most."""
+    """The array runs as many tasks as its `%` limit allows."""
     array = facts.job["ArrayJobId"] or facts.id
     running = [job for job in facts.running if job.id.partition("_")[0] == array]
     limit = facts.job.number("ArrayTaskThrottle") or len(running)
     return Waiting(
         "array-task-limit",
-        Message(
-            f"{len(running)} tasks of its array run, and it asked for at most {limit} at once (`%{limit}`).",
-            f"它的数组作业中有 {len(running)} 个任务在运行, 而提交时限定同时最多 {limit} 个 (`%{limit}`)。",
+        _n(
+            "{count} task of the job array is running; the array's limit is {limit} (`%{limit}`).",
+            "{count} tasks of the job array are running; the array's limit is {limit} (`%{limit}`).",
+            len(running),
+            limit=limit,
         ),
-        Message("when one of them ends", "其中一个任务结束时"),
+        _("when a task of the array ends"),
         Change(
             f"scontrol update jobid={array} ArrayTaskThrottle={limit + 1}",
             "user",
-            Message("let one more run", "允许多运行一个"),
+            _("allow one more task to run"),
         ),
         holders(running),
     )

@@ -1,60 +1,45 @@
-"""It waits for other jobs."""
+"""The job waits for other jobs."""
 
 from __future__ import annotations
 
 import re
 
+from clusterwright.diagnose.pending.changes import update
 from clusterwright.diagnose.pending.facts import Facts, summary
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.saying import update
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Message, Waiting
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting
+from clusterwright.i18n import _
 
 
 @reason("DependencyNeverSatisfied")
 def never_satisfied(facts: Facts) -> Waiting:
-    """The job that it waits for has ended in another way than it asks."""
-    return Waiting(
-        "dependency-never",
-        Message(
-            f"It waits for `{_dependency(facts)}`, which can no longer become true.",
-            f"它等待的条件 `{_dependency(facts)}` 已不可能成立。",
-        ),
-        NOT_BY_ITSELF,
-        update(
-            facts,
-            "Dependency=",
-            Message("wait for nothing, if it can do without", "如果不需要该结果, 就不再等待"),
-        ),
+    """The job that it depends on has ended with a state that the dependency excludes."""
+    cause = _(
+        "The job depends on `{dependency}`, which can no longer be satisfied.",
+        dependency=facts.job["Dependency"],
     )
+    return Waiting("dependency-never", cause, _(NOT_BY_ITSELF), _no_dependency(facts))
 
 
 @reason("Dependency")
 def dependency(facts: Facts) -> Waiting:
-    """Other jobs must begin or end first."""
-    ids = set(re.findall(r"\d+", re.sub(r"\(.*?\)", "", facts.job["Dependency"])))
+    """Other jobs must start or end first."""
+    condition = facts.job["Dependency"]
+    ids = set(re.findall(r"\d+", re.sub(r"\(.*?\)", "", condition)))
     other_jobs = tuple(
         f"{summary(job)} ({job.state})" for job in facts.queue if job.id.partition("_")[0] in ids
     )
-    single = "singleton" in facts.job["Dependency"]
+    cause = (
+        _("The job waits until no other job of its user with its name runs (singleton).")
+        if "singleton" in condition
+        else _("The job waits for other jobs: `{dependency}`.", dependency=condition)
+    )
     return Waiting(
-        "dependency",
-        Message(
-            "It waits until no other job of its name and user runs (singleton)."
-            if single
-            else f"It waits for other jobs: `{_dependency(facts)}`.",
-            "它等待同一用户的同名作业全部结束 (singleton)。"
-            if single
-            else f"它等待别的作业: `{_dependency(facts)}`。",
-        ),
-        Message("when they are as it asks", "这些作业满足条件时"),
-        update(
-            facts,
-            "Dependency=",
-            Message("wait for nothing, if it can do without", "如果不需要该结果, 就不再等待"),
-        ),
-        other_jobs,
+        "dependency", cause, _("when these jobs satisfy the dependency"), _no_dependency(facts), other_jobs
     )
 
 
-def _dependency(facts: Facts) -> str:
-    return facts.job["Dependency"]
+def _no_dependency(facts: Facts) -> Change:
+    return update(
+        facts, "Dependency=", _("remove the dependency if the job does not need the other's result")
+    )

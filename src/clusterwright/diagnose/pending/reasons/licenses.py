@@ -1,39 +1,45 @@
-"""Licenses that it asks for are taken."""
+"""Licenses that the job requests are in use."""
 
 from __future__ import annotations
 
 import re
 
+from clusterwright.diagnose.pending.changes import update
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.saying import update
-from clusterwright.diagnose.pending.waiting import Message, Waiting
+from clusterwright.diagnose.pending.waiting import Waiting
+from clusterwright.i18n import _
 
 
 @reason("Licenses")
 def licenses(facts: Facts) -> Waiting:
-    """Which of them are short, and the number that is free."""
+    """Too few of one or more licenses are free."""
     requested = {
         name: int(count or 1) for name, count in re.findall(r"([\w@.-]+)(?::(\d+))?", facts.job["Licenses"])
     }
     free = {name: facts.licenses[name].number("Free") for name in requested if name in facts.licenses}
     short = {name: count for name, count in requested.items() if free.get(name, 0) < count} or requested
-    shortage = ", ".join(f"{name}: {count} asked, {free.get(name, 0)} free" for name, count in short.items())
-    shortage_zh = ", ".join(
-        f"{name}: 要求 {count}, 空闲 {free.get(name, 0)}" for name, count in short.items()
+    shortage = ", ".join(
+        _(
+            "{license}: {requested} requested, {free} free",
+            license=name,
+            requested=count,
+            free=free.get(name, 0),
+        )
+        for name, count in short.items()
     )
     available = ",".join(
         f"{name}:{min(count, free.get(name, 0))}" for name, count in requested.items() if free.get(name, 0)
     )
     description = (
-        Message("ask for what is free", "只要求空闲的数量")
+        _("request only the licenses that are free")
         if available
-        else Message("do without, if it can", "如果可以, 就不使用许可")
+        else _("run without licenses if the job can")
     )
     return Waiting(
         "licenses",
-        Message(f"Licenses are taken ({shortage}).", f"许可已被占用 ({shortage_zh})。"),
-        Message("when a job that has them ends", "占用许可的作业结束时"),
+        _("Licenses are in use ({licenses}).", licenses=shortage),
+        _("when a job that uses them ends"),
         update(facts, f"Licenses={available}", description),
         evidence=tuple(
             ("scontrol show licenses", facts.licenses[name].quoted("LicenseName", "Total", "Used", "Free"))

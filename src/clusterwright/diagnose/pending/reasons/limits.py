@@ -1,4 +1,4 @@
-"""Limits of qualities of service and associations: whose, on what, how much of it is used, and what fits beneath."""
+"""Limits of QOS and associations: which limit, how much of it is used, and what request it allows."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import re
 from dataclasses import dataclass
 
 from clusterwright.diagnose.pending.capacity import need
+from clusterwright.diagnose.pending.changes import admin, holders, quoted, starts, update
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.saying import admin, holders, quoted, starts, update
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Message, Waiting
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting
+from clusterwright.i18n import N_, _
 from clusterwright.slurm.jobs import Job
 from clusterwright.slurm.records import Record, amount, length, seconds
+from clusterwright.units import MiB, human_duration, human_number, human_size
 
 _TOKEN = re.compile(
     r"(?P<of>QOS|Assoc(?:iation)?)?(?P<kind>Grp|Max|Min)?"
@@ -19,46 +21,41 @@ _TOKEN = re.compile(
     r".*?(?P<run>(?:Run)?Minutes)?(?P<per>PerUser|PerJob|PerAccount|PerNode)?(?:Limit|NotSatisfied)?"
 )
 _RESOURCES = {
-    "cpu": ("cpu", "CPUs"), "gres": ("gres/gpu", "GPUs"), "mem": ("mem", "MiB of memory"),
-    "memory": ("mem", "MiB of memory"), "node": ("node", "nodes"), "billing": ("billing", "billing units"),
-    "license": ("license", "licenses"), "energy": ("energy", "joules"),
+    "cpu": "cpu", "gres": "gres/gpu", "mem": "mem", "memory": "mem", "node": "node", "billing": "billing",
+    "license": "license", "energy": "energy",
 }  # fmt: skip
-_ZH = {
-    "CPUs": "CPU 数", "GPUs": "GPU 数", "MiB of memory": "内存 (MiB)", "nodes": "节点数", "jobs": "作业数",
-    "time": "运行时间", "billing units": "计费单位", "licenses": "许可数", "joules": "能耗 (J)",
+_UNITS = {
+    "cpu": N_("CPUs"), "gres/gpu": N_("GPUs"), "mem": N_("host memory"), "node": N_("nodes"), "jobs": N_("running jobs"),
+    "time": N_("run time"), "billing": N_("billing units"), "license": N_("licenses"), "energy": N_("energy in joules"),
 }  # fmt: skip
-_SCOPES = {  # in words, and the beginning and the end of the field's name
-    "Grp": ("all its jobs together", "所有作业合计", "Grp", ""),
-    "PerUser": ("one user's jobs", "每个用户的作业", "Max", "PU"),
-    "PerAccount": ("one account's jobs", "每个账户的作业", "Max", "PA"),
-    "PerNode": ("one node of a job", "作业的每个节点", "Max", "PN"),
-    "PerJob": ("one job", "每个作业", "Max", "PJ"),
-    "Min": ("one job, at least", "每个作业至少", "Min", "PJ"),
+_SCOPES = {  # as text, and the prefix and the suffix of Slurm's field
+    "Grp": (N_("all its jobs together"), "Grp", ""),
+    "PerUser": (N_("each user"), "Max", "PU"),
+    "PerAccount": (N_("each account"), "Max", "PA"),
+    "PerNode": (N_("each node of a job"), "Max", "PN"),
+    "PerJob": (N_("each job"), "Max", "PJ"),
+    "Min": (N_("each job"), "Min", "PJ"),
 }
 _COUNTING = frozenset({"Grp", "PerUser", "PerAccount"})  # over several jobs
 
 
-_WHEN_JOBS_END = Message("when jobs that count against it end", "计入该限额的作业结束时")
-
-
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One limit: what sets it, the scope it counts over, what it counts, the most of it and what is used."""
+    """One limit: who sets it, the jobs that it counts, the resource, the limit and the use (memory in MiB)."""
 
     entity: str  # qos or assoc
     scope: str
     resource: str  # jobs, time, or a trackable resource
-    unit: str
     entity_name: str
-    most: float
+    most: float  # -1 where it is not known
     used: float
-    command: str  # that sets it, up to the value
+    command: str  # that sets it, without the value
     line: str
 
 
 @reason(r"(QOS|Assoc)\w*|Max(Cpu|GRES|Gres|Mem|Memory|Node|Jobs?)PerAccount.*")
 def limit(facts: Facts) -> Waiting | None:
-    """Whose limit it is, who uses it up, and what fits."""
+    """A limit of a QOS or an association is reached: by which jobs, and the request that it allows."""
     token = facts.job["Reason"]
     match = _TOKEN.fullmatch(token)
     if not match:
@@ -69,55 +66,61 @@ def limit(facts: Facts) -> Waiting | None:
     return Waiting(
         f"{bound.entity}-{bound.resource.rpartition('/')[2]}-{bound.scope.lower()}",
         _cause(bound, requested),
-        starts(facts, _WHEN_JOBS_END) if counts else NOT_BY_ITSELF,
+        starts(facts, _("when jobs that count against the limit end")) if counts else _(NOT_BY_ITSELF),
         change if bound.most >= 0 else None,
         holders(_counted(facts, bound)) if counts else (),
         (("scontrol show assoc_mgr", bound.line),) if bound.most >= 0 else (),
     )
 
 
-def _cause(bound: Limit, requested: float) -> Message:
-    """The limit, what is used of it, and what the job asks for."""
-    entity_label = Message(f"QOS {bound.entity_name}", f"QOS {bound.entity_name}")
-    if bound.entity == "assoc":
-        entity_label = Message(f"association {bound.entity_name}", f"关联 {bound.entity_name}")
-    scope, unit, unit_zh = _SCOPES[bound.scope], bound.unit, _ZH[bound.unit]
-    most, used, requested_text = (
-        _format_value(bound.resource, value) for value in (bound.most, bound.used, requested)
+def _cause(bound: Limit, requested: float) -> str:
+    """The limit, its use, and what the job requests."""
+    owner = (
+        _("Association {name}", name=bound.entity_name)
+        if bound.entity == "assoc"
+        else _("QOS {name}", name=bound.entity_name)
     )
+    values = {"owner": owner, "resource": _(_UNITS[bound.resource]), "scope": _(_SCOPES[bound.scope][0])}
     if bound.most < 0:
-        return Message(
-            f"{entity_label.en} limits {unit} for {scope[0]}; the limit "
-            "itself is not seen: accounting did not tell it.",
-            f"{entity_label.zh} 限制了{scope[1]}的{unit_zh}; 限额本身未能看到: 记账系统没有给出。",
+        return _(
+            "{owner} limits {resource} for {scope}; the limit is not known: accounting did not report it.",
+            **values,
         )
-    in_use = f"; {used} are in use" if bound.scope in _COUNTING else ""
-    in_use_zh = f"; 已用 {used}" if bound.scope in _COUNTING else ""
-    return Message(
-        f"{entity_label.en} allows {most} {unit} for {scope[0]}{in_use}, and the job asks for {requested_text}.",
-        f"{entity_label.zh} 限定{scope[1]}的{unit_zh}为 {most}{in_use_zh}, 而该作业要求 {requested_text}。",
+    most, used, request = (
+        _amount_text(bound.resource, value) for value in (bound.most, bound.used, requested)
     )
+    values |= {"limit": most, "requested": request}
+    if bound.scope == "Min":
+        return _(
+            "{owner} sets a minimum of {limit} for {scope} ({resource}); the job requests {requested}.",
+            **values,
+        )
+    if bound.scope in _COUNTING:
+        return _(
+            "{owner} limits {resource} to {limit} for {scope}; {used} in use, and the job requests {requested}.",
+            used=used,
+            **values,
+        )
+    return _("{owner} limits {resource} to {limit} for {scope}; the job requests {requested}.", **values)
 
 
 def _limit(facts: Facts, match: re.Match[str]) -> Limit:
-    """The limit that the reason names, read from the record that sets it."""
+    """The limit that the reason names, from the record that sets it."""
     resource = match["what"].lower()
     kind, per = match["kind"] or "Max", match["per"]
     scope = "Grp" if kind == "Grp" else "Min" if kind == "Min" else per or "PerJob"
     entity = "assoc" if (match["of"] or "QOS").startswith("Assoc") else "qos"
     if resource in {"job", "jobs", "submit"}:
         scope = scope if kind == "Grp" or entity == "qos" else "PerUser"
-        return _first_exceeded(facts, entity, scope, "jobs", "jobs")
+        return _first_exceeded(facts, entity, scope, "jobs")
     if resource in {"wall", "time"}:
-        return _first_exceeded(facts, entity, "PerJob" if kind != "Grp" else "Grp", "time", "time")
-    return _first_exceeded(facts, entity, scope, *_RESOURCES.get(resource, ("cpu", "CPUs")))
+        return _first_exceeded(facts, entity, "PerJob" if kind != "Grp" else "Grp", "time")
+    return _first_exceeded(facts, entity, scope, _RESOURCES.get(resource, "cpu"))
 
 
-def _first_exceeded(facts: Facts, entity: str, scope: str, resource: str, unit: str) -> Limit:
-    """The first record of those that count whose limit the job would pass; the nearest if none is seen to."""
-    limits = [
-        _read(setting, entity, scope, resource, unit) for setting in _places(facts, entity, scope, resource)
-    ]
+def _first_exceeded(facts: Facts, entity: str, scope: str, resource: str) -> Limit:
+    """The first limit that the job would exceed; else the first that is known; else the nearest."""
+    limits = [_read(setting, entity, scope, resource) for setting in _places(facts, entity, scope, resource)]
     requested = requested_amount(facts, resource)
     full = [bound for bound in limits if bound.most >= 0 and _passes(bound, requested)]
     return (full or [bound for bound in limits if bound.most >= 0] or limits)[0]
@@ -130,8 +133,8 @@ def _passes(bound: Limit, requested: float) -> bool:
 
 
 def _places(facts: Facts, entity: str, scope: str, resource: str) -> list[tuple[str, Record, str, str]]:
-    """Records that may set it: whose, the record, the field, and the command that changes it."""
-    stem, suffix = _SCOPES[scope][2:]
+    """Records that may set the limit: the owner's name, the record, the field, and the command that changes it."""
+    stem, suffix = _SCOPES[scope][1:]
     measure = {"jobs": "Jobs", "time": "Wall"}.get(resource, "TRES")
     field = f"{stem}{measure}{suffix}"
     if resource == "time" and stem == "Max":
@@ -170,7 +173,7 @@ def _qos_record(facts: Facts, name: str, scope: str) -> Record:
 
 
 def _set(field: str) -> str:
-    """The name that sacctmgr has for a field of the association manager."""
+    """Sacctmgr's name of a field of `scontrol show assoc_mgr`."""
     return {"MaxWallPJ": "MaxWall", "MaxTRESPJ": "MaxTRES", "MinTRESPJ": "MinTRES"}.get(field, field)
 
 
@@ -189,7 +192,7 @@ def _modify(association: Record, field: str) -> str:
     return f"sacctmgr -i modify {target} set {_set(field)}"
 
 
-def _read(setting: tuple[str, Record, str, str], entity: str, scope: str, resource: str, unit: str) -> Limit:
+def _read(setting: tuple[str, Record, str, str], entity: str, scope: str, resource: str) -> Limit:
     entity_name, record, field, change = setting
     text = record[field]
     if resource not in {"jobs", "time"}:
@@ -206,7 +209,6 @@ def _read(setting: tuple[str, Record, str, str], entity: str, scope: str, resour
         entity,
         scope,
         resource,
-        unit,
         entity_name,
         number,
         amount(used[1]) if used else 0.0,
@@ -216,7 +218,7 @@ def _read(setting: tuple[str, Record, str, str], entity: str, scope: str, resour
 
 
 def requested_amount(facts: Facts, resource: str) -> float:
-    """How much of it the job asks for."""
+    """How much of a resource the job requests; time in seconds."""
     if resource == "jobs":
         return 1
     if resource == "time":
@@ -224,12 +226,18 @@ def requested_amount(facts: Facts, resource: str) -> float:
     return facts.job.tres("TRES").get(resource, 0.0)
 
 
-def _format_value(resource: str, value: float) -> str:
+def _command_value(resource: str, value: float) -> str:
     return length(int(value)) if resource == "time" else f"{value:.0f}"
 
 
+def _amount_text(resource: str, value: float) -> str:
+    if resource == "time":
+        return human_duration(value)
+    return human_size(value * MiB) if resource == "mem" else human_number(round(value))
+
+
 def _counted(facts: Facts, bound: Limit) -> list[Job]:
-    """Running jobs that count against it."""
+    """Running jobs that count against the limit."""
     jobs = [job for job in facts.running if bound.entity == "assoc" or job.qos == bound.entity_name]
     if bound.entity == "assoc":
         account, _, user = bound.entity_name.partition("/")
@@ -242,7 +250,7 @@ def _counted(facts: Facts, bound: Limit) -> list[Job]:
 
 
 def _smaller(facts: Facts, bound: Limit, requested: float) -> Change | None:
-    """A smaller ask of the job's that the limit has room for."""
+    """A smaller request that the limit allows."""
     headroom = int(bound.most - (bound.used if bound.scope in _COUNTING else 0))
     if (
         bound.resource == "jobs"
@@ -252,7 +260,7 @@ def _smaller(facts: Facts, bound: Limit, requested: float) -> Change | None:
         or bound.most < 0
     ):
         return None
-    description = Message("ask for what it allows", "只要求限额之内的量")
+    description = _("request what the limit allows")
     request = need(facts.job)
     if bound.resource == "time":
         return update(facts, f"TimeLimit={length(headroom)}", description)
@@ -273,13 +281,11 @@ def _other_qos(facts: Facts, bound: Limit) -> Change | None:
     alternatives = [name for name in facts.allowed_qos if name != facts.job["QOS"]]
     if bound.entity != "qos" or not alternatives or bound.entity_name == facts.partition["QoS"]:
         return None
-    return update(
-        facts, f"QOS={quoted(alternatives[0])}", Message("name another quality of service", "改用另一个 QOS")
-    )
+    return update(facts, f"QOS={quoted(alternatives[0])}", _("use another QOS"))
 
 
 def _raise(bound: Limit, requested: float) -> Change:
-    """The limit as it would have to be."""
+    """The command that sets the limit to what the job needs."""
     value = requested + (bound.used if bound.scope in _COUNTING else 0)
-    description = Message("raise the limit" if bound.scope != "Min" else "lower the limit", "放宽该限额")
-    return admin(f"{bound.command}={_format_value(bound.resource, value)}", description)
+    description = _("lower the limit") if bound.scope == "Min" else _("raise the limit")
+    return admin(f"{bound.command}={_command_value(bound.resource, value)}", description)

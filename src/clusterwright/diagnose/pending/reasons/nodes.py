@@ -1,28 +1,29 @@
-"""Nodes that it needs are reserved, out of service, or being switched on."""
+"""Nodes that the job needs are reserved, out of service, or powering up."""
 
 from __future__ import annotations
 
 from clusterwright.config.names import fold
+from clusterwright.diagnose.pending.changes import admin, starts, update
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.reasons.out_of_service import out
 from clusterwright.diagnose.pending.reasons.resources import all_allocated, unsatisfiable
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.saying import admin, starts, update
-from clusterwright.diagnose.pending.waiting import Message, Waiting
+from clusterwright.diagnose.pending.waiting import Waiting
+from clusterwright.i18n import _
 from clusterwright.slurm.records import Record, clock, length, seconds, stamp
 from clusterwright.slurm.states import parse_node_state
 
-_LEAST_S = 60  # a job of less is no use
+_LEAST_S = 60  # a shorter time limit is not offered
 
 
 @reason("ReqNodeNotAvail|NodeDown|Nodes_required_for_job|NodeNotAvail")
 def not_available(facts: Facts) -> Waiting:
-    """A reservation ahead, or nodes out of service; if neither is seen, jobs on them."""
+    """A reservation ahead or nodes out of service; else requests that no node satisfies, or allocated nodes."""
     return ahead(facts) or out(facts) or unsatisfiable(facts) or all_allocated(facts)
 
 
 def ahead(facts: Facts) -> Waiting | None:
-    """A reservation of nodes that it needs begins before the job's time limit would end it."""
+    """A reservation of nodes that the job needs begins before the job's time limit ends."""
     limit, now = seconds(facts.job["TimeLimit"]), stamp(facts.now)
     for name, reservation in sorted(facts.reservations.items(), key=lambda pair: pair[1]["StartTime"]):
         begin, end = stamp(reservation["StartTime"]), stamp(reservation["EndTime"])
@@ -39,49 +40,40 @@ def ahead(facts: Facts) -> Waiting | None:
 
 
 def _reserved(facts: Facts, name: str, reservation: Record, left_s: int) -> Waiting:
-    reservation_kind = "maintenance" if "MAINT" in reservation["Flags"] else "reservation"
+    kind = "maintenance" if "MAINT" in reservation["Flags"] else "reservation"
+    begin, end = clock(reservation["StartTime"]), clock(reservation["EndTime"])
     limit_s = (left_s - _LEAST_S) // 60 * 60
     change = (
-        update(facts, f"TimeLimit={length(limit_s)}", Message("be over before it begins", "在它开始之前结束"))
+        update(facts, f"TimeLimit={length(limit_s)}", _("end before the reservation begins"))
         if limit_s >= _LEAST_S
-        else admin(f"scontrol delete reservation={name}", Message("give the nodes back", "取消该预留"))
+        else admin(f"scontrol delete reservation={name}", _("delete the reservation"))
     )
-    after_end = Message(f"after {clock(reservation['EndTime'])}", f"{clock(reservation['EndTime'])} 之后")
+    columns = ("ReservationName", "StartTime", "EndTime", "Nodes", "Flags")
     return Waiting(
-        f"before-{reservation_kind}" if left_s > 0 else f"in-{reservation_kind}",
-        Message(
-            f"{reservation['Nodes']} is reserved ({name}, {reservation_kind}) from "
-            f"{clock(reservation['StartTime'])} to {clock(reservation['EndTime'])}, "
-            f"and the job may take {facts.job['TimeLimit']}: it could not end before that.",
-            f"{reservation['Nodes']} 从 {clock(reservation['StartTime'])} "
-            f"到 {clock(reservation['EndTime'])} 已被预留 ({name}), "
-            f"而作业最长可运行 {facts.job['TimeLimit']}, 不能在此之前结束。",
+        f"before-{kind}" if left_s > 0 else f"in-{kind}",
+        _(
+            "Reservation {reservation} has {hosts} from {begin} to {end}, and the job's time limit of {limit} would "
+            "end after its begin.",
+            reservation=name,
+            hosts=reservation["Nodes"],
+            begin=begin,
+            end=end,
+            limit=facts.job["TimeLimit"],
         ),
-        starts(facts, after_end),
+        starts(facts, _("after {time}", time=end)),
         change,
-        (f"reservation {name} from {clock(reservation['StartTime'])} until {clock(reservation['EndTime'])}",),
-        (
-            (
-                "scontrol show reservation",
-                reservation.quoted("ReservationName", "StartTime", "EndTime", "Nodes", "Flags"),
-            ),
-        ),
+        (_("reservation {reservation} from {begin} until {end}", reservation=name, begin=begin, end=end),),
+        (("scontrol show reservation", reservation.quoted(*columns)),),
     )
 
 
 @reason("Resources$|Priority$|BeginTime")
 def waking(facts: Facts) -> Waiting | None:
-    """The nodes are there, and switched off."""
+    """The job has its nodes, which are powering up."""
     powered_down = [
         name for name, node in facts.nodes.items() if parse_node_state(node["State"]).is_power_saving
     ]
     if not powered_down or "CONFIGURING" not in facts.job["JobState"]:
         return None
-    return Waiting(
-        "waking",
-        Message(
-            f"{fold(powered_down)} are being switched on for it.", f"正在为它开启 {fold(powered_down)}。"
-        ),
-        Message("when they have booted", "这些节点启动之后"),
-        held_by=tuple(powered_down),
-    )
+    cause = _("Slurm is powering up {hosts} for the job.", hosts=fold(powered_down))
+    return Waiting("waking", cause, _("when these nodes have booted"), held_by=tuple(powered_down))

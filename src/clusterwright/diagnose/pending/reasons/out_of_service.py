@@ -1,17 +1,18 @@
-"""Nodes that it needs are down or drained."""
+"""Nodes that the job needs are down or drained."""
 
 from __future__ import annotations
 
 from clusterwright.config.names import fold
 from clusterwright.diagnose.pending.capacity import fitting, need
+from clusterwright.diagnose.pending.changes import admin, starts, update
 from clusterwright.diagnose.pending.facts import Facts, usable
-from clusterwright.diagnose.pending.saying import admin, starts, update
-from clusterwright.diagnose.pending.waiting import Change, Message, Waiting
+from clusterwright.diagnose.pending.waiting import Change, Waiting
+from clusterwright.i18n import _
 from clusterwright.slurm.records import Record
 
 
 def out(facts: Facts) -> Waiting | None:
-    """Nodes that it needs take no jobs: why, and who can give them back."""
+    """Too few of the nodes that the job needs are in service: their states, and the command that resumes them."""
     request = need(facts.job)
     names = facts.requested_nodes or tuple(fitting(facts, request, now=False))
     bad = {
@@ -22,11 +23,12 @@ def out(facts: Facts) -> Waiting | None:
     states = tuple(f"{name}: {node['State']} {node['Reason']}".rstrip() for name, node in bad.items())
     return Waiting(
         "nodes-out",
-        Message(
-            f"It needs {fold(list(bad))}, which take no jobs: {'; '.join(states[:3])}.",
-            f"它需要的节点 {fold(list(bad))} 不接受作业: {'; '.join(states[:3])}。",
+        _(
+            "The job needs {hosts}, on which no job can start: {states}.",
+            hosts=fold(list(bad)),
+            states="; ".join(states[:3]),
         ),
-        starts(facts, Message("when they are back", "这些节点恢复之后")),
+        starts(facts, _("when these nodes are back in service")),
         _elsewhere(facts) or _resume(bad),
         states,
         tuple(("scontrol show node", node.quoted("NodeName", "State", "Reason")) for node in bad.values()),
@@ -34,14 +36,14 @@ def out(facts: Facts) -> Waiting | None:
 
 
 def _elsewhere(facts: Facts) -> Change | None:
-    """Other nodes, where the job has named these and others would do."""
+    """Any nodes, where the job names these and enough others are usable."""
     return (
-        update(facts, "ReqNodeList=", Message("take any nodes", "接受任意节点"))
+        update(facts, "ReqNodeList=", _("accept any nodes"))
         if facts.requested_nodes and sum(map(usable, facts.nodes.values())) >= need(facts.job).nodes
         else None
     )
 
 
 def _resume(bad: dict[str, Record]) -> Change:
-    description = Message("give them back once their trouble is fixed", "排除故障之后恢复这些节点")
+    description = _("resume the nodes once they are repaired")
     return admin(f"scontrol update nodename={fold(list(bad))} state=RESUME", description)

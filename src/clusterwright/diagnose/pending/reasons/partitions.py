@@ -1,88 +1,87 @@
-"""What its partition allows."""
+"""Limits and state of the job's partition."""
 
 from __future__ import annotations
 
+from clusterwright.diagnose.pending.changes import admin, quoted, update
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.saying import admin, quoted, update
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Message, Waiting
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting
+from clusterwright.i18n import _, _n
 from clusterwright.slurm.records import Record, length, seconds
 
 
 @reason("PartitionTimeLimit")
 def time_limit(facts: Facts) -> Waiting:
-    """It asks for more time than the partition gives; Slurm says so of a partition with too few nodes, too."""
+    """The job's time limit exceeds the partition's; Slurm gives this reason for too many nodes as well."""
     most, requested = seconds(facts.partition["MaxTime"]), seconds(facts.job["TimeLimit"])
     if most is not None and requested is not None and requested <= most:
         return node_limit(facts)
-    name = facts.partition["PartitionName"]
     return Waiting(
         "partition-time-limit",
-        Message(
-            f"It asks for {facts.job['TimeLimit']}, and partition {name} gives at most {facts.partition['MaxTime']}.",
-            f"它要求 {facts.job['TimeLimit']}, 而分区 {name} 最多只给 {facts.partition['MaxTime']}。",
+        _(
+            "The job requests {requested}, and partition {partition} allows at most {limit}.",
+            requested=facts.job["TimeLimit"],
+            partition=facts.partition["PartitionName"],
+            limit=facts.partition["MaxTime"],
         ),
-        NOT_BY_ITSELF,
-        update(facts, f"TimeLimit={length(most or 60)}", Message("ask for that much", "只要求这么长时间")),
+        _(NOT_BY_ITSELF),
+        update(facts, f"TimeLimit={length(most or 60)}", _("request the longest time that is allowed")),
         evidence=_line(facts.partition, "MaxTime"),
     )
 
 
 @reason("PartitionNodeLimit|PartitionConfig")
 def node_limit(facts: Facts) -> Waiting:
-    """It asks for more, or fewer, nodes than the partition gives to one job."""
+    """The job requests more, or fewer, nodes than the partition allows one job."""
     name, requested = facts.partition["PartitionName"], facts.job.number("NumNodes")
     most = facts.partition.number("MaxNodes") or facts.partition.number("TotalNodes")
     least = facts.partition.number("MinNodes")
     allowed = max(least, min(most, requested))
     return Waiting(
         "partition-node-limit",
-        Message(
-            f"It asks for {requested} nodes, and a job in partition {name} has from {max(1, least)} to {most}.",
-            f"它要求 {requested} 个节点, 而分区 {name} 中一个作业只能有 {max(1, least)} 到 {most} 个。",
+        _n(
+            "The job requests {count} node, and partition {partition} allows a job {least} to {most}.",
+            "The job requests {count} nodes, and partition {partition} allows a job {least} to {most}.",
+            requested,
+            partition=name,
+            least=max(1, least),
+            most=most,
         ),
-        NOT_BY_ITSELF,
-        update(facts, f"NumNodes={allowed}-{allowed}", Message("ask for that many", "只要求这么多")),
+        _(NOT_BY_ITSELF),
+        update(facts, f"NumNodes={allowed}-{allowed}", _("request a number of nodes that is allowed")),
         evidence=_line(facts.partition, "MaxNodes", "MinNodes"),
     )
 
 
 @reason("Partition(Down|Inactive)")
 def down(facts: Facts) -> Waiting:
-    """The partition starts no job, or takes none at all."""
+    """The partition's state is DOWN or INACTIVE: no job starts in it."""
     name, state = facts.partition["PartitionName"], facts.partition["State"]
     return Waiting(
         "partition-inactive" if state == "INACTIVE" else "partition-down",
-        Message(
-            f"Partition {name} is {state}: no job starts in it until an administrator sets it UP.",
-            f"分区 {name} 的状态为 {state}: 管理员将其设为 UP 之前, 其中没有作业会开始。",
+        _(
+            "Partition {partition} is {state}: no job starts in it until an administrator sets it to UP.",
+            partition=name,
+            state=state,
         ),
-        Message("when the partition is up", "分区恢复为 UP 时"),
+        _("when the partition is UP"),
         other_partition(facts)
-        or admin(f"scontrol update partition={quoted(name)} state=UP", Message("open it", "打开该分区")),
+        or admin(f"scontrol update partition={quoted(name)} state=UP", _("set the partition to UP")),
         evidence=_line(facts.partition, "State"),
     )
 
 
 def other_partition(facts: Facts) -> Change | None:
-    """Another one that would take the job as it is."""
+    """The change to another partition whose limits the job satisfies."""
     requested, limit = facts.job.number("NumNodes"), seconds(facts.job["TimeLimit"])
     for name, partition in facts.partitions.items():
-        most, longest = (
-            partition.number("MaxNodes") or partition.number("TotalNodes"),
-            seconds(partition["MaxTime"]),
-        )
+        most = partition.number("MaxNodes") or partition.number("TotalNodes")
+        longest = seconds(partition["MaxTime"])
         satisfies_limits = requested <= most and (longest is None or (limit is not None and limit <= longest))
         free = partition["AllowAccounts"] in {"", "ALL"} and partition["AllowGroups"] in {"", "ALL"}
-        if (
-            name != facts.partition["PartitionName"]
-            and partition["State"] == "UP"
-            and satisfies_limits
-            and free
-        ):
-            return update(
-                facts, f"Partition={quoted(name)}", Message("go to another partition", "换到另一个分区")
-            )
+        other_name = name != facts.partition["PartitionName"]
+        if other_name and partition["State"] == "UP" and satisfies_limits and free:
+            return update(facts, f"Partition={quoted(name)}", _("use another partition"))
     return None
 
 

@@ -1,13 +1,14 @@
-"""Others are before it."""
+"""Pending jobs of higher priority."""
 
 from __future__ import annotations
 
 from clusterwright.diagnose.pending.capacity import fitting, need
+from clusterwright.diagnose.pending.changes import holders, starts, update
 from clusterwright.diagnose.pending.facts import Facts, summary
 from clusterwright.diagnose.pending.reasons.resources import unsatisfiable
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.saying import holders, starts, update
-from clusterwright.diagnose.pending.waiting import Change, Message, Waiting
+from clusterwright.diagnose.pending.waiting import Change, Waiting
+from clusterwright.i18n import _, _n
 from clusterwright.slurm.jobs import Job
 from clusterwright.slurm.records import length, seconds, stamp
 
@@ -21,23 +22,30 @@ def priority(facts: Facts) -> Waiting:
         return impossible
     jobs_ahead = ahead(facts)
     job_priority = facts.job.number("Priority")
-    first_text = summary(jobs_ahead[0]) if jobs_ahead else ""
+    cause = (
+        _n(
+            "{count} job of higher priority is ahead of it (its own priority is {priority}): {first}.",
+            "{count} jobs of higher priority are ahead of it (its own priority is {priority}), first {first}.",
+            len(jobs_ahead),
+            priority=job_priority,
+            first=summary(jobs_ahead[0]),
+        )
+        if jobs_ahead
+        else _(
+            "Jobs of higher priority are ahead of it (its own priority is {priority}).", priority=job_priority
+        )
+    )
     return Waiting(
         "priority",
-        Message(
-            f"{len(jobs_ahead)} jobs of higher priority wait before it (it has "
-            f"{job_priority}){f', first {first_text}' * bool(first_text)}.",
-            f"有 {len(jobs_ahead)} 个优先级更高的作业在它前面 (它的是 "
-            f"{job_priority}){f', 首先是 {first_text}' * bool(first_text)}。",
-        ),
-        starts(facts, Message("when those before it have started", "前面的作业开始之后")),
+        cause,
+        starts(facts, _("when the jobs ahead of it have started")),
         _sooner(facts, jobs_ahead),
         holders(jobs_ahead),
     )
 
 
 def ahead(facts: Facts) -> list[Job]:
-    """Jobs that wait in the same partition with a priority not lower, the highest first."""
+    """Pending jobs of the same partition whose priority is not lower, the highest first."""
     waiting = [job for job in facts.queue if job.is_pending and job.priority >= facts.job.number("Priority")]
     same_partition = [
         job for job in waiting if set(job.partition.split(",")) & set(facts.job["Partition"].split(","))
@@ -49,7 +57,7 @@ def ahead(facts: Facts) -> list[Job]:
 
 
 def _sooner(facts: Facts, jobs_ahead: list[Job]) -> Change | None:
-    """A time limit with which it is over before the first of the others begins; else a higher priority."""
+    """A time limit that ends before the first job ahead starts (backfill); else a higher priority."""
     request = need(facts.job)
     if len(fitting(facts, request, now=True)) < request.nodes:
         return _above(facts, jobs_ahead)
@@ -58,13 +66,13 @@ def _sooner(facts: Facts, jobs_ahead: list[Job]) -> Change | None:
     begins = expected_starts or [end for job in facts.running if (end := stamp(job.end)) is not None]
     gap = (min(begins) - now - _LEAST_S) // 60 * 60 if begins and now is not None else 0
     if gap >= _LEAST_S and (limit is None or gap < limit):
-        description = Message("be over before the first of them begins", "在第一个作业开始之前就能结束")
-        return update(facts, f"TimeLimit={length(gap)}", description)
+        return update(facts, f"TimeLimit={length(gap)}", _("end before the first job ahead starts"))
     return _above(facts, jobs_ahead)
 
 
 def _above(facts: Facts, jobs_ahead: list[Job]) -> Change | None:
     if not jobs_ahead:
         return None
-    description = Message("put it before them", "把它排到它们前面")
-    return update(facts, f"Priority={jobs_ahead[0].priority + 1}", description, "admin")
+    return update(
+        facts, f"Priority={jobs_ahead[0].priority + 1}", _("raise its priority above theirs"), "admin"
+    )

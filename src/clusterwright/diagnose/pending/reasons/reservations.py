@@ -1,45 +1,35 @@
-"""The reservation that it asks for."""
+"""The reservation that the job requests."""
 
 from __future__ import annotations
 
+from clusterwright.diagnose.pending.changes import holders, update
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.saying import holders, update
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Message, Waiting
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Waiting
+from clusterwright.i18n import _
 from clusterwright.slurm.records import Record, clock, stamp
 
 
 @reason("Reservation")
 def reservation(facts: Facts) -> Waiting:
-    """It has not begun, is full, or is no longer there."""
+    """The reservation has not begun, its nodes are allocated, or it no longer exists."""
     name = facts.job["Reservation"] or facts.job["ReservationName"]
     record = facts.reservations.get(name, Record({}))
     begin, now = stamp(record["StartTime"]), stamp(facts.now)
-    change = update(facts, "ReservationName=", Message("do without the reservation", "不使用预留"))
-    line = (
-        (
-            "scontrol show reservation",
-            record.quoted("ReservationName", "StartTime", "EndTime", "Nodes", "State"),
-        ),
-    )
+    change = update(facts, "ReservationName=", _("run outside the reservation"))
+    columns = ("ReservationName", "StartTime", "EndTime", "Nodes", "State")
+    line = (("scontrol show reservation", record.quoted(*columns)),)
     if begin is None or now is None:
-        cause = Message(f"Its reservation {name} is no longer there.", f"它要求的预留 {name} 已不存在。")
-        return Waiting("reservation-gone", cause, NOT_BY_ITSELF, change)
+        cause = _("The job's reservation {reservation} no longer exists.", reservation=name)
+        return Waiting("reservation-gone", cause, _(NOT_BY_ITSELF), change)
     if begin > now:
-        return Waiting(
-            "reservation-not-begun",
-            Message(
-                f"Its reservation {name} begins {clock(record['StartTime'])}.",
-                f"它要求的预留 {name} 从 {clock(record['StartTime'])} 开始。",
-            ),
-            Message(f"from {clock(record['StartTime'])}", f"{clock(record['StartTime'])} 起"),
-            change,
-            evidence=line,
-        )
+        time = clock(record["StartTime"])
+        cause = _("The job's reservation {reservation} begins at {time}.", reservation=name, time=time)
+        return Waiting("reservation-not-begun", cause, _("from {time}", time=time), change, evidence=line)
     return Waiting(
         "reservation-full",
-        Message(f"The nodes of its reservation {name} are taken.", f"它要求的预留 {name} 中的节点已被占用。"),
-        Message("when a job in it ends", "其中的作业结束时"),
+        _("All nodes of the job's reservation {reservation} are allocated.", reservation=name),
+        _("when a job in the reservation ends"),
         change,
         holders(facts.running),
         line,

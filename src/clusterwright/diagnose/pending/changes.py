@@ -1,0 +1,48 @@
+"""Commands and phrases that several families of reasons use."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from clusterwright.diagnose.pending.facts import Facts, summary
+from clusterwright.diagnose.pending.waiting import Change
+from clusterwright.i18n import N_, _
+from clusterwright.slurm.jobs import Job
+from clusterwright.slurm.records import clock, stamp
+
+MOST_NAMED = 5
+WHEN_HOLDER_ENDS = N_("when one of these jobs ends")
+
+
+def update(facts: Facts, setting: str, description: str, by: str = "user") -> Change:
+    """`scontrol update` of the job."""
+    return Change(
+        f"scontrol update jobid={facts.id} {setting}", "admin" if by == "admin" else "user", description
+    )
+
+
+def admin(command: str, description: str) -> Change:
+    """A command that an administrator runs."""
+    return Change(command, "admin", description)
+
+
+def starts(facts: Facts, otherwise: str) -> str:
+    """Slurm's estimate of the start, or `otherwise` where Slurm has none in the future."""
+    when, now = stamp(facts.start), stamp(facts.now)
+    if when is None or (now is not None and when <= now):
+        return otherwise
+    return _("expected {time} (Slurm's estimate)", time=clock(facts.start))
+
+
+def holders(jobs: Iterable[Job]) -> tuple[str, ...]:
+    """Summaries of jobs, the first to end first; at most MOST_NAMED and the number of the others."""
+    by_end = sorted(jobs, key=lambda job: job.end or "9")
+    summaries = tuple(summary(job) for job in by_end[:MOST_NAMED])
+    rest = len(by_end) - len(summaries)
+    return (*summaries, _("and {count} more", count=rest)) if rest else summaries
+
+
+def quoted(name: str) -> str:
+    """The name quoted for a shell."""
+    return shlex.quote(name)
