@@ -81,7 +81,8 @@ def test_without_a_terminal_it_prints_once(control):
 @pytest.mark.parametrize(
     ("lang", "words"),
     [
-        ("zh_CN.UTF-8", f"{bilingual('nodes')[1]} 40"), ("de_DE.UTF-8", "nodes 40"),
+        ("zh_CN.UTF-8", f"{bilingual('nodes')[1]} 40"),
+        ("de_DE.UTF-8", "nodes 40"),
     ],
 )
 def test_the_language_is_that_of_the_locale(control, lang, words):

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from clusterwright.cli import _choose_language, app
+from clusterwright.cli import app
 from clusterwright.errors import WrightError
 from clusterwright.i18n import in_language
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterwright.i18n import _, current_language
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.config.fields import Field

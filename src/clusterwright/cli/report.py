@@ -14,7 +14,7 @@ from cyclopts import App, Parameter
 from clusterwright.cli._connection import connection_to, find_cluster
 from clusterwright.cli._show import show_json, show_message, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.i18n import _, current_language
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli._connection import connection_to, find_cluster
-from clusterwright.i18n import _, current_language
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster

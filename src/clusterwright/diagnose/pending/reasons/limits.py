@@ -25,8 +25,9 @@ _RESOURCES = {
     "license": "license", "energy": "energy",
 }  # fmt: skip
 _UNITS = {
-    "cpu": N_("CPUs"), "gres/gpu": N_("GPUs"), "mem": N_("host memory"), "node": N_("nodes"), "jobs": N_("running jobs"),
-    "time": N_("run time"), "billing": N_("billing units"), "license": N_("licenses"), "energy": N_("energy in joules"),
+    "cpu": N_("CPUs"), "gres/gpu": N_("GPUs"), "mem": N_("host memory"), "node": N_("nodes"),
+    "jobs": N_("running jobs"), "time": N_("run time"), "billing": N_("billing units"),
+    "license": N_("licenses"), "energy": N_("energy in joules"),
 }  # fmt: skip
 _SCOPES = {  # as text, and the prefix and the suffix of Slurm's field
     "Grp": (N_("all its jobs together"), "Grp", ""),
