@@ -14,7 +14,7 @@ _CLASSES = {
 
 def format_waiting(waiting: Waiting, job: str) -> str:
     """The cause, when the job starts, who holds what it needs, and the change, one row each."""
-    rows = [(_("why"), waiting.cause), (_("starts"), waiting.starts)]
+    rows = [(_("reason"), waiting.cause), (_("starts"), waiting.starts)]
     rows += [(_("held by") if number == 0 else "", holder) for number, holder in enumerate(waiting.held_by)]
     if change := waiting.change:
         rows += [(_("change"), f"{change.command}    ({change.description})"), (_("run by"), _who(change))]
