@@ -11,7 +11,7 @@ import math
 import re
 from decimal import Decimal
 
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 KiB, MiB, GiB, TiB, PiB = 2**10, 2**20, 2**30, 2**40, 2**50
 KB, MB, GB, TB, PB = 10**3, 10**6, 10**9, 10**12, 10**15
@@ -60,7 +60,9 @@ def parse_size(text: str) -> int:
     Raises:
         QuantityError: no unit, an unknown unit, a fraction of a byte, or more than 64 bits hold.
     """
-    return _scaled(text, _SIZES, "size", "write it with a unit, e.g. 512GiB or 3.2TB")
+    return _scaled(
+        text, _SIZES, N_("`{text}` is not a size"), N_("write it with a unit, e.g. 512GiB or 3.2TB")
+    )
 
 
 def parse_rate(text: str) -> int:
@@ -69,7 +71,9 @@ def parse_rate(text: str) -> int:
     Raises:
         QuantityError: no unit, an unknown unit, a fraction of a bit, or more than 64 bits hold.
     """
-    return _scaled(text, _RATES, "rate", "write bits as 400Gbit/s or bytes as 50GB/s")
+    return _scaled(
+        text, _RATES, N_("`{text}` is not a rate"), N_("write bits as 400Gbit/s or bytes as 50GB/s")
+    )
 
 
 def parse_duration(text: str) -> int:
@@ -81,11 +85,12 @@ def parse_duration(text: str) -> int:
     stripped = text.strip()
     if ":" in stripped:
         raise QuantityError(
-            _("`{short}` is a clock form", short=_short(text)), _("write the units, e.g. 12h30m or 90s")
+            _("`{text}` is a clock time, not a duration", text=_short(text)),
+            _("write the units, e.g. 12h30m or 90s"),
         )
     if len(stripped) > _MAX_TEXT or not _DURATION.fullmatch(stripped):
         raise QuantityError(
-            _("`{short}` is not a duration", short=_short(text)),
+            _("`{text}` is not a duration", text=_short(text)),
             _("write the units, e.g. 90s, 15m, 12h30m or 2d"),
         )
     parts = _DURATION_PART.findall(stripped)
@@ -93,7 +98,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_size(size_bytes: int) -> str:
-    """The shortest exact form: binary unit if it divides, else decimal, else bytes."""
+    """The shortest exact form, in a binary or decimal unit: `512GiB`, `1TB`."""
     binary = (("PiB", PiB), ("TiB", TiB), ("GiB", GiB), ("MiB", MiB), ("KiB", KiB))
     decimal = (("PB", PB), ("TB", TB), ("GB", GB), ("MB", MB), ("kB", KB), ("B", 1))
     return _shortest(size_bytes, binary + decimal)
@@ -175,38 +180,34 @@ def _in_unit(value: float, units: tuple[tuple[str, int], ...], smallest: str) ->
 
 
 def _shortest(value: int, units: tuple[tuple[str, int], ...]) -> str:
-    for unit, factor in units:
-        if value >= factor and value % factor == 0:
-            return f"{value // factor}{unit}"
-    return f"{value}{units[-1][0]}"
+    exact = [f"{value // factor}{unit}" for unit, factor in units if value >= factor and value % factor == 0]
+    return min(exact, key=len, default=f"{value}{units[-1][0]}")
 
 
-def _scaled(text: str, units: dict[str, int], kind: str, fix: str) -> int:
+def _scaled(text: str, units: dict[str, int], message: str, fix: str) -> int:
     match = _NUMBER_UNIT.fullmatch(text.strip()) if len(text) <= _MAX_TEXT else None
     if match is None or match[3] not in units:
-        raise QuantityError(
-            _("`{short}` is not a {kind}", short=_short(text), kind=kind), _closest_fix(match, units, fix)
-        )
+        raise QuantityError(_(message, text=_short(text)), _closest_fix(match, units, fix))
     value = Decimal(match[1]) * units[match[3]]
     if value != value.to_integral_value():
-        raise QuantityError(_("`{text}` is a fraction of the smallest unit", text=text), fix)
+        raise QuantityError(_("`{text}` is a fraction of the smallest unit", text=text), _(fix))
     return _check_int64(int(value), text)
 
 
 def _closest_fix(match: re.Match[str] | None, units: dict[str, int], fix: str) -> str:
-    """The fix with the user's own number, where only the unit's letters are wrong: `64G`, `64gb`."""
-    if match is None or "B" not in units:
-        return fix
-    letters = match[3].lower()
+    """The fix with the user's number, where only the unit is misspelled: `64G`, `64gb`."""
+    letters = match[3].lower() if match else ""
     unit = _CAPACITY_SLIP.get(letters) or _CAPACITY_SLIP.get(f"{letters}ib")
-    return f"write {match[1]}{unit}" if unit else fix
+    if match is None or "B" not in units or not unit:
+        return _(fix)
+    return _("write {quantity}", quantity=f"{match[1]}{unit}")
 
 
 def _check_int64(value: int, text: str) -> int:
     if value > MAX_INT64:
         raise QuantityError(
-            _("`{short}` is more than 64 bits hold ({max_int64})", short=_short(text), max_int64=MAX_INT64),
-            _("write a smaller one"),
+            _("`{text}` does not fit into 64 bits ({limit})", text=_short(text), limit=MAX_INT64),
+            _("write a smaller value"),
         )
     return value
 
