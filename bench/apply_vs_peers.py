@@ -96,7 +96,7 @@ class Site:
         report = apply(self.cluster, str(self.file), self.remote, dry_run=True)
         found = [f"{host.host}: {host.error}" for host in report.hosts if host.error]
         return found + [
-            f"{host.host}: {change.id}: {change.what}"
+            f"{host.host}: {change.id}: {change.summary}"
             for host in report.hosts
             for change in host.changes
             if "/opt/clusterwright/lib" not in change.id and not change.id.startswith("package:")

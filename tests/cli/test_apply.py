@@ -24,7 +24,7 @@ CHANGE = Change("file:/etc/x", "rewrite", "--- /etc/x\n+++ /etc/x\n-a\n+b", Cost
 
 def action(name, verb=Verb.CREATE, cost=Cost.LIVE):
     """One change on two hosts."""
-    return Action(id=name, what=verb.value, verbs=(verb,), hosts="a[1-2]", cost=cost)
+    return Action(id=name, summary=verb.value, verbs=(verb,), hosts="a[1-2]", cost=cost)
 
 
 def test_many_new_files_of_one_folder_are_one_line():

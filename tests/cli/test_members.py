@@ -57,7 +57,7 @@ def test_the_same_as_one_document(file, capsys):
     document = json.loads(capsys.readouterr().out)
 
     assert [field["path"] for field in document["fields"]] == ["nodes.a100.hosts"]
-    assert document["drift"]["as_wanted"] == "control,gpu-node[1-3]"
+    assert document["drift"]["in_sync"] == "control,gpu-node[1-3]"
 
 
 def test_without_a_terminal_nothing_is_agreed_to(file, monkeypatch, tmp_path):

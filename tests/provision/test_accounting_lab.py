@@ -145,7 +145,7 @@ def site(lab_site):
 
 def whats(report):
     """What an apply changed in records."""
-    return [one.what for host in report.hosts for one in host.changes if one.id.startswith("records:")]
+    return [one.summary for host in report.hosts for one in host.changes if one.id.startswith("records:")]
 
 
 def test_a_second_apply_changes_no_record(site):

@@ -12,7 +12,7 @@ from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.provision.apply import apply, remote_of
 from clusterwright.provision.work import read_answer
 
-CHANGE = {"id": "file:/etc/x", "what": "rewrite", "verbs": ["rewrite"], "diff": "+a", "cost": "restart"}
+CHANGE = {"id": "file:/etc/x", "summary": "rewrite", "verbs": ["rewrite"], "diff": "+a", "cost": "restart"}
 FACTS = {"interrupted": False, "job_steps": 0, "reached_at": ""}
 
 
@@ -40,7 +40,7 @@ class Hosts:
         """One line of JSON after a banner that some shells print."""
         order = order_of(stdin)
         self.orders.append((host, order["mode"], order["expect"]))
-        done = {"done": True} if order["mode"] == "apply" and host not in self.stale else {}
+        done = {"applied": True} if order["mode"] == "apply" and host not in self.stale else {}
         answer = {
             "facts": self.facts,
             "changes": [change | done for change in self.changes],

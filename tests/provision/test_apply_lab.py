@@ -130,7 +130,7 @@ def test_a_key_of_the_wrong_owner_is_mended_and_said(site):
     site.run("gpu-node2", "chown root:root /etc/munge/munge.key")
     report = site.apply()
 
-    fixed = {change.id: change.what for host in report.hosts for change in host.changes}
+    fixed = {change.id: change.summary for host in report.hosts for change in host.changes}
     assert fixed["file:/etc/munge/munge.key"] == "owner root:root -> munge:munge"
     assert site.run(
         "gpu-node2", "stat -c %U:%G:%a /etc/munge/munge.key && munge -n | unmunge >/dev/null"
@@ -194,7 +194,7 @@ def test_an_apply_that_was_cut_short_is_ended_by_the_next(site):
 
     host = next(host for host in report.hosts if host.host == "gpu-node2")
     assert host.interrupted
-    assert [change.what for change in host.changes if change.id == "unit:slurmd.service"] == [
+    assert [change.summary for change in host.changes if change.id == "unit:slurmd.service"] == [
         "restart for file:/etc/slurm/slurm.conf"
     ]
     assert (again.pending, again.ok) == (0, True)

@@ -80,7 +80,7 @@ class Site:
         cluster = load_cluster(self.file)
         report = apply(cluster, str(self.file), remote_of(cluster), **options)
         assert report.ok, [(host.host, host.error) for host in report.hosts]
-        return {(change.id, change.what) for host in report.hosts for change in host.changes}
+        return {(change.id, change.summary) for host in report.hosts for change in host.changes}
 
     def run(self, host, text, stdin=b"", *, fails=False):
         """What a command on a host said; it must end well, or badly."""
@@ -281,9 +281,9 @@ def test_apt_waits_for_another_apt_and_upgrades_what_is_held_when_the_file_says_
 
     assert (first.error, second.error) == ("", "")
     assert first.seconds > 5
-    assert ("package:nothing-here", "install") in {(change.id, change.what) for change in first.changes}
+    assert ("package:nothing-here", "install") in {(change.id, change.summary) for change in first.changes}
     assert stayed == "1.0"
-    assert ("package:nothing-here", "1.0 -> 2") in {(change.id, change.what) for change in second.changes}
+    assert ("package:nothing-here", "1.0 -> 2") in {(change.id, change.summary) for change in second.changes}
     assert [change.id for change in third.changes if "nothing" in change.id or "hold" in change.id] == []
 
 

@@ -72,7 +72,7 @@ class Site:
         ).strip()
 
     def until(self, what, holds, limit_s=150):
-        """What `what` says in the end; `holds` must be true of it in time."""
+        """What `summary` says in the end; `holds` must be true of it in time."""
         end = time.monotonic() + limit_s
         while not holds(said := what()):
             assert time.monotonic() < end, f"{said!r} after {limit_s} s\n{self.log()}"

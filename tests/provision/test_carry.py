@@ -13,7 +13,7 @@ from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.provision.carry import DisruptionPolicy, carry_out
 from clusterwright.provision.work import Work
 
-RESTART = {"id": "file:/etc/x", "what": "rewrite", "verbs": ["rewrite"], "diff": "", "cost": "restart"}
+RESTART = {"id": "file:/etc/x", "summary": "rewrite", "verbs": ["rewrite"], "diff": "", "cost": "restart"}
 DRAIN = RESTART | {"cost": "drain"}
 FACTS = {"interrupted": False, "job_steps": 0, "reached_at": ""}
 COMPUTE = ["gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4"]
@@ -72,9 +72,9 @@ class Hosts:
             self.acted.append(host)
             self.idle.add(order["idle"])
             if host in self.fails:
-                answer["error"], answer["blame"] = self.fails[host]
+                answer["error"], answer["fault_domain"] = self.fails[host]
             else:
-                answer["changes"] = [one | {"done": True} for one in answer["changes"]]
+                answer["changes"] = [one | {"applied": True} for one in answer["changes"]]
         return f"{ANSWER}{json.dumps(answer)}\n"
 
 
@@ -210,7 +210,7 @@ def test_a_clock_that_is_off_is_an_error_of_that_host(run):
     assert (shown.ok, "10 min ahead" in of_shown["gpu-node2"].notes[0]) == (True, True)
     assert [host.host for host in report.failed] == ["gpu-node2"]
     assert "chronyc makestep" in of["gpu-node2"].error
-    assert (report.changed, of["gpu-node2"].blame) == (5, "host")
+    assert (report.changed, of["gpu-node2"].fault_domain) == (5, "host")
 
 
 def test_a_clock_that_was_just_set_up_is_given_time(run):

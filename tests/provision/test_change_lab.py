@@ -175,6 +175,6 @@ def test_diff_says_who_differs_and_why(site, capsys):
     assert rows[("gpu-node2", "file:/etc/security/limits.d/60-clusterwright.conf")] == "missing"
     assert rows[("gpu-node1", "unit:chrony.service")] == "stopped"
     assert rows.get((everyone, "file:/etc/slurm/slurm.conf")) == "changed", rows
-    assert (found["by_hand"], found["by_file"]) == ("gpu-node[1-2]", everyone)
+    assert (found["changed_manually"], found["changed_in_file"]) == ("gpu-node[1-2]", everyone)
     site.apply()
     assert diff(site.file, exit_code=True) == 0

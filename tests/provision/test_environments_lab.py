@@ -150,7 +150,7 @@ def site(tmp_path_factory):
 
 def test_a_second_apply_changes_nothing(site):
     """Of all of it; our own library comes from this working tree, which somebody may be writing in."""
-    changes = [(change.id, change.what) for host in site.apply().hosts for change in host.changes]
+    changes = [(change.id, change.summary) for host in site.apply().hosts for change in host.changes]
 
     assert [change for change in changes if not change[0].startswith("file:/opt/clusterwright/lib/")] == []
 

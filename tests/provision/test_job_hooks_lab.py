@@ -72,7 +72,7 @@ class Site:
         return self.run("control", f"sinfo -h -N -n {host} -o '%T|%E'").strip()
 
     def until(self, what, wanted, limit_s=150):
-        """What `what` says in the end; it must say `wanted` in time."""
+        """What `summary` says in the end; it must say `wanted` in time."""
         end = time.monotonic() + limit_s
         while wanted not in (said := what()):
             assert time.monotonic() < end, f"{said!r} after {limit_s} s, {wanted!r} wanted"

@@ -339,7 +339,7 @@ def site(tmp_path_factory):
 def dearer(report, cost):
     """Changes that cost more than the fields said."""
     return sorted({
-        f"{change.id}: {change.what} [{change.cost}]"
+        f"{change.id}: {change.summary} [{change.cost}]"
         for host in report.hosts
         for change in host.changes
         if RANK[change.cost] > RANK[cost]

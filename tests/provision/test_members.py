@@ -18,7 +18,7 @@ from clusterwright.provision.shrink import Removal, refuse_reserved, remembered,
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 CHANGE = {
     "id": "file:/etc/x",
-    "what": "rewrite",
+    "summary": "rewrite",
     "verbs": ["rewrite"],
     "diff": "+a",
     "cost": "restart",
@@ -67,7 +67,7 @@ class Site:
         error = self.errors.get(host, "")
         facts = {"interrupted": False, "job_steps": 0, "reached_at": ""}
         done = order["mode"] == "apply" and not error
-        answer = {"facts": facts, "changes": [CHANGE | {"done": done}], "notes": [], "error": error}
+        answer = {"facts": facts, "changes": [CHANGE | {"applied": done}], "notes": [], "error": error}
         return f"{ANSWER}{json.dumps(answer | {'stale': False, 'sum': 'x'})}\n"
 
     def order(self, word):

@@ -13,9 +13,9 @@ from clusterwright.provision.reboot import BY_SYSTEMD, Reboots
 from clusterwright.provision.work import Work
 
 COMPUTE = ["gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4"]
-DRIVER = {"id": "package:driver", "what": "1 -> 2", "verbs": ["upgrade"], "diff": "", "cost": "reboot"}
-NCCL = {"id": "package:nccl", "what": "1 -> 2", "verbs": ["upgrade"], "diff": "", "cost": "drain"}
-PLAIN = {"id": "file:/etc/x", "what": "rewrite", "verbs": ["rewrite"], "diff": "", "cost": "live"}
+DRIVER = {"id": "package:driver", "summary": "1 -> 2", "verbs": ["upgrade"], "diff": "", "cost": "reboot"}
+NCCL = {"id": "package:nccl", "summary": "1 -> 2", "verbs": ["upgrade"], "diff": "", "cost": "drain"}
+PLAIN = {"id": "file:/etc/x", "summary": "rewrite", "verbs": ["rewrite"], "diff": "", "cost": "live"}
 
 
 class Cluster:
@@ -77,17 +77,21 @@ class Cluster:
         ids = [name for lost_host, name in self.lost if lost_host == host]
         if order["mode"] == "fetch":
             self.log.append(f"fetch {host}")
-            answer |= {"changes": [], "lost": dict.fromkeys(ids, "not reached"), "lost_ids": ids}
+            answer |= {
+                "changes": [],
+                "unavailable": dict.fromkeys(ids, "not reached"),
+                "unavailable_ids": ids,
+            }
         if order["mode"] == "apply":
             self.log.append(f"change {host}")
             for one in changes:
-                one["done"] = one["id"] not in order["leave"]
-                if one["done"]:
+                one["applied"] = one["id"] not in order["skip_sets"]
+                if one["applied"]:
                     self.done.add((host, one["id"]))
-            names = [one["id"] for one in changes if one["done"] and one["cost"] == "reboot"]
+            names = [one["id"] for one in changes if one["applied"] and one["cost"] == "reboot"]
             self.owes |= {host: names} if names else {}
-            if order["leave"]:
-                answer |= {"error": "packages not changed: not reached", "blame": "host"}
+            if order["skip_sets"]:
+                answer |= {"error": "packages not changed: not reached", "fault_domain": "host"}
         facts = {"interrupted": False, "job_steps": 0, "reached_at": ""}
         facts |= {"boot": str(self.boots.get(host, 0)), "owes": self.owes.get(host, [])}
         return f"{ANSWER}{json.dumps(answer | {'facts': facts})}\n"

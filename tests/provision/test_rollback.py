@@ -40,12 +40,12 @@ class Hosts:
         if any(when >= order["to"] for when in self.kept[host]):
             change = {
                 "id": "file:/etc/x",
-                "what": "restore content",
+                "summary": "restore content",
                 "verbs": ["rewrite"],
                 "diff": "",
                 "cost": "live",
             }
-            answer["changes"] = [change | {"done": order["mode"] == "apply"}]
+            answer["changes"] = [change | {"applied": order["mode"] == "apply"}]
         return f"{ANSWER}{json.dumps(answer)}\n"
 
     def asked(self, mode):

@@ -67,7 +67,7 @@ def test_a_second_apply_changes_nothing(site):
     report = apply(site.cluster, str(site.file), site.remote)
 
     assert not report.failed
-    assert [change.what for host in report.hosts for change in host.changes] == []
+    assert [change.summary for host in report.hosts for change in host.changes] == []
 
 
 def test_a_client_in_user_space_writes_and_reads_back(site):

@@ -75,7 +75,7 @@ def test_each_trouble_is_named_and_the_others_are_finished(site, troubled):
         in said["gpu-node3"]
     )
     assert "Read-only file system" in said["gpu-node4"]
-    assert {host.blame for host in report.failed} == {"host"}
+    assert {host.fault_domain for host in report.failed} == {"host"}
     assert values == {"control": "55"} | dict.fromkeys(said, "30")
 
 

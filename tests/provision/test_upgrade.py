@@ -74,13 +74,13 @@ class Site:
             self.has[host] = self.has[host] if error else NEW
         change = {
             "id": "package:slurmd",
-            "what": f"{OLD} -> 26.05",
+            "summary": f"{OLD} -> 26.05",
             "verbs": ["upgrade"],
             "diff": "",
             "cost": "restart",
         }
         facts = {"interrupted": False, "job_steps": 0, "reached_at": ""}
-        answer = {"facts": facts, "changes": [change | {"done": not error}], "notes": [], "error": error}
+        answer = {"facts": facts, "changes": [change | {"applied": not error}], "notes": [], "error": error}
         return f"{ANSWER}{json.dumps(answer | {'stale': False, 'sum': 'x'})}\n"
 
     def did(self, host):

@@ -12,7 +12,7 @@ NFT, ZONE = "file:/etc/clusterwright/firewall.nft", "file:/etc/firewalld/zones/c
 
 def seen(change=NFT, **other):
     """A host that ssh reached, with one change to make."""
-    facts = {"reached_at": "10.77.0.11", "reached_port": "22", "came_from": "192.168.7.7"} | other
+    facts = {"reached_at": "10.77.0.11", "reached_port": "22", "ssh_source": "192.168.7.7"} | other
     return HostReport(
         "gpu-node1", changes=(Change(change, "create", "", Cost.LIVE, (Verb.CREATE,), False),), **facts
     )
@@ -26,7 +26,7 @@ def seen(change=NFT, **other):
         ({"reached_at": "10.77.1.11"}, "another address of the host"),
         ({"reached_at": "203.0.113.9"}, "which the cluster file does not list"),
         ({"reached_port": "2222"}, "Set ssh.port to 2222"),
-        ({"came_from": "10.77.2.9"}, "Add that network to security.ssh_from"),
+        ({"ssh_source": "10.77.2.9"}, "Add that network to security.ssh_from"),
     ],
 )
 def test_rules_that_shut_us_out_are_refused(cluster, change, facts, says):
@@ -44,9 +44,9 @@ def test_ssh_from_counts(altered, source, refused):
     """A network that the file leaves out is one that we had better not come from."""
     cluster = altered({"security": {"ssh_from": ["192.168.9.0/24"]}})
 
-    assert bool(prevent_lockout(cluster, seen(came_from=source)).error) is refused
+    assert bool(prevent_lockout(cluster, seen(ssh_source=source)).error) is refused
 
 
 def test_another_change_is_no_matter(cluster):
     """Rules that are already in force let us in just now."""
-    assert prevent_lockout(cluster, seen("file:/etc/hosts", came_from="10.77.2.9")).error == ""
+    assert prevent_lockout(cluster, seen("file:/etc/hosts", ssh_source="10.77.2.9")).error == ""

@@ -19,21 +19,21 @@ def answer(facts=(), **other):
 
 
 @pytest.mark.parametrize(
-    ("done", "blame"),
+    ("done", "fault_domain"),
     [
         (CommandResult((), 255, "", "ssh: connect to host a: timed out", 1.0), "host"),
         (CommandResult((), 124, "", "", 60.0), "host"),
         (CommandResult((), 1, "", "python3 is older than 3.6 here: 3.5.2", 0.1), "host"),
         (CommandResult((), 1, "", "Traceback (most recent call last):\n  ...\nKeyError: 'x'", 0.1), "change"),
-        (answer(error="slurmd.service is failed", blame="change"), "change"),
-        (answer(error="the disk is full", blame="host"), "host"),
+        (answer(error="slurmd.service is failed", fault_domain="change"), "change"),
+        (answer(error="the disk is full", fault_domain="host"), "host"),
         (answer(stale=True), "host"),
         (answer(), ""),
     ],
 )
 def test_an_error_says_whose_fault_it_is(done, blame):
     """Our own program's failure would be the same on every host."""
-    assert read_answer("a", done).blame == blame
+    assert read_answer("a", done).fault_domain == blame
 
 
 @pytest.mark.parametrize(

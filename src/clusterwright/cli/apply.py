@@ -158,10 +158,10 @@ def plan_lines(actions: Iterable[Action]) -> list[str]:
         ours = action.id.startswith(f"file:{LIBRARY}/")  # code: its diff is of no interest here
         if ours or (Verb.CREATE in action.verbs and action.id.startswith("file:")):
             folder = action.id.rpartition("/")[0]
-            new.setdefault((action.hosts, folder, action.what), []).append(action.id)
+            new.setdefault((action.hosts, folder, action.summary), []).append(action.id)
             continue
         cost = "" if action.cost is Cost.LIVE else f"  [{action.cost}]"
-        lines.append(f"{action.hosts}: {action.id}: {action.what}{cost}")
+        lines.append(f"{action.hosts}: {action.id}: {action.summary}{cost}")
         lines += [f"    {line}" for line in action.diff.splitlines() if not line.startswith(("--- ", "+++ "))]
     for (hosts, folder, description), names in new.items():
         labels = (

@@ -73,9 +73,9 @@ def show_drift(drift_report: Drift, report: Report, file: str) -> None:
     if lines:
         show_text("\n".join(lines))
     for hosts, label in (
-        (drift_report.as_wanted, _("match the cluster file")),
-        (drift_report.by_hand, _("changed manually, or never applied")),
-        (drift_report.by_file, _("older than the cluster file")),
+        (drift_report.in_sync, _("match the cluster file")),
+        (drift_report.changed_manually, _("changed manually, or never applied")),
+        (drift_report.changed_in_file, _("older than the cluster file")),
         (drift_report.unreached, _("unreachable, state unknown")),
     ):
         if hosts:

@@ -13,7 +13,7 @@ class Action:
     """One change: the resource, what changes, the hosts (folded), the cost for running jobs, and how to undo it."""
 
     id: str
-    what: str
+    summary: str
     verbs: tuple[Verb, ...]
     hosts: str
     cost: Cost

@@ -31,7 +31,7 @@ class Order:
     os_names: Mapping[str, str] = dataclasses.field(default_factory=dict)  # by ID and version of os-release
     to: str = ""  # roll back to the state before this apply
     idle: bool = False  # skip changes that require a drained host while jobs run
-    leave: Mapping[str, str] = dataclasses.field(default_factory=dict)  # package sets to skip, and why
+    skip_sets: Mapping[str, str] = dataclasses.field(default_factory=dict)  # package sets to skip, and why
     lock_timeout_s: int = 0  # how long to wait for another apply on the host
 
 

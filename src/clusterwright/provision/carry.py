@@ -29,7 +29,7 @@ def prevent_lockout(cluster: Cluster, host_report: HostReport) -> HostReport:
         return host_report
     host = cluster.host(host_report.host)
     error = _address(host, host_report) or _port(cluster, host_report) or _source(cluster, host, host_report)
-    return replace(host_report, error=error, blame="host") if error else host_report
+    return replace(host_report, error=error, fault_domain="host") if error else host_report
 
 
 def _address(host: Host, host_report: HostReport) -> str:
@@ -62,7 +62,7 @@ def _port(cluster: Cluster, host_report: HostReport) -> str:
 
 
 def _source(cluster: Cluster, host: Host, host_report: HostReport) -> str:
-    if not host_report.came_from or lets_in(cluster, host, host_report.came_from, cluster.ssh.port):
+    if not host_report.ssh_source or lets_in(cluster, host, host_report.ssh_source, cluster.ssh.port):
         return ""
     nets = ", ".join(map(str, cluster.security.ssh_from))
     text = (
@@ -77,7 +77,7 @@ def _source(cluster: Cluster, host: Host, host_report: HostReport) -> str:
             "networks. Add that network to security.ssh_from, or connect from another one"
         )
     )
-    return _(text, source=host_report.came_from, networks=nets)
+    return _(text, source=host_report.ssh_source, networks=nets)
 
 
 CLOCK_LIMIT_S = (
@@ -142,7 +142,7 @@ def carry_out(
             _settled(_batch(work, host_reports, batch, drains, policy), drains, operator_drained)
         )
         if bad := [
-            name for name in batch if host_reports[name].error and host_reports[name].blame == "change"
+            name for name in batch if host_reports[name].error and host_reports[name].fault_domain == "change"
         ]:
             later = [name for names in batches[index + 1 :] for name in names]
             reason = _("not started, because the change failed on {hosts}", hosts=fold(bad))
@@ -243,10 +243,13 @@ def _fetched(work: Work, plans: dict[str, HostReport], policy: DisruptionPolicy)
     results = dict(plans)
     for name, answer in fan_out(fetch_hosts, lambda host: work.run_agent(host, "fetch")).items():
         available_changes = tuple(
-            change for change in plans[name].changes if change.id not in answer.lost_ids
+            change for change in plans[name].changes if change.id not in answer.unavailable_ids
         )
         results[name] = replace(
-            plans[name], changes=available_changes, lost=answer.lost, lost_ids=answer.lost_ids
+            plans[name],
+            changes=available_changes,
+            unavailable=answer.unavailable,
+            unavailable_ids=answer.unavailable_ids,
         )
     return results
 
@@ -258,7 +261,7 @@ def _rebooted(
     boots = {
         name: report.boot
         for name, report in host_reports.items()
-        if report.owes and (report.ok or report.lost)
+        if report.owes and (report.ok or report.unavailable)
     }
     if not boots or not policy.reboot:
         return {}
@@ -275,7 +278,8 @@ def _rebooted(
     completed_reports = {name: replace(host_reports[name], owes=()) for name in boots if name not in troubles}
     errors = {name: _("{reason}; the host stays drained", reason=reason) for name, reason in troubles.items()}
     return completed_reports | {
-        name: replace(host_reports[name], error=error, blame="change") for name, error in errors.items()
+        name: replace(host_reports[name], error=error, fault_domain="change")
+        for name, error in errors.items()
     }
 
 
@@ -328,21 +332,21 @@ def _resume_hosts(hosts: Iterable[str], drains: Drains, reports: dict[str, HostR
 
 def _is_complete(report: HostReport) -> bool:
     """Return whether all changes are made, except those of unavailable packages and of units."""
-    pending_changes = [change for change in report.changes if not change.done]
+    pending_changes = [change for change in report.changes if not change.applied]
     is_complete = report.ok and not pending_changes
-    only_missing_packages = bool(report.lost) and all(
-        change.id in report.lost_ids or change.id.startswith("unit:") for change in pending_changes
+    only_missing_packages = bool(report.unavailable) and all(
+        change.id in report.unavailable_ids or change.id.startswith("unit:") for change in pending_changes
     )
     return (is_complete or only_missing_packages) and not report.left_out and not report.owes
 
 
 def _apply_host(work: Work, host_report: HostReport, host: str) -> HostReport:
     """Make the changes that were shown; a host that has changed since is not modified."""
-    report = work.run_agent(host, "apply", host_report.sum, host_report.lost)
+    report = work.run_agent(host, "apply", host_report.sum, host_report.unavailable)
     report = replace(
         report,
-        lost=host_report.lost,
-        lost_ids=host_report.lost_ids,
+        unavailable=host_report.unavailable,
+        unavailable_ids=host_report.unavailable_ids,
         seconds=host_report.seconds + report.seconds,
         interrupted=host_report.interrupted,
         timings=(*host_report.timings, *report.timings),
@@ -359,11 +363,11 @@ def _clock(report: HostReport, *, final: bool) -> HostReport:
         return (
             report
             if is_tolerated
-            else replace(report, blame="host", error=f"{report.error}\n{_clock_message(report)}")
+            else replace(report, fault_domain="host", error=f"{report.error}\n{_clock_message(report)}")
         )
-    set_up = any(change.done and "chrony" in change.id for change in report.changes)
+    set_up = any(change.applied and "chrony" in change.id for change in report.changes)
     if final and not set_up:
-        return replace(report, error=_clock_message(report), blame="host")
+        return replace(report, error=_clock_message(report), fault_domain="host")
     return report if final else replace(report, notes=(*report.notes, _clock_message(report)))
 
 

@@ -46,7 +46,7 @@ def gpu_packages(
             version=which,
             built_for=built_for,
             cost=cost,
-            alone=among or part,
+            set_name=among or part,
             place_of=MODULES if part.startswith("driver") and "dkms" in name else (),
         )
         for name in names(cluster, part, which)

@@ -132,5 +132,8 @@ class PoweredDownHosts:
 
 def _is_complete(report: HostReport) -> bool:
     return (
-        report.ok and report.reached and not report.left_out and all(change.done for change in report.changes)
+        report.ok
+        and report.reached
+        and not report.left_out
+        and all(change.applied for change in report.changes)
     )

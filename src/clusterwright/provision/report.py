@@ -20,11 +20,11 @@ class Change:
     """One change on one host."""
 
     id: str
-    what: str
+    summary: str
     diff: str
     cost: Cost
     verbs: tuple[Verb, ...]
-    done: bool = False
+    applied: bool = False
     drift: str = ""  # the agent's cause: new, found, changed, edited, missing, stopped, hardware or follows
 
     @property
@@ -56,14 +56,14 @@ class HostReport:
     job_steps: int = 0  # of running jobs
     reached_at: str = ""  # the host's address of the SSH connection
     reached_port: str = ""  # and its port
-    came_from: str = ""  # the SSH source address as the host sees it
+    ssh_source: str = ""  # the SSH source address as the host sees it
     seconds: float = 0.0
-    blame: Literal["", "host", "change"] = ""  # fault domain of the error: this host alone, or the change
+    fault_domain: Literal["", "host", "change"] = ""  # of the error: this host alone, or the change
     left_out: str = ""  # why the host was skipped although changes are due
     boot: str = ""  # the host's boot ID
     owes: tuple[str, ...] = ()  # changes that were made and wait for a reboot
-    lost: Mapping[str, str] = field(default_factory=dict)  # package sets that are not available, and why
-    lost_ids: tuple[str, ...] = ()  # those packages
+    unavailable: Mapping[str, str] = field(default_factory=dict)  # package sets, with the reason
+    unavailable_ids: tuple[str, ...] = ()  # those packages
     clock_off_s: float = 0.0  # how far the host's clock is ahead of the operator's
     timings: tuple[Timing, ...] = ()
     undoes: tuple[
@@ -88,7 +88,7 @@ class HostReport:
     @property
     def restarts(self) -> int:
         """Number of running units that were restarted."""
-        return sum(change.done and Verb.RESTART in change.verbs for change in self.changes)
+        return sum(change.applied and Verb.RESTART in change.verbs for change in self.changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Report:
     @property
     def changed(self) -> int:
         """Number of changes that were made."""
-        return sum(change.done for host in self.hosts for change in host.changes)
+        return sum(change.applied for host in self.hosts for change in host.changes)
 
     @property
     def restarts(self) -> int:
@@ -139,7 +139,7 @@ class Report:
         for host in self.hosts:
             for change in host.changes:
                 action = Action(
-                    change.id, change.what, change.verbs, "", change.cost, _undo(change.id), change.diff
+                    change.id, change.summary, change.verbs, "", change.cost, _undo(change.id), change.diff
                 )
                 hosts_by_action.setdefault(action, []).append(host.host)
         return tuple(replace(action, hosts=fold(hosts)) for action, hosts in hosts_by_action.items())

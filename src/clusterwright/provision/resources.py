@@ -45,14 +45,14 @@ class File:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derived:
-    """A file that a module of `agent/derive` computes on the host, from `given` and the host's hardware.
+    """A file that a module of `agent/derive` computes on the host, from `params` and the host's hardware.
 
     It is diffed and rolled back as a File. The module may decide that the host has no such file.
     """
 
     path: str
     program: str
-    given: Mapping[str, Any]  # as JSON carries it
+    params: Mapping[str, Any]  # as JSON carries it
     header: str
     owner: str = "root"
     group: str = "root"
@@ -100,7 +100,7 @@ class Package:
 
     An `early` one configures a repository and is installed before the others. `built_for` must be part of the version
     too. `cost` applies to a change of version and to replacing installed packages that match `place_of`. Packages with
-    the same `alone` are a set, installed atomically: if one is unavailable, the set is skipped and reported, and
+    the same `set_name` are a set, installed atomically: if one is unavailable, the set is skipped and reported, and
     all other changes are made.
     """
 
@@ -109,7 +109,7 @@ class Package:
     early: bool = False
     built_for: str = ""
     cost: Cost = Cost.RESTART
-    alone: str = ""
+    set_name: str = ""
     place_of: tuple[str, ...] = ()
 
     @property
@@ -122,8 +122,8 @@ class Package:
 class Unit:
     """A systemd unit, enabled and running; a change of a resource in `restart_on` restarts or reloads it.
 
-    `replaces` names units with the same function, which are stopped and disabled once this one runs. If an `alone`
-    unit does not start, that is reported after all other changes, here and on other hosts. Without one of the
+    `replaces` names units with the same function, which are stopped and disabled once this one runs. An `independent`
+    unit that does not start is reported after all other changes, here and on other hosts. Without one of the
     packages in `needs` the unit waits for the next apply.
     """
 
@@ -131,7 +131,7 @@ class Unit:
     restart_on: tuple[str, ...] = ()
     reload: bool = False
     replaces: tuple[str, ...] = ()
-    alone: bool = False
+    independent: bool = False
     needs: tuple[str, ...] = ()  # ids of packages
 
     @property
@@ -231,13 +231,13 @@ class Hardware:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountPoint:
-    """Where a unit mounts `what`: an error if that would hide files or another mount; never changed.
+    """Where a unit mounts `source`: an error if that would hide files or another mount; never changed.
 
     `kernels` maps mount options to the Linux release that they require; an older kernel is a note.
     """
 
     path: str
-    what: str
+    source: str
     type: str
     unit: str  # path of its unit file
     kernels: Mapping[str, str] = field(default_factory=dict)
@@ -289,13 +289,13 @@ class Trial:
 class Records:
     """Records that a daemon stores and its own command changes: Slurm's accounts and reservations.
 
-    Compared and changed after units are started, but before the units in `before`, which exit if a record is missing.
+    Compared and changed after units are started, but before the units in `required_by`, which need them.
     The agent's module `records` maps each name to its program, whose input is `rows`.
     """
 
     name: str
     rows: tuple[Mapping[str, str], ...]
-    before: tuple[str, ...] = ()  # units
+    required_by: tuple[str, ...] = ()  # units
 
     @property
     def id(self) -> str:

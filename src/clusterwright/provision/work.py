@@ -66,7 +66,7 @@ class Work:
             os_names=names_by_os_release(),
             to=self.to,
             idle=True,
-            leave=skipped_sets,
+            skip_sets=skipped_sets,
             lock_timeout_s=LOCK_TIMEOUT_S,
         )
         data = bundle(order, self.resources(host), self.shared)
@@ -102,10 +102,14 @@ def read_answer(
         reached = result.code != SSH_FAILED
         fault_domain: Literal["host", "change"] = "change" if "Traceback" in result.err else "host"
         return HostReport(
-            host, error=_no_answer_reason(result), reached=reached, seconds=result.seconds, blame=fault_domain
+            host,
+            error=_no_answer_reason(result),
+            reached=reached,
+            seconds=result.seconds,
+            fault_domain=fault_domain,
         )
     answer: dict[str, Any] = json.loads(lines[-1].removeprefix(ANSWER))
-    facts, error, fault_domain = answer["facts"], answer["error"], answer.get("blame", "change")
+    facts, error, fault_domain = answer["facts"], answer["error"], answer.get("fault_domain", "change")
     if answer["stale"]:
         error = _("the host has changed since the plan was shown and was not modified; run the command again")
         fault_domain = "host"
@@ -119,13 +123,13 @@ def read_answer(
         job_steps=facts["job_steps"],
         reached_at=facts["reached_at"],
         reached_port=facts.get("reached_port", ""),
-        came_from=facts.get("came_from", ""),
+        ssh_source=facts.get("ssh_source", ""),
         seconds=result.seconds,
-        blame=fault_domain if error else "",
+        fault_domain=fault_domain if error else "",
         boot=facts.get("boot", ""),
         owes=tuple(facts.get("owes", ())),
-        lost=answer.get("lost", {}),
-        lost_ids=tuple(answer.get("lost_ids", ())),
+        unavailable=answer.get("unavailable", {}),
+        unavailable_ids=tuple(answer.get("unavailable_ids", ())),
         timings=tuple(Timing("", name, seconds) for name, seconds in answer.get("timings", {}).items()),
         clock_off_s=_off(facts.get("now"), sent_at, received_at),
         undoes=tuple(
@@ -158,7 +162,7 @@ def _new_file(name: str, content: str | bytes) -> str:
 def _change(row: dict[str, Any]) -> Change:
     cost, drift = Cost(row["cost"]), row.get("drift", "")
     verbs = tuple(map(Verb, row["verbs"]))
-    return Change(row["id"], row["what"], row["diff"], cost, verbs, bool(row.get("done")), drift)
+    return Change(row["id"], row["summary"], row["diff"], cost, verbs, bool(row.get("applied")), drift)
 
 
 def _no_answer_reason(result: CommandResult) -> str:

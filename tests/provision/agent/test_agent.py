@@ -80,7 +80,7 @@ def test_looking_changes_nothing(host):
     assert answer["changes"] == [
         {
             "id": "file:/etc/app.conf",
-            "what": "create",
+            "summary": "create",
             "verbs": ["create"],
             "diff": "--- /etc/app.conf\n+++ /etc/app.conf\n@@ -0,0 +1 @@\n+one",
             "cost": "live",
@@ -109,7 +109,7 @@ def test_a_second_apply_changes_nothing(host):
     stamp = (host.root / STATE / "receipt.json").stat().st_mtime_ns
     second = host("apply", *wanted, when="200")
 
-    assert [change["done"] for change in first["changes"]] == [True, True, True]
+    assert [change["applied"] for change in first["changes"]] == [True, True, True]
     assert (second["changes"], second["error"]) == ([], "")
     assert (host.root / STATE / "receipt.json").stat().st_mtime_ns == stamp
     assert (host.root / "etc/app.conf").stat().st_mode & 0o7777 == 0o640
@@ -132,7 +132,7 @@ def test_wrong_rights_alone_are_mended_and_said(host):
     (host.root / "etc/app.conf").chmod(0o444)
     answer = host("apply", file(mode=0o400, cost="drain"))
 
-    assert [(change["what"], change["cost"]) for change in answer["changes"]] == [
+    assert [(change["summary"], change["cost"]) for change in answer["changes"]] == [
         ("mode 0444 -> 0400", "live")
     ]
     assert (host.root / "etc/app.conf").stat().st_mode & 0o777 == 0o400
@@ -145,7 +145,7 @@ def test_a_wrong_owner_is_mended_and_said(host):
     os.chown(host.root / "etc/app.conf", 1, 1)
     answer = host("apply", file())
 
-    assert answer["changes"][0]["what"] == f"owner daemon:daemon -> {ME}:{MY_GROUP}"
+    assert answer["changes"][0]["summary"] == f"owner daemon:daemon -> {ME}:{MY_GROUP}"
     assert (host.root / "etc/app.conf").stat().st_uid == os.getuid()
 
 
@@ -166,7 +166,7 @@ def test_what_nobody_wants_now_is_removed(host):
     (host.root / "etc/b").write_text("edited\n")
     answer = host("apply", file("/etc/kept"), when="200")
 
-    assert [(change["id"], change["what"]) for change in answer["changes"]] == [("gone:/etc/a", "remove")]
+    assert [(change["id"], change["summary"]) for change in answer["changes"]] == [("gone:/etc/a", "remove")]
     assert not (host.root / "etc/a").exists()
     assert (host.root / STATE / "undo/200/files/etc/a").read_text() == "one\n"
     assert (host.root / "etc/b").read_text() == "edited\n"
@@ -262,7 +262,7 @@ def test_a_setting_that_cannot_be_changed_here_is_a_note(host):
     (host.root / "proc/sys/vm/swappiness").write_text("60\n")
     answer = host("apply", Sysctl(key="vm.swappiness", value="10"), Sysctl(key="vm.none", value="1"))
 
-    assert [change["what"] for change in answer["changes"]] == ["60 -> 10"]
+    assert [change["summary"] for change in answer["changes"]] == ["60 -> 10"]
     assert (host.root / "proc/sys/vm/swappiness").read_text() == "10"
     assert answer["notes"] == ["vm.none is not set to 1: this kernel does not have it"]
 

@@ -87,7 +87,7 @@ def rocky(tmp_path, monkeypatch):
 def what(answer):
     """What was or would be done, by id, files aside."""
     assert answer["error"] == ""
-    return {row["id"]: row["what"] for row in answer["changes"] if not row["id"].startswith("file:")}
+    return {row["id"]: row["summary"] for row in answer["changes"] if not row["id"].startswith("file:")}
 
 
 @needs_dnf
@@ -243,7 +243,7 @@ def test_the_agent_finds_the_python_of_dnf(tmp_path):
 
 def driver(version):
     """A set of two packages of one version, and a file beside it."""
-    of = {"version": version, "alone": "driver", "cost": Cost.REBOOT}
+    of = {"version": version, "set_name": "driver", "cost": Cost.REBOOT}
     module, tools = Package(name="kmod-nvidia-open-dkms", **of), Package(name="nvidia-driver-cuda", **of)
     return (module, tools, File(path="/etc/said", content=version))
 
@@ -268,7 +268,7 @@ def test_dnf_brings_a_set_to_its_version_forward_and_back(rocky, repository):
     assert second["facts"]["owes"] == ["package:kmod-nvidia-open-dkms", "package:nvidia-driver-cuda"]
     assert "No match for argument: nvidia-driver-cuda-580.105.08" in missing["error"]
     assert "set a version that the repository has" in missing["error"]
-    assert (missing["blame"], (rocky.root / "etc/said").read_text()) == ("host", "580.65.06")
-    assert [row["done"] for row in missing["changes"] if row["id"] == "file:/etc/said"] == [True]
+    assert (missing["fault_domain"], (rocky.root / "etc/said").read_text()) == ("host", "580.65.06")
+    assert [row["applied"] for row in missing["changes"] if row["id"] == "file:/etc/said"] == [True]
     assert set(what(back).values()) == {"580.95.05-1 -> 580.65.06"}
     assert packages.rpm_installed(host_of(rocky))["nvidia-driver-cuda"][0] == "0:580.65.06-1"

@@ -32,7 +32,7 @@ def host_with(root, *rows):
         "id": "records:accounts",
         "name": "accounts",
         "rows": [WHERE, *rows],
-        "before": [],
+        "required_by": [],
     }
     return Host({"root": str(root), "resources": [resource]})
 
@@ -42,7 +42,7 @@ def test_a_silent_slurmdbd_is_one_change_for_all_rows(tmp_path):
     host = host_with(tmp_path, TEAM, BOB)
 
     assert begin(host) == {}
-    assert [one["what"] for one in plan_rows(host, host.resources[0], {})] == [
+    assert [one["summary"] for one in plan_rows(host, host.resources[0], {})] == [
         "compare with slurmdbd, which does not respond yet (rows: 2)"
     ]
 
@@ -70,7 +70,7 @@ def test_each_row_that_differs_is_a_change_and_strangers_are_notes(tmp_path):
     host.answers = ANSWERS
     changes = plan_rows(host, host.resources[0], {"asked": True})
 
-    assert [(one["what"], one["cost"]) for one in changes] == [
+    assert [(one["summary"], one["cost"]) for one in changes] == [
         ("team vision: Fairshare 40 -> 60", "live"),
         ("create member bob of vision", "live"),
     ]
@@ -91,7 +91,7 @@ def test_what_was_ours_goes_unless_it_has_jobs(tmp_path, monkeypatch, jobs, chan
     (tmp_path / records.MEMORY.strip("/")).write_text(json.dumps(kept))
     monkeypatch.setattr(records, "in_use", lambda: jobs)  # squeue is real in the lab's tests
 
-    assert [one["what"] for one in plan_rows(host, host.resources[0], {"asked": True})] == changes
+    assert [one["summary"] for one in plan_rows(host, host.resources[0], {"asked": True})] == changes
     assert len(host.notes) == notes
 
 
@@ -115,7 +115,7 @@ def test_silence_is_told_with_place_and_mend_and_holds_up_nobody(tmp_path, monke
         host, [resource], [dict(one, id="records:accounts") for one in plan_rows(host, resource, {})]
     )
 
-    assert trouble.blame == "host"
+    assert trouble.fault_domain == "host"
     assert "slurmdbd on control (127.0.0.1:1) does not respond" in str(trouble)
     assert "journalctl -u slurmdbd -u mariadb" in str(trouble)
 

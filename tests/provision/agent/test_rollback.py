@@ -73,7 +73,7 @@ def test_everything_of_an_apply_goes_back_byte_for_byte(host):
     answer = host("apply", to="200", when="300")
 
     assert seen["changes"]
-    assert (answer["error"], all(change["done"] for change in answer["changes"])) == ("", True)
+    assert (answer["error"], all(change["applied"] for change in answer["changes"])) == ("", True)
     assert host.tree() == before
     assert (host.root / STATE / "receipt.json").read_text() == receipt
     assert host("check", to="200", when="400")["changes"] == []
@@ -173,7 +173,7 @@ def test_what_was_kept_and_is_damaged_is_not_put_back(host):
     answer = host("apply", to="200", when="300")
 
     assert "differs from the file that was saved" in answer["error"]
-    assert (answer["blame"], (host.root / "etc/app.conf").read_text()) == ("host", "two\n")
+    assert (answer["fault_domain"], (host.root / "etc/app.conf").read_text()) == ("host", "two\n")
 
 
 def test_an_apply_that_was_cut_short_can_be_undone(host):
@@ -204,7 +204,7 @@ def test_a_rollback_that_was_cut_short_is_gone_on_with(host):
     (host.root / "etc/a").rmdir()
     host("apply", to="200", when="400")
 
-    assert (stopped["error"] != "", [change.get("done", False) for change in stopped["changes"]]) == (
+    assert (stopped["error"] != "", [change.get("applied", False) for change in stopped["changes"]]) == (
         True,
         [True, True, False],
     )

@@ -47,7 +47,7 @@ def test_every_change_is_made_before_the_first_failure_is_told(log):
     with pytest.raises(ChangeError, match="no such TRES") as caught:
         change_all([["add", "refused"], *([["add", "qos", f"q{number}"] for number in range(10)])])
 
-    assert caught.value.blame == "host"
+    assert caught.value.fault_domain == "host"
     assert len(log.read_text().splitlines()) == 11
 
 

@@ -12,8 +12,8 @@ from clusterwright.onhost.provision.sets import MissingError
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.resources import Hold, Package, Unit
 
-DRIVER = Package(name="driver", version="2.0", alone="driver")
-NCCL = Package(name="libnccl2", version="2.27.3", built_for="+cuda12", alone="nccl")
+DRIVER = Package(name="driver", version="2.0", set_name="driver")
+NCCL = Package(name="libnccl2", version="2.27.3", built_for="+cuda12", set_name="nccl")
 PLAIN = Package(name="less")
 UNIT = Unit(name="manager.service", needs=("package:driver",))
 
@@ -100,13 +100,13 @@ def test_modules_of_another_branch_are_no_first_install(host, there, what, cost)
         name="nvidia-dkms-590-open",
         version="590.48",
         cost=Cost.REBOOT,
-        alone="driver",
+        set_name="driver",
         place_of=("nvidia-dkms*",),
     )
     here = host(package, installed=there)
 
     [change] = packages.plan_packages(here)
-    assert (change["what"], change["cost"]) == (what, cost)
+    assert (change["summary"], change["cost"]) == (what, cost)
     assert packages.hold_siblings(here, packages.desired_packages(here)) == list(there)
 
 

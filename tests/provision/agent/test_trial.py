@@ -69,7 +69,7 @@ def test_a_trial_that_fails_leaves_both_files(host):
 
     assert answer["error"].startswith("file:/etc/a.conf: daemon rejects the new files, so none was changed")
     assert "SCRATCH/a.conf: line 1: no such key" in answer["error"]
-    assert (answer["blame"], (host.root / "etc/a.conf").read_text()) == ("change", "a one")
+    assert (answer["fault_domain"], (host.root / "etc/a.conf").read_text()) == ("change", "a one")
     assert [path.name for path in (host.root / STATE).iterdir() if "trial" in path.name] == []
 
 
@@ -149,7 +149,7 @@ def test_a_file_of_a_killed_apply_that_nobody_wants_now_is_removed(host):
     host(File(path="/etc/new", content="n", **ME), killer)
     answer = host(when="2")
 
-    assert [(change["id"], change["done"]) for change in answer["changes"]] == [("gone:/etc/new", True)]
+    assert [(change["id"], change["applied"]) for change in answer["changes"]] == [("gone:/etc/new", True)]
     assert list((host.root / "etc").iterdir()) == []
 
 

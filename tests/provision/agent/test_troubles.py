@@ -53,7 +53,7 @@ def test_a_full_disk_is_the_hosts_own_trouble(small):
 
     assert "the disk is full" in answer["error"]
     assert "df -h" in answer["error"]
-    assert (answer["blame"], again["error"]) == ("host", "")
+    assert (answer["fault_domain"], again["error"]) == ("host", "")
     assert sorted(path.name for path in (small / "etc").iterdir()) == ["app.conf"]
 
 
@@ -66,7 +66,7 @@ def test_a_disk_that_fills_in_the_middle_leaves_the_old_file(small):
     bigger = [_resource_fields(File(path="/etc/app.conf", content="y" * 60_000, **ME))]
     answer = agent.run_bundle(order(small, resources=bigger, when="2"))
 
-    assert ("full" in answer["error"], answer["blame"]) == (True, "host")
+    assert ("full" in answer["error"], answer["fault_domain"]) == (True, "host")
     assert (small / "etc/app.conf").read_text() == "x" * 5000
     assert sorted(path.name for path in (small / "etc").iterdir()) == ["app.conf"]
 
@@ -81,7 +81,7 @@ def test_a_read_only_disk_is_named(small):
     assert (seen["error"], len(seen["changes"])) == ("", 1)
     assert "Read-only file system" in answer["error"]
     assert "dmesg" in answer["error"]
-    assert answer["blame"] == "host"
+    assert answer["fault_domain"] == "host"
 
 
 def test_a_refused_change_is_the_changes_fault(tmp_path):
@@ -90,11 +90,11 @@ def test_a_refused_change_is_the_changes_fault(tmp_path):
         _resource_fields(File(path="/etc/a", content="x", validate=("sh", "-c", "exit 3", "{}"), **ME))
     ]
 
-    assert agent.run_bundle(order(tmp_path, resources=refused))["blame"] == "change"
+    assert agent.run_bundle(order(tmp_path, resources=refused))["fault_domain"] == "change"
 
 
 @pytest.mark.parametrize(
-    ("reason", "blame"),
+    ("reason", "fault_domain"),
     [
         (
             ChangeError(
@@ -139,4 +139,4 @@ def test_another_system_is_left_as_it_is(tmp_path, mode):
     answer = agent.run_bundle(order(tmp_path, mode, os="debian-12", os_names=names_by_os_release()))
 
     assert "the host runs ubuntu-20.04, the cluster file declares debian-12" in answer["error"]
-    assert (answer["blame"], [path.name for path in tmp_path.iterdir()]) == ("host", ["etc"])
+    assert (answer["fault_domain"], [path.name for path in tmp_path.iterdir()]) == ("host", ["etc"])

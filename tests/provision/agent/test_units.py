@@ -36,7 +36,7 @@ def test_a_changed_input_restarts_what_runs_and_starts_what_does_not(state, what
     """A start disturbs no job; a restart may."""
     change = plan_unit(unit(), state, {"file:/etc/slurm/slurm.conf"}, set())
 
-    assert (change["what"], change["cost"]) == (what, cost)
+    assert (change["summary"], change["cost"]) == (what, cost)
 
 
 def test_a_gentle_change_is_a_reload_and_another_beside_it_a_restart():
@@ -45,7 +45,7 @@ def test_a_gentle_change_is_a_reload_and_another_beside_it_a_restart():
     gentle = plan_unit(unit(), RUNNING, {name}, {name})
     both = plan_unit(unit() | {"restart_on": [name, "file:/x"]}, RUNNING, {name, "file:/x"}, {name})
 
-    assert (gentle["what"], gentle["cost"]) == (f"reload for {name}", "reconfigure")
+    assert (gentle["summary"], gentle["cost"]) == (f"reload for {name}", "reconfigure")
     assert both["cost"] == "restart"
 
 
@@ -53,7 +53,7 @@ def test_what_can_be_reloaded_is_not_restarted():
     """Sshd and the firewall: no connection is lost."""
     change = plan_unit(unit(reload=True), RUNNING, {"file:/etc/slurm/slurm.conf"}, set())
 
-    assert (change["what"], change["cost"]) == ("reload for file:/etc/slurm/slurm.conf", "live")
+    assert (change["summary"], change["cost"]) == ("reload for file:/etc/slurm/slurm.conf", "live")
 
 
 def test_a_unit_takes_the_place_of_another_only_where_that_one_is():
@@ -67,7 +67,7 @@ def test_a_unit_takes_the_place_of_another_only_where_that_one_is():
     change = plan_unit(unit(), RUNNING, set(), set(), others)
 
     assert others == ["a.service"]
-    assert (change["what"], change["replaces"], change["cost"]) == (
+    assert (change["summary"], change["replaces"], change["cost"]) == (
         "in place of a.service",
         ["a.service"],
         "live",

@@ -38,7 +38,7 @@ def test_hosts_with_the_same_difference_are_one_row():
         ("a3", "file:/etc/a", "edited"),
         ("a[1-2]", "file:/etc/b", "changed"),
     ]
-    assert (found.as_wanted, found.by_hand, found.by_file) == ("a4", "a[1-3]", "a[1-2]")
+    assert (found.in_sync, found.changed_manually, found.changed_in_file) == ("a4", "a[1-3]", "a[1-2]")
     assert (found.cost, found.differs) == (Cost.RESTART, True)
 
 
@@ -46,7 +46,7 @@ def test_a_host_that_was_not_seen_is_neither_as_wanted_nor_different():
     """It is named; nothing is claimed about it."""
     found = of(a1=None, a2="disk full", a3=[])
 
-    assert (found.as_wanted, found.unreached, found.failed) == ("a3", "a1", (("a2", "disk full"),))
+    assert (found.in_sync, found.unreached, found.failed) == ("a3", "a1", (("a2", "disk full"),))
     assert not found.differs
 
 

@@ -51,7 +51,9 @@ def test_a_database_that_does_not_come_up_holds_up_nobody(cluster, given):
     """Slurmctld goes on with what it knows."""
     units = kind(desired_resources(cluster, cluster.control, given), Unit)
 
-    assert {"mariadb.service", "slurmdbd.service"} <= {name for name, unit in units.items() if unit.alone}
+    assert {"mariadb.service", "slurmdbd.service"} <= {
+        name for name, unit in units.items() if unit.independent
+    }
 
 
 def test_records_are_changed_where_slurmctld_runs(two, given):

@@ -84,7 +84,7 @@ def test_podman_without_root(found, os):
         'rootless_storage_path = "/scratch/$USER/containers"\n'
         in host["file:/etc/containers/storage.conf"].content
     )
-    assert host["unit:clusterwright-cdi.service"].alone
+    assert host["unit:clusterwright-cdi.service"].independent
     assert "podman" not in packages(found("control", {"containers": ["podman"]}, os))
 
 
@@ -162,7 +162,7 @@ def test_a_member_of_the_team_makes_its_environment_and_one_that_fails_stops_not
     unit = control["file:/etc/systemd/system/clusterwright-python-seeing.service"].content
 
     assert {"User=bob", "Group=vision", "UMask=0002"} <= set(unit.splitlines())
-    assert control["unit:clusterwright-python-seeing.service"].alone
+    assert control["unit:clusterwright-python-seeing.service"].independent
     assert (
         json.loads(control["file:/opt/clusterwright/environments/speaking.json"].content)["kind"] == "conda"
     )

@@ -58,7 +58,9 @@ def of(altered, given):
 
 def packages(found, sets=("driver", "cuda", "cudnn", "nccl", "dcgm", "container", "rocm", "amdgpu")):
     """Name and version of the packages of these sets."""
-    return {one.name: one.version for one in found.values() if isinstance(one, Package) and one.alone in sets}
+    return {
+        one.name: one.version for one in found.values() if isinstance(one, Package) and one.set_name in sets
+    }
 
 
 @pytest.mark.parametrize("system", DRIVERS)
@@ -145,7 +147,7 @@ def test_daemons_wait_for_the_reboot_and_for_their_packages(of):
     assert (persistence.restart_on, fabric.restart_on) == ((), ())
     assert "package:nvidia-fabricmanager-580" in fabric.needs
     assert dcgm.restart_on == tuple(f"package:{name}" for name in DCGM)
-    assert all(isinstance(unit, Unit) and unit.alone for unit in (persistence, fabric, dcgm))
+    assert all(isinstance(unit, Unit) and unit.independent for unit in (persistence, fabric, dcgm))
 
 
 def test_what_comes_with_the_driver_has_its_version(of):
@@ -200,8 +202,8 @@ def lines(found):
     """Every package with its version and cost, every unit with what it waits for, every file of ours with its text."""
     words = ("nvidia", "cuda", "cdi", "dcgm")
     for one in found.values():
-        if isinstance(one, Package) and one.alone:
-            yield f"package {one.name} {one.version}{one.built_for} [{one.cost}] of {one.alone}"
+        if isinstance(one, Package) and one.set_name:
+            yield f"package {one.name} {one.version}{one.built_for} [{one.cost}] of {one.set_name}"
         elif isinstance(one, Unit) and any(word in one.name for word in words):
             yield f"unit {one.name} needs {len(one.needs)} packages, restarts on {', '.join(one.restart_on) or 'none'}"
         elif isinstance(one, File) and any(word in one.path for word in words):

@@ -254,10 +254,10 @@ def test_nccl_and_ucx_are_worked_out_on_each_host(found):
     file = resources["file:/etc/nccl.conf"]
 
     assert isinstance(file, Derived)
-    assert file.given["addresses"] == {"compute": "10.77.1.11", "management": "10.77.0.11"}
-    assert file.given["variables"] == {"NCCL_ALGO": "Tree"}
-    assert file.given["nccl"] == [2, 27]
-    assert file.given["network"]["others"] == ["10.77.0.0/24", "10.77.2.0/24"]
+    assert file.params["addresses"] == {"compute": "10.77.1.11", "management": "10.77.0.11"}
+    assert file.params["variables"] == {"NCCL_ALGO": "Tree"}
+    assert file.params["nccl"] == [2, 27]
+    assert file.params["network"]["others"] == ["10.77.0.0/24", "10.77.2.0/24"]
     assert "file:/etc/clusterwright/nccl-topology.xml" not in resources
     assert "file:/etc/ucx/ucx.conf" in resources
 

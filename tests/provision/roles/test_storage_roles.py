@@ -54,7 +54,7 @@ def test_each_kind_is_mounted_on_each_family(on, os, packages):
         folder["path"] for folder in KINDS.values()
     }
     for name in ("shared.mount", "lustre.mount", "ceph.mount", "gpfs.mount", "beegfs-client.service"):
-        assert found[f"unit:{name}"].alone, name
+        assert found[f"unit:{name}"].independent, name
 
 
 def test_a_mount_over_nfs_has_what_training_needs_with_its_reason(on):

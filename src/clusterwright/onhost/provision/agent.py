@@ -84,7 +84,7 @@ def apply(host: Host, changes: List[Json], make: Make) -> Optional[ChangeError]:
 @step("fetch packages")
 def lost_sets(host: Host) -> Dict[str, str]:
     """Return the package sets that cannot be fetched, with the reason: those known before, and those found now."""
-    skipped_sets = host.bundle.get("leave") or {}
+    skipped_sets = host.bundle.get("skip_sets") or {}
     return {**skipped_sets, **sets.fetch(host, skipped_sets)} if host.bundle["mode"] == "apply" else {}
 
 
@@ -100,8 +100,8 @@ def settle(host: Host, changes: List[Json], journal: "IO[str]") -> Optional[Chan
         return settle_units(host, changes, journal, more=False)
     change_ids = {change["id"] for change in changes}
     due = [resource for resource in of_kinds(host, ("records",)) if resource["id"] in change_ids]
-    waiting = {"unit:" + name for resource in due for name in resource["before"]} & change_ids
-    early = [resource for resource in due if waiting and resource["before"]]
+    waiting = {"unit:" + name for resource in due for name in resource["required_by"]} & change_ids
+    early = [resource for resource in due if waiting and resource["required_by"]]
     of_units = [change for change in changes if not change["id"].startswith("records:")]
     first_units = [change for change in of_units if change["id"] not in waiting]
     last_units = [change for change in of_units if change["id"] in waiting]
@@ -157,14 +157,14 @@ def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> No
             with step(change["id"]):
                 make(host, change)
         except (ChangeError, OSError) as error:
-            fault_domain = error.blame if isinstance(error, ChangeError) else "change"
+            fault_domain = error.fault_domain if isinstance(error, ChangeError) else "change"
             raise ChangeError(f"{change['id']}: {error}", fault_domain) from error
-        change["done"] = True
+        change["applied"] = True
 
 
 def independent_units(host: Host) -> List[str]:
     """Return the names of units whose failure does not stop the other changes."""
-    return [unit["name"] for unit in of_kinds(host, ("unit",)) if unit.get("alone")]
+    return [unit["name"] for unit in of_kinds(host, ("unit",)) if unit.get("independent")]
 
 
 def settle_units(host: Host, changes: List[Json], journal: "IO[str]", *, more: bool) -> Optional[ChangeError]:
@@ -182,7 +182,7 @@ def settle_units(host: Host, changes: List[Json], journal: "IO[str]", *, more: b
         of_units, reload_unit_files=reload, new_files=new_files, independent=independent, wait_s=wait_s
     )
     for change in changes:
-        change["done"] = trouble is None or change["id"].partition(":")[2] not in independent
+        change["applied"] = trouble is None or change["id"].partition(":")[2] not in independent
     if not more:
         note(journal, {"settled": host.bundle["when"]}, lasting=True)
     return trouble
@@ -195,8 +195,8 @@ def make(host: Host, change: Json) -> None:
         package = next(
             (candidate for candidate in packages.desired_packages(host) if candidate["name"] == name), None
         )
-        if package and package["alone"]:
-            sets.install(host, package["alone"])
+        if package and package["set_name"]:
+            sets.install(host, package["set_name"])
         else:
             packages.install_packages(host)
         host.states.clear()  # packages start their own units
@@ -260,7 +260,7 @@ def facts(host: Host) -> Json:
         "kernel": os.uname().release,
         "reached_at": reached_at,
         "reached_port": reached_port,
-        "came_from": client_address,
+        "ssh_source": client_address,
         "job_steps": job_steps(),
         "interrupted": host.interrupted,
         "os": troubles.system(host),
@@ -281,7 +281,7 @@ def run_bundle(bundle: Json) -> Json:
         with step("other"):
             with_lock(host, answer)
     except (ChangeError, OSError) as error:
-        answer["error"], answer["blame"] = troubles.explain_error(host, error)
+        answer["error"], answer["fault_domain"] = troubles.explain_error(host, error)
     for change in answer["changes"]:  # the sender has the content of a new file, and so its diff
         if change["id"] in host.shared and change["verbs"] == [Verb.CREATE]:
             change["diff"] = None
@@ -308,7 +308,7 @@ def work(host: Host, answer: Json) -> Json:
         return {"applies": undo.listed(host)}
     if host.bundle["mode"] == "fetch":
         missing_sets = sets.fetch(host)
-        return {"lost": missing_sets, "lost_ids": sets.ids(host, missing_sets)}
+        return {"unavailable": missing_sets, "unavailable_ids": sets.ids(host, missing_sets)}
     back = bool(host.bundle.get("to"))
     with step("compare"):
         answer["changes"] = changes = (rollback.plan if back else plan)(host)
@@ -316,7 +316,7 @@ def work(host: Host, answer: Json) -> Json:
     agreed = {"-", *host.bundle["expect"].split()}
     stale = bool(host.bundle["expect"]) and not set(answer["sum"].split()) <= agreed
     if host.bundle["mode"] == "apply" and not stale:
-        refuse_jobs(host, sets.exclude_sets(host, changes, host.bundle.get("leave") or {}))
+        refuse_jobs(host, sets.exclude_sets(host, changes, host.bundle.get("skip_sets") or {}))
         trouble = apply(host, changes, rollback.make if back else make)
         write_receipt(host, changes)
         note_moved(host, changes)

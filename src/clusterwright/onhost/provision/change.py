@@ -1,4 +1,4 @@
-"""A change of a host: `verbs` are codes for programs, `what` is text for the reader that no program parses.
+"""A change of a host: `verbs` are codes for programs, `summary` is text for the reader that no program parses.
 
 Standard library only, Python 3.6 or later; the host and the operator's machine share it.
 """
@@ -38,4 +38,4 @@ class Verb(str, enum.Enum):
 
 def new_change(change_id: str, *verbs: Verb, diff: str = "", cost: str = "live") -> Dict[str, Any]:
     """Return a change without its resource's id; `change_id` is its description, `cost` its effect on running jobs."""
-    return {"what": change_id, "verbs": list(verbs), "diff": diff, "cost": cost}
+    return {"summary": change_id, "verbs": list(verbs), "diff": diff, "cost": cost}

@@ -34,7 +34,7 @@ class ChangeError(Exception):
 
     def __init__(self, message: str, fault_domain: str = "change") -> None:
         super().__init__(message)
-        self.blame = fault_domain
+        self.fault_domain = fault_domain
 
 
 class Host:

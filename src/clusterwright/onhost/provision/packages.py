@@ -113,7 +113,7 @@ def install_packages(host: Host) -> None:
         todo = [
             package
             for package in desired_packages(host)
-            if package["id"] in ids and package["early"] == early and not package["alone"]
+            if package["id"] in ids and package["early"] == early and not package["set_name"]
         ]
         if todo:
             (dnf_install if has_dnf(host) else apt_install)(host, todo)

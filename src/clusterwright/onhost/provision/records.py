@@ -117,7 +117,7 @@ def do_all(host: Host, due: List[Json], changes: List[Json]) -> Optional[ChangeE
             with step(resource["id"]):
                 do(host, resource, [change for change in changes if change["id"] == resource["id"]])
         except (ChangeError, OSError) as error:
-            fault_domain = error.blame if isinstance(error, ChangeError) else "host"
+            fault_domain = error.fault_domain if isinstance(error, ChangeError) else "host"
             failed = failed or ChangeError(f"{resource['id']}: {error}", fault_domain)
     return failed
 
@@ -156,7 +156,7 @@ def do(host: Host, resource: Json, changes: List[Json]) -> None:
             if Verb.COMPARE in change["verbs"]:
                 change["diff"] = "\n".join("+" + text for _verb, text in differing(rows[1:], have))
     for change in changes:
-        change["done"] = True
+        change["applied"] = True
 
 
 def remember(host: Host) -> None:

@@ -43,8 +43,8 @@ def pending_sets(host: Host) -> Dict[str, List[Json]]:
     change_ids = {change["id"] for change in packages.plan_packages(host)}
     sets_by_name = {}  # type: Dict[str, List[Json]]
     for package in packages.desired_packages(host):
-        if package["alone"] and package["id"] in change_ids:
-            sets_by_name.setdefault(package["alone"], []).append(package)
+        if package["set_name"] and package["id"] in change_ids:
+            sets_by_name.setdefault(package["set_name"], []).append(package)
     return sets_by_name
 
 
@@ -200,7 +200,7 @@ def refuse_foreign_hold(host: Host, todo: List[Json]) -> None:
 
 def ids(host: Host, troubles: Container[str]) -> List[str]:
     """Return the ids of the packages in these sets."""
-    return [package["id"] for package in packages.desired_packages(host) if package["alone"] in troubles]
+    return [package["id"] for package in packages.desired_packages(host) if package["set_name"] in troubles]
 
 
 def exclude_sets(host: Host, changes: List[Json], troubles: Dict[str, str]) -> List[Json]:

@@ -40,7 +40,7 @@ def explain_error(host: Host, reason: Exception) -> Tuple[str, str]:
     wrong = disks(host)
     if wrong:
         return f"{message}\n{'; '.join(wrong)}", "host"
-    return message, reason.blame if isinstance(reason, ChangeError) else "host"
+    return message, reason.fault_domain if isinstance(reason, ChangeError) else "host"
 
 
 def causes(reason: Optional[BaseException]) -> Iterator[BaseException]:

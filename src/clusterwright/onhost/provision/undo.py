@@ -42,7 +42,7 @@ def save_change(host: Host, change: Json, resource: Optional[Json]) -> None:
         value = read(host.resolve_path("/proc/sys/" + name.replace(".", "/")))
         save_row(host, {"id": change["id"], "before": {"value": " ".join((value or b"").decode().split())}})
     elif kind in STAYS:
-        save_row(host, {"id": change["id"], "before": {}, "what": change["what"]})
+        save_row(host, {"id": change["id"], "before": {}, "summary": change["summary"]})
 
 
 def save_path(host: Host, name: str, resource: Json) -> None:

@@ -42,9 +42,9 @@ class Drift:
     """All hosts compared with the cluster file."""
 
     rows: tuple[Row, ...]
-    as_wanted: str
-    by_hand: str
-    by_file: str
+    in_sync: str
+    changed_manually: str
+    changed_in_file: str
     unreached: str
     failed: tuple[tuple[str, str], ...]
     cost: Cost
@@ -59,9 +59,9 @@ def drift(report: Report) -> Drift:
     """Return the drift in a report; unreached hosts are listed and count neither as equal nor as different."""
     return Drift(
         rows=_rows(report),
-        as_wanted=fold([host.host for host in report.hosts if host.ok and not host.changes]),
-        by_hand=_having(report, MANUAL_CAUSES),
-        by_file=_having(report, ("changed", "new")),
+        in_sync=fold([host.host for host in report.hosts if host.ok and not host.changes]),
+        changed_manually=_having(report, MANUAL_CAUSES),
+        changed_in_file=_having(report, ("changed", "new")),
         unreached=fold(report.unreached),
         failed=tuple((host.host, host.error) for host in report.failed),
         cost=dearest(tuple(change.cost for host in report.hosts for change in host.changes)),
@@ -79,7 +79,7 @@ def _rows(report: Report) -> tuple[Row, ...]:
             difference.id,
             difference.drift,
             _(CAUSE_LABELS.get(difference.drift, difference.drift)),
-            difference.what,
+            difference.summary,
             difference.cost,
             difference.diff,
         )

@@ -93,7 +93,7 @@ def dockerfile(cluster: Cluster, all_steps: Sequence[Step], header: str) -> str:
     packages = [
         package.name + (f"{'-' if dnf else '='}{package.version}*" if package.version else "")
         for _step, package in of_kind(all_steps, Package)
-        if not package.alone and not any(fragment in package.name for fragment in _LEFT_OUT)
+        if not package.set_name and not any(fragment in package.name for fragment in _LEFT_OUT)
     ]
     groups = [
         f"getent group {group.name} >/dev/null || groupadd --gid {group.gid} {group.name}"

@@ -73,7 +73,7 @@ def _version(package: Package, *, dnf: bool) -> str:
     if not package.version:
         return ""
     built_for = f"{package.built_for}*" if package.built_for else ""
-    epoch = "*" if package.alone and not dnf else ""
+    epoch = "*" if package.set_name and not dnf else ""
     return f"{'-' if dnf else '='}{epoch}{package.version}*{built_for}"
 
 

@@ -38,9 +38,9 @@ class Mounted:
         path = f"/etc/systemd/system/{name}"
         file = File(path=path, content=header + self._text(), cost=Cost.DRAIN)
         point = MountPoint(
-            path=self.mount_path, what=self.source, type=self.kind, unit=path, kernels=self.kernels or {}
+            path=self.mount_path, source=self.source, type=self.kind, unit=path, kernels=self.kernels or {}
         )
-        return point, file, Unit(name=name, restart_on=(file.id,), alone=True)
+        return point, file, Unit(name=name, restart_on=(file.id,), independent=True)
 
     def _text(self) -> str:
         units = " ".join((*(("network-online.target",) if self.remote else ()), *self.required_units))

@@ -31,7 +31,7 @@ def _texts(resources: tuple[Resource, ...]) -> Texts:
 
 def _text(file: File | Derived) -> str:
     if isinstance(file, Derived):
-        params = json.dumps(file.given, indent=1, sort_keys=True)
+        params = json.dumps(file.params, indent=1, sort_keys=True)
         return (
             f"{file.header}<worked out on the host by {file.program} from what it has and this>\n{params}\n"
         )

@@ -52,6 +52,6 @@ def accounting(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Reso
         *packages(cluster, "mariadb-server"),
         *slurm_packages(cluster, "slurmdbd"),
         *(sql, settings, conf, drop_in),
-        Unit(name="mariadb.service", restart_on=(sql.id, settings.id), alone=True),
-        Unit(name="slurmdbd.service", restart_on=(conf.id, drop_in.id, _MUNGE_KEY), alone=True),
+        Unit(name="mariadb.service", restart_on=(sql.id, settings.id), independent=True),
+        Unit(name="slurmdbd.service", restart_on=(conf.id, drop_in.id, _MUNGE_KEY), independent=True),
     )

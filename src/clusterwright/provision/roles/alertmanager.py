@@ -69,5 +69,5 @@ def alertmanager(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Re
         conf,
         settings,
         drop_in,
-        Unit(name="prometheus-alertmanager.service", alone=True, restart_on=read),
+        Unit(name="prometheus-alertmanager.service", independent=True, restart_on=read),
     )

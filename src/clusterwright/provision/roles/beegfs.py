@@ -32,11 +32,11 @@ def beegfs(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resourc
     confs.append(File(path=NETWORKS, content=f"{header}{storage.subnet}\n", cost=Cost.DRAIN))
     mounts = File(path=MOUNTS, content=header + beegfs_mounts(places), cost=Cost.DRAIN)
     points = [
-        MountPoint(path=folder.path, what="beegfs_nodev", type="beegfs", unit=MOUNTS)
+        MountPoint(path=folder.path, source="beegfs_nodev", type="beegfs", unit=MOUNTS)
         for folder in folders.values()
     ]
     names = dict.fromkeys(name for folder in folders.values() for name in folder.packages)
-    unit = Unit(name=SERVICE, restart_on=(mounts.id, *(conf.id for conf in confs)), alone=True)
+    unit = Unit(name=SERVICE, restart_on=(mounts.id, *(conf.id for conf in confs)), independent=True)
     return (*(Package(name=name) for name in names), *points, *confs, mounts, unit)
 
 

@@ -44,4 +44,4 @@ def container_toolkit(cluster: Cluster, host: Host, context: RoleContext) -> tup
 def _list(packages: tuple[Package, ...], context: RoleContext) -> tuple[Resource, ...]:
     ids = tuple(package.id for package in packages)
     file = File(path=PATH, content=context.header() + TEXT)
-    return (file, Unit(name=SERVICE, restart_on=(file.id, *ids), alone=True, needs=ids))
+    return (file, Unit(name=SERVICE, restart_on=(file.id, *ids), independent=True, needs=ids))

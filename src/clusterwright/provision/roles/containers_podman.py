@@ -66,4 +66,4 @@ ExecStart={NVIDIA_CTK} cdi generate --output=/etc/cdi/nvidia.yaml
 WantedBy=multi-user.target
 """
     file = File(path=f"/etc/systemd/system/{CDI}", content=text)
-    return (file, Unit(name=CDI, restart_on=(file.id,), alone=True))
+    return (file, Unit(name=CDI, restart_on=(file.id,), independent=True))

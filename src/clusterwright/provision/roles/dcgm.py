@@ -19,4 +19,4 @@ def dcgm(cluster: Cluster, host: Host, _context: RoleContext) -> tuple[Resource,
         return ()
     packages = gpu_packages(cluster, "dcgm", section.dcgm, Cost.DRAIN)
     ids = tuple(package.id for package in packages)
-    return (*packages, Unit(name="nvidia-dcgm.service", restart_on=ids, alone=True, needs=ids))
+    return (*packages, Unit(name="nvidia-dcgm.service", restart_on=ids, independent=True, needs=ids))

@@ -89,7 +89,7 @@ def exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
         Directory(path="/etc/clusterwright"),
         settings,
         unit,
-        Unit(name=UNIT, restart_on=restart_on, alone=True),
+        Unit(name=UNIT, restart_on=restart_on, independent=True),
     )
 
 

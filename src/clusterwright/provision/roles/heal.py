@@ -104,5 +104,5 @@ def _loop(cluster: Cluster, context: RoleContext) -> tuple[Resource, ...]:
         file,
         ssh,
         unit,
-        Unit(name=UNIT, restart_on=restart_on, alone=True),
+        Unit(name=UNIT, restart_on=restart_on, independent=True),
     )

@@ -25,7 +25,7 @@ def lustre(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resourc
     header = context.header()
     conf = File(path=LNET, content=header + lnet_conf(cluster), cost=Cost.DRAIN)
     modules = File(path=MODULES, content=f"{header}lnet\nlustre\n")
-    lnet = Unit(name="lnet.service", restart_on=(conf.id,), alone=True)
+    lnet = Unit(name="lnet.service", restart_on=(conf.id,), independent=True)
     names = dict.fromkeys(name for folder in folders for name in folder.packages)
     mounts = [resource for folder in folders for resource in _mounted(cluster, folder).resources(header)]
     return (*(Package(name=name) for name in names), conf, modules, lnet, *mounts)

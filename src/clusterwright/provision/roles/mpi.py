@@ -44,7 +44,7 @@ def mpi(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, .
         path=UCX,
         program="ucx_conf",
         header=context.header(),
-        given={**rdma_params(cluster, host, "UCX_"), "reason": WHY},
+        params={**rdma_params(cluster, host, "UCX_"), "reason": WHY},
     )
     return (*packages, File(path=path, content=text), ucx)
 

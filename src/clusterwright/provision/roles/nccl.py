@@ -38,9 +38,9 @@ def _worked_out(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Res
     """Names of interfaces and adapters are each host's own."""
     params = rdma_params(cluster, host, "NCCL_")
     file = Derived(
-        path=PATH, program="nccl_conf", header=context.header(), given={**params, "reason": _WORKED_OUT}
+        path=PATH, program="nccl_conf", header=context.header(), params={**params, "reason": _WORKED_OUT}
     )
     if not params["topology"]:
         return (file,)
     head = f"<!-- {context.header().removeprefix('#').strip()} -->\n"
-    return (file, Derived(path=TOPOLOGY, program="topology", header=head, given={}))
+    return (file, Derived(path=TOPOLOGY, program="topology", header=head, params={}))

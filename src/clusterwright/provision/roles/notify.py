@@ -64,7 +64,7 @@ def notify(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource
     unit = File(path=f"/etc/systemd/system/{UNIT}", content=context.header() + _TEXT)
     code = [f"file:{LIBRARY}/{path}" for path in sorted(context.payload) if path.startswith(SOURCES)]
     secrets = [f"file:{SECRETS}/{name}" for name in _rooms(cluster)]
-    running = Unit(name=UNIT, restart_on=(settings.id, unit.id, *code, *secrets), alone=True)
+    running = Unit(name=UNIT, restart_on=(settings.id, unit.id, *code, *secrets), independent=True)
     return (settings, unit, *_template(cluster), running)
 
 

@@ -68,7 +68,7 @@ def _units(host: Host, section: Nvidia, packages: tuple[Package, ...]) -> tuple[
         *(["nvidia-persistenced.service"] if section.persistence else []),
         *(["nvidia-fabricmanager.service"] if switched(host, section) else []),
     ]
-    return tuple(Unit(name=name, alone=True, needs=needs) for name in unit_names)
+    return tuple(Unit(name=name, independent=True, needs=needs) for name in unit_names)
 
 
 def _pins(cluster: Cluster, packages: tuple[Package, ...], context: RoleContext) -> File:

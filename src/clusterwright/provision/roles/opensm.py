@@ -29,5 +29,5 @@ def opensm(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource
     path = cluster.platform.path(PATH)
     text = context.header() + TEXT.format(priority=managers[0].priority)
     file = File(path=path, content=text, cost=Cost.RESTART)
-    unit = () if cluster.lab else (Unit(name="opensm.service", restart_on=(file.id,), alone=True),)
+    unit = () if cluster.lab else (Unit(name="opensm.service", restart_on=(file.id,), independent=True),)
     return (*rdma_packages(cluster, "opensm"), file, *unit)

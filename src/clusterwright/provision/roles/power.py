@@ -78,7 +78,9 @@ def _keeper(settings: str, header: str) -> tuple[Resource, ...]:
         *(_called(name, verb, header) for name, verb in CALLED.items()),
         File(path=f"{PROGRAMS}/power_joined", content=_JOINED.format(header=header), mode=0o755),
         unit,
-        Unit(name=UNIT, restart_on=(settings_file.id, unit.id, *(file.id for file in code)), alone=True),
+        Unit(
+            name=UNIT, restart_on=(settings_file.id, unit.id, *(file.id for file in code)), independent=True
+        ),
     )
 
 

@@ -64,7 +64,7 @@ def prometheus(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Reso
         drop_in,
         Unit(
             name="prometheus.service",
-            alone=True,
+            independent=True,
             restart_on=(conf.id, rules_file.id, settings.id, drop_in.id, *keys),
         ),
     )

@@ -68,4 +68,4 @@ ExecStart=/usr/bin/python3 -m clusterwright.onhost.containers.make_python {spec_
 WantedBy=multi-user.target
 """
     file = File(path=f"/etc/systemd/system/{unit}", content=text)
-    return (spec_file, file, Unit(name=unit, restart_on=(spec_file.id, file.id), alone=True))
+    return (spec_file, file, Unit(name=unit, restart_on=(spec_file.id, file.id), independent=True))

@@ -37,7 +37,7 @@ def rdma_core(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resou
         path=PORTS,
         program="rdma_ports",
         header=context.header(),
-        given={
+        params={
             "networks": [network_of(cluster, host, name) for name in networks],
             "driver": cluster.rdma.driver,
             "mpi": cluster.rdma.mpi and host.group.role == "compute",

@@ -30,7 +30,7 @@ def scratch(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resourc
         resource for disk in ours for resource in _disk_resources(cluster, host, disk, context.header())
     ]
     # Blocks that are free are told to the disks once a week: `discard` on each delete would stall jobs.
-    trim = Unit(name="fstrim.timer", alone=True)
+    trim = Unit(name="fstrim.timer", independent=True)
     return (*(Package(name=name) for name in dict.fromkeys(names)), *disk_resources, trim)
 
 

@@ -27,7 +27,7 @@ def teams(cluster: Cluster, host: Host, _context: RoleContext) -> tuple[Resource
         "controller_port": str(CONTROL_PORT),
     }
     return (
-        Records(name="qos-names", rows=(server, *qos_names(cluster)), before=("slurmctld.service",)),
+        Records(name="qos-names", rows=(server, *qos_names(cluster)), required_by=("slurmctld.service",)),
         Records(name="accounts", rows=(server, *account_rows(cluster))),
         Records(name="reservations", rows=reservation_rows(cluster)),
     )

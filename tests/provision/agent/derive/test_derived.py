@@ -34,7 +34,7 @@ def act(kernel):
         kernel.port(f"mlx5_{index}", layer="InfiniBand")
 
     def act(mode, *beside, when="1", **other):
-        file = Derived(path=PATH, program="nccl_conf", header="# ours\n", given={**GIVEN, **other}, **ME)
+        file = Derived(path=PATH, program="nccl_conf", header="# ours\n", params={**GIVEN, **other}, **ME)
         order = Order(mode, "cluster.yaml", when, root=str(kernel.root))
         done = subprocess.run(
             [sys.executable, "-c", LOADER],
@@ -53,7 +53,7 @@ def act(kernel):
 
 def changes(answer):
     """What and why, by id."""
-    return {one["id"]: (one["what"], one["drift"]) for one in answer["changes"]}
+    return {one["id"]: (one["summary"], one["drift"]) for one in answer["changes"]}
 
 
 def test_a_second_apply_changes_nothing(act, kernel):

@@ -67,7 +67,7 @@ def test_empty_disks_of_the_kind_and_size_are_taken(machine):
         row("nvme1n1"), row("nvme2n1", size=2 * TB), row("nvme3n1", size=int(0.96 * TB)), row("nvme4n1"),
     ])  # fmt: skip
 
-    assert disks.plan_disks(host(), WANTED)["what"] == "make xfs cw-scratch on RAID 0 of nvme1n1, nvme3n1"
+    assert disks.plan_disks(host(), WANTED)["summary"] == "make xfs cw-scratch on RAID 0 of nvme1n1, nvme3n1"
 
 
 def test_a_file_system_that_is_there_is_left_alone(machine):
@@ -97,7 +97,7 @@ def test_a_disk_that_holds_anything_is_named_and_never_touched(machine, full, si
 
     assert "1 of 2 are empty" in str(why.value)
     assert "wipefs --all /dev/nvme2n1" in str(why.value)
-    assert (ran, why.value.blame) == ([], "host")
+    assert (ran, why.value.fault_domain) == ([], "host")
 
 
 def test_disks_that_are_not_there_are_counted(machine):
@@ -114,8 +114,8 @@ def test_two_rows_of_the_file_never_take_the_same_disk(machine):
     first = disks.plan_disks(one, WANTED)
     second = disks.plan_disks(one, WANTED | {"label": "cw-data", "count": 1, "raid": "none"})
 
-    assert first["what"].endswith("nvme1n1, nvme2n1")
-    assert second["what"] == "make xfs cw-data on nvme3n1"
+    assert first["summary"].endswith("nvme1n1, nvme2n1")
+    assert second["summary"] == "make xfs cw-data on nvme3n1"
 
 
 def test_an_array_is_made_and_then_its_file_system(machine):
@@ -177,7 +177,7 @@ def test_a_real_disk_is_made_once_and_mounted(loop, tmp_path, filesystem, monkey
     wanted = WANTED | {"type": "loop", "count": 1, "size": size, "raid": "none", "filesystem": filesystem,
                        "label": f"cw{filesystem}{os.getpid()}"[:12]}  # fmt: skip
 
-    assert device.rpartition("/")[2] in disks.plan_disks(host(), wanted)["what"]
+    assert device.rpartition("/")[2] in disks.plan_disks(host(), wanted)["summary"]
     disks.do_disks(host(), wanted)
     (tmp_path / "mnt").mkdir()
     subprocess.run(["mount", "-o", "noatime", device, str(tmp_path / "mnt")], check=True)

@@ -8,7 +8,7 @@ from clusterwright.onhost.provision.host import ChangeError, Host
 from clusterwright.onhost.provision.storage.mountpoint import check_mountpoint, mounted_at, version_of
 
 WANTED = {
-    "path": "/shared", "what": "control:/srv/shared", "type": "nfs4",
+    "path": "/shared", "source": "control:/srv/shared", "type": "nfs4",
     "unit": "/etc/systemd/system/shared.mount", "kernels": {},
 }  # fmt: skip
 
@@ -42,7 +42,7 @@ def test_files_that_a_mount_would_hide_are_named(host, tmp_path):
     ) as why:
         check_mountpoint(host(), WANTED)
 
-    assert why.value.blame == "host"
+    assert why.value.fault_domain == "host"
 
 
 def test_what_somebody_else_has_mounted_there_is_named(host):

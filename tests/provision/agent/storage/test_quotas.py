@@ -50,7 +50,7 @@ def test_limits_that_differ_are_changes(kernel):
     """Who is as wanted is none; who is not listed has none yet."""
     kernel()
 
-    assert [change["what"] for change in quotas.plan_rows(ROWS)] == [
+    assert [change["summary"] for change in quotas.plan_rows(ROWS)] == [
         "/scratch: quota of user carol none -> 976562 KiB",
         "/scratch: quota of team vision 976562 -> 1953125 KiB",
     ]
@@ -71,7 +71,7 @@ def test_a_file_system_that_is_not_mounted_yet_is_one_change(kernel):
     """It comes with the same apply."""
     kernel(works=False)
 
-    assert [change["what"] for change in quotas.plan_rows(ROWS)] == ["set quotas on /scratch (limits: 3)"]
+    assert [change["summary"] for change in quotas.plan_rows(ROWS)] == ["set quotas on /scratch (limits: 3)"]
 
 
 def test_a_file_system_that_counts_for_nobody_is_named(kernel):

@@ -45,7 +45,7 @@ def worked_out(host: Host, resource: Json, notes: List[str]) -> Optional[bytes]:
     """Return the computed bytes; the present ones, with a note, if the input has an unknown form."""
     program = PROGRAMS[resource["program"]]
     try:
-        text = program.text(host, resource["given"], notes)
+        text = program.text(host, resource["params"], notes)
     except (ValueError, KeyError) as error:
         notes.append(
             f"{resource['path']} is not changed, because its text cannot be computed: {type(error).__name__}: {error}"

@@ -48,10 +48,10 @@ def unescape(field: str) -> str:
 def is_expected_mount(resource: Json, current_mount: Tuple[str, str]) -> bool:
     """Return True for the same type, and for NFS the same source; others have several names for one source."""
     source, kind = current_mount
-    if resource["type"] == "none" or resource["what"].startswith("/dev/"):
+    if resource["type"] == "none" or resource["source"].startswith("/dev/"):
         return True
     same_kind = kind.rpartition(".")[2].rstrip("4") == resource["type"].rstrip("4")
-    return same_kind and (source == resource["what"] or not resource["type"].startswith("nfs"))
+    return same_kind and (source == resource["source"] or not resource["type"].startswith("nfs"))
 
 
 def refuse_files(host: Host, path: str) -> None:
