@@ -81,7 +81,7 @@ def test_where_the_time_went_is_shown_only_when_asked(capsys):
 def test_the_outcome_names_what_failed_and_what_is_next(capsys):
     """Unreachable hosts are folded; the counts are of what was done."""
     down = [HostReport(name, reached=False, error=f"ssh: {name}: timed out") for name in ("a1", "a2")]
-    done = HostReport("a3", (Change("file:/etc/x", "rewrite", "", Cost.LIVE, (Verb.REWRITE,), done=True),))
+    done = HostReport("a3", (Change("file:/etc/x", "rewrite", "", Cost.LIVE, (Verb.REWRITE,), applied=True),))
     show(
         Report((*down, done), dry=False, seconds=1.0),
         "wright apply c",

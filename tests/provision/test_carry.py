@@ -130,7 +130,7 @@ def test_what_failed_is_still_wanted(run):
     hosts = Hosts(fails={"gpu-node1": ("another apply is running on this host", "host")})
     _report, of, _said = run(hosts)
 
-    assert [(change.id, change.done) for change in of["gpu-node1"].changes] == [("file:/etc/x", False)]
+    assert [(change.id, change.applied) for change in of["gpu-node1"].changes] == [("file:/etc/x", False)]
 
 
 def test_hosts_with_jobs_are_left_out_of_a_change_that_wants_none(run):

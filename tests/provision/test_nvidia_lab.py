@@ -230,7 +230,7 @@ def test_each_host_is_drained_changed_rebooted_checked_and_given_back(upgraded):
     steps = ("drained", "rebooting", "back", "checked", "back in service")
     assert set(map(tuple, order.values())) == {steps}
     changed = [host for host in upgraded.report.hosts if host.host in HOSTS]
-    assert all(change.done for host in changed for change in host.changes)
+    assert all(change.applied for host in changed for change in host.changes)
 
 
 def test_a_second_apply_changes_nothing_and_restarts_nothing(upgraded):

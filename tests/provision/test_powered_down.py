@@ -59,7 +59,7 @@ ALL = ["gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4"]
 
 def done(*hosts):
     """A report of an apply that was well there."""
-    change = Change("file:/etc/x", "rewrite", "", Cost.LIVE, (Verb.REWRITE,), done=True)
+    change = Change("file:/etc/x", "rewrite", "", Cost.LIVE, (Verb.REWRITE,), applied=True)
     return Report(tuple(HostReport(host, changes=(change,)) for host in hosts), dry=False)
 
 

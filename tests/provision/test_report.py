@@ -10,9 +10,9 @@ def report(*hosts):
     return Report(hosts, dry=True)
 
 
-def change(*verbs, cost=Cost.LIVE, done=False):
+def change(*verbs, cost=Cost.LIVE, applied=False):
     """One change of one file."""
-    return Change("file:/etc/x", "words for a reader", "+a", cost, verbs or (Verb.REWRITE,), done)
+    return Change("file:/etc/x", "words for a reader", "+a", cost, verbs or (Verb.REWRITE,), applied)
 
 
 def test_equal_changes_are_folded_and_others_are_not():
@@ -30,8 +30,8 @@ def test_equal_changes_are_folded_and_others_are_not():
 def test_only_what_ran_before_is_a_restart():
     """A first start is none, and neither is a restart that was not made."""
     units = (
-        change(Verb.RESTART, done=True),
-        change(Verb.ENABLE, Verb.START, done=True),
+        change(Verb.RESTART, applied=True),
+        change(Verb.ENABLE, Verb.START, applied=True),
         change(Verb.RESTART),
     )
 
@@ -40,7 +40,7 @@ def test_only_what_ran_before_is_a_restart():
 
 def test_an_enabled_unit_that_restarts_counts():
     """One change may enable and restart."""
-    assert HostReport("a1", (change(Verb.ENABLE, Verb.RESTART, done=True),)).restarts == 1
+    assert HostReport("a1", (change(Verb.ENABLE, Verb.RESTART, applied=True),)).restarts == 1
 
 
 def test_a_drain_matters_only_where_jobs_run():

@@ -19,7 +19,7 @@ def answer(facts=(), **other):
 
 
 @pytest.mark.parametrize(
-    ("done", "fault_domain"),
+    ("done", "blame"),
     [
         (CommandResult((), 255, "", "ssh: connect to host a: timed out", 1.0), "host"),
         (CommandResult((), 124, "", "", 60.0), "host"),

@@ -94,7 +94,7 @@ def test_a_refused_change_is_the_changes_fault(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("reason", "fault_domain"),
+    ("reason", "blame"),
     [
         (
             ChangeError(

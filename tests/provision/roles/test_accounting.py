@@ -64,7 +64,7 @@ def test_records_are_changed_where_slurmctld_runs(two, given):
 
     assert (set(first), set(second)) == ({"qos-names", "accounts", "reservations"}, set())
     assert first["accounts"].rows[0]["name"] == "control2"
-    assert [one.before for one in first.values()] == [("slurmctld.service",), (), ()]
+    assert [one.required_by for one in first.values()] == [("slurmctld.service",), (), ()]
 
 
 def test_without_accounting_there_is_nothing_of_it(altered, given):

@@ -23,7 +23,7 @@ def check_mountpoint(host: Host, resource: Json) -> None:
     ):
         raise ChangeError(
             f"{current_mount[0]} ({current_mount[1]}) is mounted on {path} "
-            f"already, but not by an apply: mounting {resource['what']} "
+            f"already, but not by an apply: mounting {resource['source']} "
             f"would hide it. Run `umount {path}` and remove it from /etc/fstab, or give the folder another path",
             "host",
         )
