@@ -19,7 +19,7 @@ def test_the_error_reference_shows_each_code_with_its_example():
     page = errors_page(GOLDEN)
 
     assert "## gres-mismatch\n" in page
-    assert "error[gres-mismatch]: partition `train` asks 8 GPUs per node" in page
+    assert "error[gres-mismatch]: partition `train` has gpus_per_node 8" in page
 
 
 def test_the_command_reference_has_each_command():
