@@ -76,7 +76,9 @@ def fan_out(hosts: Iterable[str], work: Callable[[str], T], *, at_once: int = 32
     names = list(hosts)
     with ThreadPoolExecutor(max_workers=max(1, min(at_once, len(names)))) as pool:
         try:
-            contexts = [copy_context() for _name in names]  # threads start with the default language otherwise
+            contexts = [
+                copy_context() for _name in names
+            ]  # threads start with the default language otherwise
             results = pool.map(lambda context, name: context.run(work, name), contexts, names)
             return dict(zip(names, results, strict=True))
         except BaseException:  # also an interrupt: running calls finish, pending ones are canceled

@@ -136,7 +136,7 @@ def _display_value(cluster_file: ClusterFile, loc: Loc, field: Field | None) -> 
 def _default(cluster_file: ClusterFile, loc: Loc, field: Field | None) -> str:
     if field is None or not cluster_file.has(loc[:-1]):
         return ""
-    return field.default if field.default == _(NOT_SET) else _("{default} (default)", default=field.default)
+    return field.default if field.default == _(NOT_SET) else _("default: {default}", default=field.default)
 
 
 def _cost(old: ClusterFile, new: ClusterFile, loc: Loc, field: Field | None) -> Cost:
