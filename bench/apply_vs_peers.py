@@ -37,7 +37,7 @@ from clusterwright.provision.export.export import export
 from clusterwright.provision.export.fold import places
 from clusterwright.provision.export.places import places_of, top
 from clusterwright.provision.export.playbook import LOADED, NAMED, RELOAD_UNIT_FILES
-from clusterwright.provision.export.steps import Step, of_kind, steps
+from clusterwright.provision.export.steps import ExportStep, of_kind, steps
 from clusterwright.provision.export.tasks import hold_command, restart_name
 from clusterwright.provision.resources import Directory, File, Group, Hold, Symlink, Unit, User
 
@@ -143,7 +143,7 @@ def reload_of(unit: Unit) -> str:
 
 def pyinfra_step(
     cluster: Cluster,
-    step: Step,
+    step: ExportStep,
     folded,  # noqa: ANN001 (places)
     units: list[Unit],
 ) -> dict[str, object] | None:

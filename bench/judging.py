@@ -23,7 +23,7 @@ from bench.scale import cluster_file
 from clusterwright.check.expectation import Check
 from clusterwright.check.fact import Fact, HostSpec
 from clusterwright.check.judging import judge
-from clusterwright.check.reading import Reach, Reading, reached, value_of
+from clusterwright.check.reading import HostReach, Reading, reached, value_of
 from clusterwright.check.registry import choose
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.load import load_cluster
@@ -67,7 +67,7 @@ def reading(want: HostSpec, checks: Iterable[Check]) -> Reading:
     facts = {
         fact.id: fact for check in checks if check.when(want) for fact in check.needs if fact is not reached
     }
-    reach = Reach(seconds=0.1, python="3.11.2", requested_at=1.0, began=1.0, ended=1.1, answered=1.1)
+    reach = HostReach(seconds=0.1, python="3.11.2", requested_at=1.0, began=1.0, ended=1.1, answered=1.1)
     return Reading(reach, {id_: value(fact, want.host.name) for id_, fact in facts.items()})
 
 

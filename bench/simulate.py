@@ -22,8 +22,8 @@ from clusterwright.config.load import load_cluster
 from clusterwright.monitor.records import sacct
 from clusterwright.monitor.simulate import generated
 from clusterwright.monitor.simulate.engine import simulate
-from clusterwright.monitor.simulate.result import Result, result
-from clusterwright.monitor.simulate.settings import Settings, of_cluster, slurm_default
+from clusterwright.monitor.simulate.result import SimulationResult, result
+from clusterwright.monitor.simulate.settings import SimulationSettings, of_cluster, slurm_default
 from clusterwright.monitor.simulate.trace import trace
 from clusterwright.units import human_duration
 
@@ -31,7 +31,7 @@ CLUSTER = Path(__file__).with_suffix(".yaml")
 DAY_S = 86400.0
 
 
-def rows(ours: Settings) -> Iterator[tuple[str, Settings]]:
+def rows(ours: SimulationSettings) -> Iterator[tuple[str, SimulationSettings]]:
     """Yield each setting with its difference to the one above."""
     default = slurm_default(ours)
     yield "Slurm's defaults (whole hosts, no limits, first come)", default
@@ -51,7 +51,7 @@ def rows(ours: Settings) -> Iterator[tuple[str, Settings]]:
         )
 
 
-def jobs(settings: Settings, days: float, load: float, seed: int) -> list[generated.TraceJob]:
+def jobs(settings: SimulationSettings, days: float, load: float, seed: int) -> list[generated.TraceJob]:
     """Return the trace of five teams."""
     kind = next(iter(settings.kinds.values()))
     wish = generated.TraceSpec(days, load, settings.gpus, kind.gpus, kind.cpus // kind.gpus)
@@ -74,7 +74,7 @@ def compare(days: float, loads: list[float], seeds: list[int]) -> None:
             print(line(name, found))
 
 
-def line(name: str, found: list[Result]) -> str:
+def line(name: str, found: list[SimulationResult]) -> str:
     """Format the medians over traces."""
     used = [each.used for each in found]
     middle = statistics.median

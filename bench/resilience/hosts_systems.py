@@ -19,7 +19,7 @@ from bench.resilience import rivals
 from bench.resilience.hosts_jobs import Training
 from bench.resilience.hosts_lab import USER, Place
 from clusterwright.config.job import Job
-from clusterwright.launch.run import Run
+from clusterwright.launch.run import RunFolder
 from clusterwright.launch.submit import submit
 
 
@@ -29,7 +29,7 @@ class System:
 
     name: str
     flags: str
-    submit: Callable[[Training], tuple[str, Run | None]]
+    submit: Callable[[Training], tuple[str, RunFolder | None]]
     warm: bool = False
     rival: str | None = None
     limit_s: float = 60.0  # after a fault; a longer recovery counts as `hung`
@@ -58,7 +58,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
-def _ours(training: Training) -> tuple[str, Run]:
+def _ours(training: Training) -> tuple[str, RunFolder]:
     place = training.place
     job = {
         "name": "bench", "command": [f"{place.bench}/trainings/ours.py"], "nodes": 2, "time": "10m", "user": USER,

@@ -29,7 +29,7 @@ from clusterwright import lab
 from clusterwright.config.job import Job
 from clusterwright.config.load import load_cluster
 from clusterwright.lab import state
-from clusterwright.launch.run import Run
+from clusterwright.launch.run import RunFolder
 from clusterwright.launch.submit import submit
 from clusterwright.provision.apply import apply, remote_of
 
@@ -88,7 +88,7 @@ def standing(*, keep: bool) -> Iterator[Place]:
             raise RuntimeError(f"left behind: {left}")
 
 
-def _ours(training: Training) -> tuple[str, Run]:
+def _ours(training: Training) -> tuple[str, RunFolder]:
     place = training.place
     job = {
         "name": "bench", "command": [f"{place.bench}/trainings/exact.py"], "nodes": 2, "time": "10m", "user": USER,

@@ -19,7 +19,7 @@ import torch
 from bench.resilience.lines import Lines, load, options, say
 from clusterwright.onhost.supervisor.replicas.replicas import Replicas as Agent
 from clusterwright.runtime.checkpoints.part import Chunk
-from clusterwright.runtime.checkpoints.writer import Moment, Writer
+from clusterwright.runtime.checkpoints.writer import SaveMoment, Writer
 from clusterwright.runtime.group import Group
 
 MEGABYTES = (1, 30, 300)
@@ -49,7 +49,7 @@ class Pair:
 
     def copy(self, step: int) -> tuple[float, float]:
         """Copy a step and wait for its arrival; return wall and CPU seconds that training waits."""
-        found = timed(lambda: self.writer.copy(step, self.state, Moment(1, step - 1)))
+        found = timed(lambda: self.writer.copy(step, self.state, SaveMoment(1, step - 1)))
         while self.reached != step:
             time.sleep(0.002)
         self.agents[1]._holdings.supersede((1, step), (1, step - 1))  # noqa: SLF001 (in place of that host's ranks)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.check.bench.site import Site
+from clusterwright.check.bench.site import BenchSite
 from clusterwright.check.reading import MARKER
 from clusterwright.check.runner import run
 from clusterwright.config.load import load_cluster
@@ -121,7 +121,7 @@ def site(cluster):
         names = hosts or [host.name for host in cluster.hosts("compute")]
         compute = {str(cluster.host(name).addresses["compute"]): "compute" for name in names}
         facts = {name: {"tools": tools, "versions": VERSIONS, "interfaces": compute} for name in names}
-        return Site(cluster, FakeStage(names, answer, dies), facts)
+        return BenchSite(cluster, FakeStage(names, answer, dies), facts)
 
     return make
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.check.judging import judge
-from clusterwright.check.reading import Reach, Reading
+from clusterwright.check.reading import HostReach, Reading
 from clusterwright.check.registry import all_checks, all_facts
 from clusterwright.check.verdict import Status
 from clusterwright.config.load import load_cluster
@@ -40,7 +40,7 @@ def judged(cluster, row, case):
     hosts = [host.name for host in cluster.hosts()]
     struck = row.get("host") or cluster.hosts("compute")[1].name
     readings = {
-        host: Reading(Reach(), {row["fact"]: said(row, case if host == struck else row["sound"])})
+        host: Reading(HostReach(), {row["fact"]: said(row, case if host == struck else row["sound"])})
         for host in hosts
     }
     checks = [each for each in all_checks() if [fact.id for fact in each.needs] == [row["fact"]]]

@@ -6,9 +6,9 @@ import pytest
 
 from clusterwright.check.checks.leaf_switches import leaf_switches
 from clusterwright.check.facts.addresses import Interface
-from clusterwright.check.facts.link_counters import Grown
+from clusterwright.check.facts.link_counters import GrownCounter
 from clusterwright.check.judging import judge
-from clusterwright.check.reading import Reach, Reading
+from clusterwright.check.reading import HostReach, Reading
 from clusterwright.config.load import load_cluster
 
 EXAMPLE = Path(__file__).parents[2] / "examples/lab/cluster.yaml"
@@ -23,9 +23,9 @@ def told():
     def of(*grown):
         readings = {
             host.name: Reading(
-                Reach(),
+                HostReach(),
                 {
-                    "link_counters": Grown(60, {"mlx5_0/1": counters, "compute": {}}),
+                    "link_counters": GrownCounter(60, {"mlx5_0/1": counters, "compute": {}}),
                     "addresses": {str(host.addresses["compute"]): Interface("compute", True, 1500)},
                 },
             )

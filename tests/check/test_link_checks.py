@@ -12,7 +12,7 @@ from clusterwright.check.checks.rdma_links import rdma_links
 from clusterwright.check.checks.roce_gids import roce_gids
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.addresses import Interface
-from clusterwright.check.facts.link_counters import Grown, link_counters
+from clusterwright.check.facts.link_counters import GrownCounter, link_counters
 from clusterwright.check.facts.rdma_ports import has_rdma, rdma_ports
 from clusterwright.check.verdict import Status
 from clusterwright.config.load import load_cluster
@@ -121,7 +121,7 @@ def test_counters_that_grow_are_named_with_their_growth_and_meaning(want):
 @pytest.mark.parametrize(("times", "status"), [(0, Status.OK), (2, Status.OK), (3, Status.WARN)])
 def test_a_link_that_flaps_is_told_by_its_network(want, times, status):
     """Twice down and up is a reboot of the switch; the links of containers are not looked at."""
-    grown = Grown(300, {"eth0": {"carrier_changes": times}, "veth12": {"carrier_changes": 99}})
+    grown = GrownCounter(300, {"eth0": {"carrier_changes": times}, "veth12": {"carrier_changes": 99}})
     verdicts, statuses = worst(link_errors.judge(want(), grown, HERE))
 
     assert statuses == {status}

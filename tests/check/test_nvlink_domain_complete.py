@@ -7,8 +7,8 @@ import pytest
 from clusterwright.check.checks.nvlink_domain_complete import nvlink_domain_complete
 from clusterwright.check.facts.kernel_log import KernelLog
 from clusterwright.check.judging import judge
-from clusterwright.check.kernel.lines import Line
-from clusterwright.check.reading import Reach, Reading
+from clusterwright.check.kernel.lines import KernelLine
+from clusterwright.check.reading import HostReach, Reading
 from clusterwright.config.load import load_cluster
 
 EXAMPLE = Path(__file__).parents[2] / "examples/hgx/cluster.yaml"
@@ -18,7 +18,7 @@ NOW_S = 1_700_000_000.0
 def log(*xids):
     """A kernel's log with these XIDs: number, and seconds ago."""
     lines = tuple(
-        Line(
+        KernelLine(
             NOW_S - ago_s, 3, f"NVRM: Xid (PCI:0000:01:00): {number}, pid='<unknown>', name=<unknown>, Fatal"
         )
         for number, ago_s in xids
@@ -47,7 +47,7 @@ def test_hosts_of_a_domain_that_tell_at_once_are_told_together(logs, domains, fo
     cluster = load_cluster(EXAMPLE)
     hosts = [host.name for host in cluster.hosts("compute")][:3]
     readings = {
-        host: Reading(Reach(), {"kernel_log": said, "nvl_domain": domain})
+        host: Reading(HostReach(), {"kernel_log": said, "nvl_domain": domain})
         for host, said, domain in zip(hosts, logs, domains, strict=True)
     }
 

@@ -15,7 +15,7 @@ from clusterwright.edge.fakes import FakeRemote
 from clusterwright.errors import WrightError
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.action import Action
-from clusterwright.provision.report import Change, HostReport, Report, Timing
+from clusterwright.provision.report import Change, ChangeReport, HostReport, Timing
 from clusterwright.provision.rollback import Listed, Undoable
 
 CLUSTER = load_cluster(Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml")
@@ -49,7 +49,7 @@ def test_without_a_terminal_nothing_is_agreed_to(monkeypatch, tmp_path):
     with (tmp_path / "in").open("w+") as no_terminal:
         monkeypatch.setattr(sys, "stdin", no_terminal)  # the process's own stdin is the seam
         with pytest.raises(WrightError, match="pass --yes") as error:
-            Asking(yes=False, quiet=True)(Report((HostReport("a1", (CHANGE,)),), dry=True))
+            Asking(yes=False, quiet=True)(ChangeReport((HostReport("a1", (CHANGE,)),), dry=True))
 
     assert error.value.exit_code == 2
 
@@ -61,7 +61,7 @@ def test_where_the_time_went_is_shown_only_when_asked(capsys):
         Timing("apply", "start units", 1.5),
         Timing("apply", "facts", 0.001),
     )
-    report = Report((HostReport("a1", timings=times),), dry=False, seconds=2.0)
+    report = ChangeReport((HostReport("a1", timings=times),), dry=False, seconds=2.0)
     show(report, "wright apply c", next_command="", plan_displayed=True, json=False, timings=True)
     table = capsys.readouterr().out
     show(report, "wright apply c", next_command="", plan_displayed=True, json=False)
@@ -83,7 +83,7 @@ def test_the_outcome_names_what_failed_and_what_is_next(capsys):
     down = [HostReport(name, reached=False, error=f"ssh: {name}: timed out") for name in ("a1", "a2")]
     done = HostReport("a3", (Change("file:/etc/x", "rewrite", "", Cost.LIVE, (Verb.REWRITE,), applied=True),))
     show(
-        Report((*down, done), dry=False, seconds=1.0),
+        ChangeReport((*down, done), dry=False, seconds=1.0),
         "wright apply c",
         next_command="",
         plan_displayed=True,
@@ -100,7 +100,7 @@ def test_hosts_that_were_left_out_are_named_and_pending(capsys):
     """Nothing failed: exit code 3 for those who ask, and the same command is what is next."""
     change = Change("file:/etc/x", "rewrite", "", Cost.DRAIN, (Verb.REWRITE,))
     left = [HostReport(name, (change,), left_out="jobs run there: pass --drain") for name in ("a1", "a2")]
-    report = Report(tuple(left), dry=False)
+    report = ChangeReport(tuple(left), dry=False)
     show(report, "wright apply c", next_command="", plan_displayed=True, json=False)
 
     said = capsys.readouterr().err.splitlines()
@@ -112,11 +112,11 @@ def test_hosts_that_were_left_out_are_named_and_pending(capsys):
 @pytest.mark.parametrize(
     ("report", "code"),
     [
-        (Report((HostReport("a1", error="no"),), dry=False), 1),
-        (Report((HostReport("a1", reached=False, error="no"),), dry=True), 1),
-        (Report((HostReport("a1", (CHANGE,)),), dry=True), 3),
-        (Report((HostReport("a1", (CHANGE,)),), dry=False), 0),
-        (Report((HostReport("a1"),), dry=True), 0),
+        (ChangeReport((HostReport("a1", error="no"),), dry=False), 1),
+        (ChangeReport((HostReport("a1", reached=False, error="no"),), dry=True), 1),
+        (ChangeReport((HostReport("a1", (CHANGE,)),), dry=True), 3),
+        (ChangeReport((HostReport("a1", (CHANGE,)),), dry=False), 0),
+        (ChangeReport((HostReport("a1"),), dry=True), 0),
     ],
 )
 def test_exit_codes(report, code):
@@ -152,7 +152,7 @@ def test_leave_to_reboot_is_leave_to_drain_and_brings_the_checks_of_a_boot():
 def test_what_is_done_with_hosts_is_said_before_it_is_asked(capsys):
     """Rebooted ones apart from those that are only drained; those that are left out are no part of it."""
     boots = Change("package:driver", "1 -> 2", "", Cost.REBOOT, (Verb.UPGRADE,))
-    report = Report(
+    report = ChangeReport(
         (
             HostReport("a", (boots,)), HostReport("b", (replace(boots, cost=Cost.DRAIN),)),
             HostReport("c", (boots,), left_out="busy"), HostReport("d", owes=("package:driver",)),

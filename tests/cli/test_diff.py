@@ -8,7 +8,7 @@ import pytest
 from clusterwright.cli.diff import diff, drift_lines
 from clusterwright.config.field import Cost
 from clusterwright.errors import SpecError
-from clusterwright.provision.change.drift import Row
+from clusterwright.provision.change.drift import DriftRow
 
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 
@@ -65,10 +65,10 @@ def test_a_file_that_is_wrong_is_named(other, capsys):
 
 def test_a_difference_says_who_what_why_and_shows_itself():
     """New files of one folder are counted, everything else is a line of its own."""
-    edited = Row(
+    edited = DriftRow(
         "a[1-2]", "file:/etc/x", "edited", "by hand", "rewrite", Cost.RESTART, "--- a\n+++ b\n-1\n+2"
     )
-    new = [Row("a3", f"file:/opt/{name}", "new", "never", "create", Cost.LIVE, "+x") for name in "abcde"]
+    new = [DriftRow("a3", f"file:/opt/{name}", "new", "never", "create", Cost.LIVE, "+x") for name in "abcde"]
 
     assert drift_lines([edited, *new]) == [
         "a[1-2]: file:/etc/x: by hand; rewrite  [restart]",

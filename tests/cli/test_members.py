@@ -12,7 +12,7 @@ from clusterwright.cli.remove_hosts import remove_hosts
 from clusterwright.edge.fakes import FakeRemote
 from clusterwright.errors import WrightError
 from clusterwright.onhost.provision.agent import ANSWER
-from clusterwright.provision.report import HostReport, Report
+from clusterwright.provision.report import ChangeReport, HostReport
 from clusterwright.provision.shrink import remember
 
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
@@ -101,6 +101,6 @@ def test_a_leave_that_was_begun_goes_on_from_the_command_line(file, capsys):
 def test_hosts_that_were_left_for_later_are_named(capsys):
     """An apply leaves out hosts where a change wants no jobs; that is not silent."""
     left = HostReport("gpu-node1", left_out="jobs run there")
-    _members.failures(Report((left, HostReport("gpu-node2", error="disk full")), dry=False), None)
+    _members.failures(ChangeReport((left, HostReport("gpu-node2", error="disk full")), dry=False), None)
 
     assert capsys.readouterr().err == "gpu-node1: jobs run there\ngpu-node2: disk full\n"

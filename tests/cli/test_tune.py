@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from clusterwright.check.tune.knobs import DEFAULT, Knob, Settings
-from clusterwright.check.tune.search import FINAL, Outcome, Trial
+from clusterwright.check.tune.knobs import DEFAULT, Knob, KnobSettings
+from clusterwright.check.tune.search import FINAL, Trial, TuningOutcome
 from clusterwright.check.tune.trials import Budget, Tuned
 from clusterwright.check.tune.written import OF_JOB
 from clusterwright.cli.tune import Common, concluded
 
 JOB = "name: small  # ours\nrecipe: gpt\nnodes: 2\ntime: 30m\n"
-BEST = Settings((("gradients.bucket", "4MiB"),))
+BEST = KnobSettings((("gradients.bucket", "4MiB"),))
 KNOBS = (Knob("gradients.bucket", ("4MiB",), "small ones leave earlier"),)
 WRIGHT = (sys.executable, "-c", "from clusterwright.cli import main; main()")
 
@@ -34,7 +34,7 @@ def tuned(*, won):
         for each in (DEFAULT, BEST)
     ]
     trials = tuple(Trial(*row) for row in rows)
-    outcome = Outcome(trials, BEST, won=won, default=(2.0,) * FINAL, tuned=(3.0,) * FINAL)
+    outcome = TuningOutcome(trials, BEST, won=won, default=(2.0,) * FINAL, tuned=(3.0,) * FINAL)
     return Tuned("job `small`", "steps a second", "1/s", KNOBS, Budget(20, 7), outcome)
 
 

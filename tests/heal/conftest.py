@@ -8,7 +8,7 @@ import pytest
 from clusterwright.heal.decide import decide
 from clusterwright.heal.journal import Journal
 from clusterwright.heal.moment import Moment
-from clusterwright.heal.observation import Finding, HostStatus, JobStatus, Observation
+from clusterwright.heal.observation import FaultFinding, HostStatus, JobStatus, Observation
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import rules
 from clusterwright.slurm.drain_reasons import parse_drain_reason
@@ -82,12 +82,12 @@ class World:
     def seen(self, *told):
         """One look at it: every host is checked."""
         findings = [
-            Finding(host, "check", check, f"{check} fails")
+            FaultFinding(host, "check", check, f"{check} fails")
             for host, checks in sorted(self.faults.items())
             for check in sorted(checks)
         ]
         findings += [
-            Finding(node.name, "slurm", parse_drain_reason(node.reason).code, node.reason)
+            FaultFinding(node.name, "slurm", parse_drain_reason(node.reason).code, node.reason)
             for node in self.nodes.values()
             if node.holder == "slurm"
         ]

@@ -5,7 +5,7 @@ import pytest
 from clusterwright.check.registry import choose
 from clusterwright.diagnose.knowledge import knowledge
 from clusterwright.heal.actions import action
-from clusterwright.heal.observation import Finding
+from clusterwright.heal.observation import FaultFinding
 from clusterwright.heal.rule import ACTIONS, parse, rule_for, rules
 from clusterwright.i18n import bilingual
 from clusterwright.slurm.drain_reasons import parse_drain_reason
@@ -40,7 +40,7 @@ def test_the_most_particular_rule_answers():
     """XID 79 is a lost GPU, any other one a reset; what nobody has written a rule for is nobody's."""
 
     def name(source, code):
-        found = rule_for(Finding("n1", source, code), rules())
+        found = rule_for(FaultFinding("n1", source, code), rules())
         return found and found.name
 
     assert name("check", "gpu_xids:xid-79") == "gpu_lost"
@@ -68,7 +68,7 @@ def test_the_most_particular_rule_answers():
 )
 def test_a_code_is_answered_by_whole_words(code, rule):
     """The rule of slurmd is not that of slurmdbd, and Xid 79 is not Xid 790."""
-    assert rule_for(Finding("n1", "check", code), rules()).name == rule
+    assert rule_for(FaultFinding("n1", "check", code), rules()).name == rule
 
 
 @pytest.mark.parametrize(

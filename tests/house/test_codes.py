@@ -20,7 +20,6 @@ OTHERS = {
     ("check/checks/shared_folders.py", "error"): "begins with the name of an errno",
     ("lab/demo/draw/timeline.py", "what"): "the kind of a mark",
     ("onhost/bench/pair.py", "error"): "iperf3's JSON",
-    ("onhost/provision/storage/mountpoint.py", "what"): "What= of a mount, as in systemd.mount(5)",
     ("runtime/checkpoints/convert.py", "str()"): "torch's error",
 }
 

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from clusterwright.lab.able import Machine, distribution_of, judge
+from clusterwright.lab.able import LabMachine, distribution_of, judge
 
-GOOD = Machine(
+GOOD = LabMachine(
     system="linux", root=True, distribution="debian", missing_programs=(), has_keyring=True, overlay=True,
     loop=True, cgroups=True, namespaces=True,
 )  # fmt: skip

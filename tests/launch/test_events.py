@@ -3,7 +3,7 @@ import pytest
 from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.errors import WrightError
 from clusterwright.launch.events import LocalReader, RemoteReader, ended, events, parse_events, wait
-from clusterwright.launch.run import Run
+from clusterwright.launch.run import RunFolder
 
 
 @pytest.fixture
@@ -12,7 +12,7 @@ def run(tmp_path):
     (tmp_path / "events").mkdir()
     (tmp_path / "events" / "a.jsonl").write_text('{"time": 2, "event": "step", "step": 1}\n{"time": 3, "ev')
     (tmp_path / "events" / "b.jsonl").write_text('{"time": 1, "event": "job_start"}\n')
-    return Run("r", "1", str(tmp_path))
+    return RunFolder("r", "1", str(tmp_path))
 
 
 def test_events_of_all_writers_are_in_order_of_time(run):

@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import replace
 
 from clusterwright.config.names import fold
-from clusterwright.monitor.snapshot import Alert, Gpu, JobView, NodeView, Run, Snapshot, Team
+from clusterwright.monitor.snapshot import Alert, GpuSnapshot, JobView, NodeView, RunSnapshot, Snapshot, Team
 
 NOW = 1_795_400_000.0  # 2026-11-23 02:13:20 UTC
 MARK = "\x1ewrecorded\x1e"  # what gather puts between fields: other at each asking, so no name can hold it
@@ -108,7 +108,7 @@ def _node(number, of, dice):
         leaf=f"leaf{number // LEAF + 1}", cpus=192, memory_total=memory * MIB, gpus_total=gpus,
         load=round(dice.uniform(0.1, 1.9), 2), memory_used=dice.randrange(8_000, 20_000) * MIB,
         gpus=tuple(
-            Gpu(index, group, 0.0, dice.randrange(400, 600) * MIB, 81_559 * MIB, float(dice.randrange(28, 38)),
+            GpuSnapshot(index, group, 0.0, dice.randrange(400, 600) * MIB, 81_559 * MIB, float(dice.randrange(28, 38)),
                 float(dice.randrange(60, 80)))
             for index in range(gpus)
         ),
@@ -173,7 +173,7 @@ def _made_run(name, gpus, dice):
         (at * step // 100, round(2 + 8 * math.exp(-at / 25) + dice.uniform(-0.05, 0.05), 4))
         for at in range(1, 101)
     )
-    return Run(
+    return RunSnapshot(
         name, "running", step, 100_000, curve[-1][1], gpus * 5000.0, None, round(dice.uniform(0.3, 0.55), 3),
         float((100_000 - step) * 2), round(dice.uniform(0.9, 0.999), 4), round(dice.uniform(0, 0.08), 3),
         float(dice.randrange(10, 900)), "gpu 12" if dice.random() < 0.05 else "", curve,

@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 
 from clusterwright.catalog.gpus import gpu
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.plan.power import Circuit, Limits, Node, cooling, hall, node_of, node_power, supply
+from clusterwright.plan.power import Circuit, Node, PowerLimits, cooling, hall, node_of, node_power, supply
 
 H100 = Node(8, 700)
 GUIDE = Node(4, 250, cpus=1, cpu_w=225, dimms=8, disks=2, nics=1, nvswitch=False)  # EPYC 7543, 256 GB, 25GbE
@@ -70,7 +70,7 @@ def test_barely_is_not_enough():
 @given(some.integers(1, 500), some.floats(15e3, 150e3), some.floats(1, 2))
 def test_racks_hold_all_nodes_within_their_limit(nodes, limit, pue):
     """Every node has a place, no rack draws more than it may, and the hall draws PUE times the machines."""
-    made = hall(H100, nodes, Limits(rack_w=limit, pue=pue), network_w=1000)
+    made = hall(H100, nodes, PowerLimits(rack_w=limit, pue=pue), network_w=1000)
 
     assert made.racks * made.nodes_per_rack >= nodes
     assert (made.racks - 1) * made.nodes_per_rack < nodes
@@ -89,7 +89,7 @@ def test_sixteen_dgx_h100_at_40_kw():
 
 def test_a_rack_is_full_when_its_height_is():
     """Five nodes of 8 U in 42 U, whatever the power."""
-    assert hall(H100, 100, Limits(rack_w=1e6)).nodes_per_rack == 5
+    assert hall(H100, 100, PowerLimits(rack_w=1e6)).nodes_per_rack == 5
 
 
 def test_each_feed_alone_carries_the_rack():
@@ -115,18 +115,18 @@ def test_an_nvl72_rack_is_one_liquid_cooled_node():
     rack = node_of(gpu("gb200"))
 
     assert node_power(rack).wall_w == pytest.approx(120e3, rel=0.1)
-    assert hall(rack, 8, Limits(rack_w=132e3)).cooling == "liquid"
-    assert hall(rack, 8, Limits(rack_w=132e3)).racks == 8
+    assert hall(rack, 8, PowerLimits(rack_w=132e3)).cooling == "liquid"
+    assert hall(rack, 8, PowerLimits(rack_w=132e3)).racks == 8
 
 
 @pytest.mark.parametrize(
     ("code", "build"),
     [
         ("power-size", lambda: hall(H100, 0)),
-        ("power-size", lambda: hall(H100, 4, Limits(pue=0.9))),
+        ("power-size", lambda: hall(H100, 4, PowerLimits(pue=0.9))),
         ("power-size", lambda: node_power(Node(-1, 700))),
         ("power-size", lambda: supply(GUIDE, 2200, units=1)),
-        ("power-rack", lambda: hall(H100, 4, Limits(rack_w=5e3))),
+        ("power-rack", lambda: hall(H100, 4, PowerLimits(rack_w=5e3))),
         ("power-size", lambda: node_of(replace(gpu("h100-sxm-80gb"), power_w=0.0))),
     ],
 )

@@ -4,7 +4,7 @@ import json
 import zlib
 
 from clusterwright.onhost.provision.files import content_of
-from clusterwright.onhost.provision.host import Host
+from clusterwright.onhost.provision.host import LocalHost
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.resources import File, Package
 
@@ -26,7 +26,7 @@ def test_contents_that_all_hosts_share_arrive_as_if_they_were_sent_with_each():
     files = [File(path=f"/opt/{index}", content=WORDS) for index in range(3)]
     own = File(path="/etc/own", content="mine\n")
     order = order_of(sent(*files, own, shared=(WORDS,)))
-    host = Host(order)
+    host = LocalHost(order)
 
     assert len(order["contents"]) == 1
     assert [one["content"] for one in host.resources] == [WORDS] * 3 + ["mine\n"]
@@ -36,7 +36,7 @@ def test_contents_that_all_hosts_share_arrive_as_if_they_were_sent_with_each():
 def test_bytes_that_are_no_text_arrive_as_they_are():
     """A file may hold anything."""
     data = bytes(range(256)) + "é\r\n".encode()
-    host = Host(order_of(sent(File(path="/a", content=data))))
+    host = LocalHost(order_of(sent(File(path="/a", content=data))))
 
     assert content_of(host.resources[0]) == data
 

@@ -11,7 +11,7 @@ from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.errors import WrightError
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.provision.carry import DisruptionPolicy, carry_out
-from clusterwright.provision.work import Work
+from clusterwright.provision.work import HostWork
 
 RESTART = {"id": "file:/etc/x", "summary": "rewrite", "verbs": ["rewrite"], "diff": "", "cost": "restart"}
 DRAIN = RESTART | {"cost": "drain"}
@@ -84,7 +84,7 @@ def run(cluster):
 
     def run(hosts, *, dry_run=False, **care):
         said = []
-        work = Work(cluster, "c", hosts.remote, FakeClock(), "1")
+        work = HostWork(cluster, "c", hosts.remote, FakeClock(), "1")
         names = [host.name for host in cluster.hosts()]
         report = carry_out(
             work, names, policy=DisruptionPolicy(on_progress=said.append, **care), dry_run=dry_run

@@ -9,9 +9,9 @@ from clusterwright.config.field import Cost
 from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.powered_down import STATE_PATH, PoweredDownHosts
-from clusterwright.provision.report import Change, HostReport, Report
+from clusterwright.provision.report import Change, ChangeReport, HostReport
 from clusterwright.provision.resources import File
-from clusterwright.provision.work import Work
+from clusterwright.provision.work import HostWork
 
 SAVING = {"idle": "30m", "provider": {"kind": "lab"}}
 
@@ -44,7 +44,7 @@ def asleep(altered):
 
     def of(control, text="old"):
         return PoweredDownHosts.load(
-            Work(
+            HostWork(
                 cluster, "cluster.yaml", control.remote, FakeClock(), "20270101-000000",
                 resources=lambda host: (File(path="/etc/x", content=f"{host} {text}"),),
             )
@@ -60,7 +60,7 @@ ALL = ["gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4"]
 def done(*hosts):
     """A report of an apply that was well there."""
     change = Change("file:/etc/x", "rewrite", "", Cost.LIVE, (Verb.REWRITE,), applied=True)
-    return Report(tuple(HostReport(host, changes=(change,)) for host in hosts), dry=False)
+    return ChangeReport(tuple(HostReport(host, changes=(change,)) for host in hosts), dry=False)
 
 
 def test_who_is_off_or_on_the_way_is_left_out(asleep):
@@ -69,7 +69,7 @@ def test_who_is_off_or_on_the_way_is_left_out(asleep):
 
     assert [report.host for report in reports] == ["gpu-node2", "gpu-node3", "gpu-node4"]
     assert all(report.ok and not report.reached and report.left_out for report in reports)
-    assert Report(reports, dry=False).unreached == ()
+    assert ChangeReport(reports, dry=False).unreached == ()
 
 
 def test_one_that_has_all_is_told_from_one_that_misses_something(asleep):
@@ -128,7 +128,7 @@ def test_one_that_is_switched_off_meanwhile_has_not_failed(asleep):
     began = asleep(control)
     control.states = dict.fromkeys(ALL, "idle") | {"gpu-node2": "idle%"}
     lost = [HostReport(host, error="ssh ended with code 255") for host in ("gpu-node2", "gpu-node3")]
-    ended, report = began.recheck(Report((*done("gpu-node1").hosts, *lost), dry=False))
+    ended, report = began.recheck(ChangeReport((*done("gpu-node1").hosts, *lost), dry=False))
     ended.store(report)
 
     assert [host.host for host in report.hosts if not host.ok] == ["gpu-node3"]
@@ -149,7 +149,7 @@ def test_what_was_not_done_is_not_kept(asleep):
         HostReport("gpu-node2", error="no space"),
         HostReport("gpu-node3", left_out="jobs run there"),
     )
-    asleep(control).store(Report(rows, dry=True))
+    asleep(control).store(ChangeReport(rows, dry=True))
 
     assert control.kept == ""
 

@@ -10,7 +10,7 @@ from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.provision.carry import DisruptionPolicy, carry_out
 from clusterwright.provision.reboot import BY_SYSTEMD, Reboots
-from clusterwright.provision.work import Work
+from clusterwright.provision.work import HostWork
 
 COMPUTE = ["gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4"]
 DRIVER = {"id": "package:driver", "summary": "1 -> 2", "verbs": ["upgrade"], "diff": "", "cost": "reboot"}
@@ -103,7 +103,7 @@ def run(cluster):
 
     def run(hosts, **care):
         said = []
-        work = Work(cluster, "c", hosts.remote, FakeClock(), "1")
+        work = HostWork(cluster, "c", hosts.remote, FakeClock(), "1")
         names = [host.name for host in cluster.hosts()]
         report = carry_out(
             work, names, policy=DisruptionPolicy(**{"on_progress": said.append, "wait_s": 30} | care)

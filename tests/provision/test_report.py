@@ -2,12 +2,12 @@
 
 from clusterwright.config.field import Cost
 from clusterwright.onhost.provision.change import Verb
-from clusterwright.provision.report import Change, HostReport, Report
+from clusterwright.provision.report import Change, ChangeReport, HostReport
 
 
 def report(*hosts):
     """A dry report over these."""
-    return Report(hosts, dry=True)
+    return ChangeReport(hosts, dry=True)
 
 
 def change(*verbs, cost=Cost.LIVE, applied=False):

@@ -277,7 +277,7 @@ class Place:
 
 def test_on_a_gpu_the_time_is_the_streams():
     """Nobody waits for it; of several marks before a pass ends the last counts, and passes of one step add up."""
-    clock, found = exposed.Stream(Place), []
+    clock, found = exposed.CudaStream(Place), []
     Place.gpu[0], Place.at = 0.0, 0.0
     for far in (0.0, 30.0, 200.0):
         for _ in range(2):

@@ -30,7 +30,7 @@ _CLOSE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class GpuVariant:
     """The features of one catalog row. Rows of one model are in order: the model name alone means the first."""
 
     name: str
@@ -39,7 +39,7 @@ class Kind:
     memory_gb: tuple[float, ...]  # memory sizes that names use for it
 
 
-def choose(text: str, kinds: Iterable[Kind]) -> str | None:
+def choose(text: str, kinds: Iterable[GpuVariant]) -> str | None:
     """Return the name of the matching row; None if there is none, or the text fits two models."""
     candidates = list(kinds)
     slug = "-".join(re.findall(r"[a-z0-9]+", text.lower()))
@@ -69,7 +69,7 @@ def _tokens(text: str) -> list[str]:
     return re.findall(r"[a-z0-9.]+", normalized_text)
 
 
-def _model(tokens: list[str], candidates: list[Kind]) -> frozenset[str] | None:
+def _model(tokens: list[str], candidates: list[GpuVariant]) -> frozenset[str] | None:
     """Return the matching model with most tokens; None if the other tokens mark another product."""
     token_set = set(tokens)
     fitting = {model for kind in candidates for model in kind.models if model <= token_set}
@@ -96,7 +96,7 @@ def _optional_tokens(model: frozenset[str]) -> frozenset[str]:
     )
 
 
-def _choose_kind(family: list[Kind], tokens: list[str], model: frozenset[str]) -> str | None:
+def _choose_kind(family: list[GpuVariant], tokens: list[str], model: frozenset[str]) -> str | None:
     extra_tokens = [token for token in tokens if token not in model]
     forms = {re.sub(r"\d", "", token) for token in extra_tokens if _FORM.fullmatch(token)}
     fitting = [kind for kind in family if _has_form(kind, forms, family)]
@@ -115,7 +115,7 @@ def _memory_of(token: str) -> str | None:
     return match[1] if match else None
 
 
-def _has_form(kind: Kind, forms: set[str], family: list[Kind]) -> bool:
+def _has_form(kind: GpuVariant, forms: set[str], family: list[GpuVariant]) -> bool:
     requested_forms = {"pcie" if form == "pci" else form for form in forms}
     if not requested_forms or kind.form in requested_forms:
         return True

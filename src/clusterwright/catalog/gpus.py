@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from clusterwright.catalog.gpu_names import Kind, choose
+from clusterwright.catalog.gpu_names import GpuVariant, choose
 from clusterwright.catalog.records import Gpu
 from clusterwright.catalog.rows import number, rows
 from clusterwright.catalog.user_catalog import UserCatalog, named
@@ -39,9 +39,9 @@ def gpus() -> Mapping[str, Gpu]:
 
 
 @cache
-def _kinds() -> tuple[Kind, ...]:
+def _kinds() -> tuple[GpuVariant, ...]:
     return tuple(
-        Kind(
+        GpuVariant(
             row["name"],
             tuple(frozenset(model.split()) for model in row["model"].split("|")),
             row["form"],

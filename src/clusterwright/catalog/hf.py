@@ -47,7 +47,7 @@ def architecture_of(config: Mapping[str, Any], name: str) -> Architecture:
     family = FAMILIES.get(kind) if isinstance(kind, str) else None
     if family is None:
         raise _unknown(kind, name)
-    read = _Reader(config, name)
+    read = _HfReader(config, name)
     values = _values(read, family, str(kind))
     if read.findings:
         raise WrightError(*read.findings, exit_code=EXIT_USAGE)
@@ -55,7 +55,7 @@ def architecture_of(config: Mapping[str, Any], name: str) -> Architecture:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _HfReader:
     """Reads keys of a config and collects findings."""
 
     config: Mapping[str, Any]
@@ -116,7 +116,7 @@ class _Reader:
         self.findings.append(Finding(code, message, fix, (Location(self.file, path=key, value=excerpt),)))
 
 
-def _values(read: _Reader, family: Family, kind: str) -> dict[str, Any]:
+def _values(read: _HfReader, family: Family, kind: str) -> dict[str, Any]:
     values: dict[str, Any] = {name: read.need(keys) for name, keys in family.needs.items()}
     values |= {name: read.may(keys) for name, keys in family.may.items()}
     values["gated"], values["causal"] = family.gated, family.causal
@@ -138,7 +138,7 @@ def _values(read: _Reader, family: Family, kind: str) -> dict[str, Any]:
     return values
 
 
-def _layers(read: _Reader, values: dict[str, Any]) -> None:
+def _layers(read: _HfReader, values: dict[str, Any]) -> None:
     """Read the layer pattern of a hybrid model: M a mixer, * attention, - a feed-forward part, E experts."""
     block_types = read.config.get("layers_block_type")
     listed = block_types if isinstance(block_types, list) else []
@@ -156,7 +156,7 @@ def _layers(read: _Reader, values: dict[str, Any]) -> None:
         values.update(dict.fromkeys(unused, 0))
 
 
-def _heads(read: _Reader, values: dict[str, Any], kind: str) -> None:
+def _heads(read: _HfReader, values: dict[str, Any], kind: str) -> None:
     """Set the number of key-value heads, and the width of one head."""
     heads, hidden = values["heads"], values["hidden"]
     if kind == "falcon":
@@ -184,13 +184,13 @@ def _heads(read: _Reader, values: dict[str, Any], kind: str) -> None:
     values["head_dim"] = hidden // heads
 
 
-def _falcon_heads(read: _Reader, heads: int) -> int:
+def _falcon_heads(read: _HfReader, heads: int) -> int:
     if read.flag("new_decoder_architecture", otherwise=False):
         return read.may(("num_kv_heads", "n_head_kv")) or heads
     return 1 if read.flag("multi_query", otherwise=True) else heads
 
 
-def _widths(read: _Reader, values: dict[str, Any], family: Family) -> None:
+def _widths(read: _HfReader, values: dict[str, Any], family: Family) -> None:
     ratio = read.may(("expansion_ratio",)) or family.ffn_of_hidden
     if not values.get("ffn"):
         values["ffn"] = ratio * values["hidden"]
@@ -201,7 +201,7 @@ def _widths(read: _Reader, values: dict[str, Any], family: Family) -> None:
             read.wrong(keys[0], _("`{keys}` is 0", keys=keys[0]), _("write the model's value"))
 
 
-def _window(read: _Reader, values: dict[str, Any], family: Family) -> None:
+def _window(read: _HfReader, values: dict[str, Any], family: Family) -> None:
     """Set the sliding window; none if it is as long as the context. `window_every` is from the file if present."""
     longest = read.may(("max_position_embeddings",))
     if not values.get("window") or (longest and values["window"] >= longest):
@@ -213,7 +213,7 @@ def _window(read: _Reader, values: dict[str, Any], family: Family) -> None:
     values["window_every"] = round(len(kinds) / full) if kinds and full else pattern or family.window_every
 
 
-def _experts(read: _Reader, values: dict[str, Any]) -> None:
+def _experts(read: _HfReader, values: dict[str, Any]) -> None:
     if not values.get("experts"):
         return
     values["expert_ffn"] = values.get("expert_ffn") or values["ffn"]
@@ -236,7 +236,7 @@ def _experts(read: _Reader, values: dict[str, Any]) -> None:
         )
 
 
-def _patches(read: _Reader) -> int:
+def _patches(read: _HfReader) -> int:
     """Return the number of patches of one image, plus the class token."""
     side, patch = read.need(("image_size",)), read.need(("patch_size",))
     return (side // patch) ** 2 + 1 if patch else 0

@@ -36,7 +36,7 @@ def load(path: Path) -> UserCatalog:
     except tomllib.TOMLDecodeError as error:
         fix = _("see docs/guides/own-hardware.md for an example")
         raise WrightError.from_code("toml-syntax", f"{path}: {error}", fix, exit_code=EXIT_USAGE) from error
-    reader = _Reader(str(path), written.splitlines())
+    reader = _CatalogReader(str(path), written.splitlines())
     user_catalog = reader.read_catalog(tables)
     if reader.findings:
         raise WrightError(*reader.findings, exit_code=EXIT_USAGE)
@@ -44,7 +44,7 @@ def load(path: Path) -> UserCatalog:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _CatalogReader:
     """Reads the sections and collects findings."""
 
     file: str

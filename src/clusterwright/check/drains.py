@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clusterwright.i18n import N_, _
-from clusterwright.slurm.drain_reasons import DrainReason, Fault, parse_drain_reason
+from clusterwright.slurm.drain_reasons import DrainFault, DrainReason, parse_drain_reason
 
 # By prefix of the fault code that the health check program (provision/render/hooks) wrote into the drain reason.
 _FIXES = {
@@ -75,7 +75,7 @@ def _describe(node: str, drain_reason: DrainReason) -> tuple[str, str, str]:
     return _("an administrator"), text, _("ask who drained the node, then run `{resume}`", resume=resume)
 
 
-def fault_fix(faults: Sequence[Fault]) -> str:
+def fault_fix(faults: Sequence[DrainFault]) -> str:
     """Return the fix of the first fault that the health check program reported."""
     fault_code = faults[0].code if faults else ""
     fixes = (_(fix) for code, fix in _FIXES.items() if fault_code.startswith(code))

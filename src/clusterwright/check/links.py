@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.addresses import Interface
-from clusterwright.check.facts.link_counters import Grown
+from clusterwright.check.facts.link_counters import GrownCounter
 from clusterwright.check.verdict import Status
 from clusterwright.i18n import N_
 
@@ -76,7 +76,7 @@ class Broken:
     grown: int
 
 
-def broken(spec: HostSpec, have: Grown, interfaces: dict[str, Interface]) -> Iterator[Broken]:
+def broken(spec: HostSpec, have: GrownCounter, interfaces: dict[str, Interface]) -> Iterator[Broken]:
     """Yield every exceeded limit of the host's cluster links."""
     for link, network in _links(spec, have, interfaces).items():
         counters = have.links[link]
@@ -85,7 +85,7 @@ def broken(spec: HostSpec, have: Grown, interfaces: dict[str, Interface]) -> Ite
                 yield Broken(link, network, rule, counters[rule.counter])
 
 
-def _links(spec: HostSpec, have: Grown, interfaces: dict[str, Interface]) -> dict[str, str]:
+def _links(spec: HostSpec, have: GrownCounter, interfaces: dict[str, Interface]) -> dict[str, str]:
     """Return network by link: RDMA ports, and interfaces with an address of the cluster (not those of containers)."""
     ours = {
         interfaces[str(address)].name: network

@@ -16,7 +16,7 @@ DEADLINE_S = 130.0  # ours: the slowest fact, importing torch, has 120 s; the ot
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class HostReach:
     """How the SSH call to a host ended: `error` (no connection), `fault` (reader did not run), or its Python version.
 
     `requested_at` and `answered` are by the operator's clock, `began` and `ended` by the host's; Unix time.
@@ -36,7 +36,7 @@ class Reach:
 class Reading:
     """The facts read on one host: a value or a Missing for each."""
 
-    reach: Reach
+    reach: HostReach
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def fact_value(self, fact: Fact[Any]) -> Any:
@@ -50,11 +50,11 @@ class Reading:
         return self.facts.get(fact.id, Missing(_("this fact was not read on the host")))
 
 
-def _parse_reached(_text: str) -> Reach:
+def _parse_reached(_text: str) -> HostReach:
     raise AssertionError("the runner sets this fact itself")
 
 
-reached: Fact[Reach] = Fact(
+reached: Fact[HostReach] = Fact(
     "reached", "Whether the host answers over SSH, and how fast.", lambda _spec: (), _parse_reached
 )
 

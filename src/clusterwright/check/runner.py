@@ -10,7 +10,7 @@ from typing import Any
 from clusterwright.check.expectation import Check, Occasion
 from clusterwright.check.fact import Fact, HostSpec, Missing
 from clusterwright.check.judging import judge
-from clusterwright.check.reading import DEADLINE_S, Reach, Reading, answer_of, reached, read, request
+from clusterwright.check.reading import DEADLINE_S, HostReach, Reading, answer_of, reached, read, request
 from clusterwright.check.registry import choose
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
@@ -125,7 +125,7 @@ def _query_host(
     answered = clock.now()
     if result.code == SSH_FAILED:
         return Reading(
-            Reach(error=result.last_lines(1) or _("ssh failed without a message"), seconds=result.seconds)
+            HostReach(error=result.last_lines(1) or _("ssh failed without a message"), seconds=result.seconds)
         )
     answer = answer_of(result.out)
     if answer is None:
@@ -134,8 +134,8 @@ def _query_host(
             code=result.code,
             last_lines=result.last_lines(1) or _("(no output)"),
         )
-        return Reading(Reach(fault=reason, seconds=result.seconds))
-    reach = Reach(
+        return Reading(HostReach(fault=reason, seconds=result.seconds))
+    reach = HostReach(
         seconds=result.seconds, python=answer["python"],
         requested_at=requested_at, began=answer["began"], ended=answer["ended"], answered=answered,
     )  # fmt: skip

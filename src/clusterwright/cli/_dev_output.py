@@ -15,7 +15,7 @@ from clusterwright.units import human_duration
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
-    from clusterwright.launch.dev import Reach, Session, SessionOptions
+    from clusterwright.launch.dev import DevReach, Session, SessionOptions
 
 _NO_START = ("N/A", "")
 
@@ -76,7 +76,7 @@ def show(
     return _open_connection(connection, json=json, tunnel=tunnel)
 
 
-def _talk(session: Session, connection: Reach, session_options: SessionOptions, config: Path) -> None:
+def _talk(session: Session, connection: DevReach, session_options: SessionOptions, config: Path) -> None:
     for note in session.notes:
         show_note(note)
     gpus = session.gpus.count(",") + bool(session.gpus)
@@ -112,7 +112,7 @@ def _talk(session: Session, connection: Reach, session_options: SessionOptions, 
     )
 
 
-def _open_connection(connection: Reach, *, json: bool, tunnel: bool) -> int:
+def _open_connection(connection: DevReach, *, json: bool, tunnel: bool) -> int:
     """Run the tunnel or shell; Ctrl-C ends it and leaves the session running."""
     from clusterwright.edge.terminal import run_interactive
 

@@ -19,7 +19,7 @@ from clusterwright.provision.change.drift import drift
 from clusterwright.provision.change.fields import ClusterFile, diff_fields, new_hosts
 from clusterwright.provision.change.hosts import hostlist, refuse_to_remove, with_hosts, without_hosts
 from clusterwright.provision.grow import Growth, grow, is_ready, preview
-from clusterwright.provision.report import Report
+from clusterwright.provision.report import ChangeReport
 from clusterwright.provision.shrink import Removal, refuse_reserved, remembered, remove_hosts
 
 
@@ -110,13 +110,13 @@ def remove(path: Path, hosts: str, how: How, options: MemberOptions) -> int:
     return EXIT_OK if result.ok else EXIT_FAILED
 
 
-def show(current_file: ClusterFile, proposed_file: ClusterFile, report: Report) -> None:
+def show(current_file: ClusterFile, proposed_file: ClusterFile, report: ChangeReport) -> None:
     """Print the diff of the file, its effect on running jobs, and the changes of the hosts."""
     show_text("\n".join(file_lines(current_file, proposed_file)) or _("the cluster file needs no change"))
     for change in diff_fields(current_file, proposed_file):
         show_text(field_line(change))
     coming = new_hosts(current_file.cluster, proposed_file.cluster)
-    existing_report = Report(tuple(host for host in report.hosts if host.host not in coming), dry=True)
+    existing_report = ChangeReport(tuple(host for host in report.hosts if host.host not in coming), dry=True)
     if lines := drift_lines(drift(existing_report).rows):
         show_text("\n".join(line for line in lines if not line.startswith("    ")))
     if coming:
@@ -163,7 +163,7 @@ def agreed(question: str, options: MemberOptions) -> bool:
     return is_confirmed(question)
 
 
-def failures(*reports: Report | None) -> None:
+def failures(*reports: ChangeReport | None) -> None:
     """Print the failed and skipped hosts with their errors."""
     for report in reports:
         for host in report.hosts if report else ():
@@ -182,7 +182,7 @@ def _is_removed(current_file: ClusterFile, names: tuple[str, ...], begun: tuple[
     )
 
 
-def _document(current_file: ClusterFile, proposed_file: ClusterFile, report: Report) -> object:
+def _document(current_file: ClusterFile, proposed_file: ClusterFile, report: ChangeReport) -> object:
     return {
         "file": file_lines(current_file, proposed_file),
         "fields": diff_fields(current_file, proposed_file),

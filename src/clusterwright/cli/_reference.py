@@ -20,7 +20,7 @@ from clusterwright.cli.plan import listed
 from clusterwright.config import on_host as job_on_host
 from clusterwright.config.fields import Field, fields
 from clusterwright.diagnose.reference import pages as modes_pages
-from clusterwright.onhost.supervisor.goodput.kinds import COMMON, KINDS, Kind
+from clusterwright.onhost.supervisor.goodput.kinds import COMMON, KINDS, EventKind
 from clusterwright.provision.render.monitoring.pages import alert_pages
 
 _XIDS = "src/clusterwright/provision/render/hooks/xids"  # the table of Xids for hosts
@@ -87,7 +87,7 @@ def events_page() -> str:
     return head + "".join(f"\n{_event(name, kind)}" for name, kind in KINDS.items())
 
 
-def _event(name: str, kind: Kind) -> str:
+def _event(name: str, kind: EventKind) -> str:
     rows = "".join(f"| `{field}` | {meaning} |\n" for field, meaning in kind.fields.items())
     return f"## `{name}`\n\n{kind.writer}: {kind.when}.\n\n| field | meaning |\n| --- | --- |\n{rows}"
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clusterwright.provision.action import Action
     from clusterwright.provision.carry import DisruptionPolicy
     from clusterwright.provision.reboot import HealthCheck
-    from clusterwright.provision.report import Report
+    from clusterwright.provision.report import ChangeReport
     from clusterwright.provision.rollback import Listed, Undoable
 
 
@@ -86,7 +86,7 @@ class Asking:
     def __init__(self, *, yes: bool, quiet: bool, disruption: DisruptionOptions | None = None) -> None:
         self.yes, self.quiet, self.disruption, self.plan_displayed = yes, quiet, disruption, False
 
-    def __call__(self, report: Report) -> bool:
+    def __call__(self, report: ChangeReport) -> bool:
         """Return True when the changes may be made."""
         if not self.quiet:
             show_plan(report)
@@ -109,7 +109,7 @@ class Asking:
         return is_confirmed(_("Make these changes?"))
 
 
-def _show_disruption(report: Report, disruption: DisruptionOptions) -> None:
+def _show_disruption(report: ChangeReport, disruption: DisruptionOptions) -> None:
     """Show which hosts are drained or rebooted for their change."""
     from clusterwright.config.names import fold
 
@@ -121,7 +121,7 @@ def _show_disruption(report: Report, disruption: DisruptionOptions) -> None:
         show_note(_("{hosts}: drained, changed and resumed", hosts=fold(drained)))
 
 
-def show_plan(report: Report) -> None:
+def show_plan(report: ChangeReport) -> None:
     """Print one entry per distinct change: its hosts, cost and diff (new files have none: see `wright render`)."""
     from clusterwright.config.names import fold
 
@@ -172,7 +172,7 @@ def plan_lines(actions: Iterable[Action]) -> list[str]:
 
 
 def show(
-    report: Report,
+    report: ChangeReport,
     retry_command: str,
     *,
     next_command: str,
@@ -201,7 +201,7 @@ def show(
         show_next(retry_command if (report.dry and report.pending) or report.left_out else next_command)
 
 
-def _counts(report: Report) -> str:
+def _counts(report: ChangeReport) -> str:
     reached, hosts = sum(host.ok and host.reached for host in report.hosts), len(report.hosts)
     duration = human_duration(report.seconds)
     if report.dry and report.pending:
@@ -222,7 +222,7 @@ def _counts(report: Report) -> str:
     )
 
 
-def show_timings(report: Report) -> None:
+def show_timings(report: ChangeReport) -> None:
     """Print the timings by host, phase and step."""
     rows = [
         (host.host, timing.phase, timing.step, f"{timing.seconds:.2f}")
@@ -234,7 +234,7 @@ def show_timings(report: Report) -> None:
         show_table(("host", "phase", "step", "seconds"), rows)
 
 
-def exit_of(report: Report, *, exit_code: bool) -> int:
+def exit_of(report: ChangeReport, *, exit_code: bool) -> int:
     """Return the exit code: failed, changes pending (where requested), or ok."""
     if not report.ok:
         return EXIT_FAILED
@@ -296,7 +296,7 @@ def _about(entry: Undoable) -> str:
     )
 
 
-def _left_out(report: Report) -> list[tuple[str, str]]:
+def _left_out(report: ChangeReport) -> list[tuple[str, str]]:
     """Return (hostlist, reason) of the skipped hosts, hosts with the same reason together."""
     from clusterwright.config.names import fold
 
@@ -306,7 +306,7 @@ def _left_out(report: Report) -> list[tuple[str, str]]:
     return [(fold(hosts), reason) for reason, hosts in hosts_by_reason.items()]
 
 
-def _folded(report: Report, *, reached: bool) -> list[tuple[str, str]]:
+def _folded(report: ChangeReport, *, reached: bool) -> list[tuple[str, str]]:
     """Return (hostlist, error) of failed hosts; errors that differ only in the host's name count as the same."""
     from clusterwright.config.names import fold
 

@@ -12,7 +12,7 @@ from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
     from clusterwright.check.bench.bench_job import HostRequest
-    from clusterwright.check.bench.compare import Change
+    from clusterwright.check.bench.compare import BenchChange
     from clusterwright.check.bench.run import Kind
     from clusterwright.check.bench.store import Stored
     from clusterwright.config.cluster import Cluster
@@ -164,7 +164,7 @@ def show_comparison(file: Path, a: int, b: int, *, json: bool) -> int:
     return 0
 
 
-def _row(change: Change) -> tuple[str, ...]:
+def _row(change: BenchChange) -> tuple[str, ...]:
     from clusterwright.check.bench.amounts import amount
 
     conditions = ", ".join(f"{name} {value}" for name, value in change.conditions.items())

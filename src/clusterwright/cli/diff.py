@@ -12,9 +12,9 @@ from clusterwright.errors import WrightError
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
-    from clusterwright.provision.change.drift import Drift, Row
+    from clusterwright.provision.change.drift import Drift, DriftRow
     from clusterwright.provision.change.fields import ClusterFile, FieldChange
-    from clusterwright.provision.report import Report
+    from clusterwright.provision.report import ChangeReport
 
 
 def diff(cluster: Path, new: Path | None = None, /, *, exit_code: bool = False, json: bool = False) -> int:
@@ -65,7 +65,7 @@ def hosts(file: Path, *, json: bool) -> tuple[bool, bool]:
     return drift_report.differs, report.ok
 
 
-def show_drift(drift_report: Drift, report: Report, file: str) -> None:
+def show_drift(drift_report: Drift, report: ChangeReport, file: str) -> None:
     """Print manual changes first, then changes of the file, then the hosts by state and what the next apply does."""
     from clusterwright.provision.change.fields import COST_LABELS
 
@@ -95,7 +95,7 @@ def show_drift(drift_report: Drift, report: Report, file: str) -> None:
         show_next(f"wright apply {file}")
 
 
-def drift_lines(rows: Iterable[Row]) -> list[str]:
+def drift_lines(rows: Iterable[DriftRow]) -> list[str]:
     """Return one line per difference with its cause and diff; more than three new files of a folder become one line."""
     from clusterwright.config.field import Cost
 

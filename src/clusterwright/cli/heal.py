@@ -140,7 +140,7 @@ def undo(id_: Id, /, *, cluster: Path | None = None, local: Local = False) -> in
     cluster
         Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     """
-    from clusterwright.heal.actions import Order, action
+    from clusterwright.heal.actions import ActionOrder, action
     from clusterwright.heal.loop import setup as joined
 
     target = _target(cluster, local=local)
@@ -166,7 +166,7 @@ def undo(id_: Id, /, *, cluster: Path | None = None, local: Local = False) -> in
             exit_code=EXIT_USAGE,
         )
     executor = target.loop(journal).runner.executor
-    if error := how.undo(Order(id_, entry.record.intent), executor):
+    if error := how.undo(ActionOrder(id_, entry.record.intent), executor):
         show_message(_("cannot undo #{id}: {error}", id=id_, error=error))
         return EXIT_FAILED
     journal.set_state(id_, "undone", joined.moment(), wall=time.time())

@@ -16,7 +16,7 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
-    from clusterwright.monitor.simulate.settings import Settings
+    from clusterwright.monitor.simulate.settings import SimulationSettings
     from clusterwright.monitor.simulate.trace import Trace
 
 
@@ -139,7 +139,7 @@ def show(cluster: Path, against: Path | None, jobs: Trace, *, as_json: bool) -> 
     return 0
 
 
-def _settings(cluster: Path, against: Path | None) -> tuple[Settings, Settings]:
+def _settings(cluster: Path, against: Path | None) -> tuple[SimulationSettings, SimulationSettings]:
     """Return the current and the proposed settings, with distinct names."""
     from clusterwright.config.load import load_cluster
     from clusterwright.monitor.simulate.settings import of_cluster, slurm_default
@@ -150,7 +150,7 @@ def _settings(cluster: Path, against: Path | None) -> tuple[Settings, Settings]:
     return current_settings, of_cluster(load_cluster(against), str(against))
 
 
-def _generate_trace(settings: Settings, options: TraceOptions) -> Trace:
+def _generate_trace(settings: SimulationSettings, options: TraceOptions) -> Trace:
     from clusterwright.monitor.simulate import generated
     from clusterwright.monitor.simulate.trace import Trace
 

@@ -22,7 +22,7 @@ from clusterwright.i18n import _
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.config.job import Job
-    from clusterwright.launch.run import Run
+    from clusterwright.launch.run import RunFolder
 
 USUAL_TIME_S = 12 * 3600
 
@@ -182,7 +182,9 @@ def _show_environment(job: Job, cluster: Cluster) -> int:
     return 0
 
 
-def _submitted(resolved_job: ResolvedJob | None, resume: str, cluster: Cluster, user: str | None) -> Run:
+def _submitted(
+    resolved_job: ResolvedJob | None, resume: str, cluster: Cluster, user: str | None
+) -> RunFolder:
     """Submit the job as a new run, or resume the run `resume`."""
     from clusterwright.launch.submit import resume as resumed
     from clusterwright.launch.submit import submit

@@ -19,8 +19,8 @@ from clusterwright.units import parse_duration
 
 if TYPE_CHECKING:
     from clusterwright.check.bench.bench_job import HostRequest
-    from clusterwright.check.bench.site import Site
-    from clusterwright.check.tune.knobs import Settings
+    from clusterwright.check.bench.site import BenchSite
+    from clusterwright.check.tune.knobs import KnobSettings
     from clusterwright.check.tune.trials import Budget, Tuned
     from clusterwright.config.cluster import Cluster
     from clusterwright.config.job import Job
@@ -168,7 +168,7 @@ def tuned_training(training_options: TrainingOptions, options: Common) -> int:
     )
     host_request = options.host_request(job.user or first_admin(cluster), job.nodes, job.partition or "")
 
-    def search(site: Site) -> Tuned:
+    def search(site: BenchSite) -> Tuned:
         return tune_training(site, subject, budget, options.names, numbers=training_options.numbers)
 
     result = _on_hosts(cluster, host_request, search, most=job.nodes)
@@ -177,7 +177,7 @@ def tuned_training(training_options: TrainingOptions, options: Common) -> int:
 
 
 def _on_hosts(
-    cluster: Cluster, host_request: HostRequest, search: Callable[[Site], Tuned], most: int | None = None
+    cluster: Cluster, host_request: HostRequest, search: Callable[[BenchSite], Tuned], most: int | None = None
 ) -> Tuned:
     """Run the search on allocated hosts, on at most `most` of them."""
     from clusterwright.check.bench.bench_job import choose
@@ -241,8 +241,8 @@ def _rows(result: Tuned) -> Iterator[tuple[str, ...]]:
     """Yield the default first, then by speedup."""
     from clusterwright.check.tune.knobs import explain_settings
 
-    values: dict[Settings, list[float]] = {}
-    ratios: dict[Settings, list[float]] = {}
+    values: dict[KnobSettings, list[float]] = {}
+    ratios: dict[KnobSettings, list[float]] = {}
     trials = result.outcome.trials
     baselines = {trial.batch: trial.value for trial in trials if trial.settings.is_default}
     for trial in trials:

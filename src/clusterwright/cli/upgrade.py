@@ -18,8 +18,8 @@ from clusterwright.units import human_duration
 
 if TYPE_CHECKING:
     from clusterwright.cli._members import MemberOptions
-    from clusterwright.provision.change.upgrade import Step
-    from clusterwright.provision.report import Report
+    from clusterwright.provision.change.upgrade import UpgradeStep
+    from clusterwright.provision.report import ChangeReport
     from clusterwright.provision.upgrade import Upgrade
 
 
@@ -119,7 +119,7 @@ def upgrade_slurm(path: Path, version: str, batch: str, options: MemberOptions) 
     return _run_steps(task, todo, options)
 
 
-def _run_steps(task: Upgrade, todo: tuple[Step, ...], options: MemberOptions) -> int:
+def _run_steps(task: Upgrade, todo: tuple[UpgradeStep, ...], options: MemberOptions) -> int:
     """Run the steps, then apply the whole file, which should change nothing."""
     from clusterwright.cli._members import failures
     from clusterwright.config.names import fold
@@ -168,7 +168,7 @@ def _run_steps(task: Upgrade, todo: tuple[Step, ...], options: MemberOptions) ->
     return EXIT_OK if final_report.ok else EXIT_FAILED
 
 
-def show(have: dict[str, str], todo: tuple[Step, ...]) -> None:
+def show(have: dict[str, str], todo: tuple[UpgradeStep, ...]) -> None:
     """Print the installed versions and the steps in order."""
     from clusterwright.config.names import fold
 
@@ -215,7 +215,7 @@ def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, opti
             write_file_atomic(path, text, mode=path.stat().st_mode & 0o777)
             show_message(_("{file}: software.driver is {version}", file=path, version=version))
 
-    def agree(report: Report) -> bool:
+    def agree(report: ChangeReport) -> bool:
         agreed = asking(report)
         if agreed:
             write()

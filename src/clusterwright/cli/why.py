@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.diagnose.diagnosis import Diagnosis
     from clusterwright.diagnose.pending import Waiting
-    from clusterwright.diagnose.reading import Source
+    from clusterwright.diagnose.reading import LogSource
     from clusterwright.edge.ssh import Remote
 
 _JOB = re.compile(r"\d+(?:_\d+)?|last")
@@ -76,7 +76,7 @@ def _of_logs(names: Sequence[str]) -> list[Diagnosis]:
     return of_sources(find_sources(names))
 
 
-def of_sources(sources: list[Source]) -> list[Diagnosis]:
+def of_sources(sources: list[LogSource]) -> list[Diagnosis]:
     """Diagnose lines of any source; report unreadable sources on stderr."""
     from clusterwright.diagnose.flight import recorded
     from clusterwright.diagnose.judge import judge

@@ -61,7 +61,7 @@ class JobStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FaultFinding:
     """One fault of a host: its source, the source's code, and a description.
 
     `job` is the failed job that revealed the fault; a job counts as one witness, however often it is polled.
@@ -86,5 +86,5 @@ class Observation:
     slurm: bool = True
     nodes: Mapping[str, HostStatus] = field(default_factory=dict)
     jobs: Mapping[str, JobStatus] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[FaultFinding, ...] = ()
     passed: Mapping[str, frozenset[str]] = field(default_factory=dict)

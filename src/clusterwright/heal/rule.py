@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clusterwright.heal.observation import Finding
+from clusterwright.heal.observation import FaultFinding
 from clusterwright.i18n import _
 
 FOLDER = Path(__file__).parent / "rules"
@@ -21,7 +21,7 @@ SOURCES = ("check", "health", "slurm", "diagnosis")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RuleStep:
     """One step of the ladder: an action, its maximum number of attempts per fault, and its unit."""
 
     do: str
@@ -42,12 +42,12 @@ class Rule:
     about: str
     fix: str
     answers: Mapping[str, tuple[str, ...]]
-    steps: tuple[Step, ...]
+    steps: tuple[RuleStep, ...]
     proof: tuple[str, ...] = ()
     final: bool = False
     polls: int = 2
 
-    def specificity(self, finding: Finding) -> int:
+    def specificity(self, finding: FaultFinding) -> int:
         """Return the length of the longest matching code; 0 if the rule does not match the finding."""
         answers = self.answers.get(finding.source, ())
         return max((len(code) for code in answers if _begins(finding.code, code)), default=0)
@@ -58,7 +58,7 @@ def _begins(code: str, prefix: str) -> bool:
     return code.startswith(prefix) and not re.match(r"\w\w", code[len(prefix) - 1 :])
 
 
-def rule_for(finding: Finding, rules: Iterable[Rule]) -> Rule | None:
+def rule_for(finding: FaultFinding, rules: Iterable[Rule]) -> Rule | None:
     """Return the most specific rule; None if no rule matches."""
     best = max(rules, key=lambda rule: rule.specificity(finding), default=None)
     return best if best is not None and best.specificity(finding) else None
@@ -79,7 +79,7 @@ def parse(name: str, table: Mapping[str, Any]) -> Rule:
     allowed_keys = {"about", "fix", "answers", "step", "proof", "final", "polls"}
     if strange := (set(table) - allowed_keys) or (set(table["answers"]) - set(SOURCES)):
         raise ValueError(_("rule {name}: unknown key `{key}`", name=name, key=min(strange)))
-    steps = tuple(Step(**step) for step in table.get("step", ()))
+    steps = tuple(RuleStep(**step) for step in table.get("step", ()))
     if wrong := [step.do for step in steps if step.do not in ACTIONS]:
         raise ValueError(
             _(

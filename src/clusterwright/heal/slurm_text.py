@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from clusterwright.config.names import expand
-from clusterwright.heal.observation import Finding, HostStatus, JobStatus
+from clusterwright.heal.observation import FaultFinding, HostStatus, JobStatus
 from clusterwright.i18n import _
 from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import DrainReason, parse_drain_reason
@@ -64,17 +64,17 @@ def _expanded(hostlist: str) -> tuple[str, ...]:
     return () if hostlist in NOTHING else tuple(expand(hostlist))
 
 
-def findings_of(nodes: Iterable[HostStatus]) -> Iterator[Finding]:
+def findings_of(nodes: Iterable[HostStatus]) -> Iterator[FaultFinding]:
     """Yield the faults that Slurm and the health checks of hosts report."""
     for node in nodes:
         faults = parse_drain_reason(node.signed).faults
         if node.holder == "health":
-            yield from (Finding(node.name, "health", code, text) for code, text in faults)
+            yield from (FaultFinding(node.name, "health", code, text) for code, text in faults)
         elif node.holder == "slurm":
             yield from (
-                Finding(node.name, "slurm", fault.code, f"{fault.text} ({node.state.text})")
+                FaultFinding(node.name, "slurm", fault.code, f"{fault.text} ({node.state.text})")
                 for fault in faults
             )
         if node.out and not node.state.is_up and not node.changing and node.holder in ("free", "heal"):
             text = _("slurmd does not respond to slurmctld ({state})", state=node.state.text)
-            yield Finding(node.name, "slurm", "not-heard", text)
+            yield FaultFinding(node.name, "slurm", "not-heard", text)

@@ -23,7 +23,7 @@ KEYRING_PACKAGE = "debian-archive-keyring"
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class LabMachine:
     """The properties of a machine that a lab depends on."""
 
     system: str
@@ -37,7 +37,7 @@ class Machine:
     namespaces: bool
 
 
-def judge(machine: Machine) -> tuple[Finding, ...]:
+def judge(machine: LabMachine) -> tuple[Finding, ...]:
     """Return a finding for everything that prevents virtual hosts on the machine; empty if there is nothing."""
     if machine.system != "linux":
         return (
@@ -51,14 +51,14 @@ def judge(machine: Machine) -> tuple[Finding, ...]:
     return tuple(finding for rule in rules for finding in rule(machine))
 
 
-def _root(machine: Machine) -> list[Finding]:
+def _root(machine: LabMachine) -> list[Finding]:
     if machine.root:
         return []
     message = _("creating virtual hosts requires root: for namespaces, mounts and bridges")
     return [Finding("lab-needs-root", message, _("run the same command with sudo, or as root"))]
 
 
-def _distribution(machine: Machine) -> list[Finding]:
+def _distribution(machine: LabMachine) -> list[Finding]:
     if machine.distribution in _with_apt():
         return []
     message = _(
@@ -72,7 +72,7 @@ def _distribution(machine: Machine) -> list[Finding]:
     ]
 
 
-def _programs(machine: Machine) -> list[Finding]:
+def _programs(machine: LabMachine) -> list[Finding]:
     packages = {PROGRAMS[program] for program in machine.missing_programs}
     if not machine.has_keyring:
         packages.add(KEYRING_PACKAGE)
@@ -90,7 +90,7 @@ def _programs(machine: Machine) -> list[Finding]:
     ]
 
 
-def _kernel(machine: Machine) -> list[Finding]:
+def _kernel(machine: LabMachine) -> list[Finding]:
     parts = (
         (machine.overlay, _("overlay file systems"), _("load the module: modprobe overlay")),
         (
@@ -121,13 +121,13 @@ def able() -> tuple[Finding, ...]:
     return judge(probe())
 
 
-def probe() -> Machine:
+def probe() -> LabMachine:
     """Read this machine's properties."""
     filesystems = _text("/proc/filesystems")
     trees = [
         line.split()[1] for line in _text("/proc/mounts").splitlines() if line.split()[2].startswith("cgroup")
     ]
-    return Machine(
+    return LabMachine(
         system=sys.platform,
         root=os.geteuid() == 0,
         distribution=distribution_of(_text("/etc/os-release")),

@@ -7,7 +7,7 @@ from pathlib import Path
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
-from clusterwright.lab.layout import Layout
+from clusterwright.lab.layout import LabLayout
 from clusterwright.lab.masters import PERSIST_S
 
 
@@ -24,7 +24,7 @@ def make_key(path: Path, comment: str) -> str:
     return path.with_suffix(".pub").read_text().strip()
 
 
-def known_hosts(layout: Layout, public_keys: dict[str, str]) -> str:
+def known_hosts(layout: LabLayout, public_keys: dict[str, str]) -> str:
     """Return known_hosts with every host's key under its name and addresses, so that a changed host is detected."""
     lines = []
     for host in layout.hosts:
@@ -34,7 +34,7 @@ def known_hosts(layout: Layout, public_keys: dict[str, str]) -> str:
     return "".join(lines)
 
 
-def ssh_config(layout: Layout, folder: Path, sockets: Path) -> str:
+def ssh_config(layout: LabLayout, folder: Path, sockets: Path) -> str:
     """Return the configuration FILE for `ssh -F FILE HOST`, with host keys checked (man 5 ssh_config).
 
     The user's own configuration is not read, so that a lab behaves the same for everybody. Keys are

@@ -12,7 +12,7 @@ from clusterwright.config.storage import Nfs
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.lab.gpus.simulated import Simulated, simulated
-from clusterwright.lab.rdma.ports import Rdma, rdma
+from clusterwright.lab.rdma.ports import SimulatedRdma, rdma
 
 MAX_INTERFACE_NAME = 15  # IFNAMSIZ is 16 with the terminating zero (linux/if.h)
 SLOWEST_BITS_PER_S = 1_000_000  # a divisor may not slow a link below 1 Mbit/s: ssh itself would time out
@@ -52,13 +52,13 @@ class LabHost:
     links: tuple[Link, ...]
     devices: tuple[str, ...]
     gpus: Simulated | None = None
-    rdma: Rdma | None = None
+    rdma: SimulatedRdma | None = None
     served: tuple[str, ...] = ()  # folders exported over NFS
     mounts_nfs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class LabLayout:
     """A whole lab; `shared` are the folders that every host sees."""
 
     name: str
@@ -83,7 +83,7 @@ class Layout:
         )
 
 
-def layout(cluster: Cluster) -> Layout:
+def layout(cluster: Cluster) -> LabLayout:
     """Return the layout of the lab that the cluster file declares.
 
     Raises:
@@ -101,7 +101,7 @@ def layout(cluster: Cluster) -> Layout:
     bridges = tuple(_bridge(cluster, name, network) for name, network in cluster.networks.named().items())
     hosts = tuple(_host(cluster, index, host) for index, host in enumerate(cluster.hosts()))
     shared = tuple(folder.path for folder in cluster.storage.values() if folder.kind == "local")
-    return Layout(cluster.name, bridges, hosts, shared)
+    return LabLayout(cluster.name, bridges, hosts, shared)
 
 
 def tag(lab: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from clusterwright.edge.processes import CommandResult, run
 from clusterwright.errors import Finding, WrightError
 from clusterwright.i18n import _
-from clusterwright.lab.layout import LabHost, Layout, Link
+from clusterwright.lab.layout import LabHost, LabLayout, Link
 
 # tc-tbf(8): the bucket must hold at least rate/HZ, and a segment of 64 KiB as the kernel passes them on
 SMALLEST_BURST_BYTES = 128 * 1024
@@ -28,7 +28,7 @@ def shape(link: Link, device: str, rate_bits_per_s: int) -> str:
     return f"qdisc replace dev {device} root tbf rate {rate_bits_per_s}bit burst {burst} latency {QUEUE_MS}ms"
 
 
-def bridges(layout: Layout) -> list[str]:
+def bridges(layout: LabLayout) -> list[str]:
     """Return `ip -batch` lines: the bridges and the namespaces, with every link between them."""
     lines = []
     for bridge in layout.bridges:
@@ -56,7 +56,7 @@ def inside(host: LabHost) -> list[str]:
     return lines
 
 
-def make(layout: Layout) -> None:
+def make(layout: LabLayout) -> None:
     """Create and shape the networks."""
     _batch(("ip", "-batch", "-"), bridges(layout))
     outward = [
@@ -80,7 +80,7 @@ def set_links(links: Iterable[Link], *, up: bool) -> None:
     _batch(("ip", "-batch", "-"), [f"link set {link.outside} {'up' if up else 'down'}" for link in links])
 
 
-def remove(layout: Layout) -> None:
+def remove(layout: LabLayout) -> None:
     """Remove the namespaces and bridges that exist."""
     spaces = namespaces()
     lines = [f"netns del {host.namespace}" for host in layout.hosts if host.namespace in spaces]
@@ -97,7 +97,7 @@ def remove_links(hosts: Iterable[LabHost]) -> None:
     _batch(("ip", "-force", "-batch", "-"), [f"link del {end}" for end in ends], strict=False)
 
 
-def find_leftovers(layout: Layout) -> list[str]:
+def find_leftovers(layout: LabLayout) -> list[str]:
     """Return what exists of the lab's networks."""
     present, spaces = _links(), namespaces()
     ends = [link.outside for host in layout.hosts for link in host.links]
@@ -138,7 +138,7 @@ def networks_of(addresses: list[dict[str, Any]], routes: list[dict[str, Any]]) -
     return networks
 
 
-def clashes(layout: Layout, used_subnets: dict[str, str]) -> tuple[Finding, ...]:
+def clashes(layout: LabLayout, used_subnets: dict[str, str]) -> tuple[Finding, ...]:
     """Return a finding for each network of the lab that overlaps one in use."""
     return tuple(
         Finding(

@@ -18,7 +18,7 @@ from clusterwright.config.site import Lab
 from clusterwright.edge.files import write_file_atomic
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
-from clusterwright.lab.layout import Layout
+from clusterwright.lab.layout import LabLayout
 
 SCHEMA = 1
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")  # as config's ClusterName
@@ -46,7 +46,7 @@ class Fault:
 class LabState:
     """The journal of one lab. `layout` names everything that may exist; `phase` is how far it came."""
 
-    layout: Layout
+    layout: LabLayout
     phase: Literal["making", "up", "removing"]
     boot_id: str
     file_digest: str

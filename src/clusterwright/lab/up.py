@@ -19,7 +19,7 @@ from clusterwright.lab.able import able
 from clusterwright.lab.down import clean
 from clusterwright.lab.gpus import library
 from clusterwright.lab.gpus import state as gpu_state
-from clusterwright.lab.layout import LabHost, Layout, layout
+from clusterwright.lab.layout import LabHost, LabLayout, layout
 from clusterwright.lab.nfs import client as nfs_client
 from clusterwright.lab.packages import lab as packages
 from clusterwright.lab.rdma import state as rdma_state
@@ -130,7 +130,7 @@ def _clear_remains(name: str, log: Log) -> None:
 
 
 def _claim(
-    cluster: Cluster, desired_layout: Layout, root: Path, python: environment.PythonEnvironment | None
+    cluster: Cluster, desired_layout: LabLayout, root: Path, python: environment.PythonEnvironment | None
 ) -> LabState:
     """Write the journal, unless a subnet is in use; one lab at a time does so."""
     with state.locked(state.folder(cluster.name).parent):

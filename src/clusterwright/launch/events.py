@@ -15,7 +15,7 @@ from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
-from clusterwright.launch.run import Ended, Run
+from clusterwright.launch.run import Ended, RunFolder
 from clusterwright.onhost.lib.json_lines import FILE_BYTES
 from clusterwright.onhost.lib.safe_reader import read_text
 from clusterwright.units import human_duration
@@ -47,7 +47,7 @@ class LocalReader:
         return "\n".join(read_text(path, FILE_BYTES) for path in sorted(Path(folder).glob(pattern)))
 
 
-def events(run: Run, reader: RemoteReader | LocalReader) -> tuple[dict[str, Any], ...]:
+def events(run: RunFolder, reader: RemoteReader | LocalReader) -> tuple[dict[str, Any], ...]:
     """All events so far, by time; incomplete lines of lost hosts are ignored."""
     return parse_events(reader.text(run.folder, "events/*.jsonl").splitlines())
 
@@ -58,14 +58,14 @@ def parse_events(lines: Iterable[str]) -> tuple[dict[str, Any], ...]:
     return tuple(sorted(records, key=lambda event: event["time"]))
 
 
-def ended(run: Run, reader: RemoteReader | LocalReader) -> Ended | None:
+def ended(run: RunFolder, reader: RemoteReader | LocalReader) -> Ended | None:
     """The outcome of the run; None while it continues."""
     document = _object(reader.text(run.folder, "ended.json"))
     return Ended(str(document.get("outcome")), str(document.get("reason", ""))) if document else None
 
 
 def wait(
-    run: Run,
+    run: RunFolder,
     reader: RemoteReader | LocalReader,
     *,
     limit_s: float,

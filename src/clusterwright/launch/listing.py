@@ -18,7 +18,7 @@ from clusterwright.slurm.jobs import Job, parse_queue
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class JobRow:
     """A Slurm job, or a run that has ended."""
 
     job_id: str
@@ -32,7 +32,7 @@ class Row:
     reason: str
 
 
-def listed(cluster: Cluster, remote: Remote) -> tuple[Row, ...]:
+def listed(cluster: Cluster, remote: Remote) -> tuple[JobRow, ...]:
     """List pending and running jobs, then the runs that ended last; with one ssh.
 
     Raises:
@@ -45,7 +45,7 @@ def listed(cluster: Cluster, remote: Remote) -> tuple[Row, ...]:
     return rows(parse_queue(queue, slurm.FIELDS), json.loads(folders or "[]"))
 
 
-def rows(queue: Iterable[Job], folders: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
+def rows(queue: Iterable[Job], folders: Iterable[Mapping[str, Any]]) -> tuple[JobRow, ...]:
     """One row for each job in the queue, and one for each ended run without a job."""
     about = {str(folder["run"]): folder for folder in folders}
     alive = [_job(job, about.get(job.name, {})) for job in queue if not job.is_finished]
@@ -53,16 +53,16 @@ def rows(queue: Iterable[Job], folders: Iterable[Mapping[str, Any]]) -> tuple[Ro
     return (*alive, *(_run(folder) for name, folder in about.items() if name not in queued_runs))
 
 
-def _job(job: Job, folder: Mapping[str, Any]) -> Row:
+def _job(job: Job, folder: Mapping[str, Any]) -> JobRow:
     # A pending successor shows its reason, not the progress of the running job of the same run.
     step, saved = (None, None) if job.is_pending else (folder.get("step"), folder.get("checkpoint"))
     is_successor = job.reason == "Dependency" and folder
     reason = _("successor job: starts if the run's job fails") if is_successor else job.reason
     hosts = job.hosts or _n("{count} host", "{count} hosts", job.nodes)
-    return Row(job.id, job.name, job.user, job.state, job.elapsed, step, saved, hosts, reason)
+    return JobRow(job.id, job.name, job.user, job.state, job.elapsed, step, saved, hosts, reason)
 
 
-def _run(folder: Mapping[str, Any]) -> Row:
+def _run(folder: Mapping[str, Any]) -> JobRow:
     ended = folder.get("ended") or {
         "outcome": "gone",
         "reason": _("it has no job in the queue, and no recorded outcome"),
@@ -70,4 +70,4 @@ def _run(folder: Mapping[str, Any]) -> Row:
     ids = folder.get("jobs") or ["-"]
     outcome, reason = str(ended.get("outcome")), str(ended.get("reason", ""))
     step, saved = folder.get("step"), folder.get("checkpoint")
-    return Row(str(ids[-1]), str(folder["run"]), "", outcome, "", step, saved, "", reason)
+    return JobRow(str(ids[-1]), str(folder["run"]), "", outcome, "", step, saved, "", reason)

@@ -18,12 +18,12 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch.command import is_plain, launcher
 from clusterwright.launch.record import record
-from clusterwright.launch.run import Run, run_name
+from clusterwright.launch.run import RunFolder, run_name
 from clusterwright.launch.snapshot import snapshot
 from clusterwright.launch.variables import job_variables
 
 
-def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Path = Path()) -> Run:
+def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Path = Path()) -> RunFolder:
     """Start a run in `folder/NAME`; its job id is the process id of the local scheduler.
 
     Raises:
@@ -46,7 +46,7 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Pa
     with (run / "job.out").open("ab") as out:
         job_id = start([str(run / "job.sh")], out=out)
     write_file_atomic(run / "jobs", f"{job_id}\n")
-    return Run(name, str(job_id), str(run))
+    return RunFolder(name, str(job_id), str(run))
 
 
 def _able(job: Job) -> None:
@@ -62,7 +62,7 @@ def _able(job: Job) -> None:
         )
 
 
-def interrupt(run: Run) -> None:
+def interrupt(run: RunFolder) -> None:
     """Cancel a run: the ranks save a checkpoint and exit. A signal makes the supervisor react at once."""
     (Path(run.folder) / "cancelled").touch()
     if (

@@ -18,7 +18,7 @@ OUTCOMES = {"finished": 0, "failed": 1, "no-progress": 4, "cancelled": 143}
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunFolder:
     """A run of a training; successor jobs share its name and folder, with their own job ids."""
 
     name: str

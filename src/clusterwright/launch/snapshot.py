@@ -35,7 +35,7 @@ MAX_LISTED = 5  # of the largest files, in the error about too much code
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class CodeSnapshot:
     """A tar.gz archive; its digest depends only on the files."""
 
     digest: str
@@ -49,7 +49,7 @@ class Snapshot:
             tar.extractall(folder, filter="data")
 
 
-def snapshot(code: Code, base_folder: Path) -> Snapshot:
+def snapshot(code: Code, base_folder: Path) -> CodeSnapshot:
     """Archive the files of the code folder; in a git repository, without ignored files.
 
     Raises:
@@ -69,7 +69,7 @@ def snapshot(code: Code, base_folder: Path) -> Snapshot:
     _check_size(top, names, code.limit)
     archive = _archive(top, names)
     packed = gzip.compress(archive, compresslevel=3, mtime=0)
-    return Snapshot(hashlib.sha256(archive).hexdigest(), packed, frozenset(names))
+    return CodeSnapshot(hashlib.sha256(archive).hexdigest(), packed, frozenset(names))
 
 
 def _listed(top: Path) -> list[str]:

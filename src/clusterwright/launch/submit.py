@@ -23,10 +23,10 @@ from clusterwright.i18n import _
 from clusterwright.launch import arrays
 from clusterwright.launch.command import workdir
 from clusterwright.launch.record import record
-from clusterwright.launch.run import Run, run_name, runs_folder
+from clusterwright.launch.run import RunFolder, run_name, runs_folder
 from clusterwright.launch.script import script
 from clusterwright.launch.share import partition
-from clusterwright.launch.snapshot import Snapshot, snapshot
+from clusterwright.launch.snapshot import CodeSnapshot, snapshot
 from clusterwright.launch.warnings import warnings
 from clusterwright.plan.machines import gpu_like
 
@@ -49,7 +49,7 @@ def submit(
     user: str | None = None,
     clock: Clock | None = None,
     base_folder: Path = Path(),
-) -> Run:
+) -> RunFolder:
     """Submit a job and return its run, or for an array that of the array.
 
     The owner is `user`, else the job's user, else the login user. A relative code folder starts at `base_folder`.
@@ -76,7 +76,9 @@ def submit(
         message = _("the script {path} does not exist on {host}", **values)
         raise script_missing(message, _("set its path on shared storage"))
     job_id = slurm.submitted(result, cluster.control.name, owner)
-    return Run(submission.name, job_id, f"{runs}/{submission.name}", warnings(result.out), submission.runs)
+    return RunFolder(
+        submission.name, job_id, f"{runs}/{submission.name}", warnings(result.out), submission.runs
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class _SubmissionBuilder:
     runs: str
     user: str | None
     now: float
-    copy: Snapshot | None
+    copy: CodeSnapshot | None
     cluster: Cluster
     price: dict[str, Any] | None
     gpu: dict[str, Any] | None
@@ -195,7 +197,7 @@ def _dependencies(runs: str, job: Job) -> tuple[str, str]:
     return lookup, f'--dependency="afterok:{listed}" --kill-on-invalid-dep=yes ' if names else ""
 
 
-def resume(name: str, cluster: Cluster, remote: Remote, *, user: str | None = None) -> Run:
+def resume(name: str, cluster: Cluster, remote: Remote, *, user: str | None = None) -> RunFolder:
     """Resubmit a run that ended: it resumes from its newest checkpoint, with a new count of successor jobs.
 
     Raises:
@@ -204,7 +206,7 @@ def resume(name: str, cluster: Cluster, remote: Remote, *, user: str | None = No
     run = f"{runs_folder(cluster)}/{name}"
     command = _resubmit_command(run)
     result = Host(remote, cluster.control.name).run_as(user, command, timeout_s=SUBMIT_LIMIT_S)
-    return Run(name, slurm.submitted(result, cluster.control.name, user), run, warnings(result.out))
+    return RunFolder(name, slurm.submitted(result, cluster.control.name, user), run, warnings(result.out))
 
 
 def _as_owner(runs: str, steps: str, user: str | None) -> str:
@@ -240,7 +242,7 @@ def hourly(job: Job, cluster: Cluster) -> dict[str, Any] | None:
     return {"amount": rate.likely, "currency": rate.currency, "source": source}
 
 
-def find_script_path(job: Job, cluster: Cluster, run: str, copy: Snapshot | None) -> str | None:
+def find_script_path(job: Job, cluster: Cluster, run: str, copy: CodeSnapshot | None) -> str | None:
     """The path of the script to check on the control host; None if it is in the code copy or not on shared storage.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright import catalog
 from clusterwright.i18n import _
-from clusterwright.plan.collectives import Kind, bus_bw_bytes_per_s
+from clusterwright.plan.collectives import Collective, bus_bw_bytes_per_s
 from clusterwright.plan.machines import gpu_like, machine_of
 
 if TYPE_CHECKING:
@@ -71,12 +71,12 @@ def _collectives(name: str, machine: Machine) -> Iterator[Expected]:
     """Yield the bus bandwidth of all-reduce as all_reduce_perf prints it, within one node and across all nodes."""
     if machine.gpus_per_node > 1:
         value = bus_bw_bytes_per_s(
-            Kind.ALL_REDUCE, LARGE_BYTES, machine, machine.gpus_per_node, machine.gpus_per_node
+            Collective.ALL_REDUCE, LARGE_BYTES, machine, machine.gpus_per_node, machine.gpus_per_node
         )
         yield Expected(name, _("all-reduce inside a node"), float(value), "bytes/s", "all_reduce_perf -b 8G")
     if machine.gpus > machine.gpus_per_node:
         domain = max(machine.gpus_per_node, min(machine.nvlink_domain, machine.gpus))
-        value = bus_bw_bytes_per_s(Kind.ALL_REDUCE, LARGE_BYTES, machine, machine.gpus, domain)
+        value = bus_bw_bytes_per_s(Collective.ALL_REDUCE, LARGE_BYTES, machine, machine.gpus, domain)
         yield Expected(name, _("all-reduce over all nodes"), float(value), "bytes/s", "all_reduce_perf -b 8G")
         port = machine.network.nic_bytes_per_s
         yield Expected(name, _("one port, at most"), port, "bytes/s", _("ib_write_bw or iperf3"))

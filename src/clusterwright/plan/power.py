@@ -88,7 +88,7 @@ class Circuit:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PowerLimits:
     """Limits of the hall: watts per rack, circuit, PUE and independent feeds."""
 
     rack_w: float = 40e3
@@ -114,7 +114,7 @@ class Hall:
     air_m3_per_h: float  # through all racks, if cooled by air
 
 
-LIMITS = Limits()
+LIMITS = PowerLimits()
 
 
 def node_of(gpu: Gpu, gpus: int = 8, rated_w: float = 0.0, nics: int = 8) -> Node:
@@ -210,7 +210,7 @@ def _gpu_limit(node: Node, supplied_w: float) -> float:
     return node.gpu_w - (inside - supplied_w * SUPPLY_LOAD) / (1 + fans) / max(1, node.gpus)
 
 
-def hall(node: Node, nodes: int, limits: Limits = LIMITS, network_w: float = 0.0) -> Hall:
+def hall(node: Node, nodes: int, limits: PowerLimits = LIMITS, network_w: float = 0.0) -> Hall:
     """Plan racks, cooling, circuits and heat of `nodes` nodes and their network equipment (`network_w`).
 
     Raises:

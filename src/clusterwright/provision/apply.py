@@ -19,12 +19,12 @@ from clusterwright.edge.ssh import Remote, Ssh
 from clusterwright.edge.user_keys import user_keys
 from clusterwright.provision.carry import Agree, DisruptionPolicy, carry_out
 from clusterwright.provision.powered_down import PoweredDownHosts
-from clusterwright.provision.report import Report
+from clusterwright.provision.report import ChangeReport
 from clusterwright.provision.resources import RoleContext
 from clusterwright.provision.roles import desired_resources
 from clusterwright.provision.roles.alertmanager import secret_files
 from clusterwright.provision.roles.certificates import subjects
-from clusterwright.provision.work import Work, stamp
+from clusterwright.provision.work import HostWork, stamp
 
 
 def remote_of(cluster: Cluster) -> Ssh:
@@ -61,11 +61,11 @@ def apply(
     agree: Agree = lambda _report: True,
     clock: Clock | None = None,
     policy: DisruptionPolicy | None = None,
-) -> Report:
+) -> ChangeReport:
     """Check every host (or those in `only`) and make the changes if `agree` returns true for their report."""
     clock = clock or SystemClock()
     context = build_context(cluster, source)
-    work = Work(
+    work = HostWork(
         cluster,
         context.source,
         remote,

@@ -15,8 +15,8 @@ from clusterwright.provision.batches import batch_size, plan_batches
 from clusterwright.provision.drain import Drains, ProgressCallback
 from clusterwright.provision.reboot import BOOT_S, HealthCheck, Reboots, nothing_wrong
 from clusterwright.provision.render.firewall_table import lets_in
-from clusterwright.provision.report import HostReport, Report, Timing
-from clusterwright.provision.work import Work
+from clusterwright.provision.report import ChangeReport, HostReport, Timing
+from clusterwright.provision.work import HostWork
 from clusterwright.units import HOUR_S, human_duration
 
 _RULES = ("file:/etc/clusterwright/firewall.nft", "file:/etc/firewalld/")
@@ -84,7 +84,7 @@ CLOCK_LIMIT_S = (
     300  # munge(7): a credential is valid for 300 s by default, so a larger offset makes all invalid
 )
 
-Agree = Callable[[Report], bool]
+Agree = Callable[[ChangeReport], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +111,13 @@ class DisruptionPolicy:
 
 
 def carry_out(
-    work: Work,
+    work: HostWork,
     hosts: Iterable[str],
     *,
     policy: DisruptionPolicy,
     dry_run: bool = False,
     agree: Agree = lambda _report: True,
-) -> Report:
+) -> ChangeReport:
     """Check every host and, if `agree` accepts the report, make the changes; a host's own fault stops no others."""
     started = work.clock.monotonic()
     batch_size(policy.batch, 1)  # refused before any host is checked
@@ -154,7 +154,9 @@ def carry_out(
     return _report(work, host_reports, started, dry=not to_do)
 
 
-def _waited(work: Work, hosts: Iterable[str], query: Callable[[str], HostReport]) -> dict[str, HostReport]:
+def _waited(
+    work: HostWork, hosts: Iterable[str], query: Callable[[str], HostReport]
+) -> dict[str, HostReport]:
     """Run `query` on all hosts in parallel; each report's timings include the wait for the slowest host."""
     answers = fan_out(hosts, lambda host: (query(host), work.clock.monotonic()))
     end = work.clock.monotonic()
@@ -167,8 +169,10 @@ def _waited(work: Work, hosts: Iterable[str], query: Callable[[str], HostReport]
     }
 
 
-def _report(work: Work, host_reports: dict[str, HostReport], started: float, *, dry: bool) -> Report:
-    return Report(tuple(host_reports.values()), dry=dry, seconds=work.clock.monotonic() - started)
+def _report(
+    work: HostWork, host_reports: dict[str, HostReport], started: float, *, dry: bool
+) -> ChangeReport:
+    return ChangeReport(tuple(host_reports.values()), dry=dry, seconds=work.clock.monotonic() - started)
 
 
 def _left_out(
@@ -211,7 +215,7 @@ def _reboot_reason(report: HostReport) -> str:
 
 
 def _batch(
-    work: Work,
+    work: HostWork,
     host_reports: dict[str, HostReport],
     batch: tuple[str, ...],
     drains: Drains,
@@ -232,7 +236,7 @@ def _batch(
     return results
 
 
-def _fetched(work: Work, plans: dict[str, HostReport], policy: DisruptionPolicy) -> dict[str, HostReport]:
+def _fetched(work: HostWork, plans: dict[str, HostReport], policy: DisruptionPolicy) -> dict[str, HostReport]:
     """Download packages before hosts are drained for them; remove unavailable ones from the plans."""
     fetch_hosts = [
         name
@@ -255,7 +259,7 @@ def _fetched(work: Work, plans: dict[str, HostReport], policy: DisruptionPolicy)
 
 
 def _rebooted(
-    work: Work, host_reports: dict[str, HostReport], policy: DisruptionPolicy
+    work: HostWork, host_reports: dict[str, HostReport], policy: DisruptionPolicy
 ) -> dict[str, HostReport]:
     """Reboot hosts whose changes wait for it; return their reports, with an error if the reboot or a check failed."""
     boots = {
@@ -340,7 +344,7 @@ def _is_complete(report: HostReport) -> bool:
     return (is_complete or only_missing_packages) and not report.left_out and not report.owes
 
 
-def _apply_host(work: Work, host_report: HostReport, host: str) -> HostReport:
+def _apply_host(work: HostWork, host_report: HostReport, host: str) -> HostReport:
     """Make the changes that were shown; a host that has changed since is not modified."""
     report = work.run_agent(host, "apply", host_report.sum, host_report.unavailable)
     report = replace(

@@ -15,7 +15,7 @@ from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.provision.apply import apply
 from clusterwright.provision.change.fields import ClusterFile
-from clusterwright.provision.report import Report
+from clusterwright.provision.report import ChangeReport
 from clusterwright.slurm import client
 from clusterwright.slurm.nodes import parse_sinfo
 from clusterwright.slurm.states import parse_node_state
@@ -39,8 +39,8 @@ class Growth:
 class Grown:
     """The result: reports of the new hosts and of all others, and the new hosts' Slurm node states."""
 
-    new: Report
-    other_report: Report | None
+    new: ChangeReport
+    other_report: ChangeReport | None
     states: dict[str, str]
 
     @property
@@ -50,7 +50,7 @@ class Grown:
         return is_applied and all(is_ready(state) for state in self.states.values())
 
 
-def preview(growth: Growth, remote: Remote) -> Report:
+def preview(growth: Growth, remote: Remote) -> ChangeReport:
     """Report what adding the hosts would change, without changing anything.
 
     Raises:

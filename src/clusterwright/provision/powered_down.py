@@ -18,8 +18,8 @@ from clusterwright.edge.ssh import Remote
 from clusterwright.i18n import _
 from clusterwright.provision.bundle import digest
 from clusterwright.provision.drain import is_out
-from clusterwright.provision.report import HostReport, Report
-from clusterwright.provision.work import Work
+from clusterwright.provision.report import ChangeReport, HostReport
+from clusterwright.provision.work import HostWork
 from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import APPLY
 from clusterwright.slurm.nodes import Node, parse_sinfo
@@ -46,14 +46,14 @@ def _may_be(cluster: Cluster) -> bool:
 class PoweredDownHosts:
     """Hosts that are powered down, checksums of applied states, and hosts drained because they missed a change."""
 
-    work: Work
+    work: HostWork
     is_enabled: bool = False  # power saving may power hosts down
     hosts: frozenset[str] = frozenset()
     sums: Mapping[str, str] = dataclasses.field(default_factory=dict)
     drained: frozenset[str] = frozenset()
 
     @classmethod
-    def load(cls, work: Work) -> PoweredDownHosts:
+    def load(cls, work: HostWork) -> PoweredDownHosts:
         """Read Slurm's node states and the stored checksums; empty without power saving or before Slurm runs."""
         if not _may_be(work.cluster):
             return cls(work)
@@ -70,7 +70,7 @@ class PoweredDownHosts:
             drained=frozenset(stored_state["drained"]),
         )
 
-    def recheck(self, report: Report) -> tuple[PoweredDownHosts, Report]:
+    def recheck(self, report: ChangeReport) -> tuple[PoweredDownHosts, ChangeReport]:
         """Move hosts that were powered down during the apply from the failed ones to the powered-down ones."""
         failed = {host.host for host in report.hosts if not host.ok}
         newly_down = failed & find_powered_down(self.work.cluster, self.work.remote) if failed else set()
@@ -102,7 +102,7 @@ class PoweredDownHosts:
     def _sum(self, host: str) -> str:
         return digest(self.work.resources(host))
 
-    def store(self, report: Report) -> None:
+    def store(self, report: ChangeReport) -> None:
         """After an apply: store checksums, drain powered-down hosts that missed it, resume hosts that caught up."""
         if not self.is_enabled:
             return

@@ -92,7 +92,7 @@ class HostReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ChangeReport:
     """The reports of all hosts; `dry` when no change was attempted."""
 
     hosts: tuple[HostReport, ...]
@@ -119,7 +119,7 @@ class Report:
         """Number of running units that were restarted on all hosts."""
         return sum(host.restarts for host in self.hosts)
 
-    def without_timings(self) -> Report:
+    def without_timings(self) -> ChangeReport:
         """Return the report without the timings of steps."""
         return replace(self, hosts=tuple(replace(host, timings=()) for host in self.hosts))
 

@@ -13,8 +13,8 @@ from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.provision.carry import Agree, DisruptionPolicy, carry_out
-from clusterwright.provision.report import HostReport, Report
-from clusterwright.provision.work import Work, stamp
+from clusterwright.provision.report import ChangeReport, HostReport
+from clusterwright.provision.work import HostWork, stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Undoable:
 def undoable(cluster: Cluster, source: str, remote: Remote, clock: Clock | None = None) -> Listed:
     """List the applies that hosts can roll back, newest first, and the hosts that failed to list theirs."""
     clock = clock or SystemClock()
-    work = Work(cluster, Path(source).name, remote, clock, stamp(clock))
+    work = HostWork(cluster, Path(source).name, remote, clock, stamp(clock))
     host_reports = fan_out([host.name for host in cluster.hosts()], lambda host: work.run_agent(host, "list"))
     return Listed(
         fold_applies(host_reports.values()),
@@ -69,7 +69,7 @@ def rollback(
     agree: Agree = lambda _report: True,
     clock: Clock | None = None,
     policy: DisruptionPolicy | None = None,
-) -> Report:
+) -> ChangeReport:
     """Restore every host to its state before the apply `to` (default: the newest); `agree` gets the plan first.
 
     Raises:
@@ -93,6 +93,6 @@ def rollback(
             )
         )
         raise WrightError.from_code("rollback-unknown", message, fix, exit_code=EXIT_USAGE)
-    work = Work(cluster, Path(source).name, remote, clock, stamp(clock), to=chosen)
+    work = HostWork(cluster, Path(source).name, remote, clock, stamp(clock), to=chosen)
     hosts = [host.name for host in cluster.hosts()]
     return carry_out(work, hosts, policy=policy or DisruptionPolicy(), dry_run=dry_run, agree=agree)

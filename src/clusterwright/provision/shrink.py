@@ -26,7 +26,7 @@ from clusterwright.provision.change.fields import ClusterFile
 from clusterwright.provision.change.hosts import without_hosts
 from clusterwright.provision.drain import is_out
 from clusterwright.provision.render.hosts_file import hosts_file
-from clusterwright.provision.report import Report
+from clusterwright.provision.report import ChangeReport
 from clusterwright.provision.resources import File, RoleContext
 from clusterwright.provision.work import stamp
 from clusterwright.slurm import client
@@ -69,7 +69,7 @@ class Removal:
 class RemovalResult:
     """The report of the remaining hosts, and the errors of removed hosts where slurmd could not be stopped."""
 
-    other_report: Report
+    other_report: ChangeReport
     failed_hosts: dict[str, str] = field(default_factory=dict)
 
     @property

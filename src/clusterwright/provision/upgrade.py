@@ -17,9 +17,9 @@ from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.provision.apply import apply
-from clusterwright.provision.change.upgrade import Step, is_of
+from clusterwright.provision.change.upgrade import UpgradeStep, is_of
 from clusterwright.provision.render.slurm_settings import STATE
-from clusterwright.provision.report import Report
+from clusterwright.provision.report import ChangeReport
 from clusterwright.slurm import client
 from clusterwright.slurm.jobs import Job, parse_queue
 from clusterwright.slurm.nodes import parse_nodes
@@ -169,7 +169,9 @@ def running(task: Upgrade) -> dict[str, Job]:
     return {job.id: job for job in jobs if job.state == "RUNNING"}
 
 
-def do(task: Upgrade, step: Step, previous_jobs: dict[str, Job], on_progress: ProgressCallback) -> Report:
+def do(
+    task: Upgrade, step: UpgradeStep, previous_jobs: dict[str, Job], on_progress: ProgressCallback
+) -> ChangeReport:
     """Run and verify one step.
 
     Raises:
@@ -201,7 +203,7 @@ def do(task: Upgrade, step: Step, previous_jobs: dict[str, Job], on_progress: Pr
     return report
 
 
-def verify(task: Upgrade, step: Step) -> None:
+def verify(task: Upgrade, step: UpgradeStep) -> None:
     """Verify that the step's daemons respond with the new release.
 
     Raises:
@@ -210,7 +212,7 @@ def verify(task: Upgrade, step: Step) -> None:
     _CHECKS[step.kind](task, step)
 
 
-def back_up_state(task: Upgrade, step: Step, on_progress: ProgressCallback) -> None:
+def back_up_state(task: Upgrade, step: UpgradeStep, on_progress: ProgressCallback) -> None:
     """Stop the host's daemons, back up their state or database, and verify the backups.
 
     Raises:
@@ -256,7 +258,7 @@ def _backup_items(task: Upgrade, host: str) -> list[tuple[str, str, str]]:
     return items
 
 
-def restart_units(task: Upgrade, step: Step) -> None:
+def restart_units(task: Upgrade, step: UpgradeStep) -> None:
     """Start the daemons that `back_up_state` stopped; errors are ignored."""
     for host in step.hosts:
         for unit, _name, _script in reversed(_backup_items(task, host)):
@@ -271,7 +273,9 @@ def lost_jobs(task: Upgrade, previous_jobs: dict[str, Job]) -> list[str]:
     return [job for job in previous_jobs if job not in well]
 
 
-def wait_for_check(task: Upgrade, step: Step, test: Callable[[], str], limit_s: float = ANSWER_S) -> None:
+def wait_for_check(
+    task: Upgrade, step: UpgradeStep, test: Callable[[], str], limit_s: float = ANSWER_S
+) -> None:
     """Repeat `test` until it returns no fault.
 
     Raises:
@@ -284,7 +288,7 @@ def wait_for_check(task: Upgrade, step: Step, test: Callable[[], str], limit_s: 
         task.clock.sleep(1)
 
 
-def _slurmdbd(task: Upgrade, step: Step) -> None:
+def _slurmdbd(task: Upgrade, step: UpgradeStep) -> None:
     (host,) = step.hosts
 
     def wrong() -> str:
@@ -298,7 +302,7 @@ def _slurmdbd(task: Upgrade, step: Step) -> None:
     wait_for_check(task, step, wrong, CONVERT_S)
 
 
-def _slurmctld(task: Upgrade, step: Step) -> None:
+def _slurmctld(task: Upgrade, step: UpgradeStep) -> None:
     def wrong() -> str:
         result = task.control(client.line(client.show_config()))
         match = re.search(r"(?m)^SLURM_VERSION\s*= (\S+)", result.out)
@@ -313,7 +317,7 @@ def _slurmctld(task: Upgrade, step: Step) -> None:
     wait_for_check(task, step, wrong)
 
 
-def _slurmd(task: Upgrade, step: Step) -> None:
+def _slurmd(task: Upgrade, step: UpgradeStep) -> None:
     def wrong() -> str:
         nodes = parse_nodes(task.control(client.line(client.show_nodes(step.hosts))).out)
         for host in step.hosts:
@@ -330,7 +334,7 @@ def _slurmd(task: Upgrade, step: Step) -> None:
     wait_for_check(task, step, wrong)
 
 
-def _clients(task: Upgrade, step: Step) -> None:
+def _clients(task: Upgrade, step: UpgradeStep) -> None:
     def wrong() -> str:
         unresponsive = [
             host for host in step.hosts if not task.run(host, client.line(client.node_states())).ok
@@ -340,12 +344,12 @@ def _clients(task: Upgrade, step: Step) -> None:
     wait_for_check(task, step, wrong)
 
 
-_CHECKS: dict[str, Callable[[Upgrade, Step], None]] = {
+_CHECKS: dict[str, Callable[[Upgrade, UpgradeStep], None]] = {
     "slurmdbd": _slurmdbd, "slurmctld": _slurmctld, "slurmd": _slurmd, "clients": _clients,
 }  # fmt: skip
 
 
-def _stopped(step: Step, reason: str) -> WrightError:
+def _stopped(step: UpgradeStep, reason: str) -> WrightError:
     return WrightError.from_code(
         "upgrade-stopped",
         _(

@@ -35,7 +35,7 @@ LOCK_TIMEOUT_S = 10  # an apply whose SSH connection broke ends its changes with
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class HostWork:
     """What an apply does on all hosts: bring them to their desired state or, with `to`, roll back that apply."""
 
     cluster: Cluster

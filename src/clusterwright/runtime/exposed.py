@@ -148,7 +148,7 @@ class Processor:
         return [] if seconds is None else [seconds]
 
 
-class Stream:
+class CudaStream:
     """A clock of CUDA events: the CPU runs ahead of the GPU, so durations are available a few steps later."""
 
     def __init__(self, event: Callable[[], Any]) -> None:
@@ -183,7 +183,7 @@ class Stream:
 def clock(device: torch.device) -> Clock:
     """Return the clock for a device: CUDA events for a GPU, else the host's clock."""
     event: Any = torch.cuda.Event
-    return Stream(lambda: event(enable_timing=True)) if device.type == "cuda" else Processor()
+    return CudaStream(lambda: event(enable_timing=True)) if device.type == "cuda" else Processor()
 
 
 def is_sharded(model: nn.Module) -> bool:

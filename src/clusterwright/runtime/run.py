@@ -19,7 +19,7 @@ from torch import nn
 from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.runtime import codes, events, group, meter, seeds, settings, slurm, state
 from clusterwright.runtime.checkpoints.part import Chunk
-from clusterwright.runtime.checkpoints.writer import Moment
+from clusterwright.runtime.checkpoints.writer import SaveMoment
 from clusterwright.runtime.feeder import Feeder
 from clusterwright.runtime.progress import Progress
 from clusterwright.runtime.reduction import Reduction
@@ -273,7 +273,7 @@ class Run(Services):
             self.stopped = agreed.stop
         saves = bool(self.stopped or agreed.save)
         self._check_weights(spoilt=agreed.not_finite, saves=saves or last)
-        moment = Moment(self.generation, self.completed)
+        moment = SaveMoment(self.generation, self.completed)
         if saves and (agreed.save or self.stopped != REGROUP or not self._remembered(moment)):
             self._save()
         if not self.stopped and not last:
@@ -291,7 +291,7 @@ class Run(Services):
             models = self._tracked.models
             self._exit(self._verify.weights(self.completed, models, self.dimensions))
 
-    def _remembered(self, moment: Moment) -> bool:
+    def _remembered(self, moment: SaveMoment) -> bool:
         """Return whether all hosts hold this step in memory; a generation that starts at once needs no save to disk."""
         with self._progress.paused():
             return bool(self._replicas and self._replicas.copy_before_exit(moment, self._part))

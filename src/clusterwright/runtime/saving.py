@@ -13,7 +13,7 @@ from clusterwright.runtime.checkpoints.checkpoint import Checkpoints, Loaded, Sk
 from clusterwright.runtime.checkpoints.dealing import Dealer
 from clusterwright.runtime.checkpoints.part import Chunk
 from clusterwright.runtime.checkpoints.target_state import TargetState
-from clusterwright.runtime.checkpoints.writer import Moment
+from clusterwright.runtime.checkpoints.writer import SaveMoment
 from clusterwright.runtime.events import Events
 from clusterwright.runtime.group import Group
 from clusterwright.runtime.replicas import restore
@@ -31,7 +31,7 @@ class Resumed:
     step: int
     run_state: dict[str, Any]
     local: dict[str, Any] | None
-    memory: Moment | None
+    memory: SaveMoment | None
 
 
 class Saving:
@@ -133,7 +133,7 @@ class Saving:
         self._log.write("resumed", step=loaded_state.step, seconds=seconds, checkpoint=name)
         return Resumed(loaded_state.step, loaded_state.shared[RUN_KEY], loaded_state.local, memory)
 
-    def _recall(self, target: TargetState) -> tuple[Loaded | None, Moment | None]:
+    def _recall(self, target: TargetState) -> tuple[Loaded | None, SaveMoment | None]:
         """Read the in-memory checkpoints of all hosts; log why they are unusable, so that the caller reads the disk."""
         loaded_state, memory, problems = restore.newest(self._group, target)
         if problems:

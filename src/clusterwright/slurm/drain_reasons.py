@@ -40,7 +40,7 @@ _NEXT_FAULT = re.compile(r"; (?=[a-z]+-[a-z-]+ )")  # separates two faults of th
 _FAULT = re.compile(r"gpu-xid \d+|[a-z]+(?:-[a-z]+)+")  # the beginning of each fault
 
 
-class Fault(NamedTuple):
+class DrainFault(NamedTuple):
     """One fault in a reason: a code for programs, and its text."""
 
     code: str  # gpu-xid-79, not-responding, mismatch ...; for self-healing the name of the rule
@@ -55,7 +55,7 @@ class DrainReason(NamedTuple):
     text: str  # without user and time; for the health program its faults only
     user: str
     time: str  # as Slurm prints it
-    faults: Tuple[Fault, ...] = ()  # empty for a person's reason
+    faults: Tuple[DrainFault, ...] = ()  # empty for a person's reason
 
     @property
     def code(self) -> str:
@@ -79,22 +79,24 @@ def parse_drain_reason(reason: str) -> DrainReason:
     if health:
         return DrainReason("health", "", health, user, time, parse_faults(health))
     if _HOOKS.match(text):
-        return DrainReason("hooks", "", text, user, time, (Fault("hooks", text),))
+        return DrainReason("hooks", "", text, user, time, (DrainFault("hooks", text),))
     command = next((name for begin, name in _COMMANDS.items() if text.startswith(begin)), "")
     if command:
         rule = _RULE.match(text)
-        faults = (Fault(rule.group(1).replace("_", "-"), text),) if rule else ()  # type: Tuple[Fault, ...]
+        faults = (DrainFault(rule.group(1).replace("_", "-"), text),) if rule else ()  # type: Tuple[DrainFault, ...]
         return DrainReason("command", command, text, user, time, faults)
     code = next((code for begin, code in _SLURM.items() if text.startswith(begin)), "")
     code = "mismatch" if _MISMATCH.match(text) else code
-    faults = (Fault(code, text),) if code else ()
+    faults = (DrainFault(code, text),) if code else ()
     return DrainReason("slurm" if code else "person", "", text, user, time, faults)
 
 
-def parse_faults(text: str) -> Tuple[Fault, ...]:
+def parse_faults(text: str) -> Tuple[DrainFault, ...]:
     """Return the faults in the health program's text."""
     parts = [(_FAULT.match(part), part) for part in _NEXT_FAULT.split(text) if part]
-    return tuple(Fault(match.group().replace(" ", "-") if match else "other", part) for match, part in parts)
+    return tuple(
+        DrainFault(match.group().replace(" ", "-") if match else "other", part) for match, part in parts
+    )
 
 
 def _health_text(text: str) -> str:

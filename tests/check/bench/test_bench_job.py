@@ -7,7 +7,7 @@ import pytest
 from clusterwright.check.bench import bench_job
 from clusterwright.check.bench.bench_job import HostRequest, choose, holders, reserve_hosts, sort
 from clusterwright.check.bench.script import script
-from clusterwright.check.bench.stage import Part
+from clusterwright.check.bench.stage import StagedPart
 from clusterwright.edge.bundler import PACKAGE
 from clusterwright.edge.fakes import FakeClock, FakeRemote, program_stdin
 from clusterwright.edge.slurm import FIELDS
@@ -110,8 +110,8 @@ def test_orders_are_given_and_a_silent_host_is_lost(cluster):
     log, lost = [], []
     way = remote(answers={"gpu-node1"}, log=log)
     with reserve_hosts(cluster, way, HOSTS, HostRequest("alice"), FakeClock(), lost.append) as stage:
-        first = stage.do({host: Part("hello", {}, 5.0) for host in HOSTS})
-        assert stage.do({"gpu-node2": Part("hello", {}, 5.0)}) == {}
+        first = stage.do({host: StagedPart("hello", {}, 5.0) for host in HOSTS})
+        assert stage.do({"gpu-node2": StagedPart("hello", {}, 5.0)}) == {}
 
     assert [*first] == ["gpu-node1"]
     assert first["gpu-node1"].document == "hi"

@@ -8,8 +8,8 @@ import pytest
 
 from clusterwright.check.bench.burn_in.sampler import Sampled
 from clusterwright.check.bench.kinds.burn_in import burn_in, orders
-from clusterwright.check.bench.site import Site
-from clusterwright.check.bench.stage import Answer
+from clusterwright.check.bench.site import BenchSite
+from clusterwright.check.bench.stage import StageAnswer
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.errors import WrightError
 
@@ -25,10 +25,10 @@ COOL = Verdict("gpu-node2", "gpu_temperature", Status.OK, "4 GPUs as wanted")
 def burned(cluster, stage):
     """`burned(answer, lasts_s, check)`: the outcome, and the orders that were given."""
 
-    def run(answer=lambda *_: Answer(0, json.dumps(FOUND), ""), lasts_s=20, check=list):
+    def run(answer=lambda *_: StageAnswer(0, json.dumps(FOUND), ""), lasts_s=20, check=list):
         hosts = [host.name for host in cluster.hosts("compute")]
         made = stage(hosts, answer)
-        return burn_in(Site(cluster, made, {}, lambda _text: None, lasts_s, check)), made.orders
+        return burn_in(BenchSite(cluster, made, {}, lambda _text: None, lasts_s, check)), made.orders
 
     return run
 
@@ -66,7 +66,7 @@ def test_an_interrupt_keeps_and_judges_what_was_measured(burned):
         asked.append(1)
         if len(asked) > 12:
             raise KeyboardInterrupt
-        return Answer(0, json.dumps(FOUND), "")
+        return StageAnswer(0, json.dumps(FOUND), "")
 
     outcome, given = burned(answer, lasts_s=7200, check=lambda: [COOL])
 
@@ -86,7 +86,7 @@ def test_a_job_that_ends_early_is_judged_by_what_it_did(burned, orders_done):
         asked.append(1)
         if len(asked) > 4 * orders_done:
             raise WrightError.from_code("bench-job-ended", "Slurm's job 7 of the bench is timeout", "see why")
-        return Answer(0, json.dumps(FOUND), "")
+        return StageAnswer(0, json.dumps(FOUND), "")
 
     if not orders_done:
         with pytest.raises(WrightError, match="bench-job-ended"):
@@ -105,7 +105,7 @@ def test_what_was_bad_under_load_alone_is_told(burned):
         until = time.monotonic() + 60
         while not loaded and time.monotonic() < until:
             time.sleep(0.01)
-        return Answer(0, json.dumps(FOUND), "")
+        return StageAnswer(0, json.dumps(FOUND), "")
 
     def check():
         loaded.append(1)
@@ -142,7 +142,7 @@ def test_what_is_bad_before_and_after_is_told_once(burned):
 def test_streams_that_failed_are_a_note(burned):
     """Links are judged by their counters, and by `bench network`."""
     found = json.dumps(FOUND | {"pair": {"failed": "ConnectionRefusedError: refused"}})
-    outcome, _given = burned(lambda *_: Answer(0, found, ""))
+    outcome, _given = burned(lambda *_: StageAnswer(0, found, ""))
 
     assert outcome.notes == (
         "network: 4 of 4 stream endpoints failed; gpu-node1: ConnectionRefusedError: refused",

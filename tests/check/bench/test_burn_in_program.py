@@ -26,7 +26,7 @@ GIVEN = {
 
 def load(steps, seconds=0.2):
     """A load that was run for so long."""
-    made = program.Load("load", steps)
+    made = program.BurnInLoad("load", steps)
     made.run(time.monotonic(), {"seconds": seconds, "slice_s": seconds / 4})
     return made
 

@@ -7,8 +7,8 @@ import pytest
 
 from clusterwright.check.bench.kinds.collectives import collectives, expectation, plan_of
 from clusterwright.check.bench.kinds.network import expectation as line
-from clusterwright.check.bench.site import Site
-from clusterwright.check.bench.stage import Answer
+from clusterwright.check.bench.site import BenchSite
+from clusterwright.check.bench.stage import StageAnswer
 from clusterwright.config.load import load_cluster
 
 EXAMPLE = Path(__file__).parents[3] / "examples/lab/cluster.yaml"
@@ -28,7 +28,7 @@ def fabric(rate, *, wrong=0):
 
     def answer(host, part, asked, _stage):
         if part.given["first_rank"]:
-            return Answer(0, "", "")
+            return StageAnswer(0, "", "")
         group = next(group for group in groups_of(asked) if host in group)
         bus_bw = rate(group) / 1e9
         rows = [
@@ -39,7 +39,7 @@ def fabric(rate, *, wrong=0):
             for kind in part.given["kinds"]
             for size in part.given["sizes"]
         ]  # fmt: skip
-        return Answer(0, "\n".join(map(json.dumps, [*rows, {"carried": {"compute": 10**9}}])), "")
+        return StageAnswer(0, "\n".join(map(json.dumps, [*rows, {"carried": {"compute": 10**9}}])), "")
 
     return answer
 
@@ -113,7 +113,7 @@ def test_a_host_that_dies_is_left_out_and_the_sweep_done_again(site):
 
 def test_a_sweep_that_does_not_end_well_is_unknown(site):
     """Not green; where no group does better, nobody is blamed."""
-    outcome = collectives(site(lambda *_: Answer(1, "", "no torch")))
+    outcome = collectives(site(lambda *_: StageAnswer(1, "", "no torch")))
 
     assert told(outcome) == {("gpu-node[1-4]", "rate"): "unknown", ("gpu-node[1-4]", "open"): "warn"}
 
@@ -124,7 +124,7 @@ def test_the_host_that_lets_the_sweep_fail_is_found(site):
 
     def answer(host, part, asked, stage):
         group = next(group for group in groups_of(asked) if host in group)
-        return Answer(1, "", "", "overran") if "gpu-node2" in group else well(host, part, asked, stage)
+        return StageAnswer(1, "", "", "overran") if "gpu-node2" in group else well(host, part, asked, stage)
 
     outcome = collectives(site(answer))
     assert told(outcome) == {("gpu-node[1-4]", "rate"): "unknown", ("gpu-node2", ""): "fail"}
@@ -136,7 +136,7 @@ def test_bytes_on_another_interface_are_told_of(site):
 
     def answer(*asked):
         found = whole(*asked)
-        return Answer(0, found.out.replace('"compute"', '"management"'), "")
+        return StageAnswer(0, found.out.replace('"compute"', '"management"'), "")
 
     assert "management carried most of the traffic instead of compute" in collectives(site(answer)).notes[0]
 
@@ -160,7 +160,7 @@ def test_nccl_is_expected_to_do_what_the_planner_says(site, tmp_path):
         host: found | {"versions": {"nccl": "2.21.5", "driver": "550.1"}}
         for host, found in made.facts.items()
     }
-    metal = Site(load_cluster(file), made.stage, facts)
+    metal = BenchSite(load_cluster(file), made.stage, facts)
 
     plan = plan_of(metal)
     want = expectation(metal, LAB, plan)

@@ -12,7 +12,7 @@ from clusterwright.check.bench.gpu.expected import expected, precisions
 from clusterwright.check.bench.gpu.gpus import GpuRun, in_doubt, verdicts
 from clusterwright.check.bench.kinds.gpu import gpu
 from clusterwright.check.bench.parsers.gpu import gpus
-from clusterwright.check.bench.stage import Answer
+from clusterwright.check.bench.stage import StageAnswer
 
 REST = {"temperature.gpu": 31.0, "clocks.current.sm": 210.0, "clocks_event_reasons.active": 1.0}
 WORK = {
@@ -55,7 +55,7 @@ def metal(site, cluster):
         def answer(host, _part, _asked, _stage):
             seen[host] = times = seen.get(host, 0) + 1
             found = [bad(host, index, times) or one(index) for index in range(4)]
-            return Answer(0, json.dumps({"gpus": found, "blind": blind}), "")
+            return StageAnswer(0, json.dumps({"gpus": found, "blind": blind}), "")
 
         made = site(answer, **more)
         return replace(made, cluster=cluster.model_copy(update={"lab": None}))

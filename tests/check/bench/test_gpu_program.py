@@ -12,7 +12,7 @@ import pytest
 import clusterwright.onhost.bench as folder
 from clusterwright.check.bench.kinds.gpu import gpu, steps
 from clusterwright.check.bench.parsers.gpu import gpus
-from clusterwright.check.bench.stage import Answer
+from clusterwright.check.bench.stage import StageAnswer
 from clusterwright.lab import compiling
 from clusterwright.lab.gpus import library, state
 from clusterwright.lab.gpus.simulated import simulated
@@ -85,7 +85,7 @@ def test_the_whole_path_holds_processors_against_the_declared_gpus(site, cluster
             [sys.executable, PROGRAMS / "gpu.py"], input=json.dumps(given),
             capture_output=True, text=True, timeout=280, check=True,
         )  # fmt: skip
-        return Answer(0, done.stdout, "")
+        return StageAnswer(0, done.stdout, "")
 
     alone = site(answer, hosts=["gpu-node1"])
     outcome = gpu(replace(alone, cluster=cluster.model_copy(update={"lab": None})))

@@ -4,7 +4,7 @@ import json
 
 from clusterwright.check.bench.kinds.memory import memory
 from clusterwright.check.bench.kinds.storage import storage
-from clusterwright.check.bench.stage import Answer
+from clusterwright.check.bench.stage import StageAnswer
 
 
 def answers(rate):
@@ -14,7 +14,7 @@ def answers(rate):
     def answer(host, _part, _asked, _stage):
         seen[host] = seen.get(host, 0) + 1
         value = rate(host, seen[host])
-        return Answer(
+        return StageAnswer(
             0, json.dumps({"copy": value, "triad": value, "right": True, "array_bytes": 1, "threads": 1}), ""
         )
 
@@ -63,7 +63,7 @@ def test_two_hosts_have_nobody_to_be_compared_with(site):
 def test_a_program_that_fails_is_unknown_and_quoted(site):
     """Here: no torch in that Python."""
     outcome = memory(
-        site(lambda *_: Answer(1, "", "Traceback\nModuleNotFoundError: No module named 'torch'"))
+        site(lambda *_: StageAnswer(1, "", "Traceback\nModuleNotFoundError: No module named 'torch'"))
     )
 
     assert {each.status.value for each in outcome.verdicts} == {"unknown"}
@@ -72,7 +72,7 @@ def test_a_program_that_fails_is_unknown_and_quoted(site):
 
 def test_without_fio_small_files_are_measured_and_the_rest_is_unknown(site):
     """Each host without it is named."""
-    said = Answer(0, json.dumps({"fio": {}, "files": {"made": 500.0}}), "")
+    said = StageAnswer(0, json.dumps({"fio": {}, "files": {"made": 500.0}}), "")
     outcome = storage(site(lambda *_: said, tools={"fio": ""}))
 
     assert {each.quantity for each in outcome.measurements} == {"small files made"}

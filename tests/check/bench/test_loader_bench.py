@@ -10,7 +10,7 @@ import pytest
 
 import clusterwright.onhost.bench as folder
 from clusterwright.check.bench.kinds.loader import figures, loader
-from clusterwright.check.bench.stage import Answer
+from clusterwright.check.bench.stage import StageAnswer
 
 PROGRAM = Path(folder.__file__).parent / "loader.py"
 
@@ -44,7 +44,7 @@ def answers(rate):
             for kind in ("files", "shards")
             for workers in (0, 1, 2)
         ]
-        return Answer(0, json.dumps({"rates": rows, "sample_bytes": 1000}), "")
+        return StageAnswer(0, json.dumps({"rates": rows, "sample_bytes": 1000}), "")
 
     return answer
 
@@ -80,7 +80,7 @@ def test_a_host_that_is_fed_slowly_is_a_warning(site):
 def test_a_sample_that_is_not_what_was_written_is_unknown_and_quoted(site):
     """A folder that returns other bytes is not measured as fast."""
     why = "ValueError: sample 3 of /shared/x is not what was written"
-    outcome = loader(site(lambda *_: Answer(1, "", why)))
+    outcome = loader(site(lambda *_: StageAnswer(1, "", why)))
 
     assert {each.status.value for each in outcome.verdicts} == {"unknown"}
     assert why in outcome.verdicts[0].observed
@@ -89,7 +89,7 @@ def test_a_sample_that_is_not_what_was_written_is_unknown_and_quoted(site):
 def test_figures_keep_the_number_of_workers():
     """So that two benches are compared number by number."""
     row = {"kind": "files", "cache": "cold", "workers": 4, "samples_per_s": 5.0}
-    (found,) = figures(Answer(0, json.dumps({"rates": [row], "sample_bytes": 10}), ""))
+    (found,) = figures(StageAnswer(0, json.dumps({"rates": [row], "sample_bytes": 10}), ""))
 
     assert (found.quantity, found.value) == ("samples from files, cold", 5.0)
     assert found.conditions == {"workers": 4, "sample_bytes": 10}

@@ -7,7 +7,7 @@ import pytest
 
 from clusterwright.check.bench.kinds.network import expectation, network, streams_for
 from clusterwright.check.bench.links import Passes, verdicts
-from clusterwright.check.bench.stage import Answer
+from clusterwright.check.bench.stage import StageAnswer
 from clusterwright.check.verdict import Status
 
 LINE = 125e6 * 0.941
@@ -21,14 +21,14 @@ def links(cluster, rate, *, astray=(), broken=()):
     def answer(host, part, _asked, stage):
         given = part.given
         if given["role"] == "server":
-            return Answer(0, "", "")
+            return StageAnswer(0, "", "")
         server = names[given["address"]]
         if server in stage.lost:
-            return Answer(1, "", "ConnectionRefusedError: [Errno 111]")
+            return StageAnswer(1, "", "ConnectionRefusedError: [Errno 111]")
         pair = frozenset((host, server))
         seen[pair] = times = seen.get(pair, 0) + 1
         if any(ends <= {host, server} for ends in broken):
-            return Answer(1, "", "", "overran its 24 s")
+            return StageAnswer(1, "", "", "overran its 24 s")
         remote = "10.77.0.99" if (host, server) in astray else given["address"]
         connected = [{"local_host": given["own"], "remote_host": remote}]
 
@@ -38,7 +38,7 @@ def links(cluster, rate, *, astray=(), broken=()):
                 "connected": connected
             }
 
-        return Answer(0, json.dumps({"there": way(host, server), "back": way(server, host)}), "")
+        return StageAnswer(0, json.dumps({"there": way(host, server), "back": way(server, host)}), "")
 
     return answer
 

@@ -14,7 +14,7 @@ import pytest
 
 from clusterwright.check.bench.parsers.fio import fio
 from clusterwright.check.bench.parsers.ibping import Ibping, ibping
-from clusterwright.check.bench.parsers.iperf3 import Stream, stream
+from clusterwright.check.bench.parsers.iperf3 import Iperf3Stream, stream
 from clusterwright.check.bench.parsers.perftest import perftest
 from clusterwright.check.bench.parsers.sweep import sweep
 from clusterwright.units import MiB
@@ -102,7 +102,7 @@ def test_our_own_stream_is_bytes_over_seconds():
     """Where iperf3 is missing."""
     said = {"tool": "tcp", "bytes": 10, "seconds": 2.0, "connected": ENDS}
 
-    assert stream(said) == Stream(5.0, "tcp", (("10.0.0.1", "10.0.0.2"),))
+    assert stream(said) == Iperf3Stream(5.0, "tcp", (("10.0.0.1", "10.0.0.2"),))
 
 
 @pytest.mark.parametrize(

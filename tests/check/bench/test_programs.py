@@ -15,7 +15,7 @@ import clusterwright.onhost.bench as folder
 from clusterwright.check.bench.kinds.memory import figures as memory_figures
 from clusterwright.check.bench.parsers.iperf3 import stream
 from clusterwright.check.bench.parsers.sweep import sweep
-from clusterwright.check.bench.stage import Answer
+from clusterwright.check.bench.stage import StageAnswer
 from clusterwright.check.bench.storage.folder import figures as storage_figures
 from clusterwright.edge.bundler import BENCH, LOADER, program_input
 from clusterwright.onhost.bench import disks
@@ -41,7 +41,7 @@ def ran(name, given):
     """How it ended."""
     process = start(name, given)
     out, err = process.communicate(timeout=120)
-    return Answer(process.returncode, out, err)
+    return StageAnswer(process.returncode, out, err)
 
 
 def both_ends(tool, port, *, server_first=True):
@@ -122,7 +122,7 @@ def test_memory_moves_what_it_says():
     assert {figure.quantity for figure in memory_figures(answer)} == {"memory copy", "memory triad"}
     assert answer.document["array_bytes"] <= 2**27
     with pytest.raises(ValueError, match="wrong"):
-        memory_figures(Answer(0, json.dumps(answer.document | {"right": False}), ""))
+        memory_figures(StageAnswer(0, json.dumps(answer.document | {"right": False}), ""))
 
 
 KINDS = ["all_reduce", "all_reduce_pieces", "all_gather", "reduce_scatter", "broadcast", "all_to_all"]

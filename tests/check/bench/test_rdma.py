@@ -13,7 +13,7 @@ from clusterwright.check.bench.kinds.rdma import rdma
 from clusterwright.check.bench.rdma.expected import latency as bound_of
 from clusterwright.check.bench.rdma.expected import rate as rate_of
 from clusterwright.check.bench.rdma.verbs import GDR, PING, TESTS
-from clusterwright.check.bench.stage import Answer
+from clusterwright.check.bench.stage import StageAnswer
 
 RECORDED = Path(__file__).parent / "recorded"
 TOOLS = dict.fromkeys((*(test.program for test in TESTS), "ib_write_bw"), "/usr/bin/it")
@@ -65,7 +65,7 @@ class Links:
             usual = [port(f"mlx5_{n}", infiniband=infiniband) for n in range(self.more.get("rails", 1))]
             rows = {"ports": self.ports(host) or usual, "verbs": 1}
             about = {"cuda": self.more.get("cuda", False), "ibping": self.more.get("ibping", False)}
-            return Answer(0, json.dumps({"ports": json.dumps(rows), **about}), "")
+            return StageAnswer(0, json.dumps({"ports": json.dumps(rows), **about}), "")
         server = self.names[part.given["address"]]
         client = next(
             name
@@ -79,7 +79,7 @@ class Links:
             {test["name"]: self.one(test, number, server, client) for test in tests}
             for number, tests in enumerate(part.given["rails"])
         ]
-        return Answer(0, json.dumps({"rails": rails}), "")
+        return StageAnswer(0, json.dumps({"rails": rails}), "")
 
     def one(self, test, rail, server, client):
         """One test."""

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from clusterwright.check.bench.kinds.storage import storage
-from clusterwright.check.bench.site import Site
-from clusterwright.check.bench.stage import Answer
+from clusterwright.check.bench.site import BenchSite
+from clusterwright.check.bench.stage import StageAnswer
 from clusterwright.config.load import load_cluster
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "lab" / "cluster.yaml"
@@ -36,7 +36,7 @@ def measured(eight, stage):
 
         made = stage(HOSTS, answer)
         facts = {host: {"tools": {"fio": "/usr/bin/fio"}} for host in HOSTS}
-        return storage(Site(eight, made, facts)), made.orders
+        return storage(BenchSite(eight, made, facts)), made.orders
 
     return run
 
@@ -50,7 +50,7 @@ def said(rate, share=1.0):
         name: {"direct": True, "out": json.dumps({"jobs": [{"error": 0, "read": read, "write": write}]})}
         for name, (read, write) in jobs.items()
     }
-    return Answer(0, json.dumps({"fio": fio, "files": {"made": 500.0}}), "")
+    return StageAnswer(0, json.dumps({"fio": fio, "files": {"made": 500.0}}), "")
 
 
 def told(outcome, status):
@@ -150,7 +150,7 @@ def test_one_quantity_that_is_low_among_uneven_hosts_is_no_fault(eight, stage):
         return said(GB * factors[host] if local else GB, share)
 
     facts = {host: {"tools": {"fio": "/usr/bin/fio"}} for host in HOSTS}
-    outcome = storage(Site(eight, stage(HOSTS, answer), facts))
+    outcome = storage(BenchSite(eight, stage(HOSTS, answer), facts))
 
     assert told(outcome, "fail") == set()
     assert "/scratch: 2 rounds, 8 hosts" in outcome.notes
@@ -173,10 +173,10 @@ def test_a_full_local_disk_is_unknown_in_its_own_words(eight, stage):
 
     def answer(host, part, _asked, _stage):
         full = host == "gpu-node4" and part.given["folder"] == "/scratch"
-        return Answer(1, "", "OSError: [Errno 28] No space left on device") if full else said(GB)
+        return StageAnswer(1, "", "OSError: [Errno 28] No space left on device") if full else said(GB)
 
     facts = {host: {"tools": {"fio": "/usr/bin/fio"}} for host in HOSTS}
-    outcome = storage(Site(eight, stage(HOSTS, answer), facts))
+    outcome = storage(BenchSite(eight, stage(HOSTS, answer), facts))
 
     (unknown,) = [each for each in outcome.verdicts if each.status == "unknown"]
     assert (unknown.subject, unknown.part) == ("gpu-node4", "/scratch")

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import clusterwright.onhost.bench as folder
 from clusterwright.check.bench.kinds.training import training
 from clusterwright.check.bench.parsers.trained import trained
-from clusterwright.check.bench.site import Site
-from clusterwright.check.bench.stage import Answer
+from clusterwright.check.bench.site import BenchSite
+from clusterwright.check.bench.stage import StageAnswer
 from clusterwright.check.bench.training.routes import GLOO, GPUDIRECT, RDMA, TCP, routes, strayed
 from clusterwright.check.bench.training.scaling import Exchange, chunks, expected_compute_share, sizes
 from clusterwright.check.bench.training.trainings import ON_GPUS, exchange, shape_of
@@ -46,7 +46,7 @@ def test_real_ranks_agree_and_say_how_long_steps_took(ranks):
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
-    found = trained(("n1",), [Answer(0, done.stdout, "")])
+    found = trained(("n1",), [StageAnswer(0, done.stdout, "")])
     assert found.wrong == ()
     assert found.ranks == ranks
     assert len(found.step_times) == len(found.compute_times) == 10
@@ -64,7 +64,7 @@ def report(**more):
 
 def said(*reports):
     """As a host prints it."""
-    return Answer(0, "\n".join(["a warning", *(json.dumps({"training": each}) for each in reports)]), "")
+    return StageAnswer(0, "\n".join(["a warning", *(json.dumps({"training": each}) for each in reports)]), "")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_step_is_as_long_as_that_of_its_slowest_rank():
 def test_a_host_whose_ranks_say_nothing_is_named():
     """Not taken for one without waiting."""
     with pytest.raises(ValueError, match="no rank of b"):
-        trained(("a", "b"), [said(report()), Answer(0, "", "")])
+        trained(("a", "b"), [said(report()), StageAnswer(0, "", "")])
 
 
 def fabric(*, own=None, exchange_s=0.03, **more):
@@ -183,7 +183,7 @@ def test_hosts_of_another_kind_are_not_held_against_each_other(site, tmp_path):
         (example[:begin] + TWO_KINDS + example[end:]).replace("nodes: [a100]", "nodes: [a100, slower]")
     )
     made = site(fabric(own={"gpu-node3": 0.4, "gpu-node4": 0.4}))
-    outcome = training(Site(load_cluster(file), made.stage, made.facts))
+    outcome = training(BenchSite(load_cluster(file), made.stage, made.facts))
 
     assert told(outcome) == WELL
 
@@ -232,7 +232,7 @@ def test_hosts_that_all_die_are_left_to_the_run(site):
 
 def test_where_no_rank_runs_all_is_unknown(site):
     """Not green; and no figure is told."""
-    outcome = training(site(lambda *_: Answer(1, "", "no torch")))
+    outcome = training(site(lambda *_: StageAnswer(1, "", "no torch")))
 
     assert {*told(outcome).values()} == {"unknown"}
     assert outcome.measurements == ()
@@ -266,7 +266,7 @@ def metal(site, tmp_path):
     made = site(fabric())
     versions = {"nccl": "2.21.5", "driver": "550.1", "firmware": "28.39"}
     facts = {host: {**found, "versions": versions} for host, found in made.facts.items()}
-    return Site(load_cluster(file), made.stage, facts)
+    return BenchSite(load_cluster(file), made.stage, facts)
 
 
 def test_gpus_train_over_every_transport_that_is_there(metal):

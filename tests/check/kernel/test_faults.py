@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from clusterwright.check.kernel.faults import faults, find_faults, harmless_lines, telling, unknown_kinds
-from clusterwright.check.kernel.lines import Line
+from clusterwright.check.kernel.lines import KernelLine
 
 LINES = tomllib.loads((Path(__file__).parent / "lines.toml").read_text())
 
 
 def at(text, time_s=0.0, priority=4):
     """A line that warns."""
-    return Line(time_s, priority, text)
+    return KernelLine(time_s, priority, text)
 
 
 @pytest.mark.parametrize("row", LINES["fault"], ids=lambda row: row["text"][:50])

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from clusterwright.check.bench.stage import Answer
-from clusterwright.check.tune.knobs import Settings
+from clusterwright.check.bench.stage import StageAnswer
+from clusterwright.check.tune.knobs import KnobSettings
 from clusterwright.check.tune.network import tune_network
 from clusterwright.check.tune.trials import LEAST, Budget
 from clusterwright.check.tune.written import OF_JOB, difference, with_settings
@@ -24,10 +24,10 @@ def answering(gains, *, wrong=0):
 
     def answer(host, part, parts, _stage):
         if host != next(iter(parts)):
-            return Answer(0, "", "")
+            return StageAnswer(0, "", "")
         value = gains.get(part.given["environment"].get("GLOO_SOCKET_IFNAME", ""), 1.0)
         if value is None:
-            return Answer(1, "", "gloo: no such interface")
+            return StageAnswer(1, "", "gloo: no such interface")
         rows = [
             {
                 "kind": "all_reduce_pieces", "size": size, "count": size // 4, "redop": "sum", "time_us": 1e3,
@@ -35,7 +35,7 @@ def answering(gains, *, wrong=0):
             }
             for size in part.given["sizes"]
         ]  # fmt: skip
-        return Answer(0, "".join(json.dumps(row) + "\n" for row in rows) + '{"carried": {}}\n', "")
+        return StageAnswer(0, "".join(json.dumps(row) + "\n" for row in rows) + '{"carried": {}}\n', "")
 
     return answer
 
@@ -107,5 +107,5 @@ def test_what_is_written_is_a_difference_that_can_be_taken_back(site, tmp_path):
     assert "    GLOO_SOCKET_IFNAME: compute,compute\n" in written
     assert file.read_text() == TEXT
     assert difference(TEXT, TEXT, "cluster.yaml") == ""
-    field = Settings((("gradients.bucket", "4MiB"),))
+    field = KnobSettings((("gradients.bucket", "4MiB"),))
     assert with_settings("name: gpt\n", field, OF_JOB) == 'name: gpt\n\ngradients:\n  bucket: "4MiB"\n'

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterwright.check.tune.knobs import DEFAULT, Knob, Settings, chosen, of_network, singles
+from clusterwright.check.tune.knobs import DEFAULT, Knob, KnobSettings, chosen, of_network, singles
 from clusterwright.check.tune.search import FINAL, better, search
 from clusterwright.errors import WrightError
 
@@ -39,7 +39,7 @@ def test_the_best_value_of_each_knob_is_set_together():
     outcome, _ = driven({("A", "2"): 1.1, ("A", "4"): 1.3, ("B", "y"): 1.2, ("C", "on"): 0.7})
 
     assert outcome.won
-    assert outcome.winner == Settings((("A", "4"), ("B", "y")))
+    assert outcome.winner == KnobSettings((("A", "4"), ("B", "y")))
     assert outcome.gain == pytest.approx(1.56, rel=0.05)
 
 
@@ -61,7 +61,7 @@ def test_what_does_not_run_is_left_out():
     """A setting that the library refuses."""
     outcome, _ = driven({("A", "4"): None, ("A", "2"): 1.2})
 
-    assert outcome.winner == Settings((("A", "2"),))
+    assert outcome.winner == KnobSettings((("A", "2"),))
 
 
 def test_nothing_runs_at_all():

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from clusterwright.check.bench.stage import Answer
-from clusterwright.check.tune.knobs import Settings
+from clusterwright.check.bench.stage import StageAnswer
+from clusterwright.check.tune.knobs import KnobSettings
 from clusterwright.check.tune.of_training import RunTarget, knobs, usual
 from clusterwright.check.tune.training import SKIPPED, Subject, tune_training
 from clusterwright.check.tune.trials import Budget
@@ -36,14 +36,14 @@ def answering(seconds, *, loss=2.0, parameters=None):
 
     def answer(_host, part, _parts, _stage):
         if part.program != "trial":
-            return Answer(0, "{}", "")
+            return StageAnswer(0, "{}", "")
         asked.append(part.given)
         step_s = seconds(part.given["script"])
         if step_s is None:
-            return Answer(1, "", "ValueError: no such thing")
+            return StageAnswer(1, "", "ValueError: no such thing")
         steps = [step_s * random.gauss(1, 0.01) for _ in range(part.given["steps"])]
         found = {"seconds": steps, "loss": loss, "cpus": 16, "parameters": parameters}
-        return Answer(0, json.dumps(found), "")
+        return StageAnswer(0, json.dumps(found), "")
 
     answer.asked = asked
     return answer
@@ -59,7 +59,7 @@ def test_what_changes_numbers_is_found_only_where_it_is_allowed(site, cluster):
     allowed = tune_training(site(answering(of_bf16)), subject(cluster), Budget(80, 1), numbers=True)
     kept = tune_training(site(strict := answering(of_bf16)), subject(cluster), BUDGET)
 
-    assert allowed.outcome.winner == Settings((("gradients.compress", "bf16"),))
+    assert allowed.outcome.winner == KnobSettings((("gradients.compress", "bf16"),))
     assert allowed.outcome.gain == pytest.approx(2, rel=0.03)
     assert "loss of the last measured step" in allowed.notes[0]
     assert not kept.outcome.won

@@ -1,6 +1,6 @@
 """What is done about one fault, and about two, and about what only looks like one."""
 
-from clusterwright.heal.observation import Finding
+from clusterwright.heal.observation import FaultFinding
 
 
 def test_a_fault_is_believed_at_the_second_look(world, acting):
@@ -261,7 +261,7 @@ def test_one_log_is_no_witness_but_two_jobs_are(world, acting):
     w = world(policy=acting())
 
     def told(job):
-        return Finding("n1", "diagnosis", "gpu-hardware/xid-79-fell-off-bus", "off the bus", job=job)
+        return FaultFinding("n1", "diagnosis", "gpu-hardware/xid-79-fell-off-bus", "off the bus", job=job)
 
     w.tick(told("1"))
     alone = list(w.done)

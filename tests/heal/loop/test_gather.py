@@ -13,7 +13,7 @@ from clusterwright.check.facts.gpus import gpus
 from clusterwright.check.facts.kernel_log import KernelLog
 from clusterwright.check.facts.units import required_units
 from clusterwright.check.judging import _named
-from clusterwright.check.kernel.lines import Line
+from clusterwright.check.kernel.lines import KernelLine
 from clusterwright.config.load import load_cluster
 from clusterwright.heal.loop.gather import of_verdicts
 from clusterwright.heal.rule import rule_for, rules
@@ -57,7 +57,7 @@ def test_a_driver_that_hangs_is_no_lost_gpu_in_whatever_words(want, recorded, co
 @pytest.mark.parametrize(("number", "rule"), [(79, "gpu_lost"), (64, "gpu_replace"), (48, "gpu_reset")])
 def test_an_xid_is_a_code(want, number, rule):
     """`xid-79`, whatever the check writes of it."""
-    line = Line(10.0, 3, f"NVRM: Xid (PCI:0000:3b:00): {number}, pid=1, GPU has fallen off the bus.")
+    line = KernelLine(10.0, 3, f"NVRM: Xid (PCI:0000:3b:00): {number}, pid=1, GPU has fallen off the bus.")
     have = KernelLog(20.0, container=False, source="dmesg", lines=(line,), left_out=0, minors={})
 
     assert codes_and_rules(gpu_xids, want, have) == [(f"gpu_xids:xid-{number}", rule)]

@@ -6,9 +6,9 @@ import pytest
 
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
-from clusterwright.heal.actions import Executor, Order, action
+from clusterwright.heal.actions import ActionOrder, Executor, action
 from clusterwright.heal.loop.setup import loop_lock
-from clusterwright.heal.observation import Finding
+from clusterwright.heal.observation import FaultFinding
 from clusterwright.heal.past import Intent
 
 
@@ -165,7 +165,7 @@ def test_a_reapply_is_not_tried_where_the_secrets_are_not(pretended, monkeypatch
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
     made = pretended()
     made.put("gpu-node1", state="IDLE+DRAIN", reason="wright: heal #1 mount: x")
-    order = Order(7, Intent("gpu-node1", "mount", "reapply"))
+    order = ActionOrder(7, Intent("gpu-node1", "mount", "reapply"))
     hands = Executor(made.cluster, made.remote)
     given = action("reapply").prepare(order, hands)
 
@@ -245,7 +245,9 @@ def test_two_jobs_that_blame_a_host_have_it_drained(pretended):
 
     def why(job):
         asked.append(job)
-        return [Finding("gpu-node2", "diagnosis", "gpu-hardware/xid-79-fell-off-bus", "off the bus", job=job)]
+        return [
+            FaultFinding("gpu-node2", "diagnosis", "gpu-hardware/xid-79-fell-off-bus", "off the bus", job=job)
+        ]
 
     for job in ("1", "2"):
         (made.folder / "jobs" / job).write_text(f"JobId={job} JobState=FAILED NodeList=gpu-node2 \n")

@@ -28,7 +28,7 @@ from clusterwright.lab.chaos.kind import (
     read,
 )
 from clusterwright.lab.chaos.score import FaultRecord, document, judge, summary
-from clusterwright.lab.demo.events import Event
+from clusterwright.lab.demo.events import DemoEvent
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "campaign" / "cluster.yaml"
 WELL = FaultRecord(
@@ -175,7 +175,7 @@ def test_each_fault_is_kept_as_json():
 
 def event(kind, host, **more):
     """An event of a run."""
-    return Event(1.0, kind, host, 1, None, more)
+    return DemoEvent(1.0, kind, host, 1, None, more)
 
 
 def test_hosts_are_what_they_are_for_the_training():

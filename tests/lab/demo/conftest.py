@@ -6,7 +6,7 @@ import pytest
 
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.lab.demo.events import parse_events
-from clusterwright.lab.demo.lanes import Fault
+from clusterwright.lab.demo.lanes import InjectedFault
 from clusterwright.lab.demo.report import DemoFacts, DrawnCluster, DrawnHost, DrawnNetwork
 
 ZERO = 1_764_000_000.0
@@ -210,7 +210,7 @@ def told(lost_host, whole):
             *(Verdict("a", f"c{n}", Status.OK, "x") for n in range(9)),
             Verdict("a", "disk", Status.WARN, "<b>"),
         ),
-        fault=Fault("kill-host", "gpu-node2", None, killed, killed + 11, killed + 13),
+        fault=InjectedFault("kill-host", "gpu-node2", None, killed, killed + 11, killed + 13),
         faulted=parse_events(lost_host[0])[0],
         uninterrupted=parse_events(whole)[0],
         checkpoint_every=EVERY,
@@ -227,7 +227,7 @@ def told_local(lost_rank, whole):
         mode="local",
         created_at="2026-11-21 13:00:00 +0000",
         places=tuple(f"rank {rank}" for rank in range(4)),
-        fault=Fault("kill-rank", "here", 2, lost_rank[1]),
+        fault=InjectedFault("kill-rank", "here", 2, lost_rank[1]),
         faulted=parse_events(lost_rank[0])[0],
         uninterrupted=parse_events(whole)[0],
         checkpoint_every=EVERY,

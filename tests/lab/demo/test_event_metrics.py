@@ -5,7 +5,7 @@ import math
 import pytest
 
 from clusterwright.lab.demo import event_metrics
-from clusterwright.lab.demo.events import Event, parse_events
+from clusterwright.lab.demo.events import DemoEvent, parse_events
 
 STEPS, KILLED_AT, RESUMED = 60, 36, 30  # of the runs in conftest.py
 
@@ -13,12 +13,12 @@ STEPS, KILLED_AT, RESUMED = 60, 36, 30  # of the runs in conftest.py
 def step(number, time, loss=1.0, *, epoch=0, generation=1):
     """A step event."""
     more = {"step": number, "loss": loss, "loss_hex": loss.hex(), "epoch": epoch}
-    return Event(time, "step", "a", generation, 0, more)
+    return DemoEvent(time, "step", "a", generation, 0, more)
 
 
 def ready(time, *ranks, host="a"):
     """Ranks that have come together."""
-    return [Event(time, "group_ready", host, 1, rank, {}) for rank in ranks]
+    return [DemoEvent(time, "group_ready", host, 1, rank, {}) for rank in ranks]
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_two_trainings_without_steps_are_not_equal():
 
 def test_a_loss_that_json_cannot_hold_is_read_from_its_bits():
     """`loss` is null for nan; `loss_hex` is not."""
-    event = Event(1, "step", "a", 1, 0, {"step": 1, "loss": None, "loss_hex": "nan", "epoch": None})
+    event = DemoEvent(1, "step", "a", 1, 0, {"step": 1, "loss": None, "loss_hex": "nan", "epoch": None})
 
     assert math.isnan(event_metrics.completed_steps([event])[1].loss)
 
@@ -146,8 +146,8 @@ def test_a_training_that_never_came_back_has_no_recovery():
 
 def test_a_generation_that_failed_on_the_way_belongs_to_the_recovery():
     """The second start counts; the time of the first is in what came before it."""
-    started = [Event(t, "generation_start", "a", g, None, {"hosts": ["a"]}) for t, g in ((4, 2), (20, 3))]
-    processes = [Event(t, "process_start", "a", g, 0, {"started": t - 1}) for t, g in ((6, 2), (23, 3))]
+    started = [DemoEvent(t, "generation_start", "a", g, None, {"hosts": ["a"]}) for t, g in ((4, 2), (20, 3))]
+    processes = [DemoEvent(t, "process_start", "a", g, 0, {"started": t - 1}) for t, g in ((6, 2), (23, 3))]
     events = [
         *ready(0, 0),
         step(1, 1),

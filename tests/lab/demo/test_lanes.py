@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from clusterwright.lab.demo.events import Event, parse_events
-from clusterwright.lab.demo.lanes import Fault, lanes, markers, origin, place_of
+from clusterwright.lab.demo.events import DemoEvent, parse_events
+from clusterwright.lab.demo.lanes import InjectedFault, lanes, markers, origin, place_of
 
 HOSTS = ("gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4")
 
@@ -14,7 +14,7 @@ HOSTS = ("gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4")
 def rows(lost_host):
     """The rows of a run whose second host was killed, and came back 13 s later."""
     events, killed = parse_events(lost_host[0])[0], lost_host[1]
-    fault = Fault("kill-host", "gpu-node2", None, killed, killed + 11, killed + 13)
+    fault = InjectedFault("kill-host", "gpu-node2", None, killed, killed + 11, killed + 13)
     return {lane.place: lane.spans for lane in lanes(events, HOSTS, fault)}
 
 
@@ -51,7 +51,7 @@ def test_a_host_that_never_came_back_stays_down_to_the_end(lost_host):
     """Without an undo there is no booting."""
     events, killed = parse_events(lost_host[0])[0], lost_host[1]
 
-    (row,) = lanes(events, ("gpu-node2",), Fault("kill-host", "gpu-node2", None, killed))
+    (row,) = lanes(events, ("gpu-node2",), InjectedFault("kill-host", "gpu-node2", None, killed))
     assert row.spans[-1].doing == "down"
     assert row.spans[-1].end == pytest.approx(events[-1].time - origin(events))
 
@@ -63,7 +63,7 @@ def test_ranks_of_one_machine_have_rows_of_their_own(lost_rank):
 
     rows = {
         lane.place: doings(lane.spans)
-        for lane in lanes(events, places, Fault("kill-rank", "here", 2, killed))
+        for lane in lanes(events, places, InjectedFault("kill-rank", "here", 2, killed))
     }
     assert rows["rank 1"] == ["starting", "training", "waiting", "starting", "training"]
     assert rows["rank 2"] == ["starting", "training", "down", "starting", "training"]
@@ -72,9 +72,9 @@ def test_ranks_of_one_machine_have_rows_of_their_own(lost_rank):
 def test_hosts_written_as_a_hostlist_are_read_too():
     """Slurm's own form."""
     events = [
-        Event(0, "job_start", "a1", 0, None, {"hosts": "a[1-2]"}),
-        Event(1, "generation_start", "a1", 1, None, {"hosts": "a[1-2]"}),
-        Event(9, "job_end", "a1", 1, None, {}),
+        DemoEvent(0, "job_start", "a1", 0, None, {"hosts": "a[1-2]"}),
+        DemoEvent(1, "generation_start", "a1", 1, None, {"hosts": "a[1-2]"}),
+        DemoEvent(9, "job_end", "a1", 1, None, {}),
     ]
 
     assert [lane.spans[0].doing for lane in lanes(events, ("a1", "a2"), None)] == ["starting", "starting"]
@@ -82,11 +82,11 @@ def test_hosts_written_as_a_hostlist_are_read_too():
 
 def test_a_number_of_a_generation_that_comes_twice_does_no_harm():
     """A successor that counts anew is told apart by time."""
-    starts = [Event(t, "generation_start", "a", 1, None, {"hosts": ["a"]}) for t in (1, 20)]
+    starts = [DemoEvent(t, "generation_start", "a", 1, None, {"hosts": ["a"]}) for t in (1, 20)]
     events = [
         *starts,
-        Event(9, "generation_end", "a", 1, None, {}),
-        Event(30, "generation_end", "a", 1, None, {}),
+        DemoEvent(9, "generation_end", "a", 1, None, {}),
+        DemoEvent(30, "generation_end", "a", 1, None, {}),
     ]
 
     (row,) = lanes(sorted(events, key=lambda event: event.time), ("a",), None)
@@ -102,7 +102,7 @@ def test_marks_come_in_order_and_hold_the_fault(lost_host):
     """Checkpoints, the fault, the loss noticed, the resume, the end."""
     events, killed = parse_events(lost_host[0])[0], lost_host[1]
 
-    found = markers(events, Fault("kill-host", "gpu-node2", None, killed))
+    found = markers(events, InjectedFault("kill-host", "gpu-node2", None, killed))
     assert [mark.time for mark in found] == sorted(mark.time for mark in found)
     order = [mark.what for mark in found if mark.what != "checkpoint"]
     assert order == ["fault", "lost", "resumed", "finished"]

@@ -4,11 +4,11 @@ import pytest
 
 from clusterwright.edge.fakes import FakeClock
 from clusterwright.errors import WrightError
-from clusterwright.lab.demo.events import Event, parse_events
+from clusterwright.lab.demo.events import DemoEvent, parse_events
 from clusterwright.lab.demo.run_follower import RunFollower, fault_step, narrate, ripe, victim
 from clusterwright.lab.demo.talk import Talk
 from clusterwright.launch.events import LocalReader
-from clusterwright.launch.run import Run
+from clusterwright.launch.run import RunFolder
 
 
 class Leaping(FakeClock):
@@ -76,7 +76,7 @@ def run(tmp_path, lost_host):
     (tmp_path / "events").mkdir()
     for number, text in enumerate(lost_host[0]):
         (tmp_path / "events" / f"{number}.jsonl").write_text(text)
-    return Run("gpt-small", "7", str(tmp_path))
+    return RunFolder("gpt-small", "7", str(tmp_path))
 
 
 def test_a_course_tells_each_event_once(run):
@@ -111,4 +111,4 @@ def test_a_training_that_hangs_is_an_error_in_the_end(run):
 
 def test_a_line_of_an_event_file_that_is_no_event_is_no_line_to_tell():
     """Most events are told by the report only."""
-    assert narrate(Event(1, "step", "a", 1, 0, {"step": 3}), []) is None
+    assert narrate(DemoEvent(1, "step", "a", 1, 0, {"step": 3}), []) is None

@@ -77,7 +77,7 @@ def test_what_computes_works_and_what_waits_does_not():
     process = subprocess.Popen([sys.executable, "-c", loop], stdin=subprocess.PIPE, env=environment)
     try:
         time.sleep(0.5)
-        seen = work.Work("990077", time.time())
+        seen = work.DevWork("990077", time.time())
         time.sleep(1)
         waited = seen.poll(time.time())
         process.stdin.close()
@@ -97,7 +97,7 @@ def test_who_gets_little_of_a_crowded_host_works_all_the_same(monkeypatch):
     process = subprocess.Popen([sys.executable, "-c", "while True: pass"], env=environment)
     try:
         time.sleep(0.5)
-        seen = work.Work("990079", time.time())
+        seen = work.DevWork("990079", time.time())
         time.sleep(0.3)
         once = seen.poll(time.time())
         time.sleep(0.3)

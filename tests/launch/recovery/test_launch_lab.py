@@ -13,7 +13,7 @@ from clusterwright.cli.cancel import cancel
 from clusterwright.cli.train import Typed, resolve_job
 from clusterwright.launch.events import RemoteReader, events
 from clusterwright.launch.events import wait as wait_for
-from clusterwright.launch.run import Run
+from clusterwright.launch.run import RunFolder
 from clusterwright.launch.submit import submit as submit_job
 
 pytestmark = [pytest.mark.lab, pytest.mark.train, pytest.mark.timeout(900)]
@@ -103,7 +103,7 @@ def ended(stands, submitted):
     def wait(name, run=""):
         found = submitted[name]
         folder = f"{Path(found.folder).parent}/{run}" if run else found.folder
-        end = wait_for(Run(run or found.name, found.job_id, folder), there, limit_s=600)
+        end = wait_for(RunFolder(run or found.name, found.job_id, folder), there, limit_s=600)
         said = "find slurm-*.out logs -type f ! -name agents.log -exec cat {} +"
         return end, stands.sh("control", f"cd {folder} && {said}")
 

@@ -5,7 +5,7 @@ import pytest
 from clusterwright.onhost.notify.heartbeat import Watch
 from clusterwright.onhost.notify.messages import message, truncate
 from clusterwright.onhost.notify.send import MOST, refusal, request
-from clusterwright.onhost.notify.settings import Settings
+from clusterwright.onhost.notify.settings import NotifySettings
 
 HOSTILE = "<b>x</b>\u202egpj\x1b[31m\n@all"
 
@@ -65,13 +65,13 @@ def test_a_room_that_says_no_with_200_is_heard(answer, said):
 def test_a_full_disk_of_monitoring_is_said_without_prometheus(receiving, tmp_path):
     """Raised at Alertmanager by the program itself, and taken back when there is room."""
     with receiving.http_receiver() as alertmanager:
-        settings = Settings(
+        settings = NotifySettings(
             "c", "control", "en", 0, str(tmp_path), {}, f"http://127.0.0.1:{alertmanager.port}", str(tmp_path),
             least_free=2.0,
         )  # fmt: skip
         watch = Watch(settings)
         watch.check()
-        watch.settings = Settings(**{**settings.__dict__, "least_free": 0.0})
+        watch.settings = NotifySettings(**{**settings.__dict__, "least_free": 0.0})
         watch.check()
         watch.check()
 
@@ -85,7 +85,7 @@ def test_without_alertmanager_the_rooms_are_told_once(receiving, tmp_path):
     """When it has not answered for long."""
     with receiving.http_receiver() as room:
         (tmp_path / "room").write_text(f"http://127.0.0.1:{room.port}/hook")
-        settings = Settings(
+        settings = NotifySettings(
             "c", "control", "en", 0, str(tmp_path), {"room": "wecom"}, "http://127.0.0.1:9", "/"
         )
         now = [1000.0]

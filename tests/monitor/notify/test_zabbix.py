@@ -20,8 +20,8 @@ import pytest
 from clusterwright.config.load import load_cluster
 from clusterwright.edge.certificates import certificates
 from clusterwright.edge.clock import SystemClock
-from clusterwright.onhost.notify.settings import Settings
-from clusterwright.onhost.notify.zabbix.site import RefusedError, Site
+from clusterwright.onhost.notify.settings import NotifySettings
+from clusterwright.onhost.notify.zabbix.site import RefusedError, ZabbixSite
 from clusterwright.provision.render.monitoring.alertmanager import NOTIFY, SECRETS, alertmanager_conf
 from clusterwright.provision.render.monitoring.rules import rules
 from clusterwright.provision.render.monitoring.zabbix import zabbix_template
@@ -316,8 +316,8 @@ def receiver(chain, host, **reached):
     told = {"server": f"127.0.0.1:{chain.site.port}", "host": host, **reached}
     state = chain.folder / host
     state.mkdir(exist_ok=True)
-    return Site(
-        Settings("c", "control", "en", 0, "", {}, "", "/", zabbix={host: told}, state=str(state)), host
+    return ZabbixSite(
+        NotifySettings("c", "control", "en", 0, "", {}, "", "/", zabbix={host: told}, state=str(state)), host
     )
 
 

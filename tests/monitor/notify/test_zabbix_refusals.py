@@ -10,10 +10,10 @@ from contextlib import suppress
 
 import pytest
 
-from clusterwright.onhost.notify.settings import Settings
+from clusterwright.onhost.notify.settings import NotifySettings
 from clusterwright.onhost.notify.zabbix import wire
 from clusterwright.onhost.notify.zabbix.figures import Figures
-from clusterwright.onhost.notify.zabbix.site import RefusedError, Site, fingerprint
+from clusterwright.onhost.notify.zabbix.site import RefusedError, ZabbixSite, fingerprint
 
 MARK = b"ZBXD\x01"
 HOSTILE = "<b>x</b>\u202egpj\x1b[31m\nOK\n{HOST.NAME} \\1"
@@ -27,13 +27,13 @@ def framed(body):
 @pytest.fixture
 def receiver(trapper, tmp_path):
     """Ours, which speaks to it."""
-    return Site(settings(tmp_path, trapper.port), "site")
+    return ZabbixSite(settings(tmp_path, trapper.port), "site")
 
 
 def settings(folder, port, host="lab", **more):
     """Of one Zabbix, whose template knows one alert."""
     reached = {"server": f"127.0.0.1:{port}", "host": host}
-    return Settings("c", "control", "en", 0, "", {}, "", "/", zabbix={"site": reached}, alerts=["GpuTooHot"],
+    return NotifySettings("c", "control", "en", 0, "", {}, "", "/", zabbix={"site": reached}, alerts=["GpuTooHot"],
                     state=str(folder), **more)  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def test_a_thousand_repeats_are_told_once_by_a_program_that_was_started_anew_as_
     """What is open is in a file."""
     for _ in range(1000):
         receiver.notify([alert()])
-    Site(settings(tmp_path, trapper.port), "site").notify([alert(), alert("f2")])
+    ZabbixSite(settings(tmp_path, trapper.port), "site").notify([alert(), alert("f2")])
 
     assert [text.split("\n")[1] for text in trapper.texts()] == ["f1", "f2"]
 
@@ -118,8 +118,8 @@ def test_strangers_text_adds_no_line_and_no_mark(receiver, trapper):
 
 def test_a_host_that_zabbix_does_not_know_is_named(trapper, tmp_path):
     """With what to make there; and it is told as soon as the host is there."""
-    said = refusal(Site(settings(tmp_path, trapper.port, host="cluster one"), "site"))
-    Site(settings(tmp_path, trapper.port), "site").notify([alert()])
+    said = refusal(ZabbixSite(settings(tmp_path, trapper.port, host="cluster one"), "site"))
+    ZabbixSite(settings(tmp_path, trapper.port), "site").notify([alert()])
 
     assert "accepted 0 of 1 values" in said
     assert "create host `cluster one` in Zabbix with the template `Clusterwright`" in said
@@ -143,7 +143,7 @@ def test_a_server_that_is_down_loses_nothing(trappers, tmp_path):
     """An error until it is there."""
     with trappers.trapper_server() as gone:
         port = gone.port
-    receiver = Site(settings(tmp_path, port), "site")
+    receiver = ZabbixSite(settings(tmp_path, port), "site")
 
     assert "Connection refused" in refusal(receiver)
     with trappers.trapper_server() as back:
@@ -241,7 +241,7 @@ def test_a_server_that_does_not_speak_tls_is_told_nothing(receiver, trapper, tmp
 def test_a_file_of_what_is_open_that_is_broken_keeps_nobody_silent(trapper, tmp_path, text):
     """It is begun anew; the worst is that something is told twice."""
     (tmp_path / "site.json").write_text(text)
-    Site(settings(tmp_path, trapper.port), "site").notify([alert()])
+    ZabbixSite(settings(tmp_path, trapper.port), "site").notify([alert()])
 
     assert len(trapper.got) == 1
     assert json.loads((tmp_path / "site.json").read_text()) == {"f1": "clusterwright.alert[GpuTooHot]"}

@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from clusterwright.onhost.notify.server import AT_ONCE_PER_SITE, Server
-from clusterwright.onhost.notify.settings import Settings
+from clusterwright.onhost.notify.settings import NotifySettings
 
 ALERT = {
     "status": "firing", "fingerprint": "f1",
@@ -25,7 +25,7 @@ def program(trapper, receiving, tmp_path):
         (tmp_path / "room").write_text(f"http://127.0.0.1:{room.port}/hook")
         there = {"server": f"127.0.0.1:{trapper.port}", "host": "lab"}
         zabbix = {"site": there, "other": {**there, "host": "nobody"}}
-        settings = Settings(
+        settings = NotifySettings(
             "c", "control", "en", 0, str(tmp_path), {"room": "wecom"}, "", "/", zabbix=zabbix, alerts=["NodeDown"],
             state=str(tmp_path),
         )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.monitor.records.record import Record
+from clusterwright.monitor.records.record import AccountingRecord
 from clusterwright.monitor.report.job_facts import facts
 
 HOUR = 3600
@@ -19,7 +19,7 @@ def record():
             "elapsed_s": hours * HOUR, "limit_s": 1.2 * hours * HOUR, "hosts": "gpu-node1", "host_count": 1, "cpus": 8,
             "gpus": 4, "memory": 64 << 30,
         }  # fmt: skip
-        return Record(name, **{**known, **more})
+        return AccountingRecord(name, **{**known, **more})
 
     return make
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from clusterwright.i18n import bilingual
-from clusterwright.monitor.records.record import Record
+from clusterwright.monitor.records.record import AccountingRecord
 from clusterwright.monitor.report import job as made
 from clusterwright.monitor.report import page, sheets, text
 from clusterwright.monitor.report.job_advice import advice, line
@@ -204,7 +204,7 @@ def test_money_and_energy(job, gpus):
 
 def test_the_newest_job_of_a_run_is_shown(record):
     """With the others named; memory is that of its own steps."""
-    steps = [Record("8.0", memory_used=5 * GIB), Record("7.0", memory_used=50 * GIB)]
+    steps = [AccountingRecord("8.0", memory_used=5 * GIB), AccountingRecord("7.0", memory_used=50 * GIB)]
     found = facts([record("7"), record("8", start=9000.0)], steps, {}, {}, now=99999.0)
 
     assert (found.record.id, found.record.memory_used) == ("8", 5 * GIB)

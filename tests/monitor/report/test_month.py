@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.monitor.records.record import Record
+from clusterwright.monitor.records.record import AccountingRecord
 from clusterwright.monitor.report import page, sheets, text
 from clusterwright.monitor.report.money import Price
 from clusterwright.monitor.report.month import report
@@ -83,7 +83,7 @@ def test_what_was_measured(jobs):
 def test_the_report_has_all_forms(jobs):
     """Text, page, table and JSON say the same; names are anybody's text."""
     hostile = {"name": "<b>\x1b[31m\u202e", "user": "=x()", "account": "<i>"}
-    jobs = [*jobs, Record("9", start=0.0, end=HOUR, elapsed_s=HOUR, gpus=1, **hostile)]
+    jobs = [*jobs, AccountingRecord("9", start=0.0, end=HOUR, elapsed_s=HOUR, gpus=1, **hostile)]
     made = report(month(SPAN, jobs, [], {}), "lab", "2026-11", Price(2.0, "EUR", "file"), 400.0)
     shown, html, table = text.text(made), page.page(made), sheets.table(made)
 
@@ -105,7 +105,8 @@ def test_an_empty_month(record):
 
 RECORDS = st.lists(
     st.builds(
-        Record, id=st.text("123", min_size=1), account=st.sampled_from(["a", "b", ""]), gpus=st.integers(0, 16),
+        AccountingRecord, id=st.text("123", min_size=1),
+        account=st.sampled_from(["a", "b", ""]), gpus=st.integers(0, 16),
         state=st.sampled_from(["COMPLETED", "FAILED", "RUNNING"]), start=st.one_of(st.none(), st.floats(-DAY, 2 * DAY)),
         end=st.one_of(st.none(), st.floats(-DAY, 2 * DAY)), submit=st.one_of(st.none(), st.floats(-DAY, 2 * DAY)),
     )

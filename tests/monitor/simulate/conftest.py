@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.monitor.simulate.settings import Account, HostKind, Queue, Settings
+from clusterwright.monitor.simulate.settings import Account, HostKind, Queue, SimulationSettings
 from clusterwright.monitor.simulate.trace import TraceJob
 
 
@@ -24,7 +24,7 @@ def settings():
     def make(hosts=2, queue=None, **more):
         kinds = {"x": HostKind(tuple(f"h{number}" for number in range(hosts)), 4, 8)}
         accounts = more.pop("accounts", {"a": Account("a"), "b": Account("b")})
-        return Settings(
+        return SimulationSettings(
             "test", kinds, {"q": Queue("q", ("x",), default=True, **(queue or {}))}, accounts, **more
         )
 

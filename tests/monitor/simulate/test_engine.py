@@ -9,7 +9,14 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from clusterwright.monitor.simulate.engine import simulate
-from clusterwright.monitor.simulate.settings import Account, HostKind, Quality, Queue, Settings, slurm_default
+from clusterwright.monitor.simulate.settings import (
+    Account,
+    HostKind,
+    Quality,
+    Queue,
+    SimulationSettings,
+    slurm_default,
+)
 from clusterwright.monitor.simulate.trace import TraceJob
 
 
@@ -116,7 +123,7 @@ def test_a_higher_tier_goes_first(job):
     kinds = {"x": HostKind(("h",), 4, 8)}
     queues = {"q": Queue("q", ("x",), default=True), "fast": Queue("fast", ("x",), tier=9)}
     jobs = [job("now", gpus=4), job("slow", at=1, gpus=4), job("quick", at=2, gpus=4, partition="fast")]
-    found = starts(simulate(jobs, Settings("t", kinds, queues)))
+    found = starts(simulate(jobs, SimulationSettings("t", kinds, queues)))
 
     assert found["quick"] < found["slow"]
 
@@ -145,7 +152,9 @@ JOBS = st.lists(
 def test_nothing_is_ever_given_twice(jobs, exclusive, fifo):
     """Whatever is asked: each job has one turn, after it came, and hosts never hold more than they have."""
     kinds = {"x": HostKind(("h0", "h1"), 4, 8)}
-    given_ = Settings("t", kinds, {"q": Queue("q", ("x",), default=True, exclusive=exclusive)}, fifo=fifo)
+    given_ = SimulationSettings(
+        "t", kinds, {"q": Queue("q", ("x",), default=True, exclusive=exclusive)}, fifo=fifo
+    )
     found = simulate(sorted(jobs, key=lambda each: each.submit), given_)
 
     assert len(found.job_runs) + len(found.rejected_jobs) == len(jobs)
@@ -163,6 +172,6 @@ def test_nothing_is_ever_given_twice(jobs, exclusive, fifo):
 def test_the_same_trace_gives_the_same_replay(jobs):
     """To the second."""
     kinds = {"x": HostKind(("h0", "h1"), 4, 8)}
-    given_ = Settings("t", kinds, {"q": Queue("q", ("x",), default=True)})
+    given_ = SimulationSettings("t", kinds, {"q": Queue("q", ("x",), default=True)})
 
     assert simulate(jobs, given_).job_runs == simulate(jobs, given_).job_runs

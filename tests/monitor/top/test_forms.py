@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from clusterwright.i18n import _, in_language
-from clusterwright.monitor.snapshot import Gpu, JobView, NodeView, Snapshot
+from clusterwright.monitor.snapshot import GpuSnapshot, JobView, NodeView, Snapshot
 from clusterwright.monitor.snapshot.lacks import NO_PROMETHEUS, lack
 from clusterwright.monitor.top import columns
 from clusterwright.monitor.top.columns import RenderOptions, fitting
@@ -47,7 +47,11 @@ def test_heat(use, held, sign, style):
 
 def test_where_nobody_says_which_gpus_are_held_the_first_stand_for_them():
     """Slurm says how many."""
-    assert [sign for sign, _style in strip([Gpu(0), Gpu(1), Gpu(2)], gpus_used=2)] == ["?", "?", "·"]
+    assert [sign for sign, _style in strip([GpuSnapshot(n) for n in range(3)], gpus_used=2)] == [
+        "?",
+        "?",
+        "·",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from clusterwright.edge.fakes import FakeRemote
 from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.ssh import FromHost, Ssh
 from clusterwright.errors import WrightError
-from clusterwright.monitor.snapshot import JobView, Run
+from clusterwright.monitor.snapshot import JobView, RunSnapshot
 from clusterwright.monitor.top.job_actions import ByShell
 
 
@@ -53,7 +53,7 @@ def test_a_job_is_cancelled_by_its_number(name, command):
 def test_a_run_is_asked_to_save_first():
     """By the program that `wright cancel` sends."""
     remote = FakeRemote(lambda *_: "cancelled")
-    acts(remote, "root").cancel(job(run=Run("gpt 1")))
+    acts(remote, "root").cancel(job(run=RunSnapshot("gpt 1")))
 
     assert remote.calls[0][1] == program_command("cancel", "/shared/runs", "gpt 1")
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.monitor.snapshot import Alert, Gpu, JobView, NodeView, Run, Snapshot, Team
+from clusterwright.monitor.snapshot import Alert, GpuSnapshot, JobView, NodeView, RunSnapshot, Snapshot, Team
 from clusterwright.monitor.web import compact
 from clusterwright.monitor.web.feed import encoded
 from clusterwright.monitor.web.lists import JobQuery, listed
@@ -35,13 +35,13 @@ def test_what_nobody_said_is_nothing_and_not_zero():
         "n1",
         "mixed",
         gpus_total=2,
-        gpus=(Gpu(0), Gpu(1, utilisation=0.5, memory_used=1, memory_total=4, celsius=40.4)),
+        gpus=(GpuSnapshot(0), GpuSnapshot(1, utilisation=0.5, memory_used=1, memory_total=4, celsius=40.4)),
     )
     picture = Snapshot("c", 0.0, (node,))
 
     assert compact.node_row(node)[-1] == [None, None, None, None, 50, 25, 40, None]
     assert compact.sums(picture)["use"] == 0.5
-    assert compact.sums(Snapshot("c", 0.0, (NodeView("n1", "idle", gpus=(Gpu(0),)),)))["use"] is None
+    assert compact.sums(Snapshot("c", 0.0, (NodeView("n1", "idle", gpus=(GpuSnapshot(0),)),)))["use"] is None
 
 
 def test_a_muted_alert_is_shown_and_not_counted():
@@ -81,10 +81,16 @@ def test_no_text_of_a_stranger_leaves_with_signs_that_act(name, reason, why):
         reason,
         why,
         nodes=(name,),
-        run=Run(name, state=why, slow_rank=name),
+        run=RunSnapshot(name, state=why, slow_rank=name),
     )
     node = NodeView(
-        name, name, reason=why, group=name, partitions=(name,), gpus=(Gpu(0, name, job=name),), jobs=(name,)
+        name,
+        name,
+        reason=why,
+        group=name,
+        partitions=(name,),
+        gpus=(GpuSnapshot(0, name, job=name),),
+        jobs=(name,),
     )
     picture = Snapshot(
         name, 0.0, (node,), (job,), (Team(name),), (Alert(name, name, name, 0.0, why, why, why),), (why,)
@@ -207,7 +213,7 @@ def test_a_list_is_found_ordered_and_cut(small):
 
 def test_a_loss_that_is_no_number_is_sent_as_nothing():
     """A run that diverged does not stop the page: browsers read neither NaN nor infinity."""
-    run = Run("r", loss=float("nan"), mfu=float("inf"), curve=((1, 2.0), (2, float("nan"))))
+    run = RunSnapshot("r", loss=float("nan"), mfu=float("inf"), curve=((1, 2.0), (2, float("nan"))))
     document = encoded(compact.job_page(JobView("1", "a", "u", "t", "p", "RUNNING", run=run)))
 
     assert b"NaN" not in document

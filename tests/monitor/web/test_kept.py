@@ -9,7 +9,7 @@ import pytest
 
 from clusterwright.edge.fakes import FakeClock
 from clusterwright.errors import WrightError
-from clusterwright.monitor.snapshot import Gpu, JobView, NodeView, Run, Snapshot
+from clusterwright.monitor.snapshot import GpuSnapshot, JobView, NodeView, RunSnapshot, Snapshot
 from clusterwright.monitor.web.history import MOST, ROW_LIMITS, SPANS, History
 from clusterwright.monitor.web.trails import MOST as TRAIL_MOST
 from clusterwright.monitor.web.trails import Trail, Trails
@@ -22,7 +22,7 @@ START = 1_795_003_200  # a whole hour
 def moment(*, used=3, use=0.5):
     """Two nodes, one of them down."""
     nodes = (
-        NodeView("n1", "mixed", gpus_total=8, gpus_used=used, gpus=(Gpu(0, utilisation=use),)),
+        NodeView("n1", "mixed", gpus_total=8, gpus_used=used, gpus=(GpuSnapshot(0, utilisation=use),)),
         NodeView("n2", "down"),
     )
     return Snapshot("c", 0.0, nodes, (JobView("1", "a", "u", "t", "p", "RUNNING"),))
@@ -135,7 +135,7 @@ def test_a_trail_keeps_a_whole_life_in_little_room():
 
 def test_a_job_that_has_ended_leaves_no_trail():
     """Nothing is kept of it; one that waits has none."""
-    run = Run("r", loss=2.0)
+    run = RunSnapshot("r", loss=2.0)
     job = JobView("1", "a", "u", "t", "p", "RUNNING", started=1.0, run=run)
     trails = Trails()
     trails.add(10.0, (job, JobView("2", "b", "u", "t", "p", "PENDING")))

@@ -30,7 +30,7 @@ def heard(peers, line):
 
 def agent(peers, place):
     """Host `a` has joined."""
-    line = wire.Line(socket.create_connection(place))
+    line = wire.WireLine(socket.create_connection(place))
     (challenge,) = heard(peers, line)
     proof = wire.proof(TOKEN, "a", challenge["challenge"])
     line.send({"host": "a", "pid": 1, "challenge": "b", "proof": proof})

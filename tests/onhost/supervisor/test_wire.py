@@ -10,7 +10,7 @@ def pair():
     """Two ends of a connection; the second does not block."""
     ends = socket.socketpair()
     ends[1].setblocking(False)
-    yield wire.Line(ends[0]), wire.Line(ends[1])
+    yield wire.WireLine(ends[0]), wire.WireLine(ends[1])
     for end in ends:
         end.close()
 

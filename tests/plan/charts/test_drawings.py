@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.plan.charts.curves import Dot, Line, Point, break_even, scaling, scatter
+from clusterwright.plan.charts.curves import ChartLine, Dot, Point, break_even, scaling, scatter
 from clusterwright.plan.charts.memory_bars import memory_bars
 from clusterwright.plan.charts.waterfall import parts, waterfall
 from clusterwright.plan.prediction import Memory, Time
@@ -73,7 +73,7 @@ def test_the_best_layout_is_the_fastest_that_fits(width):
 @WIDTHS
 def test_break_even_is_marked_where_it_lies(width):
     """A crossing at 4,000 hours is written there; none is written as never."""
-    lines = [Line("owned", 40_000, 1, owned=True), Line("rented", 0, 11, owned=False)]
+    lines = [ChartLine("owned", 40_000, 1, owned=True), ChartLine("rented", 0, 11, owned=False)]
 
     assert "4000 h" in break_even(lines, 4000.0, "USD", width)
     assert "no break-even" in break_even(lines, None, "USD", width)

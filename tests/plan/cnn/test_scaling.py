@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from clusterwright.catalog.cnn import network
 from clusterwright.catalog.gpus import gpu
-from clusterwright.plan.cnn import Feed, Job, scaling, step
+from clusterwright.plan.cnn import CnnJob, Feed, scaling, step
 from clusterwright.plan.prediction import Bound
 from clusterwright.plan.run import Machine, Network
 
 NODE = Machine(gpu("a100-sxm-80gb"), 4, 4, 4, Network("none"))
-JOB = Job(network("resnet50"), NODE, 128)
+JOB = CnnJob(network("resnet50"), NODE, 128)
 
 
 def ethernet(gbits):

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterwright.catalog.gpus import gpu
-from clusterwright.plan.collectives import Kind, bus_bw_bytes_per_s, seconds
+from clusterwright.plan.collectives import Collective, bus_bw_bytes_per_s, seconds
 from clusterwright.plan.collectives.algorithms import PROTOCOLS, ring
 from clusterwright.plan.collectives.coefficients import stored
-from clusterwright.plan.collectives.links import Group, local, nic_rate, path
+from clusterwright.plan.collectives.links import RankGroup, local, nic_rate, path
 from clusterwright.plan.run import Machine, Network
 
 NODES = Machine(gpu("h100-sxm-80gb"), 1024, 8, 8, Network("infiniband", 8, 50e9))
@@ -21,7 +21,7 @@ RACKS = Machine(gpu("gb200"), 1152, 4, 72, Network("infiniband", 4, 50e9))
 CARDS = Machine(gpu("l40s"), 64, 8, 1, Network("ethernet", 1, 3.125e9))
 MACHINES = st.sampled_from([NODES, RACKS, CARDS])
 SIZES = st.floats(1, 1e11)
-KINDS = st.sampled_from(list(Kind))
+KINDS = st.sampled_from(list(Collective))
 GROUPS = st.sampled_from([(2, 2), (4, 4), (8, 8), (16, 8), (16, 1), (64, 8), (128, 4), (512, 8)])
 
 
@@ -54,19 +54,24 @@ def test_sharing_and_oversubscription_never_help(kind, size, machine, group, tim
 def test_a_ring_all_reduce_is_a_reduce_scatter_and_an_all_gather(size, machine, group, protocol):
     """Less, at most, what it costs to launch and start one more."""
     c = stored()
-    over = path(Group(machine, *group), c)
-    parts = [ring(kind, size, over, protocol) for kind in (Kind.REDUCE_SCATTER, Kind.ALL_GATHER)]
+    over = path(RankGroup(machine, *group), c)
+    parts = [ring(kind, size, over, protocol) for kind in (Collective.REDUCE_SCATTER, Collective.ALL_GATHER)]
     start = c.launch_s + protocol.start_s
 
-    found = ring(Kind.ALL_REDUCE, size, over, protocol)
+    found = ring(Collective.ALL_REDUCE, size, over, protocol)
 
     assert (sum(parts) - start) * (1 - 1e-9) <= found <= sum(parts)
 
 
-@given(st.sampled_from([Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.BROADCAST]), SIZES, MACHINES, GROUPS)
+@given(
+    st.sampled_from([Collective.ALL_GATHER, Collective.REDUCE_SCATTER, Collective.BROADCAST]),
+    SIZES,
+    MACHINES,
+    GROUPS,
+)
 def test_bus_bandwidth_stays_below_the_slower_tier(kind, size, machine, group):
     """A ring is as fast as its slowest link, at the fitted share of line rate, at best."""
-    on = Group(machine, *group)
+    on = RankGroup(machine, *group)
     ceiling = min(local(on, stored()), nic_rate(on, stored()))
 
     assert bus_bw_bytes_per_s(kind, size, machine, *group) <= ceiling

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from bench.lib.rows import bus_bw_of_row
 
-from clusterwright.plan.collectives.kinds import Kind
+from clusterwright.plan.collectives.kinds import Collective
 from clusterwright.plan.collectives.rows import read
 
 PUBLISHED = Path(__file__).parents[3] / "bench" / "accuracy" / "published" / "nccl_measured.csv"
@@ -102,8 +102,10 @@ def test_what_is_blank_is_said():
     assert "no size given" in notes
 
 
-@pytest.mark.parametrize(("name", "kind"), [("alltoall", Kind.ALL_TO_ALL), ("sendrecv", Kind.SEND_RECV)])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("alltoall", Collective.ALL_TO_ALL), ("sendrecv", Collective.SEND_RECV)]
+)
 def test_nccl_tests_spell_operations_their_own_way(name, kind):
     """As its programs are called."""
     assert read(row(collective=f"{name}_perf")).kind is kind
-    assert read(row(collective="All-Reduce")).kind is Kind.ALL_REDUCE
+    assert read(row(collective="All-Reduce")).kind is Collective.ALL_REDUCE

@@ -8,10 +8,10 @@ from hypothesis import strategies as some
 
 from clusterwright.plan.fabric.cables import Hall, media, medium, optics_w, schedule
 from clusterwright.plan.fabric.design import design
-from clusterwright.plan.fabric.parts import Switch
+from clusterwright.plan.fabric.parts import FabricSwitch
 
 GBIT = 10**9
-NDR = Switch(64, 400 * GBIT)
+NDR = FabricSwitch(64, 400 * GBIT)
 
 
 @settings(max_examples=40, deadline=None)  # a busy machine is no failure

@@ -10,7 +10,7 @@ from clusterwright.plan.fabric.cables import HALL, schedule
 from clusterwright.plan.fabric.compare import FabricRequirements, compare, cost
 from clusterwright.plan.fabric.design import design
 from clusterwright.plan.fabric.networks import networks
-from clusterwright.plan.fabric.parts import Kind, Switch
+from clusterwright.plan.fabric.parts import FabricKind, FabricSwitch
 from clusterwright.plan.fabric.record import cable_rows, compared_record, networks_record
 from clusterwright.plan.fabric.switches import for_ports, from_catalog, switch_of, usual_switch
 from clusterwright.plan.machines import machine
@@ -26,15 +26,18 @@ def test_every_kind_has_a_row_and_what_cannot_be_built_says_why():
         row.kind: row for row in compare(FabricRequirements(2, 8, QM9700), machine(gpu("h100-sxm-80gb"), 16))
     }
 
-    assert set(rows) == set(Kind)
-    assert rows[Kind.RING].fabric is None
-    assert "do not close a ring" in rows[Kind.RING].why_not
-    assert compared_record(rows[Kind.RING]) == {"kind": "ring", "why_not": rows[Kind.RING].why_not}
+    assert set(rows) == set(FabricKind)
+    assert rows[FabricKind.RING].fabric is None
+    assert "do not close a ring" in rows[FabricKind.RING].why_not
+    assert compared_record(rows[FabricKind.RING]) == {
+        "kind": "ring",
+        "why_not": rows[FabricKind.RING].why_not,
+    }
 
 
 def test_a_row_agrees_with_its_fabric():
     """Power is switches and optics, cost the prices of both, cables what the schedule holds."""
-    row = compare(FabricRequirements(64, 8, QM9700), H100, kinds=(Kind.RAIL,))[0]
+    row = compare(FabricRequirements(64, 8, QM9700), H100, kinds=(FabricKind.RAIL,))[0]
 
     assert sum(cable.count for cable in row.cables) == row.fabric.cables == 1024
     assert row.power_w > row.fabric.switch_power_w == 24 * QM9700.power_w
@@ -46,7 +49,7 @@ def test_a_row_agrees_with_its_fabric():
 def test_leaf_spine_is_tapered_unless_said_otherwise():
     """2 to 1 where nothing is said; 1 to 1 where it is."""
     usual, full = (
-        compare(FabricRequirements(64, 8, QM9700, ratio), H100, kinds=(Kind.LEAF_SPINE,))[0].fabric
+        compare(FabricRequirements(64, 8, QM9700, ratio), H100, kinds=(FabricKind.LEAF_SPINE,))[0].fabric
         for ratio in (None, 1.0)
     )
 
@@ -62,7 +65,7 @@ def test_nonsense_is_not_a_row():
 
 def test_what_has_no_price_is_named():
     """An own switch without a price is not counted as free."""
-    made = design("star", 4, 8, Switch(64, 400 * GBIT, "mine"))
+    made = design("star", 4, 8, FabricSwitch(64, 400 * GBIT, "mine"))
 
     assert "mine" in cost(made, schedule(made)).unknown
 
@@ -85,7 +88,7 @@ def test_switches_of_all_three_are_counted_and_a_storage_switch_may_be_ones_own(
 
     assert three.switches == 24 + three.storage.switches + three.management.switches
     with pytest.raises(WrightError, match="levels of tiny"):
-        networks(compute, storage_switch=Switch(4, 200 * GBIT, "tiny"))
+        networks(compute, storage_switch=FabricSwitch(4, 200 * GBIT, "tiny"))
 
 
 def test_every_cable_is_a_row():
@@ -99,7 +102,7 @@ def test_every_cable_is_a_row():
 
 def test_a_switch_is_a_name_or_a_shape():
     """The catalog's, or ports and rate."""
-    assert switch_of("64x400G") == Switch(64, 400 * GBIT)
+    assert switch_of("64x400G") == FabricSwitch(64, 400 * GBIT)
     assert switch_of("QM9700").ports == 64
     assert switch_of("sn5600", "ethernet").protocol == "ethernet"
     assert switch_of("sn5600").protocol == "roce"
@@ -121,9 +124,9 @@ def test_the_usual_switch_has_the_ports_rate_and_protocol():
 
 def test_faster_ports_split_and_slower_ones_are_refused():
     """64 of 800G are 128 of 400G; 400G does not go into 200G."""
-    wide = for_ports(Switch(64, 800 * GBIT), 400 * GBIT)
+    wide = for_ports(FabricSwitch(64, 800 * GBIT), 400 * GBIT)
 
     assert (wide.ports, wide.port_bits_per_s, wide.title) == (128, 400 * GBIT, "64x800G/2")
     with pytest.raises(WrightError) as caught:
-        for_ports(Switch(64, 200 * GBIT), 400 * GBIT)
+        for_ports(FabricSwitch(64, 200 * GBIT), 400 * GBIT)
     assert caught.value.findings[0].code == "fabric-rate"

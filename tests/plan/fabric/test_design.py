@@ -12,13 +12,13 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.plan.fabric.cables import links
 from clusterwright.plan.fabric.clos import uplinks_for
 from clusterwright.plan.fabric.design import DEFAULTS, Options, design, largest
-from clusterwright.plan.fabric.parts import Kind, Switch
+from clusterwright.plan.fabric.parts import FabricKind, FabricSwitch
 
 REFERENCE = Path(__file__).parents[3] / "bench" / "accuracy" / "published" / "fabric_reference.csv"
 GBIT = 10**9
-HDR, NDR, XDR = Switch(40, 200 * GBIT), Switch(64, 400 * GBIT), Switch(144, 800 * GBIT)
-SPECTRUM_4 = Switch(64, 800 * GBIT, protocol="roce")
-TREES = (Kind.FAT_TREE, Kind.RAIL, Kind.RAIL_ONLY, Kind.LEAF_SPINE)
+HDR, NDR, XDR = FabricSwitch(40, 200 * GBIT), FabricSwitch(64, 400 * GBIT), FabricSwitch(144, 800 * GBIT)
+SPECTRUM_4 = FabricSwitch(64, 800 * GBIT, protocol="roce")
+TREES = (FabricKind.FAT_TREE, FabricKind.RAIL, FabricKind.RAIL_ONLY, FabricKind.LEAF_SPINE)
 
 
 def counted(fabric):
@@ -151,7 +151,7 @@ def test_few_nodes_share_leaves_between_rails():
 
 @settings(max_examples=40, deadline=None)  # a busy machine is no failure
 @given(
-    kind=some.sampled_from((Kind.STAR, *TREES)),
+    kind=some.sampled_from((FabricKind.STAR, *TREES)),
     nodes=some.integers(1, 700),
     ports=some.sampled_from([1, 2, 4, 8]),
     radix=some.sampled_from([32, 36, 40, 48, 64]),
@@ -222,7 +222,7 @@ def test_full_bisection_is_half_of_all_ports(nodes, ports, kind):
 def built(kind, nodes, ports, radix, ratio, options=DEFAULTS):
     """A fabric, where the radix reaches."""
     try:
-        return design(kind, nodes, ports, Switch(radix, 400 * GBIT), ratio, options)
+        return design(kind, nodes, ports, FabricSwitch(radix, 400 * GBIT), ratio, options)
     except WrightError:
         assume(False)
 
@@ -289,8 +289,8 @@ def test_a_star_outgrows_its_switch_and_shares_its_uplinks():
     [
         ("fabric-size", "fat-tree", 0, 8, NDR, 1),
         ("fabric-size", "fat-tree", 4, -1, NDR, 1),
-        ("fabric-size", "fat-tree", 4, 8, Switch(0, GBIT), 1),
-        ("fabric-size", "fat-tree", 4, 8, Switch(64, 0), 1),
+        ("fabric-size", "fat-tree", 4, 8, FabricSwitch(0, GBIT), 1),
+        ("fabric-size", "fat-tree", 4, 8, FabricSwitch(64, 0), 1),
         ("fabric-oversubscription", "leaf-spine", 4, 8, NDR, 0.5),
         ("fabric-oversubscription", "leaf-spine", 4, 8, NDR, 64),
         ("fabric-oversubscription", "leaf-spine", 4, 8, NDR, float("nan")),

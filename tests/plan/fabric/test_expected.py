@@ -9,11 +9,11 @@ from hypothesis import strategies as some
 from clusterwright.catalog import architecture, gpu
 from clusterwright.plan.fabric.design import design
 from clusterwright.plan.fabric.expected import ORDERED, SCATTERED, all_reduce_s, crowding, network, step
-from clusterwright.plan.fabric.parts import Switch
+from clusterwright.plan.fabric.parts import FabricSwitch
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Layout, Run, Stack, Training
 
-NDR = Switch(64, 400 * 10**9)
+NDR = FabricSwitch(64, 400 * 10**9)
 H100 = machine(gpu("h100-sxm-80gb"), 128)
 KINDS = ["star", "ring", "leaf-spine", "fat-tree", "rail-optimized", "rail-only"]
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as some
 from clusterwright.config.load import load_cluster
 from clusterwright.config.names import expand
 from clusterwright.plan.fabric.design import design
-from clusterwright.plan.fabric.parts import Switch
+from clusterwright.plan.fabric.parts import FabricSwitch
 from clusterwright.plan.fabric.topology import block_lines, cluster_lines, placement, topology_lines
 from clusterwright.provision.render.topology_conf import topology_conf
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-NDR = Switch(64, 400 * 10**9)
+NDR = FabricSwitch(64, 400 * 10**9)
 
 
 def hosts(count):

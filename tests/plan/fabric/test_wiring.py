@@ -4,9 +4,9 @@ from collections import Counter, defaultdict
 
 from clusterwright.plan.fabric.cables import leaf_of, links
 from clusterwright.plan.fabric.design import Options, design
-from clusterwright.plan.fabric.parts import Switch
+from clusterwright.plan.fabric.parts import FabricSwitch
 
-NDR = Switch(64, 400 * 10**9)
+NDR = FabricSwitch(64, 400 * 10**9)
 
 
 def joined(fabric):

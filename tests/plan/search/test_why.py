@@ -7,7 +7,7 @@ from clusterwright.plan.charts.sheet import MEMORY, TIME
 from clusterwright.plan.machines import machine
 from clusterwright.plan.prediction import Memory, Time
 from clusterwright.plan.run import Layout, Run, Training
-from clusterwright.plan.search import Family, Plan
+from clusterwright.plan.search import LayoutFamily, Plan
 from clusterwright.plan.search.answer import loses, too_large
 
 RUN = Run(Training(architecture("llama3-8b"), 8192, 256), Layout(dp=8), machine(gpu("h100"), 8))
@@ -17,7 +17,7 @@ def plan(memory=1e9, **seconds):
     """A layout whose time has these parts, one second of ideal time among them."""
     time = Time(**{part.name: 0.0 for part in fields(Time)} | {"ideal": 1.0} | seconds)
     held = Memory(**{part.name: 0.0 for part in fields(Memory)} | {"activations": memory})
-    return Plan(RUN, Family.SHARDED, time, held)
+    return Plan(RUN, LayoutFamily.SHARDED, time, held)
 
 
 def test_every_part_of_time_and_memory_has_words():

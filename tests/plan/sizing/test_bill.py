@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from clusterwright.catalog.records import Deal, Price
 from clusterwright.errors import WrightError
-from clusterwright.plan.sizing.materials import Line, bill
+from clusterwright.plan.sizing.materials import BillLine, bill
 
 
 def price(low, likely, high, currency="USD"):
@@ -16,7 +16,7 @@ def price(low, likely, high, currency="USD"):
 
 PRICES = st.tuples(*[st.floats(0, 1e7)] * 3).map(lambda three: price(*sorted(three)))
 ONE = st.builds(
-    Line, st.sampled_from(["server", "switch"]), st.text("abc", min_size=1), st.integers(0, 999), st.none() | PRICES
+    BillLine, st.sampled_from(["server", "switch"]), st.text("abc", min_size=1), st.integers(0, 999), st.none() | PRICES
 )  # fmt: skip
 LINES = st.lists(ONE)
 
@@ -46,7 +46,11 @@ def test_kinds_add_up_to_the_total(lines):
 def test_what_has_no_price_is_named():
     """The total does not pretend."""
     made = bill(
-        [Line("switch", "q9", 2, None), Line("server", "s", 1, price(1, 2, 3)), Line("cable", "c", 0, None)]
+        [
+            BillLine("switch", "q9", 2, None),
+            BillLine("server", "s", 1, price(1, 2, 3)),
+            BillLine("cable", "c", 0, None),
+        ]
     )
 
     assert made.without_price == ("q9",)
@@ -55,7 +59,7 @@ def test_what_has_no_price_is_named():
 
 def test_two_currencies_are_refused():
     """Both sides are shown."""
-    lines = [Line("server", "s", 1, price(1, 2, 3)), Line("rack", "r", 1, price(1, 2, 3, "CNY"))]
+    lines = [BillLine("server", "s", 1, price(1, 2, 3)), BillLine("rack", "r", 1, price(1, 2, 3, "CNY"))]
 
     with pytest.raises(WrightError, match="currency-mixed") as caught:
         bill(lines)
@@ -64,7 +68,7 @@ def test_two_currencies_are_refused():
 
 def test_old_prices_are_named():
     """Half a year on."""
-    made = bill([Line("server", "s", 1, price(1, 2, 3))])
+    made = bill([BillLine("server", "s", 1, price(1, 2, 3))])
 
     assert made.old("2026-11-21") == ()
     assert made.old("2027-11-21") == ("s",)

@@ -209,7 +209,7 @@ def test_a_journal_cut_in_the_middle_of_a_line_is_read(host):
     folder.mkdir(parents=True)
     (folder / "journal.jsonl").write_text('{"begin": "1", "from": "x"}\n{"doing": "file:/etc/a"}\n{"doi')
 
-    found = agent.Host({"root": str(host.root), "resources": []})
+    found = agent.LocalHost({"root": str(host.root), "resources": []})
     assert (found.interrupted, found.owed) == (True, {"file:/etc/a"})
 
 

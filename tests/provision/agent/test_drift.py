@@ -8,7 +8,7 @@ import pytest
 
 from clusterwright.onhost.provision import agent, drift
 from clusterwright.onhost.provision.change import Verb
-from clusterwright.onhost.provision.host import Host
+from clusterwright.onhost.provision.host import LocalHost
 from clusterwright.onhost.provision.units import plan_unit
 from clusterwright.provision.bundle import _resource_fields
 from clusterwright.provision.resources import Directory, File, Package, Unit
@@ -97,7 +97,7 @@ def test_what_nobody_wants_any_more_is_a_change_of_the_file(look):
 )
 def test_units_and_packages_of_an_earlier_apply(tmp_path, resource, verbs, cause):
     """Wanted then as now, so somebody stopped or removed it; a restart only follows another change."""
-    host = Host({"root": str(tmp_path), "resources": [_resource_fields(resource)]})
+    host = LocalHost({"root": str(tmp_path), "resources": [_resource_fields(resource)]})
     now = drift.digests(host)
     host.receipt["wanted"] = dict(now)
     change = {"id": resource.id, "verbs": verbs}
@@ -110,7 +110,7 @@ def test_units_and_packages_of_an_earlier_apply(tmp_path, resource, verbs, cause
 def test_a_path_that_contains_a_verb_changes_no_cause(tmp_path):
     """The text names /etc/default/quickstart; the unit only follows the change of that file."""
     unit = Unit(name="a.service", restart_on=("file:/etc/default/quickstart",))
-    host = Host({"root": str(tmp_path), "resources": [_resource_fields(unit)]})
+    host = LocalHost({"root": str(tmp_path), "resources": [_resource_fields(unit)]})
     now = drift.digests(host)
     host.receipt["wanted"] = dict(now)
     running = {"ActiveState": "active", "UnitFileState": "enabled"}

@@ -3,7 +3,7 @@
 import os
 
 from clusterwright.onhost.provision import system
-from clusterwright.onhost.provision.host import Host
+from clusterwright.onhost.provision.host import LocalHost
 
 DEVICES = [f"/dev/nvidia{index}" for index in range(4)]
 
@@ -13,7 +13,7 @@ def notes(root, devices=(), memory_mib=0):
     (root / "dev").mkdir()
     for name in devices:
         (root / name.lstrip("/")).touch()
-    host = Host({"root": str(root), "resources": []})
+    host = LocalHost({"root": str(root), "resources": []})
     wanted = {"devices": DEVICES, "memory_mib": memory_mib, "group": "a100"}
 
     assert system.check_hardware(host, wanted) is None

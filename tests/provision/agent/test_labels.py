@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.onhost.provision import files
-from clusterwright.onhost.provision.host import Host
+from clusterwright.onhost.provision.host import LocalHost
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def host(tmp_path, monkeypatch):
     (tools / "restorecon").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
     (tmp_path / "asked").write_text("")
-    host = Host(
+    host = LocalHost(
         {"root": str(tmp_path / "root"), "resources": [], "mode": "apply", "when": "1", "source": "c"}
     )
     host.asked = lambda: (tmp_path / "asked").read_text().splitlines()

@@ -11,7 +11,7 @@ import pytest
 from clusterwright.config.field import Cost
 from clusterwright.edge.bundler import PROVISION, program_command, program_input
 from clusterwright.onhost.provision import agent, packages
-from clusterwright.onhost.provision.host import Host
+from clusterwright.onhost.provision.host import LocalHost
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.packages import slurm_packages
 from clusterwright.provision.resources import File, Hold, Package
@@ -206,7 +206,7 @@ def test_what_runs_under_jobs_is_held_and_the_rest_is_not(name, held):
 def test_a_debian_with_rpm_installed_is_a_debian(tmp_path):
     """Told by os-release, not by what programs there are."""
     (tmp_path / "etc").mkdir()
-    host = Host({"root": str(tmp_path), "resources": []})
+    host = LocalHost({"root": str(tmp_path), "resources": []})
     (tmp_path / "etc/os-release").write_text("ID=ubuntu\nID_LIKE=debian\n")
     debian = packages.has_dnf(host)
     (tmp_path / "etc/os-release").write_text(ROCKY)
@@ -222,7 +222,7 @@ def site_file(url):
 
 def host_of(rocky):
     """The folder as the agent sees it."""
-    return Host({"root": str(rocky.root), "resources": []})
+    return LocalHost({"root": str(rocky.root), "resources": []})
 
 
 def test_the_agent_finds_the_python_of_dnf(tmp_path):

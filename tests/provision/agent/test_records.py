@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from clusterwright.onhost.provision import records
-from clusterwright.onhost.provision.host import STATE, Host
+from clusterwright.onhost.provision.host import STATE, LocalHost
 from clusterwright.onhost.provision.records import begin, do_all, plan_rows, remember
 
 WHERE = {"kind": "slurmdbd", "name": "control", "cluster": "lab", "address": "127.0.0.1", "port": "1",
@@ -34,7 +34,7 @@ def host_with(root, *rows):
         "rows": [WHERE, *rows],
         "required_by": [],
     }
-    return Host({"root": str(root), "resources": [resource]})
+    return LocalHost({"root": str(root), "resources": [resource]})
 
 
 def test_a_silent_slurmdbd_is_one_change_for_all_rows(tmp_path):

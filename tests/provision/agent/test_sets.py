@@ -7,7 +7,7 @@ import pytest
 
 from clusterwright.config.field import Cost
 from clusterwright.onhost.provision import packages, reboots, sets
-from clusterwright.onhost.provision.host import ChangeError, Host
+from clusterwright.onhost.provision.host import ChangeError, LocalHost
 from clusterwright.onhost.provision.sets import MissingError
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.resources import Hold, Package, Unit
@@ -30,7 +30,7 @@ def host(tmp_path):
             (state / "receipt.json").write_text(json.dumps({"files": {}, "units": []} | receipt))
         data = json.loads(zlib.decompress(bundle(Order("check", "c", "1", root=str(tmp_path)), wanted)))
         data["installed"] = {name: tuple(row) for name, row in (installed or {}).items()}
-        return Host(data)
+        return LocalHost(data)
 
     return make
 

@@ -8,7 +8,7 @@ import pwd
 import pytest
 
 from clusterwright.onhost.provision import agent
-from clusterwright.onhost.provision.host import Host
+from clusterwright.onhost.provision.host import LocalHost
 from clusterwright.provision.bundle import _resource_fields
 from clusterwright.provision.resources import File, Trial
 
@@ -138,7 +138,7 @@ def test_what_a_crash_left_owed_is_told_from_the_journal(host, journal, owed, ge
     """A reload stays a reload; what the units have done is not owed again."""
     (host.root / STATE).mkdir(parents=True)
     (host.root / STATE / "journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in journal))
-    found = Host({"root": str(host.root), "resources": []})
+    found = LocalHost({"root": str(host.root), "resources": []})
 
     assert (found.owed, found.owed_reloads) == (owed, gently)
 

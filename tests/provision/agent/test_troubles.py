@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from clusterwright.onhost.provision import agent, troubles
-from clusterwright.onhost.provision.host import ChangeError, Host
+from clusterwright.onhost.provision.host import ChangeError, LocalHost
 from clusterwright.platforms import names_by_os_release
 from clusterwright.provision.bundle import _resource_fields
 from clusterwright.provision.resources import File
@@ -109,7 +109,7 @@ def test_a_refused_change_is_the_changes_fault(tmp_path):
 )
 def test_words_tell_whose_fault_it_is(tmp_path, reason, blame):
     """A package lock is one host's; a daemon that does not come up is the change's."""
-    assert troubles.explain_error(Host(order(tmp_path)), reason)[1] == blame
+    assert troubles.explain_error(LocalHost(order(tmp_path)), reason)[1] == blame
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_system_is_named_as_the_cluster_file_names_it(tmp_path, text, name):
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/os-release").write_text(text)
 
-    assert troubles.system(Host(order(tmp_path, os_names=names_by_os_release()))) == name
+    assert troubles.system(LocalHost(order(tmp_path, os_names=names_by_os_release()))) == name
 
 
 @pytest.mark.parametrize("mode", ["check", "apply"])

@@ -3,7 +3,7 @@
 from clusterwright.config.field import Cost
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.change.drift import drift
-from clusterwright.provision.report import Change, HostReport, Report
+from clusterwright.provision.report import Change, ChangeReport, HostReport
 
 
 def change(name, cause, cost=Cost.LIVE, diff=""):
@@ -25,7 +25,7 @@ def of(**hosts):
         else HostReport(name, tuple(found))
         for name, found in hosts.items()
     ]
-    return drift(Report(tuple(reports), dry=True))
+    return drift(ChangeReport(tuple(reports), dry=True))
 
 
 def test_hosts_with_the_same_difference_are_one_row():

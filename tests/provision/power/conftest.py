@@ -134,7 +134,11 @@ def site(identity, tmp_path, monkeypatch):
             "authority": str(made),
         }
         hosts = {f"n{number}": {"bmc": one.address} for number, one in enumerate(started, 1)}
-        return redfish.Switch(SimpleNamespace(provider=said | provider, hosts=hosts)), started, password
+        return (
+            redfish.RedfishSwitch(SimpleNamespace(provider=said | provider, hosts=hosts)),
+            started,
+            password,
+        )
 
     yield start
     for one in started:

@@ -14,13 +14,13 @@ from clusterwright.onhost.power import actions, decide
 from clusterwright.onhost.power.keeper import Keeper
 from clusterwright.onhost.power.providers import Provider, Refusal
 from clusterwright.onhost.power.records import Records
-from clusterwright.onhost.power.settings import Settings
+from clusterwright.onhost.power.settings import PowerSettings
 from clusterwright.slurm.drain_reasons import parse_drain_reason
 from clusterwright.slurm.nodes import parse_node, parse_nodes
 from clusterwright.slurm.states import BASES
 
 BOOT_S, IDLE_S = 8, 30
-OF = Settings(
+OF = PowerSettings(
     provider={"kind": "lab"}, hosts={"n1": {}, "n2": {}, "n3": {}}, resume_timeout=60, suspend_timeout=20,
     spares=0, max_attempts=3, retry_after=10,
 )  # fmt: skip

@@ -10,7 +10,7 @@ from clusterwright.onhost.power.keeper import Keeper
 from clusterwright.onhost.power.providers import Refusal
 from clusterwright.onhost.power.providers.per_host import PerHostProvider
 from clusterwright.onhost.power.records import Records
-from clusterwright.onhost.power.settings import Settings
+from clusterwright.onhost.power.settings import PowerSettings
 from clusterwright.slurm.nodes import parse_node
 
 RESET = "/redfish/v1/Systems/437XR1138R2/Actions/ComputerSystem.Reset"
@@ -128,7 +128,7 @@ def test_a_password_file_that_is_no_good(site, mode, text, words):
 def test_the_keeper_boots_hosts_whatever_one_silent_controller_does(site, tmp_path):
     """Through the keeper itself: the others have power while it still waits."""
     switch, all_of_them, _ = site("silent", *["well"] * 4)
-    of = Settings(
+    of = PowerSettings(
         provider={"kind": "redfish"}, hosts=switch.settings.hosts, resume_timeout=60, suspend_timeout=20,
         spares=0, max_attempts=3, retry_after=10,
     )  # fmt: skip

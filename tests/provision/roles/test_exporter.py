@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from clusterwright.onhost.exporter.settings import Settings, from_mapping
+from clusterwright.onhost.exporter.settings import ExporterSettings, from_mapping
 from clusterwright.provision.resources import File, Unit
 from clusterwright.provision.roles.exporter import SETTINGS, UNIT, exporter
 
@@ -36,7 +36,7 @@ def test_the_program_knows_every_word_of_it(found):
     """A misspelt key would silently be a default."""
     said = told(found("gpu-node1"))
 
-    assert set(said) <= set(vars(Settings()))
+    assert set(said) <= set(vars(ExporterSettings()))
     assert from_mapping(said).gpus == 4
 
 

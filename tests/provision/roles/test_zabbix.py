@@ -9,7 +9,7 @@ import pytest
 from clusterwright.catalog.watch.figure import figures
 from clusterwright.config.load import load_cluster
 from clusterwright.errors import SpecError
-from clusterwright.onhost.notify.settings import Settings, read
+from clusterwright.onhost.notify.settings import NotifySettings, read
 from clusterwright.provision.render.monitoring.alertmanager import alertmanager_conf
 from clusterwright.provision.render.monitoring.zabbix import SENDERS
 from clusterwright.provision.render.tree import tree
@@ -51,7 +51,7 @@ def test_the_program_is_told_where_zabbix_is_and_what_its_template_knows(cluster
     (tmp_path / "notify.json").write_text(text)
     told = read(str(tmp_path / "notify.json"))
 
-    assert set(json.loads(text)) <= set(Settings.__dataclass_fields__)
+    assert set(json.loads(text)) <= set(NotifySettings.__dataclass_fields__)
     assert told.zabbix == {"site": {"server": "10.0.0.9:10051", "host": "lab"}}
     assert {"NodeDown", "GpuTooHot"} <= set(told.alerts)
     assert "Watchdog" not in told.alerts

@@ -9,7 +9,7 @@ import torch
 from clusterwright.onhost.supervisor.replicas.replicas import Replicas as Agent
 from clusterwright.runtime.checkpoints.part import Chunk, Part, Reader
 from clusterwright.runtime.checkpoints.source import MemorySource
-from clusterwright.runtime.checkpoints.writer import Moment, Writer
+from clusterwright.runtime.checkpoints.writer import SaveMoment, Writer
 from clusterwright.runtime.group import Group
 
 pytestmark = pytest.mark.train
@@ -72,11 +72,11 @@ def test_a_copy_is_a_part_that_can_be_read(writer, agent):
 def test_the_whole_set_is_never_overwritten(writer, agent):
     """Steps 8 and 9 share the other slot as long as 7 is the newest that is whole."""
     copy(writer, 7)
-    copy(writer, 8, Moment(2, 7))
-    copy(writer, 9, Moment(2, 7))
+    copy(writer, 8, SaveMoment(2, 7))
+    copy(writer, 9, SaveMoment(2, 7))
     assert held(agent) == [(2, 7), (2, 9)]
 
-    copy(writer, 10, Moment(2, 9))
+    copy(writer, 10, SaveMoment(2, 9))
     assert held(agent) == [(2, 9), (2, 10)]
 
 
@@ -86,8 +86,8 @@ def test_the_set_that_was_read_stays_until_there_is_a_newer(writer, agent):
     slot, _, part = next(agent._holdings.local_slots[0].parts())
     old = type(part)(7, 1, 3, 2, part.length, part.digest)
     agent._holdings.local_slots[0].write(slot, old)
-    copy(writer, 8, Moment(1, 7))
-    copy(writer, 9, Moment(1, 7))
+    copy(writer, 8, SaveMoment(1, 7))
+    copy(writer, 9, SaveMoment(1, 7))
 
     assert held(agent) == [(1, 7), (2, 9)]
 
@@ -100,6 +100,6 @@ def test_a_state_that_has_grown_gets_more_room_first(writer, agent):
     assert held(agent) == [(2, 7)]
     until(writer.ready)
 
-    assert writer.copy(9, grown, Moment(2, 7)) > 4_000_000
+    assert writer.copy(9, grown, SaveMoment(2, 7)) > 4_000_000
     until(writer.ready)
     assert held(agent) == [(2, 7), (2, 9)]

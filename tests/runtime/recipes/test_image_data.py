@@ -21,7 +21,7 @@ def test_the_digits_are_those_of_scikit_learn():
     training, validation, kind = image_data.digits()
     rows = [row for row in image_data._DIGITS.read_text().splitlines() if row[0] != "#"]
 
-    assert (len(training), len(validation), kind) == (1438, 359, image_data.Kind(10, 1, 8))
+    assert (len(training), len(validation), kind) == (1438, 359, image_data.ImageKind(10, 1, 8))
     assert hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16] == "cb99f4dc6a84276f"
     assert sum(ord(each) - ord("a") for row in rows for each in row.split()[1]) == 561_718
 
@@ -39,7 +39,7 @@ def test_cifar_is_read_as_its_makers_give_it(tmp_path):
     training, validation, kind = image_data.read(str(cifar(tmp_path)), 224, skip_bad=False)
     image, label = validation[7]
 
-    assert (len(training), len(validation), kind) == (40, 20, image_data.Kind(10, 3, 32))
+    assert (len(training), len(validation), kind) == (40, 20, image_data.ImageKind(10, 3, 32))
     assert (tuple(image.shape), label) == ((3, 32, 32), 3)
     assert torch.equal(image, image[:1, :1, :1].expand(3, 32, 32))
 
@@ -97,7 +97,7 @@ def test_a_folder_of_images_has_a_class_for_each_folder(folder):
     training, validation, kind = image_data.read(str(folder), 24, skip_bad=False)
     again = Reproducible(training, seed=1)
 
-    assert (len(training), len(validation), kind) == (12, 4, image_data.Kind(2, 3, 24))
+    assert (len(training), len(validation), kind) == (12, 4, image_data.ImageKind(2, 3, 24))
     assert [label for _, label in (validation[n] for n in range(4))] == [0, 0, 1, 1]
     assert all(image.shape == (3, 24, 24) for image, _ in (training[n] for n in range(12)))
     assert torch.equal(again[5][0], again[5][0])

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from clusterwright.onhost.supervisor.replicas.replicas import Replicas as Agent
-from clusterwright.onhost.supervisor.replicas.slots import Part
+from clusterwright.onhost.supervisor.replicas.slots import SlotPart
 from clusterwright.runtime.checkpoints.source import Damaged
 from clusterwright.runtime.replicas.fetch import Fetched
 
@@ -23,7 +23,7 @@ def port():
     agent = Agent(socket.create_server(("127.0.0.1", 0)), TOKEN, 1, lambda *_: None, lambda _: None)
     own = agent._holdings.local_slots[0]
     own.bytes(1, len(DATA))[: len(DATA)] = DATA
-    own.write(1, Part(7, 1, 2, 0, len(DATA), "ab" * 32))
+    own.write(1, SlotPart(7, 1, 2, 0, len(DATA), "ab" * 32))
     yield agent.port
     agent.close()
 

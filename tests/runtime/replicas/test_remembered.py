@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from clusterwright.onhost.supervisor.replicas.slots import Part, Slots
+from clusterwright.onhost.supervisor.replicas.slots import SlotPart, Slots
 from clusterwright.runtime.checkpoints.source import Damaged
 from clusterwright.runtime.replicas.remembered import VARIABLE, read_environment
 
@@ -47,7 +47,7 @@ def test_a_long_word_is_in_a_file(tmp_path):
 def test_a_memory_that_holds_another_step_has_not_the_part():
     """It was overwritten since."""
     slots = Slots("test")
-    slots.write(0, Part(8, 1, 1, 0, 100, "ab" * 32))
+    slots.write(0, SlotPart(8, 1, 1, 0, 100, "ab" * 32))
     found = read_environment({VARIABLE: words({"rank": 0, "path": slots.path})})
 
     with pytest.raises(Damaged, match="is not in"), found.reader(0):
@@ -59,7 +59,7 @@ def test_a_part_whose_sums_differ_is_damaged():
     """Here it has no header at all."""
     slots = Slots("test")
     slots.bytes(0, 100)
-    slots.write(0, Part(7, 1, 1, 0, 100, "ab" * 32))
+    slots.write(0, SlotPart(7, 1, 1, 0, 100, "ab" * 32))
     found = read_environment({VARIABLE: words({"rank": 0, "path": slots.path})})
 
     with pytest.raises(Damaged), found.reader(0):

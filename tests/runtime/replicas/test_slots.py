@@ -34,7 +34,7 @@ def test_the_agent_reads_what_the_rank_writes(both):
 
     ((slot, _, part),) = agent.parts()
     assert slot == 1
-    assert part == agents.Part(90, 2, 4, 3, 5000, "ab" * 32)
+    assert part == agents.SlotPart(90, 2, 4, 3, 5000, "ab" * 32)
     assert bytes(agent.bytes(1, 5000)[:5000]) == b"\7" * 5000
 
 
@@ -42,7 +42,7 @@ def test_the_rank_reads_what_the_agent_keeps(both):
     """A neighbor's part lies in the first slot."""
     agent, rank = both
     agent.bytes(0, 100)[:100] = b"x" * 100
-    agent.write(0, agents.Part(90, 2, 4, 3, 100, "ab" * 32))
+    agent.write(0, agents.SlotPart(90, 2, 4, 3, 100, "ab" * 32))
 
     (found,) = rank.stored()
     assert found == Stored(0, 90, 2, 4, 3, 100, "ab" * 32)

@@ -15,7 +15,7 @@ LABELS: dict[Scope, tuple[str, ...]] = {"node": ("node",), "gpu": ("node", "gpu"
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class MonitoredFigure:
     """One number of each host or GPU; `name` contains Zabbix macros for the host and GPU."""
 
     key: str
@@ -26,7 +26,7 @@ class Figure:
 
 
 @cache
-def figures() -> tuple[Figure, ...]:
+def figures() -> tuple[MonitoredFigure, ...]:
     """Return all figures.
 
     Raises:
@@ -36,14 +36,14 @@ def figures() -> tuple[Figure, ...]:
     return read(text)
 
 
-def read(text: str) -> tuple[Figure, ...]:
+def read(text: str) -> tuple[MonitoredFigure, ...]:
     """Parse the figures' file.
 
     Raises:
         ValueError: A figure has an unknown key or scope.
     """
     try:
-        figure_list = tuple(Figure(**row) for row in tomllib.loads(text)["figure"])
+        figure_list = tuple(MonitoredFigure(**row) for row in tomllib.loads(text)["figure"])
     except (TypeError, KeyError) as problem:
         raise ValueError(f"figures.toml: {problem}") from problem
     for figure in figure_list:

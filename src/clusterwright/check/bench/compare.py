@@ -17,7 +17,7 @@ Key = tuple[str, str, str, tuple[tuple[str, Condition], ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class BenchChange:
     """One quantity of one subject in both runs, best of its repeats; `changed` if the difference exceeds the spread."""
 
     subject: str
@@ -38,7 +38,7 @@ class Change:
 class Comparison:
     """The changes between two runs, the subjects measured in one run only, and the versions that differ."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[BenchChange, ...]
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
     versions: tuple[tuple[str, str, str], ...]  # part, before, after
@@ -70,12 +70,12 @@ def _values(measurements: tuple[Measurement, ...]) -> dict[Key, list[float]]:
     return values_by_key
 
 
-def _change(key: Key, baseline_values: list[float], current_values: list[float]) -> Change:
+def _change(key: Key, baseline_values: list[float], current_values: list[float]) -> BenchChange:
     subject, quantity, unit, conditions = key
     best = min if unit == "s" else max
     baseline, current = best(baseline_values), best(current_values)
     spread = max(_spread(baseline_values), _spread(current_values), LEAST_CHANGE)
-    return Change(
+    return BenchChange(
         subject,
         quantity,
         unit,

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from clusterwright.check.bench.fleet import fleet
 from clusterwright.check.bench.judging import Observation, judge, suspect
 from clusterwright.check.bench.measure import Condition, Measurement
-from clusterwright.check.bench.site import Outcome, Site
-from clusterwright.check.bench.stage import Answer, Part
+from clusterwright.check.bench.site import BenchOutcome, BenchSite
+from clusterwright.check.bench.stage import StageAnswer, StagedPart
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import _
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class BenchFigure:
     """One quantity that a host measured; a higher value is better."""
 
     quantity: str
@@ -24,7 +24,7 @@ class Figure:
     conditions: Mapping[str, Condition] = field(default_factory=dict)
 
 
-Figures = Mapping[str, tuple[Figure, ...]]  # by host
+Figures = Mapping[str, tuple[BenchFigure, ...]]  # by host
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class HostBench:
     """What each host runs, how its answer is read, and the fix for a low figure."""
 
     bench: str
-    part: Callable[[str], Part]
-    read: Callable[[Answer], tuple[Figure, ...]]
+    part: Callable[[str], StagedPart]
+    read: Callable[[StageAnswer], tuple[BenchFigure, ...]]
     fix: str
 
 
-def measure(site: Site, host_bench: HostBench) -> Outcome:
+def measure(site: BenchSite, host_bench: HostBench) -> BenchOutcome:
     """Measure all hosts; if one is slow, all once more: a single host would have a file server to itself."""
     first_pass, failed = run_pass(site, host_bench, site.stage.hosts)
     passes = [first_pass]
@@ -49,13 +49,15 @@ def measure(site: Site, host_bench: HostBench) -> Outcome:
     verdicts = [
         judge(host_bench.bench, observation, None, host_bench.fix) for observation in observations(passes)
     ]
-    return Outcome(tuple(rows(host_bench.bench, passes)), (*verdicts, *unknown(host_bench.bench, failed)))
+    return BenchOutcome(
+        tuple(rows(host_bench.bench, passes)), (*verdicts, *unknown(host_bench.bench, failed))
+    )
 
 
-def run_pass(site: Site, host_bench: HostBench, hosts: Sequence[str]) -> tuple[Figures, dict[str, str]]:
+def run_pass(site: BenchSite, host_bench: HostBench, hosts: Sequence[str]) -> tuple[Figures, dict[str, str]]:
     """Run the bench on the hosts at the same time; return each host's figures, and the errors of hosts without any."""
     answers = site.stage.do({host: host_bench.part(host) for host in hosts})
-    figures: dict[str, tuple[Figure, ...]] = {}
+    figures: dict[str, tuple[BenchFigure, ...]] = {}
     failed = {host: answer.reason for host, answer in answers.items() if answer.reason}
     for host, answer in answers.items():
         if host not in failed:

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from clusterwright import __version__
 from clusterwright.check.bench.bench_job import HostRequest, Hosts, choose, reserve_hosts
-from clusterwright.check.bench.site import Outcome, Site
-from clusterwright.check.bench.stage import JobStage, Part
+from clusterwright.check.bench.site import BenchOutcome, BenchSite
+from clusterwright.check.bench.stage import JobStage, StagedPart
 from clusterwright.check.bench.store import Stored, file_of, save
 from clusterwright.check.runner import run as checked
 from clusterwright.check.verdict import Status, Verdict
@@ -74,7 +74,7 @@ def on_site(
     *,
     log: Callable[[str], None],
     clock: Clock,
-) -> Iterator[tuple[JobStage, Site]]:
+) -> Iterator[tuple[JobStage, BenchSite]]:
     """Allocate the hosts, read each one's facts, and yield both; release the hosts afterwards.
 
     Raises:
@@ -83,18 +83,20 @@ def on_site(
     with reserve_hosts(cluster, remote, chosen.free, request, clock, log) as stage:
         log(_("job {job} runs on {hosts}", job=stage.job, hosts=fold(list(stage.names))))
         on_load = partial(checked, cluster, remote, hosts=stage.names, on="burn-in", clock=clock)
-        yield stage, Site(cluster, stage, _facts(cluster, stage), log, request.lasts_s, on_load)
+        yield stage, BenchSite(cluster, stage, _facts(cluster, stage), log, request.lasts_s, on_load)
 
 
-def bench_of(kind: Kind) -> Callable[[Site], Outcome]:
+def bench_of(kind: Kind) -> Callable[[BenchSite], BenchOutcome]:
     """Return the bench of that name: the function in a file of kinds/ of the same name."""
-    bench: Callable[[Site], Outcome] = getattr(importlib.import_module(f"{__package__}.kinds.{kind}"), kind)
+    bench: Callable[[BenchSite], BenchOutcome] = getattr(
+        importlib.import_module(f"{__package__}.kinds.{kind}"), kind
+    )
     return bench
 
 
 def _facts(cluster: Cluster, stage: JobStage) -> dict[str, Mapping[str, Any]]:
     """Read each host's facts; a host that fails counts as lost."""
-    hello = Part("hello", {"python": cluster.software.python}, HELLO_S)
+    hello = StagedPart("hello", {"python": cluster.software.python}, HELLO_S)
     answers = stage.do(dict.fromkeys(stage.hosts, hello))
     stage.lost_reasons |= {
         host: f"hello {answer.reason}" for host, answer in answers.items() if answer.reason

@@ -18,7 +18,7 @@ FIRST_PORT, PORTS, PORTS_AN_ORDER = 20000, 8000, 8
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class BenchSite:
     """The hosts on the stage, and their facts."""
 
     cluster: Cluster
@@ -66,7 +66,7 @@ def port(order: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BenchOutcome:
     """The result of a bench."""
 
     measurements: tuple[Measurement, ...] = ()

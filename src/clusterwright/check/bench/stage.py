@@ -21,7 +21,7 @@ SSH_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StagedPart:
     """What one host runs: a program of ours, its arguments and timeout; `python` if it needs torch."""
 
     program: str
@@ -31,7 +31,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StageAnswer:
     """How the program ended on that host; `document` is the JSON that it printed."""
 
     code: int
@@ -70,7 +70,7 @@ class Stage(Protocol):
         """Hosts that stopped answering, each with the order that it missed."""
         ...
 
-    def do(self, parts: Mapping[str, Part]) -> dict[str, Answer]:
+    def do(self, parts: Mapping[str, StagedPart]) -> dict[str, StageAnswer]:
         """Run the parts on their hosts at the same time; a host that does not answer is lost and not in the result."""
         ...
 
@@ -99,7 +99,7 @@ class JobStage:
         """Hosts that stopped answering, each with the order that it missed."""
         return self.lost_reasons
 
-    def do(self, parts: Mapping[str, Part]) -> dict[str, Answer]:
+    def do(self, parts: Mapping[str, StagedPart]) -> dict[str, StageAnswer]:
         """Run the parts on their hosts at the same time; a host that does not answer is lost and not in the result.
 
         Raises:
@@ -122,7 +122,7 @@ class JobStage:
             raise _ended(self.job, document["state"])
         return answers
 
-    def _conduct(self, parts: Mapping[str, Part]) -> Any:
+    def _conduct(self, parts: Mapping[str, StagedPart]) -> Any:
         limit_s = max(part.limit_s for part in parts.values()) + GRACE_S
         request = {
             "folder": self.folder,
@@ -146,8 +146,8 @@ def find_command(folder: str) -> str:
     return f"touch {quoted}/orders/stop; sleep 0.3; rm -rf {quoted}"
 
 
-def _answer(report: Mapping[str, Any]) -> Answer:
-    return Answer(report["code"], report["out"], report["err"], report["stopped"])
+def _answer(report: Mapping[str, Any]) -> StageAnswer:
+    return StageAnswer(report["code"], report["out"], report["err"], report["stopped"])
 
 
 def _ended(job: str, state: str) -> WrightError:

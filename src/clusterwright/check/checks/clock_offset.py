@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from clusterwright.check.expectation import check, expect, fault, unknown
 from clusterwright.check.facts.ntp_offset import Offset, ntp_offset
-from clusterwright.check.reading import Reach, reached
+from clusterwright.check.reading import HostReach, reached
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
 from clusterwright.i18n import N_, _
@@ -23,7 +23,7 @@ _EXPECTED = N_("clock within 50 ms of the control host's (failure: more than 1 s
     fix="run `chronyc makestep` on the host, then `chronyc tracking`",
 )
 def clock_offset(
-    cluster: Cluster, have: Mapping[str, Offset | None], reach: Mapping[str, Reach]
+    cluster: Cluster, have: Mapping[str, Offset | None], reach: Mapping[str, HostReach]
 ) -> list[Verdict]:
     """Every host's clock agrees with the control host's.
 
@@ -44,7 +44,7 @@ def _ntp_verdict(host: str, offset: Offset) -> Verdict:
     return expect(skew <= WARN_S, observed=observed, expected=_(_EXPECTED), subject=host, otherwise=otherwise)
 
 
-def _bounded(host: str, reach: Reach, control: Reach) -> Verdict:
+def _bounded(host: str, reach: HostReach, control: HostReach) -> Verdict:
     """Bound the offset by the operator's times of request and reply, and the readers' times of start and end."""
     least = (reach.ended - reach.answered) - (control.began - control.requested_at)
     most = (reach.began - reach.requested_at) - (control.ended - control.answered)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from clusterwright.check.expectation import check, fault, fine, skip, unknown
 from clusterwright.check.fact import HostSpec
-from clusterwright.check.facts.dcgm import Dcgm, Result, dcgm
+from clusterwright.check.facts.dcgm import Dcgm, DcgmResult, dcgm
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import N_, _, _n
@@ -47,7 +47,7 @@ def dcgm_quick(_spec: HostSpec, have: Dcgm) -> Iterator[Verdict]:
         )
 
 
-def _fault(result: Result) -> Verdict:
+def _fault(result: DcgmResult) -> Verdict:
     observed = f"{result.test}: {result.status}{f', {result.warnings}' if result.warnings else ''}"
     return fault(
         observed=observed,

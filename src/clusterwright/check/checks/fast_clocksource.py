@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect, unknown
 from clusterwright.check.fact import HostSpec
-from clusterwright.check.facts.machine import Machine, machine
+from clusterwright.check.facts.machine import HostMachine, machine
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import _
 
@@ -22,7 +22,7 @@ def _in_lab(spec: HostSpec) -> str:
     fix="run `dmesg | grep -i tsc` for the reason why the kernel rejected the TSC; update the BIOS, or boot with "
     "clocksource=tsc",
 )
-def fast_clocksource(_spec: HostSpec, have: Machine) -> Verdict:
+def fast_clocksource(_spec: HostSpec, have: HostMachine) -> Verdict:
     """The clock source is the CPU's (TSC or similar); with hpet or acpi_pm each time read takes a microsecond."""
     if not have.clocksource:
         return unknown(_("the kernel reports no clock source"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from clusterwright.check.expectation import check
 from clusterwright.check.fact import HostSpec
-from clusterwright.check.facts.gpu_processes import Process, Processes, gpu_processes
+from clusterwright.check.facts.gpu_processes import GpuProcess, Processes, gpu_processes
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
@@ -28,7 +28,7 @@ _MAX_DRIVER_BYTES = 1024 * MiB  # ours: more than any driver reserves
 )
 def gpu_idle(spec: HostSpec, have: Driver, running: Processes) -> Iterator[Verdict]:
     """Every process on a GPU belongs to a Slurm job, and a GPU without processes has no memory in use."""
-    by_gpu: dict[str, list[Process]] = {}
+    by_gpu: dict[str, list[GpuProcess]] = {}
     for process in running.processes:
         by_gpu.setdefault(process.uuid, []).append(process)
     expected = _(
@@ -46,7 +46,7 @@ def gpu_idle(spec: HostSpec, have: Driver, running: Processes) -> Iterator[Verdi
     )
 
 
-def _wrong(gpu: Gpu, by_gpu: Mapping[str, list[Process]]) -> Iterator[Wrong]:
+def _wrong(gpu: Gpu, by_gpu: Mapping[str, list[GpuProcess]]) -> Iterator[Wrong]:
     processes = by_gpu.get(gpu.uuid, [])
     for process in processes:
         if not process.job:

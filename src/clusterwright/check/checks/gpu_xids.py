@@ -8,7 +8,7 @@ from clusterwright.check.expectation import check, fault, fine, skip, unknown
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.kernel_log import KernelLog, kernel_log
 from clusterwright.check.kernel.events import events
-from clusterwright.check.kernel.judge import Finding, judge
+from clusterwright.check.kernel.judge import KernelFinding, judge
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import N_, _
@@ -54,7 +54,7 @@ def gpu_xids(_spec: HostSpec, have: KernelLog) -> Iterator[Verdict]:
         yield fine(observed=_quiet(findings), expected=_(_EXPECTED))
 
 
-def _times(finding: Finding) -> str:
+def _times(finding: KernelFinding) -> str:
     return (
         finding.name
         if finding.times == 1
@@ -62,7 +62,7 @@ def _times(finding: Finding) -> str:
     )
 
 
-def _quiet(findings: Sequence[Finding]) -> str:
+def _quiet(findings: Sequence[KernelFinding]) -> str:
     """Describe the logged Xids that are not GPU faults, with the reasons."""
     if not findings:
         return _("no Xid")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.addresses import Interface, addresses
-from clusterwright.check.facts.link_counters import Grown, link_counters
+from clusterwright.check.facts.link_counters import GrownCounter, link_counters
 from clusterwright.check.links import Broken, broken
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
@@ -30,7 +30,7 @@ def _has_switch(spec: HostSpec) -> bool:
     fix="check the switch instead of each cable: power, fans, log, and recent reboots",
 )
 def leaf_switches(
-    cluster: Cluster, counters: Mapping[str, Grown], interfaces: Mapping[str, dict[str, Interface]]
+    cluster: Cluster, counters: Mapping[str, GrownCounter], interfaces: Mapping[str, dict[str, Interface]]
 ) -> Iterator[Verdict]:
     """No link error counter grows on most hosts of one leaf switch; such a fault is reported once, for the switch."""
     hosts_by_leaf = _hosts_by_leaf(cluster, [host for host in counters if host in interfaces])
@@ -59,7 +59,10 @@ def _hosts_by_leaf(cluster: Cluster, names: list[str]) -> dict[str, list[str]]:
 
 
 def _broken(
-    cluster: Cluster, host: str, counters: Mapping[str, Grown], interfaces: Mapping[str, dict[str, Interface]]
+    cluster: Cluster,
+    host: str,
+    counters: Mapping[str, GrownCounter],
+    interfaces: Mapping[str, dict[str, Interface]],
 ) -> Iterator[Broken]:
     spec = HostSpec(cluster, cluster.host(host))
     return (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.addresses import Interface, addresses
-from clusterwright.check.facts.link_counters import Grown, link_counters
+from clusterwright.check.facts.link_counters import GrownCounter, link_counters
 from clusterwright.check.links import RULES, Broken, broken
 from clusterwright.check.verdict import Verdict
 from clusterwright.i18n import _
@@ -21,7 +21,7 @@ __all__ = ["RULES", "link_errors"]  # docs/reference/checks.md lists RULES as th
     on=("deploy", "periodic", "burn-in"),
     fix="clean or replace the cable and its transceivers, then check the switch port; for discards check PFC and ECN",
 )
-def link_errors(spec: HostSpec, have: Grown, interfaces: dict[str, Interface]) -> Iterator[Verdict]:
+def link_errors(spec: HostSpec, have: GrownCounter, interfaces: dict[str, Interface]) -> Iterator[Verdict]:
     """No error counter of a link grows faster than on a healthy link."""
     faults = [_fault(broken_link, have.seconds) for broken_link in broken(spec, have, interfaces)]
     expected = _("no error counter grows faster than on a healthy link")

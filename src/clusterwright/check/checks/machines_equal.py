@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from clusterwright.check.expectation import check, equal_everywhere
 from clusterwright.check.fact import HostSpec
-from clusterwright.check.facts.machine import Machine, machine
+from clusterwright.check.facts.machine import HostMachine, machine
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
 from clusterwright.i18n import _
@@ -22,7 +22,7 @@ def _in_lab(spec: HostSpec) -> str:
     cluster_wide=True,
     fix="install the BIOS version of most hosts on the deviating ones; set NUMA nodes with NPS or SNC in the BIOS",
 )
-def machines_equal(cluster: Cluster, have: Mapping[str, Machine]) -> list[Verdict]:
+def machines_equal(cluster: Cluster, have: Mapping[str, HostMachine]) -> list[Verdict]:
     """Model, BIOS version and number of NUMA nodes are the same on every host of a group."""
     groups: dict[str, dict[str, str]] = {}
     for host, host_machine in have.items():

@@ -8,7 +8,7 @@ from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.kernel_log import KernelLog, kernel_log
 from clusterwright.check.facts.nvl_domain import nvl_domain
-from clusterwright.check.kernel.events import BURST_S, Event, events
+from clusterwright.check.kernel.events import BURST_S, KernelEvent, events
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
@@ -65,5 +65,5 @@ def _affected_hosts(domain: str, domains: Mapping[str, str], logs: Mapping[str, 
     return sorted(affected)
 
 
-def _at_once(event: Event, peer_event: Event) -> bool:
+def _at_once(event: KernelEvent, peer_event: KernelEvent) -> bool:
     return event.first_s - BURST_S <= peer_event.last_s and peer_event.first_s - BURST_S <= event.last_s

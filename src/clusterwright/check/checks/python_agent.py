@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect, fault, unknown
 from clusterwright.check.fact import HostSpec
-from clusterwright.check.reading import Reach, reached
+from clusterwright.check.reading import HostReach, reached
 from clusterwright.check.verdict import Verdict
 from clusterwright.i18n import N_, _
 
@@ -15,7 +15,7 @@ _EXPECTED = N_("Python 3.6 or later")
 @check(
     reached, fix="install the package python3 on the host; for a user other than root, `sudo -n` must work"
 )
-def python_agent(_spec: HostSpec, have: Reach) -> Verdict:
+def python_agent(_spec: HostSpec, have: HostReach) -> Verdict:
     """The fact reader runs on the host: python3 is installed, 3.6 or later."""
     if have.error:
         return unknown(_("no SSH connection to the host: {error}", error=have.error), expected=_(_EXPECTED))

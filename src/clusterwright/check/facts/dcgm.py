@@ -15,7 +15,7 @@ _CONFIG = 5  # dcgm_errors.h, DCGM_ERROR_CONFIG: a setting such as persistence m
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class DcgmResult:
     """One test on some GPUs (indices as DCGM writes them): status in lower case, and its warnings."""
 
     test: str
@@ -28,7 +28,7 @@ class Result:
 class Dcgm:
     """All test results; `absent` without dcgmi; `refused` is its error where it could not start."""
 
-    results: tuple[Result, ...]
+    results: tuple[DcgmResult, ...]
     absent: bool = False
     refused: str = ""
 
@@ -51,14 +51,14 @@ def dcgm(out: str) -> Dcgm:
     return Dcgm(tuple(result for test in tests for result in _results(test)))
 
 
-def _results(test: dict[str, Any]) -> Iterator[Result]:
+def _results(test: dict[str, Any]) -> Iterator[DcgmResult]:
     for row in test["results"]:
         warnings = [_warning(warning) for warning in _listed(row.get("warnings", []))]
         status = str(row["status"]).lower()
         if status == "fail" and warnings and all(severity == _CONFIG for _text, severity in warnings):
             status = "warn"
         gpus = str(row.get("gpu_ids", row.get("gpu_id", row.get("entity_id", ""))))
-        yield Result(str(test["name"]), gpus, status, "; ".join(text for text, _severity in warnings))
+        yield DcgmResult(str(test["name"]), gpus, status, "; ".join(text for text, _severity in warnings))
 
 
 def _listed(warnings: Any) -> list[Any]:

@@ -9,7 +9,7 @@ from clusterwright.check.fact import fact
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class GpuProcess:
     """One process on a GPU and the id of its Slurm job; empty if it belongs to none."""
 
     uuid: str
@@ -22,7 +22,7 @@ class Process:
 class Processes:
     """All compute processes; `absent` where nvidia-smi is missing."""
 
-    processes: tuple[Process, ...]
+    processes: tuple[GpuProcess, ...]
     absent: bool = False
 
 
@@ -38,5 +38,7 @@ def gpu_processes(out: str) -> Processes:
         raise ValueError(report["said"])
     rows = report["processes"]
     return Processes(
-        tuple(Process(str(row["uuid"]), int(row["pid"]), str(row["name"]), str(row["job"])) for row in rows)
+        tuple(
+            GpuProcess(str(row["uuid"]), int(row["pid"]), str(row["name"]), str(row["job"])) for row in rows
+        )
     )

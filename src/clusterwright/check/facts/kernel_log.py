@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from clusterwright.check.fact import HostSpec, fact
 from clusterwright.check.kernel.faults import telling
-from clusterwright.check.kernel.lines import Line, pci
+from clusterwright.check.kernel.lines import KernelLine, pci
 from clusterwright.i18n import _
 
 
@@ -19,7 +19,7 @@ class KernelLog:
     now_s: float
     container: bool
     source: str
-    lines: tuple[Line, ...]
+    lines: tuple[KernelLine, ...]
     left_out: int
     minors: Mapping[str, int]
 
@@ -43,7 +43,7 @@ def _patterns(_spec: HostSpec) -> Sequence[str]:
 def kernel_log(out: str) -> KernelLog:
     """Warnings of this boot and lines about GPUs, disks and links; lines lost by log rotation are missing."""
     document = json.loads(out)
-    lines = tuple(Line(float(when), int(grave), str(text)) for when, grave, text in document["lines"])
+    lines = tuple(KernelLine(float(when), int(grave), str(text)) for when, grave, text in document["lines"])
     minors = {pci(address): int(number) for address, number in document["minors"].items()}
     return KernelLog(
         float(document["now"]),

@@ -10,7 +10,7 @@ from clusterwright.check.fact import fact
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
+class GrownCounter:
     """Growth by link (`mlx5_0/1`, `eth0`) and counter in `seconds`; 0 for a counter that was reset."""
 
     seconds: float
@@ -18,7 +18,7 @@ class Grown:
 
 
 @fact(probe="link_counters")
-def link_counters(out: str) -> Grown:
+def link_counters(out: str) -> GrownCounter:
     """Growth of each link counter since the previous reading, or in two seconds without one."""
     document = json.loads(out)
     previous, now = document["before"], document["now"]
@@ -30,4 +30,4 @@ def link_counters(out: str) -> Grown:
         }
         for link, counters in now["links"].items()
     }
-    return Grown(float(now["at"]) - float(previous["at"]), grown)
+    return GrownCounter(float(now["at"]) - float(previous["at"]), grown)

@@ -16,7 +16,7 @@ _COMMAND = (
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class HostMachine:
     """Vendor and model, BIOS version, the kernel's clock source, and the number of NUMA nodes with CPUs."""
 
     model: str
@@ -26,7 +26,7 @@ class Machine:
 
 
 @fact("sh", "-c", _COMMAND)
-def machine(out: str) -> Machine:
+def machine(out: str) -> HostMachine:
     """Model, BIOS, clock source and NUMA nodes from /sys; in a virtual machine those of the hypervisor."""
     *lines, last = out.splitlines()
     if last != "END":
@@ -35,4 +35,4 @@ def machine(out: str) -> Machine:
     values = {key: value.strip() for key, _, value in rows}
     model = " ".join(values[key] for key in ("sys_vendor", "product_name") if key in values)
     bios = " of ".join(values[key] for key in ("bios_version", "bios_date") if key in values)
-    return Machine(model, bios, values["clocksource"], sum(key == "node" for key, _, _ in rows))
+    return HostMachine(model, bios, values["clocksource"], sum(key == "node" for key, _, _ in rows))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from clusterwright.check.kernel.lines import MINUTE_S, Line, pci
+from clusterwright.check.kernel.lines import MINUTE_S, KernelLine, pci
 
 BURST_S = 3 * MINUTE_S  # NVSentinel merges what comes within 3 minutes; 1120: 800,000 lines of 29 faults
 XID_OFF_BUS = 79  # a GPU that is off the bus when the driver starts logs no Xid at all (NVSentinel 155)
@@ -24,7 +24,7 @@ _MAX_MESSAGES = 8  # distinct messages stored per burst: NVLink's register dumps
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class KernelEvent:
     """One burst of an Xid of a GPU, or (`switch`) of an SXid of an NVSwitch; `messages` are its distinct messages."""
 
     number: int
@@ -36,14 +36,14 @@ class Event:
     switch: bool = False
 
 
-def events(lines: Iterable[Line]) -> tuple[Event, ...]:
+def events(lines: Iterable[KernelLine]) -> tuple[KernelEvent, ...]:
     """Return every burst by start time, without those of devices that were repaired afterwards.
 
     A repair is the line `clusterwright repaired PCI_ADDRESS` (by `logger -t clusterwright repaired PCI_ADDRESS`), or
     the driver's Xid 154 with recovery action None.
     """
-    open_: dict[tuple[int, str, bool], Event] = {}
-    closed: list[Event] = []
+    open_: dict[tuple[int, str, bool], KernelEvent] = {}
+    closed: list[KernelEvent] = []
     for key, time_s, message in _parse_lines(lines):
         if key[0] == 0:
             closed = [event for event in closed if event.pci != key[1]]
@@ -61,11 +61,11 @@ def events(lines: Iterable[Line]) -> tuple[Event, ...]:
             )
         else:
             closed += [previous] if previous else []
-            open_[key] = Event(key[0], key[1], time_s, time_s, 1, (message,), key[2])
+            open_[key] = KernelEvent(key[0], key[1], time_s, time_s, 1, (message,), key[2])
     return tuple(sorted([*closed, *open_.values()], key=lambda event: event.first_s))
 
 
-def _parse_lines(lines: Iterable[Line]) -> Iterator[tuple[tuple[int, str, bool], float, str]]:
+def _parse_lines(lines: Iterable[KernelLine]) -> Iterator[tuple[tuple[int, str, bool], float, str]]:
     """Yield ((number, PCI address, is NVSwitch), time, message) of each Xid line; number 0 is a repair."""
     named = ""
     for line in lines:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from clusterwright.check.kernel.lines import HOUR_S, WARNING, Line
+from clusterwright.check.kernel.lines import HOUR_S, WARNING, KernelLine
 from clusterwright.check.kernel.xids import Severity
 
 # NVIDIA driver lines with an Xid: xids.toml explains them.
@@ -23,7 +23,7 @@ class _Row(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Fault(_Row):
+class KernelFault(_Row):
     """One row of faults.toml, whose header documents each field."""
 
     name: str
@@ -46,16 +46,16 @@ class Known(_Row):
 class Occurrence:
     """One fault of the host: the affected part, the number of lines within its time window, and the latest line."""
 
-    fault: Fault
+    fault: KernelFault
     part: str
     times: int
     line: str
 
 
 @cache
-def faults() -> tuple[Fault, ...]:
+def faults() -> tuple[KernelFault, ...]:
     """Return every row of faults.toml, in file order."""
-    return tuple(Fault.model_validate(_compiled(row)) for row in _rows("faults.toml", "fault"))
+    return tuple(KernelFault.model_validate(_compiled(row)) for row in _rows("faults.toml", "fault"))
 
 
 @cache
@@ -73,9 +73,9 @@ def _compiled(row: dict[str, object]) -> dict[str, object]:
     return row | {"pattern": re.compile(str(row["pattern"]))}
 
 
-def find_faults(lines: Iterable[Line], now_s: float) -> tuple[Occurrence, ...]:
+def find_faults(lines: Iterable[KernelLine], now_s: float) -> tuple[Occurrence, ...]:
     """Return every fault with enough lines in its time window before `now_s`, in the order of faults.toml."""
-    lines_by_fault: dict[tuple[str, str], list[Line]] = {}
+    lines_by_fault: dict[tuple[str, str], list[KernelLine]] = {}
     rows = {row.name: row for row in faults()}
     for line in lines:
         if (hit := _fault(line.text)) and _is_current(hit[0], line, now_s):
@@ -88,7 +88,7 @@ def find_faults(lines: Iterable[Line], now_s: float) -> tuple[Occurrence, ...]:
     return tuple(sorted(enough, key=lambda occurrence: list(rows).index(occurrence.fault.name)))
 
 
-def _fault(text: str) -> tuple[Fault, str] | None:
+def _fault(text: str) -> tuple[KernelFault, str] | None:
     row = _row_of(_shape(text))
     match = row.pattern.search(text) if row else None
     if row is None or match is None:
@@ -107,15 +107,15 @@ def _shape(text: str) -> str:
 
 
 @lru_cache(maxsize=_MOST_SHAPES)
-def _row_of(shape: str) -> Fault | None:
+def _row_of(shape: str) -> KernelFault | None:
     return next((row for row in faults() if row.pattern.search(shape)), None)
 
 
-def _is_current(row: Fault, line: Line, now_s: float) -> bool:
+def _is_current(row: KernelFault, line: KernelLine, now_s: float) -> bool:
     return row.hours == "boot" or now_s - line.time_s <= row.hours * HOUR_S
 
 
-def unknown_kinds(lines: Iterable[Line]) -> dict[str, tuple[int, str]]:
+def unknown_kinds(lines: Iterable[KernelLine]) -> dict[str, tuple[int, str]]:
     """Group warnings that no table explains by kind: the number of lines, and the first of them."""
     kinds: dict[str, tuple[int, str]] = {}
     for line in lines:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from clusterwright.check.kernel.events import BURST_S, Event
+from clusterwright.check.kernel.events import BURST_S, KernelEvent
 from clusterwright.check.kernel.lines import HOUR_S
 from clusterwright.check.kernel.xids import WINDOW_HOURS, Severity, xid
 from clusterwright.i18n import _
@@ -18,7 +18,7 @@ _GRAVEST: tuple[Severity, ...] = ("fail", "warn", "none")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class KernelFinding:
     """One Xid of one GPU in its time window: count of bursts, severity, action, and why it is ignored (`why`)."""
 
     pci: str
@@ -41,10 +41,10 @@ class Finding:
         return f"{'sxid' if self.switch else 'xid'}-{self.number}"
 
 
-def judge(events: Sequence[Event], now_s: float) -> tuple[Finding, ...]:
+def judge(events: Sequence[KernelEvent], now_s: float) -> tuple[KernelFinding, ...]:
     """Return a finding for each device and Xid in its time window before `now_s`, the most severe first."""
     current_events = [event for event in events if _is_current(event, now_s)]
-    groups: dict[tuple[str, int, bool], list[Event]] = {}
+    groups: dict[tuple[str, int, bool], list[KernelEvent]] = {}
     for event in current_events:
         groups.setdefault((event.pci, event.number, event.switch), []).append(event)
     findings = [
@@ -53,13 +53,13 @@ def judge(events: Sequence[Event], now_s: float) -> tuple[Finding, ...]:
     return tuple(sorted(_escalate(findings), key=lambda finding: _GRAVEST.index(finding.severity)))
 
 
-def _is_current(event: Event, now_s: float) -> bool:
+def _is_current(event: KernelEvent, now_s: float) -> bool:
     row = xid(event.number)
     hours = WINDOW_HOURS if event.switch else row.holds
     return hours == "boot" or now_s - event.last_s <= hours * HOUR_S
 
 
-def _gpu(group: Sequence[Event], current_events: Sequence[Event]) -> Finding:
+def _gpu(group: Sequence[KernelEvent], current_events: Sequence[KernelEvent]) -> KernelFinding:
     row, bursts = xid(group[0].number), _Bursts(group)
     free = [event for event in group if not _cascade(event, current_events)]
     if not free:
@@ -83,11 +83,11 @@ def _gpu(group: Sequence[Event], current_events: Sequence[Event]) -> Finding:
 class _Bursts:
     """The bursts that one finding summarizes."""
 
-    group: Sequence[Event]
+    group: Sequence[KernelEvent]
 
-    def as_(self, severity: Severity, meaning: str, action: str, reason: str = "") -> Finding:
+    def as_(self, severity: Severity, meaning: str, action: str, reason: str = "") -> KernelFinding:
         event = self.group[0]
-        return Finding(
+        return KernelFinding(
             pci=event.pci,
             number=event.number,
             switch=event.switch,
@@ -99,7 +99,7 @@ class _Bursts:
         )
 
 
-def _cascade(event: Event, current_events: Iterable[Event]) -> str:
+def _cascade(event: KernelEvent, current_events: Iterable[KernelEvent]) -> str:
     """Return `follows from Xid N` where an earlier Xid caused this one, else an empty text."""
     if all(matches := [_CAUSED.search(message) for message in event.messages]) and matches[0]:
         return _("follows from Xid {xid}", xid=matches[0][1])
@@ -116,7 +116,7 @@ def _cascade(event: Event, current_events: Iterable[Event]) -> str:
     return _("follows from Xid {xid}", xid=causes[-1]) if causes else ""
 
 
-def _peers(event: Event, current_events: Iterable[Event]) -> int:
+def _peers(event: KernelEvent, current_events: Iterable[KernelEvent]) -> int:
     """Count the other GPUs with the same Xid at the same time."""
     addresses = {
         peer.pci
@@ -127,11 +127,11 @@ def _peers(event: Event, current_events: Iterable[Event]) -> int:
     return len(addresses - {event.pci})
 
 
-def _events_in_window(group: Sequence[Event], hours: float) -> list[Event]:
+def _events_in_window(group: Sequence[KernelEvent], hours: float) -> list[KernelEvent]:
     return [event for event in group if group[-1].last_s - event.first_s <= hours * HOUR_S]
 
 
-def _switch(group: Sequence[Event]) -> Finding:
+def _switch(group: Sequence[KernelEvent]) -> KernelFinding:
     """Judge SXids: the line holds the severity, and each fatal error has a second line with register values."""
     fatal = any(_FATAL.match(message) for event in group for message in event.messages)
     message = group[0].messages[0][:60]
@@ -148,7 +148,7 @@ def _switch(group: Sequence[Event]) -> Finding:
     return _Bursts(group).as_("fail" if fatal else "none", meaning, action)
 
 
-def _escalate(findings: Sequence[Finding]) -> list[Finding]:
+def _escalate(findings: Sequence[KernelFinding]) -> list[KernelFinding]:
     """Replace the action for devices with MAX_FATAL_PER_DAY fatal Xids or more: replace the device."""
     fatal: dict[str, int] = {}
     for finding in findings:
@@ -161,7 +161,7 @@ def _escalate(findings: Sequence[Finding]) -> list[Finding]:
     ]
 
 
-def _to_vendor(finding: Finding, times: int) -> Finding:
+def _to_vendor(finding: KernelFinding, times: int) -> KernelFinding:
     return replace(
         finding,
         action=_("drain the host and replace the device: it had {times} fatal errors in a day", times=times),

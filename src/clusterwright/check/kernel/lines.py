@@ -12,7 +12,7 @@ MINUTE_S, HOUR_S = 60.0, 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class KernelLine:
     """One log line: Unix time (or seconds since boot where only that is known), syslog priority, and text."""
 
     time_s: float
@@ -29,7 +29,7 @@ _EPOCH = re.compile(r"^(\d{9,}\.\d+)\s")  # journalctl -o short-unix
 _FROM = re.compile(r"^(?:[\w.-]+ )?kernel:\s?(?:\[\s*\d+\.\d+\]\s?)?")
 
 
-def read(text: str, *, boot_s: float = 0.0, year: int = 1970) -> tuple[Line, ...]:
+def read(text: str, *, boot_s: float = 0.0, year: int = 1970) -> tuple[KernelLine, ...]:
     """Parse a log as dmesg, journalctl or syslog prints it.
 
     `boot_s` is the Unix time of boot, `year` the year of syslog's dates, which lack it. A line without a time gets
@@ -38,7 +38,7 @@ def read(text: str, *, boot_s: float = 0.0, year: int = 1970) -> tuple[Line, ...
     return tuple(_lines(text, boot_s, year))
 
 
-def _lines(text: str, boot_s: float, year: int) -> Iterator[Line]:
+def _lines(text: str, boot_s: float, year: int) -> Iterator[KernelLine]:
     time_s = boot_s
     for line in text.splitlines():
         raw = _RAW.match(line)
@@ -47,7 +47,7 @@ def _lines(text: str, boot_s: float, year: int) -> Iterator[Line]:
         time_s = time_s if line_time_s is None else line_time_s
         if body.strip():
             # The facility is in the higher bits (RFC 5424, 6.2.1).
-            yield Line(time_s, int(raw[1]) % 8 if raw else None, _FROM.sub("", body, count=1).strip())
+            yield KernelLine(time_s, int(raw[1]) % 8 if raw else None, _FROM.sub("", body, count=1).strip())
 
 
 def _timed(line: str, boot_s: float, year: int) -> tuple[float | None, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from clusterwright.check.report.findings import Findings, HostFindings, Part
+from clusterwright.check.report.findings import Findings, HostFindings, HostPart
 from clusterwright.check.verdict import Status
 from clusterwright.drawing.svg import is_narrow, svg_image, tag, text_element
 from clusterwright.i18n import N_, _, _n
@@ -76,7 +76,7 @@ def _tile(host: HostFindings, x: float, top: float, wide: float) -> Iterator[str
 
 
 def _strip(
-    host: HostFindings, parts: Sequence[Part], area: tuple[float, float, float], size: tuple[float, float]
+    host: HostFindings, parts: Sequence[HostPart], area: tuple[float, float, float], size: tuple[float, float]
 ) -> Iterator[str]:
     """Draw parts of one kind side by side, narrower where they would not fit."""
     start_x, top, strip_width = area

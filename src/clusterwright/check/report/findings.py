@@ -20,7 +20,7 @@ CONTACTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class HostPart:
     """One GPU, link or disk of a host; `status` is None without a verdict."""
 
     kind: str
@@ -37,9 +37,9 @@ class HostFindings:
     group: str
     address: str
     status: Status | None
-    parts: tuple[Part, ...]
+    parts: tuple[HostPart, ...]
 
-    def parts_by_kind(self, kind: str) -> tuple[Part, ...]:
+    def parts_by_kind(self, kind: str) -> tuple[HostPart, ...]:
         """Return the host's parts of a kind: `gpu`, `network` or `disk`."""
         return tuple(part for part in self.parts if part.kind == kind)
 
@@ -114,7 +114,7 @@ def _host(host: Host, verdicts: Sequence[Verdict]) -> HostFindings:
     names = [("gpu", f"gpu {index}") for index in range(gpus)]
     names += [("network", network) for network in host.addresses]
     names += [("disk", path) for path in sorted(by_part) if path.startswith("/")]
-    parts = tuple(Part(kind, name, worst(by_part.get(name, []))) for kind, name in names)
+    parts = tuple(HostPart(kind, name, worst(by_part.get(name, []))) for kind, name in names)
     address = str(next(iter(host.addresses.values())))
     return HostFindings(
         host.name, host.group.role, host.group_name, address, worst(by_part.get("", [])), parts

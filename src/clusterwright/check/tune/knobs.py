@@ -10,7 +10,7 @@ from clusterwright.i18n import N_, _
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Settings:
+class KnobSettings:
     """Settings that differ from the default, as sorted (name, value) pairs; empty is the default itself."""
 
     pairs: tuple[tuple[str, str], ...] = ()
@@ -23,9 +23,9 @@ class Settings:
     def __str__(self) -> str:
         return " ".join(f"{name}={value}" for name, value in self.pairs) or "default"
 
-    def merged(self, overrides: Settings) -> Settings:
+    def merged(self, overrides: KnobSettings) -> KnobSettings:
         """Merge both; on a conflict the value of `overrides` wins."""
-        return Settings(tuple(sorted({**dict(self.pairs), **dict(overrides.pairs)}.items())))
+        return KnobSettings(tuple(sorted({**dict(self.pairs), **dict(overrides.pairs)}.items())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,12 @@ class Knob:
     numbers: bool = False
 
 
-DEFAULT = Settings()
+DEFAULT = KnobSettings()
 
 
-def singles(knobs: Iterable[Knob]) -> tuple[Settings, ...]:
+def singles(knobs: Iterable[Knob]) -> tuple[KnobSettings, ...]:
     """Return settings of one knob each, for every value of every knob."""
-    return tuple(Settings(((knob.variable, value),)) for knob in knobs for value in knob.values)
+    return tuple(KnobSettings(((knob.variable, value),)) for knob in knobs for value in knob.values)
 
 
 def chosen(
@@ -132,7 +132,7 @@ _NCCL = (
 )
 
 
-def explain_settings(settings: Settings, knobs: Sequence[Knob]) -> str:
+def explain_settings(settings: KnobSettings, knobs: Sequence[Knob]) -> str:
     """Return the reasons of the settings' knobs, for the table."""
     reasons = {knob.variable: knob.reason for knob in knobs}
     return "; ".join(reasons[name] for name, _value in settings.pairs if name in reasons)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from clusterwright.check.bench.amounts import amount
-from clusterwright.check.bench.culprits.groups import Groups, Plan
+from clusterwright.check.bench.culprits.groups import GroupPlan, Groups
 from clusterwright.check.bench.kinds import network
 from clusterwright.check.bench.kinds.collectives import plan_of
 from clusterwright.check.bench.parsers.sweep import Sweep
-from clusterwright.check.bench.site import Site
-from clusterwright.check.tune.knobs import Settings, chosen, of_network
+from clusterwright.check.bench.site import BenchSite
+from clusterwright.check.tune.knobs import KnobSettings, chosen, of_network
 from clusterwright.check.tune.trials import Budget, Trials, Tuned, format_measurement
 from clusterwright.i18n import _
 
@@ -21,7 +21,7 @@ BUCKET_BYTES = 25 * 2**20
 KIND, ITERATIONS = "all_reduce_pieces", 7
 
 
-def tune_network(site: Site, budget: Budget, names: Sequence[str] = ()) -> Tuned:
+def tune_network(site: BenchSite, budget: Budget, names: Sequence[str] = ()) -> Tuned:
     """Run an all-reduce over all hosts on the stage for each trial, on top of the cluster file's current variables.
 
     Raises:
@@ -33,7 +33,7 @@ def tune_network(site: Site, budget: Budget, names: Sequence[str] = ()) -> Tuned
     usual = {"GLOO_SOCKET_IFNAME": interface, "NCCL_SOCKET_IFNAME": interface}
     knobs = chosen(of_network(plan.backend, interface), names, {**usual, **now}, numbers=False)
 
-    def measure(settings: Settings) -> float | None:
+    def measure(settings: KnobSettings) -> float | None:
         environment = {**now, **dict(settings.pairs)}
         sweep = groups.run([hosts], replace(plan, environment=environment))[hosts]
         return value_of(sweep) if sweep else None
@@ -57,8 +57,10 @@ def value_of(sweep: Sweep) -> float | None:
     return statistics.geometric_mean(rates) if rates and min(rates) > 0 and not wrong else None
 
 
-def _plan(site: Site) -> Plan:
+def _plan(site: BenchSite) -> GroupPlan:
     """Return a sweep of a bucket and a quarter of one, limited to what takes a quarter of a second."""
     usual = plan_of(site)
     largest = min(BUCKET_BYTES, max(usual.sizes)) // 1024 * 1024
-    return Plan(usual.backend, (KIND,), (largest // 4 // 1024 * 1024, largest), ITERATIONS, usual.seconds)
+    return GroupPlan(
+        usual.backend, (KIND,), (largest // 4 // 1024 * 1024, largest), ITERATIONS, usual.seconds
+    )

@@ -10,11 +10,11 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from clusterwright.check.tune.knobs import DEFAULT, Knob, Settings, singles
+from clusterwright.check.tune.knobs import DEFAULT, Knob, KnobSettings, singles
 
-Batch = tuple[Settings, ...]  # to measure once each, in this order
-TrialValues = Mapping[Settings, float | None]  # larger is better; None if it did not run
-Search = Generator[Batch, TrialValues, "Outcome"]
+Batch = tuple[KnobSettings, ...]  # to measure once each, in this order
+TrialValues = Mapping[KnobSettings, float | None]  # larger is better; None if it did not run
+Search = Generator[Batch, TrialValues, "TuningOutcome"]
 
 ROUNDS = 4  # ours: rounds in which the values of a knob are halved; of eight, one is left
 FINAL = 7  # ours: repeats of the default and the winner side by side; 6 of the 7 pairs must agree
@@ -27,16 +27,16 @@ class Trial:
     """One measurement: batch, settings and value; None if it did not run."""
 
     batch: int
-    settings: Settings
+    settings: KnobSettings
     value: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TuningOutcome:
     """The result: every trial, and the best settings; `won`: whether they beat the default with confidence."""
 
     trials: tuple[Trial, ...]
-    best: Settings
+    best: KnobSettings
     won: bool
     default: tuple[float, ...]
     tuned: tuple[float, ...]
@@ -47,7 +47,7 @@ class Outcome:
         return statistics.median(self.tuned) / statistics.median(self.default) if self.tuned else 1.0
 
     @property
-    def winner(self) -> Settings:
+    def winner(self) -> KnobSettings:
         """The settings to use from now on."""
         return self.best if self.won else DEFAULT
 
@@ -70,7 +70,7 @@ def search(knobs: Sequence[Knob], budget: int, seed: int) -> Search:
         alive = _halved(alive, trials)
     best = _combine_best(alive, trials)
     if best.is_default:
-        return Outcome(tuple(trials), DEFAULT, won=False, default=(), tuned=())
+        return TuningOutcome(tuple(trials), DEFAULT, won=False, default=(), tuned=())
     for _ in range(FINAL):
         values = yield _mixed([best], random)
         trials += _to_trials(number, values)
@@ -95,7 +95,7 @@ def _spread(values: Sequence[float]) -> float:
     return (high - low) / 2
 
 
-def _mixed(some: Sequence[Settings], random: Random) -> Batch:
+def _mixed(some: Sequence[KnobSettings], random: Random) -> Batch:
     """Shuffle the settings with the default among them, so that a drift affects all alike."""
     batch = [DEFAULT, *some]
     random.shuffle(batch)
@@ -106,10 +106,10 @@ def _to_trials(number: int, values: TrialValues) -> list[Trial]:
     return [Trial(number, settings, value) for settings, value in values.items()]
 
 
-def _ratios(trials: Sequence[Trial]) -> dict[Settings, list[float]]:
+def _ratios(trials: Sequence[Trial]) -> dict[KnobSettings, list[float]]:
     """Return each setting's values over the default's of the same batch; settings that failed once are left out."""
     baselines = {trial.batch: trial.value for trial in trials if trial.settings.is_default}
-    ratios: dict[Settings, list[float]] = {}
+    ratios: dict[KnobSettings, list[float]] = {}
     broken = {trial.settings for trial in trials if trial.value is None}
     for trial in trials:
         base = baselines.get(trial.batch)
@@ -123,10 +123,10 @@ def _ratios(trials: Sequence[Trial]) -> dict[Settings, list[float]]:
     return ratios
 
 
-def _halved(alive: Sequence[Settings], trials: Sequence[Trial]) -> list[Settings]:
+def _halved(alive: Sequence[KnobSettings], trials: Sequence[Trial]) -> list[KnobSettings]:
     """Keep the better half of each knob's values, without those that are worse than the default so far."""
     ratios = _ratios(trials)
-    survivors: list[Settings] = []
+    survivors: list[KnobSettings] = []
     for variable in dict.fromkeys(settings.pairs[0][0] for settings in alive):
         values = [settings for settings in alive if settings.pairs[0][0] == variable and settings in ratios]
         values.sort(key=lambda settings: -statistics.median(ratios[settings]))
@@ -136,7 +136,7 @@ def _halved(alive: Sequence[Settings], trials: Sequence[Trial]) -> list[Settings
     return survivors
 
 
-def _combine_best(alive: Sequence[Settings], trials: Sequence[Trial]) -> Settings:
+def _combine_best(alive: Sequence[KnobSettings], trials: Sequence[Trial]) -> KnobSettings:
     """Combine the best value of each knob whose gain is large enough."""
     ratios = _ratios(trials)
     winners = [settings for settings in alive if statistics.median(ratios[settings]) > 1 + LEAST_GAIN]
@@ -147,7 +147,7 @@ def _combine_best(alive: Sequence[Settings], trials: Sequence[Trial]) -> Setting
     return best
 
 
-def _concluded(trials: Sequence[Trial], best: Settings, first_batch: int) -> Outcome:
+def _concluded(trials: Sequence[Trial], best: KnobSettings, first_batch: int) -> TuningOutcome:
     final = [trial for trial in trials if trial.batch >= first_batch]
     rows: dict[int, dict[bool, float]] = {}
     for trial in final:
@@ -155,4 +155,4 @@ def _concluded(trials: Sequence[Trial], best: Settings, first_batch: int) -> Out
             rows.setdefault(trial.batch, {})[trial.settings.is_default] = trial.value
     complete_rows = [row for row in rows.values() if len(row) == 2]
     default, tuned = tuple(row[True] for row in complete_rows), tuple(row[False] for row in complete_rows)
-    return Outcome(tuple(trials), best, won=better(default, tuned), default=default, tuned=tuned)
+    return TuningOutcome(tuple(trials), best, won=better(default, tuned), default=default, tuned=tuned)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from clusterwright.check.bench.kinds.collectives import plan_of
-from clusterwright.check.bench.site import Site, port
-from clusterwright.check.bench.stage import Answer, Part
+from clusterwright.check.bench.site import BenchSite, port
+from clusterwright.check.bench.stage import StageAnswer, StagedPart
 from clusterwright.check.tune import of_training
-from clusterwright.check.tune.knobs import Knob, Settings, chosen
+from clusterwright.check.tune.knobs import Knob, KnobSettings, chosen
 from clusterwright.check.tune.trials import Budget, Trials, Tuned, format_measurement
 from clusterwright.check.tune.written import OF_JOB, with_settings
 from clusterwright.config.job import Job
@@ -34,15 +34,15 @@ class Subject:
     @property
     def job(self) -> Job:
         """The job, as the file declares it now."""
-        return self.with_settings(Settings())
+        return self.with_settings(KnobSettings())
 
-    def with_settings(self, settings: Settings) -> Job:
+    def with_settings(self, settings: KnobSettings) -> Job:
         """Return the job as the file would declare it with these settings: the trial runs what would be written."""
         return job_of(read(with_settings(self.text, settings, OF_JOB), _("the job file with trial settings")))
 
 
 def tune_training(
-    site: Site, subject: Subject, budget: Budget, names: Sequence[str] = (), *, numbers: bool = False
+    site: BenchSite, subject: Subject, budget: Budget, names: Sequence[str] = (), *, numbers: bool = False
 ) -> Tuned:
     """Tune the training's steps a second, with one run of the training for each trial.
 
@@ -66,7 +66,7 @@ def tune_training(
     return Tuned(subject_name, _("steps per second"), "1/s", knobs, budget, outcome, notes)
 
 
-def _knobs(site: Site, job: Job, runs: Runs, names: Sequence[str], *, numbers: bool) -> tuple[Knob, ...]:
+def _knobs(site: BenchSite, job: Job, runs: Runs, names: Sequence[str], *, numbers: bool) -> tuple[Knob, ...]:
     """Return the knobs to try, each without its current value."""
     target = of_training.RunTarget(plan_of(site).backend, runs.interface(site.stage.hosts[0]), runs.cpus)
     variables = {**site.cluster.jobs.variables, **job.environment.variables}
@@ -74,18 +74,18 @@ def _knobs(site: Site, job: Job, runs: Runs, names: Sequence[str], *, numbers: b
     return chosen(of_training.knobs(job, target), names, now, numbers=numbers)
 
 
-def _losses(runs: Runs, best: Settings) -> Iterator[str]:
+def _losses(runs: Runs, best: KnobSettings) -> Iterator[str]:
     if best in runs.losses and not best.is_default:
         losses = _(
             "{default:.6g}, with {best} {tuned:.6g}",
-            default=runs.losses[Settings()],
+            default=runs.losses[KnobSettings()],
             best=best,
             tuned=runs.losses[best],
         )
         yield _("loss of the last measured step: {losses}", losses=losses)
 
 
-def _network(site: Site, job: Job, runs: Runs, rates: Sequence[float]) -> Iterator[str]:
+def _network(site: BenchSite, job: Job, runs: Runs, rates: Sequence[float]) -> Iterator[str]:
     """Advise a gradient setting that spares the network, if gradients take a large part of a step even at line rate."""
     if not runs.parameters or not rates or job.nodes == 1:
         return
@@ -112,14 +112,14 @@ def _network(site: Site, job: Job, runs: Runs, rates: Sequence[float]) -> Iterat
 class Runs:
     """Runs the training, each time at its own ports; stores CPUs, parameters and losses as they become known."""
 
-    site: Site
+    site: BenchSite
     subject: Subject
     number: int = 0
     cpus: int = 1  # of a host, as its ranks count them
     parameters: int | None = None  # of the model, as far as reported
-    losses: dict[Settings, float] = field(default_factory=dict)
+    losses: dict[KnobSettings, float] = field(default_factory=dict)
 
-    def measure(self, settings: Settings) -> float | None:
+    def measure(self, settings: KnobSettings) -> float | None:
         """Return steps a second, by the mean, so that stalls of a loader count; None if the run failed."""
         self.number += 1
         answers = self.site.stage.do(self._parts(self.subject.with_settings(settings)))
@@ -134,7 +134,7 @@ class Runs:
         interface_name: str = self.site.facts[host]["interfaces"].get(self.site.address(host), "")
         return interface_name
 
-    def _parts(self, job: Job) -> dict[str, Part]:
+    def _parts(self, job: Job) -> dict[str, StagedPart]:
         hosts, ranks_per_host = self.site.stage.hosts, job.gpus_per_node
         shared = {
             "name": f"{self.number:05}",
@@ -148,7 +148,7 @@ class Runs:
             "steps": self.subject.steps,
         }
         return {
-            host: Part(
+            host: StagedPart(
                 "trial",
                 {**shared, "first_rank": index * ranks_per_host, "interface": self.interface(host)},
                 self.subject.limit_s,
@@ -156,7 +156,7 @@ class Runs:
             for index, host in enumerate(hosts)
         }
 
-    def _value(self, settings: Settings, answers: dict[str, Answer]) -> float | None:
+    def _value(self, settings: KnobSettings, answers: dict[str, StageAnswer]) -> float | None:
         if len(answers) < self.subject.job.nodes:
             return None
         document = answers[self.site.stage.hosts[0]].document

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from clusterwright.check.bench.amounts import amount
-from clusterwright.check.tune.knobs import DEFAULT, Knob, Settings
-from clusterwright.check.tune.search import FINAL, Outcome, search
+from clusterwright.check.tune.knobs import DEFAULT, Knob, KnobSettings
+from clusterwright.check.tune.search import FINAL, TuningOutcome, search
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
-Measure = Callable[[Settings], float | None]  # larger is better; None if it did not run
+Measure = Callable[[KnobSettings], float | None]  # larger is better; None if it did not run
 # The first run, one batch of the default and one setting, and the final comparison.
 LEAST = 1 + 2 + 2 * FINAL
 
@@ -50,7 +50,7 @@ class Tuned:
     unit: str
     knobs: tuple[Knob, ...]
     budget: Budget
-    outcome: Outcome
+    outcome: TuningOutcome
     notes: tuple[str, ...] = ()
     line: float = 0.0  # the highest possible value, if known
 
@@ -88,7 +88,7 @@ class Trials:
                 _("see the messages above; wright bench collectives FILE measures the hosts alone"),
             )
 
-    def search(self, knobs: Sequence[Knob], budget: Budget) -> Outcome:
+    def search(self, knobs: Sequence[Knob], budget: Budget) -> TuningOutcome:
         """Run the search with the trials that are left."""
         search_run = search(knobs, budget.trials - self.spent, budget.seed)
         try:
@@ -96,10 +96,10 @@ class Trials:
             while True:
                 batch = search_run.send({settings: self._run_trial(settings) for settings in batch})
         except StopIteration as end:
-            outcome: Outcome = end.value
+            outcome: TuningOutcome = end.value
             return outcome
 
-    def _run_trial(self, settings: Settings) -> float | None:
+    def _run_trial(self, settings: KnobSettings) -> float | None:
         self.spent += 1
         value = self.measure(settings)
         text = _("did not run") if value is None else self.format_value(value)

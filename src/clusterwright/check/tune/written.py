@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import unified_diff
 
-from clusterwright.check.tune.knobs import Settings
+from clusterwright.check.tune.knobs import KnobSettings
 from clusterwright.provision.change.edit import set_value
 
 OF_CLUSTER, OF_JOB = ("jobs", "variables"), ("environment", "variables")
 
 
-def with_settings(text: str, settings: Settings, variables: Iterable[str] = OF_CLUSTER) -> str:
+def with_settings(text: str, settings: KnobSettings, variables: Iterable[str] = OF_CLUSTER) -> str:
     """Set each setting at its place in the text, in place of an older value; all other text stays unchanged."""
     for name, value in settings.pairs:
         key_path = tuple(name.split(".")) if "." in name else (*variables, name)

@@ -118,13 +118,14 @@ def find(join: Join, trained: Trained, kind: str) -> FabricReport:
     from clusterwright.cli.plan._inputs import load_user_catalog
     from clusterwright.plan.fabric.compare import build, compare
     from clusterwright.plan.fabric.networks import networks
-    from clusterwright.plan.fabric.parts import Kind
+    from clusterwright.plan.fabric.parts import FabricKind
 
     user_catalog = load_user_catalog(join.catalog)
     machine, hosts = _machine(join, user_catalog)
     requirements = _wanted(join, machine, len(hosts), user_catalog)
     run = _run(trained, machine, user_catalog) if trained.model else None
-    chosen = Kind(kind) if kind != "all" else Kind.RAIL if requirements.ports_per_node > 1 else Kind.FAT_TREE
+    widest = FabricKind.RAIL if requirements.ports_per_node > 1 else FabricKind.FAT_TREE
+    chosen = FabricKind(kind) if kind != "all" else widest
     fabric = build(chosen, requirements)
     rows = compare(requirements, machine, run, () if kind == "all" else (chosen,))
     return FabricReport(

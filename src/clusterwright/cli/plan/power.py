@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Load:
+class PowerLoad:
     """What draws power."""
 
     gpu: Annotated[str, Parameter(help="GPU of the catalog.")]
@@ -47,7 +47,7 @@ class Supplies:
 
 def power(
     *,
-    load: Annotated[Load, Parameter(name="*")],
+    load: Annotated[PowerLoad, Parameter(name="*")],
     supplies: Annotated[Supplies, Parameter(name="*")] = Supplies(),
     rack_limit: str = "40kW",
     pue: float | None = None,
@@ -80,7 +80,7 @@ def power(
     return 0 if supply_check is None or supply_check.holds else 1
 
 
-def _node(load: Load) -> Node:
+def _node(load: PowerLoad) -> Node:
     from clusterwright import catalog
     from clusterwright.catalog.parts import servers
     from clusterwright.cli.plan._inputs import load_user_catalog
@@ -103,7 +103,7 @@ def _node(load: Load) -> Node:
     return replace(base_node, **overrides)
 
 
-def _show(load: Load, node: Node, hall_report: Hall, supply_check: Supply | None) -> None:
+def _show(load: PowerLoad, node: Node, hall_report: Hall, supply_check: Supply | None) -> None:
     from clusterwright.cli._show import show_heading, show_table, show_text
     from clusterwright.plan.power import node_power
 

@@ -15,7 +15,7 @@ from clusterwright.units import human_bit_rate, human_duration, human_number
 
 if TYPE_CHECKING:
     from clusterwright.plan.run import Machine, Training
-    from clusterwright.plan.search import Options, Outcome, Plan
+    from clusterwright.plan.search import Options, Plan, SearchOutcome
 
 
 Software = Literal["megatron", "fsdp", "deepspeed", "maxtext", "nemo-automodel"]
@@ -78,7 +78,7 @@ def search(
     return 0 if outcome.best else EXIT_FAILED
 
 
-def _timed(training: Training, machine: Machine, options: Options) -> tuple[Outcome, float]:
+def _timed(training: Training, machine: Machine, options: Options) -> tuple[SearchOutcome, float]:
     """Return the outcome and the seconds of the search."""
     from time import perf_counter
 
@@ -89,7 +89,7 @@ def _timed(training: Training, machine: Machine, options: Options) -> tuple[Outc
     return outcome, perf_counter() - began
 
 
-def _show(outcome: Outcome, seconds: float, *, json: bool) -> None:
+def _show(outcome: SearchOutcome, seconds: float, *, json: bool) -> None:
     if json:
         from clusterwright.cli._show import show_json
         from clusterwright.plan.search.record import record
@@ -100,7 +100,7 @@ def _show(outcome: Outcome, seconds: float, *, json: bool) -> None:
     show_outcome(outcome, seconds)
 
 
-def _write(outcome: Outcome, out: Path | None, html: Path | None) -> None:
+def _write(outcome: SearchOutcome, out: Path | None, html: Path | None) -> None:
     from clusterwright.cli.plan._inputs import write_table
     from clusterwright.plan.search.record import fragment
 
@@ -118,7 +118,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def show_outcome(outcome: Outcome, seconds: float) -> None:
+def show_outcome(outcome: SearchOutcome, seconds: float) -> None:
     """Print the answer on stdout and the statistics of the search on stderr."""
     from clusterwright.plan.search.outcome import format_layout
     from clusterwright.plan.search.record import fragment
@@ -145,7 +145,7 @@ def show_outcome(outcome: Outcome, seconds: float) -> None:
     show_message(counted(outcome, seconds))
 
 
-def describe_request(outcome: Outcome) -> str:
+def describe_request(outcome: SearchOutcome) -> str:
     """Describe the model, the workload and the machines with their assumptions."""
     from clusterwright.plan import parameters
 
@@ -182,7 +182,7 @@ def _describe_machine(on: Machine) -> str:
     return ", ".join(parts)
 
 
-def _best(outcome: Outcome, best: Plan) -> str:
+def _best(outcome: SearchOutcome, best: Plan) -> str:
     from clusterwright.plan.memory.peak import MemoryFit
     from clusterwright.plan.search.outcome import format_layout, gib
     from clusterwright.plan.speed import span
@@ -242,7 +242,7 @@ def _row(number: int, plan: Plan) -> tuple[str, ...]:
     )
 
 
-def _pareto(outcome: Outcome) -> str:
+def _pareto(outcome: SearchOutcome) -> str:
     from clusterwright.plan.search.outcome import format_layout, gib
 
     last = outcome.pareto[-1]
@@ -255,7 +255,7 @@ def _pareto(outcome: Outcome) -> str:
     )
 
 
-def counted(outcome: Outcome, seconds: float) -> str:
+def counted(outcome: SearchOutcome, seconds: float) -> str:
     """Return the number of layouts and what became of them."""
     count = outcome.counts
     refused = sum(count.indivisible.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterwright.config.slurm_keys.lint import Finding, lint
+from clusterwright.config.slurm_keys.lint import KeyFinding, lint
 from clusterwright.config.slurm_keys.table import (
     LIST_VALUED_KEYS,
     OURS,
@@ -17,7 +17,7 @@ __all__ = [
     "LIST_VALUED_KEYS",
     "OURS",
     "RELEASES",
-    "Finding",
+    "KeyFinding",
     "Span",
     "key_spans",
     "lint",

@@ -48,7 +48,7 @@ _PAIR = re.compile(r'([A-Za-z][A-Za-z0-9_.]*)\s*[-+*/]?=\s*("[^"]*"|\S*)')
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class KeyFinding:
     """A key or word that a release does not support: its line, its name, and the problem."""
 
     line: int
@@ -60,7 +60,7 @@ class Finding:
         return _("line {line}: {key}: {message}", line=self.line, key=self.key, message=self.message)
 
 
-def lint(text: str, file: str, slurm_release: str) -> tuple[Finding, ...]:
+def lint(text: str, file: str, slurm_release: str) -> tuple[KeyFinding, ...]:
     """Find what a release does not support in slurm.conf, cgroup.conf, gres.conf, topology.conf or slurmdbd.conf.
 
     `file` is the name of the file; one without a table of keys (plugstack.conf, topology.yaml) has no findings.
@@ -87,13 +87,13 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         yield first_number, logical_line
 
 
-def _check_line(number: int, line: str, file: str, slurm_release: str) -> Iterator[Finding]:
+def _check_line(number: int, line: str, file: str, slurm_release: str) -> Iterator[KeyFinding]:
     pairs = [(match[1], match[2].strip('"')) for match in _PAIR.finditer(line)]
     leading_token = line.strip().split(maxsplit=1)[0] if line.strip() else ""
     if leading_token.lower() == "include":
         return
     if leading_token and not pairs:
-        yield Finding(number, leading_token, _("the line is not KEY=VALUE"), fatal=True)
+        yield KeyFinding(number, leading_token, _("the line is not KEY=VALUE"), fatal=True)
     kind = pairs[0][0].lower() if pairs and pairs[0][0].lower() in line_keys(file) else ""
     for index, (key, value) in enumerate(pairs):
         keys = key_spans(file, _spelled(file, kind)) if kind and index else key_spans(file)
@@ -108,7 +108,9 @@ def _spelled(file: str, kind: str) -> str:
     return key_spans(file)[kind].name
 
 
-def _judge(number: int, key: str, keys: dict[str, Span], slurm_release: str, context: str) -> Finding | None:
+def _judge(
+    number: int, key: str, keys: dict[str, Span], slurm_release: str, context: str
+) -> KeyFinding | None:
     """The finding about a key; `context` is the first key of its line where that decides the valid keys."""
     span = keys.get(key.lower())
     if span is not None:
@@ -117,10 +119,10 @@ def _judge(number: int, key: str, keys: dict[str, Span], slurm_release: str, con
     valid_names = [candidate.name for candidate in keys.values() if candidate.covers(slurm_release)]
     if suggestion := closest_name(key, valid_names):
         message = _("{message}; did you mean {suggestion}?", message=message, suggestion=suggestion)
-    return Finding(number, key, message, fatal=True)
+    return KeyFinding(number, key, message, fatal=True)
 
 
-def _judge_span(number: int, span: Span, slurm_release: str, context: str = "") -> Finding | None:
+def _judge_span(number: int, span: Span, slurm_release: str, context: str = "") -> KeyFinding | None:
     """The finding about a key or word that some other release supports, or that has no effect."""
     if slurm_release < span.first_release:
         values = {"release": slurm_release, "first": span.first_release}
@@ -136,14 +138,14 @@ def _judge_span(number: int, span: Span, slurm_release: str, context: str = "") 
     message, fix = _in_context(message, context), REPLACED.get(span.name.lower(), "")
     if fix:
         message = _("{message}; {fix}", message=message, fix=_(fix))
-    return Finding(number, span.name, message, fatal=not span.covers(slurm_release))
+    return KeyFinding(number, span.name, message, fatal=not span.covers(slurm_release))
 
 
 def _in_context(message: str, context: str) -> str:
     return _("{message} (in {context})", message=message, context=context) if context else message
 
 
-def _check_values(number: int, key: str, value: str, slurm_release: str) -> Iterator[Finding]:
+def _check_values(number: int, key: str, value: str, slurm_release: str) -> Iterator[KeyFinding]:
     """Words of the value that the release does not support; words in no table are accepted."""
     spans = value_spans(key)
     for token in value.split(",") if spans else ():

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from clusterwright.diagnose.reading.source import Source, of_text, reading
+from clusterwright.diagnose.reading.source import LogSource, of_text, reading
 
 if TYPE_CHECKING:
     from clusterwright.diagnose.flight.dump import Dump
@@ -16,7 +16,7 @@ NAME = re.compile(r"(?:^|/)(?:nccl-|[\w.-]*rank[_-]?)(?P<rank>\d+)(?:\.(?:pickle
 MOST_BYTES = 64 << 20  # of one dump; 2000 collectives take some megabytes
 
 
-def recorded(sources: Iterable[Source]) -> list[Source]:
+def recorded(sources: Iterable[LogSource]) -> list[LogSource]:
     """Return the other sources and, if the dumps differ, a source with the lines about it."""
     other_sources, dumps = [], {}
     for source in sources:
@@ -38,7 +38,7 @@ def recorded(sources: Iterable[Source]) -> list[Source]:
     )
 
 
-def _dump(source: Source) -> Dump | None:
+def _dump(source: LogSource) -> Dump | None:
     """Parse a dump; None if it is only named like one."""
     from clusterwright.diagnose.flight.dump import dump
 

@@ -14,7 +14,7 @@ from typing import Any
 from clusterwright.config.names import expand
 from clusterwright.diagnose.gather.live import live
 from clusterwright.diagnose.gather.sections import sections
-from clusterwright.diagnose.reading import Source, of_bytes, of_text
+from clusterwright.diagnose.reading import LogSource, of_bytes, of_text
 from clusterwright.diagnose.reading.times import moment
 from clusterwright.edge.bundler import RUN_METRICS, RUN_TEXTS
 from clusterwright.edge.host import Host
@@ -60,7 +60,7 @@ _LEAST_FIELDS = 3  # begin, end, hosts
 class Gathered:
     """Log sources of a job, the events of its run, its hosts, and those that did not answer."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[LogSource, ...]
     state: str = ""
     hosts: tuple[str, ...] = ()
     unreachable: tuple[str, ...] = ()
@@ -133,7 +133,7 @@ def outputs(parts: Mapping[str, str], job: str) -> tuple[str, ...]:
     )
 
 
-def _of_files(files: Mapping[str, Any]) -> Iterator[Source]:
+def _of_files(files: Mapping[str, Any]) -> Iterator[LogSource]:
     for file in files["texts"]:
         yield of_text(file["path"], file["text"], host=file["host"], rank="")
     for file in files["dumps"]:
@@ -166,7 +166,7 @@ def on_hosts(
     return texts, tuple(host for host, result in answers.items() if not result.ok)
 
 
-def sources_of(texts: Mapping[str, Mapping[str, str]]) -> Iterator[Source]:
+def sources_of(texts: Mapping[str, Mapping[str, str]]) -> Iterator[LogSource]:
     """Logs of hosts as sources, each with its kind."""
     kinds = {
         "kernel": "kernel",
@@ -181,7 +181,7 @@ def sources_of(texts: Mapping[str, Mapping[str, str]]) -> Iterator[Source]:
                 yield of_text(f"{host} {name}", parts[name], kind=kind, host=host)
 
 
-def query_metrics(remote: Remote, control: str, when: Window, job: str, run: str) -> tuple[Source, ...]:
+def query_metrics(remote: Remote, control: str, when: Window, job: str, run: str) -> tuple[LogSource, ...]:
     """One source for each host with conspicuous metrics; none if Prometheus does not answer."""
     request = {"url": PROMETHEUS, "limit_s": LIMIT_S, "begin": when.begin, "end": when.end}
     request |= {"hosts": list(when.hosts), "job": job, "run": run}
@@ -192,7 +192,7 @@ def query_metrics(remote: Remote, control: str, when: Window, job: str, run: str
     return metrics(lines_by_host if isinstance(lines_by_host, Mapping) else {})
 
 
-def metrics(lines_by_host: Mapping[str, Sequence[str]]) -> tuple[Source, ...]:
+def metrics(lines_by_host: Mapping[str, Sequence[str]]) -> tuple[LogSource, ...]:
     """Lines of metrics as sources, one for each host."""
     return tuple(
         of_text(f"{host or 'run'} metrics", "\n".join(lines), kind="metric", host=host)
@@ -208,7 +208,7 @@ def state_of(parts: Mapping[str, str]) -> str:
     return last.partition(" ")[0]
 
 
-def of_slurm(parts: Mapping[str, str], ids: Sequence[str], when: Window) -> Iterator[Source]:
+def of_slurm(parts: Mapping[str, str], ids: Sequence[str], when: Window) -> Iterator[LogSource]:
     """Accounting records as `State=... ExitCode=...`, node reasons and slurmctld's log lines from the job's time."""
     records = [" ".join(f"{key}={value}" for key, value in row.items() if value) for row in _rows(parts)]
     yield of_text("sacct", "\n".join(records), kind="sacct")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from clusterwright.diagnose.reading import Source, of_text
+from clusterwright.diagnose.reading import LogSource, of_text
 from clusterwright.edge.bundler import RANK_STACKS
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote, fan_out
@@ -28,7 +28,7 @@ class RankState(NamedTuple):
     collective: str
 
 
-def live(remote: Remote, hosts: Sequence[str], job: str) -> tuple[Source, ...]:
+def live(remote: Remote, hosts: Sequence[str], job: str) -> tuple[LogSource, ...]:
     """One source with a line for each finding; none if the ranks make progress or cannot be sampled."""
     answers = fan_out(
         hosts[:MOST_HOSTS], lambda host: Host(remote, host).run_program(RANK_STACKS, job, timeout_s=LIMIT_S)

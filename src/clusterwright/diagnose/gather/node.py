@@ -7,7 +7,7 @@ import shlex
 from dataclasses import dataclass
 
 from clusterwright.diagnose.gather.ended import on_hosts, sources_of
-from clusterwright.diagnose.reading import Source
+from clusterwright.diagnose.reading import LogSource
 from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
@@ -49,8 +49,8 @@ class NodeStatus:
 class Lately:
     """Recent logs of a host, since and before its last resume; `answers`: whether it was reachable."""
 
-    after_resume: tuple[Source, ...]
-    before_resume: tuple[Source, ...]
+    after_resume: tuple[LogSource, ...]
+    before_resume: tuple[LogSource, ...]
     answers: bool
 
 

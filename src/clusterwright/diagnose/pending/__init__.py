@@ -2,6 +2,6 @@
 
 from clusterwright.diagnose.pending.explain import explain
 from clusterwright.diagnose.pending.facts import Facts
-from clusterwright.diagnose.pending.waiting import Change, Waiting
+from clusterwright.diagnose.pending.waiting import StartCommand, Waiting
 
-__all__ = ["Change", "Facts", "Waiting", "explain"]
+__all__ = ["Facts", "StartCommand", "Waiting", "explain"]

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable
 
 from clusterwright.diagnose.pending.facts import Facts, summary
-from clusterwright.diagnose.pending.waiting import Change
+from clusterwright.diagnose.pending.waiting import StartCommand
 from clusterwright.i18n import N_, _
 from clusterwright.slurm.jobs import Job
 from clusterwright.slurm.records import clock, stamp
@@ -15,16 +15,16 @@ MOST_NAMED = 5
 WHEN_HOLDER_ENDS = N_("when one of these jobs ends")
 
 
-def update(facts: Facts, setting: str, description: str, by: str = "user") -> Change:
+def update(facts: Facts, setting: str, description: str, by: str = "user") -> StartCommand:
     """`scontrol update` of the job."""
-    return Change(
+    return StartCommand(
         f"scontrol update jobid={facts.id} {setting}", "admin" if by == "admin" else "user", description
     )
 
 
-def admin(command: str, description: str) -> Change:
+def admin(command: str, description: str) -> StartCommand:
     """A command that an administrator runs."""
-    return Change(command, "admin", description)
+    return StartCommand(command, "admin", description)
 
 
 def starts(facts: Facts, otherwise: str) -> str:

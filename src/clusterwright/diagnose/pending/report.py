@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.diagnose.diagnosis import Diagnosis, Evidence
-from clusterwright.diagnose.pending.waiting import Change, Waiting
+from clusterwright.diagnose.pending.waiting import StartCommand, Waiting
 from clusterwright.i18n import _
 
 _CLASSES = {
@@ -24,7 +24,7 @@ def format_waiting(waiting: Waiting, job: str) -> str:
     return "\n".join([head, *(f"  {_padded(name)}{text}" for name, text in rows)])
 
 
-def _who(change: Change) -> str:
+def _who(change: StartCommand) -> str:
     return _("you") if change.by == "user" else _("an administrator")
 
 

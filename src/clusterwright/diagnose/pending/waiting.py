@@ -12,7 +12,7 @@ NOT_BY_ITSELF = N_("not by itself")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StartCommand:
     """One command that lets the job start, and who may run it: the job's user or an administrator."""
 
     command: str
@@ -27,7 +27,7 @@ class Waiting:
     id: str  # of the explanation: `qos-jobs-per-user`
     cause: str
     starts: str
-    change: Change | None = None
+    change: StartCommand | None = None
     held_by: tuple[str, ...] = ()
     evidence: tuple[tuple[str, str], ...] = ()  # command and its output
     reason: str = ""  # Slurm's Reason

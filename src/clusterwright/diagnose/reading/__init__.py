@@ -2,6 +2,6 @@
 
 from clusterwright.diagnose.reading.finding import find_sources
 from clusterwright.diagnose.reading.read import read
-from clusterwright.diagnose.reading.source import Source, of_bytes, of_text
+from clusterwright.diagnose.reading.source import LogSource, of_bytes, of_text
 
-__all__ = ["Source", "find_sources", "of_bytes", "of_text", "read"]
+__all__ = ["LogSource", "find_sources", "of_bytes", "of_text", "read"]

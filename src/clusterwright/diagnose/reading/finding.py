@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from clusterwright.diagnose.reading.clean import clean
-from clusterwright.diagnose.reading.source import Source, of_stream, opened
+from clusterwright.diagnose.reading.source import LogSource, of_stream, opened
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
@@ -36,7 +36,7 @@ _HOST = re.compile(
 _OURS = re.compile(r"logs/[^/]+/(?P<host>[^/]+)/(?P<local>\d+)\.(?:out|err)$")
 
 
-def find_sources(arguments: Sequence[str]) -> list[Source]:
+def find_sources(arguments: Sequence[str]) -> list[LogSource]:
     """Sources of all arguments: `-` for standard input, files, and folders, of which files named like logs are read."""
     files: list[Path] = []
     streams = []
@@ -90,14 +90,14 @@ def _order(path: Path) -> tuple[str, tuple[int, int], str]:
     return *_group(path), path.name
 
 
-def _source(path: Path, number: int) -> Source:
+def _source(path: Path, number: int) -> LogSource:
     text = path.as_posix()
     host, rank = _owner(text)
     try:
         written = datetime.fromtimestamp(path.stat().st_mtime, UTC).year
     except OSError:
         written = 0
-    return Source(
+    return LogSource(
         name=clean(os.fsencode(path)),  # a name may contain terminal escapes
         open=partial(opened, path),
         kind=next((kind for kind, pattern in _KINDS if pattern.search(path.name)), "log"),

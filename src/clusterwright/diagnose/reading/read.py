@@ -16,7 +16,7 @@ from clusterwright.diagnose.reading.line import Line
 from clusterwright.diagnose.reading.prefix import split_prefix
 from clusterwright.diagnose.reading.quoted import BEGINS, NESTED_LOG_PREFIXES
 from clusterwright.diagnose.reading.sighting_store import MAX_SIGHTINGS, RANKS, SightingStore
-from clusterwright.diagnose.reading.source import HEAD, Source, is_binary, reading
+from clusterwright.diagnose.reading.source import HEAD, LogSource, is_binary, reading
 from clusterwright.diagnose.reading.takers import Takers
 from clusterwright.i18n import _
 
@@ -24,7 +24,7 @@ SIZE = 4 << 20
 OVERLAP = 4096  # longer than any text that is searched for
 
 
-class Block(NamedTuple):
+class LogBlock(NamedTuple):
     """Bytes of a source, the number of their first line, and the end of the block's own part."""
 
     data: bytes
@@ -32,7 +32,7 @@ class Block(NamedTuple):
     end: int  # matches that begin from here on belong to the next block
 
 
-def blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[Block]:
+def blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[LogBlock]:
     """Split a stream into blocks of whole lines of about `size` bytes."""
     carried, line = b"", 1
     while True:
@@ -40,15 +40,15 @@ def blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[Block]:
         data = carried + piece
         if not piece:
             if data:
-                yield Block(data, line, len(data))
+                yield LogBlock(data, line, len(data))
             return
         end = data.rfind(b"\n") + 1
         if end == 0:
             end = max(0, len(data) - OVERLAP) if len(data) >= size else 0
             if end:
-                yield Block(data, line, end)
+                yield LogBlock(data, line, end)
         else:
-            yield Block(data[:end], line, end)
+            yield LogBlock(data[:end], line, end)
         line += data.count(b"\n", 0, end)
         carried = data[end:]
 
@@ -141,10 +141,10 @@ FROM_OTHERS = 400  # lines that are skipped as a log inside this log
 TAIL = 32 << 10  # bytes at the end that are searched for the last error line
 
 
-def read(sources: Iterable[Source], knowledge: Knowledge) -> Observations:
+def read(sources: Iterable[LogSource], knowledge: Knowledge) -> Observations:
     """Observations of all sources, in their order."""
     scanner = Scanner([*knowledge.texts, *NESTED_LOG_PREFIXES])
-    parts = [_Reader(source, knowledge, scanner).read() for source in sources]
+    parts = [_LogReader(source, knowledge, scanner).read() for source in sources]
     witnessed: dict[str, tuple[Witnessed, ...]] = {}
     for part in parts:
         for text, lines in part.witnessed.items():
@@ -167,10 +167,10 @@ def _maybe(mode_ids: set[str], knowledge: Knowledge) -> dict[str, Mode]:
     return modes
 
 
-class _Reader:
+class _LogReader:
     """Reads one source."""
 
-    def __init__(self, source: Source, knowledge: Knowledge, scanner: Scanner) -> None:
+    def __init__(self, source: LogSource, knowledge: Knowledge, scanner: Scanner) -> None:
         self._source, self._scanner = source, scanner
         self._takers = Takers(knowledge, source.kind)
         self._store = SightingStore(source, knowledge)
@@ -200,7 +200,7 @@ class _Reader:
                 return Observations(unread=((self._source.name, str(error)),))
         return self._store.observations(last_lines(b"".join(self._tail)[-TAIL:], self._lines))
 
-    def _block(self, block: Block) -> None:
+    def _block(self, block: LogBlock) -> None:
         data, line_end, line, counted = block.data, -1, block.line, 0
         large = len(data) > SMALL
         for offset in self._scanner.places(data):

@@ -12,7 +12,7 @@ from clusterwright.diagnose.judge.sighting import Observations, Position, Sighti
 from clusterwright.diagnose.knowledge import Knowledge
 from clusterwright.diagnose.mode import Mode
 from clusterwright.diagnose.reading.line import Line
-from clusterwright.diagnose.reading.source import Source
+from clusterwright.diagnose.reading.source import LogSource
 
 CONTEXT_LINES = 40  # before and after a line, for `near`
 MAX_SIGHTINGS = 4  # of one signature by one rank,
@@ -28,7 +28,7 @@ Key = tuple[str, int, str]
 class SightingStore:
     """Observations of one source."""
 
-    def __init__(self, source: Source, knowledge: Knowledge) -> None:
+    def __init__(self, source: LogSource, knowledge: Knowledge) -> None:
         self._source, self._witness_texts, self._context_texts = (
             source,
             knowledge.witness_texts,

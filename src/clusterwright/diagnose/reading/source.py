@@ -28,7 +28,7 @@ _TEXT_CONTROLS = b"\t\n\r\x08\x1b\x07\x0c\x00"  # files on network storage may h
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class LogSource:
     """A named source of lines; `host` and `rank` if all its lines are of one."""
 
     name: str
@@ -41,19 +41,19 @@ class Source:
     group: str = ""  # equal for the parts of a rotated log
 
 
-def of_text(name: str, text: str, *, kind: str = "log", host: str = "", rank: str = "") -> Source:
+def of_text(name: str, text: str, *, kind: str = "log", host: str = "", rank: str = "") -> LogSource:
     """A source of text in memory, such as output of Slurm."""
     return of_bytes(name, text.encode("utf-8", "replace"), kind=kind, host=host, rank=rank)
 
 
-def of_bytes(name: str, data: bytes, *, kind: str = "log", host: str = "", rank: str = "") -> Source:
+def of_bytes(name: str, data: bytes, *, kind: str = "log", host: str = "", rank: str = "") -> LogSource:
     """A source of bytes in memory."""
-    return Source(name, lambda: io.BytesIO(data), kind, host, rank, group=name)
+    return LogSource(name, lambda: io.BytesIO(data), kind, host, rank, group=name)
 
 
-def of_stream(name: str = "-") -> Source:
+def of_stream(name: str = "-") -> LogSource:
     """Standard input."""
-    return Source(name, lambda: sys.stdin.buffer, group=name)
+    return LogSource(name, lambda: sys.stdin.buffer, group=name)
 
 
 def opened(path: Path) -> BinaryIO:
@@ -88,7 +88,7 @@ def _unzstd(path: Path) -> BinaryIO:
 
 
 @contextmanager
-def reading(source: Source) -> Iterator[BinaryIO]:
+def reading(source: LogSource) -> Iterator[BinaryIO]:
     """Open a source; standard input stays open afterwards."""
     stream = source.open()
     try:

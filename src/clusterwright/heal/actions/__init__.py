@@ -6,7 +6,7 @@ error or an empty text; and `happened(order, prior, executor)`: True, False, or 
 that undoes the action, and `undo(order, executor)` runs it where possible. `COST` is its effect on jobs.
 """
 
-from clusterwright.heal.actions.executor import Executor, Order
+from clusterwright.heal.actions.executor import ActionOrder, Executor
 from clusterwright.heal.actions.registry import action
 
-__all__ = ["Executor", "Order", "action"]
+__all__ = ["ActionOrder", "Executor", "action"]

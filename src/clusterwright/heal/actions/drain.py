@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.heal.actions.executor import Executor, Order, failed, unless_changed
+from clusterwright.heal.actions.executor import ActionOrder, Executor, failed, unless_changed
 from clusterwright.heal.observation import HostStatus
 from clusterwright.i18n import _
 from clusterwright.slurm import client
@@ -14,31 +14,31 @@ UNDO = "scontrol update nodename=HOST state=resume"
 FREE = frozenset({"free", "slurm", "hooks"})  # holders whose reason heal may replace
 
 
-def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
+def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
     """Return the current drain reason; None if a person or a command drained the node meanwhile."""
     node = executor.node(order.intent.host)
     return {"reason": node.signed} if node and node.holder in FREE else None
 
 
-def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
+def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
     """Drain the node with heal's reason, unless its reason changed since it was read."""
     host = order.intent.host
     update = client.line(client.drain(host, order.reason()))
     return failed(executor.slurm(unless_changed(host, prior["reason"]) + update))
 
 
-def happened(order: Order, _prior: Mapping[str, str], executor: Executor) -> bool | None:
+def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
     """Return True if the node's reason has the number of this action."""
     node = executor.node(order.intent.host)
     return None if node is None else is_ours(node, order)
 
 
-def is_ours(node: HostStatus, order: Order) -> bool:
+def is_ours(node: HostStatus, order: ActionOrder) -> bool:
     """Return True if this action drained the node and no one changed the reason since."""
     return node.drained and node.reason.startswith(order.reason_prefix)
 
 
-def undo(order: Order, executor: Executor) -> str:
+def undo(order: ActionOrder, executor: Executor) -> str:
     """Resume the node if it is still drained by this action."""
     node = executor.node(order.intent.host)
     if node is None:

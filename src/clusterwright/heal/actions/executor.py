@@ -25,7 +25,7 @@ _REASON = 180  # characters; slurmctld stores more, people read fewer
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ActionOrder:
     """An intent with its id in the journal."""
 
     id: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clusterwright.edge.secrets import state_folder
-from clusterwright.heal.actions.executor import RUN_FOLDER, Executor, Order, failed
+from clusterwright.heal.actions.executor import RUN_FOLDER, ActionOrder, Executor, failed
 from clusterwright.i18n import _
 from clusterwright.provision.apply import apply
 
@@ -13,12 +13,12 @@ COST = "restart"
 UNDO = "wright rollback"
 
 
-def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
+def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
     """Nothing to save: applying is idempotent. None if the host has jobs."""
     return {} if executor.is_empty(order.intent.host) else None
 
 
-def execute(order: Order, _prior: Mapping[str, str], executor: Executor) -> str:
+def execute(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> str:
     """Apply with the cluster's secrets, which must be on this machine: new secrets would lock the host out."""
     if not (state_folder(executor.cluster.name) / "munge.key").exists():
         return _("the cluster's secrets are not on this machine; run wright apply where they are stored")
@@ -32,7 +32,7 @@ def execute(order: Order, _prior: Mapping[str, str], executor: Executor) -> str:
     )
 
 
-def happened(order: Order, _prior: Mapping[str, str], executor: Executor) -> bool | None:
+def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
     """Return True if the marker file exists; without it, apply did not finish and runs again."""
     result = executor.query(
         order.intent.host, f"test -e {RUN_FOLDER}/{order.id}/applied && echo yes || echo no"

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 
 from clusterwright.errors import WrightError
-from clusterwright.heal.actions.executor import Executor, Order, failed
+from clusterwright.heal.actions.executor import ActionOrder, Executor, failed
 from clusterwright.i18n import _
 from clusterwright.onhost.provision.reboots import BOOT_ID
 from clusterwright.provision.reboot import BY_SYSTEMD
@@ -18,7 +18,7 @@ UNDO = ""
 _BOOTING = frozenset({"stopping", "initializing", "starting"})  # systemctl(1), is-system-running
 
 
-def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
+def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
     """Return the boot id; None if the host has jobs.
 
     Raises:
@@ -37,7 +37,7 @@ def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
     return {"boot": result.out.strip() if result.ok else ""}
 
 
-def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
+def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
     """Reboot the host unless its boot id changed already."""
     if not prior["boot"]:
         return _by_switch(order, executor)
@@ -45,13 +45,13 @@ def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
     return failed(executor.on(order.intent.host, script))
 
 
-def _by_switch(order: Order, executor: Executor) -> str:
+def _by_switch(order: ActionOrder, executor: Executor) -> str:
     """Power the host down through Slurm; the drain reason stays."""
     off = client.set_state(order.intent.host, "POWER_DOWN_FORCE", order.reason())
     return failed(executor.slurm(client.line(off)))
 
 
-def happened(order: Order, prior: Mapping[str, str], executor: Executor) -> bool | None:
+def happened(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> bool | None:
     """Return True if the host has started with another boot id; power up a host that Slurm powered down."""
     result = executor.query(order.intent.host, f"cat {BOOT_ID}; systemctl is-system-running")
     boot, _, state = result.out.strip().partition("\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.heal.actions.executor import Executor, Order, failed, unless_changed
+from clusterwright.heal.actions.executor import ActionOrder, Executor, failed, unless_changed
 from clusterwright.i18n import _
 from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import SPARE
@@ -13,25 +13,25 @@ COST = "live"
 UNDO = f"scontrol update nodename=SPARE state=drain reason='{SPARE}'"
 
 
-def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
+def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
     """Return the drain reason of the spare; None if it is no longer a spare."""
     node = executor.node(order.intent.spare)
     return {"reason": node.signed} if node and node.holder == "spare" else None
 
 
-def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
+def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
     """Resume the spare."""
     update = client.line(client.resume(order.intent.spare))
     return failed(executor.slurm(unless_changed(order.intent.spare, prior["reason"]) + update))
 
 
-def happened(order: Order, _prior: Mapping[str, str], executor: Executor) -> bool | None:
+def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
     """Return True if the host is no longer a spare."""
     node = executor.node(order.intent.spare)
     return None if node is None else node.holder != "spare"
 
 
-def undo(order: Order, executor: Executor) -> str:
+def undo(order: ActionOrder, executor: Executor) -> str:
     """Make it a spare again, if nothing else drained it."""
     node = executor.node(order.intent.spare)
     if node is None or node.holder != "free":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.heal.actions.executor import Executor, Order, failed
+from clusterwright.heal.actions.executor import ActionOrder, Executor, failed
 from clusterwright.slurm import client
 from clusterwright.slurm.jobs import job_state_of
 
@@ -15,7 +15,7 @@ COST = "restart"
 UNDO = ""
 
 
-def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
+def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
     """Return its number of restarts; None if it no longer runs or must not be requeued."""
     job = executor.job(order.intent.job)
     if not job or job_state_of(job) != "RUNNING" or job["Requeue"] != "1":
@@ -23,7 +23,7 @@ def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
     return {"restarts": str(job.number("Restarts")), "excluded": job["ExcNodeList"]}
 
 
-def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
+def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
     """Requeue the job, unless it restarted since it was read."""
     job = order.intent.job
     hosts = ",".join(filter(None, (prior["excluded"], order.intent.host)))
@@ -38,7 +38,7 @@ def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
     return failed(executor.slurm(script))
 
 
-def happened(order: Order, prior: Mapping[str, str], executor: Executor) -> bool | None:
+def happened(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> bool | None:
     """Return True if the job restarted, is pending, or has ended."""
     job = executor.job(order.intent.job)
     return not job or job_state_of(job) != "RUNNING" or str(job.number("Restarts")) != prior["restarts"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.heal.actions.executor import RUN_FOLDER, Executor, Order, failed
+from clusterwright.heal.actions.executor import RUN_FOLDER, ActionOrder, Executor, failed
 
 COST = "drain"
 UNDO = ""
@@ -23,12 +23,12 @@ _STATUS_SCRIPT = (
 )
 
 
-def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
+def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
     """Nothing to save; None if the host has jobs."""
     return {} if executor.is_empty(order.intent.host) else None
 
 
-def execute(order: Order, _prior: Mapping[str, str], executor: Executor) -> str:
+def execute(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> str:
     """Reset the GPU of the finding, or all GPUs of the host."""
     number = order.intent.unit.removeprefix("gpu").strip()
     which = f" -i {number}" if number.isdigit() else ""
@@ -36,7 +36,7 @@ def execute(order: Order, _prior: Mapping[str, str], executor: Executor) -> str:
     return failed(executor.on(order.intent.host, script, timeout_s=150))
 
 
-def happened(order: Order, _prior: Mapping[str, str], executor: Executor) -> bool | None:
+def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
     """Return True if the marker file has exit code 0."""
     result = executor.query(order.intent.host, _STATUS_SCRIPT.format(mark=f"{RUN_FOLDER}/{order.id}"))
     status = result.out.strip()

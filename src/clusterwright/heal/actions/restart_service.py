@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 
 from clusterwright.edge.slurm import checked
-from clusterwright.heal.actions.executor import Executor, Order, failed
+from clusterwright.heal.actions.executor import ActionOrder, Executor, failed
 
 COST = "restart"
 UNDO = ""
@@ -17,7 +17,7 @@ def _last_start_command(unit: str) -> str:
     return f"{_LAST_START} {shlex.quote(unit)}"
 
 
-def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
+def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
     """Return the id of the last start.
 
     Raises:
@@ -28,7 +28,7 @@ def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
     return {"since": result.out.strip()}
 
 
-def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
+def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
     """Restart the unit unless it was started since; reset-failed allows a unit that systemd gave up to start."""
     unit = shlex.quote(order.intent.unit)
     script = (
@@ -38,7 +38,7 @@ def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
     return failed(executor.on(order.intent.host, script, timeout_s=120))
 
 
-def happened(order: Order, prior: Mapping[str, str], executor: Executor) -> bool | None:
+def happened(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> bool | None:
     """Return True if the unit was started since."""
     result = executor.query(order.intent.host, _last_start_command(order.intent.unit))
     return result.out.strip() != prior["since"] if result.ok else None

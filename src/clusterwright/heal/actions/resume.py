@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clusterwright.heal.actions import drain
-from clusterwright.heal.actions.executor import Executor, Order, failed, unless_changed
+from clusterwright.heal.actions.executor import ActionOrder, Executor, failed, unless_changed
 from clusterwright.i18n import _
 from clusterwright.slurm import client
 
@@ -13,26 +13,26 @@ COST = "live"
 UNDO = "scontrol update nodename=HOST state=drain reason=WHY"
 
 
-def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
+def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
     """Return the reason of heal's drain; None if the node is not drained by heal."""
     node = executor.node(order.intent.host)
     return {"reason": node.signed} if node and node.holder == "heal" else None
 
 
-def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
+def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
     """Resume the node, unless its reason changed since it was read."""
     host = order.intent.host
     update = client.line(client.resume(host))
     return failed(executor.slurm(unless_changed(host, prior["reason"]) + update))
 
 
-def happened(order: Order, _prior: Mapping[str, str], executor: Executor) -> bool | None:
+def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
     """Return True if the node is no longer drained by heal."""
     node = executor.node(order.intent.host)
     return None if node is None else node.holder != "heal"
 
 
-def undo(order: Order, executor: Executor) -> str:
+def undo(order: ActionOrder, executor: Executor) -> str:
     """Drain the node again."""
     prior = drain.prepare(order, executor)
     return _("another user or program drained it") if prior is None else drain.execute(order, prior, executor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from clusterwright.heal.decide.ladder import Fault, Handoff, Wait, next_step, rate_limit
+from clusterwright.heal.decide.ladder import Handoff, LadderFault, Wait, next_step, rate_limit
 from clusterwright.heal.decide.notice import Faults, believed, faults, witnesses
 from clusterwright.heal.observation import HostStatus, Observation
 from clusterwright.heal.past import OPEN, Incident, Intent, Past, Witness
@@ -264,7 +264,7 @@ def _choose_action(context: _Context, node: HostStatus, sick: list[Incident]) ->
     over = False
     chosen: list[tuple[int, Incident, Intent]] = []
     for sick_incident in sick:
-        fault = Fault(
+        fault = LadderFault(
             sick_incident,
             context.rules[sick_incident.rule],
             context.active_faults[sick_incident.host, sick_incident.rule],

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from clusterwright.heal.observation import Finding, HostStatus, Observation
+from clusterwright.heal.observation import FaultFinding, HostStatus, Observation
 from clusterwright.heal.past import COUNTS, ActionRecord, Incident, Intent, Past
 from clusterwright.heal.policy import Policy
-from clusterwright.heal.rule import Rule, Step
+from clusterwright.heal.rule import Rule, RuleStep
 from clusterwright.i18n import _
 
 EMPTY = frozenset(
@@ -18,12 +18,12 @@ CHECKED_DRAINS = frozenset({"heal", "health", "hooks"})  # holders that resume o
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class LadderFault:
     """One open incident with its rule, its current findings and the node as Slurm reports it."""
 
     incident: Incident
     rule: Rule
-    findings: tuple[Finding, ...]
+    findings: tuple[FaultFinding, ...]
     node: HostStatus
 
 
@@ -44,7 +44,7 @@ class Handoff:
 Next = Intent | Wait | Handoff
 
 
-def next_step(fault: Fault, observation: Observation, past: Past, policy: Policy) -> Next:
+def next_step(fault: LadderFault, observation: Observation, past: Past, policy: Policy) -> Next:
     """Return the first step that has attempts left and applies."""
     for step in fault.rule.steps:
         for intent in _expand_step(step, fault, observation, past, policy):
@@ -101,15 +101,15 @@ class _Rung:
     """A step with its context; `intent` is its intent for the whole host."""
 
     intent: Intent
-    step: Step
-    fault: Fault
+    step: RuleStep
+    fault: LadderFault
     observation: Observation
     past: Past
     policy: Policy
 
 
 def _expand_step(
-    step: Step, fault: Fault, observation: Observation, past: Past, policy: Policy
+    step: RuleStep, fault: LadderFault, observation: Observation, past: Past, policy: Policy
 ) -> Iterator[Intent]:
     """Yield the intents of a step: none if it is already done, one per job where jobs are concerned."""
     reasons = dict.fromkeys(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from clusterwright.heal.observation import Finding, Observation
+from clusterwright.heal.observation import FaultFinding, Observation
 from clusterwright.heal.past import Past, Witness
 from clusterwright.heal.rule import Rule, rule_for
 
-Faults = Mapping[tuple[str, str], tuple[Finding, ...]]  # by host and rule
+Faults = Mapping[tuple[str, str], tuple[FaultFinding, ...]]  # by host and rule
 
 
 def faults(observation: Observation, rules: Iterable[Rule]) -> Faults:
     """Group the findings by host and rule; findings without a rule are left to alerts."""
     all_rules = tuple(rules)
-    findings_by_key: dict[tuple[str, str], list[Finding]] = {}
+    findings_by_key: dict[tuple[str, str], list[FaultFinding]] = {}
     for finding in observation.findings:
         if rule := rule_for(finding, all_rules):
             findings_by_key.setdefault((finding.host, rule.name), []).append(finding)
@@ -65,6 +65,6 @@ def believed(
     )
 
 
-def _final(rule: Rule, findings: Iterable[Finding]) -> bool:
+def _final(rule: Rule, findings: Iterable[FaultFinding]) -> bool:
     """Return True for a final fault with other evidence than logs, which may be misread."""
     return rule.final and any(finding.source != "diagnosis" for finding in findings)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from clusterwright.errors import WrightError
-from clusterwright.heal.actions import Executor, Order, action
+from clusterwright.heal.actions import ActionOrder, Executor, action
 from clusterwright.heal.journal import Entry, Journal
 from clusterwright.heal.moment import Moment
 from clusterwright.heal.past import ActionRecord, Intent, Past
@@ -46,7 +46,7 @@ class ActionRunner:
         id_ = action_id or self.journal.write(
             incident, intent, "proposed", self.now(), wall=self.wall(), prior={}
         )
-        order, how = Order(id_, intent), action(intent.action)
+        order, how = ActionOrder(id_, intent), action(intent.action)
         try:
             prior = how.prepare(order, self.executor)
         except WrightError as reason:
@@ -71,7 +71,7 @@ class ActionRunner:
         for entry in self.journal.entries("begun", "acted"):
             try:
                 outcome = action(entry.record.intent.action).happened(
-                    Order(entry.record.id, entry.record.intent), entry.prior_state, self.executor
+                    ActionOrder(entry.record.id, entry.record.intent), entry.prior_state, self.executor
                 )
             except WrightError:  # slurmctld or the host does not respond: queried again at the next poll
                 outcome = None

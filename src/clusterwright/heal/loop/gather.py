@@ -13,7 +13,7 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.heal.moment import Moment
-from clusterwright.heal.observation import Finding, HostStatus, JobStatus, Observation
+from clusterwright.heal.observation import FaultFinding, HostStatus, JobStatus, Observation
 from clusterwright.heal.rule import rules
 from clusterwright.heal.slurm_text import (
     ENDED_BADLY,
@@ -31,7 +31,7 @@ _MOST_RECORDS = 64
 _MUTE = ("ssh", "munge_on_host", "services:munge.service")
 
 Slurms = tuple[dict[str, HostStatus], dict[str, JobStatus]]
-Why = Callable[[str], Iterable[Finding]]
+Why = Callable[[str], Iterable[FaultFinding]]
 Check = Callable[[tuple[str, ...]], list[Verdict]]
 
 
@@ -88,7 +88,7 @@ class Gatherer:
             passed(verdicts, chosen),
         )
 
-    def _findings_of_job(self, job: str) -> list[Finding]:
+    def _findings_of_job(self, job: str) -> list[FaultFinding]:
         try:
             return list(self.reason(job))
         except WrightError:  # its logs are unreadable; other jobs provide evidence
@@ -105,7 +105,7 @@ class Gatherer:
         return merged
 
 
-def silenced(findings: list[Finding]) -> list[Finding]:
+def silenced(findings: list[FaultFinding]) -> list[FaultFinding]:
     """Drop `not-heard` findings of hosts without SSH or with a broken munge: restarting slurmd would not help."""
     mute = {finding.host for finding in findings if finding.code in _MUTE}
     return [finding for finding in findings if finding.code != "not-heard" or finding.host not in mute]
@@ -116,13 +116,13 @@ def failed_jobs(jobs: Iterable[JobStatus]) -> tuple[str, ...]:
     return tuple(job.id for job in jobs if job.state in ENDED_BADLY)
 
 
-def of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[Finding]:
+def of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[FaultFinding]:
     """Yield failed checks by the check's name and each of its codes, such as the unit of a service."""
     for verdict in verdicts:
         if verdict.status is Status.FAIL:
             text = f"{verdict.check}{f' ({verdict.part})' if verdict.part else ''}: {verdict.observed}"
             for code in [f"{verdict.check}:{suffix}" for suffix in verdict.codes] or [verdict.check]:
-                yield Finding(verdict.subject, "check", code, text, verdict.part)
+                yield FaultFinding(verdict.subject, "check", code, text, verdict.part)
 
 
 def passed(verdicts: Iterable[Verdict], hosts: Iterable[str]) -> dict[str, frozenset[str]]:

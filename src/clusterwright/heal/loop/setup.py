@@ -26,7 +26,7 @@ from clusterwright.heal.loop.action_runner import ActionRunner
 from clusterwright.heal.loop.gather import Gatherer, checks_of
 from clusterwright.heal.loop.loop import Loop
 from clusterwright.heal.moment import Moment
-from clusterwright.heal.observation import Finding
+from clusterwright.heal.observation import FaultFinding
 from clusterwright.heal.policy import policy_of
 from clusterwright.heal.rule import rules
 from clusterwright.i18n import _, in_language
@@ -94,7 +94,7 @@ def loop_of(
     return Loop(journal, gatherer, runner, policy, rules(), cluster.heal.check_interval, log)
 
 
-def _why(cluster: Cluster, remote: Remote, job: str) -> Iterable[Finding]:
+def _why(cluster: Cluster, remote: Remote, job: str) -> Iterable[FaultFinding]:
     return tuple(why_of(cluster, remote, job))
 
 
@@ -109,7 +109,7 @@ def watch(loop: Loop, every_s: float, sleep: Callable[[float], None]) -> None:
         sleep(max(0.0, every_s - (time.monotonic() - begun)))
 
 
-def why_of(cluster: Cluster, remote: Remote, job: str) -> Iterator[Finding]:
+def why_of(cluster: Cluster, remote: Remote, job: str) -> Iterator[FaultFinding]:
     """Yield the hosts that a root cause of the failed job identifies.
 
     Raises:
@@ -122,10 +122,10 @@ def why_of(cluster: Cluster, remote: Remote, job: str) -> Iterator[Finding]:
     yield from format_row(diagnoses, job)
 
 
-def format_row(diagnoses: list[Diagnosis], job: str) -> Iterator[Finding]:
+def format_row(diagnoses: list[Diagnosis], job: str) -> Iterator[FaultFinding]:
     """Yield the root causes that exclude a host from further jobs."""
     for diagnosis in diagnoses:
         if diagnosis.role == "root" and diagnosis.exclude and diagnosis.confidence >= SURE:
-            yield Finding(
+            yield FaultFinding(
                 diagnosis.exclude, "diagnosis", diagnosis.mode, f"job {job}: {diagnosis.cause}"[:200], job=job
             )

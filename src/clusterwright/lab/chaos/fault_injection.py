@@ -12,9 +12,9 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
-from clusterwright.lab.chaos.kind import Kind, Planned, choose_host
+from clusterwright.lab.chaos.kind import FaultKind, Planned, choose_host
 from clusterwright.lab.chaos.training_run import TrainingRun
-from clusterwright.lab.demo.events import Event
+from clusterwright.lab.demo.events import DemoEvent
 
 _TEAR = """newest=$(ls -t {folder}/checkpoints/step-*/manifest.json | head -1) || exit
 truncate --size 100 "${{newest%/*}}"/*.safetensors"""
@@ -38,7 +38,7 @@ class Places:
         return choose_host(hosts, which) if hosts else ""
 
 
-def places(cluster: Cluster, events: Sequence[Event]) -> Places:
+def places(cluster: Cluster, events: Sequence[DemoEvent]) -> Places:
     """Derive the roles from the run's newest events."""
     starts = [event for event in events if event.kind == "generation_start"]
     jobs = [event for event in events if event.kind == "job_start"]
@@ -74,7 +74,7 @@ def plant(
         lab.fault(cluster.name, kind.second_fault["fault"], second_host, **options)
 
 
-def _rank_on(host: str, events: Sequence[Event]) -> int:
+def _rank_on(host: str, events: Sequence[DemoEvent]) -> int:
     """Return the PID of the newest rank on the host."""
     starts = [event for event in events if event.kind == "process_start" and event.host == host]
     if not starts:
@@ -84,7 +84,7 @@ def _rank_on(host: str, events: Sequence[Event]) -> int:
     return int(starts[-1].more["pid"])
 
 
-def repair(kind: Kind, cluster: Cluster) -> None:
+def repair(kind: FaultKind, cluster: Cluster) -> None:
     """Undo faults that need hands on the hardware: power, cables, disks, GPUs."""
     if kind.fault or kind.second_fault:
         lab.undo(cluster.name)

@@ -18,7 +18,7 @@ DiagnosisSubject = Literal["host", "run", "failure", "none"]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FaultKind:
     """One kind of fault, and the expected outcome.
 
     It is a fault of the lab, a signal to a rank, or a program that breaks by itself. `second_fault` is injected at
@@ -43,7 +43,7 @@ class Kind:
 
 
 @cache
-def kinds() -> dict[str, Kind]:
+def kinds() -> dict[str, FaultKind]:
     """Return every kind by name.
 
     Raises:
@@ -52,7 +52,7 @@ def kinds() -> dict[str, Kind]:
     return read((Path(__file__).parent / "kinds.toml").read_text(encoding="utf-8"))
 
 
-def read(text: str) -> dict[str, Kind]:
+def read(text: str) -> dict[str, FaultKind]:
     """Parse every kind of that text.
 
     Raises:
@@ -61,10 +61,10 @@ def read(text: str) -> dict[str, Kind]:
     return {name: _kind(name, row) for name, row in tomllib.loads(text).items()}
 
 
-def _kind(name: str, row: Mapping[str, Any]) -> Kind:
+def _kind(name: str, row: Mapping[str, Any]) -> FaultKind:
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
     try:
-        kind = Kind(name=name, **values | {"actions": frozenset(values["actions"])})
+        kind = FaultKind(name=name, **values | {"actions": frozenset(values["actions"])})
     except (TypeError, KeyError) as problem:
         raise ValueError(f"kinds.toml: {name}: {problem}") from problem
     if kind.on not in get_args(On) or kind.subject not in get_args(DiagnosisSubject):
@@ -84,12 +84,12 @@ class Planned:
     """One fault of a campaign: injected at that share of the steps; `which` (0 to 1) selects among equal hosts."""
 
     number: int
-    kind: Kind
+    kind: FaultKind
     progress: float
     which: float
 
 
-def draw(seed: int, count: int, kinds: Mapping[str, Kind]) -> tuple[Planned, ...]:
+def draw(seed: int, count: int, kinds: Mapping[str, FaultKind]) -> tuple[Planned, ...]:
     """Draw the faults; the same for the same seed on any machine, every kind equally often, give or take one."""
     dice = Random(seed)  # noqa: S311 (a repeatable draw, no secret)
     names = sorted(kinds)
@@ -117,7 +117,7 @@ def calm(shared: str, user: str | None) -> Job:
     return _job("", shared, user, "campaign-calm")
 
 
-def job(kind: Kind, shared: str, user: str | None, number: int) -> Job:
+def job(kind: FaultKind, shared: str, user: str | None, number: int) -> Job:
     """Return the job for a fault of that kind."""
     return _job(kind.program, shared, user, f"campaign-{number}")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from clusterwright.edge.ssh import Remote
 from clusterwright.lab.demo import event_metrics
-from clusterwright.lab.demo.events import Event, parse_events
+from clusterwright.lab.demo.events import DemoEvent, parse_events
 from clusterwright.launch.events import RemoteReader, ended
-from clusterwright.launch.run import Run
+from clusterwright.launch.run import RunFolder
 
 NOTICED = frozenset({"host_lost", "rank_exit", "rank_hung", "generation_end"})
 
@@ -14,9 +14,9 @@ NOTICED = frozenset({"host_lost", "rank_exit", "rank_hung", "generation_end"})
 class TrainingRun:
     """A run and its events so far."""
 
-    def __init__(self, run: Run, remote: Remote, control: str) -> None:
+    def __init__(self, run: RunFolder, remote: Remote, control: str) -> None:
         self.run, self._reader = run, RemoteReader(remote, control)
-        self.events: tuple[Event, ...] = ()
+        self.events: tuple[DemoEvent, ...] = ()
 
     def step(self) -> int:
         """Return the highest complete step."""

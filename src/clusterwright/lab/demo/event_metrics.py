@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from clusterwright.i18n import N_
-from clusterwright.lab.demo.events import Event
+from clusterwright.lab.demo.events import DemoEvent
 
-Events = Sequence[Event]
+Events = Sequence[DemoEvent]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TrainingStep:
     """One optimizer step, as it ran the last time."""
 
     step: int
@@ -24,7 +24,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RecoveryPart:
     """A part of the recovery, in seconds; `until` describes the event that ends it."""
 
     name: str
@@ -40,10 +40,10 @@ class Recovery:
     next_step_seconds: float
     at_step: int
     resumed_step: int
-    parts: tuple[Part, ...]
+    parts: tuple[RecoveryPart, ...]
 
 
-def completed_steps(events: Events) -> dict[int, Step]:
+def completed_steps(events: Events) -> dict[int, TrainingStep]:
     """Return every step by its number, as it ran the last time."""
     return {step.step: step for step in _steps(events)}
 
@@ -61,7 +61,9 @@ def repeats_differ(events: Events) -> tuple[int, ...]:
     return tuple(sorted(number for number, losses in losses_by_step.items() if len(losses) > 1))
 
 
-def differing(first_run: Mapping[int, Step], second_run: Mapping[int, Step]) -> tuple[int, ...]:
+def differing(
+    first_run: Mapping[int, TrainingStep], second_run: Mapping[int, TrainingStep]
+) -> tuple[int, ...]:
     """Return steps whose losses differ in a bit, or that ran in one run only."""
     return tuple(
         number
@@ -72,7 +74,7 @@ def differing(first_run: Mapping[int, Step], second_run: Mapping[int, Step]) -> 
     )
 
 
-def equal_bitwise(first_run: Mapping[int, Step], second_run: Mapping[int, Step]) -> bool:
+def equal_bitwise(first_run: Mapping[int, TrainingStep], second_run: Mapping[int, TrainingStep]) -> bool:
     """True if both ran the same steps, at least one, with bitwise equal losses."""
     return bool(first_run) and not differing(first_run, second_run)
 
@@ -82,7 +84,7 @@ def last_step_before(events: Events, moment: float) -> int:
     return max((step.step for step in _steps(events) if step.time <= moment), default=0)
 
 
-def finished(events: Events) -> Event | None:
+def finished(events: Events) -> DemoEvent | None:
     """Return the event of the training's completion."""
     return next((event for event in reversed(events) if event.kind == "finished"), None)
 
@@ -100,7 +102,7 @@ def ranks_on(events: Events) -> dict[str, int]:
     return dict(sorted(most.items()))
 
 
-def place_in_epoch(steps: Mapping[int, Step], step: int) -> tuple[int, float] | None:
+def place_in_epoch(steps: Mapping[int, TrainingStep], step: int) -> tuple[int, float] | None:
     """Return the epoch of the step, and the step's position in it, from 0 to 1; None if the length is unknown."""
     if step not in steps:
         return None
@@ -112,9 +114,9 @@ def place_in_epoch(steps: Mapping[int, Step], step: int) -> tuple[int, float] | 
     return epoch, (step - first_step + 1) / max(sizes.values())
 
 
-def checkpoints(events: Events) -> tuple[Event, ...]:
+def checkpoints(events: Events) -> tuple[DemoEvent, ...]:
     """Return one event for each checkpoint: that of the last rank that wrote it."""
-    last: dict[tuple[int, int], Event] = {}
+    last: dict[tuple[int, int], DemoEvent] = {}
     for event in events:
         if event.kind == "checkpoint":
             last[event.generation, event.step] = event
@@ -173,15 +175,15 @@ def _moments(window: Events) -> Iterator[tuple[str, float | None]]:
         yield name, _latest(event.time for event in _last_per_rank(window, kind))
 
 
-def _parts(start: float, moments: Sequence[tuple[str, float | None]]) -> Iterator[Part]:
+def _parts(start: float, moments: Sequence[tuple[str, float | None]]) -> Iterator[RecoveryPart]:
     for name, moment in moments:
         if moment is not None:
             end = max(start, moment)
-            yield Part(name, _END_EVENTS[name], end - start)
+            yield RecoveryPart(name, _END_EVENTS[name], end - start)
             start = end
 
 
-def _last_per_rank(events: Events, kind: str) -> Sequence[Event]:
+def _last_per_rank(events: Events, kind: str) -> Sequence[DemoEvent]:
     return list({event.rank: event for event in events if event.kind == kind}.values())
 
 
@@ -189,12 +191,14 @@ def _latest(times: Iterable[float]) -> float | None:
     return max(times, default=None)
 
 
-def _steps(events: Events) -> Iterator[Step]:
+def _steps(events: Events) -> Iterator[TrainingStep]:
     """Yield the steps in order of events; a loss that JSON cannot hold (nan, inf) is read from its bits."""
     for event in events:
         if event.kind == "step":
             bits = str(event.more["loss_hex"])
-            yield Step(event.step, event.time, float.fromhex(bits), bits, int(event.more.get("epoch") or 0))
+            yield TrainingStep(
+                event.step, event.time, float.fromhex(bits), bits, int(event.more.get("epoch") or 0)
+            )
 
 
 def _groups(events: Events) -> Iterator[dict[int, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class DemoEvent:
     """One line of an event file; `more` has the keys of its kind."""
 
     time: float
@@ -25,12 +25,12 @@ class Event:
         return int(self.more.get("step", -1))
 
 
-def parse_events(texts: Iterable[str]) -> tuple[tuple[Event, ...], int]:
+def parse_events(texts: Iterable[str]) -> tuple[tuple[DemoEvent, ...], int]:
     """Return all events in order of time, and the number of torn lines.
 
     A host killed while writing leaves half a line, which is counted and skipped.
     """
-    events: list[Event] = []
+    events: list[DemoEvent] = []
     torn = 0
     for line in (line for text in texts for line in text.splitlines() if line.strip()):
         event = _event(line)
@@ -41,11 +41,11 @@ def parse_events(texts: Iterable[str]) -> tuple[tuple[Event, ...], int]:
     return tuple(sorted(events, key=lambda event: event.time)), torn
 
 
-def _event(line: str) -> Event | None:
+def _event(line: str) -> DemoEvent | None:
     try:
         row = json.loads(line)
         rank = row.pop("rank", None)
-        return Event(
+        return DemoEvent(
             time=float(row.pop("time")),
             kind=str(row.pop("event")),
             host=str(row.pop("host", "")),

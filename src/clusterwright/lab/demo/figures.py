@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.i18n import _
-from clusterwright.lab.demo.report import Report
+from clusterwright.lab.demo.report import DemoReport
 
 Rows = tuple[tuple[str, str], ...]
 LABELS = {
@@ -20,7 +20,7 @@ LABELS = {
 }
 
 
-def figures(report: Report) -> tuple[tuple[str, Rows], ...]:
+def figures(report: DemoReport) -> tuple[tuple[str, Rows], ...]:
     """Return the groups: rows of a name and a value with its unit."""
     return (
         ("Seconds", _seconds(report)),
@@ -30,7 +30,7 @@ def figures(report: Report) -> tuple[tuple[str, Rows], ...]:
     )
 
 
-def _seconds(report: Report) -> Rows:
+def _seconds(report: DemoReport) -> Rows:
     return tuple(
         (
             LABELS[name],
@@ -42,7 +42,7 @@ def _seconds(report: Report) -> Rows:
     )
 
 
-def _training(report: Report) -> Rows:
+def _training(report: DemoReport) -> Rows:
     fault = report.fault or {}
     rows = (
         ("steps", str(report.steps_total)),
@@ -76,7 +76,7 @@ def _fault_position(fault: dict[str, object]) -> str:
     )
 
 
-def _rejoin_time(report: Report) -> str:
+def _rejoin_time(report: DemoReport) -> str:
     seconds = (report.fault or {}).get("joined_again_s")
     return (
         f"{seconds:.1f} s" if seconds is not None else report.not_applicable.get("fault.joined_again_s", "")

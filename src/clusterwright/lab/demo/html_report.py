@@ -14,7 +14,7 @@ from clusterwright.lab.demo.draw.bar import bar, colour
 from clusterwright.lab.demo.draw.cluster import cluster
 from clusterwright.lab.demo.draw.curves import curves
 from clusterwright.lab.demo.draw.timeline import timeline
-from clusterwright.lab.demo.event_metrics import Part
+from clusterwright.lab.demo.event_metrics import RecoveryPart
 from clusterwright.lab.demo.figures import figures
 from clusterwright.lab.demo.messages import (
     applied_text,
@@ -25,12 +25,12 @@ from clusterwright.lab.demo.messages import (
     place_text,
     repeat_commands,
 )
-from clusterwright.lab.demo.report import Report
+from clusterwright.lab.demo.report import DemoReport
 
 STATUSES = (N_("ok"), N_("warn"), N_("fail"), N_("unknown"), N_("skipped"))  # of check.verdict
 
 
-def render_html(report: Report) -> str:
+def render_html(report: DemoReport) -> str:
     """Return the whole page."""
     folder = Path(__file__).parent
     english, chinese = headline(report)
@@ -69,14 +69,14 @@ def _big(value: str, unit: str, caption: str) -> str:
     return f"<div>{named}<dd>{escape(value)} <small>{escape(unit)}</small></dd></div>"
 
 
-def _problems(report: Report) -> str:
+def _problems(report: DemoReport) -> str:
     if report.ok:
         return ""
     rows = "".join(f"<li>{escape(problem)}</li>" for problem in report.problems)
     return f'<div class="wrong" role="alert"><strong>Not all of it happened.</strong><ul>{rows}</ul></div>'
 
 
-def _recovery(report: Report) -> str:
+def _recovery(report: DemoReport) -> str:
     recovery = report.recovery
     if recovery is None:
         return "<p>No step was done after the fault.</p>"
@@ -92,13 +92,13 @@ def _recovery(report: Report) -> str:
     return f'<p>{summary}</p><figure>{drawn}</figure><table class="parts">{rows}</table>'
 
 
-def _part(part: Part) -> str:
+def _part(part: RecoveryPart) -> str:
     name = f'<i class="{colour(part.name)}"></i>{escape(part.name)} {_zh(part.name)}'
     seconds = f'<td class="number">{part.seconds:.2f} s</td>'
     return _row(name, (seconds, f'<td class="until">{escape(_(part.until))}</td>'))
 
 
-def _checks(report: Report) -> str:
+def _checks(report: DemoReport) -> str:
     if report.checks is None:
         return ""
     title = f"{_('Proof before the training')} {_zh('Proof before the training')}"

@@ -8,13 +8,13 @@ from typing import Literal
 
 from clusterwright.config.names import expand
 from clusterwright.lab.demo.event_metrics import checkpoints
-from clusterwright.lab.demo.events import Event
+from clusterwright.lab.demo.events import DemoEvent
 
 Doing = Literal["spare", "starting", "training", "waiting", "down", "booting", "back"]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class LaneSpan:
     """A period in which a host or rank did one thing; seconds since the job's start."""
 
     doing: Doing
@@ -37,11 +37,11 @@ class Lane:
     """One row of the timeline."""
 
     place: str
-    spans: tuple[Span, ...]
+    spans: tuple[LaneSpan, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class InjectedFault:
     """The injected fault, and when the host was powered up and rejoined Slurm."""
 
     kind: str
@@ -63,12 +63,14 @@ class _Round:
     end: float
 
 
-def origin(events: Sequence[Event]) -> float:
+def origin(events: Sequence[DemoEvent]) -> float:
     """Return the time of the first event, which counts as zero."""
     return min((event.time for event in events), default=0.0)
 
 
-def lanes(events: Sequence[Event], places: Sequence[str], fault: Fault | None) -> tuple[Lane, ...]:
+def lanes(
+    events: Sequence[DemoEvent], places: Sequence[str], fault: InjectedFault | None
+) -> tuple[Lane, ...]:
     """Return one row per place, in the given order; places are hosts, or ranks on one machine."""
     zero = origin(events)
     by_rank = all(worker.startswith(place_of("")) for worker in places)
@@ -78,7 +80,7 @@ def lanes(events: Sequence[Event], places: Sequence[str], fault: Fault | None) -
     )
 
 
-def markers(events: Sequence[Event], fault: Fault | None) -> tuple[Marker, ...]:
+def markers(events: Sequence[DemoEvent], fault: InjectedFault | None) -> tuple[Marker, ...]:
     """Return the events to mark, in order of time."""
     zero = origin(events)
     entries = [Marker("checkpoint", event.time - zero, event.step) for event in checkpoints(events)]
@@ -100,8 +102,8 @@ def place_of(rank: int | str) -> str:
 
 
 def _spans(
-    worker: str, rounds: Sequence[_Round], events: Sequence[Event], fault: Fault | None
-) -> Iterator[Span]:
+    worker: str, rounds: Sequence[_Round], events: Sequence[DemoEvent], fault: InjectedFault | None
+) -> Iterator[LaneSpan]:
     end = max((event.time for event in events), default=0.0)
     hit = fault is not None and worker in (fault.host, place_of(fault.rank) if fault.rank is not None else "")
     idle_from = origin(events)
@@ -110,52 +112,54 @@ def _spans(
         if worker not in attempt.places:
             continue
         if is_reserved and attempt is not rounds[0] and idle_from == origin(events):
-            yield Span("spare", idle_from, attempt.start, attempt.generation)
+            yield LaneSpan("spare", idle_from, attempt.start, attempt.generation)
         yield from _attempt_spans(attempt, fault, hit=hit)
         idle_from = attempt.end
     if is_reserved and not any(worker in attempt.places for attempt in rounds):
-        yield Span("spare", idle_from, end, 0)
+        yield LaneSpan("spare", idle_from, end, 0)
     if fault and hit:
         yield from _downtime_spans(worker, fault, rounds, end)
 
 
-def _job_hosts(events: Sequence[Event]) -> frozenset[str]:
+def _job_hosts(events: Sequence[DemoEvent]) -> frozenset[str]:
     """Return the hosts that the job holds, training or standby."""
     return frozenset(host for event in events if event.kind == "job_start" for host in _hosts(event))
 
 
-def _hosts(event: Event) -> tuple[str, ...]:
+def _hosts(event: DemoEvent) -> tuple[str, ...]:
     """Return the event's hosts, from a list or a hostlist expression."""
     hosts = event.more.get("hosts", ())
     return expand(hosts) if isinstance(hosts, str) else tuple(hosts)
 
 
-def _attempt_spans(attempt: _Round, fault: Fault | None, *, hit: bool) -> Iterator[Span]:
+def _attempt_spans(attempt: _Round, fault: InjectedFault | None, *, hit: bool) -> Iterator[LaneSpan]:
     ready = attempt.end if attempt.ready is None else attempt.ready
     broken = fault.time if fault and attempt.start < fault.time < attempt.end else attempt.end
-    yield Span("starting", attempt.start, min(ready, broken), attempt.generation)
+    yield LaneSpan("starting", attempt.start, min(ready, broken), attempt.generation)
     if ready < broken:
-        yield Span("training", ready, broken, attempt.generation)
+        yield LaneSpan("training", ready, broken, attempt.generation)
     if broken < attempt.end and not hit:
-        yield Span("waiting", broken, attempt.end, attempt.generation)
+        yield LaneSpan("waiting", broken, attempt.end, attempt.generation)
 
 
-def _downtime_spans(worker: str, fault: Fault, rounds: Sequence[_Round], end: float) -> Iterator[Span]:
+def _downtime_spans(
+    worker: str, fault: InjectedFault, rounds: Sequence[_Round], end: float
+) -> Iterator[LaneSpan]:
     restart = next(
         (attempt.start for attempt in rounds if worker in attempt.places and attempt.start > fault.time), None
     )
     if restart is not None:
-        yield Span("down", fault.time, restart, 0)
+        yield LaneSpan("down", fault.time, restart, 0)
         return
     undone, joined = fault.undone_time, fault.joined_time
-    yield Span("down", fault.time, undone or max(end, fault.time), 0)
+    yield LaneSpan("down", fault.time, undone or max(end, fault.time), 0)
     if undone:
-        yield Span("booting", undone, joined or max(end, undone), 0)
+        yield LaneSpan("booting", undone, joined or max(end, undone), 0)
     if joined and joined < end:
-        yield Span("back", joined, end, 0)
+        yield LaneSpan("back", joined, end, 0)
 
 
-def _generations(events: Sequence[Event]) -> list[_Round]:
+def _generations(events: Sequence[DemoEvent]) -> list[_Round]:
     """Return the supervisor's generations; empty without a supervisor."""
     starts = [event for event in events if event.kind == "generation_start"]
     last = max((event.time for event in events), default=0.0)
@@ -173,7 +177,7 @@ def _generations(events: Sequence[Event]) -> list[_Round]:
     return rounds
 
 
-def _attempts(events: Sequence[Event]) -> list[_Round]:
+def _attempts(events: Sequence[DemoEvent]) -> list[_Round]:
     """Return the attempts of ranks on one machine, by each rank's n-th start."""
     starts: dict[int, list[float]] = {}
     for event in events:
@@ -199,7 +203,7 @@ def _attempts(events: Sequence[Event]) -> list[_Round]:
     ]
 
 
-def _ready(events: Sequence[Event], start: float, end: float) -> float | None:
+def _ready(events: Sequence[DemoEvent], start: float, end: float) -> float | None:
     """Return when the group's first step began; text and checkpoint are read after the ranks have joined."""
     inside = [event for event in events if start <= event.time <= end]
     met = max((event.time for event in inside if event.kind == "group_ready"), default=None)
@@ -207,7 +211,7 @@ def _ready(events: Sequence[Event], start: float, end: float) -> float | None:
     return met if met is None else max([met, *steps[:1]])
 
 
-def _once_a_round(events: Iterable[Event], kind: str) -> Iterator[Event]:
+def _once_a_round(events: Iterable[DemoEvent], kind: str) -> Iterator[DemoEvent]:
     """Yield the first event of the kind after each start of ranks."""
     fresh = True
     for event in events:
@@ -217,7 +221,7 @@ def _once_a_round(events: Iterable[Event], kind: str) -> Iterator[Event]:
             yield event
 
 
-def _shifted(spans: Iterable[Span], zero: float) -> Iterator[Span]:
+def _shifted(spans: Iterable[LaneSpan], zero: float) -> Iterator[LaneSpan]:
     for span in sorted(spans, key=lambda span: span.start):
         if span.end > span.start:
-            yield Span(span.doing, span.start - zero, span.end - zero, span.generation)
+            yield LaneSpan(span.doing, span.start - zero, span.end - zero, span.generation)

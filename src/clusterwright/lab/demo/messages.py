@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from clusterwright.i18n import N_, _, bilingual
-from clusterwright.lab.demo.report import Report
+from clusterwright.lab.demo.report import DemoReport
 
 
-def headline(report: Report) -> tuple[str, str]:
+def headline(report: DemoReport) -> tuple[str, str]:
     """Return the headline in both languages."""
     if report.fault is None or not report.ok:
         return bilingual("The demo did not do all that it claims.")
@@ -20,7 +20,7 @@ def headline(report: Report) -> tuple[str, str]:
     )
 
 
-def hero(report: Report) -> tuple[tuple[str, str, str], ...]:
+def hero(report: DemoReport) -> tuple[tuple[str, str, str], ...]:
     """Return the four large figures: value, unit, label."""
     recovery_s = report.recovery.seconds if report.recovery else None
     leftovers = report.left_behind
@@ -44,7 +44,7 @@ def hero(report: Report) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def _difference(report: Report) -> tuple[str, str, str]:
+def _difference(report: DemoReport) -> tuple[str, str, str]:
     caption = N_("difference between the losses")
     if report.losses_equal_bitwise is None:
         return "unknown", "", caption
@@ -53,7 +53,7 @@ def _difference(report: Report) -> tuple[str, str, str]:
     return str(len(report.steps_differing)), _("steps differ"), caption
 
 
-def place_text(report: Report) -> str:
+def place_text(report: DemoReport) -> str:
     """Describe the drawing of the cluster."""
     if report.cluster is None:
         reason = report.not_applicable.get("lab", "")
@@ -70,7 +70,7 @@ def place_text(report: Report) -> str:
     )
 
 
-def applied_text(report: Report) -> str:
+def applied_text(report: DemoReport) -> str:
     """Return the text above the verdicts."""
     changes = report.second_apply_changes
     if changes is None:
@@ -81,7 +81,7 @@ def applied_text(report: Report) -> str:
     )
 
 
-def loss_text(report: Report) -> str:
+def loss_text(report: DemoReport) -> str:
     """Describe the loss curves."""
     if report.losses_equal_bitwise:
         return _(
@@ -100,7 +100,7 @@ def loss_text(report: Report) -> str:
     )
 
 
-def footer(report: Report) -> str:
+def footer(report: DemoReport) -> str:
     """Return when the report was written, and what was simulated."""
     simulated = (
         " " + _("The GPUs are simulated device files: the training ran on CPUs.")
@@ -115,7 +115,7 @@ def footer(report: Report) -> str:
     )
 
 
-def repeat_commands(report: Report) -> str:
+def repeat_commands(report: DemoReport) -> str:
     """Return the commands that repeat the demo."""
     if report.mode == "local":
         return "make demo\n\n# this page, wherever Linux runs\nwright demo --local"

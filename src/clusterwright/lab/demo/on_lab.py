@@ -22,7 +22,7 @@ from clusterwright.lab.demo.talk import Talk
 from clusterwright.launch.events import RemoteReader
 from clusterwright.launch.submit import submit
 from clusterwright.provision.apply import apply, remote_of
-from clusterwright.provision.report import Report as Applied
+from clusterwright.provision.report import ChangeReport as Applied
 from clusterwright.units import format_rate
 
 OWNER_FILE = "demo"  # a file in the lab's folder that marks it as a demo's, with the demo's PID
@@ -113,7 +113,7 @@ def _submit(job: Job, cluster: Cluster, remote: Remote, talk: Talk, clock: Clock
     return RunFollower(run, RemoteReader(remote, cluster.control.name), talk, clock)
 
 
-def _kill_host(follower: RunFollower, job: Job, name: str, talk: Talk, clock: Clock) -> lanes.Fault:
+def _kill_host(follower: RunFollower, job: Job, name: str, talk: Talk, clock: Clock) -> lanes.InjectedFault:
     """Cut the power of a training host in the middle of an epoch."""
     every = job.checkpoint.every.steps or 1
     step = fault_step(int(job.arguments.get("steps", 0)), every)
@@ -130,7 +130,7 @@ def _kill_host(follower: RunFollower, job: Job, name: str, talk: Talk, clock: Cl
     now = clock.now()
     lab.fault(name, "kill-host", host)
     talk.log(_("kill-host {host}: power off without warning", host=host))
-    return lanes.Fault("kill-host", host, None, now)
+    return lanes.InjectedFault("kill-host", host, None, now)
 
 
 def _fault_time(facts: DemoFacts) -> float:
@@ -138,8 +138,8 @@ def _fault_time(facts: DemoFacts) -> float:
 
 
 def _restore_host(
-    fault: lanes.Fault, cluster: Cluster, remote: Remote, talk: Talk, clock: Clock
-) -> lanes.Fault:
+    fault: lanes.InjectedFault, cluster: Cluster, remote: Remote, talk: Talk, clock: Clock
+) -> lanes.InjectedFault:
     """Power the host up and wait until Slurm has it in service; the times are in the returned fault."""
     undone = clock.now()
     talk.log(_("{fault} is powered up and boots", fault=fault.host))
@@ -164,7 +164,7 @@ def _restore_host(
                     joined=joined - undone,
                 )
             )
-            return lanes.Fault(fault.kind, fault.host, None, fault.time, undone, joined)
+            return lanes.InjectedFault(fault.kind, fault.host, None, fault.time, undone, joined)
         clock.sleep(POLL_INTERVAL_S)
     talk.log(
         _(
@@ -173,7 +173,7 @@ def _restore_host(
             out=result.out.strip() or result.last_lines(),
         )
     )
-    return lanes.Fault(fault.kind, fault.host, None, fault.time, undone)
+    return lanes.InjectedFault(fault.kind, fault.host, None, fault.time, undone)
 
 
 def _tear_down(cluster: Cluster, facts: DemoFacts, talk: Talk) -> None:

@@ -12,8 +12,8 @@ from typing import Any, Literal
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import _
 from clusterwright.lab.demo import event_metrics, lanes
-from clusterwright.lab.demo.events import Event
-from clusterwright.lab.demo.lanes import Fault, Lane, Marker
+from clusterwright.lab.demo.events import DemoEvent
+from clusterwright.lab.demo.lanes import InjectedFault, Lane, Marker
 
 SCHEMA = "clusterwright.lab.demo/1"
 TIMES = (
@@ -74,9 +74,9 @@ class DemoFacts:
     seconds: dict[str, float] = field(default_factory=dict)
     second_apply_changes: int | None = None
     verdicts: tuple[Verdict, ...] | None = None
-    fault: Fault | None = None
-    faulted: tuple[Event, ...] = ()
-    uninterrupted: tuple[Event, ...] = ()
+    fault: InjectedFault | None = None
+    faulted: tuple[DemoEvent, ...] = ()
+    uninterrupted: tuple[DemoEvent, ...] = ()
     checkpoint_every: int | None = None
     leftovers: tuple[str, ...] | None = None
     broke: list[str] = field(default_factory=list)
@@ -86,7 +86,7 @@ class DemoFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class DemoReport:
     """The contents of report.json; the page is rendered from it alone."""
 
     schema: str
@@ -127,7 +127,7 @@ class Report:
         return dataclasses.asdict(self)
 
 
-def report(facts: DemoFacts) -> Report:
+def report(facts: DemoFacts) -> DemoReport:
     """Compute the report, with the list of claims that do not hold."""
     with_fault, uninterrupted = (
         event_metrics.completed_steps(facts.faulted),
@@ -137,7 +137,7 @@ def report(facts: DemoFacts) -> Report:
     both_finished = ended is not None and ended_other is not None
     recovered = event_metrics.recovery(facts.faulted, facts.fault.time) if facts.fault else None
     seconds = dict(facts.seconds) | ({"recovery": recovered.seconds} if recovered else {})
-    draft = Report(
+    draft = DemoReport(
         schema=SCHEMA,
         mode=facts.mode,
         ok=False,
@@ -177,7 +177,7 @@ def report(facts: DemoFacts) -> Report:
     return dataclasses.replace(draft, problems=problems, ok=not problems)
 
 
-def problems_of(draft: Report) -> tuple[str, ...]:
+def problems_of(draft: DemoReport) -> tuple[str, ...]:
     """Return every claim of the demo that does not hold; empty if all do."""
     lab = draft.mode == "lab"
     claims = (
@@ -231,11 +231,11 @@ def _breakages(facts: DemoFacts) -> tuple[str, ...]:
     return tuple(facts.broke + leftovers) if facts.broke else ()
 
 
-def _final(ended: Event | None) -> float | None:
+def _final(ended: DemoEvent | None) -> float | None:
     return float.fromhex(str(ended.more["loss_hex"])) if ended else None
 
 
-def _repeats_bounded(draft: Report) -> bool:
+def _repeats_bounded(draft: DemoReport) -> bool:
     return draft.checkpoint_every is None or draft.steps_repeated <= draft.checkpoint_every
 
 
@@ -247,7 +247,7 @@ def _which(steps: Sequence[int]) -> str:
     )
 
 
-def _fault(facts: DemoFacts, steps: Mapping[int, event_metrics.Step]) -> dict[str, Any] | None:
+def _fault(facts: DemoFacts, steps: Mapping[int, event_metrics.TrainingStep]) -> dict[str, Any] | None:
     fault = facts.fault
     if fault is None:
         return None
@@ -273,19 +273,19 @@ def _counts(verdicts: Sequence[Verdict] | None) -> dict[str, int] | None:
     return {status.value: counted[status] for status in Status}
 
 
-def _progress(events: Sequence[Event]) -> tuple[tuple[int, float], ...]:
+def _progress(events: Sequence[DemoEvent]) -> tuple[tuple[int, float], ...]:
     """Return every step in order of events, repeated ones too, with its time since the job's start."""
     zero = lanes.origin(events)
     return tuple((event.step, round(event.time - zero, 3)) for event in events if event.kind == "step")
 
 
-def _losses(steps: Mapping[int, event_metrics.Step]) -> tuple[float | None, ...]:
+def _losses(steps: Mapping[int, event_metrics.TrainingStep]) -> tuple[float | None, ...]:
     """Return losses by step; None for nan and inf, which JSON cannot hold."""
     losses = (steps[number].loss for number in sorted(steps))
     return tuple(loss if math.isfinite(loss) else None for loss in losses)
 
 
-def _bits(steps: Mapping[int, event_metrics.Step]) -> tuple[str, ...]:
+def _bits(steps: Mapping[int, event_metrics.TrainingStep]) -> tuple[str, ...]:
     return tuple(steps[number].loss_hex for number in sorted(steps))
 
 

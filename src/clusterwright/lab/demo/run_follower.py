@@ -8,10 +8,10 @@ from clusterwright.edge.clock import Clock
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.lab.demo import event_metrics
-from clusterwright.lab.demo.events import Event, parse_events
+from clusterwright.lab.demo.events import DemoEvent, parse_events
 from clusterwright.lab.demo.talk import Talk
 from clusterwright.launch.events import LocalReader, RemoteReader, ended
-from clusterwright.launch.run import Run
+from clusterwright.launch.run import RunFolder
 
 POLL_INTERVAL_S = 0.5  # a poll is one SSH command, 40 ms of CPU time here
 MIN_CHECKPOINTS = 2  # so that there is one to resume from even if the newest is torn
@@ -25,13 +25,13 @@ LIMIT_S = 900  # seconds; a training of 300 steps takes a minute, a machine that
 class RunFollower:
     """Follows one run; `events` has all of its events so far."""
 
-    def __init__(self, run: Run, reader: RemoteReader | LocalReader, talk: Talk, clock: Clock) -> None:
+    def __init__(self, run: RunFolder, reader: RemoteReader | LocalReader, talk: Talk, clock: Clock) -> None:
         self.run, self._reader, self._talk, self._clock = run, reader, talk, clock
-        self.events: tuple[Event, ...] = ()
+        self.events: tuple[DemoEvent, ...] = ()
         self.text = ""
         self._reported: set[tuple[float, str, str]] = set()
 
-    def wait_until(self, condition: Callable[[Sequence[Event]], bool], goal: str) -> None:
+    def wait_until(self, condition: Callable[[Sequence[DemoEvent]], bool], goal: str) -> None:
         """Poll until the condition is true.
 
         Raises:
@@ -86,7 +86,7 @@ class RunFollower:
         return "\n".join("\n".join(text.splitlines()[-15:]) for text in texts if text)
 
 
-def narrate(event: Event, events: Sequence[Event]) -> str | None:
+def narrate(event: DemoEvent, events: Sequence[DemoEvent]) -> str | None:
     """Return a log line for an event; None for one that is not logged."""
     more = event.more
     if event.kind == "generation_start":
@@ -120,7 +120,7 @@ def fault_step(steps: int, every: int) -> int:
     return steps // 2 // every * every + every // 2
 
 
-def ripe(events: Sequence[Event], step: int, every: int) -> bool:
+def ripe(events: Sequence[DemoEvent], step: int, every: int) -> bool:
     """True from that step on, away from the ends of an epoch and a checkpoint interval, with two checkpoints written.
 
     Long after the step it is true anywhere: an epoch may be longer than the training.
@@ -138,7 +138,7 @@ def _inside(part: float) -> bool:
     return EDGE <= part <= 1 - EDGE
 
 
-def victim(events: Sequence[Event]) -> str | None:
+def victim(events: Sequence[DemoEvent]) -> str | None:
     """Return the host to kill: a training host, not the supervisor's."""
     batch = next((event.host for event in events if event.kind == "job_start"), None)
     starts = [event.more.get("hosts", ()) for event in events if event.kind == "generation_start"]

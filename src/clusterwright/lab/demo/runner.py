@@ -21,7 +21,7 @@ from clusterwright.i18n import _
 from clusterwright.lab.demo import local_machine
 from clusterwright.lab.demo.html_report import render_html
 from clusterwright.lab.demo.on_lab import on_lab
-from clusterwright.lab.demo.report import DemoFacts, Report, report
+from clusterwright.lab.demo.report import DemoFacts, DemoReport, report
 from clusterwright.lab.demo.single_machine import on_single_machine
 from clusterwright.lab.demo.talk import Talk
 
@@ -40,7 +40,7 @@ def demo(
     cluster_file: Path | None = None,
     job: Job | None = None,
     write: Callable[[str], None],
-) -> Report:
+) -> DemoReport:
     """Run the demo, on a lab if possible, and write report.json and report.html to `out`."""
     clock = SystemClock()
     talk = Talk(write, clock)
@@ -117,7 +117,7 @@ def _lab_file() -> Path:
     return lab_file
 
 
-def _write(out: Path, facts: DemoFacts, talk: Talk, clock: Clock) -> Report:
+def _write(out: Path, facts: DemoFacts, talk: Talk, clock: Clock) -> DemoReport:
     talk.end()
     facts.seconds = talk.seconds
     began = clock.monotonic()

@@ -17,7 +17,7 @@ from clusterwright.lab.demo.run_follower import RunFollower, fault_step, ripe
 from clusterwright.lab.demo.talk import Talk
 from clusterwright.launch.events import LocalReader
 from clusterwright.launch.local import local
-from clusterwright.launch.run import Run
+from clusterwright.launch.run import RunFolder
 
 RUN_VARIABLE = "CLUSTERWRIGHT_RUN"  # set for every process of a run (decision 0001)
 AGENTS = "clusterwright.onhost.supervisor."
@@ -33,7 +33,7 @@ def on_single_machine(job: Job, facts: DemoFacts, talk: Talk, clock: Clock, fold
     local_job = _local_job(job)
     facts.places = tuple(lanes.place_of(rank) for rank in range(job.nodes * job.gpus_per_node))
     facts.checkpoint_every = job.checkpoint.every.steps
-    runs: list[Run] = []
+    runs: list[RunFolder] = []
     try:
         with talk.chapter(
             "train",
@@ -65,14 +65,14 @@ def _local_job(job: Job) -> Job:
     return job.model_copy(update={"user": None, "recovery": Recovery(restarts=job.recovery.restarts)})
 
 
-def _start(job: Job, folder: Path, runs: list[Run], talk: Talk, clock: Clock) -> RunFollower:
+def _start(job: Job, folder: Path, runs: list[RunFolder], talk: Talk, clock: Clock) -> RunFollower:
     run = local(job, folder / "runs")
     runs.append(run)
     talk.log(_("run {run} in {folder}", run=run.name, folder=run.folder))
     return RunFollower(run, LocalReader(), talk, clock)
 
 
-def _kill_rank(follower: RunFollower, job: Job, clock: Clock, talk: Talk) -> lanes.Fault:
+def _kill_rank(follower: RunFollower, job: Job, clock: Clock, talk: Talk) -> lanes.InjectedFault:
     """Kill the last rank, as the kernel does when memory runs out."""
     every = job.checkpoint.every.steps or 1
     step = fault_step(int(job.arguments.get("steps", 0)), every)
@@ -91,7 +91,7 @@ def _kill_rank(follower: RunFollower, job: Job, clock: Clock, talk: Talk) -> lan
             step=event_metrics.last_step_before(follower.events, now),
         )
     )
-    fault = lanes.Fault("kill-rank", follower.events[0].host, rank, now)
+    fault = lanes.InjectedFault("kill-rank", follower.events[0].host, rank, now)
     follower.wait_until(
         lambda events: event_metrics.recovery(events, now) is not None, _("a step after the fault")
     )
@@ -116,7 +116,7 @@ def _process(follower: RunFollower, rank: int) -> int:
     return pid
 
 
-def _end(run: Run, clock: Clock) -> list[str]:
+def _end(run: RunFolder, clock: Clock) -> list[str]:
     """Cancel the run if it is alive, kill what remains, and return what is left after that."""
     if not _alive(run):
         return []
@@ -130,7 +130,7 @@ def _end(run: Run, clock: Clock) -> list[str]:
     return [f"process {pid}" for pid in _alive(run)]
 
 
-def _alive(run: Run) -> list[int]:
+def _alive(run: RunFolder) -> list[int]:
     """Return the PIDs of the run: ranks and agents by environment, the stand-in for Slurm by command line."""
     return sorted(
         {*local_machine.processes(RUN_VARIABLE, run.folder), *local_machine.commands(AGENTS, run.folder)}

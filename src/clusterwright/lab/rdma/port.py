@@ -12,7 +12,7 @@ from clusterwright.lab.kernel_messages import write_kernel_message
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.options import parse_number
 from clusterwright.lab.rdma import state
-from clusterwright.lab.rdma.ports import Rdma
+from clusterwright.lab.rdma.ports import SimulatedRdma
 from clusterwright.lab.state import LabState
 
 
@@ -22,7 +22,7 @@ class SimulatedPort:
 
     lab: LabState
     host: LabHost
-    ports: Rdma
+    ports: SimulatedRdma
     index: int
 
     @property

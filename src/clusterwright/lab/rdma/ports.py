@@ -36,7 +36,7 @@ Files = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Rdma:
+class SimulatedRdma:
     """The ports of one host; all are alike, each the only one of its device."""
 
     kind: Literal["infiniband", "roce"]
@@ -55,16 +55,16 @@ class Rdma:
         return f"0000:0000:{self.number:04x}:{index:04x}"
 
 
-def rdma(cluster: Cluster, host: Host) -> Rdma | None:
+def rdma(cluster: Cluster, host: Host) -> SimulatedRdma | None:
     """Return the simulated ports of such a host; None if the compute network is plain Ethernet."""
     compute, address = cluster.networks.compute, host.addresses.get("compute")
     if compute is None or address is None or compute.kind == "ethernet":
         return None
     number = int(address) - int(compute.subnet.network_address)
-    return Rdma(compute.kind, compute.rails, compute.rate, host.name, number, str(address))
+    return SimulatedRdma(compute.kind, compute.rails, compute.rate, host.name, number, str(address))
 
 
-def tree(ports: Rdma) -> Files:
+def tree(ports: SimulatedRdma) -> Files:
     """Return the files by path under /sys/class/infiniband."""
     return {
         f"{ports.device(index)}/{path}": f"{text}\n"
@@ -73,7 +73,7 @@ def tree(ports: Rdma) -> Files:
     }
 
 
-def _device(ports: Rdma, index: int) -> Files:
+def _device(ports: SimulatedRdma, index: int) -> Files:
     return {
         "node_type": "1: CA",
         "node_guid": ports.guid(index),
@@ -87,7 +87,7 @@ def _device(ports: Rdma, index: int) -> Files:
     }
 
 
-def port(ports: Rdma, index: int) -> Files:
+def port(ports: SimulatedRdma, index: int) -> Files:
     """Return the files of a port that is up, with counters at zero."""
     infiniband = ports.kind == "infiniband"
     gbits = round(ports.rate_bits_per_s / GB)
@@ -112,7 +112,7 @@ def port(ports: Rdma, index: int) -> Files:
     return {f"ports/1/{path}": text for path, text in files.items()}
 
 
-def _gids(ports: Rdma, index: int) -> Iterator[tuple[str, str]]:
+def _gids(ports: SimulatedRdma, index: int) -> Iterator[tuple[str, str]]:
     """Yield GIDs in a driver's order: for RoCE each address once for either version."""
     yield f"fe80:0000:0000:0000:{ports.guid(index)}", "IB/RoCE v1"
     if ports.kind == "infiniband":

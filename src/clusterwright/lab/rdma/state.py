@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from clusterwright.lab.laying import write_files
-from clusterwright.lab.rdma.ports import Rdma, port, tree
+from clusterwright.lab.rdma.ports import SimulatedRdma, port, tree
 
 INSIDE = "/run/clusterwright-lab/infiniband"
 DEVICE_MAJOR = 121  # for local use, as the GPUs' 120: no driver answers at /dev/infiniband/uverbs0
@@ -27,18 +27,18 @@ fi
 """
 
 
-def install(ports: Rdma, folder: Path) -> None:
+def install(ports: SimulatedRdma, folder: Path) -> None:
     """Write the files of ports that are up, with counters at zero."""
     write_files(folder, tree(ports))
 
 
-def set_values(folder: Path, ports: Rdma, index: int, values: Mapping[str, str]) -> None:
+def set_values(folder: Path, ports: SimulatedRdma, index: int, values: Mapping[str, str]) -> None:
     """Write other values to files of that port: path under the port's folder to text."""
     for path, text in values.items():
         (folder / ports.device(index) / "ports/1" / path).write_text(f"{text}\n")
 
 
-def add(folder: Path, ports: Rdma, index: int, growth: Mapping[str, int]) -> None:
+def add(folder: Path, ports: SimulatedRdma, index: int, growth: Mapping[str, int]) -> None:
     """Raise counters of that port."""
     port_folder = folder / ports.device(index) / "ports/1"
     set_values(
@@ -49,7 +49,7 @@ def add(folder: Path, ports: Rdma, index: int, growth: Mapping[str, int]) -> Non
     )
 
 
-def reset(folder: Path, ports: Rdma, index: int) -> None:
+def reset(folder: Path, ports: SimulatedRdma, index: int) -> None:
     """Restore the port: up, with counters at zero."""
     set_values(
         folder,

@@ -10,7 +10,7 @@ from clusterwright.launch.dev.asking import Session
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class DevReach:
     """Connection of a session: commands as argument lists, the URL to open, and an ssh_config entry."""
 
     tunnel: tuple[str, ...]
@@ -19,18 +19,18 @@ class Reach:
     ssh_block: str
 
 
-def reach(session: Session, cluster: Cluster, *, local_port: int, key: str = "", hosts: str = "") -> Reach:
+def reach(session: Session, cluster: Cluster, *, local_port: int, key: str = "", hosts: str = "") -> DevReach:
     """The connection to a session; `key` and `hosts` are the identity and known_hosts files for its sshd."""
     if session.kind == "jupyter":
-        return Reach(
+        return DevReach(
             _tunnel(session, cluster, local_port),
             f"http://127.0.0.1:{local_port}/lab?token={session.token}",
             (),
             "",
         )
     if session.kind == "vscode":
-        return Reach((), "", (), _block(session, cluster, key, hosts))
-    return Reach((), "", _shell(session, cluster), "")
+        return DevReach((), "", (), _block(session, cluster, key, hosts))
+    return DevReach((), "", _shell(session, cluster), "")
 
 
 def _through(cluster: Cluster, host: str, *more: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from clusterwright.errors import WrightError
 from clusterwright.i18n import N_, _, _n
 from clusterwright.monitor.gather.gather import PROMETHEUS, control_remote
 from clusterwright.monitor.records import jobcomp, sacct
-from clusterwright.monitor.records.record import Record
+from clusterwright.monitor.records.record import AccountingRecord
 from clusterwright.monitor.records.sacct import Bad
 from clusterwright.provision.render.slurm_settings import LOGS
 
@@ -37,8 +37,8 @@ class Fetched:
     """Jobs and steps, metrics, the run or runs; `missing` has one line for each part that could not be queried."""
 
     now: float
-    records: tuple[Record, ...] = ()
-    steps: tuple[Record, ...] = ()
+    records: tuple[AccountingRecord, ...] = ()
+    steps: tuple[AccountingRecord, ...] = ()
     values: Values = field(default_factory=dict)
     run: dict[str, Any] | None = None
     runs: tuple[dict[str, Any], ...] = ()
@@ -136,9 +136,9 @@ def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:
     )
 
 
-def _records(document: dict[str, Any]) -> tuple[list[Record], list[Bad]]:
+def _records(document: dict[str, Any]) -> tuple[list[AccountingRecord], list[Bad]]:
     """Records of all texts; times of the job completion log are in the host's time zone."""
-    rows: list[Record | Bad] = []
+    rows: list[AccountingRecord | Bad] = []
     for name in ("sacct", "queue"):
         text = str(document.get(name) or "")
         if text.strip():
@@ -146,7 +146,7 @@ def _records(document: dict[str, Any]) -> tuple[list[Record], list[Bad]]:
     zone_s = float(document.get("zone_s") or 0)
     for row in jobcomp.read(str(document.get("jobcomp") or "").split("\n")):
         rows.append(row if isinstance(row, Bad) else row.moved(-zone_s))
-    records = [row for row in rows if isinstance(row, Record)]
+    records = [row for row in rows if isinstance(row, AccountingRecord)]
     return sorted(records, key=lambda record: record.start or 0.0), [
         row for row in rows if isinstance(row, Bad)
     ]

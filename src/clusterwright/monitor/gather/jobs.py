@@ -9,7 +9,7 @@ from ClusterShell.NodeSet import NodeSetException
 
 from clusterwright.config.names import expand
 from clusterwright.monitor.gather.slurm_text import moment, normalize, number
-from clusterwright.monitor.snapshot import JobView, Run, waits
+from clusterwright.monitor.snapshot import JobView, RunSnapshot, waits
 from clusterwright.onhost.snapshot import programs
 from clusterwright.slurm.jobs import Job
 
@@ -53,7 +53,7 @@ def _hosts(hostlist: str) -> tuple[str, ...]:
         return ()
 
 
-def _run(name: str, progress: Mapping[str, Any]) -> Run:
+def _run(name: str, progress: Mapping[str, Any]) -> RunSnapshot:
     """The progress of a run; None for values that are not numbers."""
     step, total_steps = number(progress.get("step")), number(progress.get("until"))
     points = [
@@ -73,7 +73,7 @@ def _run(name: str, progress: Mapping[str, Any]) -> Run:
             "checkpoint_age_s",
         )
     }
-    return Run(
+    return RunSnapshot(
         name,
         str(progress.get("state") or ""),
         None if step is None else int(step),

@@ -9,7 +9,7 @@ from typing import Any
 
 from clusterwright.check.drains import drain
 from clusterwright.monitor.gather.slurm_text import number
-from clusterwright.monitor.snapshot import Gpu, NodeView
+from clusterwright.monitor.snapshot import GpuSnapshot, NodeView
 from clusterwright.slurm.nodes import Node, parse_nodes
 from clusterwright.slurm.states import NodeState
 
@@ -101,14 +101,16 @@ def _out(name: str, reason: str) -> tuple[str, str, float | None]:
     return drain_record.origin, text, float(match[1]) if match else None
 
 
-def _gpus(node: str, total: int, kind: str, measures: Measures, ids: Mapping[str, str]) -> Iterator[Gpu]:
+def _gpus(
+    node: str, total: int, kind: str, measures: Measures, ids: Mapping[str, str]
+) -> Iterator[GpuSnapshot]:
     """The GPUs that Slurm counts, and further ones that Prometheus has."""
     values_by_family = {family: values[node] for family, values in measures.items() if node in values}
     indexes = {int(index) for values in values_by_family.values() for index in values if index.isdigit()}
     for index in range(max([total, *(gpu_index + 1 for gpu_index in indexes)])):
         gpu = {family: values.get(str(index)) for family, values in values_by_family.items()}
         job = str(gpu.get("job") or "")
-        yield Gpu(
+        yield GpuSnapshot(
             index,
             str(gpu.get("name") or kind),
             number(gpu.get("utilisation")),

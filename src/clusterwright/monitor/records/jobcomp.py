@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from clusterwright.i18n import _
 from clusterwright.monitor.records.quantities import gpus, moment, parse_count, resources, size, span
-from clusterwright.monitor.records.record import Record
+from clusterwright.monitor.records.record import AccountingRecord
 from clusterwright.monitor.records.sacct import Bad
 
 # A name may contain anything, even `JobState=`; the fields after it are matched from the right, in Slurm's order.
@@ -21,7 +21,7 @@ _FIELD_PATTERNS = {field: re.compile(rf"(?:^|.* ){field}=(\S*)") for field in _F
 _MINUTE_S = 60
 
 
-def read(lines: Iterable[str]) -> Iterator[Record | Bad]:
+def read(lines: Iterable[str]) -> Iterator[AccountingRecord | Bad]:
     """Parse each line; a line that is not of this format is yielded as Bad."""
     for number, line in enumerate(lines, 1):
         text = line.rstrip("\r\n ")
@@ -34,14 +34,14 @@ def read(lines: Iterable[str]) -> Iterator[Record | Bad]:
             yield Bad.from_error(number, error)
 
 
-def _record(match: re.Match[str]) -> Record:
+def _record(match: re.Match[str]) -> AccountingRecord:
     fields = {
         field: (field_match[1] if (field_match := form.match(match["rest"])) else "")
         for field, form in _FIELD_PATTERNS.items()
     }
     start, end = moment(match["start"]), moment(match["end"])
     elapsed_s = max(0.0, end - start) if start and end else None
-    return Record(
+    return AccountingRecord(
         match["id"],
         match["name"],
         match["user"],

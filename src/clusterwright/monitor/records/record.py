@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class AccountingRecord:
     """A job or step; times in seconds since the epoch, sizes in bytes; None is a value that is not recorded."""
 
     id: str
@@ -50,7 +50,7 @@ class Record:
         last = self.start + self.ran_s(end) if self.end is None else self.end
         return max(0.0, min(end, last) - max(begin, self.start))
 
-    def moved(self, seconds: float) -> Record:
+    def moved(self, seconds: float) -> AccountingRecord:
         """The record with all times moved by some seconds."""
         names = ("submit", "eligible", "start", "end")
         times = {name: getattr(self, name) for name in names}

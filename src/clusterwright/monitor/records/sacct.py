@@ -15,7 +15,7 @@ from clusterwright.monitor.records.quantities import (
     size,
     span,
 )
-from clusterwright.monitor.records.record import Record
+from clusterwright.monitor.records.record import AccountingRecord
 
 # The queried fields. Job names may contain any printable separator, so the separator is one that no name contains.
 FIELDS = (
@@ -49,7 +49,7 @@ class Bad:
         return cls(line, str(reason), reason.kind if isinstance(reason, UnreadableError) else "")
 
 
-def read(lines: Iterable[str], separator: str = "|") -> Iterator[Record | Bad]:
+def read(lines: Iterable[str], separator: str = "|") -> Iterator[AccountingRecord | Bad]:
     """Parse jobs and steps of a text with a heading; the id of a step has a dot.
 
     Raises:
@@ -94,12 +94,12 @@ def _cells(cells: list[str], names: Sequence[str], separator: str) -> list[str]:
     return cells
 
 
-def _parser(names: Sequence[str]) -> Callable[[Sequence[str]], Record]:
+def _parser(names: Sequence[str]) -> Callable[[Sequence[str]], AccountingRecord]:
     """A function that builds a record from the cells of a line."""
     columns = {name: number for number, name in enumerate(names)}
     blank = len(names)
 
-    def parse(row: Sequence[str]) -> Record:
+    def parse(row: Sequence[str]) -> AccountingRecord:
         cells = [*row, ""]
 
         def cell(name: str) -> str:
@@ -113,7 +113,7 @@ def _parser(names: Sequence[str]) -> Callable[[Sequence[str]], Record]:
             resources(allocated).get("node", "0")
         )
         memory = size(resources(requested).get("mem", "") or cell("ReqMem"))
-        return Record(
+        return AccountingRecord(
             cell("JobID"),
             cells[columns.get("JobName", blank)],
             cell("User"),

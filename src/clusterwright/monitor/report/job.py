@@ -11,7 +11,17 @@ from clusterwright.monitor.report.job_advice import advice, ledger
 from clusterwright.monitor.report.job_facts import GpuUse, HostUse, JobFacts
 from clusterwright.monitor.report.job_run import run_parts
 from clusterwright.monitor.report.money import Price, cost, energy
-from clusterwright.monitor.report.report import Bar, Figure, Part, Report, clock, percent, ratio, size, span
+from clusterwright.monitor.report.report import (
+    Report,
+    ReportBar,
+    ReportFigure,
+    ReportPart,
+    clock,
+    percent,
+    ratio,
+    size,
+    span,
+)
 from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.units import human_number
 
@@ -24,16 +34,16 @@ def report(facts: JobFacts, cluster: str, price: Price | None = None, gpu_watts:
     hours = record.gpus * facts.ran_s / 3600
     title = bilingual("Job {job}, {name}", job=visible(record.id), name=visible(record.name))
     figures = (
-        Figure(N_("GPU use"), percent(facts.gpu)),
-        Figure(N_("CPU use"), percent(facts.cpu)),
-        Figure(N_("goodput"), percent(ledger(facts).get("goodput"))),
-        Figure(N_("GPU hours"), human_number(hours)),
+        ReportFigure(N_("GPU use"), percent(facts.gpu)),
+        ReportFigure(N_("CPU use"), percent(facts.cpu)),
+        ReportFigure(N_("goodput"), percent(ledger(facts).get("goodput"))),
+        ReportFigure(N_("GPU hours"), human_number(hours)),
     )
     power_readings = [gpu.watts for gpu in facts.gpus if gpu.watts is not None]
     watts = sum(power_readings) if power_readings else gpu_watts * record.gpus
     parts = [
-        Part(N_("The job"), rows=tuple(_rows(facts, cluster)), heads=("", "")),
-        Part(N_("Overall utilization"), bars=tuple(_overall(facts))),
+        ReportPart(N_("The job"), rows=tuple(_rows(facts, cluster)), heads=("", "")),
+        ReportPart(N_("Overall utilization"), bars=tuple(_overall(facts))),
         *_details(facts),
         *run_parts(facts),
         _money(
@@ -78,16 +88,16 @@ def _rows(facts: JobFacts, cluster: str) -> Iterator[tuple[str, str]]:
             yield name, visible(value, 200)
 
 
-def _overall(facts: JobFacts) -> Iterator[Bar]:
+def _overall(facts: JobFacts) -> Iterator[ReportBar]:
     used, limit = facts.memory
-    yield Bar(_("CPU utilization"), facts.cpu)
-    yield Bar(_("CPU memory usage"), ratio(used, limit), f"{size(used)}/{size(limit)}")
+    yield ReportBar(_("CPU utilization"), facts.cpu)
+    yield ReportBar(_("CPU memory usage"), ratio(used, limit), f"{size(used)}/{size(limit)}")
     if facts.record.gpus or facts.gpus:
-        yield Bar(_("GPU utilization"), facts.gpu)
-        yield Bar(_("GPU memory usage, fullest GPU"), facts.gpu_memory)
+        yield ReportBar(_("GPU utilization"), facts.gpu)
+        yield ReportBar(_("GPU memory usage, fullest GPU"), facts.gpu_memory)
 
 
-def _details(facts: JobFacts) -> Iterator[Part]:
+def _details(facts: JobFacts) -> Iterator[ReportPart]:
     """A bar for each host and each GPU; of more than MAX_ROWS, those with the least use."""
     if facts.hosts:
         idlest = sorted(facts.hosts, key=lambda host: _cpu(host, facts) or 0)[:MAX_ROWS]
@@ -101,11 +111,11 @@ def _cpu(host: HostUse, facts: JobFacts) -> float | None:
     return ratio(host.cpu_s, (host.cpus or 0) * facts.ran_s)
 
 
-def _of_hosts(hosts: Sequence[HostUse], facts: JobFacts) -> Iterator[Part]:
-    yield Part(
+def _of_hosts(hosts: Sequence[HostUse], facts: JobFacts) -> Iterator[ReportPart]:
+    yield ReportPart(
         N_("CPU utilization per host (time used/allocated)"),
         tuple(
-            Bar(
+            ReportBar(
                 visible(host.name),
                 _cpu(host, facts),
                 f"{clock(host.cpu_s)}/{clock((host.cpus or 0) * facts.ran_s)}",
@@ -113,10 +123,10 @@ def _of_hosts(hosts: Sequence[HostUse], facts: JobFacts) -> Iterator[Part]:
             for host in hosts
         ),
     )
-    yield Part(
+    yield ReportPart(
         N_("CPU memory per host (used/allocated)"),
         tuple(
-            Bar(
+            ReportBar(
                 visible(host.name),
                 ratio(host.memory, host.memory_limit),
                 f"{size(host.memory)}/{size(host.memory_limit)}",
@@ -126,29 +136,31 @@ def _of_hosts(hosts: Sequence[HostUse], facts: JobFacts) -> Iterator[Part]:
     )
 
 
-def _of_gpus(gpus: Sequence[GpuUse]) -> Iterator[Part]:
+def _of_gpus(gpus: Sequence[GpuUse]) -> Iterator[ReportPart]:
     names = [visible(f"{gpu.host} (GPU {gpu.index})") for gpu in gpus]
-    yield Part(
+    yield ReportPart(
         N_("GPU utilization per GPU"),
         tuple(
-            Bar(name, gpu.utilisation, f"{gpu.watts:.0f} W" if gpu.watts else "")
+            ReportBar(name, gpu.utilisation, f"{gpu.watts:.0f} W" if gpu.watts else "")
             for name, gpu in zip(names, gpus, strict=True)
         ),
     )
-    yield Part(
+    yield ReportPart(
         N_("GPU memory per GPU (most used/total)"),
         tuple(
-            Bar(name, ratio(gpu.memory, gpu.memory_total), f"{size(gpu.memory)}/{size(gpu.memory_total)}")
+            ReportBar(
+                name, ratio(gpu.memory, gpu.memory_total), f"{size(gpu.memory)}/{size(gpu.memory_total)}"
+            )
             for name, gpu in zip(names, gpus, strict=True)
         ),
     )
 
 
-def _money(hours: float, price: Price | None, energy_line: str) -> Part:
+def _money(hours: float, price: Price | None, energy_line: str) -> ReportPart:
     lines = [energy_line]
     if price:
         lines.insert(0, cost(hours, price))
-    return Part(N_("Cost and energy"), lines=tuple(lines))
+    return ReportPart(N_("Cost and energy"), lines=tuple(lines))
 
 
 def _data(facts: JobFacts, hours: float, price: Price | None, watts: float) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from clusterwright.monitor.records.record import Record
+from clusterwright.monitor.records.record import AccountingRecord
 from clusterwright.monitor.report.report import ratio
 
 Values = Mapping[str, Sequence[tuple[Mapping[str, str], float]]]
@@ -40,11 +40,11 @@ class GpuUse:
 class JobFacts:
     """One job; `earlier` are other jobs of the same run."""
 
-    record: Record
+    record: AccountingRecord
     now: float
     hosts: tuple[HostUse, ...] = ()
     gpus: tuple[GpuUse, ...] = ()
-    earlier: tuple[Record, ...] = ()
+    earlier: tuple[AccountingRecord, ...] = ()
     run: Mapping[str, Any] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     source: str = ""
@@ -92,8 +92,8 @@ class JobFacts:
 
 
 def facts(
-    records: Sequence[Record],
-    steps: Sequence[Record],
+    records: Sequence[AccountingRecord],
+    steps: Sequence[AccountingRecord],
     values: Values,
     run: Mapping[str, Any] | None,
     *,
@@ -112,11 +112,11 @@ def facts(
     return JobFacts(newest, now, _hosts(values), _gpus(values), tuple(job_records[:-1]), run or {}, missing)
 
 
-def _of_run(run: Mapping[str, Any]) -> Record:
+def _of_run(run: Mapping[str, Any]) -> AccountingRecord:
     """A record for a run without a Slurm job: a local run, or one whose records were deleted."""
     status = run.get("status") or {}
     accounting, ids = status.get("ledger") or {}, status.get("jobs") or []
-    return Record(
+    return AccountingRecord(
         str(ids[-1]) if ids else "-",
         name=str(status.get("run", "")),
         state=str(status.get("state", "")).upper(),

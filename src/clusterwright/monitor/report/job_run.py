@@ -8,7 +8,7 @@ from typing import Any
 from clusterwright.i18n import N_, _, _n
 from clusterwright.monitor.report.job_advice import ledger
 from clusterwright.monitor.report.job_facts import JobFacts
-from clusterwright.monitor.report.report import Bar, Part, percent, ratio, span
+from clusterwright.monitor.report.report import ReportBar, ReportPart, percent, ratio, span
 from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.units import human_number
 
@@ -32,7 +32,7 @@ _COMMUNICATION = {  # by how it was measured, see onhost/supervisor/goodput/comm
 _SAVES = (N_("saves"), N_("stall each"), N_("interval"), N_("best interval"))
 
 
-def run_parts(facts: JobFacts) -> Iterator[Part]:
+def run_parts(facts: JobFacts) -> Iterator[ReportPart]:
     """The parts; none without a run."""
     accounting = ledger(facts)
     if accounting:
@@ -42,7 +42,7 @@ def run_parts(facts: JobFacts) -> Iterator[Part]:
         yield _checkpoints(facts, accounting)
 
 
-def _time(accounting: dict[str, Any], communicated: str) -> Part:
+def _time(accounting: dict[str, Any], communicated: str) -> ReportPart:
     bins: dict[str, float] = {
         name: float(value) for name, value in (accounting.get("gpu_s") or {}).items() if value
     }
@@ -54,10 +54,12 @@ def _time(accounting: dict[str, Any], communicated: str) -> Part:
         percent(accounting.get("goodput")),
         span(accounting.get("mttr_s")),
     )
-    return Part(
+    return ReportPart(
         N_("Where the time went"),
         tuple(
-            Bar(name, ratio(bins[name], total), _("{hours} GPU h", hours=human_number(bins[name] / 3600)))
+            ReportBar(
+                name, ratio(bins[name], total), _("{hours} GPU h", hours=human_number(bins[name] / 3600))
+            )
             for name in order
         ),
         lines=(
@@ -83,7 +85,7 @@ def communication(facts: JobFacts) -> str:
     return _(_COMMUNICATION.get(kind, _COMMUNICATION[""]), share=percent(stats.get("share")))
 
 
-def _failures(accounting: dict[str, Any], failures: Any) -> Part:
+def _failures(accounting: dict[str, Any], failures: Any) -> ReportPart:
     first_symptoms: dict[str, str] = {}
     for failure in failures:
         first_symptoms.setdefault(str(failure.get("reason")), str(failure.get("first") or ""))
@@ -91,10 +93,10 @@ def _failures(accounting: dict[str, Any], failures: Any) -> Part:
         (visible(reason), str(count), visible(first_symptoms.get(reason, ""), 160))
         for reason, count in (accounting.get("failures_by_kind") or {}).items()
     )
-    return Part(N_("Failures by cause"), heads=_FAILURES, rows=rows)
+    return ReportPart(N_("Failures by cause"), heads=_FAILURES, rows=rows)
 
 
-def _slow(facts: JobFacts) -> Part:
+def _slow(facts: JobFacts) -> ReportPart:
     rows = tuple(
         (
             str(rank),
@@ -106,11 +108,11 @@ def _slow(facts: JobFacts) -> Part:
         )
         for rank, host, times, _begin, end, step, lost_s in facts.run.get("slow") or ()
     )
-    return Part(N_("Ranks for which all others waited"), heads=_SLOW, rows=rows)
+    return ReportPart(N_("Ranks for which all others waited"), heads=_SLOW, rows=rows)
 
 
-def _checkpoints(facts: JobFacts, accounting: dict[str, Any]) -> Part:
+def _checkpoints(facts: JobFacts, accounting: dict[str, Any]) -> ReportPart:
     saves, checkpoint = facts.run.get("saves") or (), accounting.get("checkpoint") or {}
     spans = (span(checkpoint.get(name)) for name in ("stall_s", "interval_s", "best_interval_s"))
     rows = ((str(len(saves)), *spans),) if saves else ()
-    return Part(N_("Checkpoints"), heads=_SAVES, rows=rows)
+    return ReportPart(N_("Checkpoints"), heads=_SAVES, rows=rows)

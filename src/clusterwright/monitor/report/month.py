@@ -9,7 +9,16 @@ from typing import Any
 from clusterwright.i18n import N_, _, _n
 from clusterwright.monitor.report.money import Price, cost, energy
 from clusterwright.monitor.report.month_figures import Month, Sum, quantile
-from clusterwright.monitor.report.report import Bar, Figure, Part, Report, message, percent, ratio, span
+from clusterwright.monitor.report.report import (
+    Report,
+    ReportBar,
+    ReportFigure,
+    ReportPart,
+    message,
+    percent,
+    ratio,
+    span,
+)
 from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.units import human_number
 
@@ -32,21 +41,21 @@ def report(month: Month, cluster: str, label: str, price: Price | None, gpu_watt
     team_suffix = f", {visible(month.span.team)}" if month.span.team else ""
     everything = month.all
     parts = (
-        Part(N_("The GPUs"), tuple(_bars(month)), lines=(_queue(everything),)),
+        ReportPart(N_("The GPUs"), tuple(_bars(month)), lines=(_queue(everything),)),
         _table(N_("Teams"), N_("team"), month, month.teams, price),
         _table(N_("Users"), N_("user"), month, dict(_most(month.users)), price),
         _failures(month),
         _time_breakdown(month),
         _top(month),
-        Part(N_("Cost and energy"), lines=tuple(_money(month, price, gpu_watts))),
+        ReportPart(N_("Cost and energy"), lines=tuple(_money(month, price, gpu_watts))),
     )
     return Report(
         (f"{visible(cluster)}{team_suffix}, {label}", f"{visible(cluster)}{team_suffix}, {label}"),
         (
-            Figure(N_("GPU hours allocated"), percent(month.utilisation)),
-            Figure(N_("use of the allocated GPUs"), percent(everything.use)),
-            Figure(N_("GPU hours"), human_number(everything.held_h)),
-            Figure(N_("median wait"), span(quantile(everything.waits_s, 0.5))),
+            ReportFigure(N_("GPU hours allocated"), percent(month.utilisation)),
+            ReportFigure(N_("use of the allocated GPUs"), percent(everything.use)),
+            ReportFigure(N_("GPU hours"), human_number(everything.held_h)),
+            ReportFigure(N_("median wait"), span(quantile(everything.waits_s, 0.5))),
         ),
         parts,
         tuple(_notes(month)),
@@ -57,15 +66,17 @@ def report(month: Month, cluster: str, label: str, price: Price | None, gpu_watt
     )
 
 
-def _bars(month: Month) -> Iterator[Bar]:
+def _bars(month: Month) -> Iterator[ReportBar]:
     capacity_h, allocated_h = month.span.capacity_h, month.all.held_h
     hours = _(
         "{allocated}/{capacity} GPU h", allocated=human_number(allocated_h), capacity=human_number(capacity_h)
     )
-    yield Bar(_("allocated to jobs"), month.utilisation, hours)
-    yield Bar(_("used, of the measured hours"), month.all.use, _hours(month.all.measured_h))
-    yield Bar(_("allocated and idle, of the measured hours"), month.all.idle, _hours(month.all.idle_h))
-    yield Bar(_("lost in failed jobs"), ratio(month.all.failed_h, allocated_h), _hours(month.all.failed_h))
+    yield ReportBar(_("allocated to jobs"), month.utilisation, hours)
+    yield ReportBar(_("used, of the measured hours"), month.all.use, _hours(month.all.measured_h))
+    yield ReportBar(_("allocated and idle, of the measured hours"), month.all.idle, _hours(month.all.idle_h))
+    yield ReportBar(
+        _("lost in failed jobs"), ratio(month.all.failed_h, allocated_h), _hours(month.all.failed_h)
+    )
 
 
 def _hours(hours: float | None) -> str:
@@ -83,9 +94,11 @@ def _queue(everything: Sum) -> str:
     )
 
 
-def _table(title: str, name_heading: str, month: Month, rows: dict[str, Sum], price: Price | None) -> Part:
+def _table(
+    title: str, name_heading: str, month: Month, rows: dict[str, Sum], price: Price | None
+) -> ReportPart:
     order = sorted(rows, key=lambda name: -rows[name].held_h)
-    return Part(
+    return ReportPart(
         title,
         heads=(name_heading, *_COLUMNS),
         rows=tuple((visible(name), *_cells(rows[name], month, price)) for name in order),
@@ -112,30 +125,32 @@ def _most(users: dict[str, Sum]) -> list[tuple[str, Sum]]:
     return sorted(users.items(), key=lambda pair: -pair[1].held_h)[:USERS]
 
 
-def _failures(month: Month) -> Part:
+def _failures(month: Month) -> ReportPart:
     """Failures of jobs from Slurm's states, and failures inside runs, most of which a run survives, from its events."""
     rows = [
         (_(_CAUSES.get(reason, reason)), "Slurm", str(count))
         for reason, count in month.all.failed.most_common()
     ]
     rows += [(visible(reason), _("run"), str(count)) for reason, count in month.broken.most_common()]
-    return Part(
+    return ReportPart(
         N_("Failures by cause"), heads=(N_("cause"), N_("reported by"), N_("count")), rows=tuple(rows)
     )
 
 
-def _time_breakdown(month: Month) -> Part:
+def _time_breakdown(month: Month) -> ReportPart:
     total = sum(month.lost_h.values())
     order = sorted(
         (name for name in month.lost_h if month.lost_h[name]), key=lambda name: -month.lost_h[name]
     )
-    return Part(
+    return ReportPart(
         N_("Where the time of runs went"),
-        tuple(Bar(name, ratio(month.lost_h[name], total), _hours(month.lost_h[name])) for name in order),
+        tuple(
+            ReportBar(name, ratio(month.lost_h[name], total), _hours(month.lost_h[name])) for name in order
+        ),
     )
 
 
-def _top(month: Month) -> Part:
+def _top(month: Month) -> ReportPart:
     heads = (N_("job"), N_("name"), N_("user"), N_("team"), N_("GPUs"), N_("GPU hours"), N_("state"))
     rows = tuple(
         tuple(
@@ -152,7 +167,7 @@ def _top(month: Month) -> Part:
         )
         for record, hours in month.top
     )
-    return Part(N_("The largest jobs"), heads=heads, rows=rows)
+    return ReportPart(N_("The largest jobs"), heads=heads, rows=rows)
 
 
 def _money(month: Month, price: Price | None, gpu_watts: float) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clusterwright.monitor.records.record import Record
+from clusterwright.monitor.records.record import AccountingRecord
 from clusterwright.monitor.report.job_facts import Values
 from clusterwright.monitor.report.report import ratio
 
@@ -69,7 +69,7 @@ class Month:
     all: Sum
     teams: dict[str, Sum]
     users: dict[str, Sum]
-    top: list[tuple[Record, float]]  # jobs with their GPU hours in this time
+    top: list[tuple[AccountingRecord, float]]  # jobs with their GPU hours in this time
     broken: Counter[str] = field(default_factory=Counter)  # failures inside runs, by kind
     lost_h: dict[str, float] = field(default_factory=dict)  # by category of the runs' goodput accounting
     joules: float | None = None
@@ -83,7 +83,7 @@ class Month:
 
 def month(
     span: Span,
-    records: Sequence[Record],
+    records: Sequence[AccountingRecord],
     runs: Iterable[Mapping[str, Any]],
     values: Values,
     missing: tuple[str, ...] = (),
@@ -112,7 +112,7 @@ def month(
     return figures
 
 
-def _add(total: Sum, record: Record, hours: float, span: Span) -> None:
+def _add(total: Sum, record: AccountingRecord, hours: float, span: Span) -> None:
     total.jobs += 1
     total.held_h += hours
     waited_s = record.waited_s

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from clusterwright.drawing.sheet import Figure, Section, Theme, paragraphs, sheet, table
 from clusterwright.i18n import _, bilingual
-from clusterwright.monitor.report.report import Bar, Part, Report
+from clusterwright.monitor.report.report import Report, ReportBar, ReportPart
 
 
 def page(report: Report) -> str:
@@ -27,14 +27,14 @@ def page(report: Report) -> str:
     return sheet(Theme(bilingual("Report"), style), report.title, figures, sections, footer=report.footer)
 
 
-def _body(part: Part) -> str:
+def _body(part: ReportPart) -> str:
     html = "".join(f'<div class="bar">{_bar(bar)}</div>' for bar in part.bars)
     if part.rows:
         html += table([_(head) for head in part.heads], part.rows)
     return html + paragraphs(part.lines)
 
 
-def _bar(bar: Bar) -> str:
+def _bar(bar: ReportBar) -> str:
     name = escape(bar.name)
     if bar.ratio is None:
         return (

@@ -20,7 +20,7 @@ _DAY_S = 86400
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ReportFigure:
     """One big figure."""
 
     name: str
@@ -29,7 +29,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ReportBar:
     """A share of a total; None if it is not known."""
 
     name: str
@@ -38,11 +38,11 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReportPart:
     """A titled part: bars, then rows under headings, then lines."""
 
     title: str
-    bars: tuple[Bar, ...] = ()
+    bars: tuple[ReportBar, ...] = ()
     heads: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     lines: tuple[str, ...] = ()
@@ -53,8 +53,8 @@ class Report:
     """A report; `data` is its JSON document, and `table` is the index of the part that becomes the CSV file."""
 
     title: tuple[str, str]  # English, Chinese
-    figures: tuple[Figure, ...] = ()
-    parts: tuple[Part, ...] = ()
+    figures: tuple[ReportFigure, ...] = ()
+    parts: tuple[ReportPart, ...] = ()
     notes: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     footer: str = ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from clusterwright.i18n import _, current_language
-from clusterwright.monitor.report.report import Bar, Part, Report, percent
+from clusterwright.monitor.report.report import Report, ReportBar, ReportPart, percent
 
 WIDE, BAR = 80, 48
 
@@ -39,7 +39,7 @@ def _title(title: str) -> Iterator[str]:
     yield "=" * WIDE
 
 
-def _part(part: Part) -> Iterator[str]:
+def _part(part: ReportPart) -> Iterator[str]:
     yield from _title(_(part.title))
     if part.bars:
         names = [bar.name for bar in part.bars]
@@ -56,7 +56,7 @@ def _part(part: Part) -> Iterator[str]:
     yield from (f"  {line}" for line in part.lines)
 
 
-def _bar(name: str, bar: Bar, width: int) -> str:
+def _bar(name: str, bar: ReportBar, width: int) -> str:
     """`CPU utilization  [|||||          10%]`."""
     if bar.ratio is None:
         return f"  {name}  [{pad('', width - wide(_('unknown')))}{_('unknown')}]  {bar.detail}".rstrip()

@@ -7,14 +7,14 @@ from dataclasses import asdict
 from typing import Any
 
 from clusterwright.i18n import _, _n
-from clusterwright.monitor.simulate.result import Result
+from clusterwright.monitor.simulate.result import SimulationResult
 from clusterwright.monitor.simulate.trace import Trace
 from clusterwright.units import human_duration, human_number
 
 Row = tuple[str, ...]
 
 
-def figures(results: Sequence[Result]) -> tuple[Row, list[Row]]:
+def figures(results: Sequence[SimulationResult]) -> tuple[Row, list[Row]]:
     """Heading and rows: one line per figure, one column per setting."""
     heading = ("", *(result.name for result in results))
     rows = [
@@ -32,7 +32,7 @@ def figures(results: Sequence[Result]) -> tuple[Row, list[Row]]:
     return heading, rows
 
 
-def teams(results: Sequence[Result]) -> tuple[Row, list[Row]]:
+def teams(results: Sequence[SimulationResult]) -> tuple[Row, list[Row]]:
     """Heading and rows: one line per team and setting."""
     names = list(dict.fromkeys(name for result in results for name in result.teams))
     heading = (
@@ -49,7 +49,7 @@ def teams(results: Sequence[Result]) -> tuple[Row, list[Row]]:
     return heading, [row for name in names for row in _team(name, results)]
 
 
-def _team(name: str, results: Sequence[Result]) -> Iterator[Row]:
+def _team(name: str, results: Sequence[SimulationResult]) -> Iterator[Row]:
     for result in results:
         if name in result.teams:
             team = result.teams[name]
@@ -67,7 +67,7 @@ def _team(name: str, results: Sequence[Result]) -> Iterator[Row]:
             )
 
 
-def notes(trace: Trace, results: Sequence[Result]) -> list[str]:
+def notes(trace: Trace, results: Sequence[SimulationResult]) -> list[str]:
     """Notes on skipped lines, moved jobs, unknown teams and settings outside the model."""
     teams = len({job.team for job in trace.jobs})
     lines = [_("jobs: {jobs}, teams: {teams}", jobs=len(trace.jobs), teams=teams)]
@@ -125,7 +125,7 @@ def bad(trace: Trace) -> str:
     return f"{first_errors} ({kinds})"
 
 
-def document(trace: Trace, results: Sequence[Result]) -> dict[str, Any]:
+def document(trace: Trace, results: Sequence[SimulationResult]) -> dict[str, Any]:
     """The JSON document: seconds, GPU hours, ratios from 0 to 1."""
     return {
         "schema": 1,

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 from clusterwright.i18n import _
 from clusterwright.monitor.simulate.fairshare import FairTree
-from clusterwright.monitor.simulate.hosts import Host, Hosts, Need, Plan
+from clusterwright.monitor.simulate.hosts import Hosts, Need, PlacementPlan, SimulatedHost
 from clusterwright.monitor.simulate.limits import Limits
-from clusterwright.monitor.simulate.settings import CALC_S, MAX_AGE_S, WEIGHTS, Queue, Settings
+from clusterwright.monitor.simulate.settings import CALC_S, MAX_AGE_S, WEIGHTS, Queue, SimulationSettings
 from clusterwright.monitor.simulate.trace import TraceJob
 
 # Jobs for which one backfill pass reserves hosts. Slurm reserves for all jobs that it tests; a job further back starts
@@ -26,7 +26,7 @@ MAX_RESERVATIONS = 30
 
 
 @dataclass(slots=True)
-class Waiting:
+class WaitingJob:
     """A pending job."""
 
     number: int
@@ -56,16 +56,16 @@ class JobRun:
 
 
 @dataclass(slots=True)
-class Outcome:
+class SimulationOutcome:
     """Jobs in the order of their start, and jobs that could never run, with the reason."""
 
-    settings: Settings
+    settings: SimulationSettings
     job_runs: list[JobRun] = field(default_factory=list)
     rejected_jobs: list[tuple[TraceJob, str]] = field(default_factory=list)
     moved: int = 0  # jobs of unknown partitions, which ran in the default one
 
 
-def simulate(jobs: Sequence[TraceJob], settings: Settings) -> Outcome:
+def simulate(jobs: Sequence[TraceJob], settings: SimulationSettings) -> SimulationOutcome:
     """Replay jobs under the settings."""
     return _Slurm(settings).run(jobs)
 
@@ -73,20 +73,20 @@ def simulate(jobs: Sequence[TraceJob], settings: Settings) -> Outcome:
 class _Slurm:
     """The state of one replay."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: SimulationSettings) -> None:
         self._settings, self._hosts, self._limits = settings, Hosts(settings), Limits(settings)
         self._tree = FairTree(settings.accounts, settings.half_life_s)
         self._factors: dict[tuple[str, str], float] = {}
-        self._waiting: list[tuple[tuple[float, float, float, int], Waiting]] = []
-        self._running: dict[int, tuple[Waiting, list[Host], float]] = {}
+        self._waiting: list[tuple[tuple[float, float, float, int], WaitingJob]] = []
+        self._running: dict[int, tuple[WaitingJob, list[SimulatedHost], float]] = {}
         self._ends: list[tuple[float, int]] = []
         self._now = self._calculated = self._filled = float("-inf")
         self._changed = False
         self._charged: dict[int, float] = {}
-        self._out = Outcome(settings)
+        self._out = SimulationOutcome(settings)
         self._best = max((quality.priority for quality in settings.qualities.values()), default=0)
 
-    def run(self, jobs: Sequence[TraceJob]) -> Outcome:
+    def run(self, jobs: Sequence[TraceJob]) -> SimulationOutcome:
         for job in jobs:  # Slurm knows all users before they submit
             self._tree.add_user(job.team, job.user)
         coming = list(enumerate(jobs))[::-1]
@@ -124,7 +124,7 @@ class _Slurm:
         if reason:
             self._out.rejected_jobs.append((job, reason))
             return
-        waiting = Waiting(number, job, need, queue, self._limit(job, queue))
+        waiting = WaitingJob(number, job, need, queue, self._limit(job, queue))
         waiting.priority = self._priority(waiting)
         insort(self._waiting, (waiting.order, waiting), key=lambda row: row[0])
         self._changed = True
@@ -151,7 +151,7 @@ class _Slurm:
         )
         self._changed = self._changed or bool(self._waiting)
 
-    def _priority(self, waiting: Waiting) -> float:
+    def _priority(self, waiting: WaitingJob) -> float:
         if self._settings.fifo:
             return 0.0
         job, need, settings = waiting.job, waiting.need, self._settings
@@ -188,7 +188,7 @@ class _Slurm:
         self._filled, self._changed = self._now, False
         if not self._hosts.free():
             return
-        plan, reservations = Plan(self._hosts, self._now), 0
+        plan, reservations = PlacementPlan(self._hosts, self._now), 0
         hopeless: dict[
             Need, float
         ] = {}  # requests that did not fit, with their time limit: longer ones do not fit
@@ -209,7 +209,9 @@ class _Slurm:
                     plan.reserve(waiting.need, waiting.limit_s, self._settings.window_s) is not None
                 )
 
-    def _start(self, row: tuple[tuple[float, float, float, int], Waiting], on: list[Host]) -> None:
+    def _start(
+        self, row: tuple[tuple[float, float, float, int], WaitingJob], on: list[SimulatedHost]
+    ) -> None:
         waiting = row[1]
         self._waiting.remove(row)
         self._hosts.allocate(waiting.number, waiting.need, on, self._now + waiting.limit_s)
@@ -247,7 +249,7 @@ class _Slurm:
         self._tree.charge(waiting.job.team, waiting.job.user, elapsed_s * self._limits.billed(waiting.need))
 
 
-def _need(job: TraceJob, queue: Queue, settings: Settings) -> Need:
+def _need(job: TraceJob, queue: Queue, settings: SimulationSettings) -> Need:
     """The request on this cluster's hosts: a job of larger hosts is spread over more hosts."""
     kinds = tuple(key for key in queue.kinds if settings.kinds[key].gpus or not job.gpus)
     gpus = max((settings.kinds[key].gpus for key in kinds), default=0)

@@ -27,7 +27,7 @@ LOOSE = (1.2, 4.0)  # requested time limit over run time
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class UserGroup:
     """A team: name, share of the requested GPU time, number of users, and its largest job in GPUs."""
 
     name: str
@@ -37,15 +37,15 @@ class Group:
 
 
 FIVE = (
-    Group("vision", 0.34, 6, 32),
-    Group("language", 0.30, 5, 64),
-    Group("robotics", 0.16, 4, 8),
-    Group("biology", 0.14, 3, 8),
-    Group("students", 0.06, 12, 2),
+    UserGroup("vision", 0.34, 6, 32),
+    UserGroup("language", 0.30, 5, 64),
+    UserGroup("robotics", 0.16, 4, 8),
+    UserGroup("biology", 0.14, 3, 8),
+    UserGroup("students", 0.06, 12, 2),
 )
 
 
-def groups(count: int, names: Sequence[str] = ()) -> tuple[Group, ...]:
+def groups(count: int, names: Sequence[str] = ()) -> tuple[UserGroup, ...]:
     """The first `count` of FIVE, with a site's own team names if given; their demands are scaled to a sum of 1."""
     chosen = FIVE[:count]
     total = sum(group.demand for group in chosen)
@@ -64,7 +64,7 @@ class TraceSpec:
     gpus: int
     gpus_per_host: int
     cpus_per_gpu: int
-    groups: Sequence[Group] = FIVE
+    groups: Sequence[UserGroup] = FIVE
 
 
 def generated(spec: TraceSpec, draw: Draw) -> list[TraceJob]:
@@ -82,7 +82,7 @@ def generated(spec: TraceSpec, draw: Draw) -> list[TraceJob]:
     return sorted(jobs, key=lambda job: (job.submit, job.id))
 
 
-def _job(spec: TraceSpec, group: Group, number: int, gpus: int, run_s: float, draw: Draw) -> TraceJob:
+def _job(spec: TraceSpec, group: UserGroup, number: int, gpus: int, run_s: float, draw: Draw) -> TraceJob:
     hosts = max(1, gpus // spec.gpus_per_host)
     gpus_per_host = gpus // hosts
     user = f"{group.name}{1 + int(draw() ** 2 * group.users)}"  # some users submit many more than others

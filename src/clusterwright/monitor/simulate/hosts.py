@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from clusterwright.monitor.simulate.settings import Settings
+from clusterwright.monitor.simulate.settings import SimulationSettings
 
 SOON_S = 1.0
 
@@ -23,7 +23,7 @@ class Need:
 
 
 @dataclass(slots=True)
-class Host:
+class SimulatedHost:
     """One host, its free resources, and the jobs on it with their latest end."""
 
     number: int
@@ -48,16 +48,18 @@ class Host:
 class Hosts:
     """All hosts; jobs are identified by number."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.of_kind: dict[str, list[Host]] = {}
+    def __init__(self, settings: SimulationSettings) -> None:
+        self.of_kind: dict[str, list[SimulatedHost]] = {}
         number = 0
         for key, kind in settings.kinds.items():
             self.of_kind[key] = []
             for _name in kind.names:
-                self.of_kind[key].append(Host(number, key, kind.gpus, kind.cpus, kind.gpus, kind.cpus))
+                self.of_kind[key].append(
+                    SimulatedHost(number, key, kind.gpus, kind.cpus, kind.gpus, kind.cpus)
+                )
                 number += 1
 
-    def candidates(self, need: Need) -> Iterable[Host]:
+    def candidates(self, need: Need) -> Iterable[SimulatedHost]:
         """Hosts on which the job may run."""
         return (host for kind in need.kinds for host in self.of_kind[kind])
 
@@ -69,7 +71,9 @@ class Hosts:
         """Whether any CPU is free."""
         return any(host.free_cpus for hosts in self.of_kind.values() for host in hosts)
 
-    def find_hosts(self, need: Need, plan: Plan | None = None, end: float = 0.0) -> list[Host] | None:
+    def find_hosts(
+        self, need: Need, plan: PlacementPlan | None = None, end: float = 0.0
+    ) -> list[SimulatedHost] | None:
         """Hosts on which the request fits now, best fit first, without those that a plan reserves; None if too few."""
         matches = [
             host
@@ -81,7 +85,7 @@ class Hosts:
         matches.sort(key=lambda host: (host.free_gpus, host.free_cpus, host.number))
         return matches[: need.hosts]
 
-    def allocate(self, job: int, need: Need, on: Sequence[Host], end: float) -> None:
+    def allocate(self, job: int, need: Need, on: Sequence[SimulatedHost], end: float) -> None:
         """Allocate a job; `end` is its end by its time limit."""
         for host in on:
             gpus, cpus = (host.gpus, host.cpus) if need.is_exclusive else (need.gpus, need.cpus)
@@ -89,7 +93,7 @@ class Hosts:
             host.free_cpus -= cpus
             host.running[job] = (end, gpus, cpus)
 
-    def release(self, job: int, on: Sequence[Host]) -> None:
+    def release(self, job: int, on: Sequence[SimulatedHost]) -> None:
         """Release a job's resources."""
         for host in on:
             _end, gpus, cpus = host.running.pop(job)
@@ -100,7 +104,7 @@ class Hosts:
 Step = tuple[float, int, int]  # time from which GPUs and CPUs are free
 
 
-class Plan:
+class PlacementPlan:
     """Reservations of a backfill pass for jobs ahead.
 
     For each host it has the free resources over time, and from these the windows in which a job could start.
@@ -111,7 +115,7 @@ class Plan:
         self._free: dict[int, list[Step]] = {}
         self._reserved: set[int] = set()
 
-    def allows(self, host: Host, need: Need, end: float) -> bool:
+    def allows(self, host: SimulatedHost, need: Need, end: float) -> bool:
         """Whether a job from now until `end` on the host delays no reservation."""
         if host.number not in self._reserved:
             return True
@@ -135,7 +139,7 @@ class Plan:
                 return start
         return None
 
-    def allocate(self, on: Sequence[Host], need: Need, begin: float, end: float) -> None:
+    def allocate(self, on: Sequence[SimulatedHost], need: Need, begin: float, end: float) -> None:
         """Subtract a request from the free resources between two times."""
         for host in on:
             gpus, cpus = (host.gpus, host.cpus) if need.is_exclusive else (need.gpus, need.cpus)
@@ -145,7 +149,7 @@ class Plan:
                 for time, free, free_cpus in steps
             ]
 
-    def _begins(self, host: Host, need: Need, lasts_s: float) -> list[tuple[float, float]]:
+    def _begins(self, host: SimulatedHost, need: Need, lasts_s: float) -> list[tuple[float, float]]:
         """Windows of start times at which the request fits for its whole time."""
         gpus, cpus = (host.gpus, host.cpus) if need.is_exclusive else (need.gpus, need.cpus)
         windows: list[tuple[float, float]] = []
@@ -160,7 +164,7 @@ class Plan:
                 begin = None
         return [*windows, (begin, float("inf"))] if begin is not None else windows
 
-    def _steps(self, host: Host) -> list[Step]:
+    def _steps(self, host: SimulatedHost) -> list[Step]:
         """Free resources over time; jobs end at their time limit, overdue ones after SOON_S."""
         if host.number not in self._free:
             steps: list[Step] = [(self._now, host.free_gpus, host.free_cpus)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from clusterwright.i18n import _
 from clusterwright.monitor.simulate.hosts import Need
-from clusterwright.monitor.simulate.settings import Account, Quality, Queue, Settings
+from clusterwright.monitor.simulate.settings import Account, Quality, Queue, SimulationSettings
 from clusterwright.monitor.simulate.trace import TraceJob
 from clusterwright.provision.render.slurm_nodes import GPU_BILLED
 
@@ -17,7 +17,7 @@ Key = tuple[str, ...]
 class Limits:
     """The use that counts against each limit: GPUs, jobs and billing units."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: SimulationSettings) -> None:
         self._settings = settings
         self._usage: Counter[Key] = Counter()
 

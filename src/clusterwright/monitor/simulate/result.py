@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from clusterwright.monitor.simulate.engine import JobRun, Outcome
-from clusterwright.monitor.simulate.settings import Settings
+from clusterwright.monitor.simulate.engine import JobRun, SimulationOutcome
+from clusterwright.monitor.simulate.settings import SimulationSettings
 
 NOTHING = 1e-9  # zero, in floating point
 SHORT_S = 600.0  # least run time in the slowdown (Feitelson's bounded slowdown, which uses 10 s)
@@ -33,7 +33,7 @@ class TeamResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class SimulationResult:
     """Figures of one replay; `used` counts requested GPUs, `held` all GPUs not available to other jobs, as ratios.
 
     All but `span_s` are of the time from the first to the last submission: afterwards the queue only empties.
@@ -54,7 +54,7 @@ class Result:
     left_out: tuple[str, ...] = ()
 
 
-def result(outcome: Outcome) -> Result:
+def result(outcome: SimulationOutcome) -> SimulationResult:
     """Compute the figures of a replay."""
     job_runs, settings = outcome.job_runs, outcome.settings
     gpus = any(job_run.gpus for job_run in job_runs)
@@ -71,7 +71,7 @@ def result(outcome: Outcome) -> Result:
         for job_run in job_runs
     )
     teams = _teams(job_runs, settings, begin, end)
-    return Result(
+    return SimulationResult(
         settings.name,
         used / capacity if capacity else 0.0,
         allocated / capacity if capacity else 0.0,
@@ -144,7 +144,9 @@ def _waits(job_runs: Sequence[JobRun]) -> Waits:
     )
 
 
-def _teams(job_runs: Sequence[JobRun], settings: Settings, begin: float, end: float) -> dict[str, TeamResult]:
+def _teams(
+    job_runs: Sequence[JobRun], settings: SimulationSettings, begin: float, end: float
+) -> dict[str, TeamResult]:
     by_team: dict[str, list[JobRun]] = {}
     for job_run in job_runs:
         by_team.setdefault(job_run.job.team, []).append(job_run)
@@ -164,7 +166,7 @@ def _teams(job_runs: Sequence[JobRun], settings: Settings, begin: float, end: fl
     }
 
 
-def _share(team: str, settings: Settings) -> float:
+def _share(team: str, settings: SimulationSettings) -> float:
     """A team's share of the cluster through all its parents; one share of the top level without settings."""
     account = settings.accounts.get(team)
     if account is None:

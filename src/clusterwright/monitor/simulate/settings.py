@@ -70,7 +70,7 @@ class Quality:
 
 
 @dataclass(frozen=True)
-class Settings:
+class SimulationSettings:
     """Settings of one replay; `fifo` means priority/basic."""
 
     name: str
@@ -103,12 +103,12 @@ class Settings:
         return next((name for name, queue in self.queues.items() if queue.default), next(iter(self.queues)))
 
 
-def of_cluster(cluster: Cluster, name: str) -> Settings:
+def of_cluster(cluster: Cluster, name: str) -> SimulationSettings:
     """Settings as `wright apply` would configure the cluster."""
     kinds = _kinds(cluster)
     queues = {key: _queue(cluster, key, part) for key, part in cluster.partitions.items()}
     if not cluster.accounting.enabled:
-        return Settings(
+        return SimulationSettings(
             name,
             kinds,
             queues,
@@ -134,7 +134,7 @@ def of_cluster(cluster: Cluster, name: str) -> Settings:
         )
         for key, qos in cluster.qos.items()
     }
-    return Settings(
+    return SimulationSettings(
         name,
         kinds,
         queues,
@@ -156,13 +156,15 @@ def _left_out(cluster: Cluster) -> tuple[str, ...]:
     return tuple(name for name, is_used in features.items() if is_used)
 
 
-def slurm_default(settings: Settings) -> Settings:
+def slurm_default(settings: SimulationSettings) -> SimulationSettings:
     """Slurm without configuration: first come first served, exclusive hosts, no time limits.
 
     slurm.conf(5) of 22.05: PriorityType=priority/basic, SelectType=select/linear, MaxTime=UNLIMITED, no accounting.
     """
     queue = Queue("all", tuple(settings.kinds), exclusive=True, default=True)
-    return Settings(_("Slurm's defaults"), settings.kinds, {"all": queue}, fifo=True, has_time_limits=False)
+    return SimulationSettings(
+        _("Slurm's defaults"), settings.kinds, {"all": queue}, fifo=True, has_time_limits=False
+    )
 
 
 def _kinds(cluster: Cluster) -> dict[str, HostKind]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from clusterwright.i18n import _
-from clusterwright.monitor.records.record import Record
+from clusterwright.monitor.records.record import AccountingRecord
 from clusterwright.monitor.records.sacct import Bad
 
 MAX_BAD_LINES = 5  # bad lines that are reported
@@ -43,7 +43,7 @@ class Trace:
     bad_kinds: Counter[str] = field(default_factory=Counter)
 
 
-def trace(records: Iterable[Record | Bad]) -> Trace:
+def trace(records: Iterable[AccountingRecord | Bad]) -> Trace:
     """Build a trace, without steps and jobs that never ran."""
     result = Trace()
     for record in records:
@@ -71,7 +71,7 @@ def _bad(result: Trace, bad_line: Bad) -> None:
         result.first_bad.append(bad_line)
 
 
-def _job(record: Record) -> TraceJob:
+def _job(record: AccountingRecord) -> TraceJob:
     hosts = max(1, record.host_count)
     # Tasks of an array and requeues count as jobs: a replay needs only submission and elapsed time.
     return TraceJob(

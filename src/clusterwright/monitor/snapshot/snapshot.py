@@ -10,7 +10,7 @@ Bytes = int
 
 
 @dataclass(frozen=True, slots=True)
-class Gpu:
+class GpuSnapshot:
     """One GPU; None is a value that is not known."""
 
     index: int
@@ -47,12 +47,12 @@ class NodeView:
     memory_used: Bytes | None = None
     gpus_total: int = 0
     gpus_used: int = 0
-    gpus: tuple[Gpu, ...] = ()
+    gpus: tuple[GpuSnapshot, ...] = ()
     jobs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunSnapshot:
     """The run of a job, from the events of the run."""
 
     name: str
@@ -97,7 +97,7 @@ class JobView:
     expected: Seconds | None = None  # of a pending job: the start that Slurm expects
     ends: Seconds | None = None
     utilisation: Ratio | None = None  # mean over its GPUs
-    run: Run | None = None
+    run: RunSnapshot | None = None
 
 
 @dataclass(frozen=True, slots=True)

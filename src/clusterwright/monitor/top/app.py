@@ -23,7 +23,7 @@ from clusterwright.monitor.snapshot import JobView, Snapshot
 from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.monitor.top import columns, detail, groups
 from clusterwright.monitor.top.columns import RenderOptions, heads
-from clusterwright.monitor.top.groups import Group
+from clusterwright.monitor.top.groups import HostGroup
 from clusterwright.monitor.top.listing import Listing
 from clusterwright.monitor.top.messages import label
 from clusterwright.monitor.top.queue import View
@@ -205,7 +205,7 @@ class Top(App[None]):
 
     def on_listing_chosen(self, event: Listing.Chosen) -> None:
         """Show details of a row; open or close a group of nodes."""
-        if isinstance(event.item, Group):
+        if isinstance(event.item, HostGroup):
             self.view_state.opened ^= {event.item.key}
             self.paint()
         elif self.snapshot:
@@ -316,7 +316,7 @@ class Top(App[None]):
 
 
 def _node_key(item: Any) -> str:
-    return str(item.key if isinstance(item, Group) else item.name)
+    return str(item.key if isinstance(item, HostGroup) else item.name)
 
 
 def _alert_key(alert: Any) -> str:

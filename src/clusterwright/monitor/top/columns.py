@@ -10,7 +10,7 @@ from clusterwright.i18n import _, current_language
 from clusterwright.monitor.snapshot import Alert, JobView, NodeView, Snapshot, Team, lacks, waits
 from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.monitor.top.forms import STATES, Cell, compact_number, heat, percent, span, strip
-from clusterwright.monitor.top.groups import Group
+from clusterwright.monitor.top.groups import HostGroup
 from clusterwright.monitor.top.messages import label
 from clusterwright.monitor.top.queue import runs
 from clusterwright.slurm.states import is_pending
@@ -75,7 +75,7 @@ def heads(columns: Iterable[Column]) -> list[str]:
     return [label(column.name) for column in columns]
 
 
-def of_group(row: Group | NodeView, options: RenderOptions) -> Cells:
+def of_group(row: HostGroup | NodeView, options: RenderOptions) -> Cells:
     """Cells of a group of nodes, or of one node of an opened group."""
     if isinstance(row, NodeView):
         return _of_node(row, options)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from clusterwright.config.names import fold
 from clusterwright.i18n import current_language
-from clusterwright.monitor.snapshot import Alert, JobView, NodeView, Run, Snapshot, Team, waits
+from clusterwright.monitor.snapshot import Alert, JobView, NodeView, RunSnapshot, Snapshot, Team, waits
 from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.monitor.top.columns import RenderOptions
 from clusterwright.monitor.top.forms import Cell, compact_number, curve, gib, heat, percent, span
@@ -90,7 +90,7 @@ def _job(job: JobView, options: RenderOptions) -> Lines:
     return [*lines, *(_run(job.run, options) if job.run else [])]
 
 
-def _run(run: Run, options: RenderOptions) -> Lines:
+def _run(run: RunSnapshot, options: RenderOptions) -> Lines:
     step = "" if run.step is None else f"{run.step}" + (f" / {run.until}" if run.until else "")
     fast = [f"{compact_number(run.tokens_per_s)} tokens/s"] if run.tokens_per_s else []
     fast += [f"{compact_number(run.samples_per_s)} samples/s"] if run.samples_per_s else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clusterwright.monitor.snapshot import Gpu
+from clusterwright.monitor.snapshot import GpuSnapshot
 
 Cell = tuple[str, str]  # a text, and its style as Rich names it
 
@@ -37,7 +37,9 @@ def heat(use: float | None, *, is_allocated: bool, ascii_only: bool = False) -> 
     return (signs[min(len(signs) - 1, int(use * len(signs)))], style)
 
 
-def strip(gpus: Sequence[Gpu], *, gpus_used: int | None = None, ascii_only: bool = False) -> list[Cell]:
+def strip(
+    gpus: Sequence[GpuSnapshot], *, gpus_used: int | None = None, ascii_only: bool = False
+) -> list[Cell]:
     """One character for each GPU; if it is not known which are allocated, the first `gpus_used` count as allocated."""
     has_jobs = any(gpu.job for gpu in gpus)
     count = len(gpus) if gpus_used is None else gpus_used

@@ -16,7 +16,7 @@ MOST_FOLDED = 512  # names in one hostlist; folding more names of several dimens
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class HostGroup:
     """Nodes of one node group in one state."""
 
     name: str
@@ -60,21 +60,21 @@ def mean_use(nodes: Iterable[NodeView]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def groups(nodes: Iterable[NodeView]) -> list[Group]:
+def groups(nodes: Iterable[NodeView]) -> list[HostGroup]:
     """Group nodes; groups that are down or drained come first."""
     nodes_by_key: dict[tuple[str, str, bool], list[NodeView]] = {}
     for node in nodes:
         nodes_by_key.setdefault((node.group, node.state, node.drained), []).append(node)
     every = [
-        Group(name, state, drained, tuple(members))
+        HostGroup(name, state, drained, tuple(members))
         for (name, state, drained), members in nodes_by_key.items()
     ]
     return sorted(every, key=lambda group: (_rank(group), group.name))
 
 
-def rows(snapshot: Snapshot, opened: Container[str]) -> list[Group | NodeView]:
+def rows(snapshot: Snapshot, opened: Container[str]) -> list[HostGroup | NodeView]:
     """Groups, each opened one followed by its nodes."""
-    items: list[Group | NodeView] = []
+    items: list[HostGroup | NodeView] = []
     for group in groups(snapshot.nodes):
         items.append(group)
         if group.key in opened:
@@ -82,7 +82,7 @@ def rows(snapshot: Snapshot, opened: Container[str]) -> list[Group | NodeView]:
     return items
 
 
-def _rank(group: Group) -> tuple[int, int]:
+def _rank(group: HostGroup) -> tuple[int, int]:
     rank = _ORDER.index(group.state) if group.state in _ORDER else len(_ORDER)
     bad = 0 if group.state in ("down", "not_responding") else 1 if group.drained else 2
     return bad, rank

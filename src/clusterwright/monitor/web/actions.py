@@ -17,7 +17,7 @@ from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.monitor.snapshot import JobView, NodeView
-from clusterwright.monitor.web.users import User
+from clusterwright.monitor.web.users import WebUser
 
 LONGEST_REASON = 120
 _JOB = re.compile(r"(\d+(?:_(?:\d+|\[[\d,:-]+))?)(?:%\d+)?(\]?)((?:\+\d+)?)")  # 12, 12_3, 12_[0-99%4], 12+1
@@ -33,7 +33,7 @@ class ClusterActions:
     journal: Path
     clock: Clock
 
-    def cancel(self, job: JobView, by: User) -> None:
+    def cancel(self, job: JobView, by: WebUser) -> None:
         """Cancel a job as `wright cancel` does: the ranks of a run save first.
 
         Raises:
@@ -54,7 +54,7 @@ class ClusterActions:
         result = Host(self.remote, self.host).run_program(RUNS, "cancel", self.runs, job)
         slurm.checked(result, self.host, "wright cancel")
 
-    def drain(self, node: NodeView, reason: str, by: User) -> None:
+    def drain(self, node: NodeView, reason: str, by: WebUser) -> None:
         """Drain a node; the reason names the user.
 
         Raises:
@@ -71,7 +71,7 @@ class ClusterActions:
             by, "drain", node.name, reason, lambda: slurm.drain(self.remote, self.host, [node.name], text)
         )
 
-    def resume(self, node: NodeView, by: User) -> None:
+    def resume(self, node: NodeView, by: WebUser) -> None:
         """Resume a node.
 
         Raises:
@@ -81,7 +81,9 @@ class ClusterActions:
             by, "resume", node.name, node.reason, lambda: slurm.resume(self.remote, self.host, [node.name])
         )
 
-    def _journaled(self, by: User, action: str, subject: str, reason: str, work: Callable[[], None]) -> None:
+    def _journaled(
+        self, by: WebUser, action: str, subject: str, reason: str, work: Callable[[], None]
+    ) -> None:
         """Write the journal before and after an action; without a journal nothing is done."""
         self._write(by, action, subject, reason, "begins")
         try:
@@ -91,7 +93,7 @@ class ClusterActions:
             raise
         self._write(by, action, subject, reason, "done")
 
-    def _write(self, by: User, action: str, subject: str, reason: str, outcome: str) -> None:
+    def _write(self, by: WebUser, action: str, subject: str, reason: str, outcome: str) -> None:
         row = {"at": round(self.clock.now(), 3), "by": by.name, "role": by.role, "what": action, "subject": subject,
                "reason": reason, "outcome": outcome}  # fmt: skip
         line = json.dumps(row) + "\n"
@@ -106,12 +108,12 @@ class ClusterActions:
             ) from error
 
 
-def may_cancel(user: User, job: JobView) -> bool:
+def may_cancel(user: WebUser, job: JobView) -> bool:
     """Whether a user may cancel a job: their own, an operator any."""
     return user.role == "operator" or (user.role == "user" and user.name == job.user)
 
 
-def may_serve(user: User) -> bool:
+def may_serve(user: WebUser) -> bool:
     """Whether a user may drain and resume nodes: only operators."""
     return user.role == "operator"
 

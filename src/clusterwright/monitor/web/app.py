@@ -19,15 +19,15 @@ from clusterwright.i18n import in_language
 from clusterwright.monitor.web import pages
 from clusterwright.monitor.web.actions import ClusterActions, good_reason, may_cancel, may_serve
 from clusterwright.monitor.web.compact import Json, job_page, node_page, visible
-from clusterwright.monitor.web.entry import Entry
+from clusterwright.monitor.web.entry import SignIn
 from clusterwright.monitor.web.feed import Feed, encoded
 from clusterwright.monitor.web.guard import Guard, Guarded, Identity
 from clusterwright.monitor.web.history import SPANS
 from clusterwright.monitor.web.lists import JobQuery
 from clusterwright.monitor.web.pages import preferences
 from clusterwright.monitor.web.sessions import Door
-from clusterwright.monitor.web.stream import Stream
-from clusterwright.monitor.web.users import User
+from clusterwright.monitor.web.stream import EventStream
+from clusterwright.monitor.web.users import WebUser
 
 _IMMUTABLE = "public, max-age=31536000, immutable"
 
@@ -55,14 +55,14 @@ def application(site: Site) -> Guarded:
             with suppress(asyncio.CancelledError):
                 await task
 
-    views, entry = Views(site), Entry(site.guard, site.door)
+    views, entry = Views(site), SignIn(site.guard, site.door)
     routes = [
         Route("/", views.index),
         Route("/sign-in", entry.sign_in, methods=["GET", "POST"]),
         Route("/sign-out", entry.sign_out, methods=["POST"]),
         Route("/static/{edition}/{name}", views.static),
         Route("/api/picture", views.picture),
-        Route("/api/stream", Stream(site.feed, site.guard), methods=["GET"]),
+        Route("/api/stream", EventStream(site.feed, site.guard), methods=["GET"]),
         Route("/api/me", views.me),
         Route("/api/jobs", views.jobs),
         Route("/api/job/{id:path}/cancel", views.cancel, methods=["POST"]),
@@ -194,7 +194,7 @@ class Views:
         return JSONResponse({"done": True})
 
 
-def _user(request: Request) -> User | None:
+def _user(request: Request) -> WebUser | None:
     identity: Identity = request.state.who
     return identity.user
 

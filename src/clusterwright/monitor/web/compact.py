@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from clusterwright.config.names import fold
 from clusterwright.i18n import bilingual
-from clusterwright.monitor.snapshot import Alert, Gpu, JobView, NodeView, Run, Snapshot, Team
+from clusterwright.monitor.snapshot import Alert, GpuSnapshot, JobView, NodeView, RunSnapshot, Snapshot, Team
 from clusterwright.monitor.snapshot.visible import visible as truncate_visible
 from clusterwright.monitor.snapshot.waits import message_of
 from clusterwright.slurm.states import is_allocated, is_pending
@@ -54,7 +54,7 @@ def node_row(node: NodeView) -> Row:
     return [*map(visible, texts), len(node.jobs), node.gpus_used, node.gpus_total, gpus]
 
 
-def _gpu(gpu: Gpu) -> Iterable[int | None]:
+def _gpu(gpu: GpuSnapshot) -> Iterable[int | None]:
     """Use and memory in percent, degrees Celsius, watts; None is not known."""
     memory = gpu.memory_used / gpu.memory_total if gpu.memory_used is not None and gpu.memory_total else None
     return _round(gpu.utilisation, 100), _round(memory, 100), _round(gpu.celsius), _round(gpu.watts)
@@ -133,7 +133,7 @@ def node_page(node: NodeView) -> dict[str, Json]:
     return row
 
 
-def _run(run: Run) -> dict[str, Json]:
+def _run(run: RunSnapshot) -> dict[str, Json]:
     row = {key: value for key, value in asdict(run).items() if key != "curve"}
     return row | {key: visible(str(row[key])) for key in ("name", "state", "slow_rank")}
 

@@ -21,7 +21,7 @@ _HASHES_AT_ONCE = 2  # scrypt takes 32 MiB each
 _MOST_WAITING = 32  # sign-ins that wait; more are answered with 429
 
 
-class Entry:
+class SignIn:
     """The routes for sign-in and sign-out."""
 
     def __init__(self, guard: Guard, door: Door) -> None:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clusterwright.errors import WrightError
 from clusterwright.monitor.web.sessions import Session, Sessions
-from clusterwright.monitor.web.users import User
+from clusterwright.monitor.web.users import WebUser
 
 LONGEST_BODY = 8192  # a sign-in or a reason
 TOKEN = "x-wright-token"  # noqa: S105 (a header's name)
@@ -40,7 +40,7 @@ _HEADERS = {
 class Identity:
     """The user of a request; None for a viewer without sign-in."""
 
-    user: User | None = None
+    user: WebUser | None = None
     session: Session | None = None
 
     @property

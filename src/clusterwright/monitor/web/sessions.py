@@ -7,7 +7,7 @@ import secrets
 from dataclasses import dataclass
 
 from clusterwright.edge.clock import Clock
-from clusterwright.monitor.web.users import DUMMY_USER, User, Users
+from clusterwright.monitor.web.users import DUMMY_USER, Users, WebUser
 
 IDLE_S, LONGEST_S = 4 * 3600, 24 * 3600
 MOST = 2000  # sessions; the least recently used one ends
@@ -33,7 +33,7 @@ class Sessions:
         self._users, self._clock = users, clock
         self._by_key: dict[bytes, Session] = {}
 
-    def begin(self, user: User) -> str:
+    def begin(self, user: WebUser) -> str:
         """Begin a session and return its cookie."""
         cookie, now = secrets.token_urlsafe(32), self._clock.monotonic()
         while len(self._by_key) >= MOST:
@@ -41,7 +41,7 @@ class Sessions:
         self._by_key[_key(cookie)] = Session(user.name, secrets.token_urlsafe(32), user.hashed, now, now)
         return cookie
 
-    def find(self, cookie: str) -> tuple[Session, User] | None:
+    def find(self, cookie: str) -> tuple[Session, WebUser] | None:
         """The session of a cookie and its user, as the file of users has them now; None if it has ended."""
         session = self._by_key.get(_key(cookie)) if cookie else None
         if session is None:
@@ -91,7 +91,7 @@ class Door:
             ]
         )
 
-    def opens(self, name: str, password: str, address: str) -> User | None:
+    def opens(self, name: str, password: str, address: str) -> WebUser | None:
         """The user, if the password is right; unknown names take as long."""
         user = self._users.all().get(name)
         is_correct = (user or DUMMY_USER).check_password(password)

@@ -20,7 +20,7 @@ _START = {
 }
 
 
-class Stream:
+class EventStream:
     """The route of the stream."""
 
     def __init__(self, feed: Feed, guard: Guard) -> None:

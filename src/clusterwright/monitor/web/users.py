@@ -24,7 +24,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class WebUser:
     """A user who may sign in; for the role `user` the name is the Slurm user name."""
 
     name: str
@@ -38,7 +38,7 @@ class User:
 
 
 # Compared with for an unknown name, so that the check takes as long.
-DUMMY_USER = User("", "viewer", b"\0" * 16, b"\0" * 32)
+DUMMY_USER = WebUser("", "viewer", b"\0" * 16, b"\0" * 32)
 
 
 def _hash(password: str, salt: bytes) -> bytes:
@@ -47,7 +47,7 @@ def _hash(password: str, salt: bytes) -> bytes:
     )
 
 
-def create_user(name: str, role: str, password: str) -> User:
+def create_user(name: str, role: str, password: str) -> WebUser:
     """Create a user with a new salt.
 
     Raises:
@@ -75,7 +75,7 @@ def create_user(name: str, role: str, password: str) -> User:
             exit_code=EXIT_USAGE,
         )
     salt = secrets.token_bytes(16)
-    return User(name, role, salt, _hash(password, salt))
+    return WebUser(name, role, salt, _hash(password, salt))
 
 
 class Users:
@@ -84,9 +84,9 @@ class Users:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._stamp: tuple[int, int, int] | None = None
-        self._users: dict[str, User] = {}
+        self._users: dict[str, WebUser] = {}
 
-    def all(self) -> dict[str, User]:
+    def all(self) -> dict[str, WebUser]:
         """All users by name; none without the file.
 
         Raises:
@@ -111,11 +111,11 @@ class Users:
             self._users, self._stamp = self._read(), stamp
         return self._users
 
-    def _read(self) -> dict[str, User]:
+    def _read(self) -> dict[str, WebUser]:
         try:
             rows = json.loads(self.path.read_text(encoding="utf-8"))["users"]
             return {
-                name: User(name, row["role"], _bytes(row["salt"]), _bytes(row["scrypt"]))
+                name: WebUser(name, row["role"], _bytes(row["salt"]), _bytes(row["scrypt"]))
                 for name, row in rows.items()
                 if row["role"] in ROLES
             }
@@ -125,7 +125,7 @@ class Users:
                 _("repair the file, or delete it and add the users again"),
             ) from error
 
-    def set_user(self, user: User) -> None:
+    def set_user(self, user: WebUser) -> None:
         """Add or replace a user."""
         self._write({**self.all(), user.name: user})
 
@@ -135,7 +135,7 @@ class Users:
         self._write({user_name: user for user_name, user in users.items() if user_name != name})
         return name in users
 
-    def _write(self, users: dict[str, User]) -> None:
+    def _write(self, users: dict[str, WebUser]) -> None:
         rows = {
             user.name: {"role": user.role, "salt": _text(user.salt), "scrypt": _text(user.hashed)}
             for user in users.values()

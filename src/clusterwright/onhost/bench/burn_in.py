@@ -34,7 +34,7 @@ SMI = ["nvidia-smi", "--query-gpu=" + QUERY, "--format=csv,noheader,nounits"]
 Json = Dict[str, Any]
 
 
-class Load:
+class BurnInLoad:
     """One kind of work, repeated: its amount in each time slice, and its errors."""
 
     def __init__(self, name: str, steps: Callable[[], Iterator[float]]) -> None:
@@ -94,18 +94,18 @@ def main() -> None:
     )
 
 
-def chosen(options: Json, sums: Dict[str, int]) -> Iterator[Load]:
+def chosen(options: Json, sums: Dict[str, int]) -> Iterator[BurnInLoad]:
     """Yield the loads of this host: CPU, memory, disks, and products and memory of each GPU."""
     cpu = torch.device("cpu")
-    yield Load("cpu products", partial(products, cpu, options["size"], sums))
-    yield Load("memory", partial(patterns, cpu, options["memory_bytes"]))
+    yield BurnInLoad("cpu products", partial(products, cpu, options["size"], sums))
+    yield BurnInLoad("memory", partial(patterns, cpu, options["memory_bytes"]))
     for folder in options["folders"]:
-        yield Load("disk " + folder, partial(files, job_folder(folder), options["disk_bytes"]))
+        yield BurnInLoad("disk " + folder, partial(files, job_folder(folder), options["disk_bytes"]))
     for index in range(torch.cuda.device_count()):
         gpu = torch.device("cuda", index)
         size = int(torch.cuda.mem_get_info(index)[0] * GPU_SHARE)
-        yield Load("gpu%d products" % index, partial(products, gpu, options["gpu_size"], sums))
-        yield Load("gpu%d memory" % index, partial(patterns, gpu, size))
+        yield BurnInLoad("gpu%d products" % index, partial(products, gpu, options["gpu_size"], sums))
+        yield BurnInLoad("gpu%d memory" % index, partial(patterns, gpu, size))
 
 
 def products(device: Any, size: int, sums: Dict[str, int]) -> Iterator[float]:

@@ -59,7 +59,7 @@ def begin(request: Dict[str, Any]) -> int:
         emit_event(
             "submitted" if ours else "joined", job=job["job"], session=job["folder"], user=getpass.getuser()
         )
-        return Waiting(job["job"], job["folder"], request["wait_s"], ours=ours).wait()
+        return WaitingRequest(job["job"], job["folder"], request["wait_s"], ours=ours).wait()
     except BrokenPipeError:
         if ours:
             run_slurm("scancel", job["job"])
@@ -161,7 +161,7 @@ def queued(*, everybody: bool = False) -> List[Dict[str, str]]:
     return sorted(sessions, key=lambda row: int(row["job"]))
 
 
-class Waiting:
+class WaitingRequest:
     """Waits for a session to start and sends the client each change once."""
 
     def __init__(self, job: str, session: str, wait_s: Optional[float], *, ours: bool) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Union
 from clusterwright.onhost.dev.events import FILE, Trouble, append_event
 from clusterwright.onhost.dev.jupyter import Jupyter
 from clusterwright.onhost.dev.sshd import Sshd
-from clusterwright.onhost.dev.work import Work
+from clusterwright.onhost.dev.work import DevWork
 
 
 class Shell:
@@ -96,7 +96,7 @@ def _host() -> str:
 
 def _wait_until_idle(server: Server, idle_s: float) -> str:
     """Wait until the server ends or the session was idle for `idle_s`; return the reason."""
-    work = Work(os.environ.get("SLURM_JOB_ID", ""), time.time())
+    work = DevWork(os.environ.get("SLURM_JOB_ID", ""), time.time())
     poll_interval_s = max(BEAT_S, min(MAX_POLL_INTERVAL_S, idle_s / 10))
     following, active = time.monotonic() + poll_interval_s, 0.0
     while server.alive():

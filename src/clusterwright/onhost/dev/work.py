@@ -77,7 +77,7 @@ def _used(path: str) -> float:
     return max(about.st_atime, about.st_mtime)
 
 
-class Work:
+class DevWork:
     """Tracks when a session was last in use, by polls."""
 
     def __init__(self, job_id: str, now: float) -> None:

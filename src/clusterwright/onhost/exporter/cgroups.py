@@ -20,7 +20,7 @@ _V2 = (
 )
 
 
-class Group(NamedTuple):
+class ControlGroup(NamedTuple):
     """A job's cgroups: one per controller in v1; in v2 the same one under each controller's name."""
 
     job: str
@@ -32,12 +32,12 @@ class Group(NamedTuple):
         return self.folders.get(controller, "")
 
 
-def jobs(root: str) -> List[Group]:
+def jobs(root: str) -> List[ControlGroup]:
     """Return the cgroups of the jobs on this host, by job number."""
     return sorted([*_second(root), *_v1_groups(root)], key=lambda group: int(group.job))
 
 
-def _v1_groups(root: str) -> Iterator[Group]:
+def _v1_groups(root: str) -> Iterator[ControlGroup]:
     folders_by_job: Dict[str, Dict[str, str]] = {}
     for controller in ("memory", "cpuacct", "cpuset", "freezer", "devices"):
         top = os.path.join(root, controller)
@@ -54,19 +54,21 @@ def _v1_groups(root: str) -> Iterator[Group]:
                 if job:
                     folders_by_job.setdefault(job[1], {}).setdefault(controller, path)
     for number, folders in folders_by_job.items():
-        yield Group(number, folders, 1)
+        yield ControlGroup(number, folders, 1)
 
 
-def _second(root: str) -> Iterator[Group]:
+def _second(root: str) -> Iterator[ControlGroup]:
     for top in (root, os.path.join(root, "unified")):
         for pattern in _V2:
             for path in glob.glob(os.path.join(glob.escape(top), pattern)):
                 job = _JOB.search(path)
                 if job:
-                    yield Group(job[1], dict.fromkeys(("memory", "cpuacct", "cpuset", "pids"), path), 2)
+                    yield ControlGroup(
+                        job[1], dict.fromkeys(("memory", "cpuacct", "cpuset", "pids"), path), 2
+                    )
 
 
-def processes(group: Group) -> List[int]:
+def processes(group: ControlGroup) -> List[int]:
     """Return the pids of the job and its steps."""
     pids = set()
     for top in dict.fromkeys(group.folders.values()):
@@ -76,7 +78,7 @@ def processes(group: Group) -> List[int]:
     return sorted(pids)
 
 
-def cpu_seconds(group: Group) -> Optional[float]:
+def cpu_seconds(group: ControlGroup) -> Optional[float]:
     """Return the CPU time of the job so far."""
     folder = group.folder("cpuacct")
     if not folder:
@@ -88,7 +90,7 @@ def cpu_seconds(group: Group) -> Optional[float]:
     return None if microseconds is None else microseconds / 1e6
 
 
-def cpus(group: Group) -> Optional[int]:
+def cpus(group: ControlGroup) -> Optional[int]:
     """Return the number of CPUs that the job's cpuset allows."""
     folder = group.folder("cpuset")
     for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus") if folder else ():
@@ -99,7 +101,7 @@ def cpus(group: Group) -> Optional[int]:
     return None
 
 
-def memory_bytes(group: Group) -> Optional[int]:
+def memory_bytes(group: ControlGroup) -> Optional[int]:
     """Return the memory in use without inactive file pages, which the kernel can reclaim."""
     folder = group.folder("memory")
     name, old = (
@@ -113,7 +115,7 @@ def memory_bytes(group: Group) -> Optional[int]:
     return max(0, usage - (_row(os.path.join(folder, "memory.stat"), old) or 0))
 
 
-def memory_limit_bytes(group: Group) -> Optional[int]:
+def memory_limit_bytes(group: ControlGroup) -> Optional[int]:
     """Return the memory limit, None without one."""
     folder = group.folder("memory")
     name = "memory.limit_in_bytes" if group.version == 1 else "memory.max"
@@ -121,7 +123,7 @@ def memory_limit_bytes(group: Group) -> Optional[int]:
     return limit if limit is not None and limit < _NO_LIMIT else None
 
 
-def oom_kills(group: Group) -> Dict[str, int]:
+def oom_kills(group: ControlGroup) -> Dict[str, int]:
     """Return OOM kills by folder: v1 counts in the cgroup of the kill only, v2 in its parents as well."""
     top = group.folder("memory")
     if not top:

@@ -9,14 +9,14 @@ import time
 from types import ModuleType
 from typing import Any, Dict
 
-from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import rendered
 
 START_BYTE = b"."
 _OOM_SCORE = b"500"  # the kernel kills a collector before its parent (proc(5), oom_score_adj)
 
 
-def start(module: ModuleType, settings: Settings) -> Child:
+def start(module: ModuleType, settings: ExporterSettings) -> Child:
     """Fork the process of the collector."""
     orders_out, orders_in = os.pipe()
     answers_out, answers_in = os.pipe()
@@ -74,7 +74,7 @@ class Child:
         os.close(self.answers)
 
 
-def _live(module: ModuleType, settings: Settings, orders: int, answers: int) -> None:
+def _live(module: ModuleType, settings: ExporterSettings, orders: int, answers: int) -> None:
     """Serve requests until the parent closes the pipe; a collector that fails exits after its result."""
     try:
         _by_itself()
@@ -100,7 +100,7 @@ def _by_itself() -> None:
         return
 
 
-def answer(module: ModuleType, settings: Settings, state: Dict[Any, Any]) -> Any:
+def answer(module: ModuleType, settings: ExporterSettings, state: Dict[Any, Any]) -> Any:
     """Return a header line and the text, and whether the collection succeeded."""
     began, text, reason = time.monotonic(), "", ""
     try:

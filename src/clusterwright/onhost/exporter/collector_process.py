@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Callable, Optional
 
 from clusterwright.onhost.exporter import child
-from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.settings import ExporterSettings
 
 MOST_BYTES = 8 << 20  # per collector: 1,000 hosts and 5,000 jobs need a tenth of it
 LONGEST_REST_S = 120.0
@@ -17,7 +17,9 @@ LONGEST_REST_S = 120.0
 class CollectorProcess:
     """`text` is the latest result, "" after a failure; `up` is None before the first result."""
 
-    def __init__(self, name: str, module: ModuleType, settings: Settings, log: Callable[[str], None]) -> None:
+    def __init__(
+        self, name: str, module: ModuleType, settings: ExporterSettings, log: Callable[[str], None]
+    ) -> None:
         self.name, self.module, self._settings, self._log = name, module, settings, log
         self.text, self.seconds, self.reason = "", 0.0, ""
         self.up: Optional[bool] = None

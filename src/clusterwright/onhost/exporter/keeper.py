@@ -15,7 +15,7 @@ from typing import Iterator, List, Optional
 
 from clusterwright.onhost.exporter import collectors, server
 from clusterwright.onhost.exporter.collector_process import CollectorProcess
-from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family, counter, gauge, rendered
 from clusterwright.onhost.lib.files import write_atomic
 
@@ -26,7 +26,7 @@ REST_S = 5.0  # before the server is started again
 class Keeper:
     """All collectors of this host, and the server."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ExporterSettings) -> None:
         self.settings = settings
         modules = collectors.enabled_collectors(settings)
         self.collector_processes = [

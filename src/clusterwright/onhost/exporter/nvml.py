@@ -60,7 +60,7 @@ class Nvml:
         self.query("nvmlSystemGetDriverVersion", buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode("ascii", "replace")
 
-    def gpus(self) -> List[Gpu]:
+    def gpus(self) -> List[NvmlGpu]:
         """Return the GPUs that respond; the driver also counts lost ones."""
         count = c_uint()
         self._check("nvmlDeviceGetCount_v2", byref(count))
@@ -69,7 +69,7 @@ class Nvml:
             handle = c_void_p()
             try:
                 if self.query("nvmlDeviceGetHandleByIndex_v2", c_uint(index), byref(handle)):
-                    gpu = Gpu(self, index, handle)
+                    gpu = NvmlGpu(self, index, handle)
                     gpu.uuid = gpu.text("nvmlDeviceGetUUID")
                     gpus.append(gpu)
             except NvmlError as error:
@@ -78,7 +78,7 @@ class Nvml:
         return gpus
 
 
-class Gpu:
+class NvmlGpu:
     """One GPU that responds."""
 
     def __init__(self, nvml: Nvml, index: int, handle: c_void_p) -> None:

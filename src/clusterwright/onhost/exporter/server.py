@@ -15,7 +15,7 @@ import threading
 import time
 from typing import Dict, Optional, Tuple
 
-from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.settings import ExporterSettings
 
 ENDING = ".prom"
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -47,7 +47,7 @@ class Process:
         os.close(self._lifeline)
 
 
-def start(settings: Settings) -> Process:
+def start(settings: ExporterSettings) -> Process:
     """Fork the server; it runs until it is killed, the keeper has ended, or the certificates change."""
     child_end, parent_end = os.pipe()
     pid = os.fork()
@@ -84,7 +84,7 @@ def joined(folder: str) -> str:
 class Server:
     """Listens from its creation; `port` is the actual port."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ExporterSettings) -> None:
         self._settings = settings
         self._stamp = stamp(settings.tls)
         self._context = context(settings.tls)

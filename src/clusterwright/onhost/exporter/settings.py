@@ -11,7 +11,7 @@ PORT = 9105
 
 
 @dataclass
-class Settings:
+class ExporterSettings:
     """One host's settings; tests change the paths."""
 
     node: str = ""
@@ -38,7 +38,7 @@ class Settings:
         self.paths = list(self.paths or [])
 
 
-def read(path: str) -> Settings:
+def read(path: str) -> ExporterSettings:
     """Return the settings of the file.
 
     Raises:
@@ -51,10 +51,10 @@ def read(path: str) -> Settings:
     return from_mapping(document, path)
 
 
-def from_mapping(document: Mapping[str, object], path: str = "") -> Settings:
+def from_mapping(document: Mapping[str, object], path: str = "") -> ExporterSettings:
     """Return settings from a mapping; unknown keys, of a newer release, are ignored."""
-    settings = Settings()
-    for field in fields(Settings):
+    settings = ExporterSettings()
+    for field in fields(ExporterSettings):
         value = document.get(field.name)
         if value is None:
             continue

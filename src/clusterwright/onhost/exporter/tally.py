@@ -21,7 +21,7 @@ class Tally:
         return self._finished_total + sum(parts.values())
 
 
-class Grown:
+class GrownTally:
     """The growth of host counters while one job had the host alone."""
 
     def __init__(self) -> None:

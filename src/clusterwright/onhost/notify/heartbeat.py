@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from clusterwright.onhost.notify import send
-from clusterwright.onhost.notify.settings import Settings
+from clusterwright.onhost.notify.settings import NotifySettings
 
 _MESSAGES = {
     "MonitoringSilent": {
@@ -42,7 +42,7 @@ _MESSAGES = {
 class Watch:
     """The time of the last heartbeat and the alerts raised."""
 
-    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, settings: NotifySettings, clock: Callable[[], float] = time.monotonic) -> None:
         self.settings, self.clock = settings, clock
         self.last = clock()
         self.raised: dict[str, float] = {}

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from clusterwright.onhost.notify import messages
 from clusterwright.onhost.notify.messages import truncate
-from clusterwright.onhost.notify.settings import Settings, channel_address
+from clusterwright.onhost.notify.settings import NotifySettings, channel_address
 
 TIMEOUT_S = 8.0
 _MOST_ANSWER = 65536
@@ -28,7 +28,7 @@ class DeliveryError(Exception):
     """The channel did not accept the message."""
 
 
-def send_to_channel(settings: Settings, name: str, payload: Mapping[str, Any]) -> None:
+def send_to_channel(settings: NotifySettings, name: str, payload: Mapping[str, Any]) -> None:
     """Send the payload's message to the channel.
 
     Raises:

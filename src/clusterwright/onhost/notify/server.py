@@ -10,7 +10,7 @@ from typing import Any
 
 from clusterwright.onhost.notify import send
 from clusterwright.onhost.notify.heartbeat import Watch
-from clusterwright.onhost.notify.settings import Settings, read
+from clusterwright.onhost.notify.settings import NotifySettings, read
 from clusterwright.onhost.notify.zabbix.figures import Figures
 from clusterwright.onhost.notify.zabbix.site import RefusedError, sites
 
@@ -25,14 +25,14 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 32
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: NotifySettings) -> None:
         self.settings, self.watch, self.sites = settings, Watch(settings), sites(settings)
         self.places = threading.BoundedSemaphore(AT_ONCE)
         self.places_of = {name: threading.BoundedSemaphore(AT_ONCE_PER_SITE) for name in self.sites}
-        super().__init__(("127.0.0.1", settings.port), Answer)
+        super().__init__(("127.0.0.1", settings.port), HttpAnswer)
 
 
-class Answer(BaseHTTPRequestHandler):
+class HttpAnswer(BaseHTTPRequestHandler):
     """One request."""
 
     server: Server

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Settings:
+class NotifySettings:
     """`rooms`: kind of each chat channel (feishu, dingtalk or wecom); their addresses are files in `secrets`.
 
     `zabbix`: by name `server`, `host` and optionally `tls`; `alerts` and `figures` are those of its template.
@@ -34,14 +34,16 @@ class Settings:
     state: str = "/var/lib/clusterwright/notify"
 
 
-def read(path: str) -> Settings:
+def read(path: str) -> NotifySettings:
     """Return the settings of the file; unknown keys, of a newer release, are ignored."""
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
-    return Settings(**{name: document[name] for name in Settings.__dataclass_fields__ if name in document})
+    return NotifySettings(
+        **{name: document[name] for name in NotifySettings.__dataclass_fields__ if name in document}
+    )
 
 
-def channel_address(settings: Settings, name: str) -> tuple[str, str]:
+def channel_address(settings: NotifySettings, name: str) -> tuple[str, str]:
     """Return URL and signing key ("" without one) of a channel; read each time, because a site may change them."""
     with open(f"{settings.secrets}/{name}", encoding="utf-8") as file:
         lines = [line.strip() for line in file if line.strip()]

@@ -5,8 +5,8 @@ from typing import Any, Callable, List
 
 from clusterwright.onhost.power import decide
 from clusterwright.onhost.power.providers import Provider, Refusal
-from clusterwright.onhost.power.records import Record, Records
-from clusterwright.onhost.power.settings import Settings
+from clusterwright.onhost.power.records import PowerRecord, Records
+from clusterwright.onhost.power.settings import PowerSettings
 from clusterwright.slurm.drain_reasons import POWER
 
 RETRY_INTERVAL_S, SLOWEST_S = 5.0, 60.0  # between repeated requests: the first and the longest interval
@@ -18,7 +18,12 @@ class PowerActions:
     """The steps of `decide`, one method each, for hosts that need the same step."""
 
     def __init__(
-        self, settings: Settings, provider: Provider, records: Records, log: Callable[[str], None], slurm: Any
+        self,
+        settings: PowerSettings,
+        provider: Provider,
+        records: Records,
+        log: Callable[[str], None],
+        slurm: Any,
     ) -> None:
         self.settings, self.provider, self.records, self.log, self.slurm = (
             settings,
@@ -183,7 +188,7 @@ class PowerActions:
             time.sleep(POLL_INTERVAL_S)
 
 
-def _why(record: Record) -> str:
+def _why(record: PowerRecord) -> str:
     """Return the reason of a failed boot."""
     if record.words:
         return record.words

@@ -6,8 +6,8 @@ registration counts as up, never the provider's report.
 
 from typing import Dict, List, NamedTuple
 
-from clusterwright.onhost.power.records import Record
-from clusterwright.onhost.power.settings import Settings
+from clusterwright.onhost.power.records import PowerRecord
+from clusterwright.onhost.power.settings import PowerSettings
 from clusterwright.slurm.drain_reasons import POWER
 from clusterwright.slurm.nodes import Node
 
@@ -32,7 +32,7 @@ def failed(node: Node) -> bool:
     return is_out and node.reason.startswith((TIMED_OUT, POWER))
 
 
-def decide(node: Node, record: Record, now: float, settings: Settings) -> Step:
+def decide(node: Node, record: PowerRecord, now: float, settings: PowerSettings) -> Step:
     """Return the next step for this host."""
     if failed(node):
         return _failed(record, now, settings)
@@ -45,7 +45,7 @@ def decide(node: Node, record: Record, now: float, settings: Settings) -> Step:
     return NOTHING
 
 
-def _up(record: Record, now: float) -> Step:
+def _up(record: PowerRecord, now: float) -> Step:
     """Return the boot, which starts from off; then retries while the provider reports the host off."""
     if record.asked != "on":
         return Step("boot")
@@ -54,7 +54,7 @@ def _up(record: Record, now: float) -> Step:
     return Step("force_power_down" if record.hopeless else "retry_boot")
 
 
-def _down(node: Node, record: Record, now: float, settings: Settings) -> Step:
+def _down(node: Node, record: PowerRecord, now: float, settings: PowerSettings) -> Step:
     """Return the orderly shutdown, the power cut after half of SuspendTimeout, then a check from time to time."""
     if record.drained and not node.state.is_drained:
         return Step("forgive", "resumed by an administrator")
@@ -75,7 +75,7 @@ def _down(node: Node, record: Record, now: float, settings: Settings) -> Step:
     return Step("kill", "it did not shut down in time") if late else Step("check_off")
 
 
-def _failed(record: Record, now: float, settings: Settings) -> Step:
+def _failed(record: PowerRecord, now: float, settings: PowerSettings) -> Step:
     """Return power off, then another try after a growing pause; drain after the last, or if a retry is useless."""
     if record.asked != "failed":
         return Step("fail")
@@ -88,12 +88,12 @@ def _failed(record: Record, now: float, settings: Settings) -> Step:
     return Step("resume", "next try")
 
 
-def pause(failures: int, settings: Settings) -> float:
+def pause(failures: int, settings: PowerSettings) -> float:
     """Return the seconds to wait after that many failed boots in a row."""
     return min(MAX_PAUSE_S, settings.retry_after * 2.0 ** max(0, failures - 1))
 
 
-def spares(nodes: Dict[str, Node], settings: Settings) -> List[str]:
+def spares(nodes: Dict[str, Node], settings: PowerSettings) -> List[str]:
     """Return the hosts to power up so that the desired number is idle or powering up."""
     states = {host: nodes[host].state for host in settings.hosts if host in nodes}
     if any(state.base == "UNKNOWN" for state in states.values()):

@@ -14,7 +14,7 @@ from clusterwright.onhost.power import decide, slurm
 from clusterwright.onhost.power.actions import PowerActions
 from clusterwright.onhost.power.providers import Provider, provider_of
 from clusterwright.onhost.power.records import Records
-from clusterwright.onhost.power.settings import KICK, LOG, STATE, Settings, settings
+from clusterwright.onhost.power.settings import KICK, LOG, STATE, PowerSettings, settings
 from clusterwright.slurm.nodes import Node
 
 BUSY_S, CALM_S = 1.0, 10.0  # between polls: while a host changes state, and otherwise
@@ -29,7 +29,7 @@ class Keeper:
 
     def __init__(
         self,
-        power_settings: Settings,
+        power_settings: PowerSettings,
         provider: Provider,
         records: Records,
         log: Log,

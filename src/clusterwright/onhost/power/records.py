@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional
 from clusterwright.onhost.lib.files import write_atomic
 
 
-class Record:
+class PowerRecord:
     """The record of one host.
 
     `asked` is the last request to the provider: "", "on", "off", or "failed" while a failed boot is undone. `since` is
@@ -39,7 +39,7 @@ class Records:
                 stored_records = json.load(file)
         except (OSError, ValueError):
             stored_records = {}  # the first start, or a full disk: all requests start anew
-        self.by_host = {host: Record(stored_records.get(host)) for host in hosts}
+        self.by_host = {host: PowerRecord(stored_records.get(host)) for host in hosts}
         self.written = ""
 
     def write(self) -> None:

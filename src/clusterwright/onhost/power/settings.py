@@ -10,7 +10,7 @@ KICK = RUN + "/kick"
 LOG = "/var/log/slurm/power.log"
 
 
-class Settings(NamedTuple):
+class PowerSettings(NamedTuple):
     """Times in seconds; `hosts` are those that may be powered down, each with its provider's fields."""
 
     provider: Dict[str, Any]
@@ -22,7 +22,7 @@ class Settings(NamedTuple):
     retry_after: int
 
 
-def settings(path: str = PATH) -> Settings:
+def settings(path: str = PATH) -> PowerSettings:
     """Return the file's settings; a missing key is our own error."""
     with open(path) as file:
-        return Settings(**json.load(file))
+        return PowerSettings(**json.load(file))

@@ -1,8 +1,7 @@
 """The agent of an apply on a host: compares the host with its desired state (`check`), or changes it (`apply`).
 
-Standard library only, Python 3.6 or later; sent over SSH with its modules and a bundle, never installed. Input: a
-JSON object {mode, root, source, when, expect, resources, ...}. Output: one line, ANSWER and a JSON object. Every
-change is in a journal before it is made: the next apply completes what an interrupted one left open (restarts).
+Standard library only, Python 3.6 or later; sent over SSH, never installed. Input: a JSON object {mode, root, source,
+when, expect, resources, ...}. Output: one line, ANSWER and a JSON object. Every change is journaled before it is made.
 """
 
 import contextlib
@@ -32,7 +31,7 @@ from clusterwright.onhost.provision import (
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.onhost.provision.derive import derived
 from clusterwright.onhost.provision.disk import sync_disk, write_private
-from clusterwright.onhost.provision.host import STATE, ChangeError, Host, Json, read
+from clusterwright.onhost.provision.host import STATE, ChangeError, Json, LocalHost, read
 from clusterwright.onhost.provision.plan import of_kinds, plan
 from clusterwright.onhost.provision.storage import disks
 from clusterwright.onhost.provision.timings import rows, step
@@ -40,7 +39,7 @@ from clusterwright.onhost.provision.timings import rows, step
 ANSWER = "clusterwright-answer:"
 DISTURBS = ("drain", "reboot", "rebuild")  # costs that require a host without running jobs
 
-Make = Callable[[Host, Json], None]
+Make = Callable[[LocalHost, Json], None]
 
 DO: Dict[str, Make] = {
     "file": files.do_file,
@@ -55,7 +54,7 @@ DO: Dict[str, Make] = {
 }
 
 
-def apply(host: Host, changes: List[Json], make: Make) -> Optional[ChangeError]:
+def apply(host: LocalHost, changes: List[Json], make: Make) -> Optional[ChangeError]:
     """Make the changes and journal each one first; stop at the first that fails.
 
     A failure of a daemon's records or of a package set is returned, because all other changes are complete.
@@ -82,7 +81,7 @@ def apply(host: Host, changes: List[Json], make: Make) -> Optional[ChangeError]:
 
 
 @step("fetch packages")
-def lost_sets(host: Host) -> Dict[str, str]:
+def lost_sets(host: LocalHost) -> Dict[str, str]:
     """Return the package sets that cannot be fetched, with the reason: those known before, and those found now."""
     skipped_sets = host.bundle.get("skip_sets") or {}
     return {**skipped_sets, **sets.fetch(host, skipped_sets)} if host.bundle["mode"] == "apply" else {}
@@ -94,7 +93,7 @@ def lost_error(missing_sets: Dict[str, str]) -> Optional[ChangeError]:
     return ChangeError(f"packages not changed: {message}", "host") if missing_sets else None
 
 
-def settle(host: Host, changes: List[Json], journal: "IO[str]") -> Optional[ChangeError]:
+def settle(host: LocalHost, changes: List[Json], journal: "IO[str]") -> Optional[ChangeError]:
     """Change units, then records; a unit that must not start before a record exists starts after it."""
     if not of_kinds(host, ("records",)):  # most hosts, which do not load the modules for records
         return settle_units(host, changes, journal, more=False)
@@ -121,7 +120,7 @@ def settle(host: Host, changes: List[Json], journal: "IO[str]") -> Optional[Chan
 
 
 @step("save for rollback")
-def snapshot_changes(host: Host, changes: List[Json]) -> None:
+def snapshot_changes(host: LocalHost, changes: List[Json]) -> None:
     """Save the present state of everything that the changes affect."""
     by_name = {resource["id"]: resource for resource in host.resources}
     for change in changes:
@@ -137,7 +136,7 @@ def snapshot_changes(host: Host, changes: List[Json]) -> None:
     undo.settle(host)
 
 
-def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> None:
+def steps(host: LocalHost, changes: List[Json], make: Make, journal: "IO[str]") -> None:
     """Make the changes in order. A changed input of a unit is in the journal on disk first: a restart is then owed."""
     trials = of_kinds(host, ("trial",))
     trials = [trial for trial in trials if files.needs_trial(host, trial, changes)]
@@ -162,12 +161,14 @@ def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> No
         change["applied"] = True
 
 
-def independent_units(host: Host) -> List[str]:
+def independent_units(host: LocalHost) -> List[str]:
     """Return the names of units whose failure does not stop the other changes."""
     return [unit["name"] for unit in of_kinds(host, ("unit",)) if unit.get("independent")]
 
 
-def settle_units(host: Host, changes: List[Json], journal: "IO[str]", *, more: bool) -> Optional[ChangeError]:
+def settle_units(
+    host: LocalHost, changes: List[Json], journal: "IO[str]", *, more: bool
+) -> Optional[ChangeError]:
     """Change all units in few calls of systemctl; unless `more` follow, journal that no restart is open."""
     of_units = [change for change in changes if change["id"] != "systemd"]
     for change in of_units:
@@ -188,7 +189,7 @@ def settle_units(host: Host, changes: List[Json], journal: "IO[str]", *, more: b
     return trouble
 
 
-def make(host: Host, change: Json) -> None:
+def make(host: LocalHost, change: Json) -> None:
     """Make one change; the first missing package installs all of them in one call."""
     kind, _, name = change["id"].partition(":")
     if kind == "package":
@@ -219,7 +220,7 @@ def note(journal: "IO[str]", entry: Json, *, lasting: bool = False) -> None:
 
 
 @step("write receipt")
-def write_receipt(host: Host, changes: List[Json]) -> None:
+def write_receipt(host: LocalHost, changes: List[Json]) -> None:
     """Write the receipt that later applies compare with (drift, removals), and remove the journal."""
     back = host.bundle.get("to", "")
     receipt = undo.receipt_before(host, back) if back else receipt_of(host)
@@ -231,7 +232,7 @@ def write_receipt(host: Host, changes: List[Json]) -> None:
     undo.prune(host)
 
 
-def receipt_of(host: Host) -> Json:
+def receipt_of(host: LocalHost) -> Json:
     """Return the new receipt: the desired files, and files that left the cluster file but still exist on the host."""
     rows = {file["path"]: files.receipt_row(file) for file in of_kinds(host, ("file",))}
     for path, row in host.receipt["files"].items():
@@ -250,7 +251,7 @@ def receipt_of(host: Host) -> Json:
 
 
 @step("facts")
-def facts(host: Host) -> Json:
+def facts(host: LocalHost) -> Json:
     """Return the facts about this host that the operator's side needs: names, versions, route, running job steps."""
     connection = os.environ.get("SSH_CONNECTION", "").split() + [""] * 4
     client_address, _, reached_at, reached_port = connection[:4]
@@ -275,7 +276,7 @@ def sum_of(changes: List[Json]) -> str:
 
 def run_bundle(bundle: Json) -> Json:
     """Check, apply, fetch packages or list the applies that can be undone; failures are in the answer's `error`."""
-    host = Host(bundle)
+    host = LocalHost(bundle)
     answer = {"facts": facts(host), "changes": [], "notes": host.notes, "error": "", "stale": False}  # type: Json
     try:
         with step("other"):
@@ -290,7 +291,7 @@ def run_bundle(bundle: Json) -> Json:
     return answer
 
 
-def with_lock(host: Host, answer: Json) -> None:
+def with_lock(host: LocalHost, answer: Json) -> None:
     """Do the work while no other apply runs on this host."""
     troubles.refuse_other_system(host)
     with step("wait for another apply"):
@@ -302,7 +303,7 @@ def with_lock(host: Host, answer: Json) -> None:
             os.close(lock)
 
 
-def work(host: Host, answer: Json) -> Json:
+def work(host: LocalHost, answer: Json) -> Json:
     """Return the answer's additions by mode; `apply` makes the plan's changes if the plan is still an agreed one."""
     if host.bundle["mode"] == "list":
         return {"applies": undo.listed(host)}
@@ -325,7 +326,7 @@ def work(host: Host, answer: Json) -> Json:
     return {"stale": stale}
 
 
-def note_moved(host: Host, changes: List[Json]) -> None:
+def note_moved(host: LocalHost, changes: List[Json]) -> None:
     """Add a note if derived files would differ now: packages or modules of this apply changed the visible devices."""
     is_derived = any("program" in resource for resource in host.resources)
     paths = derived.moved(host) if changes and is_derived else []
@@ -333,7 +334,7 @@ def note_moved(host: Host, changes: List[Json]) -> None:
         host.notes.append(f"{', '.join(paths)}: the host's devices changed during this apply. Run it again")
 
 
-def refuse_jobs(host: Host, changes: List[Json]) -> None:
+def refuse_jobs(host: LocalHost, changes: List[Json]) -> None:
     """Raise an error if a disruptive change meets running jobs; jobs that are ending get `lock_timeout_s` to end."""
     if not host.bundle.get("idle") or not any(change["cost"] in DISTURBS for change in changes):
         return
@@ -352,7 +353,7 @@ def job_steps() -> int:
     return sum(not (read(f"/proc/{entry}/cmdline") or b"").endswith(b"\0infinity\0") for entry in steps)
 
 
-def locked(host: Host) -> int:
+def locked(host: LocalHost) -> int:
     """Take the exclusive lock of an apply; the kernel releases it when the process ends."""
     os.makedirs(host.resolve_path(undo.UNDO), exist_ok=True)
     os.chmod(host.resolve_path(undo.UNDO), 0o700)
@@ -364,7 +365,7 @@ def locked(host: Host) -> int:
     return handle
 
 
-def wait_for_other_applies(host: Host) -> Optional[int]:
+def wait_for_other_applies(host: LocalHost) -> Optional[int]:
     """Wait for a running apply, such as one whose SSH connection broke, and return a shared lock on it."""
     if not os.path.exists(host.resolve_path(STATE + "/lock")):
         return None
@@ -373,7 +374,7 @@ def wait_for_other_applies(host: Host) -> Optional[int]:
     return handle
 
 
-def wait_for(host: Host, handle: int, how: int) -> None:
+def wait_for(host: LocalHost, handle: int, how: int) -> None:
     """Take the lock within `lock_timeout_s`, or raise an error that names its owner."""
     deadline = time.monotonic() + host.bundle.get("lock_timeout_s", 0)
     while True:

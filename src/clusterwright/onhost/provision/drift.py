@@ -9,12 +9,12 @@ import json
 from typing import Dict
 
 from clusterwright.onhost.provision.change import Verb
-from clusterwright.onhost.provision.host import Host, Json, read
+from clusterwright.onhost.provision.host import Json, LocalHost, read
 
 DERIVED_KINDS = ("systemd", "gone", "gone-unit", "gone-user")  # kinds of change without a resource
 
 
-def digests(host: Host) -> Dict[str, str]:
+def digests(host: LocalHost) -> Dict[str, str]:
     """Return the digest of each desired resource, cached."""
     if host.digests is None:
         host.digests = {resource["id"]: digest(resource) for resource in host.resources}
@@ -28,7 +28,7 @@ def digest(resource: Json) -> str:
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def cause(host: Host, change: Json, now: Dict[str, str]) -> str:
+def cause(host: LocalHost, change: Json, now: Dict[str, str]) -> str:
     """Return the cause of the change in one word.
 
     `new`: desired for the first time. `found`: as `new`, and a file that is not ours is in its place. `changed`: the
@@ -51,7 +51,7 @@ def cause(host: Host, change: Json, now: Dict[str, str]) -> str:
     return {"unit": "stopped", "package": "missing"}.get(kind, "edited")
 
 
-def of_file(host: Host, change: Json, *, is_unchanged: bool) -> str:
+def of_file(host: LocalHost, change: Json, *, is_unchanged: bool) -> str:
     """Return the cause for a file that we wrote: missing, edited, changed by the cluster file or by hardware."""
     path = change["id"].partition(":")[2]
     content = read(host.resolve_path(path))

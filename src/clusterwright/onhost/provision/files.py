@@ -14,7 +14,7 @@ from typing import List, Optional
 
 from clusterwright.onhost.lib.files import SCRATCH, replace_link, replacing
 from clusterwright.onhost.provision.change import Verb, new_change
-from clusterwright.onhost.provision.host import STATE, ChangeError, Host, Json, bytes_of, read, run
+from clusterwright.onhost.provision.host import STATE, ChangeError, Json, LocalHost, bytes_of, read, run
 
 TRIAL = ".wright-trial-"
 TRIAL_S = 60  # a daemon that only reads its files ends within seconds
@@ -93,7 +93,7 @@ def receipt_row(resource: Json) -> Json:
     return dict(row, secret=resource["secret"]) if resource["secret"] else row
 
 
-def plan_file(host: Host, resource: Json) -> Optional[Json]:
+def plan_file(host: LocalHost, resource: Json) -> Optional[Json]:
     """Return a change if the file is missing or its content, owner or mode differs."""
     path, desired = host.resolve_path(resource["path"]), content_of(resource)
     if os.path.isdir(path) and not os.path.islink(path):
@@ -128,7 +128,7 @@ def is_gentle(pattern: str, old: bytes, new: bytes) -> bool:
     return all(re.match(pattern, line) for line in differing if line and not line.startswith("#"))
 
 
-def do_file(host: Host, resource: Json) -> None:
+def do_file(host: LocalHost, resource: Json) -> None:
     """Write a temporary file with owner and mode beside the target, validate it, and rename it over the target."""
     path = host.resolve_path(resource["path"])
     folder = os.path.dirname(path)
@@ -144,7 +144,7 @@ def do_file(host: Host, resource: Json) -> None:
     host.touched.add(folder)
 
 
-def relabel(host: Host, path: str) -> None:
+def relabel(host: LocalHost, path: str) -> None:
     """Set SELinux's label for the path; otherwise it has its folder's label, which is wrong for /etc/hosts."""
     if os.path.exists(host.resolve_path("/sys/fs/selinux/enforce")) and has_program("restorecon"):
         run(["restorecon", path])
@@ -164,7 +164,7 @@ def accept(resource: Json, scratch: str) -> None:
         raise ChangeError(f"`{' '.join(resource['validate'])}` rejects the new content:\n{message}")
 
 
-def needs_trial(host: Host, trial: Json, changes: List[Json]) -> bool:
+def needs_trial(host: LocalHost, trial: Json, changes: List[Json]) -> bool:
     """Return True if the trial's files change and at least one exists: on a fresh host no daemon uses them."""
     changed_ids = [
         change["id"] for change in changes if {Verb.CREATE, Verb.REWRITE}.intersection(change["verbs"])
@@ -175,7 +175,7 @@ def needs_trial(host: Host, trial: Json, changes: List[Json]) -> bool:
     )
 
 
-def try_out(host: Host, trial: Json) -> None:
+def try_out(host: LocalHost, trial: Json) -> None:
     """Write all files of the trial to a private scratch folder and run the trial's command on them."""
     import shutil
 
@@ -198,7 +198,7 @@ def try_out(host: Host, trial: Json) -> None:
         shutil.rmtree(folder)
 
 
-def sweep(host: Host) -> None:
+def sweep(host: LocalHost) -> None:
     """Remove temporary files and trial folders, which may hold secrets, of an interrupted apply."""
     import shutil
 
@@ -214,7 +214,7 @@ def sweep(host: Host) -> None:
             shutil.rmtree(host.resolve_path(f"{STATE}/{entry}"))
 
 
-def plan_directory(host: Host, resource: Json) -> Optional[Json]:
+def plan_directory(host: LocalHost, resource: Json) -> Optional[Json]:
     """Return a change if the folder is missing or its owner or mode differs."""
     path = host.resolve_path(resource["path"])
     if not os.path.isdir(path):
@@ -225,14 +225,14 @@ def plan_directory(host: Host, resource: Json) -> Optional[Json]:
     return new_change(", ".join(wrong), Verb.SET_RIGHTS) if wrong else None
 
 
-def do_directory(host: Host, resource: Json) -> None:
+def do_directory(host: LocalHost, resource: Json) -> None:
     """Create the folder and set its owner and mode."""
     os.makedirs(host.resolve_path(resource["path"]), exist_ok=True)
     set_rights(host.resolve_path(resource["path"]), resource)
     relabel(host, host.resolve_path(resource["path"]))
 
 
-def plan_symlink(host: Host, resource: Json) -> Optional[Json]:
+def plan_symlink(host: LocalHost, resource: Json) -> Optional[Json]:
     """Return a change if the link is missing, is no link, or has another target."""
     path = host.resolve_path(resource["path"])
     current = os.readlink(path) if os.path.islink(path) else "a file" if os.path.exists(path) else "nothing"
@@ -241,7 +241,7 @@ def plan_symlink(host: Host, resource: Json) -> Optional[Json]:
     return new_change(f"link {current} -> {resource['target']}", Verb.LINK)
 
 
-def do_symlink(host: Host, resource: Json) -> None:
+def do_symlink(host: LocalHost, resource: Json) -> None:
     """Create the link beside the target and rename it over the target."""
     path = host.resolve_path(resource["path"])
     os.makedirs(os.path.dirname(path), exist_ok=True)

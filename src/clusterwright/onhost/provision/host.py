@@ -37,7 +37,7 @@ class ChangeError(Exception):
         self.fault_domain = fault_domain
 
 
-class Host:
+class LocalHost:
     """The host below `root`, with the records of earlier applies and the desired resources."""
 
     def __init__(self, bundle: Json) -> None:

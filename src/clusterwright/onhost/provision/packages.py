@@ -13,7 +13,7 @@ from typing import Dict, Iterable, List, Optional, Sequence, Set, Tuple
 from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.disk import write_private
-from clusterwright.onhost.provision.host import STATE, Host, Json, must, read, run
+from clusterwright.onhost.provision.host import STATE, Json, LocalHost, must, read, run
 
 INSTALL_S = 900  # a driver package builds its module for minutes
 LOCKED_S = 120  # the wait for another apt: unattended upgrades of a few packages take about a minute
@@ -28,14 +28,14 @@ ONLY_NEEDED = "--setopt=install_weak_deps=False"
 Installed = Dict[str, Tuple[str, bool]]  # name: version, held
 
 
-def has_dnf(host: Host) -> bool:
+def has_dnf(host: LocalHost) -> bool:
     """Return True on Rocky, Alma and the like; reads os-release, because Debian can have rpm installed as well."""
     text = (read(host.resolve_path("/etc/os-release")) or b"").decode(errors="replace")
     kinds = re.findall(r'(?m)^ID(?:_LIKE)?="?([^"\n]*)', text)
     return any(token in ("rhel", "fedora", "centos") for kind in kinds for token in kind.split())
 
 
-def installed(host: Host) -> Installed:
+def installed(host: LocalHost) -> Installed:
     """Return every installed package from one call, cached until something is installed."""
     package_versions = host.bundle.get("installed")  # type: Optional[Installed]
     if package_versions is None:
@@ -44,7 +44,7 @@ def installed(host: Host) -> Installed:
     return package_versions
 
 
-def dpkg_installed(host: Host) -> Installed:
+def dpkg_installed(host: LocalHost) -> Installed:
     """Return the packages of dpkg's database; a hold is the `Want` field of a package."""
     form = "${db:Status-Want} ${db:Status-Status} ${Package} ${Version}\\n"
     folder = ["--admindir", host.resolve_path("/var/lib/dpkg")] if host.root else []
@@ -55,7 +55,7 @@ def dpkg_installed(host: Host) -> Installed:
     return {name: (version, selection == "hold") for selection, _status, name, version in installed_rows}
 
 
-def rpm_installed(host: Host) -> Installed:
+def rpm_installed(host: LocalHost) -> Installed:
     """Return the packages of rpm's database, pinned ones by dnf's versionlock list."""
     root = ["--root", host.root] if host.root else []
     form = "%{NAME} %{EPOCHNUM}:%{VERSION}-%{RELEASE}\\n"
@@ -73,12 +73,12 @@ def matches_release(version: str, release_prefix: str) -> bool:
     )
 
 
-def desired_packages(host: Host) -> List[Json]:
+def desired_packages(host: LocalHost) -> List[Json]:
     """Return the package resources of the bundle."""
     return [resource for resource in host.resources if resource["kind"] == "package"]
 
 
-def plan_packages(host: Host) -> List[Json]:
+def plan_packages(host: LocalHost) -> List[Json]:
     """Return one change for each package that is missing or of another release than desired."""
     desired = desired_packages(host)
     if not desired:
@@ -106,7 +106,7 @@ def in_place_of(installed_versions: Installed, package: Json) -> List[str]:
     ]
 
 
-def install_packages(host: Host) -> None:
+def install_packages(host: LocalHost) -> None:
     """Install all packages that need a change in one call; those that add repositories in one before it."""
     for early in (True, False):
         ids = {change["id"] for change in plan_packages(host)}
@@ -120,7 +120,7 @@ def install_packages(host: Host) -> None:
             del host.bundle["installed"]
 
 
-def hold_siblings(host: Host, todo: List[Json]) -> List[str]:
+def hold_siblings(host: LocalHost, todo: List[Json]) -> List[str]:
     """Return held packages that have the version of those about to change: same source, so they must follow."""
     installed_versions = installed(host)
     names = [package["name"] for package in todo if package["version"]]
@@ -133,7 +133,7 @@ def hold_siblings(host: Host, todo: List[Json]) -> List[str]:
     ]
 
 
-def apt_install(host: Host, todo: List[Json]) -> None:
+def apt_install(host: LocalHost, todo: List[Json]) -> None:
     """Lift our holds for the new release; after an interruption the next apply holds the packages again."""
     loose = hold_siblings(host, todo)
     if loose:
@@ -168,7 +168,7 @@ def refresh() -> None:
         time.sleep(1)
 
 
-def dnf_install(host: Host, todo: List[Json], more: Sequence[str] = ()) -> None:
+def dnf_install(host: LocalHost, todo: List[Json], more: Sequence[str] = ()) -> None:
     """Install by dnf, which waits for its lock itself; version locks are ignored for a release of the cluster file."""
     names = [package["name"] + (f"-{release(package)}" if package["version"] else "") for package in todo]
     root = ["--installroot", host.root] if host.root else []
@@ -182,7 +182,7 @@ def release(package: Json) -> str:
     return f"{package['version']}*" + (f"{built_for}*" if built_for else "")
 
 
-def plan_hold(host: Host, resource: Json) -> Optional[Json]:
+def plan_hold(host: LocalHost, resource: Json) -> Optional[Json]:
     """Plan to hold installed packages that match and are not held, and those that this apply installs."""
     installed_versions = installed(host)
     coming = {change["id"].partition(":")[2] for change in plan_packages(host)}
@@ -196,7 +196,7 @@ def matching(names: Iterable[str], patterns: List[str]) -> List[str]:
     return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
 
 
-def managed_hold(host: Host) -> Set[str]:
+def managed_hold(host: LocalHost) -> Set[str]:
     """Return the packages that our applies have held; without a stored list, all held ones that our patterns match."""
     stored_text = read(host.resolve_path(HOLD_LIST))
     if stored_text is not None:
@@ -214,7 +214,7 @@ def managed_hold(host: Host) -> Set[str]:
     )
 
 
-def record_hold(host: Host, names: Iterable[str]) -> None:
+def record_hold(host: LocalHost, names: Iterable[str]) -> None:
     """Add the names to the stored list of our holds."""
     os.makedirs(host.resolve_path(STATE), exist_ok=True)
     write_private(host.resolve_path(HOLD_LIST), json.dumps(sorted(managed_hold(host).union(names))).encode())
@@ -229,7 +229,7 @@ def hold_by_dpkg(names: List[str]) -> None:
         must(["apt-mark", "hold", *names])
 
 
-def do_hold(host: Host, resource: Json) -> None:
+def do_hold(host: LocalHost, resource: Json) -> None:
     """Hold every installed package that matches now."""
     installed_versions = installed(host)
     names = matching(

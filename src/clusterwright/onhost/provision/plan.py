@@ -9,11 +9,11 @@ from typing import Callable, Container, Dict, List, Optional
 from clusterwright.onhost.provision import drift, files, packages, records, system, units
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.derive import derived
-from clusterwright.onhost.provision.host import ChangeError, Host, Json, read
+from clusterwright.onhost.provision.host import ChangeError, Json, LocalHost, read
 from clusterwright.onhost.provision.storage import disks, mountpoint
 from clusterwright.onhost.provision.timings import step
 
-Planner = Callable[[Host, Json], Optional[Json]]
+Planner = Callable[[LocalHost, Json], Optional[Json]]
 
 PLANNERS: Dict[str, Planner] = {
     "file": files.plan_file,
@@ -34,7 +34,7 @@ ALWAYS = ("ssh.service", "sshd.service", "systemd-journald.service")
 READ_UNIT_FILES = dict(new_change("reload systemd's unit files", Verb.DAEMON_RELOAD), id="systemd")
 
 
-def plan(host: Host) -> List[Json]:
+def plan(host: LocalHost) -> List[Json]:
     """Return every change in the order of an apply: packages, resources, removals, units, records."""
     if of_kinds(host, ("derived",)):  # most hosts have none, and do not load the modules
         with step("derived files"):
@@ -55,18 +55,18 @@ def plan(host: Host) -> List[Json]:
     return [dict(change, drift=drift.cause(host, change, now)) for change in changes]
 
 
-def of_kinds(host: Host, kinds: Container[str]) -> List[Json]:
+def of_kinds(host: LocalHost, kinds: Container[str]) -> List[Json]:
     """Return the resources of these kinds in the bundle's order."""
     return [resource for resource in host.resources if resource["kind"] in kinds]
 
 
-def plan_resources(host: Host, resources: List[Json]) -> List[Json]:
+def plan_resources(host: LocalHost, resources: List[Json]) -> List[Json]:
     """Return the changes that these resources need, in their order."""
     rows = [(resource["id"], plan_resource(host, resource)) for resource in resources]
     return [dict(change, id=name) for name, change in rows if change]
 
 
-def plan_resource(host: Host, resource: Json) -> Optional[Json]:
+def plan_resource(host: LocalHost, resource: Json) -> Optional[Json]:
     """Return the change that the resource needs, or None; an error's fault domain is this host."""
     try:
         return PLANNERS[resource["kind"]](host, resource)
@@ -78,7 +78,7 @@ def plan_resource(host: Host, resource: Json) -> Optional[Json]:
 
 
 @step("compare units")
-def unit_changes(host: Host, desired_units: List[Json], prior_changes: List[Json]) -> List[Json]:
+def unit_changes(host: LocalHost, desired_units: List[Json], prior_changes: List[Json]) -> List[Json]:
     """Return the daemon-reload where systemd's unit files are old, then the change of each unit that needs one.
 
     A unit's inputs include those of the last apply that the cluster file no longer has.
@@ -102,7 +102,7 @@ def unit_changes(host: Host, desired_units: List[Json], prior_changes: List[Json
     return changes
 
 
-def plan_unit_removals(host: Host) -> List[Json]:
+def plan_unit_removals(host: LocalHost) -> List[Json]:
     """Plan to stop units of earlier applies that are no longer desired.
 
     A unit that another one replaces is left to that one's change.
@@ -118,7 +118,7 @@ def plan_unit_removals(host: Host) -> List[Json]:
     return [dict(stop, id="gone-unit:" + name) for name in obsolete_units]
 
 
-def plan_file_removals(host: Host) -> List[Json]:
+def plan_file_removals(host: LocalHost) -> List[Json]:
     """Plan to remove files of earlier applies that are no longer desired; a file edited since stays, with a note."""
     desired_paths = {file["path"] for file in of_kinds(host, ("file",))}
     changes = []

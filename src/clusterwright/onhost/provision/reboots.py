@@ -8,7 +8,7 @@ import json
 from typing import List
 
 from clusterwright.onhost.provision.disk import write_private
-from clusterwright.onhost.provision.host import STATE, Host, Json, read
+from clusterwright.onhost.provision.host import STATE, Json, LocalHost, read
 
 OWED = STATE + "/reboot.json"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -20,14 +20,14 @@ def boot_id() -> str:
     return (read(BOOT_ID) or b"").decode().strip()
 
 
-def owed(host: Host) -> List[str]:
+def owed(host: LocalHost) -> List[str]:
     """Return the ids of changes that wait for a reboot; none after a reboot."""
     text = read(host.resolve_path(OWED))
     note = json.loads(text.decode()) if text else {}  # type: Json
     return list(note["for"]) if note.get("boot") == boot_id() else []
 
 
-def owe(host: Host, change: Json) -> None:
+def owe(host: LocalHost, change: Json) -> None:
     """Record that the change, which is about to be made, needs a reboot."""
     if change["cost"] == COST:
         names = [*owed(host), change["id"]]

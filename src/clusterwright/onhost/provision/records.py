@@ -23,7 +23,7 @@ from clusterwright.onhost.provision.accounts import (
 )
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.disk import write_private
-from clusterwright.onhost.provision.host import STATE, ChangeError, Host, Json, read
+from clusterwright.onhost.provision.host import STATE, ChangeError, Json, LocalHost, read
 from clusterwright.onhost.provision.sacctmgr import READY_S, Queries, answers, read_answers, start_queries
 from clusterwright.onhost.provision.storage import quotas
 from clusterwright.onhost.provision.timings import step
@@ -31,7 +31,7 @@ from clusterwright.onhost.provision.timings import step
 MEMORY = STATE + "/records.json"
 
 
-def begin(host: Host) -> Queries:
+def begin(host: LocalHost) -> Queries:
     """Start sacctmgr's queries in the background; return {} where slurmdbd does not respond yet."""
     for resource in host.resources:
         if resource["kind"] == "records" and resource["name"] == "accounts":
@@ -45,7 +45,7 @@ def begin(host: Host) -> Queries:
     return {}
 
 
-def plan_rows(host: Host, resource: Json, queries: Queries) -> List[Json]:
+def plan_rows(host: LocalHost, resource: Json, queries: Queries) -> List[Json]:
     """Return one change for each row that differs, or one for all rows where the daemon does not respond yet."""
     if resource["name"] == "reservations":
         return reservations.plan_rows(host, resource["rows"], ours(host, "reservations"))
@@ -78,14 +78,14 @@ def differing(rows: List[Json], have: Rows) -> List[Tuple[Verb, str]]:
     return descriptions
 
 
-def cached_answers(host: Host, queries: Queries) -> Dict[str, Any]:
+def cached_answers(host: LocalHost, queries: Queries) -> Dict[str, Any]:
     """Return the answers of the queries, read once."""
     if not host.answers:
         host.answers.update(read_answers(queries))
     return host.answers
 
 
-def leaving(host: Host, rows: List[Json], have: Rows) -> List[Json]:
+def leaving(host: LocalHost, rows: List[Json], have: Rows) -> List[Json]:
     """Plan to remove our rows that left the cluster file; rows with jobs stay, because Slurm would end the jobs."""
     managed_keys = ours(host, "accounts")
     host.notes += strangers(rows, have, managed_keys)
@@ -103,13 +103,13 @@ def leaving(host: Host, rows: List[Json], have: Rows) -> List[Json]:
     return changes
 
 
-def ours(host: Host, name: str) -> List[Key]:
+def ours(host: LocalHost, name: str) -> List[Key]:
     """Return the keys of the rows that earlier applies made."""
     stored_keys = json.loads((read(host.resolve_path(MEMORY)) or b"{}").decode())
     return [tuple(key) for key in stored_keys.get(name, [])]
 
 
-def do_all(host: Host, due: List[Json], changes: List[Json]) -> Optional[ChangeError]:
+def do_all(host: LocalHost, due: List[Json], changes: List[Json]) -> Optional[ChangeError]:
     """Make the changes of all due resources; return the first failure."""
     failed = None
     for resource in due:
@@ -122,7 +122,7 @@ def do_all(host: Host, due: List[Json], changes: List[Json]) -> Optional[ChangeE
     return failed
 
 
-def do(host: Host, resource: Json, changes: List[Json]) -> None:
+def do(host: LocalHost, resource: Json, changes: List[Json]) -> None:
     """Make the changes of one resource; rows that the plan could not compare are compared now."""
     if not changes:
         return
@@ -159,7 +159,7 @@ def do(host: Host, resource: Json, changes: List[Json]) -> None:
         change["applied"] = True
 
 
-def remember(host: Host) -> None:
+def remember(host: LocalHost) -> None:
     """Store which rows are ours: those of the cluster file, and earlier ones that are not removed yet."""
     stored_keys = {}
     for resource in host.resources:

@@ -11,13 +11,13 @@ from typing import List, Optional, Set
 from clusterwright.onhost.provision import files, undo, units
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.disk import state_of
-from clusterwright.onhost.provision.host import ChangeError, Host, Json, read, text_of
+from clusterwright.onhost.provision.host import ChangeError, Json, LocalHost, read, text_of
 from clusterwright.onhost.provision.plan import READ_UNIT_FILES, unit_changes
 
 PATHS = ("file", "directory", "symlink")
 
 
-def plan(host: Host) -> List[Json]:
+def plan(host: LocalHost) -> List[Json]:
     """Return the changes: units that were off, paths (last change first), settings, then units that read them."""
     rows = undo.undo_rows(host, host.bundle["to"])
     going = {row["id"].partition(":")[2] for row in rows if row["before"].get("kind") == "none"}
@@ -55,7 +55,7 @@ def stops(ours: Json) -> List[Json]:
     return changes
 
 
-def plan_restore(host: Host, row: Json, going: Set[str]) -> Optional[Json]:
+def plan_restore(host: LocalHost, row: Json, going: Set[str]) -> Optional[Json]:
     """Return the change that restores one row, or None; a folder with other content stays."""
     kind, _, name = row["id"].partition(":")
     if kind == "directory" and name in going and not empties(host, name, going):
@@ -72,7 +72,7 @@ def plan_restore(host: Host, row: Json, going: Set[str]) -> Optional[Json]:
     return None
 
 
-def empties(host: Host, path: str, going: Set[str]) -> bool:
+def empties(host: LocalHost, path: str, going: Set[str]) -> bool:
     """Return True if everything in the folder is removed too."""
     if not os.path.isdir(host.resolve_path(path)):
         return True
@@ -80,7 +80,7 @@ def empties(host: Host, path: str, going: Set[str]) -> bool:
     return all(child in going and empties(host, child, going) for child in inside)
 
 
-def plan_path_restore(host: Host, row: Json, path: str) -> Optional[Json]:
+def plan_path_restore(host: LocalHost, row: Json, path: str) -> Optional[Json]:
     """Return a change if kind, content, owner or mode differs from the saved state."""
     saved_state, now = row["before"], state_of(host.resolve_path(path))
     if now == saved_state or saved_state["kind"] == "other":
@@ -101,7 +101,7 @@ def plan_path_restore(host: Host, row: Json, path: str) -> Optional[Json]:
     return new_change("restore content", Verb.REWRITE, diff=diff, cost=cost)
 
 
-def content(host: Host, row: Json) -> bytes:
+def content(host: LocalHost, row: Json) -> bytes:
     """Return the saved content; raise an error if its checksum differs."""
     path = row["id"].partition(":")[2]
     backup_path = host.resolve_path(f"{undo.UNDO}/{row['when']}/files{path}")
@@ -112,7 +112,7 @@ def content(host: Host, row: Json) -> bytes:
     return read(backup_path) or b""
 
 
-def readers(host: Host, ours: Json, changes: List[Json]) -> List[Json]:
+def readers(host: LocalHost, ours: Json, changes: List[Json]) -> List[Json]:
     """Units that read what changes, as of the last receipt or the one before; none is started that did not run."""
     reader_units = dict(host.receipt.get("readers", {}))
     reader_units.update(undo.receipt_before(host, host.bundle["to"]).get("readers", {}))
@@ -136,7 +136,7 @@ def readers(host: Host, ours: Json, changes: List[Json]) -> List[Json]:
     return unit_rows
 
 
-def make(host: Host, change: Json) -> None:
+def make(host: LocalHost, change: Json) -> None:
     """Make one change of the rollback."""
     kind, _, name = change["id"].partition(":")
     if kind == "gone-unit":
@@ -150,7 +150,7 @@ def make(host: Host, change: Json) -> None:
         restore_path(host, row, name)
 
 
-def restore_path(host: Host, row: Json, path: str) -> None:
+def restore_path(host: LocalHost, row: Json, path: str) -> None:
     """Restore the path's saved state: none, a folder, a link or a file."""
     saved_state, target = row["before"], host.resolve_path(path)
     if saved_state["kind"] == "none":
@@ -167,7 +167,7 @@ def restore_path(host: Host, row: Json, path: str) -> None:
         files.do_file(host, dict(rights, path=path, content=data, validate=[]))
 
 
-def remove(host: Host, path: str) -> None:
+def remove(host: LocalHost, path: str) -> None:
     """Remove the path; a folder only if it is empty."""
     target = host.resolve_path(path)
     if not os.path.isdir(target) or os.path.islink(target):

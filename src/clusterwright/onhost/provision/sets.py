@@ -14,7 +14,7 @@ from typing import Container, Dict, Iterable, Iterator, List
 from clusterwright.onhost.provision import packages
 from clusterwright.onhost.provision.disk import write_private
 from clusterwright.onhost.provision.files import content_of
-from clusterwright.onhost.provision.host import ChangeError, Host, Json, must, run
+from clusterwright.onhost.provision.host import ChangeError, Json, LocalHost, must, run
 
 PREFERENCES = "/etc/apt/preferences.d"
 # Lines of apt and dnf about unreadable repositories and conflicting packages.
@@ -38,7 +38,7 @@ FETCH_FIX = "check the route to the repository (`curl -I URL`, proxies, the swit
 VERSION_FIX = "set a version that the repository has, or add this one to it, then run apply again"
 
 
-def pending_sets(host: Host) -> Dict[str, List[Json]]:
+def pending_sets(host: LocalHost) -> Dict[str, List[Json]]:
     """Return the packages of each set that need a change, by the set's name."""
     change_ids = {change["id"] for change in packages.plan_packages(host)}
     sets_by_name = {}  # type: Dict[str, List[Json]]
@@ -48,7 +48,7 @@ def pending_sets(host: Host) -> Dict[str, List[Json]]:
     return sets_by_name
 
 
-def fetch(host: Host, skipped_sets: Container[str] = ()) -> Dict[str, str]:
+def fetch(host: LocalHost, skipped_sets: Container[str] = ()) -> Dict[str, str]:
     """Download every pending set except the skipped ones; return the reasons of failures by set."""
     pending = {name: todo for name, todo in pending_sets(host).items() if name not in skipped_sets}
     if not pending:
@@ -65,7 +65,7 @@ def fetch(host: Host, skipped_sets: Container[str] = ()) -> Dict[str, str]:
     return troubles
 
 
-def refreshed(host: Host) -> str:
+def refreshed(host: LocalHost) -> str:
     """Refresh apt's lists and return its output; an unreadable repository is no error yet."""
     if packages.has_dnf(host):
         return ""
@@ -106,7 +106,7 @@ def explain_error(reason: ChangeError, apt_output: str) -> str:
 
 
 @contextlib.contextmanager
-def pins(host: Host) -> Iterator[List[str]]:
+def pins(host: LocalHost) -> Iterator[List[str]]:
     """Yield apt's options with the desired pins (apt preferences) before they are installed."""
     folder = tempfile.mkdtemp(prefix="wright-pins-")
     try:
@@ -124,7 +124,7 @@ def pins(host: Host) -> Iterator[List[str]]:
         shutil.rmtree(folder)
 
 
-def download(host: Host, todo: List[Json], options: List[str]) -> None:
+def download(host: LocalHost, todo: List[Json], options: List[str]) -> None:
     """Download the packages without installing them."""
     if packages.has_dnf(host):
         packages.dnf_install(host, todo, ["--downloadonly"])
@@ -134,7 +134,7 @@ def download(host: Host, todo: List[Json], options: List[str]) -> None:
 
 
 @contextlib.contextmanager
-def loosened(host: Host, todo: List[Json]) -> Iterator[None]:
+def loosened(host: LocalHost, todo: List[Json]) -> Iterator[None]:
     """Lift our holds on the packages inside the block; after an interruption the next apply holds them again."""
     loose = packages.hold_siblings(host, todo)
     if loose:
@@ -167,7 +167,7 @@ def exact(package: Json) -> str:
     )
 
 
-def install(host: Host, name: str) -> None:
+def install(host: LocalHost, name: str) -> None:
     """Install one set in one transaction."""
     todo = pending_sets(host).get(name, [])
     if not todo:
@@ -180,7 +180,7 @@ def install(host: Host, name: str) -> None:
     del host.bundle["installed"]
 
 
-def refuse_foreign_hold(host: Host, todo: List[Json]) -> None:
+def refuse_foreign_hold(host: LocalHost, todo: List[Json]) -> None:
     """Raise an error if somebody pinned one of the packages by hand."""
     installed_versions, ours = packages.installed(host), packages.managed_hold(host)
     foreign_hold = {name for name in packages.hold_siblings(host, todo) if name not in ours}
@@ -198,12 +198,12 @@ def refuse_foreign_hold(host: Host, todo: List[Json]) -> None:
         )
 
 
-def ids(host: Host, troubles: Container[str]) -> List[str]:
+def ids(host: LocalHost, troubles: Container[str]) -> List[str]:
     """Return the ids of the packages in these sets."""
     return [package["id"] for package in packages.desired_packages(host) if package["set_name"] in troubles]
 
 
-def exclude_sets(host: Host, changes: List[Json], troubles: Dict[str, str]) -> List[Json]:
+def exclude_sets(host: LocalHost, changes: List[Json], troubles: Dict[str, str]) -> List[Json]:
     """Return the changes without these sets and without units that need their missing packages."""
     if not troubles:
         return changes

@@ -9,14 +9,14 @@ import pwd
 from typing import Dict, List, Optional
 
 from clusterwright.onhost.provision.change import Verb, new_change
-from clusterwright.onhost.provision.host import ChangeError, Host, Json, must, read
+from clusterwright.onhost.provision.host import ChangeError, Json, LocalHost, must, read
 
 EXPIRED = "1"  # shadow(5): the day since 1970 on which the account expires; not 0, which has two meanings
 
 MIB = 2**20
 
 
-def plan_group(_host: Host, resource: Json) -> Optional[Json]:
+def plan_group(_host: LocalHost, resource: Json) -> Optional[Json]:
     """Plan to create a missing group; another gid is an error, because files carry it."""
     try:
         gid = grp.getgrnam(resource["name"]).gr_gid
@@ -38,13 +38,13 @@ def refuse_used_id(number: int, names: List[str]) -> None:
         raise ChangeError(message, "host")
 
 
-def do_group(_host: Host, resource: Json) -> None:
+def do_group(_host: LocalHost, resource: Json) -> None:
     """Create the group by groupadd."""
     kind = ["--system"] if resource["system"] else []
     must(["groupadd", *kind, "--gid", str(resource["gid"]), resource["name"]])
 
 
-def plan_user(host: Host, resource: Json) -> Optional[Json]:
+def plan_user(host: LocalHost, resource: Json) -> Optional[Json]:
     """Plan to create a missing user, or to change groups, expiry and password lock; another uid is an error."""
     try:
         entry = pwd.getpwnam(resource["name"])
@@ -89,13 +89,13 @@ def left_groups(resource: Json) -> List[str]:
     return [name for name in resource["not_in"] if resource["name"] in members.get(name, ())]
 
 
-def shadow_of(host: Host) -> Dict[str, List[str]]:
+def shadow_of(host: LocalHost) -> Dict[str, List[str]]:
     """Return password field and expiry day by account, from shadow(5)."""
     rows = [line.split(":") for line in (read(host.resolve_path("/etc/shadow")) or b"").decode().splitlines()]
     return {row[0]: [row[1], row[7]] for row in rows if len(row) > 7}
 
 
-def do_user(host: Host, resource: Json) -> None:
+def do_user(host: LocalHost, resource: Json) -> None:
     """Create the user by useradd, without a password, or change it by usermod."""
     name, groups = resource["name"], ",".join(resource["groups"])
     try:
@@ -116,7 +116,7 @@ def do_user(host: Host, resource: Json) -> None:
         must(["gpasswd", "--delete", name, group])
 
 
-def plan_user_removals(host: Host) -> List[Json]:
+def plan_user_removals(host: LocalHost) -> List[Json]:
     """Plan to lock users of earlier applies that are no longer desired and not locked yet."""
     desired_ids = {resource["id"] for resource in host.resources}
     previous_ids = [name for name in host.receipt.get("wanted", {}) if name.startswith("user:")]
@@ -131,7 +131,7 @@ def lock_user(name: str) -> None:
     must(["usermod", "--lock", "--expiredate", EXPIRED, name])
 
 
-def plan_sysctl(host: Host, resource: Json) -> Optional[Json]:
+def plan_sysctl(host: LocalHost, resource: Json) -> Optional[Json]:
     """Plan to set another value; a setting that this host cannot change gets a note instead."""
     path = host.resolve_path("/proc/sys/" + resource["key"].replace(".", "/"))
     current = read(path)
@@ -145,24 +145,24 @@ def plan_sysctl(host: Host, resource: Json) -> Optional[Json]:
     return new_change(f"{now or 'empty'} -> {resource['value']}", Verb.SET)
 
 
-def do_sysctl(host: Host, resource: Json) -> None:
+def do_sysctl(host: LocalHost, resource: Json) -> None:
     """Write the value below /proc/sys, as sysctl(8) does."""
     with open(host.resolve_path("/proc/sys/" + resource["key"].replace(".", "/")), "w") as file:
         file.write(resource["value"])
 
 
-def plan_module(host: Host, resource: Json) -> Optional[Json]:
+def plan_module(host: LocalHost, resource: Json) -> Optional[Json]:
     """Plan to load the module unless /sys/module has it."""
     loaded = os.path.isdir(host.resolve_path("/sys/module/" + resource["name"].replace("-", "_")))
     return None if loaded else new_change("load", Verb.LOAD)
 
 
-def do_module(_host: Host, resource: Json) -> None:
+def do_module(_host: LocalHost, resource: Json) -> None:
     """Load the module by modprobe."""
     must(["modprobe", resource["name"]])
 
 
-def check_hardware(host: Host, resource: Json) -> None:
+def check_hardware(host: LocalHost, resource: Json) -> None:
     """Add a note for missing GPU device files, and one for less memory than Slurm's configuration has."""
     devices = resource["devices"]
     missing = [path for path in devices if not os.path.exists(host.resolve_path(path))]

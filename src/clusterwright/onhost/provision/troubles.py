@@ -9,7 +9,7 @@ import os
 import re
 from typing import Iterator, List, Optional, Tuple
 
-from clusterwright.onhost.provision.host import ChangeError, Host, read
+from clusterwright.onhost.provision.host import ChangeError, LocalHost, read
 
 FULL = "free space on it (`df -h`, `journalctl --vacuum-size=200M`), then run apply again"
 LOCKED = re.compile(
@@ -25,7 +25,7 @@ LOST_GPU_FIX = "a GPU of this host is missing. Read `nvidia-smi` and `dmesg`, re
 WRITTEN = ("/etc", "/var", "/usr", "/opt", "/")  # where an apply writes
 
 
-def explain_error(host: Host, reason: Exception) -> Tuple[str, str]:
+def explain_error(host: LocalHost, reason: Exception) -> Tuple[str, str]:
     """Return the error's text with its fix, and its fault domain: `host` or `change`."""
     message = str(reason)
     number = next((cause.errno for cause in causes(reason) if isinstance(cause, OSError)), None)
@@ -50,7 +50,7 @@ def causes(reason: Optional[BaseException]) -> Iterator[BaseException]:
         reason = reason.__cause__
 
 
-def disks(host: Host) -> List[str]:
+def disks(host: LocalHost) -> List[str]:
     """Return what is wrong with the file systems that an apply writes to."""
     problems = {}
     for path in WRITTEN:
@@ -69,7 +69,7 @@ def disks(host: Host) -> List[str]:
     return list(problems.values())
 
 
-def system(host: Host) -> str:
+def system(host: LocalHost) -> str:
     """Return the host's system as cluster files name it (`rocky-9`), else ID-VERSION of os-release, or ""."""
     text = (read(host.resolve_path("/etc/os-release")) or b"").decode(errors="replace")
     rows = dict(re.findall(r"(?m)^(ID|VERSION_ID)=\"?([^\"\n]*)", text))
@@ -79,7 +79,7 @@ def system(host: Host) -> str:
     return str(names.get(os_id) or names.get(os_id.split(".")[0], os_id))
 
 
-def refuse_other_system(host: Host) -> None:
+def refuse_other_system(host: LocalHost) -> None:
     """Raise an error if the host's system differs from the cluster file's."""
     desired_os, has = host.bundle.get("os", ""), system(host)
     if desired_os and has != desired_os:

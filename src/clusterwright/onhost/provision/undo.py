@@ -13,7 +13,7 @@ from typing import List, Optional
 
 from clusterwright.onhost.lib.files import sync_folder
 from clusterwright.onhost.provision.disk import state_of, sync_disk, write_private
-from clusterwright.onhost.provision.host import STATE, Host, Json, parse_journal_line, read
+from clusterwright.onhost.provision.host import STATE, Json, LocalHost, parse_journal_line, read
 
 UNDO = STATE + "/undo"
 MAX_UNDO = 10  # applies that can be undone: our choice, well under 1 MB each
@@ -21,7 +21,7 @@ MAX_UNDO = 10  # applies that can be undone: our choice, well under 1 MB each
 STAYS = ("package", "hold", "group", "user", "gone-user", "module", "disks", "records")
 
 
-def begin(host: Host) -> None:
+def begin(host: LocalHost) -> None:
     """Create the folder of this apply; a second call with the same name continues the first."""
     folder = host.resolve_path(f"{UNDO}/{host.bundle['when']}")
     os.makedirs(folder + "/files", exist_ok=True)
@@ -31,7 +31,7 @@ def begin(host: Host) -> None:
     host.saved_ids = {row["id"] for row in rows_of(host, host.bundle["when"])}
 
 
-def save_change(host: Host, change: Json, resource: Optional[Json]) -> None:
+def save_change(host: LocalHost, change: Json, resource: Optional[Json]) -> None:
     """Save the present state of what the change affects."""
     kind, _, name = change["id"].partition(":")
     if kind in ("file", "gone"):
@@ -45,7 +45,7 @@ def save_change(host: Host, change: Json, resource: Optional[Json]) -> None:
         save_row(host, {"id": change["id"], "before": {}, "summary": change["summary"]})
 
 
-def save_path(host: Host, name: str, resource: Json) -> None:
+def save_path(host: LocalHost, name: str, resource: Json) -> None:
     """Save the path, and that its missing parent folders did not exist."""
     path = name.partition(":")[2]
     above = os.path.dirname(path)
@@ -65,7 +65,7 @@ def save_path(host: Host, name: str, resource: Json) -> None:
     save_row(host, dict(row, id=name, before=saved_state))
 
 
-def save_units(host: Host, states: Json) -> None:
+def save_units(host: LocalHost, states: Json) -> None:
     """Save for each unit whether it was active and enabled."""
     for name, state in states.items():
         saved_state = {
@@ -75,7 +75,7 @@ def save_units(host: Host, states: Json) -> None:
         save_row(host, {"id": "unit:" + name, "before": saved_state})
 
 
-def save_row(host: Host, row: Json) -> None:
+def save_row(host: LocalHost, row: Json) -> None:
     """Queue one line for `settle`, unless this apply has saved that id: the first state is the one to restore."""
     if row["id"] in host.saved_ids:
         return
@@ -83,7 +83,7 @@ def save_row(host: Host, row: Json) -> None:
     host.saved_ids.add(row["id"])
 
 
-def settle(host: Host) -> None:
+def settle(host: LocalHost) -> None:
     """Write the queued lines and sync them to disk."""
     if host.unwritten:
         with open(host.resolve_path(f"{UNDO}/{host.bundle['when']}/before.jsonl"), "a") as file:
@@ -92,7 +92,7 @@ def settle(host: Host) -> None:
         sync_disk(host.resolve_path(UNDO))
 
 
-def whens(host: Host) -> List[str]:
+def whens(host: LocalHost) -> List[str]:
     """Return the names of the stored applies, oldest first."""
     try:
         return sorted(os.listdir(host.resolve_path(UNDO)))
@@ -100,13 +100,13 @@ def whens(host: Host) -> List[str]:
         return []
 
 
-def rows_of(host: Host, when: str) -> List[Json]:
+def rows_of(host: LocalHost, when: str) -> List[Json]:
     """Return the states that one apply saved; a line truncated by a crash belongs to a change that was not made."""
     text = (read(host.resolve_path(f"{UNDO}/{when}/before.jsonl")) or b"").decode()
     return [row for row in map(parse_journal_line, text.splitlines()) if row]
 
 
-def undo_rows(host: Host, to: str) -> List[Json]:
+def undo_rows(host: LocalHost, to: str) -> List[Json]:
     """Return the states before the apply `to`, from it and all later applies, in the order of the changes."""
     rows_by_id = {}  # type: Json
     for when in whens(host):
@@ -115,7 +115,7 @@ def undo_rows(host: Host, to: str) -> List[Json]:
     return list(rows_by_id.values())
 
 
-def receipt_before(host: Host, to: str) -> Json:
+def receipt_before(host: LocalHost, to: str) -> Json:
     """Return the receipt before the apply `to` or the first later one on this host; else the present receipt."""
     later = [when for when in whens(host) if when >= to]
     about = (
@@ -126,7 +126,7 @@ def receipt_before(host: Host, to: str) -> Json:
     return dict(about.get("receipt") or host.receipt)
 
 
-def listed(host: Host) -> List[Json]:
+def listed(host: LocalHost) -> List[Json]:
     """Return the applies that can be undone, each with the number of changes."""
     applies = []
     for when in whens(host):
@@ -136,7 +136,7 @@ def listed(host: Host) -> List[Json]:
     return applies
 
 
-def prune(host: Host) -> None:
+def prune(host: LocalHost) -> None:
     """Remove all but the newest MAX_UNDO applies."""
     import shutil
 

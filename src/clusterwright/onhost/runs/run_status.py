@@ -11,7 +11,7 @@ from clusterwright.onhost.lib.safe_reader import read_object
 from clusterwright.onhost.runs import run_checkpoints
 from clusterwright.onhost.runs.run_files import run_program
 from clusterwright.onhost.supervisor.goodput import advice, figures, history, reading, slow, speed
-from clusterwright.onhost.supervisor.goodput.timeline import SECOND, Job, jobs
+from clusterwright.onhost.supervisor.goodput.timeline import SECOND, JobTimeline, jobs
 
 # A supervisor sends a heartbeat each second or faster; clocks synchronized by chrony differ by far less.
 HEARTBEAT_TIMEOUT_S = 10.0
@@ -76,7 +76,7 @@ def state_of(run: str, ended: Dict[str, Any], alive_at: float) -> Tuple[str, str
     return "gone", "; ".join(filter(None, (beat, "Slurm has no job of the run")))
 
 
-def _members(job: Optional[Job], events: Sequence[Event]) -> Dict[str, Any]:
+def _members(job: Optional[JobTimeline], events: Sequence[Event]) -> Dict[str, Any]:
     """Return the hosts that train, stand by or are lost, and whether each has a fork server."""
     if job is None:
         return {"generation": 0, "hosts": [], "spares": [], "away": [], "standbys": []}

@@ -18,7 +18,7 @@ from clusterwright.onhost.supervisor import heartbeat as p
 from clusterwright.onhost.supervisor import schedulers
 from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.host import processes
-from clusterwright.onhost.supervisor.job import Record
+from clusterwright.onhost.supervisor.job import JobRecord
 
 MISSED_BEATS = 2.5  # heartbeats that must be missing: two may be late on a busy file server
 FAILOVER_MODULE = "clusterwright.onhost.supervisor.failover_supervisor"
@@ -28,7 +28,7 @@ SHUTDOWN_S = 60.0  # time for a child supervisor to end the job, with its calls 
 class Failover:
     """The current supervisor as one agent knows it, and the supervisor that the agent has started itself, if any."""
 
-    def __init__(self, folder: Folder, record: Record, supervisor_address: Tuple[str, int]) -> None:
+    def __init__(self, folder: Folder, record: JobRecord, supervisor_address: Tuple[str, int]) -> None:
         self.supervisor_address = supervisor_address
         self.child = 0
         self._folder, self._record = folder, record

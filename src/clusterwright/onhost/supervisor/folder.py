@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.supervisor import console
-from clusterwright.onhost.supervisor.job import InvalidRecordError, Record, read_record
+from clusterwright.onhost.supervisor.job import InvalidRecordError, JobRecord, read_record
 
 
 class Folder:
@@ -157,7 +157,7 @@ def _numbers(folder: str) -> List[int]:
     return [int(name) for name in _names(folder) if name.isdigit()]
 
 
-def open_run(path: str) -> Tuple[Folder, Record]:
+def open_run(path: str) -> Tuple[Folder, JobRecord]:
     """Return the folder of a run and its record; an invalid record ends the run and this process."""
     folder = Folder(path)
     try:

@@ -27,7 +27,7 @@ class Launch(NamedTuple):
     image: Optional[Tuple[str, ...]]  # runtime, image, mounts and Python, for inside.py
 
 
-class Record(NamedTuple):
+class JobRecord(NamedTuple):
     """All fields of job.json."""
 
     run: str
@@ -50,7 +50,7 @@ class InvalidRecordError(Exception):
     """job.json is missing, is not JSON, or does not have exactly the fields of this release."""
 
 
-def read_record(run: str) -> Record:
+def read_record(run: str) -> JobRecord:
     """Return the record in the folder of a run.
 
     Raises:
@@ -62,7 +62,7 @@ def read_record(run: str) -> Record:
             document = json.load(file)
     except (OSError, ValueError) as error:
         raise InvalidRecordError(f"{path}: {error}") from error
-    record: Record = _section(Record, document, path, "")
+    record: JobRecord = _section(JobRecord, document, path, "")
     return record
 
 

@@ -79,7 +79,7 @@ class Agent:
     def _timeout_s(self) -> float:
         return FENCE * self.job.recovery.heartbeat_timeout if self.orders else INITIAL_TIMEOUT_S
 
-    def _connect(self) -> Optional[wire.Line]:
+    def _connect(self) -> Optional[wire.WireLine]:
         """Return an authenticated connection to the current supervisor, possibly a child process; None to give up."""
         first_until = time.monotonic() + INITIAL_TIMEOUT_S
         while not self.leaving and not self._failover.over:
@@ -91,7 +91,7 @@ class Agent:
             try:
                 connection = socket.create_connection(self._failover.supervisor_address, timeout=CONNECT_S)
                 connection.settimeout(self._timeout_s)
-                line = wire.Line(connection)
+                line = wire.WireLine(connection)
                 self._greet(line)
             except (OSError, wire.Broken) as error:
                 console.error(f"{self.host}: supervisor {self._failover.supervisor_address}: {error}")
@@ -100,7 +100,7 @@ class Agent:
                 return line
         return None
 
-    def _greet(self, line: wire.Line) -> None:
+    def _greet(self, line: wire.WireLine) -> None:
         token = self.folder.token()
         challenge, ours = _read_message(line)["challenge"], wire.nonce()
         proof = wire.proof(token, self.host, challenge)
@@ -151,7 +151,7 @@ class Agent:
         if self._standstill:
             self._standstill.pages[local_rank][progress.SHIPPED] = step
 
-    def _follow(self, line: wire.Line) -> bool:
+    def _follow(self, line: wire.WireLine) -> bool:
         """Execute the supervisor's messages; return True when it ends the run, False when the connection is lost."""
         beat_s = float(self.orders["beat"])
         last_message_at, beaten = time.monotonic(), 0.0
@@ -180,7 +180,7 @@ class Agent:
                 console.error(f"{self.host}: lost the supervisor: {error}")
         return False
 
-    def _send_notes(self, line: wire.Line) -> None:
+    def _send_notes(self, line: wire.WireLine) -> None:
         """Send queued log lines and results, and once that Slurm ends this step."""
         while self._notes:
             line.send({"note": self._notes.popleft()})
@@ -190,7 +190,7 @@ class Agent:
             self._exit_reported = True
             line.send({"leaving": True})
 
-    def _obey(self, line: wire.Line, message: wire.Message) -> None:
+    def _obey(self, line: wire.WireLine, message: wire.Message) -> None:
         if "beat" in message:
             self._failover.record_beats(message["beat"])
         elif "start" in message:
@@ -266,7 +266,7 @@ class Agent:
         ours = {**os.environ, **private.secrets_of_user()}
         return g.environment(ours, self.folder.path, self.host, self._interface[0], threads)
 
-    def _pass_on(self, line: wire.Line, messages: Iterable[wire.Message]) -> None:
+    def _pass_on(self, line: wire.WireLine, messages: Iterable[wire.Message]) -> None:
         for message in messages:
             if "standby" in message:
                 self._events.write("standby", self._generation, **message["standby"])
@@ -300,7 +300,7 @@ def main(arguments: Sequence[str]) -> int:
     return agent.serve()
 
 
-def _read_message(line: wire.Line) -> wire.Message:
+def _read_message(line: wire.WireLine) -> wire.Message:
     messages = line.read()
     while not messages:
         messages = line.read()

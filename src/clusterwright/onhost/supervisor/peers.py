@@ -16,7 +16,7 @@ FAREWELL_S = 2.0  # time that agents get to leave by themselves
 class Peer:
     """One connection to an agent; `host` is empty until the agent has proved that it has the token."""
 
-    def __init__(self, line: wire.Line) -> None:
+    def __init__(self, line: wire.WireLine) -> None:
         self.line, self.challenge = line, wire.nonce()
         self.host, self.pid, self.address = "", 0, ""
         self.store = 0  # port of the rendezvous store that is open on that host
@@ -117,7 +117,7 @@ class Peers:
         connection, _ = self._listener.accept()
         connection.setblocking(False)  # noqa: FBT003 (the socket's own signature)
         wire.enable_keepalive(connection, self._timeout_s)
-        peer = Peer(wire.Line(connection))
+        peer = Peer(wire.WireLine(connection))
         self._strangers.append(peer)
         self._selector.register(peer.line, selectors.EVENT_READ, peer)
         self._send(peer, {"challenge": peer.challenge})

@@ -12,7 +12,7 @@ from clusterwright.onhost.lib.processes import DEVNULL, PIPE, Process, run, star
 from clusterwright.onhost.supervisor import inside
 from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.host import processes
-from clusterwright.onhost.supervisor.job import Record
+from clusterwright.onhost.supervisor.job import JobRecord
 
 CONTROL_LIMIT_S = 30  # for slurmctld: its MessageTimeout is 10 s by default, and clients retry
 AGENT = "clusterwright.onhost.supervisor.node"
@@ -29,7 +29,7 @@ FORGOTTEN_S = 1.0  # an answer not read for this long is stale
 class Slurm:
     """The hosts of this job's allocation: agents by srun, successor jobs by sbatch."""
 
-    def __init__(self, record: Record, folder: Folder) -> None:
+    def __init__(self, record: JobRecord, folder: Folder) -> None:
         self.job_id = os.environ["SLURM_JOB_ID"]
         self._record, self._folder = record, folder
         self._steps: List[Process] = []
@@ -123,7 +123,7 @@ class Slurm:
 class Inherited(Slurm):
     """The hosts of a job whose batch step is lost: this supervisor must end the job."""
 
-    def __init__(self, record: Record, folder: Folder, hosts: Tuple[str, ...]) -> None:
+    def __init__(self, record: JobRecord, folder: Folder, hosts: Tuple[str, ...]) -> None:
         super().__init__(record, folder)
         self._hosts = hosts
         self._standby = folder.read("standby.json").get("job_id") or None
@@ -141,7 +141,7 @@ class Inherited(Slurm):
 class Local:
     """Local processes in place of hosts; local_scheduler.py, in place of Slurm, starts the successor."""
 
-    def __init__(self, record: Record, folder: Folder) -> None:
+    def __init__(self, record: JobRecord, folder: Folder) -> None:
         self.job_id = str(os.getppid())
         self._record, self._folder = record, folder
         self._agents: Dict[str, Process] = {}
@@ -206,7 +206,7 @@ def slurm(*argv: str, limit_s: float = CONTROL_LIMIT_S) -> Tuple[int, str]:
     return (1, f"{argv[0]}: {result.stopped}") if result.stopped else (result.code, result.out.strip())
 
 
-def submit(folder: Folder, record: Record, more: Sequence[str]) -> Tuple[str, str]:
+def submit(folder: Folder, record: JobRecord, more: Sequence[str]) -> Tuple[str, str]:
     """Submit a job with the run's script; return its id, or an empty id and the error of sbatch.
 
     sbatch gets only a few variables of this job: SBATCH_ variables would override the script's options.
@@ -221,7 +221,7 @@ def submit(folder: Folder, record: Record, more: Sequence[str]) -> Tuple[str, st
     return (job_id, "") if job_id.isdigit() else ("", out)
 
 
-def succeed(folder: Folder, record: Record, lost_hosts: Sequence[str]) -> Tuple[str, str]:
+def succeed(folder: Folder, record: JobRecord, lost_hosts: Sequence[str]) -> Tuple[str, str]:
     """Submit a successor that excludes the lost hosts; on any hosts if Slurm refuses that."""
     job_id, error = submit(folder, record, (f"--exclude={','.join(lost_hosts)}",)) if lost_hosts else ("", "")
     return (job_id, error) if job_id else submit(folder, record, ())

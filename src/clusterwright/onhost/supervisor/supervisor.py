@@ -27,7 +27,7 @@ from clusterwright.onhost.supervisor import decide as d
 from clusterwright.onhost.supervisor.folder import Events, Folder, open_run
 from clusterwright.onhost.supervisor.goodput import closing
 from clusterwright.onhost.supervisor.hang import hangs
-from clusterwright.onhost.supervisor.job import Record
+from clusterwright.onhost.supervisor.job import JobRecord
 from clusterwright.onhost.supervisor.peers import DISCONNECTED, JOINED, MESSAGE, Peer, PeerEvent, Peers
 from clusterwright.onhost.supervisor.quorum import Predecessor, Quorum
 from clusterwright.onhost.supervisor.replicas import recall
@@ -45,7 +45,7 @@ class Supervisor:
     """Event loop of one job of the run; with a `predecessor`, it takes over that supervisor's job."""
 
     def __init__(
-        self, record: Record, folder: Folder, scheduler: Union[schedulers.Slurm, schedulers.Local],
+        self, record: JobRecord, folder: Folder, scheduler: Union[schedulers.Slurm, schedulers.Local],
         predecessor: Optional[Predecessor] = None,
     ) -> None:  # fmt: skip
         self.record, self.folder, self.scheduler = record, folder, scheduler

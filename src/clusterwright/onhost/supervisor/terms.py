@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Dict, Tuple, Union
 
 from clusterwright.onhost.supervisor.decide import Policy
-from clusterwright.onhost.supervisor.job import Record
+from clusterwright.onhost.supervisor.job import JobRecord
 from clusterwright.onhost.supervisor.job_fields import EveryFields
 
 SAVED_BY_S = (
@@ -15,7 +15,7 @@ JOIN_S = 60.0  # time for srun to start the agents of a new job on busy hosts
 SHORTEST_GRACE_S, SHORTEST_JOIN_S = 5.0, 5.0
 
 
-def policy(record: Record, hosts: Tuple[str, ...], successors: int, *, inside: bool) -> Policy:
+def policy(record: JobRecord, hosts: Tuple[str, ...], successors: int, *, inside: bool) -> Policy:
     """Return the policy for decide; `inside`: the job's agents run already and rejoin within two timeouts."""
     recovery = record.job.recovery
     return_s = max(SHORTEST_JOIN_S, 2 * recovery.heartbeat_timeout)
@@ -32,7 +32,7 @@ def policy(record: Record, hosts: Tuple[str, ...], successors: int, *, inside: b
     )
 
 
-def environment(record: Record, end_time: float) -> Dict[str, str]:
+def environment(record: JobRecord, end_time: float) -> Dict[str, str]:
     """Return the variables that all ranks of a generation share, in a job that ends at `end_time` (epoch seconds)."""
     checkpoint = record.job.checkpoint
     return {
@@ -43,7 +43,7 @@ def environment(record: Record, end_time: float) -> Dict[str, str]:
     }
 
 
-def checkpoints(record: Record) -> Dict[str, str]:
+def checkpoints(record: JobRecord) -> Dict[str, str]:
     """Return the checkpoint variables (folder, interval, retention), also for a program without supervisor."""
     return {
         "CLUSTERWRIGHT_CHECKPOINTS": record.launch.checkpoints,

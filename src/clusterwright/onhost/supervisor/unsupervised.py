@@ -20,7 +20,7 @@ from clusterwright.onhost.supervisor import console, network, schedulers, terms
 from clusterwright.onhost.supervisor.folder import Events, Folder, open_run
 from clusterwright.onhost.supervisor.goodput import closing
 from clusterwright.onhost.supervisor.host import processes
-from clusterwright.onhost.supervisor.job import Record
+from clusterwright.onhost.supervisor.job import JobRecord
 from clusterwright.onhost.supervisor.root_cause import exits
 
 TICK_S = 0.2
@@ -35,7 +35,7 @@ _TASK = re.compile(r"srun: error: (\S+): tasks? (\d+)[^:]*: (.*)")
 class UnsupervisedJob:
     """One job of a run whose launcher has no agents."""
 
-    def __init__(self, record: Record, folder: Folder) -> None:
+    def __init__(self, record: JobRecord, folder: Folder) -> None:
         self.record, self.folder = record, folder
         self.launcher = registry.launcher(record.launch.launcher)
         self.job_id = os.environ["SLURM_JOB_ID"]

@@ -18,7 +18,7 @@ class Broken(Exception):  # noqa: N818 (the state of the line)
     """The peer is gone, or does not speak this protocol."""
 
 
-class Line:
+class WireLine:
     """One connection; `read` returns complete messages only."""
 
     def __init__(self, connection: socket.socket) -> None:

@@ -180,7 +180,7 @@ YEAR_H = 8760.0
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChartLine:
     """Yearly cost of one way to get GPUs: fixed + hourly x hours of use, in the currency of the page."""
 
     name: str
@@ -193,7 +193,7 @@ class Line:
         return self.fixed + self.hourly * hours
 
 
-def break_even(lines: Sequence[Line], hours: float | None, currency: str, width: float) -> str:
+def break_even(lines: Sequence[ChartLine], hours: float | None, currency: str, width: float) -> str:
     """Draw yearly cost over hours of use, one line per option; green line: break-even at `hours` (None: never)."""
     top = max(series.cost(YEAR_H) for series in lines)
     plot = frame((0, YEAR_H), (0, top * 1.05), width)
@@ -210,7 +210,7 @@ def break_even(lines: Sequence[Line], hours: float | None, currency: str, width:
     return svg_image(plot.size, _("Cost over hours of use"), description, *drawn)
 
 
-def _line(plot: Frame, series: Line) -> Iterator[str]:
+def _line(plot: Frame, series: ChartLine) -> Iterator[str]:
     style = "progress" if series.owned else "rented-line"
     yield path(((plot.x(hours), plot.y(series.cost(hours))) for hours in (0.0, YEAR_H)), style)
     label_y = plot.y(series.cost(YEAR_H)) - 7

@@ -11,7 +11,7 @@ from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.plan.cnn.machines import machine_of
 from clusterwright.plan.cnn.products import Encoder, demand
-from clusterwright.plan.cnn.step import Job, step
+from clusterwright.plan.cnn.step import CnnJob, step
 from clusterwright.plan.cnn.work import HALF
 from clusterwright.plan.collectives.rows import gpu_of
 
@@ -48,7 +48,7 @@ def samples_of_row(
     return iteration.images_per_s, "; ".join(notes), iteration.bound
 
 
-def read(row: Mapping[str, str], notes: list[str]) -> Job | None:
+def read(row: Mapping[str, str], notes: list[str]) -> CnnJob | None:
     """Parse a row into a `Job`, or None if its network is unknown; what was inferred is appended to `notes`."""
     net = _network(row, notes)
     if net is None:
@@ -58,7 +58,7 @@ def read(row: Mapping[str, str], notes: list[str]) -> Job | None:
     precision = _precision(row, notes)
     batch = _batch(row, net, chip, machine.gpus, precision, notes)
     how = "bert" if isinstance(net, Encoder) else software(row, notes)
-    return Job(net, machine, batch, precision, how)
+    return CnnJob(net, machine, batch, precision, how)
 
 
 def _network(row: Mapping[str, str], notes: list[str]) -> Cnn | Encoder | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.cnn.step import Job, Step, step
+from clusterwright.plan.cnn.step import CnnJob, CnnStep, step
 from clusterwright.plan.run import Machine
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ class Point:
     images_per_s: float
     speedup: float  # over one node
     efficiency: float  # speedup over nodes
-    step: Step
+    step: CnnStep
 
 
 def scaling(
-    job: Job, nodes: Iterable[int], network: Network, *, node_images_per_s: float | None = None
+    job: CnnJob, nodes: Iterable[int], network: Network, *, node_images_per_s: float | None = None
 ) -> tuple[Point, ...]:
     """Predict throughput for each number of nodes with a constant batch per GPU (weak scaling).
 

@@ -44,7 +44,7 @@ MASTER_BYTES = 28  # per weight, read and written by the optimizer: fp32 weight,
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class CnnJob:
     """A data-parallel training: network, machine, batch per GPU, precision, software and input pipeline."""
 
     network: Cnn | Encoder
@@ -56,7 +56,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CnnStep:
     """Seconds of one iteration by cause; the parts add up to `total`."""
 
     compute: float
@@ -89,7 +89,7 @@ class Step:
         return Bound.MEMORY_BANDWIDTH if self.of_memory else Bound.COMPUTE
 
 
-def step(job: Job, c: Coefficients | None = None, *, gpu_s: float | None = None) -> Step:
+def step(job: CnnJob, c: Coefficients | None = None, *, gpu_s: float | None = None) -> CnnStep:
     """Predict the time of one iteration.
 
     Args:
@@ -110,16 +110,16 @@ def step(job: Job, c: Coefficients | None = None, *, gpu_s: float | None = None)
     busy = compute + launch + optimizer + waiting + jitter
     hungry = max(0.0, images / nodes / job.feed.images_per_s - busy)
     of_memory = image.memory > image.compute
-    return Step(compute, launch, optimizer, waiting, jitter, hungry, images, of_memory)
+    return CnnStep(compute, launch, optimizer, waiting, jitter, hungry, images, of_memory)
 
 
-def _fixed_costs(job: Job, how: Software) -> tuple[float, float]:
+def _fixed_costs(job: CnnJob, how: Software) -> tuple[float, float]:
     """Return seconds that do not depend on the batch: (kernel launches of all layers, optimizer step)."""
     optimizer = job.network.parameters * MASTER_BYTES / job.machine.gpu.memory_bytes_per_s
     return how.layer_s * demand(job.network).layers, optimizer
 
 
-def _exposed(job: Job, compute: float, how: Software) -> float:
+def _exposed(job: CnnJob, compute: float, how: Software) -> float:
     """Exposed seconds of the gradients' all-reduce: what does not overlap the backward pass."""
     machine = job.machine
     if machine.gpus < 2:

@@ -34,7 +34,7 @@ def width(precision: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class CnnWork:
     """GPU seconds per sample, forward and backward, without costs per iteration."""
 
     total: float
@@ -44,7 +44,7 @@ class Work:
 
 def work(
     network: Cnn | Encoder, gpu: Gpu, precision: str, batch: float, how: Software, c: Coefficients
-) -> Work:
+) -> CnnWork:
     """Predict the GPU time of one sample in a batch; weights are read once per batch."""
     network_demand, kind, size = demand(network), die(gpu), width(precision)
     stream = gpu.memory_bytes_per_s * nearest(c.stream, kind)
@@ -65,7 +65,7 @@ def work(
     elementwise_s = size * (touched + squeezed) / stream
     energy = network_demand.flops * PASSES * nearest(c.joule_per_flop, kind) * how.joules * size / 2
     limited = _limited(products + elementwise_s, energy / gpu.power_w if gpu.power_w else 0.0)
-    return Work(limited + how.image_s, computes, memories + elementwise_s)
+    return CnnWork(limited + how.image_s, computes, memories + elementwise_s)
 
 
 def _limited(time: float, least: float) -> float:

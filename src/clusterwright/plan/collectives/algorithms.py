@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from clusterwright.plan.collectives.coefficients import Coefficients, nearest, stored
-from clusterwright.plan.collectives.kinds import Kind, bus_factor, ring_steps
-from clusterwright.plan.collectives.links import UNLIMITED, Group, Path, in_turn, path
+from clusterwright.plan.collectives.kinds import Collective, bus_factor, ring_steps
+from clusterwright.plan.collectives.links import UNLIMITED, Path, RankGroup, in_turn, path
 from clusterwright.plan.numbers import ceil, larger, log2, pick, smaller
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.run import Machine
 
-    Algorithm: TypeAlias = "Callable[[Kind, Real, Path, Protocol], Real]"
+    Algorithm: TypeAlias = "Callable[[Collective, Real, Path, Protocol], Real]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ EARLY_TREES = {
 
 
 def seconds(
-    kind: Kind | str,
+    kind: Collective | str,
     size_bytes: Real,
     machine: Machine,
     ranks: Real,
@@ -107,15 +107,15 @@ def seconds(
         ranks_per_node: ranks in one node, or in one NVLink domain if that is larger than a node.
         sharing: groups in one node (or domain) that run the collective at the same time and share its NICs.
     """
-    group = Group(machine, ranks, ranks_per_node, sharing)
+    group = RankGroup(machine, ranks, ranks_per_node, sharing)
     best: Real = UNAVAILABLE_S
-    for time in times(Kind(kind), size_bytes, group, stored()).values():
+    for time in times(Collective(kind), size_bytes, group, stored()).values():
         best = smaller(best, time)
     return pick(group.ranks > 1, best, 0.0)
 
 
 def bus_bw_bytes_per_s(
-    kind: Kind | str,
+    kind: Collective | str,
     size_bytes: Real,
     machine: Machine,
     ranks: Real,
@@ -124,31 +124,31 @@ def bus_bw_bytes_per_s(
 ) -> Real:
     """Predict the bus bandwidth of a collective as nccl-tests prints it, in bytes/s; arguments as for `seconds`."""
     time = seconds(kind, size_bytes, machine, ranks, ranks_per_node, sharing)
-    return size_bytes / larger(time, 1e-12) * bus_factor(Kind(kind), ranks)
+    return size_bytes / larger(time, 1e-12) * bus_factor(Collective(kind), ranks)
 
 
-def times(kind: Kind, size: Real, group: Group, c: Coefficients) -> dict[str, Real]:
+def times(kind: Collective, size: Real, group: RankGroup, c: Coefficients) -> dict[str, Real]:
     """Return the seconds of a collective by algorithm; at least `UNAVAILABLE_S` if an algorithm is not available."""
     over = path(group, c)
-    if kind is Kind.ALL_TO_ALL:
+    if kind is Collective.ALL_TO_ALL:
         return {"pairwise": _pairwise(size, over)}
-    if kind is Kind.SEND_RECV:
+    if kind is Collective.SEND_RECV:
         return {"direct": _direct(size, over)}
     times_by_algorithm = {"ring": _fastest(ring, kind, size, over)}
-    if kind is Kind.ALL_REDUCE:
+    if kind is Collective.ALL_REDUCE:
         times_by_algorithm["tree"] = _fastest(tree, kind, size, over)
         times_by_algorithm["nvls"] = in_switch(size, over)
     return times_by_algorithm
 
 
-def _fastest(algorithm: Algorithm, kind: Kind, size: Real, over: Path) -> Real:
+def _fastest(algorithm: Algorithm, kind: Collective, size: Real, over: Path) -> Real:
     best: Real = UNAVAILABLE_S
     for protocol in PROTOCOLS:
         best = smaller(best, algorithm(kind, size, over, protocol))
     return best
 
 
-def ring(kind: Kind, size: Real, over: Path, protocol: Protocol) -> Real:
+def ring(kind: Collective, size: Real, over: Path, protocol: Protocol) -> Real:
     """Seconds of a ring algorithm: every GPU passes pieces to the next; each link carries nccl-tests' bus traffic."""
     ranks = over.group.ranks
     steps = ring_steps(kind, ranks)
@@ -158,7 +158,7 @@ def ring(kind: Kind, size: Real, over: Path, protocol: Protocol) -> Real:
     return joined(size, transfer, (intra_node, inter_node * inter_node_step(over, protocol)), over, protocol)
 
 
-def tree(kind: Kind, size: Real, over: Path, protocol: Protocol) -> Real:
+def tree(kind: Collective, size: Real, over: Path, protocol: Protocol) -> Real:
     """Seconds of NCCL's double binary tree over the nodes, with a chain within each: few steps, less bandwidth."""
     intra_node = 2 * (over.group.ranks_per_node - 1) * intra_node_step(over, protocol, tree=True)
     inter_node = 2 * ceil(log2(over.nodes)) * inter_node_step(over, protocol)
@@ -172,7 +172,7 @@ def tree(kind: Kind, size: Real, over: Path, protocol: Protocol) -> Real:
 def _crossings(over: Path) -> Real:
     """Times that the busiest node of two trees sends the whole message out: up in both, down to two nodes in one."""
     if over.group.machine.gpu.arch in EARLY_TREES:
-        return bus_factor(Kind.ALL_REDUCE, over.group.ranks)
+        return bus_factor(Collective.ALL_REDUCE, over.group.ranks)
     return smaller(larger(over.nodes / 2, 1.0), 2.0)
 
 

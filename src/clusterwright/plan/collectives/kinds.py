@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.numbers import Real
 
 
-class Kind(StrEnum):
+class Collective(StrEnum):
     """Collective operations, named as in nccl-tests."""
 
     ALL_REDUCE = "all_reduce"
@@ -22,18 +22,18 @@ class Kind(StrEnum):
     SEND_RECV = "send_recv"
 
 
-def bus_factor(kind: Kind, ranks: Real) -> Real:
+def bus_factor(kind: Collective, ranks: Real) -> Real:
     """Return bus bandwidth over algorithm bandwidth (nccl-tests, doc/PERFORMANCE.md)."""
     peer_share = (ranks - 1) / larger(ranks, 1)
-    if kind is Kind.ALL_REDUCE:
+    if kind is Collective.ALL_REDUCE:
         return 2 * peer_share
-    if kind in {Kind.BROADCAST, Kind.SEND_RECV}:
+    if kind in {Collective.BROADCAST, Collective.SEND_RECV}:
         return 1.0 + 0 * peer_share
     return peer_share
 
 
-def ring_steps(kind: Kind, ranks: Real) -> Real:
+def ring_steps(kind: Collective, ranks: Real) -> Real:
     """Return the number of sequential steps of a ring algorithm on `ranks` ranks."""
-    if kind is Kind.ALL_REDUCE:
+    if kind is Collective.ALL_REDUCE:
         return 2 * (ranks - 1)
     return ranks - 1

@@ -29,7 +29,7 @@ def domain_size(machine: Machine) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RankGroup:
     """The GPUs of one communicator on a machine; fields are numbers or equally shaped arrays."""
 
     machine: Machine
@@ -47,7 +47,7 @@ class Group:
 class Path:
     """Bandwidths between the GPUs of a group, computed once for all algorithms and protocols."""
 
-    group: Group
+    group: RankGroup
     nodes: Real
     intra_node: Real  # ring bandwidth of one GPU inside the node, bytes/s
     inter_node: Real  # of one node's NICs for the group, bytes/s, one direction
@@ -57,18 +57,18 @@ class Path:
     c: Coefficients
 
 
-def path(group: Group, c: Coefficients) -> Path:
+def path(group: RankGroup, c: Coefficients) -> Path:
     """Compute the bandwidths of a group's path; a machine without a network counts as one node."""
     machine = group.machine
     if machine.network.kind == "none":
-        group = Group(machine, group.ranks, group.ranks, group.sharing)
+        group = RankGroup(machine, group.ranks, group.ranks, group.sharing)
     intra_node, inter_node = local(group, c), nic_rate(group, c)
     linked = (group.ranks_per_node <= machine.nvlink_domain) & (machine.gpu.link_bytes_per_s > 0)
     rate = in_turn(intra_node, inter_node, c.softness)
     return Path(group, group.nodes, intra_node, inter_node, rate, linked, wire_of(machine.network.kind, c), c)
 
 
-def local(group: Group, c: Coefficients) -> Real:
+def local(group: RankGroup, c: Coefficients) -> Real:
     """Ring bandwidth of one GPU within the node, over NVLink or PCIe, in bytes/s."""
     machine, local_ranks = group.machine, group.ranks_per_node
     share = nearest(c.link, machine.gpu.arch) * _share_of_links(machine, local_ranks)
@@ -88,7 +88,7 @@ def _share_of_links(machine: Machine, local_ranks: Real) -> Real:
     return smaller(larger(local_ranks - 1, 1) / (board - 1), 1.0)
 
 
-def nic_rate(group: Group, c: Coefficients) -> Real:
+def nic_rate(group: RankGroup, c: Coefficients) -> Real:
     """Bandwidth of one node's NICs for the group, in bytes/s, one direction."""
     machine, network = group.machine, group.machine.network
     wire = wire_of(network.kind, c)

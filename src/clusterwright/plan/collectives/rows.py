@@ -12,8 +12,8 @@ from clusterwright.i18n import _
 from clusterwright.plan.clouds import network_of
 from clusterwright.plan.collectives.algorithms import in_switch, times
 from clusterwright.plan.collectives.coefficients import Coefficients
-from clusterwright.plan.collectives.kinds import Kind, bus_factor
-from clusterwright.plan.collectives.links import Group, path
+from clusterwright.plan.collectives.kinds import Collective, bus_factor
+from clusterwright.plan.collectives.links import RankGroup, path
 from clusterwright.plan.machines import GBIT_BYTES, RACK_GPUS, REFERENCE_PORTS, usual_node
 from clusterwright.plan.run import Machine, Network
 
@@ -44,16 +44,16 @@ PORT_GBITS = {
     r"hdr|connectx-6": 200.0,
     r"fdr": 56.0,
 }
-NAMES = {"alltoall": Kind.ALL_TO_ALL, "sendrecv": Kind.SEND_RECV, "p2p": Kind.SEND_RECV}
+NAMES = {"alltoall": Collective.ALL_TO_ALL, "sendrecv": Collective.SEND_RECV, "p2p": Collective.SEND_RECV}
 
 
 @dataclass(frozen=True, slots=True)
 class MeasurementSpec:
     """One row of measurements without its result: operation, size, group and algorithm."""
 
-    kind: Kind
+    kind: Collective
     size_bytes: float
-    group: Group
+    group: RankGroup
     algorithm: str  # ring, tree, sharp; "": NCCL's choice
     notes: tuple[str, ...]
 
@@ -83,7 +83,11 @@ def read(row: Mapping[str, str]) -> MeasurementSpec:
     if size is None:
         notes.append(_("no size given: assumed 16 GiB"))
     return MeasurementSpec(
-        _kind(row, notes), size or LARGE_BYTES, Group(machine, ranks, local_ranks), algorithm, tuple(notes)
+        _kind(row, notes),
+        size or LARGE_BYTES,
+        RankGroup(machine, ranks, local_ranks),
+        algorithm,
+        tuple(notes),
     )
 
 
@@ -182,14 +186,14 @@ def _algorithm(algo: str, fabric: str, crosses_nodes: bool) -> str:  # noqa: FBT
     return "tree" if algo == "tree" else ""
 
 
-def _kind(row: Mapping[str, str], notes: list[str]) -> Kind:
+def _kind(row: Mapping[str, str], notes: list[str]) -> Collective:
     name = row.get("collective", "").strip().lower().replace("-", "_").removesuffix("_perf")
-    if name in Kind.__members__.values():
-        return Kind(name)
+    if name in Collective.__members__.values():
+        return Collective(name)
     if name.replace("_", "") in NAMES:
         return NAMES[name.replace("_", "")]
     notes.append(_("unknown operation `{name}`: assumed all_reduce", name=name))
-    return Kind.ALL_REDUCE
+    return Collective.ALL_REDUCE
 
 
 def _number(text: str) -> float | None:

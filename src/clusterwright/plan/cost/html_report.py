@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.drawing.sheet import Figure, Section, drawn, table
 from clusterwright.i18n import _, bilingual
-from clusterwright.plan.charts.curves import Line, break_even
+from clusterwright.plan.charts.curves import ChartLine, break_even
 from clusterwright.plan.charts.sheet import sheet
 from clusterwright.plan.cost import tornado
 
@@ -41,13 +41,13 @@ def render_html(costs: Costs, inputs: Inputs, currency: str, title: str) -> str:
     )
 
 
-def lines(costs: Costs) -> list[Line]:
+def lines(costs: Costs) -> list[ChartLine]:
     """Return yearly cost over hours of use, one line per option."""
     owned, *rented = costs.ways
-    owned_line = Line(owned.name, costs.fixed_a_year, costs.energy_an_hour, owned=True)
+    owned_line = ChartLine(owned.name, costs.fixed_a_year, costs.energy_an_hour, owned=True)
     return [
         owned_line,
-        *(Line(option.name, 0.0, option.a_year / costs.hours, owned=False) for option in rented),
+        *(ChartLine(option.name, 0.0, option.a_year / costs.hours, owned=False) for option in rented),
     ]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.cost.break_even import BreakEven
     from clusterwright.plan.cost.figures import Figures, Inputs
     from clusterwright.plan.cost.rented import Fleet
-    from clusterwright.plan.cost.tornado import Bar
+    from clusterwright.plan.cost.tornado import TornadoBar
 
 
 UTILIZATIONS = (0.10, 0.25, 0.50, 0.75, 0.90)
@@ -47,7 +47,7 @@ class Costs:
     by_utilization: tuple[
         tuple[float, tuple[float, ...]], ...
     ]  # (share of the year, money per GPU-hour by option)
-    drivers: tuple[Bar, ...]  # of the cost of one owned GPU-hour
+    drivers: tuple[TornadoBar, ...]  # of the cost of one owned GPU-hour
     kwh: float  # per year
     co2_kg: tuple[float, float, float]  # low, likely, high: by the grid's mix
 

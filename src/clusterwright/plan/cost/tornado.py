@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class TornadoBar:
     """The result with one input at its low and at its high value."""
 
     name: str
@@ -28,11 +28,11 @@ class Bar:
         return abs(self.at_high - self.at_low)
 
 
-def tornado(inputs: Inputs, result: Callable[[Figures], float]) -> tuple[Bar, ...]:
+def tornado(inputs: Inputs, result: Callable[[Figures], float]) -> tuple[TornadoBar, ...]:
     """Compute one bar for each input that changes the result, largest swing first."""
     middle = likely(inputs)
     bars = (
-        Bar(
+        TornadoBar(
             name,
             result(replace(middle, **{name: estimate.low})),
             result(replace(middle, **{name: estimate.high})),
@@ -65,7 +65,7 @@ NAMES = {  # field of Figures -> label
 }  # fmt: skip
 
 
-def drawn(bars: Sequence[Bar], likely: float, unit: str, width: float) -> str:
+def drawn(bars: Sequence[TornadoBar], likely: float, unit: str, width: float) -> str:
     """Draw the tornado chart: bars around a line at the likely result."""
     top_bars = bars[:MAX_BARS]
     ends = [end for bar in top_bars for end in (bar.at_low, bar.at_high)]
@@ -90,7 +90,7 @@ def drawn(bars: Sequence[Bar], likely: float, unit: str, width: float) -> str:
     return svg_image((width, bottom + BOTTOM), _("What determines the cost"), description, *pieces)
 
 
-def _bar(x: Scale, top: float, bar: Bar, width: float) -> Iterator[str]:
+def _bar(x: Scale, top: float, bar: TornadoBar, width: float) -> Iterator[str]:
     name = both_languages(NAMES.get(bar.name, bar.name))
     if is_narrow(width):
         yield text_element(name, 2, top + 12, "said")

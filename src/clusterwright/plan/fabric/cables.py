@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from clusterwright.catalog.parts import cables as classes
 from clusterwright.catalog.records import Cable as Class
 from clusterwright.plan.fabric.clos import Clos, Leaves
-from clusterwright.plan.fabric.parts import Fabric, Kind, Link
+from clusterwright.plan.fabric.parts import Fabric, FabricKind, Link
 
 if TYPE_CHECKING:
     from clusterwright.catalog.user_catalog import UserCatalog
@@ -143,7 +143,7 @@ def leaf_of(leaves: Leaves, node: int, port: int) -> int:
 
 
 def _without_switches(fabric: Fabric) -> Iterator[Link]:
-    if fabric.kind is Kind.DIRECT:
+    if fabric.kind is FabricKind.DIRECT:
         yield Link("node1", "node2", fabric.ports_per_node)
         return
     for node in range(fabric.nodes):

@@ -11,18 +11,21 @@ from clusterwright.errors import WrightError
 from clusterwright.plan.fabric.cables import HALL, Hall, optics_w, schedule
 from clusterwright.plan.fabric.design import DEFAULTS, Options, design
 from clusterwright.plan.fabric.expected import ORDERED, SCATTERED, all_reduce_s, step
-from clusterwright.plan.fabric.parts import Kind
+from clusterwright.plan.fabric.parts import FabricKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.plan.fabric.cables import Cable
-    from clusterwright.plan.fabric.parts import Fabric, Switch
+    from clusterwright.plan.fabric.parts import Fabric, FabricSwitch
     from clusterwright.plan.run import Machine, Run
 
 
-SWITCHED = (Kind.STAR, Kind.RING, Kind.LEAF_SPINE, Kind.FAT_TREE, Kind.RAIL, Kind.RAIL_ONLY)
+SWITCHED = (
+    FabricKind.STAR, FabricKind.RING, FabricKind.LEAF_SPINE, FabricKind.FAT_TREE, FabricKind.RAIL,
+    FabricKind.RAIL_ONLY,
+)  # fmt: skip
 SHARED = 2.0  # default oversubscription of leaf-spine: ports down over ports up
 
 
@@ -32,7 +35,7 @@ class FabricRequirements:
 
     nodes: int
     ports_per_node: int
-    switch: Switch
+    switch: FabricSwitch
     oversubscription: float | None = None  # None: 2 to 1 for leaf-spine, else 1 to 1
     options: Options = DEFAULTS
     hall: Hall = HALL
@@ -43,7 +46,7 @@ class FabricRequirements:
 class Compared:
     """One kind of fabric with cables, power, cost and speed, or the reason why it cannot be built."""
 
-    kind: Kind
+    kind: FabricKind
     fabric: Fabric | None
     why_not: str = ""
     cables: tuple[Cable, ...] = ()
@@ -56,16 +59,19 @@ class Compared:
 
 
 def compare(
-    requirements: FabricRequirements, machine: Machine, run: Run | None = None, kinds: Iterable[Kind] = ()
+    requirements: FabricRequirements,
+    machine: Machine,
+    run: Run | None = None,
+    kinds: Iterable[FabricKind] = (),
 ) -> tuple[Compared, ...]:
     """Design and compare the requested kinds of fabric, or all; kinds that cannot be built have a reason."""
-    chosen = tuple(kinds) or (*SWITCHED, *((Kind.DIRECT,) if requirements.nodes == 2 else ()))
+    chosen = tuple(kinds) or (*SWITCHED, *((FabricKind.DIRECT,) if requirements.nodes == 2 else ()))
     return tuple(_compared(kind, requirements, machine, run) for kind in chosen)
 
 
-def build(kind: Kind, requirements: FabricRequirements) -> Fabric:
+def build(kind: FabricKind, requirements: FabricRequirements) -> Fabric:
     """Design a fabric of one kind for the requirements."""
-    usual = SHARED if kind is Kind.LEAF_SPINE else 1.0
+    usual = SHARED if kind is FabricKind.LEAF_SPINE else 1.0
     ratio = usual if requirements.oversubscription is None else requirements.oversubscription
     return design(
         kind,
@@ -77,7 +83,9 @@ def build(kind: Kind, requirements: FabricRequirements) -> Fabric:
     )
 
 
-def _compared(kind: Kind, requirements: FabricRequirements, machine: Machine, run: Run | None) -> Compared:
+def _compared(
+    kind: FabricKind, requirements: FabricRequirements, machine: Machine, run: Run | None
+) -> Compared:
     try:
         fabric = build(kind, requirements)
     except WrightError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _, _n
 from clusterwright.plan.fabric.clos import Clos, Leaves, divisors, three_levels, two_levels, uplinks_for
-from clusterwright.plan.fabric.parts import Fabric, Kind, Switch
+from clusterwright.plan.fabric.parts import Fabric, FabricKind, FabricSwitch
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,10 @@ DEFAULTS = Options()
 
 
 def design(
-    kind: Kind | str,
+    kind: FabricKind | str,
     nodes: int,
     ports_per_node: int,
-    switch: Switch,
+    switch: FabricSwitch,
     oversubscription: float = 1.0,
     options: Options = DEFAULTS,
 ) -> Fabric:
@@ -40,21 +40,24 @@ def design(
     Raises:
         WrightError: a size below 1, an oversubscription below 1, or more ports than the radix can connect.
     """
-    kind = Kind(kind)
+    kind = FabricKind(kind)
     _refuse_nonsense(nodes, ports_per_node, switch, oversubscription)
     _refuse_options(options)
     plane_switch = switch.split(options.planes) if options.planes > 1 else switch
     clos: Clos | None = None
-    if kind is Kind.RING:
+    if kind is FabricKind.RING:
         _ring_or_refuse(nodes, ports_per_node)
-    elif kind is Kind.DIRECT:
+    elif kind is FabricKind.DIRECT:
         _direct_or_refuse(nodes)
-    elif kind is Kind.STAR:
+    elif kind is FabricKind.STAR:
         clos = _star(nodes + math.ceil(options.manager_ports / ports_per_node), ports_per_node, plane_switch)
     else:
-        ports = 1 if kind is Kind.RAIL_ONLY else ports_per_node
+        ports = 1 if kind is FabricKind.RAIL_ONLY else ports_per_node
         clos = _tree(kind, nodes, ports, plane_switch, oversubscription, options)
-    manager, rails = options.manager_ports if clos else 0, ports_per_node if kind is Kind.RAIL_ONLY else 1
+    manager, rails = (
+        options.manager_ports if clos else 0,
+        ports_per_node if kind is FabricKind.RAIL_ONLY else 1,
+    )
     rate = switch.port_bits_per_s
     return Fabric(kind, nodes, ports_per_node, rate, switch, clos, options.planes, manager, rails)
 
@@ -67,11 +70,13 @@ def largest(radix: int, oversubscription: float, tiers: int) -> int:
     return radix * down if tiers == 2 else radix * (radix // 2) * down
 
 
-def _tree(kind: Kind, nodes: int, ports: int, switch: Switch, ratio: float, options: Options) -> Clos:
+def _tree(
+    kind: FabricKind, nodes: int, ports: int, switch: FabricSwitch, ratio: float, options: Options
+) -> Clos:
     tiers, radix, ends = options.tiers, switch.ports, nodes * ports + options.manager_ports
     if ends <= radix and tiers < 2:
         return Clos(radix, Leaves(1, 1, ports, nodes + options.manager_ports, 0))
-    if kind is Kind.LEAF_SPINE:
+    if kind is FabricKind.LEAF_SPINE:
         tiers = tiers or 2
     for level, tier_count in ((two_levels, 2), (three_levels, 3)):
         if tiers not in {0, tier_count}:
@@ -100,7 +105,7 @@ def _sides(radix: int, ratio: float) -> list[tuple[int, int]]:
 
 
 def _leaf_layouts(
-    kind: Kind, nodes: int, ports: int, sides: tuple[int, int], options: Options
+    kind: FabricKind, nodes: int, ports: int, sides: tuple[int, int], options: Options
 ) -> list[Leaves]:
     """Return possible arrangements of nodes on leaves, fewest leaves per node first."""
     down, up = sides
@@ -123,13 +128,13 @@ def _leaf_layouts(
             message,
             _("choose a divisor of {ports} that is at most {down}", ports=ports, down=down),
         )
-    if kind is Kind.RAIL:
+    if kind is FabricKind.RAIL:
         # one leaf per rail; with so few nodes that half of it would be empty, two or four rails share a leaf
         return [next((layout for layout in layouts if layout.units == 1), layouts[-1])]
     return layouts
 
 
-def _star(places: int, ports: int, switch: Switch) -> Clos:
+def _star(places: int, ports: int, switch: FabricSwitch) -> Clos:
     """Build a star: one switch, or as few as possible around a central one."""
     radix = switch.ports
     if places * ports <= radix:
@@ -147,7 +152,7 @@ def _star(places: int, ports: int, switch: Switch) -> Clos:
     )
 
 
-def _refuse_nonsense(nodes: int, ports: int, switch: Switch, ratio: float) -> None:
+def _refuse_nonsense(nodes: int, ports: int, switch: FabricSwitch, ratio: float) -> None:
     sizes = ((_("nodes"), nodes), (_("ports per node"), ports), (_("ports per switch"), switch.ports))
     for name, value in sizes:
         if value <= 0:
@@ -193,7 +198,7 @@ def _direct_or_refuse(nodes: int) -> None:
         raise _refused("fabric-kind", message, _("use star or leaf-spine; direct connects exactly 2 nodes"))
 
 
-def _too_large(ports: int, switch: Switch, ratio: float, tiers: int) -> WrightError:
+def _too_large(ports: int, switch: FabricSwitch, ratio: float, tiers: int) -> WrightError:
     limit = largest(switch.ports, ratio, tiers or 3)
     message = _n(
         "{ports} ports are more than {count} level of {switch} switches connects: {limit}",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from clusterwright.drawing.svg import svg_image, tag, text_element
 from clusterwright.i18n import N_, _, bilingual, both_languages
 from clusterwright.plan.fabric.cables import links
-from clusterwright.plan.fabric.parts import Kind
+from clusterwright.plan.fabric.parts import FabricKind
 
 if TYPE_CHECKING:
     from clusterwright.plan.fabric.parts import Fabric
@@ -165,12 +165,12 @@ def _spot(name: str, rows: dict[str, _Row]) -> tuple[float, float] | None:
 def _ring(fabric: Fabric, language: str, width: float) -> tuple[float, Sequence[str]]:
     """Draw nodes on a circle, or two side by side."""
     node_count = min(fabric.nodes, RING_MOST)
-    radius = 0.0 if fabric.kind is Kind.DIRECT else 40 + 10.0 * node_count
+    radius = 0.0 if fabric.kind is FabricKind.DIRECT else 40 + 10.0 * node_count
     middle_y = TOP + radius + BOX_H
     spots = []
     for node in range(node_count):
         turn = 2 * math.pi * node / node_count
-        radius_x = 130.0 if fabric.kind is Kind.DIRECT else radius
+        radius_x = 130.0 if fabric.kind is FabricKind.DIRECT else radius
         spots.append((width / 2 - radius_x * math.cos(turn) * 1.4, middle_y - radius * math.sin(turn)))
     parts = [
         tag("line", x1=start[0], y1=start[1], x2=end[0], y2=end[1], class_="fab-link", style="stroke-width:2")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clusterwright.plan import collectives
-from clusterwright.plan.fabric.parts import Fabric, Kind
+from clusterwright.plan.fabric.parts import Fabric, FabricKind
 from clusterwright.plan.run import Network
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ ORDERED, SCATTERED = Placement(), Placement(ordered=False)
 def network(fabric: Fabric, placement: Placement = ORDERED) -> Network:
     """Return the `Network` that a node of the fabric has, one direction."""
     ports: float = fabric.ports_per_node
-    if fabric.kind is Kind.RING:
+    if fabric.kind is FabricKind.RING:
         ports = (
             fabric.ports_per_node // 2
         )  # NCCL's rings all have one direction; ports to the other side are idle
@@ -60,7 +60,7 @@ def crowding(fabric: Fabric, placement: Placement) -> float:
     Ordered, one node of each leaf has its neighbor on another leaf. Scattered over U leaves, the neighbor is on another
     leaf in 1 - 1/U of all cases; in a ring of cables it is a quarter of the ring away.
     """
-    if fabric.kind is Kind.RING:
+    if fabric.kind is FabricKind.RING:
         return 1.0 if placement.ordered else max(1.0, fabric.nodes / 4)
     if fabric.clos is None or not fabric.clos.spines:
         return 1.0
@@ -81,7 +81,9 @@ def all_reduce_s(
     """Predict the seconds of an all-reduce over all GPUs of the machine on this fabric."""
     placed_machine, inside = on(machine, fabric, placement), min(machine.gpus_per_node, machine.gpus)
     return float(
-        collectives.seconds(collectives.Kind.ALL_REDUCE, size_bytes, placed_machine, machine.gpus, inside)
+        collectives.seconds(
+            collectives.Collective.ALL_REDUCE, size_bytes, placed_machine, machine.gpus, inside
+        )
     )
 
 

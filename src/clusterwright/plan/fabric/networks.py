@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from clusterwright.errors import WrightError
 from clusterwright.plan.fabric.design import design
-from clusterwright.plan.fabric.parts import Kind
+from clusterwright.plan.fabric.parts import FabricKind
 from clusterwright.plan.fabric.switches import for_ports, switch_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from clusterwright.plan.fabric.parts import Fabric, Switch
+    from clusterwright.plan.fabric.parts import Fabric, FabricSwitch
 
 # Each node needs 40 GB/s of storage (DGX SuperPOD B200 reference architecture): two ports of 200 Gbit/s have 50.
 STORAGE_PORTS, STORAGE_BITS_PER_S = 2, 200_000_000_000
@@ -40,7 +40,9 @@ class Networks:
         return self.compute.switches + self.storage.switches + self.management.switches
 
 
-def networks(compute: Fabric, storage_servers: int = 4, storage_switch: Switch | None = None) -> Networks:
+def networks(
+    compute: Fabric, storage_servers: int = 4, storage_switch: FabricSwitch | None = None
+) -> Networks:
     """Design the storage and management networks that belong to a compute network.
 
     Storage: two ports of each node and storage server, without oversubscription, in as few levels as possible.
@@ -49,22 +51,23 @@ def networks(compute: Fabric, storage_servers: int = 4, storage_switch: Switch |
     """
     ends = compute.nodes + storage_servers
     storage = _first_feasible(
-        (Kind.FAT_TREE, ends, STORAGE_PORTS, switch, 1.0) for switch in _storage_switches(storage_switch)
+        (FabricKind.FAT_TREE, ends, STORAGE_PORTS, switch, 1.0)
+        for switch in _storage_switches(storage_switch)
     )
     switches = compute.switches + storage.switches
     managed = ends + -(-switches // MANAGEMENT_PORTS)
     small = switch_of(OUT_OF_BAND_SWITCH, "ethernet")
-    kinds = ((Kind.STAR, 1.0), *((Kind.FAT_TREE, ratio) for ratio in OUT_OF_BAND_RATIOS))
+    kinds = ((FabricKind.STAR, 1.0), *((FabricKind.FAT_TREE, ratio) for ratio in OUT_OF_BAND_RATIOS))
     management = _first_feasible((kind, managed, MANAGEMENT_PORTS, small, ratio) for kind, ratio in kinds)
     return Networks(compute, storage, management)
 
 
-def _storage_switches(storage_switch: Switch | None) -> tuple[Switch, ...]:
+def _storage_switches(storage_switch: FabricSwitch | None) -> tuple[FabricSwitch, ...]:
     usual = (for_ports(switch_of(name, "roce"), STORAGE_BITS_PER_S) for name in STORAGE_SWITCHES)
     return (storage_switch,) if storage_switch else tuple(usual)
 
 
-def _first_feasible(candidates: Iterable[tuple[Kind, int, int, Switch, float]]) -> Fabric:
+def _first_feasible(candidates: Iterable[tuple[FabricKind, int, int, FabricSwitch, float]]) -> Fabric:
     """Return the first design that is feasible with its switch; raise the last error if none is."""
     refused: WrightError | None = None
     for candidate in candidates:

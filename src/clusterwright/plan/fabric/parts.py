@@ -16,7 +16,7 @@ HOP_S = {"infiniband": 0.13e-6, "roce": 0.5e-6, "ethernet": 0.5e-6}
 ADAPTERS_S = 0.6e-6  # HDR, adapter to adapter (https://github.com/stas00/ml-engineering, network/README.md)
 
 
-class Kind(StrEnum):
+class FabricKind(StrEnum):
     """Topology of a fabric."""
 
     DIRECT = "direct"  # two nodes, port to port
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
+class FabricSwitch:
     """A switch model: ports, rate, protocol, power and latency."""
 
     ports: int
@@ -44,10 +44,10 @@ class Switch:
         """The model's name, or its shape if it has none: 64x400G."""
         return self.name or f"{self.ports}x{self.port_bits_per_s / 1e9:g}G"
 
-    def split(self, planes: int) -> Switch:
+    def split(self, planes: int) -> FabricSwitch:
         """Return the switch with every port split into `planes` slower ports."""
         ports, rate = self.ports * planes, self.port_bits_per_s // planes
-        return Switch(ports, rate, self.title, self.protocol, self.power_w, self.latency_s)
+        return FabricSwitch(ports, rate, self.title, self.protocol, self.power_w, self.latency_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,11 @@ class Link:
 class Fabric:
     """One network, as built by `design`. `clos` is None if no switch is needed."""
 
-    kind: Kind
+    kind: FabricKind
     nodes: int
     ports_per_node: int
     port_bits_per_s: int
-    switch: Switch
+    switch: FabricSwitch
     clos: Clos | None
     planes: int = 1
     manager_ports: int = 0  # of the fabric manager; of each one if rails are separate
@@ -108,7 +108,9 @@ class Fabric:
         """Number of cables that end at a node or a fabric manager."""
         if self.clos:
             return self.levels[0].cables_down
-        return self.ports_per_node if self.kind is Kind.DIRECT else self.nodes * (self.ports_per_node // 2)
+        return (
+            self.ports_per_node if self.kind is FabricKind.DIRECT else self.nodes * (self.ports_per_node // 2)
+        )
 
     @property
     def cables(self) -> int:
@@ -123,7 +125,7 @@ class Fabric:
     @property
     def hops(self) -> int:
         """Number of switches (in a ring: nodes) between the two nodes farthest apart."""
-        if self.kind is Kind.RING:
+        if self.kind is FabricKind.RING:
             return self.nodes // 2 - 1
         return 2 * self.tiers - 1 if self.tiers else 0
 
@@ -131,7 +133,7 @@ class Fabric:
     def bisection_bits_per_s(self) -> float:
         """Bisection bandwidth: between the two halves with the least, one direction."""
         rate = self.port_bits_per_s
-        if self.kind is Kind.DIRECT:
+        if self.kind is FabricKind.DIRECT:
             return self.ports_per_node * rate
         if self.clos is None:
             return 2.0 * (self.ports_per_node // 2) * rate

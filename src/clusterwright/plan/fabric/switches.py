@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clusterwright.catalog import parts as catalog
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
-from clusterwright.plan.fabric.parts import Switch
+from clusterwright.plan.fabric.parts import FabricSwitch
 
 if TYPE_CHECKING:
     from clusterwright.catalog import records
@@ -19,7 +19,9 @@ GBIT = 10**9
 _SHAPE = re.compile(r"([0-9]{1,5})x([0-9]{1,5}(?:\.[0-9]{1,2})?)(G|Gbit/s)")
 
 
-def switch_of(text: str, protocol: str = "infiniband", user_catalog: UserCatalog | None = None) -> Switch:
+def switch_of(
+    text: str, protocol: str = "infiniband", user_catalog: UserCatalog | None = None
+) -> FabricSwitch:
     """Parse a model name or a shape such as 64x400G; `protocol` is that of a shape or an Ethernet switch.
 
     Raises:
@@ -27,19 +29,21 @@ def switch_of(text: str, protocol: str = "infiniband", user_catalog: UserCatalog
     """
     shape = _SHAPE.fullmatch(text.strip())
     if shape:
-        return Switch(int(shape[1]), round(float(shape[2]) * GBIT), protocol=protocol)
+        return FabricSwitch(int(shape[1]), round(float(shape[2]) * GBIT), protocol=protocol)
     return from_catalog(catalog.switch(text, user_catalog), protocol)
 
 
-def from_catalog(row: records.Switch, protocol: str = "roce") -> Switch:
+def from_catalog(row: records.Switch, protocol: str = "roce") -> FabricSwitch:
     """Convert a switch of the catalog; an Ethernet switch runs RoCE unless `protocol` is ethernet."""
     used = row.protocol
     if used == "ethernet":
         used = protocol if protocol in {"ethernet", "roce"} else "roce"
-    return Switch(row.ports, round(row.port_bits_per_s), row.name, used, row.power_w, row.latency_s)
+    return FabricSwitch(row.ports, round(row.port_bits_per_s), row.name, used, row.power_w, row.latency_s)
 
 
-def usual_switch(port_bits_per_s: float, protocol: str, user_catalog: UserCatalog | None = None) -> Switch:
+def usual_switch(
+    port_bits_per_s: float, protocol: str, user_catalog: UserCatalog | None = None
+) -> FabricSwitch:
     """Return the first switch of the catalog with ports of this rate, or a generic one with 64 ports."""
     link_protocol = "infiniband" if protocol == "infiniband" else "ethernet"
     rows = (*(user_catalog.switches.values() if user_catalog else ()), *catalog.switches().values())
@@ -48,10 +52,10 @@ def usual_switch(port_bits_per_s: float, protocol: str, user_catalog: UserCatalo
     ]
     if fitting:
         return from_catalog(fitting[0], protocol)
-    return Switch(64, round(port_bits_per_s), protocol=protocol)
+    return FabricSwitch(64, round(port_bits_per_s), protocol=protocol)
 
 
-def for_ports(switch: Switch, port_bits_per_s: float) -> Switch:
+def for_ports(switch: FabricSwitch, port_bits_per_s: float) -> FabricSwitch:
     """Return the switch with its ports split to the rate of the nodes' ports, if theirs is a whole fraction.
 
     Raises:

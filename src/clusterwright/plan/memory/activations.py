@@ -16,7 +16,7 @@ from clusterwright.plan.parameters import MAMBA_GROUPS, mamba_shape
 
 if TYPE_CHECKING:
     from clusterwright.catalog.records import Architecture
-    from clusterwright.plan.memory.stage import Stage
+    from clusterwright.plan.memory.stage import MemoryStage
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.run import Layout, Run, Training
 
@@ -60,7 +60,7 @@ def tokens(run: Run) -> Real:
     return run.training.seq_len / run.layout.cp * run.layout.micro_batch
 
 
-def activation_bytes(run: Run, stage: Stage, imbalance: float = 1.0) -> Real:
+def activation_bytes(run: Run, stage: MemoryStage, imbalance: float = 1.0) -> Real:
     """Activation bytes of one microbatch in all layers of a pipeline stage, without what is recomputed."""
     layout = run.layout
     layer_input = border(run) * stage.layers
@@ -82,7 +82,7 @@ def border(run: Run) -> Activations:
     return Activations(replicated=hidden_bytes / pick(is_partitioned, run.layout.tp, 1))
 
 
-def layer_activations(run: Run, stage: Stage, modules: tuple[str, ...]) -> Activations:
+def layer_activations(run: Run, stage: MemoryStage, modules: tuple[str, ...]) -> Activations:
     """Activations per token of all layers of a stage if `modules` are recomputed."""
     if "per-op" in modules:
         return per_op(run) * stage.layers

@@ -19,7 +19,7 @@ from clusterwright.plan.prediction import Memory
 if TYPE_CHECKING:
     from clusterwright.catalog.records import Gpu
     from clusterwright.plan.memory.overheads import Coefficients
-    from clusterwright.plan.memory.stage import Stage
+    from clusterwright.plan.memory.stage import MemoryStage
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.run import Run
 
@@ -86,7 +86,7 @@ def stage_outputs(run: Run) -> Real:
     return pick((deepspeed(run) & (run.layout.pp > 1)) | pipelined(run), output_bytes, 0.0)
 
 
-def embedded(run: Run, stage: Stage) -> Real:
+def embedded(run: Run, stage: MemoryStage) -> Real:
     """Bytes of the embedding's dropout masks of all microbatches in flight, on the first stage."""
     work, layout = run.training, run.layout
     if not work.dropout:

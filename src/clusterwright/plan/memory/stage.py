@@ -36,7 +36,7 @@ def deepspeed(run: Run) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class MemoryStage:
     """The part of the model on one pipeline stage; counts are layers over all its chunks (virtual stages)."""
 
     index: Real
@@ -50,7 +50,7 @@ class Stage:
     mtp: Real  # multi-token-prediction layers
 
 
-def stage_at(params: Parameters, layout: Layout, index: Real) -> Stage:
+def stage_at(params: Parameters, layout: Layout, index: Real) -> MemoryStage:
     """Return the pipeline stage `index`, 0 to pp - 1.
 
     A remainder of layers goes to the stages after the first, one each: with a remainder of pp - 2 that is
@@ -66,7 +66,7 @@ def stage_at(params: Parameters, layout: Layout, index: Real) -> Stage:
     last = 1.0 * (index == layout.pp - 1)
     if layout.schedule is Schedule.ZB_V:  # V schedule: the first GPU computes the loss too
         last = 1.0 * (index == 0)
-    return Stage(
+    return MemoryStage(
         index=index,
         has_embedding=1.0 * (index == 0),
         last=last,
@@ -88,7 +88,7 @@ class StageParameters:
     matrices: Real  # dense ones whose products may run in fp8
 
 
-def stage_parameters(run: Run, stage: Stage) -> StageParameters:
+def stage_parameters(run: Run, stage: MemoryStage) -> StageParameters:
     """Count the parameters on one GPU of a stage, with the copy of a tied embedding on the last stage."""
     layout, params = run.layout, count(run.training.architecture)
     tp, replicated = layout.tp, params.down * stage.attention + params.norms * stage.layers
@@ -109,7 +109,7 @@ def vocabulary(run: Run) -> Real:
     return padded_vocab(vocab, run.layout.tp) if run.stack.family in PADS else vocab
 
 
-def _ends(run: Run, params: Parameters, stage: Stage) -> Real:
+def _ends(run: Run, params: Parameters, stage: MemoryStage) -> Real:
     table = vocabulary(run) * run.training.architecture.hidden / run.layout.tp
     on_last = stage.last if params.head else stage.last * (1 - stage.has_embedding)
     also = pick(stage.mtp > 0, stage.last * (1 - stage.has_embedding), 0)  # MTP reads the embedding again

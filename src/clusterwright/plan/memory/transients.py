@@ -19,12 +19,12 @@ from clusterwright.plan.numbers import larger, pick
 from clusterwright.plan.parameters import count
 
 if TYPE_CHECKING:
-    from clusterwright.plan.memory.stage import Stage, StageParameters
+    from clusterwright.plan.memory.stage import MemoryStage, StageParameters
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.run import Run
 
 
-def transients(run: Run, stage: Stage, parameters: StageParameters) -> Real:
+def transients(run: Run, stage: MemoryStage, parameters: StageParameters) -> Real:
     """Temporary bytes at the peak of an iteration: loss or one layer's backward, gathered parameters, buckets."""
     return larger(stage.last * loss(run), backward(run)) + gathered(run) + engine(run, parameters)
 

@@ -33,14 +33,16 @@ _DIGITS = 6  # significant digits of a predicted number
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PredictedAnswer:
     """The added cells by column, and the problems that prevented a prediction."""
 
     cells: dict[str, str]
     problems: tuple[Finding, ...] = ()
 
 
-def answer(row: dict[str, str], sort: headers.Sort, lookup: CatalogLookup, remark: str = "") -> Answer:
+def answer(
+    row: dict[str, str], sort: headers.Sort, lookup: CatalogLookup, remark: str = ""
+) -> PredictedAnswer:
     """Predict a row; if that is impossible, `prediction_note` lists every problem of the row."""
     try:
         _check_sizes(row, sort)
@@ -52,7 +54,7 @@ def answer(row: dict[str, str], sort: headers.Sort, lookup: CatalogLookup, remar
     if any(cells[name] in {"nan", "inf", "-inf"} for name in sort.added):
         return refused(_no_result(_("not a finite number")))
     cells["prediction_note"] = "; ".join(part for part in (remark, cells["prediction_note"]) if part)
-    return Answer(cells)
+    return PredictedAnswer(cells)
 
 
 def _check_sizes(row: dict[str, str], sort: headers.Sort) -> None:
@@ -70,12 +72,12 @@ def _no_result(reason: str) -> Finding:
     return Finding("predict-no-result", message, _("correct sizes of the row that are impossible"))
 
 
-def refused(*problems: Finding) -> Answer:
+def refused(*problems: Finding) -> PredictedAnswer:
     """Return an answer without prediction, whose note lists every problem."""
     note = " | ".join(
         f"error[{finding.code}]: {finding.message}; {_('fix')}: {finding.fix}" for finding in problems
     )
-    return Answer({"prediction_note": note}, problems)
+    return PredictedAnswer({"prediction_note": note}, problems)
 
 
 def of_run(row: dict[str, str], lookup: CatalogLookup) -> dict[str, str]:

@@ -19,7 +19,7 @@ _WORTH = 0.005  # share of the time per sample: smaller gains are not listed
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LayoutChange:
     """One change with its effect on time per sample and memory."""
 
     words: str
@@ -29,11 +29,11 @@ class Change:
     fit: MemoryFit
 
 
-def changes(run: Run) -> tuple[Change, ...]:
+def changes(run: Run) -> tuple[LayoutChange, ...]:
     """Return all changes that reduce time per sample noticeably, best first, including those that do not fit."""
     now = _per_sample(run)
     results = [
-        Change(
+        LayoutChange(
             description,
             changed,
             float(speed.iteration(changed).total),

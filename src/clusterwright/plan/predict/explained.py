@@ -16,7 +16,7 @@ from clusterwright.units import human_bit_rate, human_byte_rate, human_size
 
 if TYPE_CHECKING:
     from clusterwright.plan.memory import MemoryFit
-    from clusterwright.plan.predict.changes import Change
+    from clusterwright.plan.predict.changes import LayoutChange
     from clusterwright.plan.prediction import Memory, Time
     from clusterwright.plan.run import Run
 
@@ -37,7 +37,7 @@ class Explained:
     tokens_per_s_per_gpu: float
     stages: tuple[Memory, ...]
     fit: MemoryFit
-    changes: tuple[Change, ...]
+    changes: tuple[LayoutChange, ...]
     origins: tuple[tuple[str, str, str], ...]  # (quantity, value, source)
 
     @property

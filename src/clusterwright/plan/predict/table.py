@@ -20,7 +20,7 @@ _LONGEST_CELL = 2**24  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TableLine:
     """One row: the line of the file where it begins, its cells, and a remark on its encoding."""
 
     number: int
@@ -33,11 +33,11 @@ class Table:
     """A table as read from a file."""
 
     columns: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[TableLine, ...]
     delimiter: str = ","
     remark: str = ""  # on the header's line, or the whole file
 
-    def row(self, line: Line) -> dict[str, str]:
+    def row(self, line: TableLine) -> dict[str, str]:
         """Return the cells of a line by column."""
         return dict(zip(self.columns, line.cells, strict=False))
 
@@ -62,7 +62,7 @@ def read(data: bytes, file: str) -> Table:
     (header_line, names), *body = records
     columns = tuple(name.strip() for name in names)
     _refuse_duplicates(columns, Location(file, header_line))
-    lines = tuple(Line(number, tuple(cells), text.remarks.get(number, "")) for number, cells in body)
+    lines = tuple(TableLine(number, tuple(cells), text.remarks.get(number, "")) for number, cells in body)
     return Table(columns, lines, delimiter, text.remarks.get(header_line, ""))
 
 

@@ -16,12 +16,13 @@ from clusterwright.plan.predict.runs import run_of
 
 if TYPE_CHECKING:
     from clusterwright.catalog.user_catalog import UserCatalog
-    from clusterwright.plan.predict.answers import Answer
+    from clusterwright.plan.predict.answers import PredictedAnswer
     from clusterwright.plan.run import Run
 
 _PIECE = 500  # rows; a piece takes about a second
 Spread: TypeAlias = (
-    "Callable[[Callable[[table.Table], list[Answer]], Iterable[table.Table]], Iterator[list[Answer]]]"
+    "Callable[[Callable[[table.Table], list[PredictedAnswer]], Iterable[table.Table]],"
+    " Iterator[list[PredictedAnswer]]]"
 )
 
 
@@ -72,7 +73,9 @@ def predict(
     return Predicted(text, sort.name, len(out), failed, tuple(problems), remarks)
 
 
-def _answers(piece: table.Table, sort: headers.Sort, user_catalog: UserCatalog | None) -> list[Answer]:
+def _answers(
+    piece: table.Table, sort: headers.Sort, user_catalog: UserCatalog | None
+) -> list[PredictedAnswer]:
     lookup = CatalogLookup(user_catalog)
     return [_row(piece, line, sort, lookup) for line in piece.lines]
 
@@ -98,7 +101,9 @@ def run_at(
     return run_of(source_table.row(matches[0]), CatalogLookup(user_catalog))
 
 
-def _row(source_table: table.Table, line: table.Line, sort: headers.Sort, lookup: CatalogLookup) -> Answer:
+def _row(
+    source_table: table.Table, line: table.TableLine, sort: headers.Sort, lookup: CatalogLookup
+) -> PredictedAnswer:
     if len(line.cells) != len(source_table.columns):
         message = _(
             "the row has {count} cells, the header {expected}",

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterwright.plan.search.options import Options
-from clusterwright.plan.search.outcome import Counts, Family, Loss, Outcome, Plan
+from clusterwright.plan.search.outcome import Counts, LayoutFamily, Loss, Plan, SearchOutcome
 
 if TYPE_CHECKING:
     from clusterwright.plan.run import Machine, Training
 
-__all__ = ["Counts", "Family", "Loss", "Options", "Outcome", "Plan", "search"]
+__all__ = ["Counts", "LayoutFamily", "Loss", "Options", "Plan", "SearchOutcome", "search"]
 
 
-def search(training: Training, machine: Machine, *, options: Options | None = None) -> Outcome:
+def search(training: Training, machine: Machine, *, options: Options | None = None) -> SearchOutcome:
     """Find the fastest layout that fits into memory (exhaustively), the next best ones, and why they are slower.
 
     Raises:

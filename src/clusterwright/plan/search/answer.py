@@ -11,7 +11,7 @@ from clusterwright.plan.charts.sheet import MEMORY, TIME
 from clusterwright.plan.search.best_layouts import FAMILIES, plans, table
 from clusterwright.plan.search.engine import Searcher, SearchState
 from clusterwright.plan.search.meshes import meshes
-from clusterwright.plan.search.outcome import Loss, Outcome, gib
+from clusterwright.plan.search.outcome import Loss, SearchOutcome, gib
 from clusterwright.plan.search.remedies import remedies
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.search.outcome import Plan
 
 
-def answer(training: Training, machine: Machine, options: Options) -> Outcome:
+def answer(training: Training, machine: Machine, options: Options) -> SearchOutcome:
     """Run a search with valid sizes; if nothing fits and `options.advise` is set, with remedies.
 
     Raises:
@@ -33,7 +33,7 @@ def answer(training: Training, machine: Machine, options: Options) -> Outcome:
     state = searcher.run()
     if not state.memory_filter.considered:
         _nothing_divides(training, machine, refused)
-    outcome = Outcome(training, machine, options.stack, state.counts(dict(refused)))
+    outcome = SearchOutcome(training, machine, options.stack, state.counts(dict(refused)))
     if state.best_layouts.columns:
         return _ranked(outcome, searcher, state, options)
     nearest = plans(searcher.plan, table(list(state.memory_filter.nearest.values())))
@@ -45,7 +45,9 @@ def answer(training: Training, machine: Machine, options: Options) -> Outcome:
     return replace(outcome, remedies=remedies(training, machine, replace(options, advise=False), answer))
 
 
-def _ranked(outcome: Outcome, searcher: Searcher, state: SearchState, options: Options) -> Outcome:
+def _ranked(
+    outcome: SearchOutcome, searcher: Searcher, state: SearchState, options: Options
+) -> SearchOutcome:
     """Return the outcome with the layouts that fit, ranked."""
     best_layouts, every = state.best_layouts, plans(searcher.plan, state.best_layouts.columns)
     best = every[0]

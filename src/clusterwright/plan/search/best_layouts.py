@@ -11,7 +11,7 @@ import numpy as np
 from clusterwright.plan.memory import peak
 from clusterwright.plan.prediction import Memory, Time
 from clusterwright.plan.run import Layout, Run, Schedule
-from clusterwright.plan.search.outcome import Family, Plan
+from clusterwright.plan.search.outcome import LayoutFamily, Plan
 from clusterwright.plan.search.space import CHOICES, FIELDS
 from clusterwright.plan.speed import iteration
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.search.space import Array
 
 
-FAMILIES = tuple(Family)
+FAMILIES = tuple(LayoutFamily)
 # Ties, times equal to nine digits, are ordered by memory, then by these fields, smaller first.
 DIGITS = 9
 SLACK = 1 + 10.0 ** (1 - DIGITS)  # times closer than this may tie

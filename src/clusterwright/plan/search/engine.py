@@ -16,7 +16,7 @@ from clusterwright.plan.search.best_layouts import SCHEDULES, BestLayouts
 from clusterwright.plan.search.memory_filter import Fitting, MemoryFilter, family_of
 from clusterwright.plan.search.meshes import Mesh
 from clusterwright.plan.search.outcome import Counts
-from clusterwright.plan.search.space import Array, Block, Rows, block_of, rows_of
+from clusterwright.plan.search.space import Array, Rows, SearchBlock, block_of, rows_of
 from clusterwright.plan.speed import iteration
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Searcher:
         """Return the run with this layout."""
         return Run(self.training, layout, self.machine, self.options.stack)
 
-    def _block(self, rows: Rows, schedule: Schedule) -> Block:
+    def _block(self, rows: Rows, schedule: Schedule) -> SearchBlock:
         return block_of(rows, self.training, self.machine, self.options, schedule)
 
     def _in_order(self, memory_filter: MemoryFilter) -> list[Lot]:

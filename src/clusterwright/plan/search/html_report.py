@@ -11,18 +11,18 @@ from clusterwright.plan.charts.curves import Dot, scatter
 from clusterwright.plan.charts.memory_bars import color, memory_bars
 from clusterwright.plan.charts.sheet import MEMORY, sheet
 from clusterwright.plan.charts.waterfall import waterfall
-from clusterwright.plan.search.outcome import Family, format_layout, format_mesh, gib
+from clusterwright.plan.search.outcome import LayoutFamily, format_layout, format_mesh, gib
 from clusterwright.units import human_duration
 
 if TYPE_CHECKING:
-    from clusterwright.plan.search.outcome import Outcome, Plan
+    from clusterwright.plan.search.outcome import Plan, SearchOutcome
 
 # CSS classes of dots, and of the same colors in a legend; surplus families share the last.
 _DOTS = ("f0", "f1", "f2", "f3", "f4", "f5")
 _KEYS = ("part-5", "part-2", "part-4", "part-0", "part-6", "part-3")
 
 
-def render_html(outcome: Outcome) -> str:
+def render_html(outcome: SearchOutcome) -> str:
     """Render a search as a bilingual HTML page, also if nothing fits."""
     name, on = outcome.training.architecture.name, outcome.machine
     machines = f"{on.gpus} x {on.gpu.name}"
@@ -48,10 +48,10 @@ def _figures(best: Plan) -> tuple[Figure, ...]:
     )
 
 
-def _sections(outcome: Outcome, best: Plan) -> list[Section]:
+def _sections(outcome: SearchOutcome, best: Plan) -> list[Section]:
     limit = outcome.machine.gpu.usable_bytes
     plans = {format_layout(plan.run.layout): plan for plan in _plotted_plans(outcome)}
-    present = [family for family in Family if family in {plan.family for plan in plans.values()}]
+    present = [family for family in LayoutFamily if family in {plan.family for plan in plans.values()}]
     colors = {family: min(index, len(_DOTS) - 1) for index, family in enumerate(present)}
     key = legend((_KEYS[index], bilingual(family.value)) for family, index in colors.items())
     dots = [
@@ -77,7 +77,7 @@ def _sections(outcome: Outcome, best: Plan) -> list[Section]:
     ]
 
 
-def _nothing(outcome: Outcome) -> list[Section]:
+def _nothing(outcome: SearchOutcome) -> list[Section]:
     """Return the sections of a search in which nothing fits: the missing memory, and remedies."""
     bars = [_memory(outcome.nearest, outcome.machine.gpu.usable_bytes)] if outcome.nearest else []
     return [
@@ -87,7 +87,7 @@ def _nothing(outcome: Outcome) -> list[Section]:
     ]
 
 
-def _plotted_plans(outcome: Outcome) -> list[Plan]:
+def _plotted_plans(outcome: SearchOutcome) -> list[Plan]:
     fitting = [loss.plan for loss in outcome.families]
     return [*outcome.ranked, *outcome.meshes, *outcome.pareto, *fitting]
 
@@ -97,6 +97,6 @@ def _memory(plan: Plan, limit: float) -> str:
     return drawn(partial(memory_bars, [(format_mesh(plan.run.layout), plan.memory)], limit), key)
 
 
-def _why(outcome: Outcome) -> str:
+def _why(outcome: SearchOutcome) -> str:
     rows = [(_(loss.family), format_layout(loss.plan.run.layout), loss.reason) for loss in outcome.families]
     return table((_("family"), _("fastest, or with least memory"), _("why it is not the best")), rows)

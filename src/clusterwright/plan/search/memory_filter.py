@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterwright.plan.memory import peak_bytes
 from clusterwright.plan.search.best_layouts import FAMILIES, SCHEDULES, families
-from clusterwright.plan.search.space import Array, Block, Rows, decided
+from clusterwright.plan.search.space import Array, Rows, SearchBlock, decided
 
 if TYPE_CHECKING:
     from clusterwright.plan.run import Layout, Run, Schedule
@@ -30,7 +30,7 @@ class MemoryFilter:
     """Compares the memory of all layouts with that of a GPU, and counts them."""
 
     run_of: Callable[[Layout], Run]
-    block_of: Callable[[Rows, Schedule], Block]
+    block_of: Callable[[Rows, Schedule], SearchBlock]
     usable_bytes: float
     lot: int  # layouts per batch
     considered: int = 0
@@ -63,7 +63,7 @@ class MemoryFilter:
         memory = np.concatenate([part.memory for part in parts])
         return Fitting(merged, schedule, memory, np.concatenate([part.feasible for part in parts]))
 
-    def _parts(self, block: Block, schedule: Schedule, hopeless: Array) -> Iterator[Fitting]:
+    def _parts(self, block: SearchBlock, schedule: Schedule, hopeless: Array) -> Iterator[Fitting]:
         """Yield the result for small batches of rows, smallest microbatch first."""
         rows = block.rows
         order = np.argsort(rows.columns["micro_batch"], kind="stable")
@@ -74,7 +74,7 @@ class MemoryFilter:
             if len(part):
                 yield self._part(self.block_of(rows.select(part), schedule), schedule, hopeless)
 
-    def _part(self, block: Block, schedule: Schedule, hopeless: Array) -> Fitting:
+    def _part(self, block: SearchBlock, schedule: Schedule, hopeless: Array) -> Fitting:
         memory = np.broadcast_to(np.asarray(peak_bytes(self.run_of(block.layout))), block.valid.shape)
         small = memory <= self.usable_bytes
         hopeless[block.rows.columns["mesh"][~small.any(axis=(1, 2, 3))].astype(int)] = True
@@ -84,7 +84,7 @@ class MemoryFilter:
         some: Array = np.any(feasible, axis=(1, 2, 3))
         return Fitting(block.rows.select(some), schedule, memory[some], feasible[some])
 
-    def _remember(self, block: Block, memory: Array, feasible: Array) -> None:
+    def _remember(self, block: SearchBlock, memory: Array, feasible: Array) -> None:
         """Record the families that fit, and the layout with least memory of the others."""
         family = family_of(block)
         has_feasible = feasible.any(axis=(1, 3), keepdims=True)
@@ -103,7 +103,7 @@ class MemoryFilter:
                 self.nearest[code] = cell | {"memory": size, "schedule": schedule, "family": int(code)}
 
 
-def family_of(block: Block) -> Array:
+def family_of(block: SearchBlock) -> Array:
     """Return the family index of each layout of a block, as an array that broadcasts over unused axes."""
     layout = block.layout
     return families({name: getattr(layout, name) for name in ("tp", "pp", "cp", "ep", "zero", "offload")})

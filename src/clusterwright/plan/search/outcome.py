@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Layout, Machine, Run, Stack, Training
 
 
-class Family(StrEnum):
+class LayoutFamily(StrEnum):
     """Kind of parallelism of a layout: the first family in this order that applies."""
 
     OFFLOAD = N_("offload")  # optimizer states or weights in host memory
@@ -33,7 +33,7 @@ class Plan:
     """One layout with its predicted time and memory, in plain numbers."""
 
     run: Run
-    family: Family
+    family: LayoutFamily
     time: Time
     memory: Memory
 
@@ -58,7 +58,7 @@ class Plan:
 class Loss:
     """A family that is not the best, with the reason in one sentence."""
 
-    family: Family
+    family: LayoutFamily
     plan: Plan  # its fastest that fits, else the one with least memory
     fits: bool
     reason: str
@@ -77,7 +77,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SearchOutcome:
     """The result of a search. If no layout fits, `best` is None and `remedies` list changes that would help."""
 
     training: Training

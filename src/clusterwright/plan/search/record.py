@@ -10,10 +10,10 @@ from clusterwright.plan.speed import span
 
 if TYPE_CHECKING:
     from clusterwright.plan.run import Run
-    from clusterwright.plan.search.outcome import Outcome, Plan
+    from clusterwright.plan.search.outcome import Plan, SearchOutcome
 
 
-def record(outcome: Outcome, seconds: float) -> dict[str, Any]:
+def record(outcome: SearchOutcome, seconds: float) -> dict[str, Any]:
     """Return the JSON record of an outcome; `seconds`: duration of the search."""
     work, on = outcome.training, outcome.machine
     return {

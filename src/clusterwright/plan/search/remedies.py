@@ -17,15 +17,15 @@ from clusterwright.units import human_duration
 if TYPE_CHECKING:
     from clusterwright.plan.run import Machine, Training
     from clusterwright.plan.search.options import Options
-    from clusterwright.plan.search.outcome import Outcome
+    from clusterwright.plan.search.outcome import SearchOutcome
 
-    Search = Callable[[Training, Machine, Options], Outcome]
+    Search = Callable[[Training, Machine, Options], SearchOutcome]
 
 MOST_DOUBLINGS = 6  # of the GPUs: at most 64 times as many are tried
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Remedy:
     """One change, and the search with it."""
 
     description: str
@@ -43,16 +43,16 @@ def remedies(training: Training, machine: Machine, options: Options, search: Sea
     return tuple(sentence for sentence in tried if sentence)
 
 
-def _steps(training: Training, machine: Machine, options: Options) -> Iterator[Step]:
+def _steps(training: Training, machine: Machine, options: Options) -> Iterator[Remedy]:
     """Yield the changes that the options do not allow already, cheapest in time first."""
     for description, changes in _freedoms(options):
-        yield Step(description, training, machine, replace(options, **changes))
+        yield Remedy(description, training, machine, replace(options, **changes))
     savings = dict(_savings(training))
     for description, changes in savings.items():
-        yield Step(description, replace(training, **changes), machine, options)
+        yield Remedy(description, replace(training, **changes), machine, options)
     if len(savings) > 1:
         every = {name: value for changes in savings.values() for name, value in changes.items()}
-        yield Step(
+        yield Remedy(
             _("the previous {count} changes together", count=len(savings)),
             replace(training, **every),
             machine,
@@ -60,10 +60,12 @@ def _steps(training: Training, machine: Machine, options: Options) -> Iterator[S
         )
     if Offload.ALL not in options.offload:
         description = _("store optimizer states and weights in host memory (time excludes transfers)")
-        yield Step(description, training, machine, replace(options, offload=(*options.offload, Offload.ALL)))
+        yield Remedy(
+            description, training, machine, replace(options, offload=(*options.offload, Offload.ALL))
+        )
     if machine.gpus > machine.nvlink_domain and not options.max_tp and not options.tp:
         description = _("use tensor parallelism across nodes (slow)")
-        yield Step(description, training, machine, replace(options, max_tp=machine.gpus))
+        yield Remedy(description, training, machine, replace(options, max_tp=machine.gpus))
 
 
 def _freedoms(options: Options) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -87,7 +89,7 @@ def _savings(training: Training) -> Iterator[tuple[str, dict[str, Any]]]:
         yield _("compute the loss in chunks (fused loss)"), {"fused_loss": True}
 
 
-def _try(step: Step, search: Search) -> tuple[str, bool]:
+def _try(step: Remedy, search: Search) -> tuple[str, bool]:
     """Search with a change and return (sentence, whether a layout fits)."""
     try:
         outcome = search(step.training, step.machine, step.options)
@@ -102,28 +104,28 @@ def _try(step: Step, search: Search) -> tuple[str, bool]:
     return _("{change}: still {size} short", change=step.description, size=gib(_short(outcome))), False
 
 
-def _first_fit(steps: Iterable[Step], search: Search) -> str:
+def _first_fit(steps: Iterable[Remedy], search: Search) -> str:
     """Return the sentence of the first change with which a layout fits; "" if there is none."""
     return next((sentence for sentence, fits in (_try(step, search) for step in steps) if fits), "")
 
 
-def _short(outcome: Outcome) -> float:
+def _short(outcome: SearchOutcome) -> float:
     assert outcome.nearest is not None  # noqa: S101 (without a best there is a nearest)
     return float(outcome.nearest.memory.total) - outcome.machine.gpu.usable_bytes
 
 
-def _more_gpus(training: Training, machine: Machine, options: Options) -> Iterator[Step]:
+def _more_gpus(training: Training, machine: Machine, options: Options) -> Iterator[Remedy]:
     """Yield the search with the number of GPUs doubled again and again."""
     for doubling in range(1, MOST_DOUBLINGS + 1):
         gpus = machine.gpus * 2**doubling
-        yield Step(_("use {gpus} GPUs", gpus=gpus), training, replace(machine, gpus=gpus), options)
+        yield Remedy(_("use {gpus} GPUs", gpus=gpus), training, replace(machine, gpus=gpus), options)
 
 
-def _larger_gpus(training: Training, machine: Machine, options: Options) -> Iterator[Step]:
+def _larger_gpus(training: Training, machine: Machine, options: Options) -> Iterator[Remedy]:
     """Yield the search with each larger GPU of the same vendor, least memory first."""
     able = [gpu for gpu in catalog.gpus().values() if gpu.peak and gpu.vendor == machine.gpu.vendor]
     larger = [gpu for gpu in able if gpu.usable_bytes > machine.gpu.usable_bytes]
     for gpu in sorted(larger, key=lambda gpu: (gpu.usable_bytes, gpu.name)):
         domain = nvlink_domain(gpu, machine.gpus_per_node) if gpu.link_bytes_per_s else 1
         larger_machine = replace(machine, gpu=gpu, nvlink_domain=domain)
-        yield Step(_("use {gpu}", gpu=gpu.name), training, larger_machine, options)
+        yield Remedy(_("use {gpu}", gpu=gpu.name), training, larger_machine, options)

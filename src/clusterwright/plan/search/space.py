@@ -45,7 +45,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class SearchBlock:
     """Rows with all their choices: a layout of broadcasting arrays, and which of its cells are valid."""
 
     rows: Rows
@@ -80,7 +80,9 @@ def rows_of(meshes: Sequence[Mesh], training: Training, options: Options) -> lis
     return row_groups
 
 
-def block_of(rows: Rows, training: Training, machine: Machine, options: Options, schedule: Schedule) -> Block:
+def block_of(
+    rows: Rows, training: Training, machine: Machine, options: Options, schedule: Schedule
+) -> SearchBlock:
     """Build the block of all choices of some rows for one schedule."""
     row = {name: column[:, None, None, None] for name, column in rows.columns.items()}
     passes = [
@@ -107,7 +109,7 @@ def block_of(rows: Rows, training: Training, machine: Machine, options: Options,
     valid = _sequence_ok(row, sequence, training) & _schedule_ok(row, interleave, training, schedule)
     valid = valid & _states_ok(row, zero, inside, offload, node) & _gradients_ok(row, zero, training)
     shape = (len(rows), len(passes), zero.size, len(chunks))
-    return Block(rows, layout, np.broadcast_to(valid, shape))
+    return SearchBlock(rows, layout, np.broadcast_to(valid, shape))
 
 
 def _axis_arrays(axis: int, choices: Sequence[tuple[float, ...]], fields: int) -> list[Array]:
@@ -164,7 +166,7 @@ def _schedule_ok(row: dict[str, Array], interleave: Array, training: Training, s
     return rounds & ((row["pp"] > 1) | (schedule is Schedule.ONE_F_ONE_B))
 
 
-def decided(block: Block) -> int:
+def decided(block: SearchBlock) -> int:
     """Count the plans that the block's layouts represent in Calculon's counting.
 
     Decided without being listed: tp and dp communication overlap where possible (never slower); with sequence

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clusterwright.catalog.records import Gpu
     from clusterwright.plan.run import Machine
     from clusterwright.plan.sizing.fewest import Assumptions, Sized
-    from clusterwright.plan.sizing.host import Part
+    from clusterwright.plan.sizing.host import HostPart
     from clusterwright.plan.sizing.workload import Workload
 
 
@@ -32,7 +32,7 @@ class Answer:
     shared: Shared | None  # for several teams
     nodes: int  # to buy, headroom included
     machine: Machine  # with all nodes
-    parts: tuple[Part, ...]  # of one node, besides its GPUs
+    parts: tuple[HostPart, ...]  # of one node, besides its GPUs
     notes: tuple[str, ...]
 
     @property

@@ -33,7 +33,7 @@ IMAGE_BYTES = 100 * GB  # containers and environments; docs/concepts/sizing.md
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class HostPart:
     """One part of a node."""
 
     what: str  # label: CPU cores, memory, scratch ...
@@ -43,13 +43,13 @@ class Part:
     reason: str
 
 
-def host(machine: Machine, workload: Workload | None = None) -> tuple[Part, ...]:
+def host(machine: Machine, workload: Workload | None = None) -> tuple[HostPart, ...]:
     """Return the parts of a node besides its GPUs; the workload determines scratch for data and checkpoints."""
     parts = [_cores(machine), _memory(machine), _system_drives(), _scratch(machine, workload)]
     return (*parts, *_nics(machine), *_power(machine))
 
 
-def _cores(machine: Machine) -> Part:
+def _cores(machine: Machine) -> HostPart:
     board = machine.gpu.form.lower().startswith(BOARD_FORMS)
     cores_per_gpu, source = CORES["board" if board else "card"]
     cores = cores_per_gpu * machine.gpus_per_node
@@ -59,25 +59,25 @@ def _cores(machine: Machine) -> Part:
         source=_(source),
     )
     shown = _("{count:.0f} in two sockets", count=cores) if board else f"{cores:.0f}"
-    return Part(_("CPU cores"), cores, "cores", shown, reason)
+    return HostPart(_("CPU cores"), cores, "cores", shown, reason)
 
 
-def _memory(machine: Machine) -> Part:
+def _memory(machine: Machine) -> HostPart:
     target = max(LEAST_MEMORY, 2 * machine.gpus_per_node * machine.gpu.memory_bytes)
     fitting = (size * GIB for size in MEMORY_SIZES_GIB if size * GIB >= target * 0.93)
     size = next(fitting, target)  # 0.93: 80 GB of HBM correspond to modules labeled 80 GiB
     reason = _(
         "twice the GPUs' memory, at least 128 GiB: pinned buffers, page cache, offloaded optimizer states"
     )
-    return Part(_("memory"), size, "bytes", _("{size:.0f} GiB, ECC", size=size / GIB), reason)
+    return HostPart(_("memory"), size, "bytes", _("{size:.0f} GiB, ECC", size=size / GIB), reason)
 
 
-def _system_drives() -> Part:
+def _system_drives() -> HostPart:
     reason = _("the loss of a system drive would end the job; a mirror costs one drive")
-    return Part(_("system drives"), 2, "drives", "2 x 0.96 TB NVMe, RAID 1", reason)
+    return HostPart(_("system drives"), 2, "drives", "2 x 0.96 TB NVMe, RAID 1", reason)
 
 
-def _scratch(machine: Machine, workload: Workload | None) -> Part:
+def _scratch(machine: Machine, workload: Workload | None) -> HostPart:
     needed = IMAGE_BYTES + (_staged(machine, workload) if workload else 0.0)
     drives = max(2, math.ceil(needed / DRIVE))
     reason = _(
@@ -86,7 +86,9 @@ def _scratch(machine: Machine, workload: Workload | None) -> Part:
         size=needed / TB,
         count=SAVE_TOTAL_LIMIT,
     )
-    return Part(_("scratch"), drives * DRIVE, "bytes", f"{drives} x {DRIVE / TB:.2f} TB NVMe, RAID 0", reason)
+    return HostPart(
+        _("scratch"), drives * DRIVE, "bytes", f"{drives} x {DRIVE / TB:.2f} TB NVMe, RAID 0", reason
+    )
 
 
 def _staged(machine: Machine, workload: Workload) -> float:
@@ -97,11 +99,11 @@ def _staged(machine: Machine, workload: Workload) -> float:
     return data + checkpoints
 
 
-def _nics(machine: Machine) -> list[Part]:
+def _nics(machine: Machine) -> list[HostPart]:
     network = machine.network
     if network.kind == "none":
         reason = _("management and storage; one server needs no compute network")
-        return [Part(_("NICs"), 1, "ports", "1 x 25 GbE", reason)]
+        return [HostPart(_("NICs"), 1, "ports", "1 x 25 GbE", reason)]
     rate = network.nic_bytes_per_s * 8 / 1e9
     reason = (
         _("one port per GPU, so that no GPUs share one")
@@ -114,10 +116,10 @@ def _nics(machine: Machine) -> list[Part]:
         rate=rate,
         kind=network.kind,
     )
-    return [Part(_("NICs"), network.nics, "ports", text, reason)]
+    return [HostPart(_("NICs"), network.nics, "ports", text, reason)]
 
 
-def _power(machine: Machine) -> list[Part]:
+def _power(machine: Machine) -> list[HostPart]:
     """Return power supplies with one spare, and cooling; nothing if the GPU's power is not known."""
     if not machine.gpu.power_w:
         return []
@@ -136,6 +138,6 @@ def _power(machine: Machine) -> list[Part]:
         heat = _("{heat:,.0f} BTU/h per node, {power:.1f} kW at the wall; cooling: {cooling}", **values)
     why = _("all power becomes heat; by the power of a rack: air, rear doors or liquid")
     return [
-        Part(_("power supplies"), units, "units", f"{units} x {unit:,.0f} W, N+1", reason),
-        Part(_("cooling"), watts.wall_w, "W", heat, why),
+        HostPart(_("power supplies"), units, "units", f"{units} x {unit:,.0f} W, N+1", reason),
+        HostPart(_("cooling"), watts.wall_w, "W", heat, why),
     ]

@@ -17,7 +17,7 @@ from clusterwright.plan.cost.inputs import server_of
 from clusterwright.plan.fabric.cables import schedule
 from clusterwright.plan.fabric.design import design
 from clusterwright.plan.fabric.networks import OUT_OF_BAND_SWITCH, networks
-from clusterwright.plan.fabric.parts import Kind, Switch
+from clusterwright.plan.fabric.parts import FabricKind, FabricSwitch
 from clusterwright.plan.parameters import count
 from clusterwright.plan.power import LIMITS, hall, node_of, node_power
 from clusterwright.plan.storage import Demand, Option, Workload, demand, options
@@ -103,11 +103,14 @@ def _compute(machine: Machine, nodes: int, user_catalog: UserCatalog | None) -> 
     """Design the compute fabric: a fat tree without oversubscription over all ports of the nodes."""
     rate = int(machine.network.nic_bytes_per_s * 8)
     return design(
-        Kind.FAT_TREE, nodes, int(machine.network.nics), _switch(machine.network.kind, rate, user_catalog)
+        FabricKind.FAT_TREE,
+        nodes,
+        int(machine.network.nics),
+        _switch(machine.network.kind, rate, user_catalog),
     )
 
 
-def _switch(kind: str, rate: int, user_catalog: UserCatalog | None) -> Switch:
+def _switch(kind: str, rate: int, user_catalog: UserCatalog | None) -> FabricSwitch:
     """Return the best switch with ports of this rate, also by splitting ports twice as fast; priced ones first."""
     protocol = "infiniband" if kind == "infiniband" else "ethernet"
     switches = [*(user_catalog.switches.values() if user_catalog else ()), *parts.switches().values()]
@@ -117,7 +120,7 @@ def _switch(kind: str, rate: int, user_catalog: UserCatalog | None) -> Switch:
         if switch.protocol == protocol and switch.port_bits_per_s in {rate, 2 * rate}
     ]
     if not fitting:
-        return Switch(64, rate, _("64 ports of {rate:g} Gbit/s", rate=rate / 1e9), protocol)
+        return FabricSwitch(64, rate, _("64 ports of {rate:g} Gbit/s", rate=rate / 1e9), protocol)
     best = max(
         fitting,
         key=lambda switch: (
@@ -127,7 +130,7 @@ def _switch(kind: str, rate: int, user_catalog: UserCatalog | None) -> Switch:
         ),
     )
     times = round(best.port_bits_per_s / rate)
-    return Switch(best.ports * times, rate, best.name, protocol, best.power_w)
+    return FabricSwitch(best.ports * times, rate, best.name, protocol, best.power_w)
 
 
 def _housed(machine: Machine, nodes: int, server: Server | None, nets: Networks | None) -> Hall | None:
@@ -143,11 +146,11 @@ def _housed(machine: Machine, nodes: int, server: Server | None, nets: Networks 
 
 def _servers(
     machine: Machine, nodes: int, server: Server | None, user_catalog: UserCatalog | None
-) -> Iterator[Line]:
+) -> Iterator[BillLine]:
     gpus = nodes * machine.gpus_per_node
     if server is None:
         reason = _("the catalog has no server with {gpu}", gpu=machine.gpu.name)
-        yield Line(
+        yield BillLine(
             "server",
             _("server with {count} x {gpu}", count=machine.gpus_per_node, gpu=machine.gpu.name),
             nodes,
@@ -163,11 +166,11 @@ def _servers(
         memory=server.memory_bytes / 1e9,
     )
     number = math.ceil(gpus / server.gpus)
-    yield Line("server", server.name, number, price(server.name, Deal.OWNED, user_catalog), reason)
+    yield BillLine("server", server.name, number, price(server.name, Deal.OWNED, user_catalog), reason)
     nics = nodes * int(machine.network.nics) - number * server.nics
     if machine.network.kind != "none" and nics > 0:
         name = _nic(machine, user_catalog)
-        yield Line(
+        yield BillLine(
             "NIC", name, nics, price(name, Deal.OWNED, user_catalog), _("more ports than the server includes")
         )
 
@@ -188,9 +191,9 @@ def _has_price(item: str, user_catalog: UserCatalog | None) -> bool:
     return price(item, Deal.OWNED, user_catalog) is not None
 
 
-def _management_switch(user_catalog: UserCatalog | None) -> Line:
+def _management_switch(user_catalog: UserCatalog | None) -> BillLine:
     name = OUT_OF_BAND_SWITCH
-    return Line(
+    return BillLine(
         "switch",
         name,
         1,
@@ -199,7 +202,7 @@ def _management_switch(user_catalog: UserCatalog | None) -> Line:
     )
 
 
-def _fabrics(nets: Networks, user_catalog: UserCatalog | None) -> Iterator[Line]:
+def _fabrics(nets: Networks, user_catalog: UserCatalog | None) -> Iterator[BillLine]:
     named = {_("compute"): nets.compute, _("storage"): nets.storage, _("management"): nets.management}
     for network, fabric in named.items():
         name = fabric.switch.name.lower()
@@ -210,19 +213,21 @@ def _fabrics(nets: Networks, user_catalog: UserCatalog | None) -> Iterator[Line]
             network=network,
             kind=fabric.kind,
         )
-        yield Line("switch", name, fabric.switches, price(name, Deal.OWNED, user_catalog), reason)
+        yield BillLine("switch", name, fabric.switches, price(name, Deal.OWNED, user_catalog), reason)
     for network, fabric in named.items():
         rate = fabric.port_bits_per_s / 1e9
         cables: Counter[str] = Counter()
         for cable in schedule(fabric):
             cables[f"{cable.medium.lower()}-{rate:g}"] += cable.count
         for name, number in cables.items():
-            yield Line("cable", name, number, price(name, Deal.OWNED, user_catalog), network)
+            yield BillLine("cable", name, number, price(name, Deal.OWNED, user_catalog), network)
 
 
-def _storage(storage_option: Option | None, need: Demand, user_catalog: UserCatalog | None) -> Iterator[Line]:
+def _storage(
+    storage_option: Option | None, need: Demand, user_catalog: UserCatalog | None
+) -> Iterator[BillLine]:
     if storage_option is None:
-        yield Line(
+        yield BillLine(
             "storage",
             _("shared storage"),
             1,
@@ -233,7 +238,7 @@ def _storage(storage_option: Option | None, need: Demand, user_catalog: UserCata
     drive = parts.storage(STORAGE_DRIVE, user_catalog)
     drives = max(storage_option.servers * 2, math.ceil(need.capacity_bytes / USABLE / drive.capacity_bytes))
     servers = max(storage_option.servers, math.ceil(drives / DRIVES_A_SERVER))
-    yield Line(
+    yield BillLine(
         "storage",
         _(STORAGE_SERVER.item),
         servers,
@@ -241,22 +246,22 @@ def _storage(storage_option: Option | None, need: Demand, user_catalog: UserCata
         f"{storage_option.name}: {storage_option.reason}",
     )
     reason = _("{size:.2g} TB of data and checkpoints, in RAID 10", size=need.capacity_bytes / 1e12)
-    yield Line("storage", drive.name, drives, price(drive.name, Deal.OWNED, user_catalog), reason)
+    yield BillLine("storage", drive.name, drives, price(drive.name, Deal.OWNED, user_catalog), reason)
 
 
-def _racks(housed: Hall) -> Iterator[Line]:
+def _racks(housed: Hall) -> Iterator[BillLine]:
     reason = _(
         "up to {count} nodes per rack, {power:.0f} kW, cooling: {cooling}",
         count=housed.nodes_per_rack,
         power=housed.rack_w / 1e3,
         cooling=_(housed.cooling),
     )
-    yield Line("rack", _(RACK.item), housed.racks, RACK, reason)
-    yield Line("rack", _(PDU.item), housed.racks * PDUS_A_RACK, PDU, _("one per feed, two feeds"))
+    yield BillLine("rack", _(RACK.item), housed.racks, RACK, reason)
+    yield BillLine("rack", _(PDU.item), housed.racks * PDUS_A_RACK, PDU, _("one per feed, two feeds"))
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class BillLine:
     """One item of the bill; `price` None if none is known."""
 
     kind: str  # server, switch, cable, storage, rack
@@ -275,7 +280,7 @@ class Line:
 class Bill:
     """A bill of materials in one currency."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[BillLine, ...]
     currency: str
 
     @property
@@ -301,7 +306,7 @@ class Bill:
         return Bill(tuple(line for line in self.lines if line.kind in kinds), self.currency)
 
 
-def bill(lines: Iterable[Line]) -> Bill:
+def bill(lines: Iterable[BillLine]) -> Bill:
     """Return the lines with a count above 0 as a bill.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.collectives import Kind, domain_size, seconds
+from clusterwright.plan.collectives import Collective, domain_size, seconds
 from clusterwright.plan.numbers import is_array, larger, pick, smaller
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Machine
 
 
-def collective(kind: Kind, size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
+def collective(kind: Collective, size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
     """Seconds of one collective; `size_bytes` as in nccl-tests: of a gather or scatter the whole buffer."""
     if not is_array(ranks) and ranks == 1:  # nothing to exchange; arrays are handled by `seconds`
         return 0.0
@@ -23,17 +23,17 @@ def collective(kind: Kind, size_bytes: Real, ranks: Real, machine: Machine, stri
 
 def gather(size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
     """Seconds of an all-gather or reduce-scatter of a buffer of `size_bytes` in total."""
-    return collective(Kind.ALL_GATHER, size_bytes, ranks, machine, stride)
+    return collective(Collective.ALL_GATHER, size_bytes, ranks, machine, stride)
 
 
 def all_reduce(size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
     """Seconds of an all-reduce of `size_bytes`."""
-    return collective(Kind.ALL_REDUCE, size_bytes, ranks, machine, stride)
+    return collective(Collective.ALL_REDUCE, size_bytes, ranks, machine, stride)
 
 
 def all_to_all(size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
     """Seconds of an all-to-all in which every GPU sends `size_bytes` in total."""
-    return collective(Kind.ALL_TO_ALL, size_bytes, ranks, machine, stride)
+    return collective(Collective.ALL_TO_ALL, size_bytes, ranks, machine, stride)
 
 
 def send(size_bytes: Real, machine: Machine, distance: Real, gpus: Real) -> Real:
@@ -44,4 +44,4 @@ def send(size_bytes: Real, machine: Machine, distance: Real, gpus: Real) -> Real
     domain = domain_size(machine)
     inside = gpus <= domain
     sharing = pick(inside, domain / 2, smaller(distance, domain))
-    return seconds(Kind.SEND_RECV, size_bytes, machine, 2, pick(inside, 2, 1), sharing)
+    return seconds(Collective.SEND_RECV, size_bytes, machine, 2, pick(inside, 2, 1), sharing)

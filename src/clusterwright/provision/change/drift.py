@@ -8,7 +8,7 @@ from clusterwright.config.field import Cost
 from clusterwright.config.names import fold
 from clusterwright.i18n import N_, _
 from clusterwright.provision.change.fields import dearest
-from clusterwright.provision.report import Change, Report
+from clusterwright.provision.report import Change, ChangeReport
 
 CAUSE_LABELS = {
     "new": N_("not applied yet"),
@@ -25,7 +25,7 @@ MANUAL_CAUSES = ("edited", "missing", "stopped", "found")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DriftRow:
     """One difference with all its hosts (folded)."""
 
     hosts: str
@@ -41,7 +41,7 @@ class Row:
 class Drift:
     """All hosts compared with the cluster file."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[DriftRow, ...]
     in_sync: str
     changed_manually: str
     changed_in_file: str
@@ -55,7 +55,7 @@ class Drift:
         return bool(self.rows)
 
 
-def drift(report: Report) -> Drift:
+def drift(report: ChangeReport) -> Drift:
     """Return the drift in a report; unreached hosts are listed and count neither as equal nor as different."""
     return Drift(
         rows=_rows(report),
@@ -68,13 +68,13 @@ def drift(report: Report) -> Drift:
     )
 
 
-def _rows(report: Report) -> tuple[Row, ...]:
+def _rows(report: ChangeReport) -> tuple[DriftRow, ...]:
     hosts_by_change: dict[Change, list[str]] = {}
     for host in report.hosts:
         for change in host.changes:
             hosts_by_change.setdefault(change, []).append(host.host)
     rows = [
-        Row(
+        DriftRow(
             fold(hosts),
             difference.id,
             difference.drift,
@@ -88,7 +88,7 @@ def _rows(report: Report) -> tuple[Row, ...]:
     return tuple(sorted(rows, key=lambda row: row.cause not in MANUAL_CAUSES))
 
 
-def _having(report: Report, causes: tuple[str, ...]) -> str:
+def _having(report: ChangeReport, causes: tuple[str, ...]) -> str:
     return fold(
         [host.host for host in report.hosts if any(change.drift in causes for change in host.changes)]
     )

@@ -31,7 +31,7 @@ Kind = Literal["slurmdbd", "slurmctld", "slurmd", "clients"]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class UpgradeStep:
     """One step: hosts that are upgraded together, the backups before it, and what must hold after it (`then`)."""
 
     kind: Kind
@@ -110,30 +110,30 @@ def refuse_span(have: Mapping[str, str], target: str) -> None:
             )
 
 
-def steps(cluster: Cluster, have: Mapping[str, str], target: str, batch: int) -> tuple[Step, ...]:
+def steps(cluster: Cluster, have: Mapping[str, str], target: str, batch: int) -> tuple[UpgradeStep, ...]:
     """Return the remaining steps in order; hosts that have the release already are in no step."""
     todo = [host.name for host in cluster.hosts() if not is_of(have.get(host.name, ""), target)]
     accountant = cluster.accountant.name if cluster.accountant else ""
-    step_list: list[Step] = []
+    step_list: list[UpgradeStep] = []
     if accountant in todo:
         backups = _("stop it; dump its database and verify the dump")
         if accountant == cluster.control.name:
             backups = _("stop slurmctld and slurmdbd; back up database and state and verify both")
         step_list.append(
-            Step("slurmdbd", (accountant,), backups, _("slurmdbd responds with the new version"))
+            UpgradeStep("slurmdbd", (accountant,), backups, _("slurmdbd responds with the new version"))
         )
     for host in cluster.hosts("control"):
         if host.name in todo:
             backups = "" if host.name == accountant else _("stop it; copy its state and verify the copy")
             then = _("slurmctld responds with the new version and has every previous job")
-            step_list.append(Step("slurmctld", (host.name,), backups, then))
+            step_list.append(UpgradeStep("slurmctld", (host.name,), backups, then))
     compute = [host.name for host in cluster.hosts("compute") if host.name in todo]
     for hosts in in_batches(compute, batch):
         then = _("each slurmd is registered with the new version and its jobs still run")
-        step_list.append(Step("slurmd", hosts, "", then))
+        step_list.append(UpgradeStep("slurmd", hosts, "", then))
     clients = tuple(host.name for host in cluster.hosts("login") if host.name in todo)
     if clients:
-        step_list.append(Step("clients", clients, "", _("Slurm commands respond")))
+        step_list.append(UpgradeStep("clients", clients, "", _("Slurm commands respond")))
     return tuple(step_list)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.storage import Local, Nfs
 from clusterwright.provision.export.entrypoint import ENTRYPOINT
-from clusterwright.provision.export.steps import Step, of_kind
+from clusterwright.provision.export.steps import ExportStep, of_kind
 from clusterwright.provision.resources import Directory, Group, Package, User
 
 Tree = dict[str, Any]
@@ -87,7 +87,7 @@ def _volumes(cluster: Cluster) -> dict[str, str]:
     return {name: folder.path for name, folder in cluster.storage.items() if isinstance(folder, Local | Nfs)}
 
 
-def dockerfile(cluster: Cluster, all_steps: Sequence[Step], header: str) -> str:
+def dockerfile(cluster: Cluster, all_steps: Sequence[ExportStep], header: str) -> str:
     """One image for all: the distribution, every host's packages, everybody's accounts."""
     dnf = cluster.platform.package_manager == "dnf"
     packages = [
@@ -124,7 +124,7 @@ def _install(cluster: Cluster, packages: dict[str, None]) -> str:
     return f"{quiet} \\\n && apt-get update \\\n && apt-get install -y --no-install-recommends procps \\\n    {names}"
 
 
-def entrypoint(all_steps: Sequence[Step], header: str) -> str:
+def entrypoint(all_steps: Sequence[ExportStep], header: str) -> str:
     """What a container runs; folders that the roles ask for are made by it."""
     folders = [
         f"install -d -m {folder.mode:04o} -o {folder.owner} -g {folder.group} {folder.path}"

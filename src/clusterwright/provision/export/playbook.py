@@ -15,7 +15,7 @@ from clusterwright.provision.export.accounts import SCRIPT
 from clusterwright.provision.export.fold import ALL
 from clusterwright.provision.export.inventory import group_of
 from clusterwright.provision.export.places import Places
-from clusterwright.provision.export.steps import Step, of_kind, widest
+from clusterwright.provision.export.steps import ExportStep, of_kind, widest
 from clusterwright.provision.export.tasks import BUILTIN, restart, restart_name, running, task_of
 from clusterwright.provision.resources import Directory, File, Package, Sysctl, Unit
 from clusterwright.provision.roles.training import LIBRARY
@@ -29,7 +29,7 @@ NAMED, LOADED = "set the host's name", "load the kernel's settings"
 RELOAD_UNIT_FILES = "read the unit files again"
 
 
-def playbook(cluster: Cluster, all_steps: Sequence[Step], files: Places) -> list[Task]:
+def playbook(cluster: Cluster, all_steps: Sequence[ExportStep], files: Places) -> list[Task]:
     """One play: packages, what the roles want in their order, what changed restarted, units, the library."""
     units = [unit for _step, unit in of_kind(all_steps, Unit)]
     early_steps = [step for step in all_steps if getattr(step.resource, "early", False)]
@@ -50,7 +50,7 @@ def playbook(cluster: Cluster, all_steps: Sequence[Step], files: Places) -> list
     return [play | {"tasks": tasks, "handlers": _handlers(cluster, all_steps)}]
 
 
-def _packages(cluster: Cluster, all_steps: Sequence[Step]) -> list[Task]:
+def _packages(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
     """All packages that the same hosts want in one call."""
     dnf = cluster.platform.package_manager == "dnf"
     rows: dict[tuple[str, ...], list[str]] = {}
@@ -77,7 +77,7 @@ def _version(package: Package, *, dnf: bool) -> str:
     return f"{'-' if dnf else '='}{epoch}{package.version}*{built_for}"
 
 
-def _folders(cluster: Cluster, all_steps: Sequence[Step]) -> list[Task]:
+def _folders(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
     """Folders that a file needs and no role asks for, in one call: Ansible's copy makes none."""
     role_folders = {folder.path for _step, folder in of_kind(all_steps, Directory)}
     rows: dict[tuple[str, ...], dict[str, None]] = {}
@@ -97,7 +97,7 @@ def _folders(cluster: Cluster, all_steps: Sequence[Step]) -> list[Task]:
 
 
 def _resources(
-    cluster: Cluster, all_steps: Sequence[Step], files: Places, units: Sequence[Unit]
+    cluster: Cluster, all_steps: Sequence[ExportStep], files: Places, units: Sequence[Unit]
 ) -> list[Task]:
     tasks = []
     for step in all_steps:
@@ -109,7 +109,7 @@ def _resources(
     return tasks
 
 
-def _settings(step: Step) -> list[str]:
+def _settings(step: ExportStep) -> list[str]:
     """The handler that makes a file of the system's own count at once."""
     if not isinstance(step.resource, File):
         return []
@@ -120,7 +120,7 @@ def _settings(step: Step) -> list[str]:
     return []
 
 
-def _accounts(cluster: Cluster, all_steps: Sequence[Step]) -> list[Task]:
+def _accounts(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
     """Before slurmctld, which ends where slurmdbd does not answer, or does not know the names that its file has."""
     if cluster.accountant is None:
         return []
@@ -141,7 +141,7 @@ def _limits(cluster: Cluster) -> list[Task]:
     return [script | _condition(cluster, [cluster.accountant.name])]
 
 
-def _munge(all_steps: Sequence[Step]) -> list[Step]:
+def _munge(all_steps: Sequence[ExportStep]) -> list[ExportStep]:
     """By which slurmdbd knows who asks."""
     return [
         step
@@ -150,7 +150,7 @@ def _munge(all_steps: Sequence[Step]) -> list[Step]:
     ]
 
 
-def _units(cluster: Cluster, all_steps: Sequence[Step]) -> list[Task]:
+def _units(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
     """Once what changed has been restarted, most of these run already."""
     return [
         task | _condition(cluster, step.hosts)
@@ -169,7 +169,7 @@ def _library() -> list[Task]:
     ]
 
 
-def _handlers(cluster: Cluster, all_steps: Sequence[Step]) -> list[Task]:
+def _handlers(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
     """In the order in which they run: the kernel's settings, then units as the roles have them."""
     name = {"name": NAMED, f"{BUILTIN}.command": {"argv": ["hostname", "{{ inventory_hostname }}"]}}
     files = [

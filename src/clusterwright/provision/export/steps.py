@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ExportStep:
     """One resource, with the hosts that are to have it; of a file that differs, the text is each host's own."""
 
     role: str
@@ -25,7 +25,7 @@ class Step:
     hosts: tuple[str, ...]
 
 
-def steps(cluster: Cluster, context: RoleContext) -> tuple[Step, ...]:
+def steps(cluster: Cluster, context: RoleContext) -> tuple[ExportStep, ...]:
     """Every resource of every host, once each; the library that only `wright train` uses is no step."""
     entries: dict[str, tuple[str, Resource, list[str]]] = {}
     hosts = cluster.hosts()
@@ -35,7 +35,7 @@ def steps(cluster: Cluster, context: RoleContext) -> tuple[Step, ...]:
                 having = entries.setdefault(resource.id, (name, resource, []))[2]
                 if host.name not in having[-1:]:  # hosts come in one order, so a repeated one is the last
                     having.append(host.name)
-    rows = (Step(role, resource, tuple(names)) for role, resource, names in entries.values())
+    rows = (ExportStep(role, resource, tuple(names)) for role, resource, names in entries.values())
     return tuple(step for step in rows if not is_library(step.resource))
 
 
@@ -44,7 +44,7 @@ def is_library(resource: Resource) -> bool:
     return isinstance(resource, File) and resource.path.startswith(f"{LIBRARY}/")
 
 
-def of_kind(all_steps: Sequence[Step], kind: type[R]) -> list[tuple[Step, R]]:
+def of_kind(all_steps: Sequence[ExportStep], kind: type[R]) -> list[tuple[ExportStep, R]]:
     """The steps of that kind of resource, with it."""
     return [(step, step.resource) for step in all_steps if isinstance(step.resource, kind)]
 

@@ -11,7 +11,7 @@ import torch
 
 from clusterwright.runtime.checkpoints import shards, tree
 from clusterwright.runtime.checkpoints.background_worker import BackgroundWorker
-from clusterwright.runtime.checkpoints.part import Entry, Reader
+from clusterwright.runtime.checkpoints.part import PartEntry, Reader
 from clusterwright.runtime.checkpoints.shards import Box
 from clusterwright.runtime.checkpoints.source import Damaged
 from clusterwright.runtime.checkpoints.target_state import TargetState
@@ -71,7 +71,7 @@ class _Tensor:
 def _add_chunk(
     tensors: dict[str, _Tensor],
     reader: Reader,
-    entry: Entry,
+    entry: PartEntry,
     target: TargetState | None,
     worker: BackgroundWorker,
 ) -> None:
@@ -94,7 +94,9 @@ def _add_chunk(
         tensor.filled += common.numel
 
 
-def _read(reader: Reader, entry: Entry, chunk: Box, common: Box, worker: BackgroundWorker) -> torch.Tensor:
+def _read(
+    reader: Reader, entry: PartEntry, chunk: Box, common: Box, worker: BackgroundWorker
+) -> torch.Tensor:
     """Read the box `common` of a chunk, as the whole rows of its first dimension that contain it."""
     rows, *trailing = common.slices_in(chunk)
     row_bytes = (entry.end - entry.start) // chunk.shape[0]

@@ -27,7 +27,7 @@ import torch
 
 from clusterwright.runtime.checkpoints import digest, memory
 from clusterwright.runtime.checkpoints.background_worker import BackgroundWorker
-from clusterwright.runtime.checkpoints.source import Damaged, Source
+from clusterwright.runtime.checkpoints.source import CheckpointSource, Damaged
 
 DTYPES = {
     torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16",
@@ -56,7 +56,7 @@ class Chunk(
 
 
 @dataclass(frozen=True)
-class Entry:
+class PartEntry:
     """The position of a chunk in a part: byte offsets `start` and `end`, and the index of its first checksum."""
 
     name: str
@@ -83,7 +83,7 @@ class Layout:
     """The layout of a part; equal for each save as long as the state has the same tensors."""
 
     head: bytes
-    entries: tuple[Entry, ...]
+    entries: tuple[PartEntry, ...]
     order: tuple[int, ...]
     bytes: int
 
@@ -150,7 +150,7 @@ def finish(plan: Layout, memory_of_part: torch.Tensor, sums: bytes, name: str) -
     return Part(name, plan.bytes, hashlib.sha256(front).hexdigest())
 
 
-def blocks(memory_of_part: torch.Tensor, entry: Entry) -> tuple[torch.Tensor, ...]:
+def blocks(memory_of_part: torch.Tensor, entry: PartEntry) -> tuple[torch.Tensor, ...]:
     """Return the blocks of one tensor in a part."""
     return split_blocks(memory_of_part[entry.start : entry.end])
 
@@ -163,7 +163,7 @@ def split_blocks(data: torch.Tensor) -> tuple[torch.Tensor, ...]:
 class Reader:
     """A part with verified length, header and checksums; its tensors are verified as they are read."""
 
-    def __init__(self, source: Source, part: Part) -> None:
+    def __init__(self, source: CheckpointSource, part: Part) -> None:
         self._source, self._name = source, part.file
         if (size := source.size()) != part.bytes:
             raise Damaged(f"{part.file} has {size} bytes, its manifest says {part.bytes}")
@@ -185,12 +185,12 @@ class Reader:
                 f"{part.file} has another header or other block checksums than were saved: its checksum differs"
             )
 
-    def read(self, entry: Entry, worker: BackgroundWorker | None = None) -> torch.Tensor:
+    def read(self, entry: PartEntry, worker: BackgroundWorker | None = None) -> torch.Tensor:
         """Return a verified chunk; with `worker` it is verified only when the worker has finished."""
         return self.read_bytes(entry, 0, entry.end - entry.start, worker).view(entry.dtype).view(entry.shape)
 
     def read_bytes(
-        self, entry: Entry, start: int, end: int, worker: BackgroundWorker | None = None
+        self, entry: PartEntry, start: int, end: int, worker: BackgroundWorker | None = None
     ) -> torch.Tensor:
         """Return verified bytes of a chunk as `read` does, reading only the blocks that contain them."""
         if worker is None:
@@ -213,12 +213,12 @@ class Reader:
                 ]
                 self._verify(entry, self._fill(entry, 0, index, block), block)
 
-    def _fill(self, entry: Entry, low: int, index: int, block: torch.Tensor) -> int:
+    def _fill(self, entry: PartEntry, low: int, index: int, block: torch.Tensor) -> int:
         """Read the block with this index counted from offset `low`; return the index of its checksum."""
         self._source.read(entry.start + low + index * digest.BLOCK_BYTES, memory.view(block))
         return entry.first_sum + low // digest.BLOCK_BYTES + index
 
-    def _verify(self, entry: Entry, number: int, block: torch.Tensor) -> None:
+    def _verify(self, entry: PartEntry, number: int, block: torch.Tensor) -> None:
         expected = self._sums[number * digest.SUM_BYTES : (number + 1) * digest.SUM_BYTES]
         if digest.block_sum(block) != expected:
             raise Damaged(
@@ -231,7 +231,7 @@ class Reader:
         return bytes(data)
 
 
-def _entries(head: bytes) -> tuple[Entry, ...]:
+def _entries(head: bytes) -> tuple[PartEntry, ...]:
     """Parse the header into entries in byte order; each tensor begins where the one before it ends."""
     header = json.loads(head[8:])
     boxes = json.loads(header.pop("__metadata__")["boxes"])
@@ -244,7 +244,7 @@ def _entries(head: bytes) -> tuple[Entry, ...]:
         start, end = end, end + torch.Size(shape).numel() * dtype.itemsize
         if min(shape, default=0) < 0 or end - start != fields["data_offsets"][1] - fields["data_offsets"][0]:
             raise ValueError(f"{key} of shape {shape} is {end - start} bytes")
-        entries.append(Entry(name, dtype, shape, tuple(full_shape), tuple(offset), start, end, first_sum))
+        entries.append(PartEntry(name, dtype, shape, tuple(full_shape), tuple(offset), start, end, first_sum))
         first_sum += digest.blocks(end - start)
     return tuple(entries)
 

@@ -11,7 +11,7 @@ class Damaged(Exception):  # noqa: N818 (a property of a checkpoint, not a progr
     """The stored bytes differ from what was saved, or are missing."""
 
 
-class Source(Protocol):
+class CheckpointSource(Protocol):
     """The bytes of one part.
 
     `read` raises Damaged when the bytes end early or differ from what was saved, and OSError when they cannot be

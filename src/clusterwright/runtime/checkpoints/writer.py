@@ -25,7 +25,7 @@ _SLACK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Moment:
+class SaveMoment:
     """A generation and a step at which all ranks made a copy."""
 
     generation: int
@@ -50,7 +50,7 @@ class Unable:
     def resumed(self, step: int) -> None:
         """Do nothing."""
 
-    def copy(self, step: int, chunks: Sequence[Chunk], complete: Moment | None) -> int:  # noqa: ARG002 (Writer's signature)
+    def copy(self, step: int, chunks: Sequence[Chunk], complete: SaveMoment | None) -> int:  # noqa: ARG002 (Writer's signature)
         """Return 0: nothing is copied."""
         return 0
 
@@ -102,7 +102,7 @@ class Writer:
         """Report to the agent the step from which this generation continues."""
         self._send(resumed=step)
 
-    def copy(self, step: int, chunks: Sequence[Chunk], complete: Moment | None) -> int:
+    def copy(self, step: int, chunks: Sequence[Chunk], complete: SaveMoment | None) -> int:
         """Copy the part into a slot that the newest complete set does not use.
 
         Returns its bytes, 0 if the slot is too small. The copy is valid once a thread has added checksums and header.
@@ -139,12 +139,12 @@ class Writer:
             pinned.register(self._slots.bytes(slot, capacity), self._group.device)
         self._prepared = capacity
 
-    def _free(self, complete: Moment | None) -> int:
+    def _free(self, complete: SaveMoment | None) -> int:
         entries_by_slot = {entry.slot: entry for entry in self._slots.stored()}
         needed = [
             entry.slot
             for entry in entries_by_slot.values()
-            if Moment(entry.generation, entry.step) == complete
+            if SaveMoment(entry.generation, entry.step) == complete
         ]
         free = [slot for slot in range(SLOTS) if slot not in needed]
         age = {
@@ -156,7 +156,7 @@ class Writer:
         return min(free, key=age.__getitem__)
 
     def _seal(
-        self, plan: Layout, staged: torch.Tensor, slot_step: tuple[int, int], complete: Moment | None
+        self, plan: Layout, staged: torch.Tensor, slot_step: tuple[int, int], complete: SaveMoment | None
     ) -> None:
         slot, step = slot_step
         new_part = part.seal(plan, staged)

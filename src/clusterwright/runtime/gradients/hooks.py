@@ -16,7 +16,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from clusterwright.runtime.gradients.hosts import Hosts
+from clusterwright.runtime.gradients.hosts import HostGroups
 from clusterwright.runtime.gradients.power import Power
 from clusterwright.runtime.gradients.rounded import Rounded
 from clusterwright.runtime.gradients.settings import GradientSettings
@@ -92,7 +92,7 @@ def attach(item: Any, settings: GradientSettings) -> Power | Rounded | None:
             _in_a_lane(model, rounded.add_up)
             return rounded
         elif settings.hierarchical and model.device_type == "cpu":  # NCCL is hierarchical by itself
-            _in_a_lane(model, Hosts(model, dtype).add_up)
+            _in_a_lane(model, HostGroups(model, dtype).add_up)
         elif dtype:
             _halve(model, dtype)
     return None

@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 
-class Hosts:
+class HostGroups:
     """Hierarchical all-reduce of a model's buckets; `dtype` is used between hosts (None: that of the gradients)."""
 
     def __init__(self, model: DistributedDataParallel, dtype: torch.dtype | None) -> None:

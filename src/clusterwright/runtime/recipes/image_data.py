@@ -70,7 +70,7 @@ _CLASSES = 10
 
 
 @dataclass(frozen=True)
-class Kind:
+class ImageKind:
     """The properties of images that determine a network's shape."""
 
     classes: int
@@ -123,7 +123,7 @@ def identity_collate(batch: Any) -> Any:
 
 def read(
     name: str, side: int, *, skip_bad: bool, report: Any = print, seed: int = 0
-) -> tuple[Any, Any, Kind]:
+) -> tuple[Any, Any, ImageKind]:
     """Return datasets for training and validation; `report` is called with a message for each skipped image.
 
     Raises:
@@ -133,7 +133,7 @@ def read(
         return digits(seed)
     folder = Path(name)
     if list(folder.glob("*.bin")):
-        return (*cifar(folder, seed), Kind(_CLASSES, 3, 32))
+        return (*cifar(folder, seed), ImageKind(_CLASSES, 3, 32))
     for part in ("train", "val"):
         if not (folder / part).is_dir():
             raise ValueError(
@@ -144,13 +144,13 @@ def read(
     if training.classes != validation.classes:
         odd = min(set(training.classes) ^ set(validation.classes))
         raise ValueError(f"{folder}: class `{odd}` is in only one of train and val")
-    kind = Kind(len(training.classes), 3, side)
+    kind = ImageKind(len(training.classes), 3, side)
     if not skip_bad:
         return training, validation, kind
     return Tolerant(training, report=report), Tolerant(validation, report=report), kind
 
 
-def digits(seed: int = 0) -> tuple[InMemory, InMemory, Kind]:
+def digits(seed: int = 0) -> tuple[InMemory, InMemory, ImageKind]:
     """Return 1,797 handwritten digits of 8 x 8 pixels; every fifth is for validation."""
     rows = [line.split() for line in _DIGITS.read_text().splitlines() if not line.startswith("#")]
     labels = torch.tensor([int(label) for label, _ in rows])
@@ -158,7 +158,7 @@ def digits(seed: int = 0) -> tuple[InMemory, InMemory, Kind]:
     images = torch.tensor(values, dtype=torch.uint8).view(-1, 1, 8, 8)
     validation_mask = torch.arange(len(rows)) % 5 == 4
     training = InMemory(images[~validation_mask], labels[~validation_mask], shift=1, seed=seed)
-    return training, InMemory(images[validation_mask], labels[validation_mask]), Kind(_CLASSES, 1, 8)
+    return training, InMemory(images[validation_mask], labels[validation_mask]), ImageKind(_CLASSES, 1, 8)
 
 
 def cifar(folder: Path, seed: int = 0) -> tuple[InMemory, InMemory]:

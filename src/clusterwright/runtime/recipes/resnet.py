@@ -46,7 +46,7 @@ class Classes:
     measures: Sequence[str] = ("validation", "top1")
     alike = True
 
-    def __init__(self, run: Run, data: tuple[Any, Any, image_data.Kind], options: Options) -> None:
+    def __init__(self, run: Run, data: tuple[Any, Any, image_data.ImageKind], options: Options) -> None:
         training, self._validation, kind = data
         draws = isinstance(training, image_data.InMemory)  # augments by itself, from sample index and seed
         self._training: Any = training if draws else Reproducible(training, seed=options.seed)

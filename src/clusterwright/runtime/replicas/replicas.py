@@ -18,7 +18,7 @@ import torch
 import torch.distributed as dist
 
 from clusterwright.runtime.checkpoints.part import Chunk
-from clusterwright.runtime.checkpoints.writer import Moment, Unable, Writer
+from clusterwright.runtime.checkpoints.writer import SaveMoment, Unable, Writer
 from clusterwright.runtime.events import Events
 from clusterwright.runtime.group import Group
 from clusterwright.runtime.progress import Progress
@@ -94,14 +94,14 @@ class Replicas:
     ) -> None:
         self._group, self._writer, self._rhythm = group, writer, rhythm
         self._progress, self._log = outputs
-        self._complete: Moment | None = None
-        self._newest: Moment | None = None
+        self._complete: SaveMoment | None = None
+        self._newest: SaveMoment | None = None
         self._failed = self._over = self._capacity_requested = False
         self._patient = True  # after a wait that timed out, do not wait for that round again
         self._logged_at = 0.0
         self._unsaid = (0, 0.0)
 
-    def resumed(self, step: int, from_memory: Moment | None = None) -> None:
+    def resumed(self, step: int, from_memory: SaveMoment | None = None) -> None:
         """Continue after this step; the set that it was read from stays until a newer one is complete."""
         self._complete = from_memory
         self._writer.resumed(step)
@@ -115,7 +115,7 @@ class Replicas:
         """Return whether this step needs a vote about copies: it is to be copied, or none was copied yet."""
         return not self._over and (self._newest is None or self._rhythm.due(step))
 
-    def run_round(self, moment: Moment, agreed: Mapping[str, int], part: Part) -> None:
+    def run_round(self, moment: SaveMoment, agreed: Mapping[str, int], part: Part) -> None:
         """At a step boundary, evaluate the last round, and copy this step if due and a slot is free."""
         if self._over:
             return
@@ -135,7 +135,7 @@ class Replicas:
         if due and last in (ARRIVED, VOID):
             self._make(moment, part(), begun)
 
-    def copy_before_exit(self, moment: Moment, part: Part) -> bool:
+    def copy_before_exit(self, moment: SaveMoment, part: Part) -> bool:
         """Copy this step before all ranks exit, at any cost; return False on all ranks if one fails."""
         if self._over or not self._capacity_requested:
             return False
@@ -174,7 +174,7 @@ class Replicas:
         dist.all_reduce(vote, dist.ReduceOp.MAX, group=self._group.control)
         return int(vote)
 
-    def _make(self, moment: Moment, chunks: Sequence[Chunk], begun: float) -> None:
+    def _make(self, moment: SaveMoment, chunks: Sequence[Chunk], begun: float) -> None:
         self._log.flush()
         with self._progress.paused():
             length = self._writer.copy(moment.step, chunks, self._complete)

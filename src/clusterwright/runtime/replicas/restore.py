@@ -6,13 +6,15 @@ from clusterwright.runtime.checkpoints.assembling import assemble
 from clusterwright.runtime.checkpoints.checkpoint import Loaded
 from clusterwright.runtime.checkpoints.source import Damaged
 from clusterwright.runtime.checkpoints.target_state import TargetState
-from clusterwright.runtime.checkpoints.writer import Moment
+from clusterwright.runtime.checkpoints.writer import SaveMoment
 from clusterwright.runtime.group import Group
 from clusterwright.runtime.replicas import remembered
 from clusterwright.runtime.replicas.remembered import Remembered
 
 
-def newest(group: Group, target: TargetState | None = None) -> tuple[Loaded | None, Moment | None, list[str]]:
+def newest(
+    group: Group, target: TargetState | None = None
+) -> tuple[Loaded | None, SaveMoment | None, list[str]]:
     """Load the in-memory checkpoint on all ranks, or on none if one rank fails.
 
     Returns its state and moment, or None twice, and the problems of the ranks that failed.
@@ -27,7 +29,7 @@ def newest(group: Group, target: TargetState | None = None) -> tuple[Loaded | No
     problems = [problem for problem in group.gather(result if isinstance(result, str) else "") if problem]
     if problems or snapshot is None or not isinstance(result, Loaded):
         return None, None, problems
-    return result, Moment(snapshot.generation, snapshot.step), []
+    return result, SaveMoment(snapshot.generation, snapshot.step), []
 
 
 def _attempt(snapshot: Remembered, group: Group, target: TargetState | None) -> Loaded | str:

@@ -1,14 +1,14 @@
 import pytest
 
 from clusterwright.onhost.supervisor.replicas.holdings import Holdings
-from clusterwright.onhost.supervisor.replicas.slots import Part
+from clusterwright.onhost.supervisor.replicas.slots import SlotPart
 
 pytestmark = pytest.mark.train
 
 
 def part(generation, step, rank, world_size=4, length=100):
     """A part of so many bytes."""
-    return Part(step, generation, world_size, rank, length, "")
+    return SlotPart(step, generation, world_size, rank, length, "")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ def peer():
 
     def make(address, **facts):
         ours.extend(socket.socketpair())
-        one = Peer(wire.Line(ours[-1]))
+        one = Peer(wire.WireLine(ours[-1]))
         one.address, one.facts = address, facts
         return one
 

@@ -12,7 +12,7 @@ from clusterwright.onhost.supervisor import wire
 from clusterwright.onhost.supervisor.replicas import exchange, sending
 from clusterwright.onhost.supervisor.replicas.replicas import Replicas
 from clusterwright.onhost.supervisor.replicas.sending import NO_PEER
-from clusterwright.onhost.supervisor.replicas.slots import REFUSED, Part, Slots
+from clusterwright.onhost.supervisor.replicas.slots import REFUSED, SlotPart, Slots
 
 pytestmark = pytest.mark.train
 TOKEN = "a" * 64
@@ -37,7 +37,7 @@ class Host:
     def rank_copies(self, step, *, rank=0, slot=0, data=b"state", generation=1, whole=None):
         """A copy as a rank makes it; local rank and rank are the same here."""
         local_rank = rank
-        part = Part(step, generation, 2, rank, len(data), DIGEST)
+        part = SlotPart(step, generation, 2, rank, len(data), DIGEST)
         self.pages[local_rank].clear(slot)
         self.pages[local_rank].bytes(slot, len(data))[: len(data)] = data
         self.pages[local_rank].write(slot, part)
@@ -211,7 +211,7 @@ def test_a_part_that_is_not_here_is_missing(hosts):
 def test_half_a_part_is_none(hosts):
     """A host that dies while it sends leaves nothing that counts."""
     connection, stream = exchange.connect(*hosts[1].place, TOKEN, 5)
-    part = Part(7, 1, 2, 0, 1_000_000, DIGEST)
+    part = SlotPart(7, 1, 2, 0, 1_000_000, DIGEST)
     exchange.send(connection, {"put": vars(part)})
     assert exchange.receive(stream) == {"take": True}
     connection.sendall(b"x" * 500_000)

@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from clusterwright.onhost.supervisor.replicas import slots
-from clusterwright.onhost.supervisor.replicas.slots import Part, Slots
+from clusterwright.onhost.supervisor.replicas.slots import SlotPart, Slots
 
 pytestmark = pytest.mark.train
-PART = Part(step=90, generation=2, world_size=4, rank=3, length=5000, digest="ab" * 32)
+PART = SlotPart(step=90, generation=2, world_size=4, rank=3, length=5000, digest="ab" * 32)
 
 
 @pytest.fixture

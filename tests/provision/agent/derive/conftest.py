@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from clusterwright.onhost.provision.host import Host
+from clusterwright.onhost.provision.host import LocalHost
 
 # What a driver fills its table with, per port: type and address; `fe80` first, then each address for either version.
 NO_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
@@ -119,7 +119,7 @@ def worked_out(kernel):
     def work(program, network=(), given=()):
         notes = []
         words = {**GIVEN, "network": {**NETWORK, **dict(network)}, **dict(given)}
-        text = program.text(Host({"root": str(kernel.root), "resources": []}), words, notes)
+        text = program.text(LocalHost({"root": str(kernel.root), "resources": []}), words, notes)
         lines = text.splitlines() if text is not None else None
         return [line for line in lines if line and not line.startswith("#")] if lines else lines, notes
 

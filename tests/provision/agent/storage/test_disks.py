@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from clusterwright.onhost.lib.processes import Result
-from clusterwright.onhost.provision.host import ChangeError, Host
+from clusterwright.onhost.provision.host import ChangeError, LocalHost
 from clusterwright.onhost.provision.storage import disks
 
 TB = 10**12
@@ -57,7 +57,7 @@ def machine(monkeypatch):
 
 def host():
     """A host of which nothing is asked."""
-    return Host({"root": "", "resources": []})
+    return LocalHost({"root": "", "resources": []})
 
 
 def test_empty_disks_of_the_kind_and_size_are_taken(machine):

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from clusterwright.onhost.provision.host import ChangeError, Host
+from clusterwright.onhost.provision.host import ChangeError, LocalHost
 from clusterwright.onhost.provision.storage.mountpoint import check_mountpoint, mounted_at, version_of
 
 WANTED = {
@@ -20,7 +20,7 @@ def host(tmp_path):
     def make(table=""):
         (tmp_path / "proc/self").mkdir(parents=True, exist_ok=True)
         (tmp_path / "proc/self/mounts").write_text(table)
-        return Host({"root": str(tmp_path), "resources": []})
+        return LocalHost({"root": str(tmp_path), "resources": []})
 
     return make
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from clusterwright.check.bench.burn_in.burned import BENCH
-from clusterwright.check.bench.site import Site
+from clusterwright.check.bench.site import BenchSite
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
@@ -69,7 +69,7 @@ class Sampled:
 
 
 @contextmanager
-def sampling(site: Site) -> Iterator[Sampled]:
+def sampling(site: BenchSite) -> Iterator[Sampled]:
     """Sample the checks while the block runs, and once after it."""
     state, over = Sampled(site.stage.hosts, site.cluster.lab is not None), threading.Event()
     pause_s = min(EVERY_S, site.lasts_s / 4)
@@ -88,7 +88,7 @@ def sampling(site: Site) -> Iterator[Sampled]:
     state.final_verdicts = tuple(_run_checks(site, state))
 
 
-def _run_checks(site: Site, state: Sampled) -> list[Verdict]:
+def _run_checks(site: BenchSite, state: Sampled) -> list[Verdict]:
     """Return the checks' verdicts on the bench's hosts; an empty list where the checks cannot run now."""
     try:
         return [verdict for verdict in site.check() if verdict.subject in state.hosts]

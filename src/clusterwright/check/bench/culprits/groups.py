@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 from clusterwright.check.bench.culprits.bisect import Group
 from clusterwright.check.bench.parsers.sweep import Sweep, sweep
-from clusterwright.check.bench.site import Site, port
-from clusterwright.check.bench.stage import Answer, Part
+from clusterwright.check.bench.site import BenchSite, port
+from clusterwright.check.bench.stage import StageAnswer, StagedPart
 
 # One rank imports torch and joins the others: 3 s on an idle host, 120 s measured on one with 25 processes a core.
 START_S = 240.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class GroupPlan:
     """The sweep of collectives that every group runs."""
 
     backend: str
@@ -47,10 +47,10 @@ class Ranks:
 class Groups:
     """Runs groups of hosts on the stage; each order uses its own ports."""
 
-    site: Site
+    site: BenchSite
     orders: int = 0
 
-    def run(self, groups: Sequence[Group], plan: Plan) -> dict[Group, Sweep | None]:
+    def run(self, groups: Sequence[Group], plan: GroupPlan) -> dict[Group, Sweep | None]:
         """Run the plan on each group; None for a group that failed. A group that lost hosts runs again without them."""
         alive_groups = {group: self._alive(group) for group in groups}
         results = self._sweep_groups([group for group in alive_groups.values() if len(group) > 1], plan)
@@ -67,14 +67,14 @@ class Groups:
     def _alive(self, group: Group) -> Group:
         return tuple(host for host in group if host in self.site.stage.hosts)
 
-    def _sweep_groups(self, groups: Sequence[Group], plan: Plan) -> dict[Group, Sweep | None]:
+    def _sweep_groups(self, groups: Sequence[Group], plan: GroupPlan) -> dict[Group, Sweep | None]:
         answers = self.answers(groups, plan.ranks)
         return {
             group: sweep(group_answers[0].out) if group_answers else None
             for group, group_answers in answers.items()
         }
 
-    def answers(self, groups: Sequence[Group], ranks: Ranks) -> dict[Group, tuple[Answer, ...]]:
+    def answers(self, groups: Sequence[Group], ranks: Ranks) -> dict[Group, tuple[StageAnswer, ...]]:
         """Run the program on all groups at the same time; return each group's answers, empty if it failed."""
         if not groups:
             return {}
@@ -87,7 +87,7 @@ class Groups:
         answers = self.site.stage.do(parts)
         return {group: self._complete_answers(group, answers) for group in groups}
 
-    def _parts(self, group: Group, index: int, ranks: Ranks) -> Iterable[tuple[str, Part]]:
+    def _parts(self, group: Group, index: int, ranks: Ranks) -> Iterable[tuple[str, StagedPart]]:
         first_rank = 0
         counts = {host: ranks_of(self.site, host, ranks.backend) for host in group}
         for host, rank_count in counts.items():
@@ -105,11 +105,13 @@ class Groups:
             }
             yield (
                 host,
-                Part("collectives", arguments, START_S + ranks.seconds, self.site.cluster.software.python),
+                StagedPart(
+                    "collectives", arguments, START_S + ranks.seconds, self.site.cluster.software.python
+                ),
             )
             first_rank += rank_count
 
-    def _complete_answers(self, group: Group, answers: dict[str, Answer]) -> tuple[Answer, ...]:
+    def _complete_answers(self, group: Group, answers: dict[str, StageAnswer]) -> tuple[StageAnswer, ...]:
         wrong = {host: answers[host].reason for host in group if host in answers and answers[host].reason}
         if wrong or any(host not in answers for host in group):
             for host, reason in list(wrong.items())[:1]:
@@ -118,7 +120,7 @@ class Groups:
         return tuple(answers[host] for host in group)
 
 
-def ranks_of(site: Site, host: str, backend: str) -> int:
+def ranks_of(site: BenchSite, host: str, backend: str) -> int:
     """Return the number of ranks on a host: one per GPU with NCCL, else one."""
     gpus = site.host(host).group.gpus
     return gpus.count if backend == "nccl" and gpus else 1

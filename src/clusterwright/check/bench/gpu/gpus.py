@@ -11,7 +11,7 @@ from clusterwright.check.bench.fleet import fleet
 from clusterwright.check.bench.gathered import gathered
 from clusterwright.check.bench.judging import Expectation, Observation, judge, suspect
 from clusterwright.check.bench.links import OF_ENDS, Passes, slow_links
-from clusterwright.check.bench.parsers.gpu import Gpus, Load, Tested
+from clusterwright.check.bench.parsers.gpu import GpuLoad, Gpus, Tested
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import N_, _
 
@@ -106,7 +106,7 @@ def _of_rate(run: GpuRun, observation: Observation, quantity: str) -> Verdict:
     return replace(verdict, observed=f"{observed}{_state(load)}", fix=_fix(load) or verdict.fix)
 
 
-def _state(load: Load) -> str:
+def _state(load: GpuLoad) -> str:
     """Format the state: `; at 1.2 GHz of 1.98 GHz, 88 C (31 before), 412 W, slowed by heat`; empty without readings."""
     of_most = _(" of {amount}", amount=amount(load.sm_most_hz, "Hz")) if load.sm_most_hz else ""
     initial = "" if load.before_c is None else _(" ({before_c:g} before)", before_c=load.before_c)
@@ -122,7 +122,7 @@ def _state(load: Load) -> str:
     return f"; {text}" if text else ""
 
 
-def _link(load: Load) -> str:
+def _link(load: GpuLoad) -> str:
     """Format its PCIe link: `; over 8 of 16 lanes of PCIe 4.0 (it can 5.0)`."""
     if load.pcie is None:
         return ""
@@ -137,7 +137,7 @@ def _link(load: Load) -> str:
     )
 
 
-def _fix(load: Load) -> str:
+def _fix(load: GpuLoad) -> str:
     """Return the fix for the GPU's throttling; empty if it is not throttled."""
     if load.reasons & slowdown.HEAT:
         return HOT

@@ -16,8 +16,8 @@ from clusterwright.check.bench.burn_in.sampler import sampling
 from clusterwright.check.bench.kinds.network import streams_for
 from clusterwright.check.bench.measure import Condition, Measurement
 from clusterwright.check.bench.rounds import Round, round_robin
-from clusterwright.check.bench.site import Outcome, Site, port
-from clusterwright.check.bench.stage import Part
+from clusterwright.check.bench.site import BenchOutcome, BenchSite, port
+from clusterwright.check.bench.stage import StagedPart
 from clusterwright.check.bench.storage.scratch import equals
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
@@ -32,7 +32,7 @@ MEMORY_SHARE = 2  # half of a host's memory
 HEAT = {"temperature": ("C", max), "clock": ("MHz", min), "power": ("W", max)}
 
 
-def burn_in(site: Site) -> Outcome:
+def burn_in(site: BenchSite) -> BenchOutcome:
     """Load all hosts until the time is over, the job ends or the user interrupts; then judge what was measured.
 
     Raises:
@@ -57,7 +57,9 @@ def burn_in(site: Site) -> Outcome:
             )
     records = [record for record in burned.values() if record.host in site.stage.hosts]
     notes += _of_network(records)
-    return Outcome(tuple(_rows([*burned.values()])), (*verdicts(records), *sampled.verdicts()), tuple(notes))
+    return BenchOutcome(
+        tuple(_rows([*burned.values()])), (*verdicts(records), *sampled.verdicts()), tuple(notes)
+    )
 
 
 def orders(lasts_s: int) -> list[float]:
@@ -66,7 +68,7 @@ def orders(lasts_s: int) -> list[float]:
     return [lasts_s / count] * count
 
 
-def _load(site: Site, burned: dict[str, Burned]) -> None:
+def _load(site: BenchSite, burned: dict[str, Burned]) -> None:
     several = orders(site.lasts_s)
     rounds = round_robin(site.stage.hosts)
     for number, seconds in enumerate(several):
@@ -87,12 +89,12 @@ def _load(site: Site, burned: dict[str, Burned]) -> None:
                 _log_errors(site, burned[host])
 
 
-def _log_errors(site: Site, record: Burned) -> None:
+def _log_errors(site: BenchSite, record: Burned) -> None:
     for name, messages in record.wrong.items():
         site.log(f"{record.host}: {name}: {messages[-1]}")
 
 
-def _parts(site: Site, pairs: Round, number: int, seconds: float) -> dict[str, Part]:
+def _parts(site: BenchSite, pairs: Round, number: int, seconds: float) -> dict[str, StagedPart]:
     ends = {
         host: _end(site, pair, role, number, seconds)
         for pair in pairs
@@ -105,7 +107,7 @@ def _parts(site: Site, pairs: Round, number: int, seconds: float) -> dict[str, P
         for host in hosts:
             folders.setdefault(host, []).append(path)
     return {
-        host: Part(
+        host: StagedPart(
             BENCH,
             _arguments(site, host, seconds, folders.get(host, [])) | {"pair": ends.get(host)},
             seconds + START_S,
@@ -115,7 +117,7 @@ def _parts(site: Site, pairs: Round, number: int, seconds: float) -> dict[str, P
     }
 
 
-def _arguments(site: Site, host: str, seconds: float, folders: list[str]) -> dict[str, Any]:
+def _arguments(site: BenchSite, host: str, seconds: float, folders: list[str]) -> dict[str, Any]:
     """Return the load program's arguments; small sizes in a lab, whose hosts share one machine."""
     lab = site.cluster.lab is not None
     return {
@@ -130,7 +132,7 @@ def _arguments(site: Site, host: str, seconds: float, folders: list[str]) -> dic
     }
 
 
-def _end(site: Site, pair: tuple[str, str], role: str, number: int, seconds: float) -> dict[str, Any]:
+def _end(site: BenchSite, pair: tuple[str, str], role: str, number: int, seconds: float) -> dict[str, Any]:
     server, client = pair
     return {
         "role": role,

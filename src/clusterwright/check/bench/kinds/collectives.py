@@ -9,17 +9,17 @@ from clusterwright import catalog
 from clusterwright.check.bench.amounts import amount
 from clusterwright.check.bench.culprits.bisect import Group
 from clusterwright.check.bench.culprits.culprits import Counted, Culprit, culprit_verdict, culprits
-from clusterwright.check.bench.culprits.groups import Groups, Plan, ranks_of
+from clusterwright.check.bench.culprits.groups import GroupPlan, Groups, ranks_of
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.kinds import network
 from clusterwright.check.bench.measure import Condition, Measurement
 from clusterwright.check.bench.parsers.sweep import HEAD, Sweep
-from clusterwright.check.bench.site import Outcome, Site
+from clusterwright.check.bench.site import BenchOutcome, BenchSite
 from clusterwright.check.bench.transport import carrier
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.names import fold
 from clusterwright.i18n import _
-from clusterwright.plan.collectives import Kind, bus_bw_bytes_per_s
+from clusterwright.plan.collectives import Collective, bus_bw_bytes_per_s
 from clusterwright.plan.machines import machine_of
 
 KINDS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all")
@@ -31,7 +31,7 @@ GLOO_STEP_S, GLOO_MOST = 0.25, 2**26
 ITERATIONS = 5
 
 
-def collectives(site: Site) -> Outcome:
+def collectives(site: BenchSite) -> BenchOutcome:
     """Sweep all collectives over all hosts; if the largest all-reduce is slow twice, find the part at fault."""
     groups, plan, hosts = Groups(site), plan_of(site), site.stage.hosts
     site.log(
@@ -45,7 +45,7 @@ def collectives(site: Site) -> Outcome:
     sweep = groups.run([hosts], plan)[hosts]
     hosts = site.stage.hosts  # without hosts lost during the sweep
     if sweep is None:
-        return Outcome(verdicts=tuple(_of_failure(site, groups, plan, hosts)))
+        return BenchOutcome(verdicts=tuple(_of_failure(site, groups, plan, hosts)))
     _log_sweep(site, sweep)
     attempts, least = [sweep], expectation(site, hosts, plan)
     if _rate(sweep) < least.least:
@@ -67,28 +67,28 @@ def collectives(site: Site) -> Outcome:
     rows = tuple(
         row for number, attempt in enumerate(attempts) for row in _rows(hosts, plan, attempt, number + 1)
     )
-    return Outcome(rows, tuple(verdicts), notes)
+    return BenchOutcome(rows, tuple(verdicts), notes)
 
 
-def plan_of(site: Site) -> Plan:
+def plan_of(site: BenchSite) -> GroupPlan:
     """Return NCCL's plan if every host has NCCL and a driver, else Gloo's, with messages of at most 0.25 s."""
     versions = [site.facts[host]["versions"] for host in site.stage.hosts]
     if (
         all(host_versions["nccl"] and host_versions["driver"] for host_versions in versions)
         and not site.cluster.lab
     ):
-        return Plan("nccl", KINDS, NCCL_SIZES, 20, 300.0)
+        return GroupPlan("nccl", KINDS, NCCL_SIZES, 20, 300.0)
     largest = int(min(GLOO_MOST, network.expectation(site).value * GLOO_STEP_S)) // 1024 * 1024
     sizes = (1024, max(2048, largest // 16 // 1024 * 1024), max(4096, largest))
-    return Plan("gloo", KINDS, sizes, ITERATIONS, 60.0)
+    return GroupPlan("gloo", KINDS, sizes, ITERATIONS, 60.0)
 
 
-def ranks(site: Site, group: Group, plan: Plan) -> int:
+def ranks(site: BenchSite, group: Group, plan: GroupPlan) -> int:
     """Return the number of ranks of the group."""
     return sum(ranks_of(site, host, plan.backend) for host in group)
 
 
-def expectation(site: Site, group: Group, plan: Plan) -> Expectation:
+def expectation(site: BenchSite, group: Group, plan: GroupPlan) -> Expectation:
     """Return the expected bus bandwidth of the largest all-reduce: the planner's for NCCL, one port's for Gloo."""
     if plan.backend == "gloo":
         line = network.expectation(site)
@@ -99,7 +99,7 @@ def expectation(site: Site, group: Group, plan: Plan) -> Expectation:
         machine_of(site.cluster, host.group_name, catalog.gpus().values()), gpus=ranks(site, group, plan)
     )
     domain = max(machine.gpus_per_node, min(machine.nvlink_domain, machine.gpus))
-    value = float(bus_bw_bytes_per_s(Kind.ALL_REDUCE, plan.sizes[-1], machine, machine.gpus, domain))
+    value = float(bus_bw_bytes_per_s(Collective.ALL_REDUCE, plan.sizes[-1], machine, machine.gpus, domain))
     gpus = _(
         "{gpus} {gpu} of node group `{group_name}`",
         gpus=machine.gpus,
@@ -110,7 +110,7 @@ def expectation(site: Site, group: Group, plan: Plan) -> Expectation:
     return Expectation(value, "bytes/s", reason, NCCL_ENOUGH)
 
 
-def _all_reduce_plan(plan: Plan) -> Plan:
+def _all_reduce_plan(plan: GroupPlan) -> GroupPlan:
     return replace(plan, kinds=("all_reduce",), sizes=plan.sizes[-1:])
 
 
@@ -119,7 +119,9 @@ def _rate(sweep: Sweep) -> float:
     return row.bus_bw if row else 0.0
 
 
-def _culprits(site: Site, groups: Groups, plan: Plan, hosts: Group) -> tuple[tuple[Culprit, ...], int]:
+def _culprits(
+    site: BenchSite, groups: Groups, plan: GroupPlan, hosts: Group
+) -> tuple[tuple[Culprit, ...], int]:
     """Find what makes the group slow, and count the rounds; a group that failed counts as slow."""
     all_reduce_plan = _all_reduce_plan(plan)
 
@@ -168,7 +170,7 @@ def _of_rate(hosts: Group, rate: float, expected_rate: Expectation, status: Stat
     return Verdict(fold(list(hosts)), "collectives", status, observed, str(expected_rate), fix, "rate")
 
 
-def _of_failure(site: Site, groups: Groups, plan: Plan, hosts: Group) -> Iterator[Verdict]:
+def _of_failure(site: BenchSite, groups: Groups, plan: GroupPlan, hosts: Group) -> Iterator[Verdict]:
     """Report that the sweep over all hosts failed, and search for the host at fault with smaller groups."""
     observed, fix = _("the sweep failed"), _("see the messages above")
     yield Verdict(fold(list(hosts)), "collectives", Status.UNKNOWN, observed, fix=fix, part="rate")
@@ -178,15 +180,15 @@ def _of_failure(site: Site, groups: Groups, plan: Plan, hosts: Group) -> Iterato
         yield from (culprit_verdict("collectives", part, least) for part in parts)
 
 
-def _log_sweep(site: Site, sweep: Sweep) -> None:
+def _log_sweep(site: BenchSite, sweep: Sweep) -> None:
     site.log(f"{HEAD}\n" + "\n".join(map(str, sweep.rows)))
 
 
-def _transport(plan: Plan, sweep: Sweep) -> str:
+def _transport(plan: GroupPlan, sweep: Sweep) -> str:
     return str(sweep.transport) if plan.backend == "nccl" else f"tcp by {carrier(sweep.carried)}"
 
 
-def _led_astray(site: Site, hosts: Group, sweep: Sweep) -> tuple[str, ...]:
+def _led_astray(site: BenchSite, hosts: Group, sweep: Sweep) -> tuple[str, ...]:
     """Return a note if rank 0's host sent its bytes over another interface than that of the measured network."""
     expected_interface = site.facts[hosts[0]]["interfaces"].get(site.address(hosts[0]))
     interface = carrier({name: byte_count for name, byte_count in sweep.carried.items() if name != "lo"})
@@ -204,7 +206,7 @@ def _led_astray(site: Site, hosts: Group, sweep: Sweep) -> tuple[str, ...]:
     )
 
 
-def _rows(hosts: Group, plan: Plan, sweep: Sweep, number: int) -> Iterator[Measurement]:
+def _rows(hosts: Group, plan: GroupPlan, sweep: Sweep, number: int) -> Iterator[Measurement]:
     how: dict[str, Condition] = {
         "backend": plan.backend,
         "transport": _transport(plan, sweep),

@@ -16,9 +16,9 @@ from clusterwright.check.bench.gpu.expected import expected, precisions
 from clusterwright.check.bench.gpu.gpus import BENCH, GpuRun, in_doubt, verdicts
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.measure import Condition, Measurement, pair
-from clusterwright.check.bench.parsers.gpu import MATRIX, Gpus, Load, Tested, gpus
-from clusterwright.check.bench.site import Outcome, Site
-from clusterwright.check.bench.stage import Answer, Part
+from clusterwright.check.bench.parsers.gpu import MATRIX, GpuLoad, Gpus, Tested, gpus
+from clusterwright.check.bench.site import BenchOutcome, BenchSite
+from clusterwright.check.bench.stage import StageAnswer, StagedPart
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config import nodes
 from clusterwright.errors import WrightError
@@ -36,12 +36,12 @@ Hosts = dict[str, Gpus]
 Failed = dict[str, str]
 
 
-def gpu(site: Site) -> Outcome:
+def gpu(site: BenchSite) -> BenchOutcome:
     """Measure all hosts with GPUs; those in doubt once more."""
     hosts = tuple(host for host in site.stage.hosts if site.host(host).group.gpus)
     if not hosts or site.cluster.lab:
         reason = SIMULATED if hosts else _("none of these hosts has GPUs (nodes.*.gpus)")
-        return Outcome(
+        return BenchOutcome(
             verdicts=tuple(Verdict(host, BENCH, Status.UNKNOWN, reason) for host in site.stage.hosts)
         )
     rows = {host: row_of(site, host) for host in hosts}
@@ -53,10 +53,10 @@ def gpu(site: Site) -> Outcome:
         site.log(_("measured again: {retry_hosts}", retry_hosts=", ".join(retry_hosts)))
         passes.append(_measure(site, retry_hosts, rows)[0])
     all_verdicts = (*verdicts(GpuRun(passes, models, expect)), *_unmeasured(failed))
-    return Outcome(tuple(_rows(passes)), all_verdicts, tuple(_notes(site, rows, first_pass)))
+    return BenchOutcome(tuple(_rows(passes)), all_verdicts, tuple(_notes(site, rows, first_pass)))
 
 
-def row_of(site: Site, host: str) -> Gpu | None:
+def row_of(site: BenchSite, host: str) -> Gpu | None:
     """Return the catalog's row of the GPUs that the cluster file declares for a host; None if there is no match."""
     try:
         return gpu_like(_declared(site, host), catalog.gpus().values())
@@ -85,23 +85,25 @@ def _step(name: str, options: Mapping[str, Any], seconds: float, *, parallel: bo
     return {"name": name, "together": parallel, "limit_s": STEP_S, "asked": {**options, "seconds": seconds}}
 
 
-def _declared(site: Site, host: str) -> nodes.Gpus:
+def _declared(site: BenchSite, host: str) -> nodes.Gpus:
     group_gpus = site.host(host).group.gpus
     assert group_gpus is not None  # noqa: S101 (only hosts with GPUs are measured)
     return group_gpus
 
 
-def _gpu_count(site: Site) -> int:
+def _gpu_count(site: BenchSite) -> int:
     """Return the smallest GPU count of all hosts: one job requests the same count on each (script.py)."""
     return min(gpus.count for host in site.facts if (gpus := site.host(host).group.gpus))
 
 
-def _expectation(site: Site, rows: Mapping[str, Gpu | None], host: str, quantity: str) -> Expectation | None:
+def _expectation(
+    site: BenchSite, rows: Mapping[str, Gpu | None], host: str, quantity: str
+) -> Expectation | None:
     row = rows[host]
     return expected(quantity, row, nvlink=_declared(site, host).nvlink) if row else None
 
 
-def _measure(site: Site, hosts: tuple[str, ...], rows: Mapping[str, Gpu | None]) -> tuple[Hosts, Failed]:
+def _measure(site: BenchSite, hosts: tuple[str, ...], rows: Mapping[str, Gpu | None]) -> tuple[Hosts, Failed]:
     """Run the steps on each host; return the results, and the errors of hosts without any."""
     parts = {host: _part(site, rows[host]) for host in hosts}
     results: Hosts = {}
@@ -114,12 +116,12 @@ def _measure(site: Site, hosts: tuple[str, ...], rows: Mapping[str, Gpu | None])
     return results, failed
 
 
-def _part(site: Site, row: Gpu | None) -> Part:
+def _part(site: BenchSite, row: Gpu | None) -> StagedPart:
     arguments = {"device": "cuda", "count": _gpu_count(site), "steps": steps(row)}
-    return Part("gpu", arguments, LIMIT_S, site.cluster.software.python)
+    return StagedPart("gpu", arguments, LIMIT_S, site.cluster.software.python)
 
 
-def _read(answer: Answer) -> Gpus:
+def _read(answer: StageAnswer) -> Gpus:
     """Parse what a host measured.
 
     Raises:
@@ -139,7 +141,7 @@ def _unmeasured(failed: Failed) -> Iterator[Verdict]:
     return (Verdict(host, BENCH, Status.UNKNOWN, reason, fix=fix) for host, reason in failed.items())
 
 
-def _notes(site: Site, rows: Mapping[str, Gpu | None], hosts: Hosts) -> Iterator[str]:
+def _notes(site: BenchSite, rows: Mapping[str, Gpu | None], hosts: Hosts) -> Iterator[str]:
     unknown = sorted({_declared(site, host).model for host, row in rows.items() if row is None})
     for model in unknown:
         yield _("the catalog has no GPU `{model}`: compared with the other GPUs only", model=model)
@@ -180,7 +182,7 @@ def _gpu_rows(host: str, tested: Tested, number: int) -> Iterator[Measurement]:
         yield Measurement(BENCH, subject, quantity, unit, value, (host,), how)
 
 
-def _pace(load: Load) -> Iterator[tuple[str, str, float]]:
+def _pace(load: GpuLoad) -> Iterator[tuple[str, str, float]]:
     for quantity, unit, value in (
         ("temperature before", "C", load.before_c),
         ("temperature under load", "C", load.temperature_c),

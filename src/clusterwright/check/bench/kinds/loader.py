@@ -9,10 +9,10 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from clusterwright.check.bench.amounts import amount
-from clusterwright.check.bench.host_bench import Figure, HostBench, measure
+from clusterwright.check.bench.host_bench import BenchFigure, HostBench, measure
 from clusterwright.check.bench.measure import Measurement
-from clusterwright.check.bench.site import Outcome, Site
-from clusterwright.check.bench.stage import Answer, Part
+from clusterwright.check.bench.site import BenchOutcome, BenchSite
+from clusterwright.check.bench.stage import StageAnswer, StagedPart
 from clusterwright.config.names import fold
 from clusterwright.i18n import N_, _
 
@@ -22,7 +22,7 @@ LIMIT_S = 900.0
 FIX = N_("check the host's route to the file server (wright bench storage FILE) and other load on its cores")
 
 
-def loader(site: Site) -> Outcome:
+def loader(site: BenchSite) -> BenchOutcome:
     """Measure with 0, 1, 2, 4 ... workers, for data in the page cache and for data that is not."""
     samples = LAB_SAMPLES if site.cluster.lab else SAMPLES
     arguments = {
@@ -31,16 +31,16 @@ def loader(site: Site) -> Outcome:
         "sample_bytes": SAMPLE_BYTES,
         "shards": SHARDS,
     }
-    part = Part("loader", arguments, LIMIT_S, site.cluster.software.python)
+    part = StagedPart("loader", arguments, LIMIT_S, site.cluster.software.python)
     outcome = measure(site, HostBench("loader", lambda _host: part, figures, FIX))
-    return Outcome(outcome.measurements, outcome.verdicts, (*outcome.notes, *best(outcome.measurements)))
+    return BenchOutcome(outcome.measurements, outcome.verdicts, (*outcome.notes, *best(outcome.measurements)))
 
 
-def figures(answer: Answer) -> tuple[Figure, ...]:
+def figures(answer: StageAnswer) -> tuple[BenchFigure, ...]:
     """Parse what one host measured; a quantity has one figure for each number of workers."""
     document = answer.document
     return tuple(
-        Figure(
+        BenchFigure(
             _("samples from {source}, {format}", source=row["kind"], format=row["cache"]),
             "1/s",
             row["samples_per_s"],

@@ -5,9 +5,9 @@ The cluster file does not declare the kind of memory, so a host is only compared
 
 from __future__ import annotations
 
-from clusterwright.check.bench.host_bench import Figure, HostBench, measure
-from clusterwright.check.bench.site import Outcome, Site
-from clusterwright.check.bench.stage import Answer, Part
+from clusterwright.check.bench.host_bench import BenchFigure, HostBench, measure
+from clusterwright.check.bench.site import BenchOutcome, BenchSite
+from clusterwright.check.bench.stage import StageAnswer, StagedPart
 from clusterwright.i18n import N_, _
 
 LIMIT_S = 300.0  # importing torch on a busy host, and 16 passes over a sixteenth of its memory
@@ -16,17 +16,17 @@ FIX = N_(
 )
 
 
-def memory(site: Site) -> Outcome:
+def memory(site: BenchSite) -> BenchOutcome:
     """Run on all cores of every host, with the Python that has torch."""
     python = site.cluster.software.python
 
-    def part(host: str) -> Part:
-        return Part("memory", {"memory_bytes": site.host(host).group.memory}, LIMIT_S, python)
+    def part(host: str) -> StagedPart:
+        return StagedPart("memory", {"memory_bytes": site.host(host).group.memory}, LIMIT_S, python)
 
     return measure(site, HostBench("memory", part, figures, FIX))
 
 
-def figures(answer: Answer) -> tuple[Figure, ...]:
+def figures(answer: StageAnswer) -> tuple[BenchFigure, ...]:
     """Parse what one host measured.
 
     Raises:
@@ -37,5 +37,6 @@ def figures(answer: Answer) -> tuple[Figure, ...]:
         raise ValueError(_("memory returned other data than was written"))
     how = {"array_bytes": document["array_bytes"], "threads": document["threads"]}
     return tuple(
-        Figure(_("memory {name}", name=name), "bytes/s", document[name], how) for name in ("copy", "triad")
+        BenchFigure(_("memory {name}", name=name), "bytes/s", document[name], how)
+        for name in ("copy", "triad")
     )

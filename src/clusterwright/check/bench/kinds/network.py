@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.links import Passes, in_doubt, unmeasured, verdicts
 from clusterwright.check.bench.measure import Condition, Measurement, pair
-from clusterwright.check.bench.parsers.iperf3 import Stream, stream
+from clusterwright.check.bench.parsers.iperf3 import Iperf3Stream, stream
 from clusterwright.check.bench.rounds import Pair, Round, disjoint_rounds, round_robin
-from clusterwright.check.bench.site import Outcome, Site, port
-from clusterwright.check.bench.stage import Answer, Part
+from clusterwright.check.bench.site import BenchOutcome, BenchSite, port
+from clusterwright.check.bench.stage import StageAnswer, StagedPart
 from clusterwright.check.bench.transport import strangers
 from clusterwright.i18n import _
 from clusterwright.plan.fabric.expected import TCP_PORT_BYTES_PER_S
@@ -28,7 +28,7 @@ HEADERS_IN_MTU, FRAME_BYTES = (
 )  # IPv4 20, TCP 20 and its time stamps 12; Ethernet 18, preamble 8, gap 12
 
 
-def network(site: Site) -> Outcome:
+def network(site: BenchSite) -> BenchOutcome:
     """Measure all pairs in rounds, then those in doubt once more."""
     expected_rate, tool = expectation(site), "iperf3" if site.have("iperf3") else "tcp"
     notes = (
@@ -64,10 +64,10 @@ def network(site: Site) -> Outcome:
         *verdicts(passes, expected_rate, site.network_name),
         *unmeasured(passes, failed, site.stage.hosts),
     )
-    return Outcome(tuple(measurements), all_verdicts, (*notes, *_led_astray(site, first_pass)))
+    return BenchOutcome(tuple(measurements), all_verdicts, (*notes, *_led_astray(site, first_pass)))
 
 
-def expectation(site: Site) -> Expectation:
+def expectation(site: BenchSite) -> Expectation:
     """Return a port's declared rate less headers, at most the rate that TCP reaches on an Ethernet or RoCE port."""
     declared, name, mtu = site.network, site.network_name, site.network.mtu
     share = (mtu - HEADERS_IN_MTU) / (mtu + FRAME_BYTES)
@@ -89,11 +89,11 @@ def streams_for(bits_per_s: float) -> int:
     return int(max(1, min(MOST_STREAMS, -(-bits_per_s // STREAM_BITS_PER_S))))
 
 
-Streams = dict[Pair, Stream]
+Streams = dict[Pair, Iperf3Stream]
 Failed = dict[Pair, str]
 
 
-def _measure(site: Site, rounds: tuple[Round, ...], tool: str) -> tuple[Streams, Failed]:
+def _measure(site: BenchSite, rounds: tuple[Round, ...], tool: str) -> tuple[Streams, Failed]:
     """Measure the pairs; return each direction's stream, and the errors of pairs whose hosts both answered."""
     streams: Streams = {}
     failed: Failed = {}
@@ -110,7 +110,7 @@ def _measure(site: Site, rounds: tuple[Round, ...], tool: str) -> tuple[Streams,
     return streams, failed
 
 
-def _parts(site: Site, pairs: list[Pair], tool: str, number: int) -> dict[str, Part]:
+def _parts(site: BenchSite, pairs: list[Pair], tool: str, number: int) -> dict[str, StagedPart]:
     streams = streams_for(site.network.rate / site.rate_divisor)
     limit_s = 2 * (SECONDS + TIMEOUT_S)
     parts = {}
@@ -119,12 +119,12 @@ def _parts(site: Site, pairs: list[Pair], tool: str, number: int) -> dict[str, P
             "tool": tool, "address": site.address(server), "own": site.address(client), "port": port(number),
             "seconds": SECONDS, "streams": streams,
         }  # fmt: skip
-        parts[server] = Part("pair", {"role": "server", **arguments}, limit_s)
-        parts[client] = Part("pair", {"role": "client", **arguments}, limit_s)
+        parts[server] = StagedPart("pair", {"role": "server", **arguments}, limit_s)
+        parts[client] = StagedPart("pair", {"role": "client", **arguments}, limit_s)
     return parts
 
 
-def _streams(server: str, client: str, answer: Answer) -> Streams:
+def _streams(server: str, client: str, answer: StageAnswer) -> Streams:
     """Parse both directions of a pair.
 
     Raises:
@@ -136,11 +136,13 @@ def _streams(server: str, client: str, answer: Answer) -> Streams:
     return {ends: stream(answer.document[direction]) for ends, direction in directions}
 
 
-def _speeds(streams: Mapping[Pair, Stream]) -> dict[Pair, float]:
+def _speeds(streams: Mapping[Pair, Iperf3Stream]) -> dict[Pair, float]:
     return {ends: result.bytes_per_s for ends, result in streams.items()}
 
 
-def _rows(site: Site, streams: Mapping[Pair, Stream], how: Mapping[str, Condition]) -> Iterator[Measurement]:
+def _rows(
+    site: BenchSite, streams: Mapping[Pair, Iperf3Stream], how: Mapping[str, Condition]
+) -> Iterator[Measurement]:
     for ends, result in streams.items():
         astray = strangers(result.ends, site.network.subnet)
         conditions = {
@@ -152,7 +154,7 @@ def _rows(site: Site, streams: Mapping[Pair, Stream], how: Mapping[str, Conditio
         )
 
 
-def _led_astray(site: Site, streams: Mapping[Pair, Stream]) -> Iterator[str]:
+def _led_astray(site: BenchSite, streams: Mapping[Pair, Iperf3Stream]) -> Iterator[str]:
     """Note connections that did not go over the network to be measured."""
     for ends, result in streams.items():
         if astray := strangers(result.ends, site.network.subnet):

@@ -18,7 +18,7 @@ from clusterwright.check.bench.rdma import expected as rdma_expected
 from clusterwright.check.bench.rdma.rail_rounds import Bench, Pass
 from clusterwright.check.bench.rdma.verbs import GDR, PROGRAMS, QUANTITIES, TESTS
 from clusterwright.check.bench.rounds import Pair, disjoint_rounds, round_robin
-from clusterwright.check.bench.site import Outcome, Site
+from clusterwright.check.bench.site import BenchOutcome, BenchSite
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.networks import Network
 from clusterwright.i18n import N_, _
@@ -42,11 +42,11 @@ FIXES = {
 }
 
 
-def rdma(site: Site) -> Outcome:
+def rdma(site: BenchSite) -> BenchOutcome:
     """Measure all pairs in rounds, once in each direction; then those in doubt once more."""
     network = site.cluster.networks.compute
     if reason := _not_at_all(site, network):
-        return Outcome(verdicts=tuple(Verdict(host, BENCH, *reason) for host in site.stage.hosts))
+        return BenchOutcome(verdicts=tuple(Verdict(host, BENCH, *reason) for host in site.stage.hosts))
     assert network is not None  # noqa: S101 (checked above)
     bench = Bench(site, network)
     bench.discover_rails()
@@ -65,10 +65,10 @@ def rdma(site: Site) -> Outcome:
         site.log(_("measured again: {count} pairs", count=len(retry_pairs)))
         passes.append(bench.measure(disjoint_rounds(retry_pairs)))
     all_verdicts = (*gathered(_judged(bench, passes)), *_missing_rails(bench))
-    return Outcome(tuple(_rows(bench, passes)), all_verdicts, tuple(dict.fromkeys(bench.notes)))
+    return BenchOutcome(tuple(_rows(bench, passes)), all_verdicts, tuple(dict.fromkeys(bench.notes)))
 
 
-def _not_at_all(site: Site, network: Network | None) -> tuple[Status, str, str, str] | None:
+def _not_at_all(site: BenchSite, network: Network | None) -> tuple[Status, str, str, str] | None:
     """Return why nothing can be measured: status, observed, expected, fix."""
     if network is None or network.kind == "ethernet":
         return Status.SKIPPED, _("the cluster file declares no RDMA (networks.compute.kind)"), "", ""

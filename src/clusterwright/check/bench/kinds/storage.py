@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.bench.host_bench import HostBench
-from clusterwright.check.bench.site import Outcome, Site
+from clusterwright.check.bench.site import BenchOutcome, BenchSite
 from clusterwright.check.bench.storage import folder
 from clusterwright.check.bench.storage.scratch import scratch
 from clusterwright.check.bench.storage.served import served
@@ -19,7 +19,7 @@ from clusterwright.i18n import N_, _
 FIX = N_("check the host's route to the file server: mount options (nconnect), MTU, port errors")
 
 
-def storage(site: Site) -> Outcome:
+def storage(site: BenchSite) -> BenchOutcome:
     """Measure with fio and small files; without fio only small files, with a verdict that says so."""
     path = site.cluster.shared_folder or ""
     part = folder.part(site, f"{path}/bench")
@@ -27,13 +27,13 @@ def storage(site: Site) -> Outcome:
         served(site, HostBench("storage", lambda _host: part, folder.figures, FIX), path),
         *scratch(site),
     )
-    return Outcome(
+    return BenchOutcome(
         tuple(row for outcome in outcomes for row in outcome.measurements),
         (*(verdict for outcome in outcomes for verdict in outcome.verdicts), *_without_fio(site)),
         tuple(note for outcome in outcomes for note in outcome.notes),
     )
 
 
-def _without_fio(site: Site) -> Iterator[Verdict]:
+def _without_fio(site: BenchSite) -> Iterator[Verdict]:
     observed = _("fio is not installed: large files and random reads not measured")
     return (Verdict(host, "storage", Status.UNKNOWN, observed, "fio") for host in site.hosts_missing("fio"))

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from clusterwright.check.bench.culprits.groups import Groups
 from clusterwright.check.bench.measure import Condition, Measurement
 from clusterwright.check.bench.parsers.trained import Trained
-from clusterwright.check.bench.site import Outcome, Site
+from clusterwright.check.bench.site import BenchOutcome, BenchSite
 from clusterwright.check.bench.training.judged import in_doubt, of_data, of_failures, of_hosts, of_scaling
 from clusterwright.check.bench.training.routes import SINGLE_HOST, routes
-from clusterwright.check.bench.training.scaling import Row, sizes, table
+from clusterwright.check.bench.training.scaling import ScalingRow, sizes, table
 from clusterwright.check.bench.training.trainings import line_bytes_per_s, shape_of
 from clusterwright.check.bench.training.trials import Case, Trials
 from clusterwright.config.names import fold
@@ -22,7 +22,7 @@ from clusterwright.i18n import _
 NOTABLE_SHARE = 0.2  # ours: a larger share of a step, lost or gained, is noted
 
 
-def training(site: Site) -> Outcome:
+def training(site: BenchSite) -> BenchOutcome:
     """Train on each host alone, then on groups over each transport; repeat the cases in doubt."""
     trials = Trials(site, shape_of(site), Groups(site))
     site.log(_("{shape}; on {hosts}", shape=trials.shape, hosts=fold(list(site.stage.hosts))))
@@ -42,7 +42,7 @@ def training(site: Site) -> Outcome:
     site.log(table(rows))
     scaled = (verdict for case in cases[1:] for verdict in of_scaling(trials, case))
     verdicts = (*of_hosts(trials, cases[-1]), *scaled, *of_data(trials), *of_failures(trials))
-    return Outcome(tuple(_measurements(trials)), verdicts, tuple(_notes(rows)))
+    return BenchOutcome(tuple(_measurements(trials)), verdicts, tuple(_notes(rows)))
 
 
 def _cases(trials: Trials) -> list[Case]:
@@ -52,15 +52,17 @@ def _cases(trials: Trials) -> list[Case]:
     return cases
 
 
-def _rows(trials: Trials, cases: Sequence[Case]) -> list[Row]:
+def _rows(trials: Trials, cases: Sequence[Case]) -> list[ScalingRow]:
     line, sequences = line_bytes_per_s(trials.site, trials.shape.backend), trials.shape.sequences
     results = ((route, trials.best(route, size)) for route, size in cases)
     return [
-        Row(route.name, groups, sequences, trials.single_host_s, line) for route, groups in results if groups
+        ScalingRow(route.name, groups, sequences, trials.single_host_s, line)
+        for route, groups in results
+        if groups
     ]
 
 
-def _notes(rows: Sequence[Row]) -> Iterator[str]:
+def _notes(rows: Sequence[ScalingRow]) -> Iterator[str]:
     """Note cases where single hosts and groups disagree because the hosts' load varied."""
     for row in (row for row in rows if row.single_host_s):
         hosts, varies = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from clusterwright.check.bench.host_bench import Figure
+from clusterwright.check.bench.host_bench import BenchFigure
 from clusterwright.check.bench.rounds import Pair
 from clusterwright.i18n import _
 
@@ -18,7 +18,7 @@ MHZ = 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class GpuLoad:
     """A GPU's state while it computed, and its PCIe link while it copied; None where nothing was read."""
 
     temperature_c: float | None = None
@@ -37,9 +37,9 @@ class Tested:
 
     index: int
     name: str
-    figures: tuple[Figure, ...]
+    figures: tuple[BenchFigure, ...]
     wrong: tuple[str, ...]
-    load: Load
+    load: GpuLoad
     reason: str = ""
 
     @property
@@ -83,17 +83,19 @@ def _tested(row: Mapping[str, Any], link_rates: Mapping[Pair, float]) -> Tested:
     return Tested(row["index"], row.get("name", ""), figures, wrong, _load(row["readings"]), row["reason"])
 
 
-def _figures(steps: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
+def _figures(steps: Mapping[str, Mapping[str, Any]]) -> Iterator[BenchFigure]:
     for name, step in steps.items():
         if name.startswith(MATRIX):
-            yield Figure(_("{name} products", name=name.removeprefix(MATRIX)), "FLOP/s", step["flop_per_s"])
+            yield BenchFigure(
+                _("{name} products", name=name.removeprefix(MATRIX)), "FLOP/s", step["flop_per_s"]
+            )
     if memory := steps.get("memory"):
         for name in ("copy", "triad"):
-            yield Figure(_("memory {name}", name=name), "bytes/s", memory[name])
+            yield BenchFigure(_("memory {name}", name=name), "bytes/s", memory[name])
     if copy_rates := steps.get("copies"):
         how = {"pinned": copy_rates["pinned"]}
-        yield Figure(_("copies from the host"), "bytes/s", copy_rates["there"], how)
-        yield Figure(_("copies to the host"), "bytes/s", copy_rates["back"], how)
+        yield BenchFigure(_("copies from the host"), "bytes/s", copy_rates["there"], how)
+        yield BenchFigure(_("copies to the host"), "bytes/s", copy_rates["back"], how)
 
 
 def _peer_values(rows: Iterable[Mapping[str, Any]], key: str) -> Iterator[tuple[Pair, Any]]:
@@ -102,20 +104,20 @@ def _peer_values(rows: Iterable[Mapping[str, Any]], key: str) -> Iterator[tuple[
             yield (f"gpu {row['index']}", f"gpu {peer}"), value
 
 
-def _best_peer_figures(part: str, link_rates: Mapping[Pair, float]) -> Iterator[Figure]:
+def _best_peer_figures(part: str, link_rates: Mapping[Pair, float]) -> Iterator[BenchFigure]:
     """Return the copy rates with the best partner in each direction: so a bad GPU does not make its peers look bad."""
     for position, quantity in ((0, TO_PEER), (1, FROM_PEER)):
         rates = [rate for ends, rate in link_rates.items() if ends[position] == part]
         if rates:
-            yield Figure(quantity, "bytes/s", max(rates))
+            yield BenchFigure(quantity, "bytes/s", max(rates))
 
 
-def _load(readings: Mapping[str, Any]) -> Load:
+def _load(readings: Mapping[str, Any]) -> GpuLoad:
     readings_by_step = readings["during"]
     working = [row for name, rows in readings_by_step.items() if name.startswith(MATRIX) for row in rows]
     clocks, most = _all(working, "clocks.current.sm"), _all(working, "clocks.max.sm")
     bits = map(int, _all(working, "clocks_event_reasons.active"))
-    return Load(
+    return GpuLoad(
         max(_all(working, "temperature.gpu"), default=None),
         readings.get("before", {}).get("temperature.gpu"),
         readings.get("after", {}).get("temperature.gpu"),

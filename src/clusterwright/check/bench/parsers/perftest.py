@@ -18,7 +18,7 @@ _BITS = {"MB/sec": 8 * MiB, "MiB/sec": 8 * MiB, "Gb/sec": 10**9}  # perftest's M
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class PerftestResult:
     """One result line: message size in bytes, bandwidths in bits/s or times in seconds."""
 
     size: int
@@ -32,7 +32,7 @@ class Result:
 class Perftest:
     """The result lines, and the run's own settings: `Device`, `Link type`, `Mtu`, `Transport type`."""
 
-    results: tuple[Result, ...]
+    results: tuple[PerftestResult, ...]
     settings: dict[str, str]
 
 
@@ -72,7 +72,7 @@ def _settings(out: str) -> dict[str, str]:
     return {name.strip(): value for line in out.splitlines() for name, value in _SETTING.findall(line)}
 
 
-def _results(out: str) -> Iterator[Result]:
+def _results(out: str) -> Iterator[PerftestResult]:
     """Yield the lines of numbers below a heading; the heading names the columns."""
     names: list[str] = []
     for line in out.splitlines():
@@ -83,14 +83,14 @@ def _results(out: str) -> Iterator[Result]:
             yield _result(dict(zip(names, figures.findall(line), strict=False)))
 
 
-def _result(row: dict[str, str]) -> Result:
+def _result(row: dict[str, str]) -> PerftestResult:
     unit = next((name.partition("[")[2][:-1] for name in row if name.startswith("BW average")), "")
     size = int(row["#bytes"])
     if unit:
         peak = float(row[f"BW peak[{unit}]"]) * _BITS[unit]
         # with a duration (-D) there is no peak, and 0.00 is printed (perftest issue 234)
-        return Result(size, float(row[f"BW average[{unit}]"]) * _BITS[unit], peak or None, None, None)
+        return PerftestResult(size, float(row[f"BW average[{unit}]"]) * _BITS[unit], peak or None, None, None)
     times = {name: float(value) / 1e6 for name, value in row.items() if name.endswith("[usec]")}
-    return Result(
+    return PerftestResult(
         size, times["t_avg[usec]"], None, times.get("t_typical[usec]"), times.get("99% percentile[usec]")
     )

@@ -12,7 +12,7 @@ HEAD = "        size       count    type  redop       time     algbw     busbw  
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SweepRow:
     """One line of nccl-tests: bytes, elements, seconds, bytes/s, and the count of wrong elements on all ranks."""
 
     kind: str
@@ -36,12 +36,12 @@ class Row:
 class Sweep:
     """The rows of a group of ranks; `skipped`: operations that the backend lacks, with the reason."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[SweepRow, ...]
     skipped: dict[str, str]
     carried: dict[str, int]
     transport: Transport
 
-    def largest(self, kind: str) -> Row | None:
+    def largest(self, kind: str) -> SweepRow | None:
         """Return the row of the operation's largest message."""
         return max((row for row in self.rows if row.kind == kind), key=lambda row: row.size, default=None)
 
@@ -50,7 +50,7 @@ def sweep(out: str) -> Sweep:
     """Parse the sweep; skips lines of other forms (warnings of torch)."""
     records = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
     rows = tuple(
-        Row(
+        SweepRow(
             record["kind"],
             record["size"],
             record["count"],

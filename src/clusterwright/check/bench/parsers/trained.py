@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterwright.check.bench.culprits.bisect import Group
-from clusterwright.check.bench.stage import Answer
+from clusterwright.check.bench.stage import StageAnswer
 from clusterwright.check.bench.transport import Transport, of_nccl
 from clusterwright.i18n import _
 
@@ -70,7 +70,7 @@ class Trained:
         return self.bus_bytes / self.all_reduce_s
 
 
-def trained(hosts: Group, answers: Sequence[Answer]) -> Trained:
+def trained(hosts: Group, answers: Sequence[StageAnswer]) -> Trained:
     """Parse one group's answers; skips lines of other forms (warnings of torch).
 
     Raises:

@@ -10,7 +10,7 @@ from clusterwright.check.bench.rdma.verbs import GDR
 from clusterwright.config.networks import Network
 from clusterwright.config.nodes import Gpus
 from clusterwright.errors import WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 from clusterwright.plan.fabric.parts import ADAPTERS_S, HOP_S
 from clusterwright.plan.machines import gpu_like
 from clusterwright.units import format_rate
@@ -42,10 +42,10 @@ def latency(quantity: str, network: Network) -> Bound:
     switches = SWITCHES[network.fabric]
     base_s = ADAPTERS_S + switches * HOP_S[network.kind]
     turns = 2 if quantity == "read latency" else 1
-    reason = _(
-        "adapters and {switches} switch{ending} of {kind}, networks.compute.fabric",
-        switches=switches,
-        ending="es" if switches > 1 else "",
+    reason = _n(
+        "adapters and {count} switch of {kind}, networks.compute.fabric",
+        "adapters and {count} switches of {kind}, networks.compute.fabric",
+        switches,
         kind=network.kind,
     )
     return Bound(turns * base_s, f"{reason} {network.fabric}", TIMES)

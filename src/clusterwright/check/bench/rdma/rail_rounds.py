@@ -9,8 +9,8 @@ from typing import Any
 from clusterwright.check.bench.rdma.rails import Rail, Rails, rails
 from clusterwright.check.bench.rdma.verbs import QUANTITIES, SECONDS, Reading, orders, ping_s, readings
 from clusterwright.check.bench.rounds import Pair, Round
-from clusterwright.check.bench.site import FIRST_PORT, PORTS, Site
-from clusterwright.check.bench.stage import Answer, Part
+from clusterwright.check.bench.site import FIRST_PORT, PORTS, BenchSite
+from clusterwright.check.bench.stage import StageAnswer, StagedPart
 from clusterwright.config.networks import Network
 from clusterwright.edge.bundler import probe
 from clusterwright.i18n import _
@@ -48,7 +48,7 @@ class Pass:
 class Bench:
     """Measures rails on the stage; each order uses its own ports."""
 
-    site: Site
+    site: BenchSite
     network: Network
     hosts: dict[str, Rails] = field(default_factory=dict)
     unresponsive: dict[str, str] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Bench:
 
     def discover_rails(self) -> None:
         """Find the rails of each host."""
-        part = Part("rdma", {"role": "ports", "probe": probe("rdma")}, DISCOVERY_TIMEOUT_S)
+        part = StagedPart("rdma", {"role": "ports", "probe": probe("rdma")}, DISCOVERY_TIMEOUT_S)
         variables = self.site.cluster.jobs.variables
         for host, answer in self.site.stage.do(dict.fromkeys(self.site.stage.hosts, part)).items():
             gpus = self.site.host(host).group.gpus
@@ -92,12 +92,12 @@ class Bench:
         return bench_pass
 
     def _round(self, bench_pass: Pass, pairs: list[Pair]) -> None:
-        parts: dict[str, Part] = {}
+        parts: dict[str, StagedPart] = {}
         for server, client in pairs:
             arguments = self._arguments(server, client)
             limit_s = arguments["limit_s"] + 2 * TIMEOUT_S
-            parts[server] = Part("rdma", {"role": "server", **arguments}, limit_s)
-            parts[client] = Part("rdma", {"role": "client", **arguments}, limit_s)
+            parts[server] = StagedPart("rdma", {"role": "server", **arguments}, limit_s)
+            parts[client] = StagedPart("rdma", {"role": "client", **arguments}, limit_s)
         self.count += 1
         answers = self.site.stage.do(parts)
         for ends in pairs:
@@ -128,7 +128,7 @@ class Bench:
             (server_rails[number], client_rails[number]) for number in server_rails if number in client_rails
         ]
 
-    def _read(self, bench_pass: Pass, ends: Pair, answers: tuple[Answer, Answer]) -> None:
+    def _read(self, bench_pass: Pass, ends: Pair, answers: tuple[StageAnswer, StageAnswer]) -> None:
         reason = next((answer.reason for answer in answers if answer.reason), "")
         for index, (server_rail, client_rail) in enumerate(self._rails(*ends)):
             rail_ends = end(ends[0], server_rail.number), end(ends[1], client_rail.number)

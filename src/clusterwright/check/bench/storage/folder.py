@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.check.bench.host_bench import Figure
+from clusterwright.check.bench.host_bench import BenchFigure
 from clusterwright.check.bench.parsers.fio import fio
-from clusterwright.check.bench.site import Site
-from clusterwright.check.bench.stage import Answer, Part
+from clusterwright.check.bench.site import BenchSite
+from clusterwright.check.bench.stage import StageAnswer, StagedPart
 from clusterwright.i18n import _
 
 SECONDS, SIZE_MIB = 10, 1024
@@ -16,14 +16,16 @@ START_S, JOBS = 60.0, 3
 LASTING = ("write of a large file", "read of a large file", "random reads of 4 KiB")  # by fio, for seconds
 
 
-def part(site: Site, folder: str) -> Part:
+def part(site: BenchSite, folder: str) -> StagedPart:
     """Return the part that measures large files, random reads and many small files in the folder."""
     seconds, size = (LAB_SECONDS, LAB_SIZE_MIB) if site.cluster.lab else (SECONDS, SIZE_MIB)
     arguments = {"folder": folder, "seconds": seconds, "size_mib": size}
-    return Part("disks", arguments, START_S + JOBS * 2 * 4 * seconds)  # each twice, if direct I/O is refused
+    return StagedPart(
+        "disks", arguments, START_S + JOBS * 2 * 4 * seconds
+    )  # each twice, if direct I/O is refused
 
 
-def figures(answer: Answer) -> tuple[Figure, ...]:
+def figures(answer: StageAnswer) -> tuple[BenchFigure, ...]:
     """Parse what one host measured.
 
     Raises:
@@ -32,12 +34,14 @@ def figures(answer: Answer) -> tuple[Figure, ...]:
     return tuple(_figures(answer))
 
 
-def _figures(answer: Answer) -> Iterator[Figure]:
+def _figures(answer: StageAnswer) -> Iterator[BenchFigure]:
     for name, job in answer.document["fio"].items():
         result, conditions = fio(job["out"]), {"direct": job["direct"]}
         if name == "random read":
-            yield Figure(_("random reads of 4 KiB"), "1/s", result.iops, conditions)
+            yield BenchFigure(_("random reads of 4 KiB"), "1/s", result.iops, conditions)
         else:
-            yield Figure(_("{name} of a large file", name=name), "bytes/s", result.bytes_per_s, conditions)
+            yield BenchFigure(
+                _("{name} of a large file", name=name), "bytes/s", result.bytes_per_s, conditions
+            )
     for step, rate in answer.document["files"].items():
-        yield Figure(_("small files {step}", step=step), "1/s", rate)
+        yield BenchFigure(_("small files {step}", step=step), "1/s", rate)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from clusterwright.check.bench.amounts import amount
 from clusterwright.check.bench.fleet import FEWEST, OUTLIER_DEVIATIONS, TINY, factors
 from clusterwright.check.bench.host_bench import (
-    Figure,
+    BenchFigure,
     Figures,
     HostBench,
     observations,
@@ -24,7 +24,7 @@ from clusterwright.check.bench.host_bench import (
     unknown,
 )
 from clusterwright.check.bench.judging import judge
-from clusterwright.check.bench.site import Outcome, Site
+from clusterwright.check.bench.site import BenchOutcome, BenchSite
 from clusterwright.check.bench.storage import folder
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.nodes import Disk
@@ -36,12 +36,12 @@ GRAVE = (Status.FAIL, Status.WARN, Status.UNKNOWN, Status.OK)
 MIN_REPEATS = 2
 
 
-def scratch(site: Site) -> tuple[Outcome, ...]:
+def scratch(site: BenchSite) -> tuple[BenchOutcome, ...]:
     """Return one outcome for each path and kind of disk."""
     return tuple(_of_equals(site, path, hosts) for (path, _disk), hosts in equals(site).items())
 
 
-def equals(site: Site) -> dict[tuple[str, Disk], tuple[str, ...]]:
+def equals(site: BenchSite) -> dict[tuple[str, Disk], tuple[str, ...]]:
     """Return hosts by path and disk, as declared: hosts with equal disks at the same path."""
     hosts_by_disk: dict[tuple[str, Disk], tuple[str, ...]] = {}
     for name in site.stage.hosts:
@@ -56,7 +56,7 @@ class RelativeFigure:
     """A figure of one host from its best pass: its share of the median of equal disks in that pass."""
 
     host: str
-    figure: Figure
+    figure: BenchFigure
     usual: float
     hosts: int
     times: int
@@ -135,7 +135,7 @@ def _deviations(logs: Mapping[str, float]) -> dict[str, float]:
     return {host: (value - middle) / spread for host, value in logs.items()}
 
 
-def _of_equals(site: Site, path: str, hosts: Sequence[str]) -> Outcome:
+def _of_equals(site: BenchSite, path: str, hosts: Sequence[str]) -> BenchOutcome:
     part = folder.part(site, path)
     host_bench = HostBench("storage", lambda _host: part, folder.figures, FIX)
     first_pass, failed = run_pass(site, host_bench, hosts)
@@ -145,7 +145,7 @@ def _of_equals(site: Site, path: str, hosts: Sequence[str]) -> Outcome:
         passes.append(run_pass(site, host_bench, [*first_pass])[0])
     verdicts = (*_verdicts(path, passes), *unknown("storage", failed, path))
     note = _("{path}: {rounds} rounds, {hosts} hosts", path=path, rounds=len(passes), hosts=len(hosts))
-    return Outcome(tuple(rows("storage", passes, folder=path)), verdicts, (note,))
+    return BenchOutcome(tuple(rows("storage", passes, folder=path)), verdicts, (note,))
 
 
 def _verdicts(path: str, passes: Sequence[Figures]) -> tuple[Verdict, ...]:

@@ -16,7 +16,7 @@ from clusterwright.check.bench.amounts import amount
 from clusterwright.check.bench.culprits.bisect import Bisection, Group, bisect
 from clusterwright.check.bench.fleet import OUTLIER_DEVIATIONS, factors
 from clusterwright.check.bench.host_bench import (
-    Figure,
+    BenchFigure,
     Figures,
     HostBench,
     observations,
@@ -25,7 +25,7 @@ from clusterwright.check.bench.host_bench import (
     unknown,
 )
 from clusterwright.check.bench.judging import judge, suspect
-from clusterwright.check.bench.site import Outcome, Site
+from clusterwright.check.bench.site import BenchOutcome, BenchSite
 from clusterwright.check.bench.storage.folder import LASTING
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.names import fold
@@ -41,7 +41,7 @@ SHARED = N_("check what they share: the server, the switch, their mount options"
 class Served:
     """The passes over a shared folder, and the lowest acceptable value of each quantity."""
 
-    site: Site
+    site: BenchSite
     host_bench: HostBench
     path: str
     passes: list[Figures] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Served:
         return shortfalls
 
 
-def served(site: Site, host_bench: HostBench, path: str) -> Outcome:
+def served(site: BenchSite, host_bench: HostBench, path: str) -> BenchOutcome:
     """Measure every host; judge whether the server keeps up with all of them, and find slow hosts."""
     folder_bench = Served(site, host_bench, path)
     first_pass, failed = folder_bench.run_pass(site.stage.hosts)
@@ -106,10 +106,10 @@ def served(site: Site, host_bench: HostBench, path: str) -> Outcome:
         for observation in observations(folder_bench.passes)
     ]
     measurements = (*rows("storage", folder_bench.passes), *rows("storage", [itself], at_once=1))
-    return Outcome(measurements, (*verdicts, *unknown("storage", failed)), tuple(notes))
+    return BenchOutcome(measurements, (*verdicts, *unknown("storage", failed)), tuple(notes))
 
 
-def _lasting(figures: Figures, host: str) -> list[Figure]:
+def _lasting(figures: Figures, host: str) -> list[BenchFigure]:
     """Return the figures measured for seconds: shorter ones end before a busy host has begun."""
     return [figure for figure in figures[host] if figure.quantity in LASTING]
 

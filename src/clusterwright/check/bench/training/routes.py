@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from clusterwright.check.bench.parsers.trained import Trained
-from clusterwright.check.bench.site import Site
+from clusterwright.check.bench.site import BenchSite
 from clusterwright.i18n import _
 
 MIN_TRAFFIC_SHARE = 0.5  # share of the gradients' bytes that the interface must have sent at least
@@ -30,7 +30,7 @@ RDMA = Route("rdma", {"NCCL_NET_GDR_LEVEL": "LOC"}, "NET/IB", gdr=False)
 GPUDIRECT = Route("gpudirect", {"NCCL_NET_GDR_LEVEL": "SYS"}, "NET/IB", gdr=True)
 
 
-def routes(site: Site, backend: str) -> tuple[Route, ...]:
+def routes(site: BenchSite, backend: str) -> tuple[Route, ...]:
     """Return the transports to measure: TCP; RDMA and GPUDirect too if every host has an InfiniBand or RoCE port."""
     if backend != "nccl":
         return (GLOO,)

@@ -81,7 +81,7 @@ def chunks(hosts: Sequence[str], size: int) -> tuple[Group, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScalingRow:
     """One table row: groups of one size over one route, by their median."""
 
     route: str
@@ -124,6 +124,6 @@ class Row:
         )
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[ScalingRow]) -> str:
     """Format all rows below the heading."""
     return "\n".join((HEAD, *map(str, rows)))

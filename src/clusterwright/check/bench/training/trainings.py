@@ -10,7 +10,7 @@ from clusterwright.check.bench.culprits.groups import ranks_of
 from clusterwright.check.bench.kinds import network
 from clusterwright.check.bench.kinds.collectives import GLOO_ENOUGH, NCCL_ENOUGH, plan_of
 from clusterwright.check.bench.parsers.trained import Trained
-from clusterwright.check.bench.site import Site
+from clusterwright.check.bench.site import BenchSite
 from clusterwright.check.bench.training.routes import RDMA, TCP, Route
 from clusterwright.check.bench.training.scaling import NOTHING_HIDES, Exchange, buckets_of
 from clusterwright.check.bench.training.trials import Shape
@@ -28,7 +28,7 @@ WEIGHTS_OF_LAYER = 12  # times the square of the width
 FLOAT_BYTES = 4
 
 
-def shape_of(site: Site) -> Shape:
+def shape_of(site: BenchSite) -> Shape:
     """Return the model to train: fixed for NCCL on GPUs; on CPUs a small one that fits the declared line."""
     if plan_of(site).backend == "nccl":
         return ON_GPUS
@@ -38,13 +38,13 @@ def shape_of(site: Site) -> Shape:
     return Shape("gloo", rounded_width, LAYERS, sequences=4, tokens=64, seconds=5.0)
 
 
-def line_bytes_per_s(site: Site, backend: str) -> float:
+def line_bytes_per_s(site: BenchSite, backend: str) -> float:
     """Return the declared bytes/s of a host's ports: of one for Gloo, of all for NCCL."""
     ports = site.network.rails if backend == "nccl" else 1
     return site.network.rate / site.rate_divisor / 8 * ports
 
 
-def exchange(site: Site, route: Route, group: Trained) -> Exchange | None:
+def exchange(site: BenchSite, route: Route, group: Trained) -> Exchange | None:
     """Return the expected gradient exchange of the group; None where the planner has no estimate for the transport."""
     if route is RDMA:
         return None  # InfiniBand without GPUDirect: no published rows to fit

@@ -10,8 +10,8 @@ from typing import Any
 from clusterwright.check.bench.culprits.bisect import Group
 from clusterwright.check.bench.culprits.groups import Groups, Ranks, ranks_of
 from clusterwright.check.bench.parsers.trained import Trained, trained
-from clusterwright.check.bench.site import Site
-from clusterwright.check.bench.stage import Answer
+from clusterwright.check.bench.site import BenchSite
+from clusterwright.check.bench.stage import StageAnswer
 from clusterwright.check.bench.training.routes import SINGLE_HOST, Route, strayed
 from clusterwright.check.bench.training.scaling import chunks
 from clusterwright.i18n import _
@@ -54,7 +54,7 @@ Case = tuple[Route, int]  # the transport, and the hosts of a group
 class Trials:
     """Every pass of each case's groups; `failed`: the errors of groups without a result."""
 
-    site: Site
+    site: BenchSite
     shape: Shape
     groups: Groups
     passes: dict[str, dict[int, list[Trained]]] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Trials:
                 self.failed.pop((route.name, hosts), None)
                 self.passes.setdefault(route.name, {}).setdefault(size, []).append(result)
 
-    def _believed(self, route: Route, hosts: Group, answers: Sequence[Answer]) -> Trained:
+    def _believed(self, route: Route, hosts: Group, answers: Sequence[StageAnswer]) -> Trained:
         """Parse the group's result.
 
         Raises:

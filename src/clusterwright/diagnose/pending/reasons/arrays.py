@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.diagnose.pending.changes import holders
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.waiting import Change, Waiting
+from clusterwright.diagnose.pending.waiting import StartCommand, Waiting
 from clusterwright.i18n import _, _n
 
 
@@ -24,7 +24,7 @@ def task_limit(facts: Facts) -> Waiting:
             limit=limit,
         ),
         _("when a task of the array ends"),
-        Change(
+        StartCommand(
             f"scontrol update jobid={array} ArrayTaskThrottle={limit + 1}",
             "user",
             _("allow one more task to run"),

@@ -7,7 +7,7 @@ import re
 from clusterwright.diagnose.pending.changes import update
 from clusterwright.diagnose.pending.facts import Facts, summary
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, StartCommand, Waiting
 from clusterwright.i18n import _
 
 
@@ -39,7 +39,7 @@ def dependency(facts: Facts) -> Waiting:
     )
 
 
-def _no_dependency(facts: Facts) -> Change:
+def _no_dependency(facts: Facts) -> StartCommand:
     return update(
         facts, "Dependency=", _("remove the dependency if the job does not need the other's result")
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.diagnose.pending.changes import update
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, StartCommand, Waiting
 from clusterwright.i18n import _
 from clusterwright.slurm.records import clock
 
@@ -17,7 +17,7 @@ def by_user(facts: Facts) -> Waiting:
         "held-by-user",
         _("The job's user holds it (`scontrol hold` or `sbatch --hold`)."),
         _(NOT_BY_ITSELF),
-        Change(f"scontrol release {facts.id}", "user", _("release the job")),
+        StartCommand(f"scontrol release {facts.id}", "user", _("release the job")),
     )
 
 
@@ -28,7 +28,7 @@ def by_admin(facts: Facts) -> Waiting:
         "held-by-admin",
         _("An administrator holds the job (priority 0); its user cannot release it."),
         _(NOT_BY_ITSELF),
-        Change(f"scontrol release {facts.id}", "admin", _("release the job")),
+        StartCommand(f"scontrol release {facts.id}", "admin", _("release the job")),
     )
 
 
@@ -36,7 +36,7 @@ def by_admin(facts: Facts) -> Waiting:
 def after_failure(facts: Facts) -> Waiting:
     """Slurm requeued the job and holds it, after its launch failed or on request."""
     if "launch" not in facts.job["Reason"].lower():
-        release = Change(f"scontrol release {facts.id}", "user", _("release the job"))
+        release = StartCommand(f"scontrol release {facts.id}", "user", _("release the job"))
         return Waiting("requeued-held", _("The job was requeued and is held."), _(NOT_BY_ITSELF), release)
     return Waiting(
         "launch-failed-held",
@@ -46,7 +46,7 @@ def after_failure(facts: Facts) -> Waiting:
             host=facts.job["BatchHost"] or facts.job["NodeList"] or _("its first node"),
         ),
         _(NOT_BY_ITSELF),
-        Change(f"scontrol release {facts.id}", "admin", _("release the job")),
+        StartCommand(f"scontrol release {facts.id}", "admin", _("release the job")),
     )
 
 

@@ -9,7 +9,7 @@ from clusterwright.diagnose.pending.capacity import need
 from clusterwright.diagnose.pending.changes import admin, holders, quoted, starts, update
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, StartCommand, Waiting
 from clusterwright.i18n import N_, _
 from clusterwright.slurm.jobs import Job
 from clusterwright.slurm.records import Record, amount, length, seconds
@@ -250,7 +250,7 @@ def _counted(facts: Facts, bound: Limit) -> list[Job]:
     return jobs
 
 
-def _smaller(facts: Facts, bound: Limit, requested: float) -> Change | None:
+def _smaller(facts: Facts, bound: Limit, requested: float) -> StartCommand | None:
     """A smaller request that the limit allows."""
     headroom = int(bound.most - (bound.used if bound.scope in _COUNTING else 0))
     if (
@@ -278,14 +278,14 @@ def _smaller(facts: Facts, bound: Limit, requested: float) -> Change | None:
     return None
 
 
-def _other_qos(facts: Facts, bound: Limit) -> Change | None:
+def _other_qos(facts: Facts, bound: Limit) -> StartCommand | None:
     alternatives = [name for name in facts.allowed_qos if name != facts.job["QOS"]]
     if bound.entity != "qos" or not alternatives or bound.entity_name == facts.partition["QoS"]:
         return None
     return update(facts, f"QOS={quoted(alternatives[0])}", _("use another QOS"))
 
 
-def _raise(bound: Limit, requested: float) -> Change:
+def _raise(bound: Limit, requested: float) -> StartCommand:
     """The command that sets the limit to what the job needs."""
     value = requested + (bound.used if bound.scope in _COUNTING else 0)
     description = _("lower the limit") if bound.scope == "Min" else _("raise the limit")

@@ -6,7 +6,7 @@ from clusterwright.diagnose.pending.changes import admin, quoted, update
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.reasons.resources import unsatisfiable
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, StartCommand, Waiting
 from clusterwright.i18n import _
 
 
@@ -73,9 +73,9 @@ def qos(facts: Facts) -> Waiting:
     )
 
 
-def _update_and_release(facts: Facts, setting: str) -> Change:
+def _update_and_release(facts: Facts, setting: str) -> StartCommand:
     """The change of the job, and its release where its priority is 0."""
     if facts.job["Priority"] != "0":
         return update(facts, setting, _("remove the constraint"))
     command = f"scontrol update jobid={facts.id} {setting} && scontrol release {facts.id}"
-    return Change(command, "admin", _("remove the constraint and release the job"))
+    return StartCommand(command, "admin", _("remove the constraint and release the job"))

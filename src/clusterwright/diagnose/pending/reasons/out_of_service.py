@@ -6,7 +6,7 @@ from clusterwright.config.names import fold
 from clusterwright.diagnose.pending.capacity import fitting, need
 from clusterwright.diagnose.pending.changes import admin, starts, update
 from clusterwright.diagnose.pending.facts import Facts, usable
-from clusterwright.diagnose.pending.waiting import Change, Waiting
+from clusterwright.diagnose.pending.waiting import StartCommand, Waiting
 from clusterwright.i18n import _
 from clusterwright.slurm.records import Record
 
@@ -35,7 +35,7 @@ def out(facts: Facts) -> Waiting | None:
     )
 
 
-def _elsewhere(facts: Facts) -> Change | None:
+def _elsewhere(facts: Facts) -> StartCommand | None:
     """Any nodes, where the job names these and enough others are usable."""
     return (
         update(facts, "ReqNodeList=", _("accept any nodes"))
@@ -44,6 +44,6 @@ def _elsewhere(facts: Facts) -> Change | None:
     )
 
 
-def _resume(bad: dict[str, Record]) -> Change:
+def _resume(bad: dict[str, Record]) -> StartCommand:
     description = _("resume the nodes once they are repaired")
     return admin(f"scontrol update nodename={fold(list(bad))} state=RESUME", description)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.diagnose.pending.changes import admin, quoted, update
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, StartCommand, Waiting
 from clusterwright.i18n import _, _n
 from clusterwright.slurm.records import Record, length, seconds
 
@@ -71,7 +71,7 @@ def down(facts: Facts) -> Waiting:
     )
 
 
-def other_partition(facts: Facts) -> Change | None:
+def other_partition(facts: Facts) -> StartCommand | None:
     """The change to another partition whose limits the job satisfies."""
     requested, limit = facts.job.number("NumNodes"), seconds(facts.job["TimeLimit"])
     for name, partition in facts.partitions.items():

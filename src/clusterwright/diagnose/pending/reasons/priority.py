@@ -7,7 +7,7 @@ from clusterwright.diagnose.pending.changes import holders, starts, update
 from clusterwright.diagnose.pending.facts import Facts, summary
 from clusterwright.diagnose.pending.reasons.resources import unsatisfiable
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.waiting import Change, Waiting
+from clusterwright.diagnose.pending.waiting import StartCommand, Waiting
 from clusterwright.i18n import _, _n
 from clusterwright.slurm.jobs import Job
 from clusterwright.slurm.records import length, seconds, stamp
@@ -56,7 +56,7 @@ def ahead(facts: Facts) -> list[Job]:
     )
 
 
-def _sooner(facts: Facts, jobs_ahead: list[Job]) -> Change | None:
+def _sooner(facts: Facts, jobs_ahead: list[Job]) -> StartCommand | None:
     """A time limit that ends before the first job ahead starts (backfill); else a higher priority."""
     request = need(facts.job)
     if len(fitting(facts, request, now=True)) < request.nodes:
@@ -70,7 +70,7 @@ def _sooner(facts: Facts, jobs_ahead: list[Job]) -> Change | None:
     return _above(facts, jobs_ahead)
 
 
-def _above(facts: Facts, jobs_ahead: list[Job]) -> Change | None:
+def _above(facts: Facts, jobs_ahead: list[Job]) -> StartCommand | None:
     if not jobs_ahead:
         return None
     return update(

@@ -9,7 +9,7 @@ from clusterwright.diagnose.pending.changes import WHEN_HOLDER_ENDS, holders, st
 from clusterwright.diagnose.pending.facts import Facts, hosts
 from clusterwright.diagnose.pending.reasons.out_of_service import out
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, StartCommand, Waiting
 from clusterwright.i18n import _, _n
 from clusterwright.units import MiB, human_size
 
@@ -68,7 +68,7 @@ def unsatisfiable(facts: Facts) -> Waiting | None:
     return Waiting(f"never-fits-{shortage.partition(':')[0]}", cause, _(NOT_BY_ITSELF), change)
 
 
-def _possible(facts: Facts, request: Need, shortage: str) -> Change | None:
+def _possible(facts: Facts, request: Need, shortage: str) -> StartCommand | None:
     """The largest request of the short resource that the nodes satisfy at all."""
     capacities = [has(node) for node in facts.nodes.values()]
     if shortage == "gpus" and (
@@ -93,7 +93,7 @@ def _possible(facts: Facts, request: Need, shortage: str) -> Change | None:
     )
 
 
-def _smaller(facts: Facts, request: Need, *, only_exclusive: bool) -> Change | None:
+def _smaller(facts: Facts, request: Need, *, only_exclusive: bool) -> StartCommand | None:
     """A request that fits now: shared nodes, fewer nodes, or fewer GPUs."""
     if only_exclusive:
         return update(facts, "OverSubscribe=YES", _("allow other jobs on its nodes"), "admin")
@@ -107,7 +107,7 @@ def _smaller(facts: Facts, request: Need, *, only_exclusive: bool) -> Change | N
     return None
 
 
-def _gpus(facts: Facts, request: Need, gpus: int) -> Change:
+def _gpus(facts: Facts, request: Need, gpus: int) -> StartCommand:
     kind = f"{request.gpu_type}:" if request.gpu_type else ""
     description = _n("request {count} GPU per node", "request {count} GPUs per node", gpus)
     if facts.job["TresPerNode"] or not facts.job["TresPerJob"]:

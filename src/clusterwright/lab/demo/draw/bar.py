@@ -14,7 +14,7 @@ from clusterwright.drawing.svg import (
     ticks,
 )
 from clusterwright.i18n import N_, _
-from clusterwright.lab.demo.event_metrics import Part, Recovery
+from clusterwright.lab.demo.event_metrics import Recovery, RecoveryPart
 
 ORDER = (
     N_("detection"), N_("new generation"), N_("launch"), N_("import"), N_("rendezvous"), N_("load checkpoint"),
@@ -42,7 +42,7 @@ def bar(recovery: Recovery, width: float) -> str:
     )
 
 
-def _part(part: Part, start: float, end: float) -> list[str]:
+def _part(part: RecoveryPart, start: float, end: float) -> list[str]:
     title = tag("title", f"{part.name}: {part.seconds:.2f} s")
     wide = max(end - start - 1, 0.4)
     drawn = [tag("rect", title, x=start, y=TOP, width=wide, height=THICK, class_=colour(part.name))]

@@ -8,7 +8,7 @@ from typing import Literal
 
 from clusterwright.drawing.svg import is_narrow, line, svg_image, tag, text_element
 from clusterwright.i18n import N_, _, both_languages
-from clusterwright.lab.demo.report import DrawnCluster, DrawnHost, Report
+from clusterwright.lab.demo.report import DemoReport, DrawnCluster, DrawnHost
 
 Fate = Literal["control", "trained", "lost", "took over", "held ready", "not asked"]
 LABELS: dict[Fate, str] = {
@@ -34,7 +34,7 @@ class Box:
     high: float
 
 
-def cluster(report: Report, width: float) -> str:
+def cluster(report: DemoReport, width: float) -> str:
     """Draw control on top, networks in the middle, compute hosts below; or one machine with its ranks."""
     if report.cluster is None:
         return _machine(report, width)
@@ -51,7 +51,7 @@ def cluster(report: Report, width: float) -> str:
     return svg_image(size, _("Cluster {name}", name=drawn.name), _description(report, drawn), *parts)
 
 
-def fate(report: Report, host: str, role: str = "compute") -> Fate:
+def fate(report: DemoReport, host: str, role: str = "compute") -> Fate:
     """Return a host's outcome, from the rows of the timeline."""
     if role == "control":
         return "control"
@@ -101,7 +101,7 @@ def _drops(box: Box, rails: dict[str, float]) -> Iterator[str]:
         yield tag("circle", cx=x, cy=y, r=3.5, class_=f"dot {network}")
 
 
-def _host(report: Report, box: Box) -> Iterator[str]:
+def _host(report: DemoReport, box: Box) -> Iterator[str]:
     host, left, wide = box.host, box.left, box.wide
     status = fate(report, host.name, host.role)
     style = status.replace(" ", "-")
@@ -113,18 +113,16 @@ def _host(report: Report, box: Box) -> Iterator[str]:
     yield from _gpus(report, box, style)
 
 
-def _gpus(report: Report, box: Box, style: str) -> Iterator[str]:
+def _gpus(report: DemoReport, box: Box, style: str) -> Iterator[str]:
     host, used = box.host, report.ranks.get(box.host.name, 0)
     pitch = min((box.wide - 24) / max(host.gpus, 1), 40.0)
     for number in range(host.gpus):
         state = f"{'used' if number < used else 'free'} {style}"
         left, top = box.left + 12 + number * pitch, box.top + 50
-        title = _(
-            "GPU {number} of {host}: {ending}",
-            number=number,
-            host=host.name,
-            ending="a rank" if number < used else "not used",
+        text = (
+            N_("GPU {number} of {host}: a rank") if number < used else N_("GPU {number} of {host}: not used")
         )
+        title = _(text, number=number, host=host.name)
         yield tag(
             "rect",
             tag("title", title),
@@ -140,7 +138,7 @@ def _gpus(report: Report, box: Box, style: str) -> Iterator[str]:
         )
 
 
-def _failover_arrow(report: Report, boxes: tuple[Box, ...]) -> Iterator[str]:
+def _failover_arrow(report: DemoReport, boxes: tuple[Box, ...]) -> Iterator[str]:
     """Draw an arrow from the killed host to the one that took over."""
     by_fate = {fate(report, box.host.name, box.host.role): box for box in boxes}
     if "lost" not in by_fate or "took over" not in by_fate or not report.recovery:
@@ -159,7 +157,7 @@ def _failover_arrow(report: Report, boxes: tuple[Box, ...]) -> Iterator[str]:
     yield text_element(label, (x1 + x2) / 2, low + 13, "new-text", text_anchor="middle")
 
 
-def _machine(report: Report, width: float) -> str:
+def _machine(report: DemoReport, width: float) -> str:
     """Draw one machine with its ranks, for a demo without hosts."""
     ranks = max(report.world_sizes, default=len(report.hosts))
     killed_rank = report.fault["rank"] if report.fault else None
@@ -184,7 +182,7 @@ def _rank(rank: int, killed_rank: int | None, pitch: float, width: float) -> Ite
     yield text_element(caption, left + 9, 80, f"fate {style}")
 
 
-def _description(report: Report, drawn: DrawnCluster) -> str:
+def _description(report: DemoReport, drawn: DrawnCluster) -> str:
     hosts = ", ".join(f"{host.name}: {_(LABELS[fate(report, host.name, host.role)])}" for host in drawn.hosts)
     return _(
         "{count} networks ({networks}). {hosts}.",

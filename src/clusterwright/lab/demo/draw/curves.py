@@ -18,7 +18,7 @@ from clusterwright.drawing.svg import (
     ticks,
 )
 from clusterwright.i18n import _, both_languages
-from clusterwright.lab.demo.report import Report
+from clusterwright.lab.demo.report import DemoReport
 
 # in the drawing's units
 HIGH = 250.0
@@ -30,7 +30,7 @@ TOP = 26.0
 BOTTOM = 38.0
 
 
-def curves(report: Report, width: float) -> str:
+def curves(report: DemoReport, width: float) -> str:
     """Draw the losses of both trainings by step; where they have the same bits, one line covers the other."""
     with_fault, uninterrupted = report.losses["with_fault"], report.losses["uninterrupted"]
     every = [loss for loss in with_fault + uninterrupted if loss is not None]
@@ -75,7 +75,7 @@ def _steps(x: Scale, steps: int, width: float) -> list[str]:
     return drawn
 
 
-def _lost_steps(report: Report, x: Scale, width: float) -> list[str]:
+def _lost_steps(report: DemoReport, x: Scale, width: float) -> list[str]:
     """Draw a band over the repeated steps, and a line at the fault."""
     if not report.fault:
         return []
@@ -90,7 +90,7 @@ def _lost_steps(report: Report, x: Scale, width: float) -> list[str]:
     return [*drawn, label(caption, fault_x, TOP - 11, "fault-text", (LEFT, width))]
 
 
-def _difference(report: Report, x: Scale, width: float) -> list[str]:
+def _difference(report: DemoReport, x: Scale, width: float) -> list[str]:
     with_fault, uninterrupted = report.losses["with_fault"], report.losses["uninterrupted"]
     pairs = enumerate(zip(with_fault, uninterrupted, strict=False), 1)
     gaps = [
@@ -116,7 +116,7 @@ def _difference(report: Report, x: Scale, width: float) -> list[str]:
     ]
 
 
-def _description(report: Report) -> str:
+def _description(report: DemoReport) -> str:
     ends = _(
         "Final loss: {loss} with the fault, {undisturbed} without.",
         loss=report.loss_final,

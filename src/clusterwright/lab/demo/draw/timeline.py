@@ -19,8 +19,8 @@ from clusterwright.drawing.svg import (
     ticks,
 )
 from clusterwright.i18n import N_, _, bilingual, both_languages
-from clusterwright.lab.demo.lanes import Lane, Span
-from clusterwright.lab.demo.report import Report
+from clusterwright.lab.demo.lanes import Lane, LaneSpan
+from clusterwright.lab.demo.report import DemoReport
 
 TOP, PROGRESS, GAP, ROW, BAR = 50.0, 150.0, 22.0, 34.0, 24.0  # in the drawing's units
 LETTER = 7.2  # width of a letter of the labels, measured on the page
@@ -35,7 +35,7 @@ LABELS = {
 }
 
 
-def timeline(report: Report, width: float) -> str:
+def timeline(report: DemoReport, width: float) -> str:
     """Draw what happened when, from the job's start to its end."""
     left = 82.0 if is_narrow(width) else 92.0
     ends = [span.end for lane in report.lanes for span in lane.spans] + [
@@ -64,7 +64,7 @@ def _clock(x: Scale, end: float, bottom: float, width: float) -> list[str]:
     return drawn
 
 
-def _recovery(report: Report, x: Scale, bottom: float) -> list[str]:
+def _recovery(report: DemoReport, x: Scale, bottom: float) -> list[str]:
     """Draw the time without progress as a band."""
     if not (report.fault and report.recovery):
         return []
@@ -73,7 +73,7 @@ def _recovery(report: Report, x: Scale, bottom: float) -> list[str]:
     return [tag("rect", x=x(start), y=TOP, width=wide, height=bottom - TOP, class_="band")]
 
 
-def _progress(report: Report, x: Scale, left: float) -> list[str]:
+def _progress(report: DemoReport, x: Scale, left: float) -> list[str]:
     """Draw complete steps over time; the line falls back to the resumed checkpoint."""
     y = scale(0, max(report.steps_total, 1), TOP + PROGRESS, TOP)
     drawn = [text_element(both_languages("steps"), 2, TOP - 12, "axis")]
@@ -93,7 +93,7 @@ def _progress(report: Report, x: Scale, left: float) -> list[str]:
     return drawn
 
 
-def _runs(report: Report) -> Iterator[list[tuple[int, float]]]:
+def _runs(report: DemoReport) -> Iterator[list[tuple[int, float]]]:
     """Split the steps into runs of rising step numbers."""
     run: list[tuple[int, float]] = []
     for step, time in report.done:
@@ -118,7 +118,7 @@ def _row(lane: Lane, top: float, x: Scale) -> Iterator[str]:
         yield from _span(lane.place, span, top, x)
 
 
-def _span(worker: str, span: Span, top: float, x: Scale) -> Iterator[str]:
+def _span(worker: str, span: LaneSpan, top: float, x: Scale) -> Iterator[str]:
     start, wide = x(span.start), max(x(span.end) - x(span.start), 1.0)
     tooltip = _(
         "{worker}: {doing}, {start:.1f} to {end:.1f} s",
@@ -136,7 +136,7 @@ def _span(worker: str, span: Span, top: float, x: Scale) -> Iterator[str]:
             return
 
 
-def _fault(report: Report, x: Scale, bottom: float, width: float) -> Iterator[str]:
+def _fault(report: DemoReport, x: Scale, bottom: float, width: float) -> Iterator[str]:
     if not report.fault:
         return
     fault_x = x(report.fault["at_s"])
@@ -162,7 +162,7 @@ def _fault(report: Report, x: Scale, bottom: float, width: float) -> Iterator[st
         )
 
 
-def _description(report: Report) -> str:
+def _description(report: DemoReport) -> str:
     if not report.fault:
         return _("No fault was injected.")
     recovery = report.recovery

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from clusterwright.lab.gpus.smi.nvml import CORRUPTED_INFOROM, Gpu, NvmlError
+from clusterwright.lab.gpus.smi.nvml import CORRUPTED_INFOROM, NvmlError, SimulatedGpu
 
 MIB = 2**20
 CLOCKS = {"graphics": 0, "sm": 1, "memory": 2, "video": 3}
@@ -35,7 +35,7 @@ ABSENT = (
 class Field:
     """How a field is read, and its unit; "" for text."""
 
-    read: Callable[[Gpu], object]
+    read: Callable[[SimulatedGpu], object]
     unit: str = ""
 
 
@@ -56,7 +56,7 @@ def _watts(function: str) -> Field:
 
 
 def _nth_number(function: str, index: int, count: int, labels: tuple[str, ...] = ()) -> Field:
-    def read(gpu: Gpu) -> object:
+    def read(gpu: SimulatedGpu) -> object:
         number = gpu.numbers(function, count)[index]
         return labels[number] if labels else number
 
@@ -73,7 +73,7 @@ def _memory(part: str) -> Field:
 
 
 def _reason(mask: int) -> Field:
-    def read(gpu: Gpu) -> str:
+    def read(gpu: SimulatedGpu) -> str:
         active = gpu.big("nvmlDeviceGetCurrentClocksEventReasons") & mask
         return "Active" if active else "Not Active"
 
@@ -88,7 +88,7 @@ def _pages(cause: int) -> Field:
     return Field(lambda gpu: gpu.retired_pages(cause))
 
 
-def _inforom(gpu: Gpu) -> str:
+def _inforom(gpu: SimulatedGpu) -> str:
     try:
         gpu.nvml.call("nvmlDeviceValidateInforom", gpu.handle)
     except NvmlError as error:
@@ -98,13 +98,13 @@ def _inforom(gpu: Gpu) -> str:
     return "valid"
 
 
-def _margin(gpu: Gpu) -> int:
+def _margin(gpu: SimulatedGpu) -> int:
     """Return the degrees left until the GPU slows down."""
     slowdown = gpu.number("nvmlDeviceGetTemperatureThreshold", 1)
     return slowdown - gpu.number("nvmlDeviceGetTemperature", 0)
 
 
-def _absent(_: Gpu) -> object:
+def _absent(_: SimulatedGpu) -> object:
     return "[N/A]"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from clusterwright.lab.gpus.smi.fields import LOCATIONS, REASONS, fields
-from clusterwright.lab.gpus.smi.nvml import Gpu, Nvml
+from clusterwright.lab.gpus.smi.nvml import Nvml, SimulatedGpu
 from clusterwright.lab.gpus.smi.query import value_of
 from clusterwright.lab.gpus.smi.table import BANNER
 
@@ -95,7 +95,7 @@ DISPLAY: dict[str, str | tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def full(nvml: Nvml, gpus: Sequence[Gpu], display: Sequence[str] = ()) -> Iterator[str]:
+def full(nvml: Nvml, gpus: Sequence[SimulatedGpu], display: Sequence[str] = ()) -> Iterator[str]:
     """Yield lines of label and value, of the displayed sections, or of all."""
     sections = tuple(name for name in SECTIONS if not display or _is_of(name, display))
     yield BANNER
@@ -121,7 +121,7 @@ def _is_of(section: str, display: Sequence[str]) -> bool:
     return any(section.startswith(DISPLAY[name]) for name in display)
 
 
-def _value(gpu: Gpu, name: str) -> str:
+def _value(gpu: SimulatedGpu, name: str) -> str:
     value, unit = value_of(gpu, name), fields()[name].unit
     if name in (
         "remapped_rows.pending",

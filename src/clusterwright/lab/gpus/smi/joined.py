@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from clusterwright.lab.gpus.smi.nvml import Gpu, NvmlError
+from clusterwright.lab.gpus.smi.nvml import NvmlError, SimulatedGpu
 
 _LINK_COUNT, _LINK_SPEED_MBPS = 91, 90  # NVML_FI_DEV_NVLINK_LINK_COUNT, _SPEED_MBPS_COMMON
 _LABELS = {40: "NODE", 50: "SYS"}
@@ -18,7 +18,7 @@ Legend:
 """
 
 
-def links(gpu: Gpu) -> list[bool]:
+def links(gpu: SimulatedGpu) -> list[bool]:
     """Return whether each NVLink of the GPU is active; [] without NVLinks."""
     try:
         count = gpu.field(_LINK_COUNT)
@@ -27,7 +27,7 @@ def links(gpu: Gpu) -> list[bool]:
         return []
 
 
-def topology(gpus: Sequence[Gpu]) -> Iterator[str]:
+def topology(gpus: Sequence[SimulatedGpu]) -> Iterator[str]:
     """Yield a matrix of the connections between all GPUs."""
     yield "\t".join(["", *(f"GPU{gpu.index}" for gpu in gpus), "CPU Affinity", "NUMA Affinity"])
     for source in gpus:
@@ -38,7 +38,7 @@ def topology(gpus: Sequence[Gpu]) -> Iterator[str]:
     yield LEGEND
 
 
-def _topology_label(gpu: Gpu, peer: Gpu) -> str:
+def _topology_label(gpu: SimulatedGpu, peer: SimulatedGpu) -> str:
     if gpu is peer:
         return " X "
     if joined := min(sum(links(gpu)), sum(links(peer))):
@@ -46,7 +46,7 @@ def _topology_label(gpu: Gpu, peer: Gpu) -> str:
     return _LABELS.get(gpu.common_ancestor(peer), "PHB")
 
 
-def link_lines(gpus: Sequence[Gpu]) -> Iterator[str]:
+def link_lines(gpus: Sequence[SimulatedGpu]) -> Iterator[str]:
     """Yield every link of every GPU, with its rate or <inactive>."""
     for gpu in gpus:
         yield f"GPU {gpu.index}: {gpu.text('nvmlDeviceGetName')} (UUID: {gpu.text('nvmlDeviceGetUUID')})"
@@ -58,7 +58,7 @@ def link_lines(gpus: Sequence[Gpu]) -> Iterator[str]:
 _COUNTERS = ("Replay Errors", "Recovery Errors", "CRC Errors")
 
 
-def error_lines(gpus: Sequence[Gpu]) -> Iterator[str]:
+def error_lines(gpus: Sequence[SimulatedGpu]) -> Iterator[str]:
     """Yield the error counters of every link (`nvlink -e`)."""
     for gpu in gpus:
         yield f"GPU {gpu.index}: {gpu.text('nvmlDeviceGetName')} (UUID: {gpu.text('nvmlDeviceGetUUID')})"

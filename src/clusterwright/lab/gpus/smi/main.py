@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from clusterwright.lab.gpus.smi import full, joined, query, table
 from clusterwright.lab.gpus.smi.fields import fields
-from clusterwright.lab.gpus.smi.nvml import GPU_IS_LOST, Gpu, Nvml, NvmlError
+from clusterwright.lab.gpus.smi.nvml import GPU_IS_LOST, Nvml, NvmlError, SimulatedGpu
 
 DRIVER_FILES = Path("/proc/driver/nvidia/gpus")
 EXIT_USAGE, EXIT_NOT_FOUND, EXIT_NO_LIBRARY = 2, 6, 12  # nvidia-smi(1), RETURN VALUE
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str]) -> int:
     return GPU_IS_LOST if failures else 0
 
 
-def _lines(nvml: Nvml, gpus: list[Gpu], options: Namespace) -> Iterator[str]:
+def _lines(nvml: Nvml, gpus: list[SimulatedGpu], options: Namespace) -> Iterator[str]:
     rows = options.query_gpu or options.query_remapped_rows or options.query_retired_pages
     if rows or options.query_compute_apps:
         flags = frozenset(flag.strip() for flag in options.format.split(","))
@@ -112,9 +112,9 @@ def _lines(nvml: Nvml, gpus: list[Gpu], options: Namespace) -> Iterator[str]:
     return full.full(nvml, gpus, options.display) if options.query else table.table(nvml, gpus)
 
 
-def _gpus(nvml: Nvml, chosen: str) -> tuple[list[Gpu], list[str]]:
+def _gpus(nvml: Nvml, chosen: str) -> tuple[list[SimulatedGpu], list[str]]:
     """Return the chosen GPUs (by index, UUID or PCI address) that answer, and a message for each that does not."""
-    answering: list[Gpu] = []
+    answering: list[SimulatedGpu] = []
     failures: list[str] = []
     for index in range(nvml.count()):
         try:
@@ -133,7 +133,7 @@ def _gpus(nvml: Nvml, chosen: str) -> tuple[list[Gpu], list[str]]:
     return answering, failures
 
 
-def _is_chosen(gpu: Gpu, chosen: str) -> bool:
+def _is_chosen(gpu: SimulatedGpu, chosen: str) -> bool:
     names = {str(gpu.index), gpu.text("nvmlDeviceGetUUID").lower(), gpu.pci().lower(), gpu.pci()[4:].lower()}
     return any(item.strip().lower() in names for item in chosen.split(","))
 
@@ -151,7 +151,7 @@ class InUseError(Exception):
     """A process uses the GPU."""
 
 
-def reset(gpus: Sequence[Gpu]) -> Iterator[str]:
+def reset(gpus: Sequence[SimulatedGpu]) -> Iterator[str]:
     """Reset the GPUs to their state after a boot; the state file is rebuilt as at boot (lab/gpus/state.py).
 
     Raises:

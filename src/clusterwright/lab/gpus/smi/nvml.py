@@ -20,7 +20,7 @@ class NvmlError(Exception):
         self.code = code
 
 
-class Process(ctypes.Structure):
+class SimulatedProcess(ctypes.Structure):
     """The C struct nvmlProcessInfo_t."""
 
     _fields_ = (
@@ -31,7 +31,7 @@ class Process(ctypes.Structure):
     )
 
 
-class Memory(ctypes.Structure):
+class SimulatedMemory(ctypes.Structure):
     """The C struct nvmlMemory_v2_t."""
 
     _fields_ = (
@@ -96,14 +96,14 @@ class Nvml:
         self.call("nvmlDeviceGetCount_v2", byref(count))
         return count.value
 
-    def gpu(self, index: int) -> Gpu:
+    def gpu(self, index: int) -> SimulatedGpu:
         """Return the GPU of that index."""
         handle = c_void_p()
         self.call("nvmlDeviceGetHandleByIndex_v2", c_uint(index), byref(handle))
-        return Gpu(self, index, handle)
+        return SimulatedGpu(self, index, handle)
 
 
-class Gpu:
+class SimulatedGpu:
     """One GPU that the driver has found."""
 
     def __init__(self, nvml: Nvml, index: int, handle: c_void_p) -> None:
@@ -145,15 +145,15 @@ class Gpu:
         self.nvml.call("nvmlDeviceGetRetiredPages", self.handle, c_int(cause), byref(count), pages)
         return count.value
 
-    def common_ancestor(self, peer: Gpu) -> int:
+    def common_ancestor(self, peer: SimulatedGpu) -> int:
         """Return NVML's level of the common ancestor of both GPUs."""
         level = c_uint()
         self.nvml.call("nvmlDeviceGetTopologyCommonAncestor", self.handle, peer.handle, byref(level))
         return level.value
 
-    def memory(self) -> Memory:
+    def memory(self) -> SimulatedMemory:
         """Return the GPU's memory in bytes."""
-        memory = Memory(version=ctypes.sizeof(Memory) | 2 << 24)
+        memory = SimulatedMemory(version=ctypes.sizeof(SimulatedMemory) | 2 << 24)
         self.nvml.call("nvmlDeviceGetMemoryInfo_v2", self.handle, byref(memory))
         return memory
 
@@ -177,9 +177,9 @@ class Gpu:
             raise NvmlError(field.answer, "Not Supported")
         return int(field.value)
 
-    def processes(self) -> Iterator[Process]:
+    def processes(self) -> Iterator[SimulatedProcess]:
         """Yield the processes that compute on the GPU."""
         capacity = c_uint(64)
-        buffer = (Process * capacity.value)()
+        buffer = (SimulatedProcess * capacity.value)()
         self.nvml.call("nvmlDeviceGetComputeRunningProcesses_v3", self.handle, byref(capacity), buffer)
         yield from buffer[: capacity.value]

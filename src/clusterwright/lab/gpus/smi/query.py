@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from clusterwright.lab.gpus.smi.fields import MIB, fields
-from clusterwright.lab.gpus.smi.nvml import FUNCTION_NOT_FOUND, GPU_IS_LOST, NOT_SUPPORTED, Gpu, NvmlError
+from clusterwright.lab.gpus.smi.nvml import (
+    FUNCTION_NOT_FOUND,
+    GPU_IS_LOST,
+    NOT_SUPPORTED,
+    NvmlError,
+    SimulatedGpu,
+)
 
 Value = Callable[[], object]
 
@@ -15,7 +21,7 @@ class UsageError(Exception):
     """A query that is not valid; the message is for the user."""
 
 
-def value_of(gpu: Gpu, name: str) -> str:
+def value_of(gpu: SimulatedGpu, name: str) -> str:
     """Return the field's value without its unit; in brackets if there is none."""
     return _value_or_error(lambda: fields()[name].read(gpu))
 
@@ -29,7 +35,7 @@ def _value_or_error(read: Value) -> str:
         return f"[{'GPU is lost' if error.code == GPU_IS_LOST else 'Unknown Error'}]"
 
 
-def gpu_rows(query: str, gpus: Iterable[Gpu], flags: frozenset[str]) -> Iterator[str]:
+def gpu_rows(query: str, gpus: Iterable[SimulatedGpu], flags: frozenset[str]) -> Iterator[str]:
     """Yield a line for each GPU, after a header unless the flags have `noheader`.
 
     Raises:
@@ -50,7 +56,7 @@ _PROCESS = {
 }  # fmt: skip
 
 
-def process_rows(query: str, gpus: Iterable[Gpu], flags: frozenset[str]) -> Iterator[str]:
+def process_rows(query: str, gpus: Iterable[SimulatedGpu], flags: frozenset[str]) -> Iterator[str]:
     """Yield a line for each process that computes."""
     names = [name.strip() for name in query.split(",")]
     _refuse_strange(names, _PROCESS)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from clusterwright.lab.gpus.smi.fields import MIB
-from clusterwright.lab.gpus.smi.nvml import Gpu, Nvml
+from clusterwright.lab.gpus.smi.nvml import Nvml, SimulatedGpu
 from clusterwright.lab.gpus.smi.query import value_of
 
 BANNER = "Simulated GPUs of a lab: there is no hardware behind these figures."
@@ -15,7 +15,7 @@ _WIDE = "-" * 89
 _SPLIT = f"{'-' * 41}+{'-' * 24}+{'-' * 22}"
 
 
-def table(nvml: Nvml, gpus: Sequence[Gpu]) -> Iterator[str]:
+def table(nvml: Nvml, gpus: Sequence[SimulatedGpu]) -> Iterator[str]:
     """Yield the table's lines; the first states that the GPUs are simulated."""
     yield BANNER
     yield time.strftime("%a %b %e %H:%M:%S %Y       ")
@@ -64,7 +64,7 @@ def _row(text: str) -> str:
     return f"|{text:<89}|"
 
 
-def _processes(gpus: Sequence[Gpu]) -> Iterator[str]:
+def _processes(gpus: Sequence[SimulatedGpu]) -> Iterator[str]:
     yield f"+{_WIDE}+"
     yield _row(" Processes:")
     yield _row("  GPU   GI   CI              PID   Type   Process name                        GPU Memory ")

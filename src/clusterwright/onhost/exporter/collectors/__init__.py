@@ -12,10 +12,10 @@ import pkgutil
 from types import ModuleType
 from typing import Dict
 
-from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.settings import ExporterSettings
 
 
-def enabled_collectors(settings: Settings) -> Dict[str, ModuleType]:
+def enabled_collectors(settings: ExporterSettings) -> Dict[str, ModuleType]:
     """Return this host's collectors by name; imported here, so that their processes share the pages."""
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
     modules = {name: importlib.import_module(f"{__name__}.{name}") for name in names}

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any, Dict, Iterator
 
 from clusterwright.onhost.exporter.commands import command_output
-from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 30.0, 30.0, False
 LIMIT_S = 10.0
 
 
-def is_enabled(settings: Settings) -> bool:
+def is_enabled(settings: ExporterSettings) -> bool:
     """Return True on the controller."""
     return settings.control
 
 
-def collect(_settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
+def collect(_settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Family]:
     """Yield the metric only if slurmctld responds and uses slurmdbd."""
     config = command_output(["scontrol", "show", "config"], LIMIT_S) or ""
     if "accounting_storage/slurmdbd" not in config:

@@ -9,19 +9,19 @@ import select
 import time
 from typing import Any, Dict, Iterator, List
 
-from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 15.0, 12.0, False
 LIMIT_S = 5.0  # slower is a fault in leptonai/gpud and NVIDIA/deepops too
 
 
-def is_enabled(settings: Settings) -> bool:
+def is_enabled(settings: ExporterSettings) -> bool:
     """Return True if the settings have paths."""
     return bool(settings.paths)
 
 
-def collect(settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
+def collect(settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Family]:
     """Yield for each path whether statvfs succeeds in time, and its seconds."""
     answers = gauge("file_system_answers", "1 if the file system responds within 5 s without an error.")
     seconds = gauge("file_system_answer_seconds", "Response time of the file system.")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List, Optional
 
-from clusterwright.onhost.exporter.nvml import Gpu, Nvml, NvmlError
-from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.nvml import Nvml, NvmlError, NvmlGpu
+from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family, counter, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 10.0, 10.0, True
@@ -18,12 +18,12 @@ THROTTLED = {"hardware": 0x8, "thermal": 0x20 | 0x40, "power": 0x80}
 _GPU_IS_LOST = 15
 
 
-def is_enabled(settings: Settings) -> bool:
+def is_enabled(settings: ExporterSettings) -> bool:
     """Return True if the cluster file declares GPUs for this host."""
     return settings.gpus > 0
 
 
-def collect(_settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
+def collect(_settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Family]:
     """Yield the metrics of all GPUs; without the driver's library only `gpus_seen` 0."""
     visible = gauge("gpus_seen", "GPUs that respond to the driver.")
     nvml = state.get("nvml")
@@ -68,7 +68,7 @@ def _families() -> Dict[str, Family]:
     return families
 
 
-def _read_gpu(gpu: Gpu, into: Dict[str, Family], driver: str, state: Dict[Any, Any]) -> None:
+def _read_gpu(gpu: NvmlGpu, into: Dict[str, Family], driver: str, state: Dict[Any, Any]) -> None:
     label = str(gpu.index)
     name = state.setdefault(("name", gpu.uuid), "") or gpu.text("nvmlDeviceGetName")
     state["name", gpu.uuid] = name
@@ -95,7 +95,7 @@ def _read_gpu(gpu: Gpu, into: Dict[str, Family], driver: str, state: Dict[Any, A
         )
 
 
-def _links(gpu: Gpu, state: Dict[Any, Any]) -> Dict[str, Optional[float]]:
+def _links(gpu: NvmlGpu, state: Dict[Any, Any]) -> Dict[str, Optional[float]]:
     """Return the NVLink metrics, read every LINKS_EVERY collections and cached in between."""
     key = ("links", gpu.uuid)
     if key not in state or state.get("round", 0) % LINKS_EVERY == 0:
@@ -111,7 +111,7 @@ def _links(gpu: Gpu, state: Dict[Any, Any]) -> Dict[str, Optional[float]]:
     return values
 
 
-def _errors(gpu: Gpu, link: int) -> int:
+def _errors(gpu: NvmlGpu, link: int) -> int:
     counts: List[Optional[int]] = [
         gpu.big("nvmlDeviceGetNvLinkErrorCounter", link, which) for which in _LINK_COUNTERS
     ]

@@ -7,33 +7,33 @@ import pwd
 from typing import Any, Dict, Iterator, List, Optional
 
 from clusterwright.onhost.exporter import cgroups, gpu_places, job_environment, traffic
-from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.state_files import text_of
-from clusterwright.onhost.exporter.tally import Grown, Tally
+from clusterwright.onhost.exporter.tally import GrownTally, Tally
 from clusterwright.onhost.exporter.text import Family, counter, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 10.0, 20.0, True
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
-class Job:
+class JobSample:
     """The state of one job between collections."""
 
     def __init__(self) -> None:
         self.environment: Dict[str, str] = {}
         self.uid: Optional[int] = None
         self.cpu, self.read, self.written, self.ooms = Tally(), Tally(), Tally(), Tally()
-        self.received, self.sent = Grown(), Grown()
+        self.received, self.sent = GrownTally(), GrownTally()
 
 
-def is_enabled(settings: Settings) -> bool:
+def is_enabled(settings: ExporterSettings) -> bool:
     """Return True on hosts with slurmd."""
     return settings.slurmd
 
 
-def collect(settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
+def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Family]:
     """Yield the metrics of the jobs; ended jobs are dropped, because Slurm's accounting has them."""
-    jobs_by_id: Dict[str, Job] = state.setdefault("jobs", {})
+    jobs_by_id: Dict[str, JobSample] = state.setdefault("jobs", {})
     groups = cgroups.jobs(settings.cgroup)
     for job_id in set(jobs_by_id) - {group.job for group in groups}:
         del jobs_by_id[job_id]
@@ -42,7 +42,7 @@ def collect(settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
     previous, state["before"] = state.get("before", []), [group.job for group in groups]
     families = _families()
     for group in groups:
-        job = jobs_by_id.setdefault(group.job, Job())
+        job = jobs_by_id.setdefault(group.job, JobSample())
         pids = cgroups.processes(group)
         _identify(job, group, pids, settings.proc)
         _add_values(group, job, families, _used(job, group, pids, settings.proc))
@@ -77,7 +77,7 @@ def _families() -> Dict[str, Family]:
     return families
 
 
-def _identify(job: Job, group: cgroups.Group, pids: List[int], proc: str) -> None:
+def _identify(job: JobSample, group: cgroups.ControlGroup, pids: List[int], proc: str) -> None:
     """Set the job's uid and environment; repeated until both are known."""
     if job.uid is None:
         path = next(iter(group.folders.values()))
@@ -87,7 +87,9 @@ def _identify(job: Job, group: cgroups.Group, pids: List[int], proc: str) -> Non
         job.environment = job_environment.read_environment(group.job, pids, proc) or job.environment
 
 
-def _used(job: Job, group: cgroups.Group, pids: List[int], proc: str) -> Dict[str, Optional[float]]:
+def _used(
+    job: JobSample, group: cgroups.ControlGroup, pids: List[int], proc: str
+) -> Dict[str, Optional[float]]:
     """Return CPU time and bytes, from the cgroup where it counts them, else from all processes seen so far."""
     reads, writes, times = {}, {}, {}
     for pid in pids:
@@ -115,7 +117,7 @@ def _used(job: Job, group: cgroups.Group, pids: List[int], proc: str) -> Dict[st
 
 
 def _add_values(
-    group: cgroups.Group, job: Job, into: Dict[str, Family], used: Dict[str, Optional[float]]
+    group: cgroups.ControlGroup, job: JobSample, into: Dict[str, Family], used: Dict[str, Optional[float]]
 ) -> None:
     cpus_text = job.environment.get("SLURM_CPUS_ON_NODE", "")
     cpus = cgroups.cpus(group) or (int(cpus_text) if cpus_text.isdigit() else None)
@@ -135,7 +137,9 @@ def _add_values(
     )
 
 
-def _add_gpus(number: str, job: Job, into: Dict[str, Family], settings: Settings, places: Any) -> None:
+def _add_gpus(
+    number: str, job: JobSample, into: Dict[str, Family], settings: ExporterSettings, places: Any
+) -> None:
     """Add the job's GPUs; the prolog writes their file before the job starts."""
     prolog_gpus = text_of(os.path.join(settings.hooks, "jobs", f"{number}.held"), 4096)
     for minor in job_environment.gpus(job.environment, prolog_gpus):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, Iterator
 
-from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family, counter
 
 EVERY_S, TIMEOUT_S, STAYS = 15.0, 10.0, False
@@ -16,12 +16,12 @@ COUNTERS = (
 )  # fmt: skip
 
 
-def is_enabled(settings: Settings) -> bool:
+def is_enabled(settings: ExporterSettings) -> bool:
     """Return True if the host has RDMA adapters."""
     return os.path.isdir(settings.infiniband)
 
 
-def collect(settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
+def collect(settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Family]:
     """Yield the counters that each adapter has."""
     errors = counter("rdma_errors_total", "Errors of an RDMA port, by the driver's counter name.")
     for device in sorted(os.listdir(settings.infiniband)):

@@ -9,7 +9,7 @@ import time
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple
 
 from clusterwright.onhost.exporter.run_events import RunEvents
-from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family
 from clusterwright.onhost.lib.safe_reader import is_regular, list_folder, read_object
 from clusterwright.onhost.supervisor.goodput import figures, reading, slow, speed
@@ -42,12 +42,12 @@ class Followed:
         return _time(os.path.join(self.folder, "pulse")) or 0.0
 
 
-def is_enabled(settings: Settings) -> bool:
+def is_enabled(settings: ExporterSettings) -> bool:
     """Return True on the controller if there is a runs folder."""
     return settings.control and bool(settings.runs)
 
 
-def collect(settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
+def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Family]:
     """Yield the metrics of all runs; a run with invalid events does not affect the others."""
     runs_by_name: Dict[str, Followed] = state.setdefault("runs", {})
     now = time.time()

@@ -7,19 +7,19 @@ import shutil
 from typing import Any, Dict, Iterator
 
 from clusterwright.onhost.exporter.commands import command_output
-from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 30.0, 30.0, False
 LIMIT_S = 10.0  # our choice: both respond in milliseconds, but a busy host takes seconds to start a program
 
 
-def is_enabled(_settings: Settings) -> bool:
+def is_enabled(_settings: ExporterSettings) -> bool:
     """Return True if munge is installed."""
     return shutil.which("munge") is not None
 
 
-def collect(settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
+def collect(settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Family]:
     """Encode and decode a munge credential; send slurmd a message, because an open port proves nothing."""
     munge = gauge("munge_answers", "1 if munge encodes and decodes a credential.")
     yield munge.add(

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Tuple
 
 from clusterwright.onhost.exporter import slurm_text
 from clusterwright.onhost.exporter.commands import command_output
-from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family, gauge
 from clusterwright.slurm.drain_reasons import parse_drain_reason
 from clusterwright.slurm.jobs import Job
@@ -30,12 +30,12 @@ _FREE = (
 _SHARES = ["sshare", "-a", "-n", "-P", "-o", "Account,User,NormShares,EffectvUsage,FairShare"]
 
 
-def is_enabled(settings: Settings) -> bool:
+def is_enabled(settings: ExporterSettings) -> bool:
     """Return True on the controller."""
     return settings.control
 
 
-def collect(_settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
+def collect(_settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Family]:
     """Yield Slurm's metrics; a controller that does not respond is `slurm_up` 0, not a failed collection."""
     up = gauge("slurm_up", "1 if slurmctld responds.")
     output = command_output(["sdiag"], LIMIT_S)

@@ -6,7 +6,7 @@ import os
 import re
 from typing import Any, Dict, Iterator, Tuple
 
-from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.state_files import text_of
 from clusterwright.onhost.exporter.text import Family, gauge
 
@@ -16,12 +16,12 @@ _CHECK = re.compile(r"[a-z]+(-[a-z0-9]+)+")  # other lines continue a driver's m
 _PART = re.compile(r"GPU-[0-9a-f-]+|/\S*|\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\b")
 
 
-def is_enabled(settings: Settings) -> bool:
+def is_enabled(settings: ExporterSettings) -> bool:
     """Return True where slurmd runs, as the health program does."""
     return settings.slurmd
 
 
-def collect(settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
+def collect(settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Family]:
     """Yield the verdicts; nothing before the first check."""
     path = os.path.join(settings.hooks, FAULTS_FILE)
     try:

@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from clusterwright.onhost.exporter import kernel_log, state_files
 from clusterwright.onhost.exporter.gpu_places import address, places
-from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family, counter, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 5.0, 30.0, True
@@ -20,12 +20,12 @@ _SXID = re.compile(r"SXid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+),")
 _OFF_BUS = re.compile(r"NVRM: .*?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}).*fallen off the bus")
 
 
-def is_enabled(settings: Settings) -> bool:
+def is_enabled(settings: ExporterSettings) -> bool:
     """Return True if the cluster file declares GPUs for this host."""
     return settings.gpus > 0
 
 
-def collect(settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
+def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Family]:
     """Yield count and last time of each XID; the time is needed because increase() ignores a counter's first sample."""
     document = state.setdefault("document", state_files.read(settings.state, NAME))
     position, rows = document.setdefault("place", {}), document.setdefault("rows", {})

@@ -9,8 +9,8 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any
 
-from clusterwright.onhost.notify.settings import Settings
-from clusterwright.onhost.notify.zabbix.site import RefusedError, Site
+from clusterwright.onhost.notify.settings import NotifySettings
+from clusterwright.onhost.notify.zabbix.site import RefusedError, ZabbixSite
 
 ROWS_REPEAT_S = 600.0  # unchanged discovery rows are repeated; Zabbix drops them after a week
 AT_ONCE = 250  # values per request, as zabbix_sender
@@ -22,7 +22,7 @@ Rows = dict[tuple[str, ...], str]  # value by label values
 class Figures:
     """The metrics for one Zabbix."""
 
-    def __init__(self, settings: Settings, site: Site, alive: Callable[[], bool]) -> None:
+    def __init__(self, settings: NotifySettings, site: ZabbixSite, alive: Callable[[], bool]) -> None:
         self.settings, self.site, self.alive = settings, site, alive
         self._rows: dict[str, tuple[str, float]] = {}
         self._last_error = ""

@@ -12,7 +12,7 @@ from typing import Any
 
 from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.notify.messages import sanitize, truncate
-from clusterwright.onhost.notify.settings import Settings
+from clusterwright.onhost.notify.settings import NotifySettings
 from clusterwright.onhost.notify.zabbix import wire
 
 WAIT_S = 2.0  # wait for a concurrent message; after it Alertmanager must retry
@@ -27,10 +27,10 @@ class RefusedError(Exception):
     """The server did not accept the values; the message is the reason."""
 
 
-class Site:
+class ZabbixSite:
     """One Zabbix receiver."""
 
-    def __init__(self, settings: Settings, name: str) -> None:
+    def __init__(self, settings: NotifySettings, name: str) -> None:
         reached = settings.zabbix[name]
         self.name, self.server, self.host = name, reached["server"], reached["host"]
         self.template_alerts = frozenset(settings.alerts)
@@ -131,9 +131,9 @@ class Site:
         return context
 
 
-def sites(settings: Settings) -> dict[str, Site]:
+def sites(settings: NotifySettings) -> dict[str, ZabbixSite]:
     """Return every Zabbix receiver by name."""
-    return {name: Site(settings, name) for name in settings.zabbix}
+    return {name: ZabbixSite(settings, name) for name in settings.zabbix}
 
 
 class OpenProblems:

@@ -6,12 +6,12 @@ Standard library only, Python 3.6 or later.
 from typing import List, Optional
 
 from clusterwright.onhost.provision.derive import nccl_conf, rdma_ports, topology, ucx_conf
-from clusterwright.onhost.provision.host import Host, Json, read, text_of
+from clusterwright.onhost.provision.host import Json, LocalHost, read, text_of
 
 PROGRAMS = {"nccl_conf": nccl_conf, "rdma_ports": rdma_ports, "topology": topology, "ucx_conf": ucx_conf}
 
 
-def work_out(host: Host) -> None:
+def work_out(host: LocalHost) -> None:
     """Replace each derived resource by its file, or remove it if this host shall not have the file."""
     notes = []  # type: List[str]
     resources = []
@@ -24,7 +24,7 @@ def work_out(host: Host) -> None:
     host.notes += [note for note in dict.fromkeys(notes) if note not in host.notes]
 
 
-def as_file(host: Host, resource: Json, notes: List[str]) -> List[Json]:
+def as_file(host: LocalHost, resource: Json, notes: List[str]) -> List[Json]:
     """Return the file resource in a list, or an empty list if this host shall not have the file."""
     data = worked_out(host, resource, notes)
     if data is None:
@@ -41,7 +41,7 @@ def as_file(host: Host, resource: Json, notes: List[str]) -> List[Json]:
     return [dict(resource, **file_fields)]
 
 
-def worked_out(host: Host, resource: Json, notes: List[str]) -> Optional[bytes]:
+def worked_out(host: LocalHost, resource: Json, notes: List[str]) -> Optional[bytes]:
     """Return the computed bytes; the present ones, with a note, if the input has an unknown form."""
     program = PROGRAMS[resource["program"]]
     try:
@@ -54,9 +54,9 @@ def worked_out(host: Host, resource: Json, notes: List[str]) -> Optional[bytes]:
     return None if text is None else (resource["header"] + text).encode()
 
 
-def moved(host: Host) -> List[str]:
+def moved(host: LocalHost) -> List[str]:
     """Return paths whose text would differ now, because the apply itself changed the visible devices."""
-    fresh_host = Host(dict(host.bundle, resources=[]))
+    fresh_host = LocalHost(dict(host.bundle, resources=[]))
     changed_paths = []
     for resource in host.resources:
         if "program" in resource:

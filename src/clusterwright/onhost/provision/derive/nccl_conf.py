@@ -8,7 +8,7 @@ from typing import Dict, List, Optional, Tuple
 
 from clusterwright.onhost.provision.derive.rdma import V2, Port, interfaces, of_network, ports
 from clusterwright.onhost.provision.derive.topology import pairs
-from clusterwright.onhost.provision.host import Host, Json
+from clusterwright.onhost.provision.host import Json, LocalHost
 
 SINCE_DYNAMIC = (
     2,
@@ -17,7 +17,7 @@ SINCE_DYNAMIC = (
 Rows = List[Tuple[str, str, str]]  # name, value, why
 
 
-def text(host: Host, params: Json, notes: List[str]) -> Optional[str]:
+def text(host: LocalHost, params: Json, notes: List[str]) -> Optional[str]:
     """Return the derived variables, then those of the cluster file, which override them."""
     addresses = interfaces(notes)
     rows = socket(params, addresses, notes)

@@ -10,7 +10,7 @@ import os
 import re
 from typing import Dict, List, NamedTuple
 
-from clusterwright.onhost.provision.host import Host, Json, read, run
+from clusterwright.onhost.provision.host import Json, LocalHost, read, run
 
 TREE = "/sys/class/infiniband"
 LAYER = {"infiniband": "InfiniBand", "roce": "Ethernet"}  # the kernel's name, by networks.NAME.kind
@@ -48,7 +48,7 @@ class Port(NamedTuple):
         return f"{self.device}:{self.number}"
 
 
-def text_of(host: Host, *parts: str) -> str:
+def text_of(host: LocalHost, *parts: str) -> str:
     """Return the file's text, or "": some sysfs entries return an error when unused."""
     try:
         return (read(host.resolve_path("/".join(parts))) or b"").decode(errors="replace").strip()
@@ -56,7 +56,7 @@ def text_of(host: Host, *parts: str) -> str:
         return ""
 
 
-def listed(host: Host, *parts: str) -> List[str]:
+def listed(host: LocalHost, *parts: str) -> List[str]:
     """Return the names in a folder, numbers in numeric order."""
     try:
         return sorted(os.listdir(host.resolve_path("/".join(parts))), key=lambda name: (len(name), name))
@@ -80,7 +80,7 @@ def interfaces(notes: List[str]) -> Dict[str, List[str]]:
     }
 
 
-def ports(host: Host, addresses: Dict[str, List[str]]) -> List[Port]:
+def ports(host: LocalHost, addresses: Dict[str, List[str]]) -> List[Port]:
     """Return every port of every device in PCI order."""
     all_ports = [
         port(host, device, number, addresses)
@@ -98,7 +98,7 @@ def ports(host: Host, addresses: Dict[str, List[str]]) -> List[Port]:
     )
 
 
-def port(host: Host, device: str, number: str, addresses: Dict[str, List[str]]) -> Port:
+def port(host: LocalHost, device: str, number: str, addresses: Dict[str, List[str]]) -> Port:
     """Return one port."""
     device_path, port_path = f"{TREE}/{device}", f"{TREE}/{device}/ports/{number}"
     places = os.path.realpath(host.resolve_path(device_path + "/device"))
@@ -124,7 +124,7 @@ def port(host: Host, device: str, number: str, addresses: Dict[str, List[str]]) 
     )
 
 
-def gids_of(host: Host, port_path: str) -> List[Gid]:
+def gids_of(host: LocalHost, port_path: str) -> List[Gid]:
     """Return the GIDs of a port that are in use."""
     gids = []
     for index in listed(host, port_path, "gids"):

@@ -7,7 +7,7 @@ import os
 from typing import List, Optional
 
 from clusterwright.onhost.provision.derive.rdma import interfaces, of_network, ports
-from clusterwright.onhost.provision.host import Host, Json
+from clusterwright.onhost.provision.host import Json, LocalHost
 
 # Module folders of OFED and DOCA packages: DKMS, rpm, and links to another kernel's modules.
 BUILT = ("updates", "extra", "weak-updates")
@@ -15,7 +15,7 @@ LIBRARIES = ("/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aa
 SLURM = ("slurm", "slurm-wlm")  # plugin folders of Slurm's own packages and of Debian's
 
 
-def text(host: Host, params: Json, notes: List[str]) -> Optional[str]:
+def text(host: LocalHost, params: Json, notes: List[str]) -> Optional[str]:
     """Return one line per port: network, device, port, interface (`-` if unknown) and MTU."""
     addresses = interfaces(notes)
     all_ports = ports(host, addresses)
@@ -32,7 +32,7 @@ def text(host: Host, params: Json, notes: List[str]) -> Optional[str]:
     return "# NETWORK DEVICE PORT INTERFACE MTU\n" + "".join(lines)
 
 
-def check_modules(host: Host, driver: str, notes: List[str]) -> None:
+def check_modules(host: LocalHost, driver: str, notes: List[str]) -> None:
     """Add a note if the driver's modules are not built for the running kernel."""
     running = os.uname().release
     kernels = [name for name in sorted(folder(host, "/lib/modules")) if has_module(host, name)]
@@ -44,7 +44,7 @@ def check_modules(host: Host, driver: str, notes: List[str]) -> None:
         )
 
 
-def has_module(host: Host, kernel: str) -> bool:
+def has_module(host: LocalHost, kernel: str) -> bool:
     """Return True if the driver's own mlx5_core exists for that kernel."""
     for subdir in BUILT:
         for _path, _folders, files in os.walk(host.resolve_path(f"/lib/modules/{kernel}/{subdir}")):
@@ -53,7 +53,7 @@ def has_module(host: Host, kernel: str) -> bool:
     return False
 
 
-def check_pmix(host: Host, notes: List[str]) -> None:
+def check_pmix(host: LocalHost, notes: List[str]) -> None:
     """Add a note if Slurm is installed without the PMIx plugin, which `srun --mpi=pmix` needs."""
     plugins = [name for prefix in LIBRARIES for below in SLURM for name in folder(host, f"{prefix}/{below}")]
     slurm = any(
@@ -66,7 +66,7 @@ def check_pmix(host: Host, notes: List[str]) -> None:
         )
 
 
-def folder(host: Host, path: str) -> List[str]:
+def folder(host: LocalHost, path: str) -> List[str]:
     """Return the names in a folder, or none."""
     try:
         return os.listdir(host.resolve_path(path))

@@ -8,7 +8,7 @@ import re
 from typing import Dict, List, Optional, Tuple
 
 from clusterwright.onhost.provision.derive.rdma import TREE, listed, text_of
-from clusterwright.onhost.provision.host import Host, Json
+from clusterwright.onhost.provision.host import Json, LocalHost
 
 DEVICES = "/sys/bus/pci/devices"
 BRIDGE = "0x060400"
@@ -17,7 +17,7 @@ GPU, NIC = "gpu", "nic"
 Node = Dict[str, "Node"]  # devices below, by PCI address
 
 
-def text(host: Host, _params: Json, notes: List[str]) -> Optional[str]:
+def text(host: LocalHost, _params: Json, notes: List[str]) -> Optional[str]:
     """Return the tree of GPUs and adapters; None if no bridge has one of each, because it would add nothing."""
     if not pairs(host):
         notes.append(
@@ -34,7 +34,7 @@ def text(host: Host, _params: Json, notes: List[str]) -> Optional[str]:
     return '<system version="1">\n{}</system>\n'.format("".join(cpus))
 
 
-def ends(host: Host) -> Dict[str, str]:
+def ends(host: LocalHost) -> Dict[str, str]:
     """Return `gpu` or `nic` by the PCI address of each GPU and RDMA adapter."""
     kinds = {}
     for device in listed(host, TREE):
@@ -47,7 +47,7 @@ def ends(host: Host) -> Dict[str, str]:
     return kinds
 
 
-def is_gpu(host: Host, pci_address: str) -> bool:
+def is_gpu(host: LocalHost, pci_address: str) -> bool:
     """Return True for a display or 3D controller of NVIDIA or AMD; the board's own display is neither."""
     vendor = text_of(host, DEVICES, pci_address, "vendor")
     return text_of(host, DEVICES, pci_address, "class")[:4] in ("0x03", "0x12") and vendor in (
@@ -56,13 +56,13 @@ def is_gpu(host: Host, pci_address: str) -> bool:
     )
 
 
-def above(host: Host, end: str) -> List[str]:
+def above(host: LocalHost, end: str) -> List[str]:
     """Return the PCI bridges from the root to the device."""
     path = os.path.realpath(host.resolve_path(f"{DEVICES}/{end}")).split("/")[:-1]
     return [part for part in path if ADDRESS.match(part)]
 
 
-def pairs(host: Host) -> List[Tuple[str, str]]:
+def pairs(host: LocalHost) -> List[Tuple[str, str]]:
     """Return the pairs of GPU and adapter below one bridge."""
     kinds = ends(host)
     over = {end: set(above(host, end)) for end in kinds}
@@ -71,7 +71,7 @@ def pairs(host: Host) -> List[Tuple[str, str]]:
     return sorted((gpu, nic) for gpu in gpus for nic in nics if over[gpu] & over[nic])
 
 
-def trunk(host: Host, endpoints: List[str]) -> "Node":
+def trunk(host: LocalHost, endpoints: List[str]) -> "Node":
     """Return the tree of the devices, without bridges that have a single child."""
     root = {}  # type: Node
     for end in endpoints:
@@ -93,7 +93,7 @@ def pruned(node: "Node") -> "Node":
     return result
 
 
-def cpu(host: Host, number: int, below: "Node") -> str:
+def cpu(host: LocalHost, number: int, below: "Node") -> str:
     """Return the XML of one NUMA node and its devices."""
     attrs = {"numaid": str(number), "affinity": cpus_of(host, number), "arch": os.uname().machine}
     attrs.update(maker(host))
@@ -101,7 +101,7 @@ def cpu(host: Host, number: int, below: "Node") -> str:
     return f"  <cpu {attributes(attrs)}>\n{inside}  </cpu>\n"
 
 
-def pci(host: Host, name: str, below: "Node", indent: str) -> str:
+def pci(host: LocalHost, name: str, below: "Node", indent: str) -> str:
     """Return the XML of one device, or of a bridge and the devices below it."""
     attrs = {"busid": name, "class": text_of(host, DEVICES, name, "class") or BRIDGE}
     attrs["link_speed"] = text_of(host, DEVICES, name, "max_link_speed")
@@ -117,18 +117,18 @@ def attributes(attrs: Dict[str, str]) -> str:
     return " ".join(f'{name}="{value}"' for name, value in attrs.items() if value and '"' not in value)
 
 
-def numa(host: Host, end: str) -> int:
+def numa(host: LocalHost, end: str) -> int:
     """Return the device's NUMA node; the kernel's -1 (unknown) becomes 0."""
     value = text_of(host, DEVICES, end, "numa_node")
     return max(0, int(value)) if re.match(r"-?\d+$", value) else 0
 
 
-def cpus_of(host: Host, number: int) -> str:
+def cpus_of(host: LocalHost, number: int) -> str:
     """Return the CPU mask of a NUMA node."""
     return text_of(host, f"/sys/devices/system/node/node{number}/cpumap")
 
 
-def maker(host: Host) -> Dict[str, str]:
+def maker(host: LocalHost) -> Dict[str, str]:
     """Return vendor, family and model of the CPU, by which NCCL selects its tuning."""
     rows = (line.partition(":") for line in text_of(host, "/proc/cpuinfo").splitlines())
     cpu_info = {}  # type: Dict[str, str]

@@ -7,10 +7,10 @@ from typing import List, Optional
 
 from clusterwright.onhost.provision.derive.nccl_conf import index_of
 from clusterwright.onhost.provision.derive.rdma import interfaces, of_network, ports
-from clusterwright.onhost.provision.host import Host, Json
+from clusterwright.onhost.provision.host import Json, LocalHost
 
 
-def text(host: Host, params: Json, _notes: List[str]) -> Optional[str]:
+def text(host: LocalHost, params: Json, _notes: List[str]) -> Optional[str]:
     """Return the adapters of the compute network; without them, the interface that has the host's address."""
     addresses = interfaces([])
     network, lines = params["network"], []

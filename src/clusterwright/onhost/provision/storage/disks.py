@@ -8,7 +8,7 @@ import os
 from typing import List, Optional
 
 from clusterwright.onhost.provision.change import Verb, new_change
-from clusterwright.onhost.provision.host import ChangeError, Host, Json, must, run
+from clusterwright.onhost.provision.host import ChangeError, Json, LocalHost, must, run
 
 COLUMNS = "NAME,TYPE,SIZE,ROTA,RO,FSTYPE,LABEL,MOUNTPOINT"
 SIZE_TOLERANCE = 0.1  # as check/checks/disks_present: disks of one label differ by less between makers
@@ -16,7 +16,7 @@ MAKE_S = 900  # mkfs discards all blocks first, which takes a large disk minutes
 EDGE = 2**20  # bytes at both ends that must be zeros: the places of tables, superblocks and their copies
 
 
-def plan_disks(host: Host, resource: Json) -> Optional[Json]:
+def plan_disks(host: LocalHost, resource: Json) -> Optional[Json]:
     """Return None if the file system exists, else the change that makes it on the chosen disks."""
     if run(["blkid", "-c", "/dev/null", "-L", resource["label"]]).code == 0:
         return None
@@ -29,7 +29,7 @@ def plan_disks(host: Host, resource: Json) -> Optional[Json]:
     return new_change(description, Verb.FORMAT)
 
 
-def do_disks(_host: Host, resource: Json) -> None:
+def do_disks(_host: LocalHost, resource: Json) -> None:
     """Make the RAID array, if desired, and the file system; remove the array if mkfs fails."""
     array = "/dev/md/" + resource["label"]
     array_exists = resource["raid"] != "none" and os.path.exists(array)  # from an interrupted apply

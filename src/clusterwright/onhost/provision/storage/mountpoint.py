@@ -7,12 +7,12 @@ import os
 import re
 from typing import List, Optional, Tuple
 
-from clusterwright.onhost.provision.host import ChangeError, Host, Json, read
+from clusterwright.onhost.provision.host import ChangeError, Json, LocalHost, read
 
 MAX_NAMES = 5  # names in the error message
 
 
-def check_mountpoint(host: Host, resource: Json) -> None:
+def check_mountpoint(host: LocalHost, resource: Json) -> None:
     """Raise an error if the mount would hide something; add a note for options that the kernel lacks."""
     path = resource["path"]
     current_mount = mounted_at(host, path)
@@ -30,7 +30,7 @@ def check_mountpoint(host: Host, resource: Json) -> None:
     note_kernel(host, resource)
 
 
-def mounted_at(host: Host, path: str) -> Optional[Tuple[str, str]]:
+def mounted_at(host: LocalHost, path: str) -> Optional[Tuple[str, str]]:
     """Return source and type of the mount at the path: the last one, if several are stacked."""
     mount = None
     for line in (read(host.resolve_path("/proc/self/mounts")) or b"").decode(errors="replace").splitlines():
@@ -54,7 +54,7 @@ def is_expected_mount(resource: Json, current_mount: Tuple[str, str]) -> bool:
     return same_kind and (source == resource["source"] or not resource["type"].startswith("nfs"))
 
 
-def refuse_files(host: Host, path: str) -> None:
+def refuse_files(host: LocalHost, path: str) -> None:
     """Raise an error if the folder is not empty."""
     try:
         names = sorted(os.listdir(host.resolve_path(path)))
@@ -70,7 +70,7 @@ def refuse_files(host: Host, path: str) -> None:
         )
 
 
-def note_kernel(host: Host, resource: Json) -> None:
+def note_kernel(host: LocalHost, resource: Json) -> None:
     """Add a note for each mount option that the kernel is too old for."""
     for option, min_version in resource["kernels"].items():
         release = os.uname().release

@@ -12,7 +12,7 @@ from typing import Dict, Iterable, List, Optional, Sequence, Set, Tuple
 from clusterwright.onhost.supervisor.goodput.timeline import (
     Attempt,
     Event,
-    Job,
+    JobTimeline,
     Spans,
     created,
     jobs,
@@ -83,7 +83,7 @@ def compute_accounting(
     return of_jobs(jobs(events, end_time), submitted)
 
 
-def of_jobs(chain: Sequence[Job], submitted: Optional[float] = None) -> Accounting:
+def of_jobs(chain: Sequence[JobTimeline], submitted: Optional[float] = None) -> Accounting:
     """Compute the accounting of a run from its jobs."""
     accounting = Accounting()
     if not chain:
@@ -101,7 +101,7 @@ def of_jobs(chain: Sequence[Job], submitted: Optional[float] = None) -> Accounti
     return accounting
 
 
-def _walk(accounting: Accounting, job: Job) -> None:
+def _walk(accounting: Accounting, job: JobTimeline) -> None:
     """Account one job: its generations, the gaps between them, and the hosts that do not train."""
     cursor, gap = job.begin, "restart" if job.is_failover else "launch"
     for generation in job.generations:
@@ -122,14 +122,16 @@ def _walk(accounting: Accounting, job: Job) -> None:
     _period(accounting, job, (cursor, job.end), last, gap)
 
 
-def _period(accounting: Accounting, job: Job, span: Tuple[int, int], members: Set[str], name: str) -> None:
+def _period(
+    accounting: Accounting, job: JobTimeline, span: Tuple[int, int], members: Set[str], name: str
+) -> None:
     """Account a period without ranks to the hosts that train next, or trained last."""
     present_hosts = {host for host in members if not _overlap(job.absences.get(host, []), span)}
     accounting.add(name, span[1] - span[0], len(present_hosts) * job.ranks)
     _add_idle(accounting, job, span, present_hosts)
 
 
-def _add_idle(accounting: Accounting, job: Job, span: Tuple[int, int], members: Set[str]) -> None:
+def _add_idle(accounting: Accounting, job: JobTimeline, span: Tuple[int, int], members: Set[str]) -> None:
     """Account the job's hosts that do not train as `away` or `idle`."""
     for host in job.hosts:
         if host not in members:

@@ -13,7 +13,7 @@ from clusterwright.onhost.supervisor.goodput.timeline import (
     Attempt,
     Event,
     Generation,
-    Job,
+    JobTimeline,
     jobs,
     tick,
 )
@@ -151,7 +151,7 @@ def document(figures: Figures) -> Dict[str, Any]:
     }
 
 
-def _failures(chain: Sequence[Job]) -> Iterator[Failure]:
+def _failures(chain: Sequence[JobTimeline]) -> Iterator[Failure]:
     """Yield each failed attempt; `recovered` is set later, when the training makes new progress."""
     open_failures: List[Failure] = []
     highest = 0
@@ -168,14 +168,14 @@ def _failures(chain: Sequence[Job]) -> Iterator[Failure]:
             yield broken
 
 
-def _attempts(chain: Sequence[Job]) -> Iterator[Tuple[Job, Generation, Attempt]]:
+def _attempts(chain: Sequence[JobTimeline]) -> Iterator[Tuple[JobTimeline, Generation, Attempt]]:
     for job in chain:
         for generation in job.generations:
             for attempt in generation.attempts:
                 yield job, generation, attempt
 
 
-def _failure(job: Job, generation: Generation, attempt: Attempt) -> Failure:
+def _failure(job: JobTimeline, generation: Generation, attempt: Attempt) -> Failure:
     last = attempt is generation.attempts[-1]
     reason = (
         generation.reason

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Dict, NamedTuple
 
 
-class Kind(NamedTuple):
+class EventKind(NamedTuple):
     """One kind of event."""
 
     writer: str
@@ -28,52 +28,52 @@ COMMON = {
 }
 
 KINDS = {
-    "job_start": Kind(SUPERVISOR, "a job of the run starts, or another supervisor takes over inside it", {
+    "job_start": EventKind(SUPERVISOR, "a job of the run starts, or another supervisor takes over inside it", {
         "job_id": "Slurm's number of the job",
         "hosts": "its hosts, standby hosts included",
         "ranks": "GPUs, and so ranks, per host",
     }),
-    "takeover": Kind(SUPERVISOR, "another supervisor takes over the job after the loss of its own", {
+    "takeover": EventKind(SUPERVISOR, "another supervisor takes over the job after the loss of its own", {
         "job_id": "Slurm's number of the job",
         "number": "the supervisor's number in the run",
         "lost": "the host of the previous supervisor",
     }),
-    "generation_start": Kind(SUPERVISOR, "the supervisor starts the ranks of a set of hosts", {
+    "generation_start": EventKind(SUPERVISOR, "the supervisor starts the ranks of a set of hosts", {
         "hosts": "the hosts that train",
         "address": "address of the rendezvous store",
         "port": "the store's port",
         "step": "the step to resume from, if known",
         "source": "memory or disk",
     }),
-    "generation_end": Kind(SUPERVISOR, "the supervisor ends the ranks", {
+    "generation_end": EventKind(SUPERVISOR, "the supervisor ends the ranks", {
         "reason": "finished, stopped, ranks-failed, host-lost, hung, grown",
         "first": "the first failing rank and why, in one line",
     }),
-    "host_lost": Kind(SUPERVISOR, "a host sends no heartbeat, or is isolated on the ranks' network", {
+    "host_lost": EventKind(SUPERVISOR, "a host sends no heartbeat, or is isolated on the ranks' network", {
         "lost": "the host",
         "silence_s": "seconds since its last message",
         "reason": "heartbeat timeout, the error of the connection, or the host that it cannot reach",
     }),
-    "host_ready": Kind(SUPERVISOR, "a host's agent is ready", {
+    "host_ready": EventKind(SUPERVISOR, "a host's agent is ready", {
         "ready": "the host",
     }),
-    "successor": Kind(SUPERVISOR, "a successor job is submitted", {
+    "successor": EventKind(SUPERVISOR, "a successor job is submitted", {
         "job_id": "its number",
         "exclude": "hosts excluded from it",
         "reason": "why this job cannot continue",
     }),
-    "job_end": Kind(SUPERVISOR, "the job ends", {
+    "job_end": EventKind(SUPERVISOR, "the job ends", {
         "outcome": "finished, failed, no-progress, cancelled, handed-over",
         "reason": "the reason as text",
     }),
-    "standby": Kind(AGENT, "a host's fork server is ready, or cannot start", {
+    "standby": EventKind(AGENT, "a host's fork server is ready, or cannot start", {
         "seconds": "how long its imports took",
         "bytes": "its memory",
         "reason": "why ranks start cold on this host",
         "forkserver": "its process id",
         "problems": "modules that the fork server could not import",
     }),
-    "rank_exit": Kind(AGENT, "a rank, or a launcher such as torchrun, has exited with another code than 0", {
+    "rank_exit": EventKind(AGENT, "a rank, or a launcher such as torchrun, has exited with another code than 0", {
         "local_rank": "its number on the host",
         "code": "exit code; negative for a signal",
         "signal": "the signal that ended it",
@@ -81,7 +81,7 @@ KINDS = {
         "words": "its exception, or the error line of its log",
         "cause": "exit (by the program), or not-finite, corrupt, corrupt-host (by the runtime); absent otherwise",
     }),
-    "rank_hung": Kind(SUPERVISOR, "a rank is found hung", {
+    "rank_hung": EventKind(SUPERVISOR, "a rank is found hung", {
         "on": "its host",
         "local_rank": "its number on the host",
         "step": "the last step that it had completed",
@@ -89,24 +89,24 @@ KINDS = {
         "words": "the finding",
         "stacks": "folder of the stacks of all ranks",
     }),
-    "process_start": Kind(RANK, "the rank has imported the runtime", {
+    "process_start": EventKind(RANK, "the rank has imported the runtime", {
         "pid": "its process id",
         "started": "when its process was created",
     }),
-    "group_ready": Kind(RANK, "all ranks have joined the process group", {
+    "group_ready": EventKind(RANK, "all ranks have joined the process group", {
         "world_size": "number of ranks",
     }),
-    "resumed": Kind(RANK, "a checkpoint is loaded", {
+    "resumed": EventKind(RANK, "a checkpoint is loaded", {
         "step": "its step",
         "seconds": "duration of the load",
         "checkpoint": "its folder's name",
     }),
-    "restored": Kind(RANK, "the state of an earlier generation is loaded", {
+    "restored": EventKind(RANK, "the state of an earlier generation is loaded", {
         "step": "its step",
         "seconds": "duration of the load",
         "source": "memory or disk",
     }),
-    "plan": Kind(RANK0, "the training loop begins", {
+    "plan": EventKind(RANK0, "the training loop begins", {
         "step": "the step to start from",
         "until": "the step at which it ends; null for the end of the data",
         "batch": "samples per step, over all ranks; null if the runtime does not distribute them",
@@ -117,25 +117,25 @@ KINDS = {
         "parameters": "number of parameters of the tracked model",
         "flops": "floating-point operations per step, over all ranks; null if unknown",
     }),
-    "communication": Kind(RANK0, "the runtime has determined whether exposed communication can be measured", {
+    "communication": EventKind(RANK0, "the runtime has determined whether exposed communication can be measured", {
         "known": "measured; bounded (on rank 0, slower ranks included); or why not: alone, sharded, stages, other",
     }),
-    "readers": Kind(RANK0, "the number of reader processes is determined", {
+    "readers": EventKind(RANK0, "the number of reader processes is determined", {
         "workers": "the number",
         "read_s": "seconds to read a batch",
         "train_s": "seconds of a step without reading",
         "cpus": "CPUs per rank",
     }),
-    "data": Kind(RANK0, "a recipe has read its data", {
+    "data": EventKind(RANK0, "a recipe has read its data", {
         "samples": "number of training samples",
         "held_out": "number of evaluation samples",
         "bad": "number of samples skipped as unreadable",
         "first": "the first of them, with the reason",
     }),
-    "bad_sample": Kind(RANK, "a sample cannot be read and is replaced by another one", {
+    "bad_sample": EventKind(RANK, "a sample cannot be read and is replaced by another one", {
         "words": "file, sample and reason",
     }),
-    "step": Kind(RANK0, "an optimizer step is complete", {
+    "step": EventKind(RANK0, "an optimizer step is complete", {
         "step": "number of complete steps",
         "loss": "the loss; null if not finite",
         "loss_hex": "its exact bits",
@@ -152,58 +152,58 @@ KINDS = {
         "epoch": "the epoch of the step",
         "tokens": "tokens of the step, if the training reports them",
     }),
-    "straggler": Kind("the slow rank", "the others wait for this rank; again when they no longer do", {
+    "straggler": EventKind("the slow rank", "the others wait for this rank; again when they no longer do", {
         "step": "the last complete step",
         "ratio": "its own part of a step over the median of the other ranks",
         "own": "seconds of its own part of a step, without waiting for others",
         "typical": "the median of the same over the other ranks",
         "over": "true when the rank is no longer slow",
     }),
-    "copy": Kind(RANK0, "the state was copied into memory (in-memory checkpoint)", {
+    "copy": EventKind(RANK0, "the state was copied into memory (in-memory checkpoint)", {
         "step": "the step",
         "seconds": "how long the training paused for it",
         "bytes": "size of the copy",
         "copies": "number of copies since the last such event; `seconds` is their sum",
     }),
-    "copies_refused": Kind(RANK0, "too little memory for in-memory checkpoints; the training continues without", {}),
-    "memory_bad": Kind(RANK0, "an in-memory checkpoint is unusable; the training resumes from storage", {
+    "copies_refused": EventKind(RANK0, "too little memory for in-memory checkpoints; training continues without", {}),
+    "memory_bad": EventKind(RANK0, "an in-memory checkpoint is unusable; the training resumes from storage", {
         "reason": "the reason",
     }),
-    "checkpoint_staged": Kind(RANK0, "a checkpoint is copied to memory, and written from there asynchronously", {
+    "checkpoint_staged": EventKind(RANK0, "a checkpoint is copied to memory, and written from there asynchronously", {
         "step": "the step",
         "seconds": "how long the training paused for it",
     }),
-    "checkpoint": Kind(RANK0, "a checkpoint is complete on storage and verified", {
+    "checkpoint": EventKind(RANK0, "a checkpoint is complete on storage and verified", {
         "step": "the step",
         "seconds": "duration of the save",
         "bytes": "its size",
     }),
-    "checkpoint_failed": Kind(RANK0, "a checkpoint could not be written; the training continues", {
+    "checkpoint_failed": EventKind(RANK0, "a checkpoint could not be written; the training continues", {
         "step": "the step",
         "reason": "the error",
     }),
-    "checkpoint_bad": Kind(RANK0, "a damaged checkpoint is skipped", {
+    "checkpoint_bad": EventKind(RANK0, "a damaged checkpoint is skipped", {
         "step": "the step",
         "reason": "the damage",
     }),
-    "pause": Kind(RANK0, "a pause of the loop ends (`run.pause`)", {
+    "pause": EventKind(RANK0, "a pause of the loop ends (`run.pause`)", {
         "name": "its purpose",
         "step": "the last complete step",
         "seconds": "its duration",
     }),
-    "measure": Kind(RANK0, "the script records a measurement (`run.measure`)", {
+    "measure": EventKind(RANK0, "the script records a measurement (`run.measure`)", {
         "name": "name of the measurement",
         "value": "the value; null if not finite",
         "step": "the last complete step",
     }),
-    "nan": Kind(RANK0, "a loss or gradient is not finite", {
+    "nan": EventKind(RANK0, "a loss or gradient is not finite", {
         "step": "the step",
         "what": "the loss, or the norm of the gradients",
         "ranks": "the ranks",
         "values": "the value on each of them: nan, inf or -inf",
         "then": "stop, or skip (the update is dropped)",
     }),
-    "corrupt": Kind(RANK0, "state that must be identical differs between ranks", {
+    "corrupt": EventKind(RANK0, "state that must be identical differs between ranks", {
         "step": "the step",
         "what": "the state that differs",
         "ranks": "the ranks that differ",
@@ -211,11 +211,11 @@ KINDS = {
         "sure": "true if a majority of ranks agrees",
         "then": "the action taken",
     }),
-    "stopped": Kind(RANK0, "the loop has stopped early on request", {
+    "stopped": EventKind(RANK0, "the loop has stopped early on request", {
         "step": "the last complete step",
         "reason": "signal, deadline, a stop file, or regroup (the next generation has more ranks)",
     }),
-    "finished": Kind(RANK0, "the training is complete", {
+    "finished": EventKind(RANK0, "the training is complete", {
         "step": "the last step",
         "loss": "its loss",
         "loss_hex": "its exact bits",

@@ -45,7 +45,7 @@ class Generation:
 
 
 @dataclass
-class Job:
+class JobTimeline:
     """One job of the chain, from the start of its supervisor to its end."""
 
     job_id: str
@@ -61,11 +61,11 @@ class Job:
     imports: Tuple[int, int] = (0, 0)  # imports of the fork servers before the first generation
 
 
-def jobs(events: Iterable[Event], end_time: Optional[float] = None) -> List[Job]:
+def jobs(events: Iterable[Event], end_time: Optional[float] = None) -> List[JobTimeline]:
     """Return the jobs in order; `end_time` is the present time for a run that has not ended."""
     ordered_events = ordered(events)
     starts = [index for index, event in enumerate(ordered_events) if event["event"] == "job_start"]
-    chain: List[Job] = []
+    chain: List[JobTimeline] = []
     for position, begin in enumerate(starts):
         last = position + 1 == len(starts)
         inside = ordered_events[begin : None if last else starts[position + 1]]
@@ -109,11 +109,11 @@ def _end(ordered_events: Sequence[Event], end_time: Optional[float]) -> int:
     return tick(ordered_events[-1]) if end_time is None else max(tick(ordered_events[-1]), ticks(end_time))
 
 
-def _job(inside: Sequence[Event], limit: int, *, is_truncated: bool) -> Job:
+def _job(inside: Sequence[Event], limit: int, *, is_truncated: bool) -> JobTimeline:
     """Build the job that the first event starts."""
     start = inside[0]
     ending = next((event for event in inside if event["event"] == "job_end"), None)
-    job = Job(
+    job = JobTimeline(
         str(start.get("job_id", "")),
         _names(start),
         int(start.get("ranks") or 0),
@@ -130,7 +130,7 @@ def _job(inside: Sequence[Event], limit: int, *, is_truncated: bool) -> Job:
     return job
 
 
-def _imports(job: Job, events: Sequence[Event]) -> Tuple[int, int]:
+def _imports(job: JobTimeline, events: Sequence[Event]) -> Tuple[int, int]:
     """Return the span from the first fork server's start to the last one's readiness."""
     limit = job.generations[0].begin if job.generations else job.end
     ready = [event for event in events if event["event"] == "standby" and "seconds" in event]
@@ -146,7 +146,7 @@ def _names(event: Event) -> Tuple[str, ...]:
     return tuple(dict.fromkeys(str(host) for host in event.get("hosts") or ()))
 
 
-def _generations(job: Job, events: Sequence[Event]) -> None:
+def _generations(job: JobTimeline, events: Sequence[Event]) -> None:
     """Add the job's generations, each from its start to its end or to the next start."""
     by_number: Dict[int, List[Event]] = {}
     for event in events:
@@ -222,7 +222,7 @@ def _is_repeated(attempt: Attempt, event: Event) -> bool:
     )
 
 
-def _ranks(job: Job) -> int:
+def _ranks(job: JobTimeline) -> int:
     """Return the GPUs per host, by world size or by the ranks that wrote events; else 1."""
     most = 1
     for generation in job.generations:
@@ -234,7 +234,7 @@ def _ranks(job: Job) -> int:
     return most
 
 
-def _absences(host: str, job: Job, events: Sequence[Event]) -> Spans:
+def _absences(host: str, job: JobTimeline, events: Sequence[Event]) -> Spans:
     """Return the spans from each loss of the host until it trains again or reports ready."""
     spans: Spans = []
     lost_at: Optional[int] = None

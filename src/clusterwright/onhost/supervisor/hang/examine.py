@@ -41,7 +41,7 @@ class Sample(NamedTuple):
     written: int = 0
 
 
-class Finding(NamedTuple):
+class HangFinding(NamedTuple):
     """The result for one rank: verdict, one line of text, and whether it is `proven` beyond doubt."""
 
     verdict: str
@@ -61,11 +61,11 @@ class Examination:
         """Return the seconds until the next sample."""
         return max(0.0, self._samples[-1].time + POLL_INTERVAL_S - now) if self._samples else 0.0
 
-    def poll(self, now: float) -> Optional[Finding]:
+    def poll(self, now: float) -> Optional[HangFinding]:
         """Take a sample; return the finding once there are enough."""
         sample = sample_process(self._pid, now, self._stacks())
         if not sample.state or sample.state in "ZX":
-            return Finding(EXITED, "has ended")
+            return HangFinding(EXITED, "has ended")
         self._samples.append(sample._replace(written=stacks.size(self._path)))
         if enough(self._samples):
             return judge(self._samples)
@@ -104,10 +104,10 @@ def enough(samples: Sequence[Sample]) -> bool:
     )
 
 
-def judge(samples: Sequence[Sample]) -> Finding:
+def judge(samples: Sequence[Sample]) -> HangFinding:
     """Derive the finding from the samples; the first has no stacks, since it only requested them."""
     if samples[-1].state == stacks.STOPPED:
-        return Finding(HUNG, "stopped by a signal (state T)", proven=True)
+        return HangFinding(HUNG, "stopped by a signal (state T)", proven=True)
     spent = _spent(samples)
     answers = [sample.stacks[-1] for sample in samples if sample.stacks]
     finding = _starved(samples, spent) or _moves(samples, spent) or _works(answers, spent)
@@ -115,7 +115,7 @@ def judge(samples: Sequence[Sample]) -> Finding:
         return finding
     location = stacks.location(answers[-1]) if answers else "an unknown place"
     does = "runs without progress" if spent.busy >= BUSY else "waits"
-    return Finding(HUNG, f"{does} in {location}; no bytes read or written")
+    return HangFinding(HUNG, f"{does} in {location}; no bytes read or written")
 
 
 class _Spent(NamedTuple):
@@ -147,35 +147,37 @@ def _spent(samples: Sequence[Sample]) -> _Spent:
     )
 
 
-def _starved(samples: Sequence[Sample], spent: _Spent) -> Optional[Finding]:
+def _starved(samples: Sequence[Sample], spent: _Spent) -> Optional[HangFinding]:
     """Ready to run, but without CPU time."""
     ready = sum(sample.state == "R" for sample in samples) * 2 > len(samples)
     if spent.let_s < EVIDENCE_S / 2 or (ready and spent.cpu_s < EVIDENCE_S / 2):
-        return Finding(STARVED, f"is ready to run and gets only {spent.cpu_s / spent.seconds:.0%} of a core")
+        return HangFinding(
+            STARVED, f"is ready to run and gets only {spent.cpu_s / spent.seconds:.0%} of a core"
+        )
     return None
 
 
-def _moves(samples: Sequence[Sample], spent: _Spent) -> Optional[Finding]:
+def _moves(samples: Sequence[Sample], spent: _Spent) -> Optional[HangFinding]:
     """The process or a descendant reads, writes, waits for storage or computes."""
     if sum(sample.state == "D" for sample in samples) * 2 >= len(samples):
-        return Finding(ACTIVE, "waits for storage or for a driver (state D)")
+        return HangFinding(ACTIVE, "waits for storage or for a driver (state D)")
     if spent.bytes_per_s >= LEAST_BYTES_PER_S:
-        return Finding(ACTIVE, f"reads and writes {spent.bytes_per_s / 1000:.0f} kB/s")
+        return HangFinding(ACTIVE, f"reads and writes {spent.bytes_per_s / 1000:.0f} kB/s")
     if spent.child_load >= BUSY:
-        return Finding(
+        return HangFinding(
             ACTIVE, f"its child processes run or are ready to run ({spent.child_load:.0%} of a core)"
         )
     return None
 
 
-def _works(answers: Sequence[str], spent: _Spent) -> Optional[Finding]:
+def _works(answers: Sequence[str], spent: _Spent) -> Optional[HangFinding]:
     """Code makes progress: in the main thread, by its stacks, or in other threads, by their CPU time."""
     if spent.busy >= BUSY and not answers:
-        return Finding(ACTIVE, "computes, but writes no stacks")
+        return HangFinding(ACTIVE, "computes, but writes no stacks")
     if len({stacks.functions(stack) for stack in answers}) > 1:
-        return Finding(ACTIVE, f"works in {stacks.location(answers[-1])}")
+        return HangFinding(ACTIVE, f"works in {stacks.location(answers[-1])}")
     if spent.thread_load >= BUSY:
-        return Finding(ACTIVE, f"its other threads run ({spent.thread_load:.0%} of a core)")
+        return HangFinding(ACTIVE, f"its other threads run ({spent.thread_load:.0%} of a core)")
     return None
 
 

@@ -29,7 +29,7 @@ EVERY_S = 0.1
 _THREAD = "clusterwright-progress"
 
 
-class Snapshot(NamedTuple):
+class ProgressSnapshot(NamedTuple):
     """One rank's page at one moment; times are the host's monotonic clock in seconds, 0 for never."""
 
     life: float
@@ -58,7 +58,7 @@ class Page:
         self._cells.release()
         self._memory.close()
 
-    def read(self) -> Snapshot:
+    def read(self) -> ProgressSnapshot:
         """Return the page's content."""
         cells = self._cells[: GROUPS + 2 * MOST_GROUPS].tolist()
         groups: Dict[int, int] = {}
@@ -66,7 +66,7 @@ class Page:
             if not cells[offset]:
                 break
             groups[cells[offset]] = cells[offset + 1]
-        return Snapshot(
+        return ProgressSnapshot(
             cells[LIFE] / 1e9, cells[COLLECTIVES], cells[STEP], cells[PHASE], cells[MOVED] / 1e9, groups
         )
 

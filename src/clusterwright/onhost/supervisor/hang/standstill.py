@@ -9,7 +9,7 @@ import os
 from typing import Dict, List, Optional, Sequence
 
 from clusterwright.onhost.supervisor.hang import progress, stacks
-from clusterwright.onhost.supervisor.hang.examine import Examination, Finding
+from clusterwright.onhost.supervisor.hang.examine import Examination, HangFinding
 from clusterwright.onhost.supervisor.hang.progress import Pages
 from clusterwright.onhost.supervisor.hang.watch import Watch, Watched
 from clusterwright.onhost.supervisor.wire import Message
@@ -36,7 +36,7 @@ class Standstill:
         self._awaited: Optional[Message] = None
         self._log_dir, self._generation, self._first_rank = "", 0, 0
         self._examined: Dict[int, Examination] = {}
-        self._findings: Dict[int, Finding] = {}
+        self._findings: Dict[int, HangFinding] = {}
 
     def prepare(self, message: Message, log_dir: str, first_rank: int) -> None:
         """Clear the pages for the ranks of a start message, here with rank `first_rank`."""

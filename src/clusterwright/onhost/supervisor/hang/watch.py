@@ -6,7 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from clusterwright.onhost.supervisor.hang import stacks
 from clusterwright.onhost.supervisor.hang.envelope import STOPPED_S, Envelope, Limits
-from clusterwright.onhost.supervisor.hang.progress import Page, Snapshot
+from clusterwright.onhost.supervisor.hang.progress import Page, ProgressSnapshot
 
 POLL_INTERVAL_S = 0.2
 # A standstill is reported repeatedly, and expires at the supervisor otherwise: at first twice a second, then less
@@ -38,7 +38,7 @@ class Watch:
         self.envelope = Envelope(hang)
         self._ranks: Tuple[Watched, ...] = ()
         self._timeout_factor = 1.0
-        self._snapshots: Dict[int, Snapshot] = {}
+        self._snapshots: Dict[int, ProgressSnapshot] = {}
         self._moved_at: Dict[int, float] = {}
         self._began: Dict[int, Tuple[int, int]] = {}
         self._polled_at = self._reported_stall_s = 0.0
@@ -122,7 +122,7 @@ def _repeat_s(stalled_s: float) -> float:
     return min(REPORT_MAX_S, max(REPORT_S, stalled_s * REPORT_SHARE))
 
 
-def _change_s(previous: Snapshot, snapshot: Snapshot, stalled_s: float) -> float:
+def _change_s(previous: ProgressSnapshot, snapshot: ProgressSnapshot, stalled_s: float) -> float:
     """Return the duration of one step or collective; exact where the script reports its steps."""
     steps = snapshot.step - previous.step
     if steps > 0 and previous.moved and snapshot.moved > previous.moved:

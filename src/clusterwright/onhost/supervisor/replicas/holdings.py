@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass
 from typing import BinaryIO, Dict, Iterator, List, Optional, Tuple
 
-from clusterwright.onhost.supervisor.replicas.slots import Part, Slots, offset
+from clusterwright.onhost.supervisor.replicas.slots import SlotPart, Slots, offset
 from clusterwright.onhost.supervisor.wire import Message
 
 # generation, step, world size, rank
@@ -23,7 +23,7 @@ class Lent:
     slots: Slots
     slot: int
     stamp: int
-    part: Part
+    part: SlotPart
     file: BinaryIO
 
     @property
@@ -82,7 +82,7 @@ class Holdings:
         with self._lock:
             return self._idle.pop() if self._idle else Slots("neighbour")
 
-    def store(self, slots: Slots, part: Part) -> None:
+    def store(self, slots: Slots, part: SlotPart) -> None:
         """Add a completely received replica."""
         slots.write(0, part)
         with self._lock:
@@ -108,7 +108,7 @@ class Holdings:
                 slots.allocated_bytes() for slots in [*self.local_slots, *self._foreign.values(), *self._idle]
             )
 
-    def _places(self) -> Iterator[Tuple[Slots, int, int, Part]]:
+    def _places(self) -> Iterator[Tuple[Slots, int, int, SlotPart]]:
         for slots in [*self.local_slots, *self._foreign.values()]:
             for slot, stamp, part in slots.parts():
                 if not self._void(part.key):

@@ -17,7 +17,7 @@ from clusterwright.onhost.supervisor import wire
 from clusterwright.onhost.supervisor.host import available
 from clusterwright.onhost.supervisor.replicas import exchange
 from clusterwright.onhost.supervisor.replicas.holdings import Holdings
-from clusterwright.onhost.supervisor.replicas.slots import Part
+from clusterwright.onhost.supervisor.replicas.slots import SlotPart
 
 # a peer that acknowledges nothing for so long is lost
 TIMEOUT_S = 20.0
@@ -64,7 +64,7 @@ class Serving:
         if "get" in request:
             self._send_part(connection, tuple(request["get"]))
         else:
-            self._receive_part(connection, stream, Part(**request["put"]))
+            self._receive_part(connection, stream, SlotPart(**request["put"]))
 
     def _send_part(self, connection: socket.socket, key: "tuple[int, ...]") -> None:
         lent = self._holdings.lend(key)  # type: ignore[arg-type]  # (any other tuple is not found)
@@ -75,7 +75,7 @@ class Serving:
             exchange.send(connection, asdict(lent.part))
             exchange.send_bytes(connection, lent)
 
-    def _receive_part(self, connection: socket.socket, stream: BinaryIO, part: Part) -> None:
+    def _receive_part(self, connection: socket.socket, stream: BinaryIO, part: SlotPart) -> None:
         reason = _capacity_error(part.length)
         exchange.send(connection, {"refused": reason} if reason else {"take": True})
         if reason:

@@ -29,7 +29,7 @@ _UINT64 = struct.Struct("<Q")
 
 
 @dataclass(frozen=True)
-class Part:
+class SlotPart:
     """One rank's state after a step, with the generation and the world size that produced it."""
 
     step: int
@@ -58,19 +58,19 @@ class Slots:
         """Path by which processes of the same user open the memfd."""
         return f"/proc/{os.getpid()}/fd/{self.fd}"
 
-    def read(self, slot: int) -> Optional[Tuple[int, Part]]:
+    def read(self, slot: int) -> Optional[Tuple[int, SlotPart]]:
         """Return stamp and part of a slot; None if it has no complete part."""
         stamp, step, generation, world_size, rank, length, digest = HEADER.unpack_from(
             self._page, slot * HEADER_EVERY
         )
         if not stamp or stamp != _UINT64.unpack_from(self._page, slot * HEADER_EVERY)[0]:
             return None
-        part = Part(
+        part = SlotPart(
             step, generation, world_size, rank, length, digest.rstrip(b"\0").decode("ascii", "replace")
         )
         return stamp, part
 
-    def parts(self) -> Iterator[Tuple[int, int, Part]]:
+    def parts(self) -> Iterator[Tuple[int, int, SlotPart]]:
         """Yield slot, stamp and part of each slot with a complete part."""
         for slot in range(SLOTS):
             entry = self.read(slot)
@@ -81,7 +81,7 @@ class Slots:
         """Invalidate the slot."""
         _UINT64.pack_into(self._page, slot * HEADER_EVERY, 0)
 
-    def write(self, slot: int, part: Part) -> None:
+    def write(self, slot: int, part: SlotPart) -> None:
         """Write the slot's header; the bytes must be complete."""
         header_offset, digest = slot * HEADER_EVERY, part.digest.encode()
         HEADER.pack_into(

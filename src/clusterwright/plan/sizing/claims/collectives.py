@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterwright.i18n import _
-from clusterwright.plan.collectives import Kind, bus_bw_bytes_per_s
+from clusterwright.plan.collectives import Collective, bus_bw_bytes_per_s
 from clusterwright.plan.sizing.claims.claim import Checked, judged
 from clusterwright.plan.sizing.claims.hosts import a100_hdr, a100_hdr100, h100_ndr
 
@@ -64,7 +64,7 @@ def four_servers() -> Checked:
 
 
 def _gb_per_s(on: Machine) -> float:
-    return float(bus_bw_bytes_per_s(Kind.ALL_REDUCE, SIZE, on, on.gpus, on.gpus_per_node)) / 1e9
+    return float(bus_bw_bytes_per_s(Collective.ALL_REDUCE, SIZE, on, on.gpus, on.gpus_per_node)) / 1e9
 
 
 def transports() -> Checked:

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from clusterwright.catalog import architecture, architectures, parts
 from clusterwright.i18n import _
-from clusterwright.plan.collectives import Kind, seconds
+from clusterwright.plan.collectives import Collective, seconds
 from clusterwright.plan.fabric.design import design
-from clusterwright.plan.fabric.parts import ADAPTERS_S, Switch
-from clusterwright.plan.fabric.parts import Kind as FabricKind
+from clusterwright.plan.fabric.parts import ADAPTERS_S, FabricKind, FabricSwitch
 from clusterwright.plan.parameters import count
 from clusterwright.plan.run import Layout, Run, Stack, Training
 from clusterwright.plan.sizing.claims.claim import Checked, Verdict, judged
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from clusterwright.catalog.records import Architecture
     from clusterwright.plan.run import Machine
 
-HDR = Switch(40, 200 * GBIT, "QM8700")  # 40 ports of HDR
+HDR = FabricSwitch(40, 200 * GBIT, "QM8700")  # 40 ports of HDR
 HDR_US = ADAPTERS_S * 1e6
 NODES = 16
 LATE_BYTES = 8 * 1024  # a message whose time is only latency
@@ -65,7 +64,7 @@ def latency() -> Checked:
     """Check the claim on the latency of a small all-reduce on InfiniBand, compared with Ethernet and RoCE."""
     hosts = a100_hdr(NODES)
     infiniband, roce, ethernet = (
-        seconds(Kind.ALL_REDUCE, LATE_BYTES, over(hosts, kind, 8, 200 * GBIT), 8 * NODES, 8)
+        seconds(Collective.ALL_REDUCE, LATE_BYTES, over(hosts, kind, 8, 200 * GBIT), 8 * NODES, 8)
         for kind in ("infiniband", "roce", "ethernet")
     )
     saved, of_roce = 1 - infiniband / ethernet, 1 - infiniband / roce

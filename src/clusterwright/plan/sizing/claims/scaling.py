@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.catalog.cnn import network
 from clusterwright.i18n import _
-from clusterwright.plan.cnn import Job, scaling, step
+from clusterwright.plan.cnn import CnnJob, scaling, step
 from clusterwright.plan.sizing.claims.claim import Checked, judged
 from clusterwright.plan.sizing.claims.hosts import a100_25gbe
 
@@ -94,5 +94,5 @@ def _point(nodes: int, node_images_per_s: float | None) -> Point:
     return scaling(_job(CIFAR), [nodes], on.network, node_images_per_s=node_images_per_s)[0]
 
 
-def _job(pixels: int) -> Job:
-    return Job(network("resnet50", pixels, 10 if pixels == CIFAR else 1000), a100_25gbe(1), BATCH, "fp16")
+def _job(pixels: int) -> CnnJob:
+    return CnnJob(network("resnet50", pixels, 10 if pixels == CIFAR else 1000), a100_25gbe(1), BATCH, "fp16")

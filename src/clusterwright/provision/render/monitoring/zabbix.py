@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from clusterwright.catalog.watch.alert import Alert, Severity, alerts
-from clusterwright.catalog.watch.figure import LABELS, Figure, Scope, figures
+from clusterwright.catalog.watch.figure import LABELS, MonitoredFigure, Scope, figures
 from clusterwright.i18n import Lang, _, current_language, in_language
 
 TEMPLATE, GROUP = "Clusterwright", "Templates/Clusterwright"
@@ -201,7 +201,7 @@ def _rule(scope: Scope) -> str:
     return f"clusterwright.{scope}s"
 
 
-def _figure(figure: Figure) -> Json:
+def _figure(figure: MonitoredFigure) -> Json:
     key = f"{figure.key}[{','.join(f'{{#{label.upper()}}}' for label in LABELS[figure.of])}]"
     item = _item(key, _(figure.name)) | {
         "value_type": "FLOAT",

@@ -76,7 +76,7 @@ class Attention(nn.Module):
         return out
 
 
-class Network(nn.Module):
+class LlamaNetwork(nn.Module):
     """The SwiGLU feed-forward network."""
 
     def __init__(self, config: Config) -> None:
@@ -100,7 +100,7 @@ class Layer(nn.Module):
         self.input_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
         self.self_attn = Attention(config)
         self.post_attention_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
-        self.mlp = Network(config)
+        self.mlp = LlamaNetwork(config)
 
     def forward(self, x: Tensor, angles: Angles) -> Tensor:
         """Apply the layer to x (B, T, D)."""
