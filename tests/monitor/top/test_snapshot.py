@@ -17,12 +17,7 @@ CASES = {
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(reason="the Chinese is being added to the catalog"))
-        if lang == "zh"
-        else name
-        for name, (_, lang, _) in CASES.items()
-    ],
+    CASES,
 )
 def test_the_screen_is_as_it_was(on_stage, recorded, golden, name):
     """Of the recorded cluster of 120 nodes and 200 jobs."""
