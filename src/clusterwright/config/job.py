@@ -130,7 +130,8 @@ class Gradients(Section):
         default="none", example="bf16",
     )  # fmt: skip
     rank: int = setting(
-        "For `power`: rank of the approximation of each matrix; higher is more accurate.",
+        "For PowerSGD (`power`): rank of the low-rank approximation of each gradient; higher "
+"is more accurate.",
         default=4, example="8", least=1, most=1024,
     )  # fmt: skip
     warm_up: int = setting(

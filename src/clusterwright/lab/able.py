@@ -105,7 +105,7 @@ def _kernel(machine: LabMachine) -> list[Finding]:
         ),
         (
             machine.namespaces or not machine.root,
-            _("new namespaces and mounts"),
+            _("Linux namespaces and mounts"),
             _("in a container: start it with --privileged"),
         ),
     )

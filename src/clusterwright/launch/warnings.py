@@ -90,7 +90,7 @@ def _health(settings: Settings) -> Warned | None:
         return None
     return Warned(
         "HealthCheckInterval",
-        _("{seconds} s without a program", seconds=seconds) if seconds else "0 s",
+        _("{seconds} s, but HealthCheckProgram is not set", seconds=seconds) if seconds else "0 s",
         _(
             "hosts are not checked between jobs; a successor may get the host on which its job has just failed"
         ),

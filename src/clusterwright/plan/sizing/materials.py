@@ -257,7 +257,13 @@ def _racks(housed: Hall) -> Iterator[BillLine]:
         cooling=_(housed.cooling),
     )
     yield BillLine("rack", _(RACK.item), housed.racks, RACK, reason)
-    yield BillLine("rack", _(PDU.item), housed.racks * PDUS_A_RACK, PDU, _("one per feed, two feeds"))
+    yield BillLine(
+        "rack",
+        _(PDU.item),
+        housed.racks * PDUS_A_RACK,
+        PDU,
+        _("one PDU for each of the two power feeds of a rack"),
+    )
 
 
 @dataclass(frozen=True, slots=True)

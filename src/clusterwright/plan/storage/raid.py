@@ -87,7 +87,7 @@ def best_level(use: str, disks: int, disk: Disk | None = None) -> Array:
     }
     if use not in judge:
         raise _refused(
-            _("unknown use `{use}` of an array", use=use), _("use one of {uses}", uses=", ".join(judge))
+            _("unknown use `{use}` of a RAID array", use=use), _("use one of {uses}", uses=", ".join(judge))
         )
     return max((array(level, disks, disk) for level in _possible(disks)), key=judge[use])
 

@@ -75,11 +75,11 @@ def _notes(rows: Sequence[ScalingRow]) -> Iterator[str]:
                 hosts=hosts,
             )
         elif varies > 1 + NOTABLE_SHARE:
-            longer = _("{varies:.0%} longer than a single host", varies=varies - 1)
             yield _(
-                "{hosts}: in each step the ranks wait for the slowest, which computes {longer}",
+                "{hosts}: in each step the ranks wait for the slowest, which computes {share:.0%} "
+                "longer than a single host",
                 hosts=hosts,
-                longer=longer,
+                share=varies - 1,
             )
 
 

@@ -52,4 +52,8 @@ def strayed(route: Route, group: Trained) -> str:
         )
     least = MIN_TRAFFIC_SHARE * group.bus_bytes * len(group.step_times)
     stray_hosts = [host for host, byte_count in group.sent_bytes.items() if byte_count < least]
-    return _("{hosts} used another interface", hosts=", ".join(stray_hosts)) if stray_hosts else ""
+    return (
+        _("{hosts} did not use the interface of the measured network", hosts=", ".join(stray_hosts))
+        if stray_hosts
+        else ""
+    )

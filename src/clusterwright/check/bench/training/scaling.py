@@ -60,7 +60,8 @@ def expected_compute_share(compute_s: float, exchange: Exchange) -> Expectation:
     least = STEADY * compute_s / (compute_s + exchange.exposed_s(compute_s, bandwidth=exchange.enough))
     total = f"{amount(exchange.seconds, 's')} ({exchange.reason})"
     reason = _(
-        "{without} without communication, plus {exposed} exposed of {total}; {rule}",
+        "step time without communication {without}, plus {exposed} of {total} communication "
+        "that is not overlapped; {rule}",
         without=amount(compute_s, "s"),
         exposed=amount(exposed_s, "s"),
         total=total,
