@@ -84,7 +84,7 @@ def _forget_nspawn(machine: str, root: Path) -> None:
 
 
 def _remove_empty(folder: Path) -> list[str]:
-    """Remove the folder of an `up` that was interrupted before it wrote its journal: nothing else is in it."""
+    """Remove the folder of an `up` that was interrupted before it wrote its journal; return what is left behind."""
     for scratch in folder.glob(".lab.json.*"):
         scratch.unlink()
     folder.rmdir()

@@ -297,7 +297,7 @@ def _new_slurmd(report: HostReport) -> bool:
 def _settled(
     host_reports: dict[str, HostReport], drains: Drains, operator_drained: frozenset[str]
 ) -> dict[str, HostReport]:
-    """Add a note to hosts that Slurm rejects after its daemons have read the new files."""
+    """Add a note to hosts whose node Slurm marks as invalid after its daemons have read the new files."""
     hosts = [
         name
         for name, report in host_reports.items()

@@ -97,7 +97,7 @@ class Views:
         return _respond(request, file.content, file.packed, file.kind, _IMMUTABLE)
 
     async def picture(self, request: Request) -> Response:
-        """The document without jobs; the stream sends later changes."""
+        """Return the snapshot of the cluster as JSON, without jobs; the event stream sends later changes."""
         return _respond(request, *self.site.feed.document(), "application/json", "no-store")
 
     async def me(self, request: Request) -> Response:

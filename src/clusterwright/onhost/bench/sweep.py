@@ -135,7 +135,7 @@ def make_gather(count: int, ranks: int, device: Any) -> Tensors:
 
 
 def make_scatter(count: int, ranks: int, device: Any) -> Tensors:
-    """Return the output part and this rank's tensor."""
+    """Return the buffers of a reduce-scatter: the output, 1/ranks of `count` elements, and this rank's input."""
     (tensor,) = make_sum(count, ranks, device)
     return tensor.new_zeros(count // ranks), tensor
 

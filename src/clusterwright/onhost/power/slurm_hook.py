@@ -13,7 +13,7 @@ from clusterwright.onhost.power.settings import KICK
 
 
 def jobs() -> str:
-    """Return the jobs that wait for these hosts, if Slurm provides them (SLURM_RESUME_FILE, since 22.05)."""
+    """Return ` for jobs ID, ID`, the jobs that wait for these hosts by SLURM_RESUME_FILE; empty without that file."""
     try:
         with open(os.environ["SLURM_RESUME_FILE"]) as file:
             ids = [str(job["job_id"]) for job in json.load(file).get("jobs", [])]

@@ -158,7 +158,7 @@ def run_of(result: Document, folder: str) -> Document:
 
 
 def _communication(events: List[history.Event]) -> Document:
-    """Return the measured communication time and the known facts about it."""
+    """Return the communication time per step of all generations, whether it was measured, and by which hosts."""
     stats = communication.combine_generations(events)
     extra = {"known": communication.known(events), "hosts": communication.hosts(events)}
     return extra if stats is None else {**stats._asdict(), **extra}

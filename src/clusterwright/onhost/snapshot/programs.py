@@ -29,7 +29,7 @@ class Output(NamedTuple):
 
 
 def commands(separator: str) -> Dict[str, List[str]]:
-    """Return the command lines by query; text output, because JSON output differs between releases."""
+    """Return the Slurm command lines by query, with `separator` between fields: JSON output differs by release."""
     columns = ",".join(f"{FORMAT_FIELDS[field]}:{separator}" for field in FIELDS)
     return {
         "jobs": ["squeue", "--noheader", "--all", "--Format=" + columns],

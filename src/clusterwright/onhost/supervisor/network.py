@@ -55,7 +55,7 @@ def listen(address: str, seed: int, backlog: int = 1024) -> socket.socket:
 
 
 def listen_inside(subnet: str, seed: int) -> socket.socket:
-    """Return a listening socket on this host's address inside the subnet.
+    """Return a listening socket on this host's address inside the subnet; `seed` selects the first port tried.
 
     Raises:
         OSError: this host has no address there.

@@ -106,5 +106,5 @@ def _port_count(interconnect: str) -> int | None:
 
 
 def node_of(cells: Cells, gpu: Gpu) -> int:
-    """Return the GPUs per node, as given or as usual for the GPU."""
+    """Return the number of GPUs per node: from the row, else the usual number for the GPU model."""
     return cells.integer("gpus_per_node") or usual_node(gpu)

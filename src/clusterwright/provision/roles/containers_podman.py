@@ -18,7 +18,7 @@ NVIDIA_CTK = "/usr/bin/nvidia-ctk"
 
 @alike
 def containers_podman(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """On hosts that compute and those that people log in to."""
+    """Install Podman for compute and login hosts."""
     if "podman" not in cluster.environments.containers or host.group.role == "control":
         return ()
     ids = "".join(_ids(name, user.uid) for name, user in cluster.users.items())

@@ -101,7 +101,7 @@ class Figures:
 
     @property
     def interval_costs(self) -> float:
-        """Share of the time that the best interval would save."""
+        """Return the share of the run's time that the best checkpoint interval would save over the actual one."""
         if not self.stall or not self.mttf or not self.interval or not self.best_interval:
             return 0.0
         return _share(self.interval, self.stall, self.mttf) - _share(

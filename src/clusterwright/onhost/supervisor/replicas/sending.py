@@ -96,7 +96,7 @@ class Sending:
             )
 
     def _replicate(self, key: "tuple[int, int, int, int]", local_rank: int) -> None:
-        """Retry until the replica has arrived or the generation has ended; a host that is alone sends nothing."""
+        """Send a rank's in-memory checkpoint to the next host, again until it has arrived or the generation ended."""
         while self._neighbour and key[0] == self._generation:
             lent = self._holdings.lend(key)
             if lent is None:
