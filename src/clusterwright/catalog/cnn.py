@@ -111,7 +111,7 @@ class _Builder:
         self.channels = outputs
 
     def shortcut(self, inputs: int, outputs: int, stride: int) -> None:
-        """Add the 1x1 convolution of a residual shortcut, where a block's output shape differs from its input."""
+        """Add the 1x1 convolution of a residual shortcut; callers do so where a block's output shape differs."""
         self.layers.append(Convolution(inputs, outputs, 1, stride, 1, self.side, self.side))
 
     def squeeze(self, width: int) -> None:

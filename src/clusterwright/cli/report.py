@@ -132,7 +132,7 @@ class Forms:
 
 
 def show(result: Report, forms: Forms) -> int:
-    """Print the report, and write the requested files.
+    """Write the requested files; print JSON if requested, else the text report if no file was; return 0.
 
     Raises:
         WrightError: a file cannot be written.

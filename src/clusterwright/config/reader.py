@@ -218,7 +218,7 @@ class _Reader:
         return name
 
     def _text(self, event: ScalarEvent, loc: Loc) -> str:
-        r"""The string of a scalar; joins surrogate pairs such as JSON's `\ud83d\ude00`, and rejects half a pair."""
+        r"""Return a scalar with surrogate pairs joined; half a pair is a finding and gives an empty string."""
         try:
             return str(event.value).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
         except UnicodeDecodeError:

@@ -64,7 +64,7 @@ _EXCLUDED_PATHS = ("/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*"
 
 
 def digest(system: str) -> str:
-    """Return the ID of that `os`'s image: any change of its contents gives another."""
+    """Return the ID of that `os`'s image, a hash of its recipe: packages, customization, excluded paths."""
     recipe = json.dumps([platform(system).lab_suite, PACKAGES, CUSTOMIZE, _EXCLUDED_PATHS])
     return hashlib.sha256(recipe.encode()).hexdigest()[:16]
 

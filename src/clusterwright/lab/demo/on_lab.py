@@ -234,7 +234,7 @@ def _sound(report: Applied) -> Applied:
 
 
 def _software(cluster: Cluster, remote: Remote) -> dict[str, str]:
-    """Return the software versions of the control host."""
+    """Return the Slurm and systemd versions of the control host, and the cluster file's `os` as `hosts`."""
     result = Host(remote, cluster.control.name).run(
         "sinfo --version; systemctl --version | head -1; uname -r", timeout_s=30
     )

@@ -91,7 +91,11 @@ class NvmlGpu:
         return buffer.value.decode("utf-8", "replace")
 
     def number(self, function: str, *arguments: int) -> Optional[int]:
-        """Return a 32-bit property."""
+        """Return a 32-bit property; None if the GPU does not support it.
+
+        Raises:
+            NvmlError: another failure.
+        """
         value = c_uint()
         is_supported = self._nvml.query(function, self._handle, *map(c_uint, arguments), byref(value))
         return value.value if is_supported else None

@@ -28,7 +28,7 @@ HEADER, MORE, CONFIG_BYTES = 64, 0x100, 4096  # where the header, the capabiliti
 
 
 def config(path: str) -> bytes:
-    """Return the readable part of the configuration space."""
+    """Return the PCI configuration space of the device in this sysfs folder; empty if it is not readable."""
     try:
         with open(os.path.join(path, "config"), "rb") as file:
             return file.read(CONFIG_BYTES)

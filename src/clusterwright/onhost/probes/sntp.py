@@ -18,7 +18,7 @@ EPOCH = 2208988800  # seconds from NTP's epoch 1900 to 1970 (RFC 5905, appendix 
 
 
 def exchange(link: socket.socket) -> Optional[Tuple[float, float]]:
-    """Return this clock's offset from the server's and the round trip, in seconds; None without a response."""
+    """Return this clock minus the server's, and the round trip, in seconds; None without a valid response."""
     nonce = os.urandom(8)  # returned as the origin timestamp: identifies the response to this packet
     send_time = time.time()  # before the send: a delay in between lengthens the round trip
     link.send(b"\x23".ljust(40, b"\0") + nonce)  # no leap warning, version 4, client

@@ -25,7 +25,7 @@ class StopRequests:
         self._signalled = ""
 
     def on_signal(self, number: int) -> None:
-        """Handle SIGUSR1 (before the time limit), SIGTERM (preemption or scancel) or SIGINT (terminal)."""
+        """Record the reason: SIGUSR1 the time limit, SIGTERM or SIGINT a termination, which also requests to stop."""
         self.news = True
         if number == signal.SIGUSR1:
             self._signalled = self._signalled or TIME_LIMIT

@@ -18,7 +18,7 @@ NVIDIA_CTK = "/usr/bin/nvidia-ctk"
 
 @alike
 def containers_podman(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Install Podman for compute and login hosts."""
+    """Install Podman on compute and login hosts, if `environments.containers` lists it."""
     if "podman" not in cluster.environments.containers or host.group.role == "control":
         return ()
     ids = "".join(_ids(name, user.uid) for name, user in cluster.users.items())

@@ -20,7 +20,10 @@ def pages(cluster: Cluster) -> int:
 
 @alike
 def hugepages(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Taken at boot only: on a host in use the kernel finds few whole pages, and takes them from running jobs."""
+    """Reserve huge pages on compute hosts, if the cluster file sets them; at boot only.
+
+    On a host in use the kernel finds few whole pages, and takes them from running jobs.
+    """
     if host.group.role != "compute" or not pages(cluster):
         return ()
     text = f"""{context.header()}

@@ -27,7 +27,7 @@ class GroupPlan:
 
     @property
     def ranks(self) -> Ranks:
-        """The plan as the program and arguments of its ranks."""
+        """Return the program and arguments of every rank of the sweep, the same for each group."""
         arguments = {"kinds": self.kinds, "sizes": self.sizes, "iterations": self.iterations}
         return Ranks("sweep", self.backend, arguments, self.seconds, self.environment)
 

@@ -85,7 +85,7 @@ def expectation(site: BenchSite) -> Expectation:
 
 
 def streams_for(bits_per_s: float) -> int:
-    """Return the number of parallel streams that fills the line."""
+    """Return the number of parallel streams for a line of this rate, 1 to 8."""
     return int(max(1, min(MOST_STREAMS, -(-bits_per_s // STREAM_BITS_PER_S))))
 
 

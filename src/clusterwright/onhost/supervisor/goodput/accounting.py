@@ -161,7 +161,7 @@ def _attempt(accounting: Accounting, attempt: Attempt, gpus: int, *, going_on: b
 
 
 def fault(attempt: Attempt, progress: int) -> int:
-    """Return the time of the attempt's first fault, as close as its events show, not before its last progress."""
+    """Return the time of the attempt's first fault in ticks; that of its last progress if no event shows a fault."""
     if not attempt.faults:
         return progress
     delay_keys = ("silence_s", "seconds")  # of host_lost and rank_hung: seconds between fault and event
