@@ -209,7 +209,11 @@ def _started(stage: JobStage, request: HostRequest, clock: Clock) -> None:
         if not is_pending(state) and state not in ("CONFIGURING", "UNKNOWN"):
             raise WrightError.from_code(
                 "bench-job-ended",
-                _("Slurm job {job} of the bench is {state}", job=stage.job, state=state.lower()),
+                _(
+                    "Slurm job {job} of the bench ended before it ran: {state}",
+                    job=stage.job,
+                    state=state.lower(),
+                ),
                 _("see the reason: scontrol show job {job}", job=stage.job),
             )
         if clock.monotonic() >= deadline:

@@ -87,7 +87,9 @@ def drawn(bars: Sequence[TornadoBar], likely: float, unit: str, width: float) ->
         )
         for bar in top_bars
     )
-    return svg_image((width, bottom + BOTTOM), _("What determines the cost"), description, *pieces)
+    return svg_image(
+        (width, bottom + BOTTOM), _("What determines the cost of an owned GPU-hour"), description, *pieces
+    )
 
 
 def _bar(x: Scale, top: float, bar: TornadoBar, width: float) -> Iterator[str]:
