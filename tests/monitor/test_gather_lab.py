@@ -67,7 +67,7 @@ def test_what_slurm_says_is_on_the_picture(slurm, look, lab_cluster, recorded):
         (1, "bob", "vision")
     }
     assert (jobs[held].gpus, jobs[held].node_count, jobs[held].reason) == (8, 2, "JobHeldUser")
-    assert jobs[held].explanation == "its user holds it"
+    assert jobs[held].explanation == "held by its user"
     assert f"{array}_[0-9%1]" in jobs
     assert abs(jobs[held].submitted - picture.taken) < 120
 
@@ -149,7 +149,7 @@ def test_without_slurmctld_the_hosts_are_there_and_what_is_missing_is_said(slurm
     """By `wright top --batch` and `--json`; that there is no Prometheus in this cluster is said too."""
     lab_cluster.sh("control", "systemctl stop slurmctld")
 
-    assert top(lab_cluster.file, once=True) == 0
+    assert top(lab_cluster.file, batch=True) == 0
     shown = capsys.readouterr().out
     assert "gpu-node[1-4]" in shown
     assert "unknown" in shown
@@ -158,4 +158,4 @@ def test_without_slurmctld_the_hosts_are_there_and_what_is_missing_is_said(slurm
     assert top(lab_cluster.file, json=True) == 0
     missing = " ".join(json.loads(capsys.readouterr().out)["missing"])
     assert "the nodes:" in missing
-    assert "what GPUs do: Prometheus is not set up" in missing
+    assert "GPU metrics: Prometheus is not enabled" in missing
