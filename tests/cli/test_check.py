@@ -102,9 +102,9 @@ def test_a_report_holds_the_newest_bench_of_each_kind(found, capsys, tmp_path, m
     capsys.readouterr()
     before, after = ((tmp_path / f"{name}.html").read_text() for name in ("before", "after"))
 
-    assert "No bench was run" in before
+    assert "No benchmark ran" in before
     assert "network: bench 2 of 2001-09-0" in after
-    assert "gpu-node2, compute: fails" in after
+    assert "gpu-node2, compute: failed" in after
     assert "<td>new</td>" in after
     assert "<td>old</td>" not in after
 

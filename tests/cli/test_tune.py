@@ -48,7 +48,7 @@ def test_a_winner_is_shown_as_a_difference_and_written_only_when_asked(job, caps
     assert kept == JOB
     assert '+gradients:\n+  bucket: "4MiB"\n' in shown.out
     assert (
-        "current settings: 500 ms a step (median of 7; 500 ms a step to 500 ms a step)"
+        "current settings: 500 ms per step (median of 7; 500 ms per step to 500 ms per step)"
         in shown.err.replace("\n", " ")
     )
     assert "1.50x steps a second" in shown.err

@@ -42,7 +42,7 @@ def test_d1_the_errors_of_every_gpu_count(bad):
     (found,) = gpu_ecc.judge(want, driver_says(errors))
 
     assert (found.status, found.part) == ("fail", f"gpu {bad}")
-    assert f"GPU {bad} has 5 uncorrectable ECC errors" in found.observed
+    assert f"GPU {bad}: uncorrectable ECC errors since the driver was loaded: 5" in found.observed
     assert [each.status for each in gpu_ecc.judge(want, driver_says([0] * 8))] == ["ok"]
 
 

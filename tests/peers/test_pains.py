@@ -61,7 +61,8 @@ def test_1_a_missing_device_file_is_a_fault_of_its_host(example):
     assert gpu_device_files.judge(want, whole).status == "ok"
     assert gpu_device_files.judge(want, {path: whole[path] for path in paths[:-1]}).status == "fail"
     assert (
-        gpu_device_files.judge(want, whole | {paths[0]: "regular file"}).observed == f"no device {paths[0]}"
+        gpu_device_files.judge(want, whole | {paths[0]: "regular file"}).observed
+        == f"missing device files: {paths[0]}"
     )
 
 

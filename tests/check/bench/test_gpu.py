@@ -93,7 +93,7 @@ def test_equal_gpus_are_all_well(metal):
     ("working", "said", "fix"),
     [
         ({"clocks.current.sm": 900.0, "temperature.gpu": 92.0, "clocks_event_reasons.active": 64.0},
-         "at 900 MHz of 1.41 GHz, 92 C (31 before), 388 W, throttled by heat, by the hardware", "cooling"),
+         "at 900 MHz of 1.41 GHz, 92 C (31 before), 388 W, throttled by hardware thermal slowdown", "cooling"),
         ({"clocks.current.sm": 900.0, "clocks_event_reasons.active": 136.0}, "power brake", "power supplies"),
         ({"power.draw": 200.0}, "at 1.4 GHz of 1.41 GHz, 61 C (31 before), 200 W", "power limit"),
     ],

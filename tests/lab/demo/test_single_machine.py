@@ -70,7 +70,7 @@ def test_an_interrupted_demo_leaves_nothing_and_still_reports(tmp_path):
 
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=150)
-    assert (process.returncode, "not so: interrupted" in said) == (1, True), said
+    assert (process.returncode, "failed: interrupted" in said) == (1, True), said
     document = json.loads((tmp_path / "report.json").read_text())
     assert (document["ok"], document["problems"], document["left_behind"]) == (False, ["interrupted"], [])
     (run,) = (tmp_path / "runs").iterdir()

@@ -112,7 +112,7 @@ def test_who_gets_little_of_a_crowded_host_works_all_the_same(monkeypatch):
 def test_who_looks_does_not_keep_itself_alive():
     """The job's own program is a process of the job, and runs whenever it looks."""
     program = (
-        "import time\nfrom clusterwright.onhost.dev.work import Work\nseen = Work('990080', time.time())\n"
+        "import time\nfrom clusterwright.onhost.dev.work import DevWork\nseen = DevWork('990080', time.time())\n"
         "for _ in range(3): time.sleep(0.5); idle = seen.poll(time.time())\nprint(idle)"
     )
     environment = {**os.environ, "SLURM_JOB_ID": "990080"}

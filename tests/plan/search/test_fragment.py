@@ -71,7 +71,7 @@ def test_a_recipe_takes_the_stages_that_are_proposed():
 
     assert (told["pipeline"], told["tensor"], told["data"], told["schedule"]) == (4, 2, 2, "1f1b")
     assert command(job)[2:] == ("--microbatch=2",)
-    with pytest.raises(WrightError, match="recipe `llama` cannot do interleave"):
+    with pytest.raises(WrightError, match="recipe `llama` does not support interleave"):
         job_of(read((recipe + fragment(interleaved)).encode(), "job.yaml"))
 
 

@@ -135,7 +135,7 @@ def site(identity, tmp_path, monkeypatch):
         }
         hosts = {f"n{number}": {"bmc": one.address} for number, one in enumerate(started, 1)}
         return (
-            redfish.RedfishSwitch(SimpleNamespace(provider=said | provider, hosts=hosts)),
+            redfish.Switch(SimpleNamespace(provider=said | provider, hosts=hosts)),
             started,
             password,
         )

@@ -100,7 +100,7 @@ def test_ipmitool_is_called_with_a_file_for_the_password(tmp_path, monkeypatch):
     (tmp_path / "password").chmod(0o600)
     told = {"kind": "ipmi", "user": "slurm", "password_file": str(tmp_path / "password")}
     hosts = {f"n{last}": {"bmc": f"10.0.9.1{last}"} for last in (1, 2, 3)}
-    switch = ipmi.IpmiSwitch(SimpleNamespace(provider=told, hosts=hosts))
+    switch = ipmi.Switch(SimpleNamespace(provider=told, hosts=hosts))
     said = switch.state(["n1"]), switch.on(["n1", "n2", "n3"]), switch.on(["n2"])
     calls = (tmp_path / "calls").read_text()
 
@@ -115,7 +115,7 @@ def test_ipmitool_is_called_with_a_file_for_the_password(tmp_path, monkeypatch):
 def test_the_labs_socket(tmp_path):
     """A line each way; nobody there is an answer too."""
     path = tmp_path / "socket"
-    switch = lab.LabSwitch(SimpleNamespace(provider={"kind": "lab", "socket": str(path)}))
+    switch = lab.Switch(SimpleNamespace(provider={"kind": "lab", "socket": str(path)}))
     before = switch.on(["n1"])["n1"]
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
         door.bind(str(path))

@@ -147,7 +147,7 @@ def test_what_cannot_work_is_refused(with_monitoring, section, os, code):
 @pytest.mark.parametrize(
     ("text", "mode", "said"),
     [
-        (SECRET, 0o644, "other users can read it"), ("", 0o600, "0 bytes"), ("hook/0123", 0o600, "not an HTTP address"),
+        (SECRET, 0o644, "other users can read it"), ("", 0o600, "is empty"), ("hook/0123", 0o600, "not an HTTP URL"),
         (None, 0o600, "No such file"), ("x" * 9000, 0o600, "bytes"),
     ],
 )  # fmt: skip

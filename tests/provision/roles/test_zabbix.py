@@ -109,9 +109,9 @@ def test_where_no_zabbix_is_told_nothing_of_it_is_there(cluster_with):
         ({"server": "zabbix.example.org"}, "bad-address", "write it as zabbix.example.org:10051"),
         ({"server": "zabbix.example.org:99999"}, "bad-address", "`zabbix.example.org:99999`"),
         ({"server": "http://zabbix.example.org:80"}, "bad-address", "port of its trapper"),
-        ({"server": "9.9.9.9:10051"}, "bad-address", "in the clear"),
-        ({"host": "a/b"}, "bad-name", "`a/b` is not the name of a host in Zabbix"),
-        ({"host": " a"}, "bad-name", "not the name of a host"), ({"host": "x" * 129}, "bad-name", "up to 128"),
+        ({"server": "9.9.9.9:10051"}, "bad-address", "unencrypted"),
+        ({"host": "a/b"}, "bad-name", "`a/b` is not a Zabbix host name"),
+        ({"host": " a"}, "bad-name", "not a Zabbix host name"), ({"host": "x" * 129}, "bad-name", "at most 128"),
         ({"secret_file": "/root/x"}, "unknown-key", "secret_file"),
     ],
 )  # fmt: skip

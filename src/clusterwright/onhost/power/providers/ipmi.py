@@ -9,7 +9,7 @@ POWER_COMMANDS = {"on": "on", "off": "soft", "kill": "off", "state": "status"}
 WRONG = ("unauthorized name", "HMAC is invalid", "password verification", "Invalid user name")
 
 
-class IpmiSwitch(PerHostProvider):
+class Switch(PerHostProvider):
     """`chassis power` of each host's BMC."""
 
     def call_host(self, host: str, verb: str) -> str:

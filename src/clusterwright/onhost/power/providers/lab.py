@@ -10,7 +10,7 @@ SOCKET = "/run/clusterwright-lab/power/socket"
 LIMIT_S = 60
 
 
-class LabSwitch(Provider):
+class Switch(Provider):
     """Sends one line of JSON and reads one."""
 
     def __init__(self, settings: Any) -> None:

@@ -10,7 +10,7 @@ REFUSED = "refused: "  # prefix of a program's last line for an error that a ret
 LONGEST = 300  # characters of a message
 
 
-class ProgramSwitch(Provider):
+class Switch(Provider):
     """Exit code 0 is success for all hosts; otherwise the last line of output is the error of all."""
 
     def __init__(self, settings: Any) -> None:

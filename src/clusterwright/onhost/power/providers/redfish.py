@@ -17,7 +17,7 @@ RESET = "#ComputerSystem.Reset"
 WRONG_PASSWORD, FORBIDDEN, BUSY = 401, 403, 503
 
 
-class RedfishSwitch(PerHostProvider):
+class Switch(PerHostProvider):
     """Uses basic authentication: one request, where a session needs three."""
 
     def __init__(self, settings: Any) -> None:
