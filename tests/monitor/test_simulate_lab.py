@@ -165,7 +165,7 @@ def test_reports_of_the_cluster_a_team_and_a_job(ran, recorded, monkeypatch):
     assert set(team.data["teams"]) == {"vision"}
     assert team.data["all"]["held_h"] < whole.data["all"]["held_h"]
     assert job.data["job"]["name"] == HOSTILE
-    assert any("Prometheus is not set up" in why for why in job.missing)
+    assert any("Prometheus is not enabled" in why for why in job.missing)
     assert "alice/language" in text.text(job) + text.text(
         report.of_job(recorded[-1].id, None)
     ) or "bob/vision" in text.text(job)

@@ -121,7 +121,7 @@ def test_memory_moves_what_it_says():
 
     assert {figure.quantity for figure in memory_figures(answer)} == {"memory copy", "memory triad"}
     assert answer.document["array_bytes"] <= 2**27
-    with pytest.raises(ValueError, match="wrong"):
+    with pytest.raises(ValueError, match="other data"):
         memory_figures(StageAnswer(0, json.dumps(answer.document | {"right": False}), ""))
 
 

@@ -157,4 +157,4 @@ def test_a_loader_is_measured_on_every_host(site):
         "samples from files, warm", "samples from shards, warm",
     }  # fmt: skip
     assert by_part(document, "fail") == by_part(document, "unknown") == {}
-    assert any("best with" in note for note in document["notes"]), said
+    assert any("fastest with" in note for note in document["notes"]), said

@@ -19,7 +19,7 @@ def test_a_network_that_passes_nothing_any_more_is_found(training, fault):
     struck.until("step", generation=2)
     struck.finish()
 
-    assert "in the ranks' network" in lost["reason"]
+    assert "on the ranks' network" in lost["reason"]
     assert struck.events("rank_hung") == []
     assert victim not in struck.events("generation_start")[-1]["hosts"]
     assert len(struck.events("job_start")) == 1

@@ -154,7 +154,7 @@ def test_a_host_whose_ranks_network_passes_nothing_is_replaced(trial):
     trial.where.sh(rank["host"], f"kill -9 {rank['pid']}")
 
     (lost,) = trial.until("host_lost", lost=victim)
-    assert "in the ranks' network" in lost["reason"]
+    assert "on the ranks' network" in lost["reason"]
     recovered(trial, at, generation=3)
     assert victim not in trial.events("generation_start")[-1]["hosts"]
     assert len(trial.events("job_start")) == 1
