@@ -206,7 +206,7 @@ def test_a_driver_that_hangs_keeps_jobs_away_until_it_answers(site):
     site.until(lambda: f"{site.health('gpu-node4')}{site.state('gpu-node4')}", "idle|none")
 
     assert "drain" in refused
-    assert "as its prolog or epilog refused" in told.observed
+    assert "its prolog or epilog failed" in told.observed
     assert "wright: gpu-xid 119" in reason
     assert "gpu-driver-hangs" in reason
 

@@ -48,7 +48,7 @@ def test_ctrl_c_takes_it_out_of_the_queue(full):
     _, said = process.communicate(timeout=60)
 
     assert process.returncode == 130
-    assert f"job {job} was taken out of the queue" in said
+    assert f"job {job} was canceled" in said
     assert full.sh("control", "squeue -h -u bob") == ""
 
 
