@@ -137,7 +137,7 @@ def test_a_job_that_ended_at_once_is_no_stage(cluster):
     stage = reserve_hosts(
         cluster, remote(job="JobState=CANCELLED"), HOSTS, HostRequest("alice"), FakeClock(), print
     )
-    with pytest.raises(WrightError, match=r"bench-job-ended.*is cancelled"), stage:
+    with pytest.raises(WrightError, match=r"bench-job-ended.*ended before it ran: cancelled"), stage:
         pytest.fail("it never ran")
 
 
