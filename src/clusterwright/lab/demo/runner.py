@@ -26,7 +26,7 @@ from clusterwright.lab.demo.single_machine import on_single_machine
 from clusterwright.lab.demo.talk import Talk
 
 DEFAULT_JOB = Path(__file__).with_name("gpt.yaml")
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[2]
 LAB_FILES = (
     PACKAGE.parents[1] / "examples" / "lab" / "cluster.yaml",
     PACKAGE / "config" / "templates" / "lab.yaml",
