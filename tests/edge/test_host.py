@@ -102,3 +102,20 @@ def test_a_connection_of_roots_runs_everything_as_root():
     AsRoot(remote).run("control", "id")
 
     assert remote.calls[0][1].startswith("sudo -n ")
+
+
+def test_a_sandboxed_caller_runs_its_own_hosts_commands_in_a_transient_unit(tmp_path, monkeypatch):
+    """With a systemd-run that expands variables as systemd does: the command arrives as it was."""
+    program = """#!/bin/sh
+while [ "$1" != -- ]; do shift; done
+exec "$2" "$3" "$(printf %s "$4" | sed 's/[$][$]/$/g')"
+"""
+    (tmp_path / "systemd-run").write_text(program)
+    (tmp_path / "systemd-run").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    result = FromHost("control", Ssh(), is_sandboxed=True).run(
+        "control", 'a=1; echo "$a $((1 + 1))"; cat', stdin=b"in"
+    )
+
+    assert (result.code, result.out) == (0, "1 2\nin")

@@ -1,5 +1,6 @@
 """The base system on real hosts: accounts, ways in, packages held, clocks; in a lab of its own."""
 
+import re
 import shutil
 import subprocess
 from fnmatch import fnmatch
@@ -361,6 +362,28 @@ def test_units_of_ours_are_good_units(site):
     said = site.run("gpu-node1", "systemd-analyze verify /etc/systemd/system/clusterwright-*.service 2>&1")
 
     assert said == ""
+
+
+@pytest.mark.parametrize("host", ["control", "gpu-node1"])
+def test_units_of_ours_are_closed(site, host):
+    """Those that run a program for longer than a moment; systemd's exposure of what it has loaded, 0 to 10."""
+    services = ("exporter", "notify", "firewall", "tuning")
+    units = [f"clusterwright-{name}.service" for name in services]
+    loaded = site.run(host, f"systemctl list-units --all --plain --no-legend {' '.join(units)}").split()
+    found = [unit for unit in units if unit in loaded]
+
+    exposures = {
+        unit: float(
+            re.search(
+                r"Overall exposure level.*: ([0-9.]+)",
+                site.run(host, f"systemd-analyze security --no-pager {unit}"),
+            )[1]
+        )
+        for unit in found
+    }
+
+    assert "clusterwright-exporter.service" in exposures
+    assert {unit: exposure for unit, exposure in exposures.items() if exposure > 3.2} == {}
 
 
 def test_an_old_sshd_takes_its_settings_from_the_unit(site):

@@ -54,10 +54,14 @@ class Ssh:
 
 @dataclass(frozen=True, slots=True)
 class FromHost:
-    """The connection from the host `name` to all hosts: commands on itself run in a local shell."""
+    """The connection from the host `name` to all hosts: commands on itself run in a local shell.
+
+    `is_sandboxed`: the caller is a unit with a sandbox; the shell runs outside it, in a transient unit.
+    """
 
     name: str
     remote: Remote
+    is_sandboxed: bool = False
 
     @property
     def sudo(self) -> bool:
@@ -66,9 +70,17 @@ class FromHost:
 
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
         """Run a shell command on the host, in a local shell if it is this host."""
-        if host == self.name:
-            return run(("sh", "-c", command), stdin=stdin, timeout_s=timeout_s)
-        return self.remote.run(host, command, stdin=stdin, timeout_s=timeout_s)
+        if host != self.name:
+            return self.remote.run(host, command, stdin=stdin, timeout_s=timeout_s)
+        argv = _transient_unit(command, timeout_s) if self.is_sandboxed else ("sh", "-c", command)
+        return run(argv, stdin=stdin, timeout_s=timeout_s)
+
+
+def _transient_unit(command: str, timeout_s: float) -> tuple[str, ...]:
+    """Return the command line that runs a shell command as a unit of its own; systemd enforces the timeout too."""
+    limit = f"--property=RuntimeMaxSec={timeout_s + 5:.0f}"
+    escaped = command.replace("$", "$$")  # systemd expands variables in a unit's command line
+    return ("systemd-run", "--quiet", "--pipe", "--wait", "--collect", limit, "--", "sh", "-c", escaped)
 
 
 def fan_out(hosts: Iterable[str], work: Callable[[str], T], *, at_once: int = 32) -> dict[str, T]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 
-def oneshot(description: str, script: str, **unit: str) -> str:
-    """Return the unit file; `unit` adds settings to its [Unit] section, such as `After`."""
+def oneshot(description: str, script: str, sandbox: str = "", **unit: str) -> str:
+    """Return the unit file; `sandbox` adds lines to its [Service] section, `unit` settings to its [Unit] section."""
     lines = [f"Description={description} (clusterwright)", *(f"{key}={text}" for key, text in unit.items())]
+    sandbox = f"{sandbox}\n" if sandbox else ""
     return (
         "[Unit]\n"
         + "\n".join(lines)
@@ -15,7 +16,7 @@ def oneshot(description: str, script: str, **unit: str) -> str:
 Type=oneshot
 RemainAfterExit=yes
 ExecStart=/bin/sh {script}
-
+{sandbox}
 [Install]
 WantedBy=multi-user.target
 """

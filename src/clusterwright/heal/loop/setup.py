@@ -47,7 +47,8 @@ def moment() -> Moment:
 def on_control(cluster: Cluster) -> Remote:
     """Return the connection from the control host, with heal's own SSH key."""
     sudo = needs_sudo(cluster.ssh.user, lab=cluster.lab is not None)
-    return FromHost(cluster.control.name, Ssh(config=ON_CONTROL / "ssh_config", sudo=sudo))
+    is_unit = "INVOCATION_ID" in os.environ  # systemd.exec(5)
+    return FromHost(cluster.control.name, Ssh(config=ON_CONTROL / "ssh_config", sudo=sudo), is_unit)
 
 
 def folder_of(cluster: Cluster, *, is_control: bool) -> Path:

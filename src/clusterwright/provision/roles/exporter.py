@@ -9,6 +9,7 @@ from clusterwright.provision.render.firewall_table import CLUSTER_EXPORTER_PORT
 from clusterwright.provision.resources import Directory, File, Resource, RoleContext, Unit
 from clusterwright.provision.roles.certificates import AUTHORITY, CERTIFICATE, KEY
 from clusterwright.provision.roles.training import LIBRARY
+from clusterwright.provision.sandbox import sandbox
 
 DEPENDENCIES = ("base", "certificates", "training")
 
@@ -29,8 +30,11 @@ _START = (
     " exec $${{python}} -m clusterwright.onhost.exporter; done;"
     " echo there is no Python of 3.8 or later >&2; exit 1"
 )
-# No mount namespace of its own (ProtectSystem and the like): making one touches every mount, and a file server that
-# is gone would then hold the start of the very program that says so.
+_THREATS = (
+    "Reached by: clients with a certificate of the cluster, over TLS. Reads: other users' processes, run "
+    "folders, GPUs, the kernel's log. A user who takes it over reads what root may read and signals nothing; "
+    "it changes only its own two folders."
+)
 _TEXT = """[Unit]
 Description=Metrics of GPUs, jobs and Slurm (clusterwright)
 After=network-online.target
@@ -50,21 +54,13 @@ RestartSec=5
 KillMode=control-group
 TimeoutStopSec=10
 
-# What it may take from jobs; a collector that outgrows this is ended, and the others go on.
+# Limits; if a collector exceeds them, it is killed, and the other collectors continue.
 MemoryMax={memory}M
 CPUQuota={cpu}%
 TasksMax=128
 OOMPolicy=continue
 
-# What it may do: read others' processes, files and the kernel's log; change nothing.
-NoNewPrivileges=yes
-CapabilityBoundingSet=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH CAP_SYSLOG CAP_KILL
-RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
-RestrictNamespaces=yes
-RestrictRealtime=yes
-RestrictSUIDSGID=yes
-LockPersonality=yes
-SystemCallArchitectures=native
+{sandbox}
 
 [Install]
 WantedBy=multi-user.target
@@ -79,7 +75,7 @@ def exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
     settings = File(path=SETTINGS, content=_settings(cluster, host))
     text = _TEXT.format(
         library=LIBRARY, start=_START.format(python=cluster.software.python),
-        memory=MEMORY_MIB[role], cpu=CPU_PERCENT[role],
+        memory=MEMORY_MIB[role], cpu=CPU_PERCENT[role], sandbox=_sandbox(has_journal=cluster.lab is None),
     )  # fmt: skip
     unit = File(path=f"/etc/systemd/system/{UNIT}", content=context.header() + text)
     code = [f"file:{LIBRARY}/{path}" for path in sorted(context.payload) if path.startswith(SOURCES)]
@@ -90,6 +86,20 @@ def exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
         settings,
         unit,
         Unit(name=UNIT, restart_on=restart_on, independent=True),
+    )
+
+
+def _sandbox(*, has_journal: bool) -> str:
+    """Without a list of devices, as GPU drivers may load later; a lab's host has /dev/kmsg, but no kernel journal."""
+    capabilities = "CAP_SYS_PTRACE CAP_DAC_READ_SEARCH"
+    return sandbox(
+        _THREATS,
+        CapabilityBoundingSet=capabilities if has_journal else f"{capabilities} CAP_SYSLOG",
+        ProtectKernelLogs="yes" if has_journal else "",
+        PrivateDevices="",
+        ProtectClock="",
+        MemoryDenyWriteExecute="",
+        RestrictAddressFamilies="AF_UNIX AF_INET AF_INET6 AF_NETLINK",
     )
 
 

@@ -7,11 +7,22 @@ from clusterwright.provision.packages import packages
 from clusterwright.provision.render.firewall_program import firewall_program
 from clusterwright.provision.render.firewalld import firewalld as rules
 from clusterwright.provision.resources import File, Resource, RoleContext, Unit
+from clusterwright.provision.sandbox import sandbox
 
 DEPENDENCIES = ("base", "slurm", "shared_folders")
 
 NAME = "clusterwright-firewall.service"
-UNIT = """[Unit]
+_THREATS = (
+    "Reached by: nobody. Reads: nothing that users write. Changes: reloads firewalld over D-Bus and deletes "
+    "our nftables table."
+)
+_SANDBOX = sandbox(
+    _THREATS,
+    CapabilityBoundingSet="CAP_NET_ADMIN",
+    RestrictAddressFamilies="AF_UNIX AF_NETLINK",
+    MemoryDenyWriteExecute="",  # firewall-cmd calls D-Bus through libffi
+)
+UNIT = f"""[Unit]
 Description=Firewall of the cluster (clusterwright), held by firewalld
 Wants=firewalld.service
 After=firewalld.service
@@ -25,6 +36,7 @@ ExecStart=-/usr/sbin/nft delete table inet clusterwright
 # Connections live through it: firewalld keeps what it knows of them.
 ExecReload=/usr/bin/firewall-cmd --quiet --reload
 ExecReload=-/usr/sbin/nft delete table inet clusterwright
+{_SANDBOX}
 
 [Install]
 WantedBy=multi-user.target

@@ -6,6 +6,7 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.render.authorized_keys import heal_key, logs_in
 from clusterwright.provision.resources import Directory, File, Resource, RoleContext, Unit
 from clusterwright.provision.roles.ssh import KEYS
+from clusterwright.provision.sandbox import sandbox
 
 DEPENDENCIES = ("ssh",)
 
@@ -16,7 +17,11 @@ UNIT = "clusterwright-heal.service"
 _ABSENT = (
     "there is no {program} here: install Clusterwright on this host, or name the program as heal.program"
 )
-# No limit on what it may write to: it is root, and its work is to restart and to reboot. What it may do is heal.allow.
+_THREATS = (
+    "Reached by: nobody; it opens no socket. Reads: Slurm's output, check results, run events and logs that "
+    "users write. It may act as root on every host, by SSH and by transient units here (heal.allow limits the "
+    "actions); in its own process nothing can write to /usr or /etc, load code or reach devices."
+)
 _TEXT = """{header}[Unit]
 Description=Fixes the cluster as far as its file allows (clusterwright)
 After=network-online.target munge.service slurmctld.service
@@ -33,6 +38,7 @@ Restart=always
 RestartSec=5
 MemoryMax=1G
 CPUQuota=100%
+{sandbox}
 
 [Install]
 WantedBy=multi-user.target
@@ -93,7 +99,11 @@ def _loop(cluster: Cluster, context: RoleContext) -> tuple[Resource, ...]:
     unit = File(
         path=f"/etc/systemd/system/{UNIT}",
         content=_TEXT.format(
-            header=header, program=program, absent=_ABSENT.format(program=program), folder=FOLDER
+            header=header,
+            program=program,
+            absent=_ABSENT.format(program=program),
+            folder=FOLDER,
+            sandbox=sandbox(_THREATS, RestrictAddressFamilies="AF_UNIX AF_INET AF_INET6 AF_NETLINK"),
         ),
     )
     restart_on = (key.id, file.id, ssh.id, unit.id)

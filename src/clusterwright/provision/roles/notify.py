@@ -19,6 +19,7 @@ from clusterwright.provision.roles.alertmanager import OWNER
 from clusterwright.provision.roles.certificates import GROUP, SCRAPE
 from clusterwright.provision.roles.prometheus import PAGES
 from clusterwright.provision.roles.training import LIBRARY
+from clusterwright.provision.sandbox import sandbox
 
 DEPENDENCIES = ("alertmanager", "training")
 
@@ -26,6 +27,11 @@ UNIT = "clusterwright-notify.service"
 SETTINGS = "/etc/clusterwright/notify.json"
 TEMPLATE = "/etc/clusterwright/zabbix-template.json"
 SOURCES = ("clusterwright/onhost/notify/", "clusterwright/onhost/lib/")
+_THREATS = (
+    "Reached by: Alertmanager and whoever has a shell on this host, on loopback. Reads: alerts, whose labels "
+    "users can write. A user who takes it over reads the receivers' addresses and tokens and sends false "
+    "messages; it has no other rights on this host."
+)
 _TEXT = f"""[Unit]
 Description=Alerts to chat rooms and Zabbix, and the watch on monitoring itself (clusterwright)
 After=network-online.target prometheus-alertmanager.service
@@ -33,7 +39,7 @@ StartLimitIntervalSec=0
 
 [Service]
 User={OWNER}
-# The group may read the key by which Zabbix knows us; the folder holds what has been told there.
+# The group may read the key with which Zabbix identifies this host; the folder holds what was sent.
 SupplementaryGroups={GROUP}
 StateDirectory=clusterwright/notify
 Environment=PYTHONPATH={LIBRARY} PYTHONDONTWRITEBYTECODE=1
@@ -43,11 +49,7 @@ RestartSec=2
 MemoryMax=96M
 CPUQuota=20%
 TasksMax=64
-NoNewPrivileges=yes
-CapabilityBoundingSet=
-RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
-LockPersonality=yes
-SystemCallArchitectures=native
+{sandbox(_THREATS, RestrictAddressFamilies="AF_UNIX AF_INET AF_INET6")}
 
 [Install]
 WantedBy=multi-user.target

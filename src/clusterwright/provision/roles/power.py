@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.config.power_saving import Ipmi
+from clusterwright.config.power_saving import Ipmi, Program, Provider
 from clusterwright.edge.bundler import power_programs
 from clusterwright.provision.render.power import PROGRAMS, power_settings
 from clusterwright.provision.resources import Directory, File, Package, Resource, RoleContext, Unit
+from clusterwright.provision.sandbox import sandbox
 
 DEPENDENCIES = ("slurm_account",)  # before slurm, whose file names the programs
 
@@ -15,8 +16,13 @@ SETTINGS = f"{PROGRAMS}/power.json"
 UNIT = "clusterwright-power.service"
 CALLED = {"power_on": "resume", "power_off": "suspend", "power_failed": "resume failed:"}
 PYTHON = "$(command -v python3 || echo /usr/libexec/platform-python)"
+_THREATS = (
+    "Reached by: root and slurm on this host, through its socket. Reads: Slurm's node states. Changes: the "
+    "power of hosts, with the BMC passwords. Whoever takes it over can power off every host; it has no other "
+    "rights on this host."
+)
 _KEEPER = """[Unit]
-Description=Switches hosts on and off as Slurm wants (clusterwright)
+Description=Powers hosts on and off at Slurm's request (clusterwright)
 After=network-online.target munge.service
 Wants=network-online.target
 
@@ -29,6 +35,7 @@ StateDirectory=clusterwright-power
 RuntimeDirectory=clusterwright-power
 Restart=always
 RestartSec=2
+{sandbox}
 
 [Install]
 WantedBy=multi-user.target
@@ -58,17 +65,24 @@ def power(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource,
         return ()
     if host.name == cluster.control.name:
         tool = (Package(name="ipmitool"),) if isinstance(saving.provider, Ipmi) and not cluster.lab else ()
-        return (*tool, *_keeper(power_settings(cluster, saving), context.header()))
+        return (*tool, *_keeper(power_settings(cluster, saving), context.header(), _sandbox(saving.provider)))
     if cluster.lab and host.group.role == "compute":
         path = "/etc/systemd/system/slurmd.service.d/clusterwright-power.conf"
         return (File(path=path, content=context.header() + _BOOTED),)
     return ()
 
 
-def _keeper(settings: str, header: str) -> tuple[Resource, ...]:
+def _sandbox(provider: Provider) -> str:
+    """Programs of the site may need sudo and files anywhere: they get no sandbox beyond the account `slurm`."""
+    if isinstance(provider, Program):
+        return "# The site's own programs run here: the account is their only limit."
+    return sandbox(_THREATS, RestrictAddressFamilies="AF_UNIX AF_INET AF_INET6")
+
+
+def _keeper(settings: str, header: str, lines: str) -> tuple[Resource, ...]:
     code = [File(path=f"{LIBRARY}/{path}", content=text) for path, text in sorted(power_programs().items())]
     settings_file = File(path=SETTINGS, content=settings)
-    text = header + _KEEPER.format(library=LIBRARY, python=PYTHON.replace("$", "$$"))
+    text = header + _KEEPER.format(library=LIBRARY, python=PYTHON.replace("$", "$$"), sandbox=lines)
     unit = File(path=f"/etc/systemd/system/{UNIT}", content=text)
     return (
         Directory(path="/etc/slurm"),

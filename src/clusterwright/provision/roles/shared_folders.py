@@ -6,18 +6,21 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.storage import Beegfs, Local, Nfs
 from clusterwright.provision.render.mounts import MOUNT_TIMEOUT_S
 from clusterwright.provision.resources import Directory, File, Resource, RoleContext, Unit, mount_unit_name
+from clusterwright.provision.sandbox import sandbox
 
 DEPENDENCIES = ("nfs_client", "nfs_server", "lustre", "ceph", "gpfs", "beegfs")
 
 NAME = "clusterwright-mounts"
 FOLDER = "/etc/systemd/system"
+THREATS = "Reached by: nobody. Reads: nothing that users write. Changes: starts the mount units named above."
 SERVICE = """[Unit]
-Description=Mounts that are missing, such as those of a server that was down at boot (clusterwright)
+Description=Starts mount units that are not active, such as those of a server that was down at boot (clusterwright)
 
 [Service]
 Type=oneshot
 # Starting what is mounted does nothing. No automount: a job on a folder that is not there is refused, it does not hang.
 ExecStart=/bin/systemctl start --no-block {units}
+{sandbox}
 """
 TIMER = f"""[Unit]
 Description=Missing mounts are tried again (clusterwright); stop this one to keep a folder off for a while
@@ -62,6 +65,7 @@ def _retry_mounts(units: list[str], header: str) -> tuple[Resource, ...]:
         return ()
     # $ and \ have a meaning in a command line of a unit, and names of units have \x2d
     unit_names = " ".join(unit.replace("\\", "\\\\") for unit in units)
-    service = File(path=f"{FOLDER}/{NAME}.service", content=header + SERVICE.format(units=unit_names))
+    text = SERVICE.format(units=unit_names, sandbox=sandbox(THREATS, PrivateNetwork="yes"))
+    service = File(path=f"{FOLDER}/{NAME}.service", content=header + text)
     timer = File(path=f"{FOLDER}/{NAME}.timer", content=header + TIMER)
     return (service, timer, Unit(name=f"{NAME}.timer", restart_on=(timer.id,)))

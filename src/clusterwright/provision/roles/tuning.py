@@ -6,12 +6,24 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
 from clusterwright.provision.oneshot import oneshot
 from clusterwright.provision.resources import File, Resource, RoleContext, Unit
+from clusterwright.provision.sandbox import sandbox
 
 DEPENDENCIES = ("base",)
 
 SCRIPT = "/etc/clusterwright/tuning.sh"
 NAME = "clusterwright-tuning.service"
-UNIT = oneshot("Settings of a compute host", SCRIPT, After="systemd-modules-load.service swap.target")
+_THREATS = "Reached by: nobody. Reads: its script, which root alone can write. Changes: /sys and swap."
+_SANDBOX = sandbox(
+    _THREATS,
+    filtered="~@resources",
+    SystemCallFilter="@system-service @swap",
+    CapabilityBoundingSet="CAP_SYS_ADMIN",
+    ProtectKernelTunables="",
+    PrivateNetwork="yes",
+)
+UNIT = oneshot(
+    "Settings of a compute host", SCRIPT, _SANDBOX, After="systemd-modules-load.service swap.target"
+)
 HEAD = """# Every line does nothing where the host has no such thing: a virtual machine, a container.
 
 set_all() { # VALUE FILES...
