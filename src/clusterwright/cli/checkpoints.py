@@ -55,7 +55,7 @@ def verify(
     host: str = "",
     json: bool = False,
 ) -> int:
-    """Verify every byte of the newest checkpoint; report damaged files and tensors. Exit code 5 if any is damaged.
+    """Verify every byte of the newest checkpoint; report damaged files and tensors. Exit code 5 unless all are good.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def show_list(listing: dict[str, Any], *, json: bool, now: float | None = None) 
 
 
 def show_verified(report: dict[str, Any], *, json: bool) -> int:
-    """Print one row per checkpoint and what is damaged; return 5 if any is damaged."""
+    """Print one row per checkpoint and what is wrong; return 5 unless all are verified."""
     rows = report["checkpoints"]
     if json:
         show_json(report)
@@ -172,7 +172,7 @@ def show_verified(report: dict[str, Any], *, json: bool) -> int:
                 show_message(
                     _("step {step}: cannot store the result in {folder}", step=row["step"], folder=folder)
                 )
-    return 5 if any(row["state"] == "damaged" for row in rows) else 0
+    return 5 if any(row["state"] != "verified" for row in rows) else 0
 
 
 def show_converted(report: dict[str, Any], *, json: bool) -> int:
@@ -188,7 +188,8 @@ def show_converted(report: dict[str, Any], *, json: bool) -> int:
 def _row(row: dict[str, Any], now: float) -> tuple[str, ...]:
     checked = _ago(row["verified_at"], now)
     on_save = row["verified_at"] == row["time"]
-    verified = _("damaged") if row["state"] == "damaged" else _("on save") if on_save else checked
+    problem = {"damaged": _("damaged"), "other-format": _("other format")}.get(row["state"])
+    verified = problem or (_("on save") if on_save else checked)
     ranks = "-" if row["world_size"] is None else str(row["world_size"])
     tags = ", ".join(row["marks"]) or "-"
     saved = _ago(row["time"], now)

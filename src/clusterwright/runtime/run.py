@@ -351,7 +351,11 @@ class Run(Services):
 
     def _resume(self) -> dict[str, Any] | None:
         """Load the newest valid checkpoint; return this rank's local state, None if there is none."""
-        resumed = self._saving.resume()
+        try:
+            resumed = self._saving.resume()
+        except codes.Leaving as leaving:
+            self._exit(leaving)
+            raise
         if self._replicas:
             self._replicas.resumed(resumed.step if resumed else 0, resumed.memory if resumed else None)
         if not resumed:

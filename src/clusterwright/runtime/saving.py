@@ -6,8 +6,10 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from clusterwright.runtime import codes
 from clusterwright.runtime.checkpoints.async_saver import Saved
 from clusterwright.runtime.checkpoints.checkpoint import Checkpoints, Loaded, Skipped
 from clusterwright.runtime.checkpoints.dealing import Dealer
@@ -112,13 +114,19 @@ class Saving:
         return self._dealer.chunks({**self._tracked.state(), RUN_KEY: run_state}, local)
 
     def resume(self) -> Resumed | None:
-        """Load the newest valid state, from memory or else disk, into the tracked objects; None if there is none."""
+        """Load the newest valid state, from memory or else disk, into the tracked objects; None if there is none.
+
+        Raises:
+            Leaving: checkpoints exist and cannot be used: the run does not silently restart from step 0.
+        """
         begun = time.perf_counter()
         target = TargetState(self._tracked.objects, self._tracked.state())
-        loaded_state, memory = self._recall(target)
+        loaded_state, memory, skipped = self._recall(target)
         if not loaded_state and self._checkpoints:
-            loaded_state, skipped = self._checkpoints.newest(target)
-            self._report_skipped(loaded_state, skipped)
+            loaded_state, on_disk = self._checkpoints.newest(target)
+            self._report_skipped(on_disk)
+            if not loaded_state:
+                refuse_step_0(self._settings.checkpoints, skipped, on_disk)
         elif not loaded_state:
             self._log.log_line("checkpoints are off: neither the script nor a launcher has set a folder")
         if not loaded_state:
@@ -133,13 +141,13 @@ class Saving:
         self._log.write("resumed", step=loaded_state.step, seconds=seconds, checkpoint=name)
         return Resumed(loaded_state.step, loaded_state.shared[RUN_KEY], loaded_state.local, memory)
 
-    def _recall(self, target: TargetState) -> tuple[Loaded | None, SaveMoment | None]:
+    def _recall(self, target: TargetState) -> tuple[Loaded | None, SaveMoment | None, list[Skipped]]:
         """Read the in-memory checkpoints of all hosts; log why they are unusable, so that the caller reads the disk."""
         loaded_state, memory, problems = restore.newest(self._group, target)
         if problems:
-            self._log.log_line(f"skipping in-memory checkpoints: {problems[0]}")
-            self._log.record("memory_bad", reason=problems[0])
-        return loaded_state, memory
+            self._log.log_line(f"skipping in-memory checkpoints: {problems[0].reason}")
+            self._log.record("memory_bad", reason=problems[0].reason)
+        return loaded_state, memory, problems
 
     def _exit_if_replaced(self) -> None:
         """Exit if a newer generation has started: this one was partitioned and must not write.
@@ -150,10 +158,32 @@ class Saving:
         if self._settings.run and self._settings.generation and (self._settings.run / newer).exists():
             sys.exit(f"generation {self._settings.generation} was replaced: a newer one is running")
 
-    def _report_skipped(self, loaded_state: Loaded | None, skipped: list[Skipped]) -> None:
-        """Log skipped checkpoints; raise if none loaded and one is only unreadable: its folder may return soon."""
+    def _report_skipped(self, skipped: list[Skipped]) -> None:
         for checkpoint in skipped:
             self._log.log_line(f"skipping the checkpoint of step {checkpoint.step}: {checkpoint.reason}")
             self._log.record("checkpoint_bad", step=checkpoint.step, reason=checkpoint.reason)
-        if not loaded_state and any(not checkpoint.damaged for checkpoint in skipped):
-            raise OSError(f"none of the checkpoints can be read: {skipped[0].reason}")
+
+
+def refuse_step_0(folder: Path | None, in_memory: list[Skipped], on_disk: list[Skipped]) -> None:
+    """Raise if checkpoints exist, none of which could be loaded.
+
+    Raises:
+        Leaving: they have another format, or all are damaged; a restart of the ranks changes neither.
+        OSError: one cannot be read: its folder may return soon.
+    """
+    restart = f"to restart from step 0 instead: mv {folder} {folder}.unused"
+    for checkpoint in (*on_disk, *in_memory):
+        if checkpoint.other_format:
+            fix = "continue the run with the version of Clusterwright that saved it"
+            page = f"(wright explain {codes.CHECKPOINT_FORMAT})"
+            raise codes.Leaving(codes.CHECKPOINT_FORMAT, f"{checkpoint.reason}. Fix: {fix}; {restart} {page}")
+    for checkpoint in on_disk:
+        if not checkpoint.damaged:
+            raise OSError(f"none of the checkpoints can be read: {checkpoint.reason}")
+    if on_disk:
+        reasons = "; ".join(f"step {checkpoint.step}: {checkpoint.reason}" for checkpoint in on_disk)
+        page = f"(wright explain {codes.CHECKPOINTS_UNUSABLE})"
+        message = (
+            f"none of the checkpoints in {folder} can be used. Fix: restore one of them; {restart} {page}"
+        )
+        raise codes.Leaving(codes.CHECKPOINTS_UNUSABLE, f"{message}: {reasons}")

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from clusterwright.onhost.supervisor.replicas.slots import SlotPart, Slots
-from clusterwright.runtime.checkpoints.source import Damaged
+from clusterwright.runtime.checkpoints.source import Damaged, OtherFormat
 from clusterwright.runtime.replicas.remembered import VARIABLE, read_environment
 
 pytestmark = pytest.mark.train
@@ -11,7 +11,14 @@ pytestmark = pytest.mark.train
 
 def words(*parts, world_size=1):
     """What a launcher says."""
-    said = {"generation": 1, "step": 7, "world_size": world_size, "token": "a" * 64, "parts": list(parts)}
+    said = {
+        "format": 1,
+        "generation": 1,
+        "step": 7,
+        "world_size": world_size,
+        "token": "a" * 64,
+        "parts": list(parts),
+    }
     return json.dumps(said)
 
 
@@ -65,3 +72,12 @@ def test_a_part_whose_sums_differ_is_damaged():
     with pytest.raises(Damaged), found.reader(0):
         pass
     slots.close()
+
+
+@pytest.mark.parametrize("other", [None, 0, 2, "1"])
+def test_memory_of_another_format_is_not_read_as_this_one(other):
+    """An agent that runs since before an update serves newer ranks."""
+    document = json.dumps({**json.loads(words({"rank": 0, "path": "/a"})), "format": other})
+
+    with pytest.raises(OtherFormat, match="this version reads 1"):
+        read_environment({VARIABLE: document})

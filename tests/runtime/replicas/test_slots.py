@@ -20,7 +20,8 @@ def both():
 
 def test_rank_and_agent_agree_where_everything_lies():
     """Neither imports the other."""
-    for name in ("SLOTS", "PAGE", "HEADER_EVERY", "CAPACITY_OFFSET", "REFUSED", "SLOT_STRIDE"):
+    offsets = ("FORMAT_OFFSET", "PAGE", "HEADER_EVERY", "CAPACITY_OFFSET", "SLOT_STRIDE")
+    for name in ("FORMAT", "SLOTS", "REFUSED", *offsets):
         assert getattr(slots, name) == getattr(agents, name)
     assert slots.HEADER.format == agents.HEADER.format
 
@@ -67,3 +68,12 @@ def test_a_cleared_slot_holds_nothing_for_both(both):
 
     assert rank.stored() == []
     assert list(agent.parts()) == []
+
+
+def test_memory_of_another_layout_is_refused(both, monkeypatch):
+    """A rank copies nothing into it and reads nothing from it."""
+    agent, _ = both
+    monkeypatch.setattr(slots, "FORMAT", slots.FORMAT + 1)  # no older agent is at hand
+
+    with pytest.raises(OSError, match="has format 1; this version reads 2"):
+        Slots(agent.path)

@@ -7,7 +7,6 @@ an output too: `{"trouble": CODE, "message": ..., "fix": ...}`.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -16,13 +15,16 @@ import time
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List
 
+from clusterwright.onhost.lib import checkpoint_manifest
+from clusterwright.onhost.lib.checkpoint_manifest import NAME as MANIFEST
 from clusterwright.onhost.lib.json_lines import read_lines
 from clusterwright.onhost.lib.safe_reader import list_folder, read_object, read_text
 
 Row = Dict[str, Any]
 STEP = re.compile(r"step-(\d{8,})")
-MANIFEST, VERIFIED_LOG = "manifest.json", "verified.jsonl"
+VERIFIED_LOG = "verified.jsonl"
 MANIFEST_BYTES = 256 << 20  # a manifest has a checksum per MiB
+OTHER_FORMAT = "other-format"  # state of a checkpoint that this version does not read
 DEFAULT_RETENTION = 3  # the runtime's default for runs without `checkpoint.keep`
 
 
@@ -119,7 +121,10 @@ def about(path: Path, verifications: Dict[str, Row]) -> Row:
         "value": None,
         "verified_at": None,
     }
-    manifest, row["reason"] = read_manifest(path)
+    try:
+        manifest, row["reason"] = read_manifest(path)
+    except checkpoint_manifest.OtherFormat as error:
+        return {**row, "state": OTHER_FORMAT, "reason": f"{path.name} {error}"}
     if not row["reason"]:
         row.update({name: manifest.get(name) for name in ("time", "world_size", "torch", "value")})
         row["bytes"] = sum(part["bytes"] for part in manifest["parts"])
@@ -139,21 +144,19 @@ def about(path: Path, verifications: Dict[str, Row]) -> Row:
 
 
 def read_manifest(path: Path) -> Any:
-    """Return the content of a manifest, and what is wrong with it (empty if nothing)."""
+    """Return the content of a manifest, and what is wrong with it (empty if nothing); raises OtherFormat."""
     try:
-        manifest = json.loads(read_text(path / MANIFEST, MANIFEST_BYTES))
-        fields = {name: value for name, value in manifest.items() if name != "sha256"}
-        is_intact = (
-            manifest["sha256"] == hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
-        )
+        manifest = checkpoint_manifest.parse(read_text(path / MANIFEST, MANIFEST_BYTES))
         sizes = [(part["file"], part["bytes"]) for part in manifest["parts"]]
     except FileNotFoundError:
         return {}, f"no {MANIFEST}: the save did not finish, or its deletion was interrupted"
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except checkpoint_manifest.OtherFormat:
+        raise
+    except checkpoint_manifest.InvalidManifest as error:
+        return {}, f"{MANIFEST} {error}"
+    except (KeyError, TypeError) as error:
         return {}, f"{MANIFEST} cannot be read: {error}"
-    if not is_intact or not sizes:
-        return {}, f"{MANIFEST} does not match its own checksum"
-    return manifest, ""
+    return (manifest, "") if sizes else ({}, f"{MANIFEST} lists no files")
 
 
 def missing(path: Path, parts: List[Row]) -> str:
@@ -178,7 +181,7 @@ def fates(rows: List[Row], retention: int) -> List[str]:
     intact_count, outcomes = 1, []
     for row in rows:
         outcomes.append("goes next" if intact_count >= retention and "best" not in row["marks"] else "stays")
-        intact_count += row["state"] != "damaged"
+        intact_count += row["state"] == "verified"
     return outcomes
 
 
@@ -193,7 +196,7 @@ def best_of(rows: List[Row]) -> Any:
     values = [
         (row["value"], -row["step"])
         for row in rows
-        if row["state"] != "damaged" and row["value"] is not None and row["value"] == row["value"]
+        if row["state"] == "verified" and row["value"] is not None and row["value"] == row["value"]
     ]
     return -min(values)[1] if values else None
 
@@ -231,8 +234,10 @@ def verify(path: str, step: int | None, everything: bool) -> Row:  # noqa: FBT00
 def verified(path: Path) -> Row:
     """Verify one checkpoint and return its row."""
     begun = time.monotonic()
-    problems = list(damages(path))
     row = about(path, {})
+    if row["state"] == OTHER_FORMAT:
+        return {**row, "seconds": 0.0, "noted": True}
+    problems = list(damages(path))
     row.update(
         state="damaged" if problems else "verified", reason="; ".join(problems), verified_at=time.time()
     )
@@ -272,7 +277,7 @@ def convert(path: str, target: str, to: str | None, origin: str | None, name: st
     source = Path(path)
     if to and not STEP.fullmatch(source.name):
         rows = listing(path)
-        intact = [row["name"] for row in rows["checkpoints"] if row["state"] != "damaged"]
+        intact = [row["name"] for row in rows["checkpoints"] if row["state"] == "verified"]
         source = Path(rows["folder"]) / (intact or step_names(Path(rows["folder"])) or ["none"])[0]
     try:
         return dict(forms.convert(source, Path(target), to=to, origin=origin, name=name))

@@ -12,7 +12,8 @@ from typing import Optional, Tuple, Union
 GATHERING, RUNNING, STOPPING, ENDED = "gathering", "running", "stopping", "ended"
 HOST_LOST, RANKS_FAILED, HUNG, STOPPED, GROWN = "host-lost", "ranks-failed", "hung", "stopped", "grown"
 REQUESTED_STOPS = (STOPPED, GROWN)
-NOT_RETRYABLE = frozenset({"not-finite"})  # error codes of ranks that leave on purpose (runtime/codes.py)
+# error codes of ranks that leave on purpose (runtime/codes.py)
+NOT_RETRYABLE = frozenset({"not-finite", "checkpoint-format", "checkpoints-unusable"})
 FINISHED, FAILED, NO_PROGRESS, CANCELLED = "finished", "failed", "no-progress", "cancelled"
 
 # A generation on fewer hosts than requested grows after this at the earliest: a restart costs 0.4 s, so at most 2 %.

@@ -31,7 +31,7 @@ from clusterwright.runtime.checkpoints.assembling import assemble
 from clusterwright.runtime.checkpoints.async_saver import AsyncSaver, Order, Saved
 from clusterwright.runtime.checkpoints.dealing import Dealer
 from clusterwright.runtime.checkpoints.part import Reader
-from clusterwright.runtime.checkpoints.source import Damaged
+from clusterwright.runtime.checkpoints.source import Damaged, OtherFormat
 from clusterwright.runtime.checkpoints.staging import Staging
 from clusterwright.runtime.checkpoints.target_state import TargetState
 from clusterwright.runtime.group import Group
@@ -53,6 +53,13 @@ class Skipped:
     step: int
     reason: str
     damaged: bool
+    other_format: bool = False
+
+    @staticmethod
+    def by(rank: int, step: int, error: Damaged | OSError) -> Skipped:
+        """Return the checkpoint that a rank skips for this error."""
+        damaged, other_format = isinstance(error, Damaged), isinstance(error, OtherFormat)
+        return Skipped(step, f"rank {rank}: {error}", damaged, other_format)
 
 
 class Checkpoints:
@@ -124,7 +131,8 @@ class Checkpoints:
     def newest(self, target: TargetState | None = None) -> tuple[Loaded | None, list[Skipped]]:
         """Load the newest valid checkpoint, the same on all ranks; return it and the newer ones that were skipped.
 
-        One that any rank finds damaged or cannot read is skipped by all and not removed. Tensors are loaded whole, or
+        One that any rank finds damaged or cannot read is skipped by all and not removed; the search ends at one of
+        another format, because an older checkpoint would silently repeat the steps since. Tensors are loaded whole, or
         as the pieces that `target` selects, whatever the number of ranks that saved them.
 
         Raises:
@@ -139,7 +147,9 @@ class Checkpoints:
             if isinstance(result, Loaded) and not problems:
                 self._keeper.verified.add(step)
                 return result, skipped
-            skipped.append(problems[0])
+            skipped.append(next((problem for problem in problems if problem.other_format), problems[0]))
+            if skipped[-1].other_format:
+                break
         return None, skipped
 
     def _open_partial_folder(self) -> Path | str:
@@ -167,7 +177,7 @@ class Checkpoints:
                 step, shared, local if saved_manifest.world_size == self._group.world_size else None
             )
         except (Damaged, OSError) as error:
-            return Skipped(step, f"rank {self._group.rank}: {error}", damaged=isinstance(error, Damaged))
+            return Skipped.by(self._group.rank, step, error)
 
 
 def load(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from clusterwright.onhost.lib import checkpoint_manifest
+from clusterwright.onhost.lib.checkpoint_manifest import FORMAT, NAME
 from clusterwright.onhost.lib.files import sync_folder
 from clusterwright.runtime.checkpoints.part import Part
-from clusterwright.runtime.checkpoints.source import Damaged
-
-FORMAT = 2
-NAME = "manifest.json"
+from clusterwright.runtime.checkpoints.source import Damaged, OtherFormat
 
 
 @dataclass(frozen=True)
@@ -40,21 +38,23 @@ def write(folder: Path, manifest: Manifest) -> None:
     """Write the manifest with its own checksum, and fsync it."""
     document = {"format": FORMAT, **asdict(manifest)}
     with (folder / NAME).open("w") as file:
-        file.write(json.dumps({**document, "sha256": _sum(document)}, indent=1) + "\n")
+        file.write(
+            json.dumps({**document, "sha256": checkpoint_manifest.checksum(document)}, indent=1) + "\n"
+        )
         file.flush()
         os.fsync(file.fileno())
     sync_folder(folder)
 
 
 def read(folder: Path) -> Manifest:
-    """Read the manifest of a checkpoint folder; raises Damaged if it is missing, invalid or of another folder."""
+    """Read the manifest of a checkpoint folder.
+
+    Raises:
+        OtherFormat: this version does not read its format.
+        Damaged: it is missing, invalid or of another folder.
+    """
     try:
-        document = json.loads((folder / NAME).read_text())
-        checksum = document.pop("sha256")
-        if document["format"] != FORMAT:
-            raise Damaged(f"{folder.name} has format {document['format']}; this version reads {FORMAT}")
-        if checksum != _sum(document):
-            raise Damaged(f"{folder.name}/{NAME} does not match its own checksum")
+        document = checkpoint_manifest.parse((folder / NAME).read_text())
         parts = tuple(Part(**part) for part in document["parts"])
         manifest = Manifest(
             document["step"],
@@ -66,7 +66,11 @@ def read(folder: Path) -> Manifest:
         )
     except FileNotFoundError:
         raise Damaged(f"{folder.name} has no {NAME}: its save was never finished") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except checkpoint_manifest.OtherFormat as error:
+        raise OtherFormat(f"{folder.name} {error}") from None
+    except checkpoint_manifest.InvalidManifest as error:
+        raise Damaged(f"{folder.name}/{NAME} {error}") from None
+    except (ValueError, KeyError, TypeError) as error:
         raise Damaged(f"{folder.name}/{NAME} cannot be read: {error}") from None
     if folder.name != step_name(manifest.step) or len(parts) != manifest.world_size:
         raise Damaged(f"{folder.name}/{NAME} is of step {manifest.step}: it belongs to another folder")
@@ -76,7 +80,3 @@ def read(folder: Path) -> Manifest:
 def step_name(step: int) -> str:
     """Return the folder name of a step's checkpoint: `step-00000100`."""
     return f"step-{step:08d}"
-
-
-def _sum(document: dict[str, object]) -> str:
-    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()

@@ -20,7 +20,10 @@ _UNFINISHED = ".partial-"
 
 def steps(folder: Path) -> list[int]:
     """Return the steps that have a checkpoint folder, newest first, without verifying them."""
-    names = [path.name for path in folder.iterdir()] if folder.exists() else []
+    try:
+        names = [path.name for path in folder.iterdir()]
+    except FileNotFoundError:  # any other error is no proof that there are none
+        return []
     return sorted((int(name[5:]) for name in names if re.fullmatch(r"step-\d{8,}", name)), reverse=True)
 
 

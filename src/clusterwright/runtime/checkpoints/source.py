@@ -11,6 +11,10 @@ class Damaged(Exception):  # noqa: N818 (a property of a checkpoint, not a progr
     """The stored bytes differ from what was saved, or are missing."""
 
 
+class OtherFormat(Damaged):
+    """The stored bytes have a format that this version does not read; nothing shows that they are damaged."""
+
+
 class CheckpointSource(Protocol):
     """The bytes of one part.
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from clusterwright.runtime.checkpoints import memory
 from clusterwright.runtime.checkpoints.part import Part, Reader
-from clusterwright.runtime.checkpoints.source import Damaged, MemorySource
+from clusterwright.runtime.checkpoints.source import Damaged, MemorySource, OtherFormat
 from clusterwright.runtime.replicas.fetch import Fetched
-from clusterwright.runtime.replicas.slots import Slots
+from clusterwright.runtime.replicas.slots import FORMAT, Slots
 
 VARIABLE = "CLUSTERWRIGHT_MEMORY"
 
@@ -47,12 +47,17 @@ def read_environment(environ: MutableMapping[str, str] = os.environ) -> Remember
     """Read and remove the launcher's variable, so that child processes do not inherit it; None if it is not set.
 
     Raises:
+        OtherFormat: the agent is of another version, whose copies have another format.
         OSError: the variable names a file that cannot be read.
     """
     text = environ.pop(VARIABLE, "")
     if not text:
         return None
     document = json.loads(Path(text).read_text() if text.startswith("/") else text)
+    if document.get("format") != FORMAT:
+        raise OtherFormat(
+            f"the in-memory checkpoint has format {document.get('format')!r}; this version reads {FORMAT}"
+        )
     places = sorted(document["parts"], key=lambda location: int(location["rank"]))
     return Remembered(
         document["generation"], document["step"], document["world_size"], document["token"], tuple(places)

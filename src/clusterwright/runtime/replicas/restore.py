@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.runtime.checkpoints.assembling import assemble
-from clusterwright.runtime.checkpoints.checkpoint import Loaded
+from clusterwright.runtime.checkpoints.checkpoint import Loaded, Skipped
 from clusterwright.runtime.checkpoints.source import Damaged
 from clusterwright.runtime.checkpoints.target_state import TargetState
 from clusterwright.runtime.checkpoints.writer import SaveMoment
@@ -14,7 +14,7 @@ from clusterwright.runtime.replicas.remembered import Remembered
 
 def newest(
     group: Group, target: TargetState | None = None
-) -> tuple[Loaded | None, SaveMoment | None, list[str]]:
+) -> tuple[Loaded | None, SaveMoment | None, list[Skipped]]:
     """Load the in-memory checkpoint on all ranks, or on none if one rank fails.
 
     Returns its state and moment, or None twice, and the problems of the ranks that failed.
@@ -22,20 +22,23 @@ def newest(
     snapshot: Remembered | None = None
     try:
         snapshot = remembered.read_environment()
-    except OSError as error:
-        result: Loaded | str | None = f"rank {group.rank}: {error}"
+    except (Damaged, OSError) as error:
+        result: Loaded | Skipped | None = Skipped.by(group.rank, 0, error)
     else:
         result = _attempt(snapshot, group, target) if snapshot else None
-    problems = [problem for problem in group.gather(result if isinstance(result, str) else "") if problem]
+    mine = result if isinstance(result, Skipped) else None
+    problems = [problem for problem in group.gather(mine) if problem]
     if problems or snapshot is None or not isinstance(result, Loaded):
         return None, None, problems
     return result, SaveMoment(snapshot.generation, snapshot.step), []
 
 
-def _attempt(snapshot: Remembered, group: Group, target: TargetState | None) -> Loaded | str:
+def _attempt(snapshot: Remembered, group: Group, target: TargetState | None) -> Loaded | Skipped:
     parts = (snapshot.reader(rank) for rank in range(snapshot.world_size))
     try:
         shared, local = assemble(parts, rank=group.rank, target=target, step=snapshot.step)
-    except (Damaged, OSError, KeyError, ValueError) as error:
-        return f"rank {group.rank}: {error}"
+    except (Damaged, OSError) as error:
+        return Skipped.by(group.rank, snapshot.step, error)
+    except (KeyError, ValueError) as error:
+        return Skipped(snapshot.step, f"rank {group.rank}: {error}", damaged=True)
     return Loaded(snapshot.step, shared, local if snapshot.world_size == group.world_size else None)

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 
 import torch
 
+FORMAT = 1  # of the layout below and of the parts in it
 SLOTS = 2
 PAGE = 4096
 HEADER = struct.Struct("<6Q64s")
 HEADER_EVERY = 256
 CAPACITY_OFFSET = 1024
+FORMAT_OFFSET = 2048
 REFUSED = (1 << 64) - 1
 SLOT_STRIDE = 1 << 40
 _UINT64 = struct.Struct("<Q")
@@ -37,12 +39,15 @@ class Stored:
 
 
 class Slots:
-    """The shared memory at this path."""
+    """The shared memory at this path; raises OSError if an agent of another version created it."""
 
     def __init__(self, path: str) -> None:
         self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         self._page = mmap.mmap(self._file, PAGE)
         self._mapped: dict[int, torch.Tensor] = {}
+        if (written := int(_UINT64.unpack_from(self._page, FORMAT_OFFSET)[0])) != FORMAT:
+            self.close()
+            raise OSError(f"the agent's memory has format {written}; this version reads {FORMAT}")
 
     @property
     def capacity(self) -> int:

@@ -79,7 +79,7 @@ KINDS = {
         "signal": "the signal that ended it",
         "step": "the last step that it had completed",
         "words": "its exception, or the error line of its log",
-        "cause": "exit (by the program), or not-finite, corrupt, corrupt-host (by the runtime); absent otherwise",
+        "cause": "exit (by the program), or a cause of the runtime, such as not-finite or checkpoint-format",
     }),
     "rank_hung": EventKind(SUPERVISOR, "a rank is found hung", {
         "on": "its host",

@@ -14,6 +14,7 @@ from typing import Dict, List, Optional, Tuple
 from clusterwright.onhost.supervisor.replicas.holdings import Holdings
 from clusterwright.onhost.supervisor.replicas.sending import Acknowledge, Log, Sending
 from clusterwright.onhost.supervisor.replicas.serving import Serving
+from clusterwright.onhost.supervisor.replicas.slots import FORMAT
 from clusterwright.onhost.supervisor.wire import Message
 
 LONGEST_VARIABLE = 100_000  # bytes; execve(2) takes 128 KiB
@@ -70,7 +71,7 @@ class Replicas:
             path = self._holdings.path(key)
             address, port = places[0]
             parts.append({"rank": rank, **({"path": path} if path else {"address": address, "port": port})})
-        return {**moment, "token": self._token, "parts": parts}
+        return {"format": FORMAT, **moment, "token": self._token, "parts": parts}
 
     def _memory_variables(self, memory: Message) -> Dict[str, str]:
         """Return the variable with the text; from a thousand ranks on, with the path of a file that has it."""

@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass
 from typing import Iterator, Optional, Tuple
 
+FORMAT = 1  # of the layout below and of the parts in it: an agent outlives an apply that brings newer ranks
 SLOTS = 2
 PAGE = 4096
 # stamp, step, generation, world size, rank, length, and the checksum of the bytes as text, empty until it is known
@@ -22,6 +23,8 @@ HEADER = struct.Struct("<6Q64s")
 HEADER_EVERY = 256
 # offset of the number of bytes that each slot may hold, written by the agent
 CAPACITY_OFFSET = 1024
+# offset of FORMAT, written by the agent
+FORMAT_OFFSET = 2048
 REFUSED = (1 << 64) - 1
 # one tebibyte: no rank's part is as long
 SLOT_STRIDE = 1 << 40
@@ -52,6 +55,7 @@ class Slots:
         self.fd = os.memfd_create(f"clusterwright-{name}", os.MFD_CLOEXEC)
         os.ftruncate(self.fd, PAGE)
         self._page = mmap.mmap(self.fd, PAGE)
+        _UINT64.pack_into(self._page, FORMAT_OFFSET, FORMAT)
 
     @property
     def path(self) -> str:

@@ -1,0 +1,43 @@
+"""Parse the manifest of a checkpoint, as far as every format has it: `format`, and the checksum of the rest.
+
+Standard library only, Python 3.6 or later. A checksum that matches tells a manifest of another format from a
+damaged one, so later formats retain both fields.
+"""
+
+import hashlib
+import json
+from typing import Any, Dict
+
+NAME = "manifest.json"
+FORMAT = 2  # tests/data/formats has a checkpoint of each format in READABLE
+READABLE = (FORMAT,)  # a new format adds itself; the one of the last release stays
+
+
+class InvalidManifest(ValueError):  # noqa: N818 (a property of a file, not a program error)
+    """The manifest is incomplete or damaged."""
+
+
+class OtherFormat(InvalidManifest):
+    """The manifest is intact, and of a format that this version does not read."""
+
+
+def parse(text: str) -> Dict[str, Any]:
+    """Return the verified manifest, with its checksum; raises InvalidManifest or OtherFormat."""
+    try:
+        document = json.loads(text)
+        fields = {name: value for name, value in document.items() if name != "sha256"}
+        is_intact = document["sha256"] == checksum(fields)
+        written = document["format"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InvalidManifest("cannot be read: %s" % error) from None
+    if not is_intact:
+        raise InvalidManifest("does not match its own checksum")
+    if written not in READABLE:
+        formats = ", ".join(map(str, READABLE))
+        raise OtherFormat("has format %r; this version reads %s" % (written, formats))
+    return dict(document)
+
+
+def checksum(fields: Dict[str, Any]) -> str:
+    """Return the checksum of a manifest's other fields."""
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
