@@ -41,7 +41,7 @@ done
 
 
 def accounts_script(cluster: Cluster, header: str) -> str:
-    """Names first, because limits and teams refer to each other; then all that the file says of them."""
+    """Return the script that creates all names, because limits and teams refer to each other, then all settings."""
     names = [["add", "cluster", cluster.name], *(["add", "qos", row["name"]] for row in qos_names(cluster))]
     calls: list[list[str]] = []
     for row in account_rows(cluster):

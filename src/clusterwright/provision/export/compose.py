@@ -33,7 +33,7 @@ MOUNTED = "/export"  # where a container finds this folder
 
 
 def compose(cluster: Cluster) -> Tree:
-    """The compose file."""
+    """Return the compose file."""
     nets = {
         name: {"ipam": {"config": [{"subnet": str(network.subnet)}]}}
         for name, network in cluster.networks.named().items()
@@ -66,7 +66,7 @@ def _service(cluster: Cluster, host: Host) -> Tree:
 
 
 def _daemons(cluster: Cluster, host: Host) -> list[str]:
-    """In the order in which they start; the last one stays in the foreground."""
+    """Return the daemons in start order; the last one stays in the foreground."""
     accountant = cluster.accountant is not None and cluster.accountant.name == host.name
     daemons = ["munged", *(["mariadbd", "slurmdbd"] if accountant else [])]
     if host.name == cluster.control.name:
@@ -75,7 +75,7 @@ def _daemons(cluster: Cluster, host: Host) -> list[str]:
 
 
 def _names(cluster: Cluster) -> list[str]:
-    """Every name of /etc/hosts, which a container's engine writes itself."""
+    """Return every name of /etc/hosts, which the container engine writes itself."""
     rows = [(host.name, str(host.management)) for host in cluster.hosts()]
     for host in cluster.hosts():
         rows += [(f"{host.name}-{net}", str(to)) for net, to in host.addresses.items() if net != "management"]
@@ -83,12 +83,12 @@ def _names(cluster: Cluster) -> list[str]:
 
 
 def _volumes(cluster: Cluster) -> dict[str, str]:
-    """Shared folders are volumes that all containers share."""
+    """Return shared folders as volumes of all containers."""
     return {name: folder.path for name, folder in cluster.storage.items() if isinstance(folder, Local | Nfs)}
 
 
 def dockerfile(cluster: Cluster, all_steps: Sequence[ExportStep], header: str) -> str:
-    """One image for all: the distribution, every host's packages, everybody's accounts."""
+    """Return one image for all roles: distribution, packages of every host, all accounts."""
     dnf = cluster.platform.package_manager == "dnf"
     packages = [
         package.name + (f"{'-' if dnf else '='}{package.version}*" if package.version else "")
@@ -125,7 +125,7 @@ def _install(cluster: Cluster, packages: dict[str, None]) -> str:
 
 
 def entrypoint(all_steps: Sequence[ExportStep], header: str) -> str:
-    """What a container runs; folders that the roles ask for are made by it."""
+    """Return the start script of a container, which creates the roles' folders."""
     folders = [
         f"install -d -m {folder.mode:04o} -o {folder.owner} -g {folder.group} {folder.path}"
         for _step, folder in of_kind(all_steps, Directory)

@@ -40,7 +40,7 @@ def export(
     compose: bool = False,
     with_secrets: bool = False,
 ) -> dict[str, Exported]:
-    """`{path below the folder: file}`."""
+    """Return `{path below the export folder: file}`."""
     files = places_of(cluster, context)
     outputs = files.exported(with_secrets=with_secrets) | {"library.tar": Exported(archive(context.payload))}
     if cluster.accountant is not None:
@@ -73,7 +73,7 @@ def _compose(cluster: Cluster, context: RoleContext) -> dict[str, Exported]:
 
 
 def yaml_text(document: Any) -> str:
-    """Block style, in the order given."""
+    """Return YAML in block style, in the given order."""
     yaml = YAML()
     yaml.width = 4096
     stream = io.StringIO()

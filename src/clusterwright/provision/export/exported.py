@@ -14,19 +14,19 @@ SECRET = 0o600
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """Its content, and the mode that it has in the exported folder."""
+    """The content of a file and its mode in the export folder."""
 
     content: str | bytes
     mode: int = 0o644
 
     @property
     def data(self) -> bytes:
-        """The content as bytes."""
+        """Return the content as bytes."""
         return encode_content(self.content)
 
 
 def archive(files: Mapping[str, str | bytes]) -> bytes:
-    """A tar archive of `{path: content}`, of root's, and the same bytes for the same files."""
+    """Return a reproducible tar archive of `{path: content}`, owned by root."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for path, content in sorted(files.items()):

@@ -13,14 +13,14 @@ ALL = "all"
 
 
 def places(host: Host) -> tuple[str, str, str, str]:
-    """Where files for the host may lie, the widest place first."""
+    """Return the folders that may hold files of the host, the widest first."""
     return (ALL, f"roles/{host.group.role}", f"groups/{host.group_name}", f"hosts/{host.name}")
 
 
 def fold_files(files: Mapping[str, Mapping[str, T]], hosts: Sequence[Host]) -> dict[str, dict[str, T]]:
-    """`{host: {path: file}}` as `{place: {path: file}}`: a file lies in the widest place whose hosts share it.
+    """Convert `{host: {path: file}}` to `{place: {path: file}}`: a file is in the widest place whose hosts share it.
 
-    What a host has is what its four places hold, and no path lies in two of them.
+    A host's files are those of its four places, and no path is in two of them.
     """
     files_by_scope: dict[str, dict[str, T]] = {}
     for path in dict.fromkeys(path for host in hosts for path in files[host.name]):
@@ -35,7 +35,7 @@ def _fold_path(
     hosts: Sequence[Host],
     level: int,
 ) -> None:
-    """The path for hosts that share the place of this level: there if all have the same, else one level below."""
+    """Place the path for hosts of this level: here if all have the same file, else one level below."""
     rows = [files[host.name] for host in hosts]
     having = [row[path] for row in rows if path in row]
     if not having:

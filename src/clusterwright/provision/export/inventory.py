@@ -11,7 +11,7 @@ Tree = dict[str, Any]
 
 
 def inventory(cluster: Cluster) -> Tree:
-    """Hosts are reached by name, as `wright` reaches them; their addresses are variables of each host."""
+    """Return the inventory: hosts by name, with their addresses as host variables."""
     roles = {group.role: {"children": {}} for group in cluster.nodes.values()}  # type: dict[str, Tree]
     groups = {}  # type: Tree
     for name, group in cluster.nodes.items():
@@ -30,7 +30,7 @@ def inventory(cluster: Cluster) -> Tree:
 
 
 def group_of(cluster: Cluster, scope: str) -> str:
-    """What the inventory calls a place: Ansible's group names are letters, digits and `_`."""
+    """Return a place's Ansible group name: letters, digits and `_`."""
     kind, _, name = scope.partition("/")
     if kind == "roles":
         return f"role_{name}"
@@ -40,7 +40,7 @@ def group_of(cluster: Cluster, scope: str) -> str:
 
 
 def _access(cluster: Cluster) -> Tree:
-    """How Ansible's ssh goes where ours does."""
+    """Return the SSH settings for Ansible that match ours."""
     access: Tree = {"ansible_user": "root" if cluster.lab else cluster.ssh.user}
     if cluster.ssh_config:
         access["ansible_ssh_common_args"] = f"-F {cluster.ssh_config}"

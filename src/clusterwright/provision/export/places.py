@@ -18,12 +18,12 @@ _VARIABLES = {"hosts": "inventory_hostname", "groups": "node_group", "roles": "n
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """`{place: {path: file}}`."""
+    """Files by place: `{place: {path: file}}`."""
 
     folded: Mapping[str, Mapping[str, File]]
 
     def source(self, resource: Resource) -> str:
-        """Where the text of the file lies for the host at hand, as an expression of Ansible's; `` for others."""
+        """Return an Ansible expression for the source of the file on the current host; empty for other resources."""
         if not isinstance(resource, File):
             return ""
         places = [scope for scope, files in self.folded.items() if resource.path in files]
@@ -37,7 +37,7 @@ class Places:
         return f"{{{{ lookup('ansible.builtin.first_found', [{', '.join(names)}]) }}}}"
 
     def exported(self, *, with_secrets: bool) -> dict[str, Exported]:
-        """Every file; one that holds a secret only when asked, and then for its owner's eyes."""
+        """Return every file; those with secrets only on request, with mode 0600."""
         return {
             f"{top(file)}/{scope}{path}": Exported(
                 file.content, SECRET if file.secret else 0o755 if file.mode & 0o111 else 0o644
@@ -48,7 +48,7 @@ class Places:
         }
 
     def secret(self) -> tuple[str, ...]:
-        """Where files with secrets lie, or have to be put."""
+        """Return the folder of files with secrets."""
         return tuple(
             f"{top(file)}/{scope}{path}"
             for scope, files in self.folded.items()
@@ -58,12 +58,12 @@ class Places:
 
 
 def top(file: File) -> str:
-    """Secrets have a folder of their own, which can be encrypted, or left out of version control."""
+    """Return the top folder; secrets have their own, which can be encrypted or kept out of version control."""
     return "secrets" if file.secret else "files"
 
 
 def places_of(cluster: Cluster, context: RoleContext) -> Places:
-    """All files of all hosts, but for the library."""
+    """Return all files of all hosts without the library."""
     files = {
         host.name: {
             resource.path: resource

@@ -30,7 +30,7 @@ RELOAD_UNIT_FILES = "read the unit files again"
 
 
 def playbook(cluster: Cluster, all_steps: Sequence[ExportStep], files: Places) -> list[Task]:
-    """One play: packages, what the roles want in their order, what changed restarted, units, the library."""
+    """Return one play: packages, resources by role, restarts, units, the library."""
     units = [unit for _step, unit in of_kind(all_steps, Unit)]
     early_steps = [step for step in all_steps if getattr(step.resource, "early", False)]
     late_steps = [step for step in all_steps if step not in early_steps]
@@ -51,7 +51,7 @@ def playbook(cluster: Cluster, all_steps: Sequence[ExportStep], files: Places) -
 
 
 def _packages(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
-    """All packages that the same hosts want in one call."""
+    """Return one task for packages that the same hosts need."""
     dnf = cluster.platform.package_manager == "dnf"
     rows: dict[tuple[str, ...], list[str]] = {}
     for step, package in of_kind(all_steps, Package):
@@ -69,7 +69,7 @@ def _packages(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
 
 
 def _version(package: Package, *, dnf: bool) -> str:
-    """As the module matches it: by patterns. Of a maker's own packages some have an epoch before the version."""
+    """Return a version pattern: some vendor packages have an epoch."""
     if not package.version:
         return ""
     built_for = f"{package.built_for}*" if package.built_for else ""
@@ -78,7 +78,7 @@ def _version(package: Package, *, dnf: bool) -> str:
 
 
 def _folders(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
-    """Folders that a file needs and no role asks for, in one call: Ansible's copy makes none."""
+    """Return one task for parent folders that no role declares; Ansible's copy creates none."""
     role_folders = {folder.path for _step, folder in of_kind(all_steps, Directory)}
     rows: dict[tuple[str, ...], dict[str, None]] = {}
     for step, file in of_kind(all_steps, File):
@@ -110,7 +110,7 @@ def _resources(
 
 
 def _settings(step: ExportStep) -> list[str]:
-    """The handler that makes a file of the system's own count at once."""
+    """Return the handler that applies changed system files at once."""
     if not isinstance(step.resource, File):
         return []
     path = step.resource.path
@@ -121,7 +121,7 @@ def _settings(step: ExportStep) -> list[str]:
 
 
 def _accounts(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
-    """Before slurmctld, which ends where slurmdbd does not answer, or does not know the names that its file has."""
+    """Return the task for accounting names, before slurmctld, which exits if slurmdbd is down or a name is unknown."""
     if cluster.accountant is None:
         return []
     database_steps = [
@@ -134,7 +134,7 @@ def _accounts(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
 
 
 def _limits(cluster: Cluster) -> list[Task]:
-    """Once slurmctld has said what can be limited."""
+    """Return the task for limits, after slurmctld has registered its TRES."""
     if cluster.accountant is None:
         return []
     script = {"name": "accounts", f"{BUILTIN}.script": SCRIPT, "changed_when": False}
@@ -142,7 +142,7 @@ def _limits(cluster: Cluster) -> list[Task]:
 
 
 def _munge(all_steps: Sequence[ExportStep]) -> list[ExportStep]:
-    """By which slurmdbd knows who asks."""
+    """Return the task for munge, with which slurmdbd authenticates clients."""
     return [
         step
         for step in all_steps
@@ -151,7 +151,7 @@ def _munge(all_steps: Sequence[ExportStep]) -> list[ExportStep]:
 
 
 def _units(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
-    """Once what changed has been restarted, most of these run already."""
+    """Return the tasks for units; most run already after the restarts."""
     return [
         task | _condition(cluster, step.hosts)
         for step, unit in of_kind(all_steps, Unit)
@@ -160,7 +160,7 @@ def _units(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
 
 
 def _library() -> list[Task]:
-    """What `wright train` runs on the hosts."""
+    """Return the task for the library that `wright train` uses on hosts."""
     folder = {"path": LIBRARY, "state": "directory", "owner": "root", "group": "root", "mode": "0755"}
     unpacked = {"src": "library.tar", "dest": LIBRARY, "owner": "root", "group": "root"}
     return [
@@ -170,7 +170,7 @@ def _library() -> list[Task]:
 
 
 def _handlers(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
-    """In the order in which they run: the kernel's settings, then units as the roles have them."""
+    """Return the handlers in execution order: kernel settings, then units in role order."""
     name = {"name": NAMED, f"{BUILTIN}.command": {"argv": ["hostname", "{{ inventory_hostname }}"]}}
     files = [
         f"{file.path}" for _step, file in of_kind(all_steps, File) if file.path.startswith(SYSCTL_FOLDER)
@@ -183,7 +183,7 @@ def _handlers(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
 
 
 def _condition(cluster: Cluster, hosts: Sequence[str]) -> Task:
-    """The condition that holds on exactly these hosts; none where it holds on all."""
+    """Return the condition that selects exactly these hosts; none for all hosts."""
     places = widest(cluster, hosts)
     if places == (ALL,):
         return {}

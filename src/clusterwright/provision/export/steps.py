@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class ExportStep:
-    """One resource, with the hosts that are to have it; of a file that differs, the text is each host's own."""
+    """A resource and its hosts; the text of a file that differs is each host's own."""
 
     role: str
     resource: Resource
@@ -26,7 +26,7 @@ class ExportStep:
 
 
 def steps(cluster: Cluster, context: RoleContext) -> tuple[ExportStep, ...]:
-    """Every resource of every host, once each; the library that only `wright train` uses is no step."""
+    """Return every resource of every host once, without the library, which only `wright train` uses."""
     entries: dict[str, tuple[str, Resource, list[str]]] = {}
     hosts = cluster.hosts()
     for name, role in roles().items():
@@ -40,17 +40,17 @@ def steps(cluster: Cluster, context: RoleContext) -> tuple[ExportStep, ...]:
 
 
 def is_library(resource: Resource) -> bool:
-    """True for a file of the library that jobs import: many small ones, kept together as one archive."""
+    """Return whether the file belongs to the library that jobs import, which is exported as one archive."""
     return isinstance(resource, File) and resource.path.startswith(f"{LIBRARY}/")
 
 
 def of_kind(all_steps: Sequence[ExportStep], kind: type[R]) -> list[tuple[ExportStep, R]]:
-    """The steps of that kind of resource, with it."""
+    """Return the steps with a resource of that kind."""
     return [(step, step.resource) for step in all_steps if isinstance(step.resource, kind)]
 
 
 def widest(cluster: Cluster, names: Sequence[str]) -> tuple[str, ...]:
-    """The fewest places that hold exactly these hosts: `all`, `roles/compute`, `groups/a100`, `hosts/control1`."""
+    """Return the fewest places that contain exactly these hosts, such as `all`, `roles/compute`, `hosts/control1`."""
     target_hosts, members = frozenset(names), _members(cluster)
     chosen = (
         next(scope for scope in places(host) if members[scope] <= target_hosts)
@@ -62,7 +62,7 @@ def widest(cluster: Cluster, names: Sequence[str]) -> tuple[str, ...]:
 
 @cache_per_instance
 def _members(cluster: Cluster) -> dict[str, frozenset[str]]:
-    """Every place with its hosts."""
+    """Return the hosts of every place."""
     hosts_by_scope: dict[str, set[str]] = {}
     for host in cluster.hosts():
         for scope in places(host):

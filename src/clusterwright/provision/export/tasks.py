@@ -22,7 +22,10 @@ Task = dict[str, Any]
 
 
 def task_of(resource: Resource, source: str) -> Task | None:
-    """The task, or None for a kind that is done elsewhere or not at all; `source` is where a file's text lies."""
+    """Return the Ansible task of a resource; None for kinds handled elsewhere or not at all.
+
+    `source` is the file's source.
+    """
     if isinstance(resource, File):
         return _file(resource, source)
     make = _KINDS.get(type(resource))
@@ -71,7 +74,7 @@ def _user(user: User) -> Task:
 
 
 def _create_if_missing(database: str, name: str, command: str) -> Task:
-    """A daemon's account that a package may have made with another id is left as it is."""
+    """Return the task that creates a missing account; a package may have created it with another ID."""
     text = f"getent {database} {name} >/dev/null || {{ {command} && echo made; }}"
     shell = {"name": f"{database} entry {name}", f"{BUILTIN}.shell": text, "register": "entry"}
     return shell | {"changed_when": "'made' in entry.stdout"}
@@ -84,7 +87,7 @@ def _hold(hold: Hold) -> Task:
 
 
 def hold_command(hold: Hold) -> str:
-    """By apt-mark, or by dnf's plug-in; says what it newly holds."""
+    """Return the command that holds packages (apt-mark or versionlock) and prints newly held ones."""
     patterns = " ".join(f"'{pattern}'" for pattern in hold.patterns)
     listed = f"dpkg-query --show --showformat '${{db:Status-Status}} ${{Package}}\\n' {patterns} 2>/dev/null"
     apt = f"{listed} | sed -n 's/^installed //p' | xargs --no-run-if-empty apt-mark hold"
@@ -108,7 +111,7 @@ _KINDS: dict[type, Callable[[Any], Task]] = {
 
 
 def running(unit: Unit) -> list[Task]:
-    """The unit enabled and running; then what it replaces stopped, where that is there."""
+    """Return the tasks that enable and start the unit, then stop the unit that it replaces."""
     module_args = {"name": unit.name, "enabled": True, "state": "started"}
     tasks: list[Task] = [{"name": unit.name, f"{BUILTIN}.systemd_service": module_args}]
     for replaced_unit in unit.replaces:
@@ -120,7 +123,7 @@ def running(unit: Unit) -> list[Task]:
 
 
 def restart(unit: Unit) -> Task:
-    """The handler that makes the unit read its files again; not every unit that should can reload."""
+    """Return the handler that restarts or reloads a unit."""
     if unit.reload:
         command = {"argv": ["systemctl", "reload-or-restart", "--", unit.name]}
         return {"name": restart_name(unit), f"{BUILTIN}.command": command}
@@ -131,7 +134,7 @@ def restart(unit: Unit) -> Task:
 
 
 def restart_name(unit: Unit) -> str:
-    """What tasks notify."""
+    """Return the handler name that tasks notify."""
     return f"{'reload' if unit.reload else 'restart'} {unit.name}"
 
 

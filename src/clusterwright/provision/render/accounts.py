@@ -22,17 +22,20 @@ GPU = "gres/gpu"  # a TRES, as slurm.conf names it
 
 
 def account_rows(cluster: Cluster) -> tuple[Row, ...]:
-    """Qualities of service, then teams from the uppermost down, then who is in them."""
+    """Return the rows of accounting: QOS, then teams from the top down, then members."""
     return (*qos_rows(cluster), *_teams(cluster), *_members(cluster), *_people(cluster))
 
 
 def qos_names(cluster: Cluster) -> tuple[Row, ...]:
-    """What slurm.conf gives to partitions: slurmctld ends, or forgets it, where a name is unknown at its start."""
+    """Return the QOS that partitions in slurm.conf name.
+
+    slurmctld exits, or ignores the partition, if one is unknown at its start.
+    """
     return tuple({"kind": "qos", "name": row["name"]} for row in qos_rows(cluster))
 
 
 def qos_rows(cluster: Cluster) -> tuple[Row, ...]:
-    """Those of the file, and one for each partition with head-room."""
+    """Return the QOS of the file, and one for each partition with headroom."""
     return (
         *(_qos(name, qos) for name, qos in cluster.qos.items()),
         *(_headroom(cluster, name, part) for name, part in cluster.partitions.items() if has_headroom(part)),
@@ -40,7 +43,7 @@ def qos_rows(cluster: Cluster) -> tuple[Row, ...]:
 
 
 def has_headroom(partition: Partition) -> bool:
-    """True where the partition keeps head-room."""
+    """Return whether the partition keeps headroom."""
     return partition.headroom_percent > 0
 
 
@@ -52,9 +55,10 @@ def headroom_gpus(cluster: Cluster, partition: Partition) -> int:
 
 
 def _headroom(cluster: Cluster, name: str, partition: Partition) -> Row:
-    """In what is billed, not in GPUs: Slurm drops a team's limit of a TRES where a partition limits the same one.
+    """Return the headroom limit as billing units.
 
-    It counts the CPUs and the memory that belong to a GPU as well, without which a GPU is no room.
+    Slurm ignores a team's limit of a TRES that a partition QOS limits too, so the limit is not in GPUs. It
+    includes the CPUs and memory that belong to a GPU, because a GPU without them is unusable.
     """
     most = headroom_gpus(cluster, partition) * GPU_BILLED
     return {"kind": "qos", "name": headroom_qos(name), "Flags": "DenyOnLimit", "GrpTRES billing": str(most)}
@@ -78,7 +82,7 @@ def _qos(name: str, qos: Qos) -> Row:
 
 
 def _teams(cluster: Cluster) -> tuple[Row, ...]:
-    """A parent before its parts."""
+    """Return a row for each team, parents first."""
     order = sorted(cluster.teams, key=lambda name: _depth(cluster.teams, name))
     return tuple(_team(cluster, name, cluster.teams[name]) for name in order)
 
@@ -102,7 +106,7 @@ def _team(cluster: Cluster, name: str, team: Team) -> Row:
 
 
 def _members(cluster: Cluster) -> tuple[Row, ...]:
-    """One row for each user in each team. Members of a team share equally, unless somebody said otherwise by hand."""
+    """Return a row for each user in each team, with equal shares unless an administrator changed them in sacctmgr."""
     return tuple(
         {
             "kind": "user",
@@ -116,7 +120,7 @@ def _members(cluster: Cluster) -> tuple[Row, ...]:
 
 
 def _people(cluster: Cluster) -> tuple[Row, ...]:
-    """What a user is beyond the teams."""
+    """Return the settings of users that do not depend on a team, such as the admin level."""
     return tuple(
         {
             "kind": "person",

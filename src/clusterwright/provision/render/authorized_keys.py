@@ -10,7 +10,7 @@ from clusterwright.provision.resources import RoleContext
 
 
 def authorized_keys(cluster: Cluster, user: str, context: RoleContext, header: str) -> str:
-    """The whole file, for sshd(8)."""
+    """Return a user's authorized_keys file."""
     lines = [f"{key}\n" for key in cluster.users[user].ssh_keys]
     public_key = context.secrets.get(f"ssh/{user}.pub", f"<public key ssh/{user}>\n".encode()).decode()
     reason = "\n# From host to host; every host has the private key, which is valid on these hosts only.\n"
@@ -19,12 +19,12 @@ def authorized_keys(cluster: Cluster, user: str, context: RoleContext, header: s
 
 
 def logs_in(cluster: Cluster) -> str:
-    """Who changes the hosts: root in every lab."""
+    """Return the account that applies changes on hosts; root in every lab."""
     return "root" if cluster.lab else cluster.ssh.user
 
 
 def heal_key(cluster: Cluster, context: RoleContext) -> str:
-    """The line for the loop that fixes the cluster: good from the control host's addresses, and for commands alone."""
+    """Return heal's key line: valid from the control host's addresses, for commands only (no terminal)."""
     public_key = context.secrets.get("heal/key.pub", b"<public key heal/key>\n").decode()
     addresses = ",".join(str(address) for address in cluster.control.addresses.values())
     return f'from="{addresses}",restrict {public_key}'
@@ -32,6 +32,6 @@ def heal_key(cluster: Cluster, context: RoleContext) -> str:
 
 @cache_per_instance
 def hosts_only(cluster: Cluster) -> str:
-    """All addresses of the cluster's hosts, and no other, as few blocks."""
+    """Return the addresses of all cluster hosts, and of no others, as the fewest CIDR blocks."""
     single = [IPv4Network(address) for host in cluster.hosts() for address in host.addresses.values()]
     return ",".join(str(block) for block in collapse_addresses(single))

@@ -11,7 +11,7 @@ AUTHENTICATION = "/etc/beegfs/conn.auth"
 
 
 def beegfs_client_conf(cluster: Cluster, folder: Beegfs) -> str:
-    """What differs from the client's defaults; a key that is left out keeps its own (client config reference)."""
+    """Return the settings that differ from the client's defaults; omitted keys have the default."""
     storage = cluster.networks.storage or cluster.networks.management
     rdma = storage.kind in {"infiniband", "roce"}
     authentication = (
@@ -31,5 +31,5 @@ tuneFileCacheType = native
 
 
 def beegfs_mounts(places: Mapping[str, str]) -> str:
-    """`FOLDER CONFIGURATION`, one a line."""
+    """Return beegfs-mounts.conf: a folder and its configuration on each line."""
     return "".join(f"{path} {conf}\n" for path, conf in places.items())

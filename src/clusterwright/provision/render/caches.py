@@ -14,7 +14,7 @@ LOCAL = {
 
 
 def caches(cluster: Cluster) -> dict[str, str]:
-    """Variable to folder, which is the user's own; what the file does not place stays where programs put it."""
+    """Return each cache variable and its per-user folder; caches without a folder keep their program's default."""
     section = cluster.environments.caches
     shared = {name: f"{section.shared}/$USER/{folder}" for name, folder in SHARED.items() if section.shared}
     local = {name: f"{section.local}/$USER/{folder}" for name, folder in LOCAL.items() if section.local}

@@ -9,9 +9,9 @@ from clusterwright.provision.render.slurm_releases import cgroup_plugin, enable_
 
 @cache_per_instance
 def cgroup_conf(cluster: Cluster, header: str) -> str:
-    """Devices and memory always; cores where they are real.
+    """Return cgroup.conf: devices and memory always constrained, cores only on real hosts.
 
-    CgroupAutomount is never written: control groups are mounted by systemd, and since 23.11 the key is an error.
+    CgroupAutomount is omitted: systemd mounts cgroups, and since Slurm 23.11 the key is an error.
     """
     cores = "no" if cluster.lab else "yes"
     return f"""{header}

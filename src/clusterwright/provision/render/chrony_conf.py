@@ -13,7 +13,7 @@ rtcsync
 
 
 def chrony_conf(cluster: Cluster, host: Host, header: str) -> str:
-    """The whole file for one host."""
+    """Return chrony.conf of one host."""
     drift = cluster.platform.path("/var/lib/chrony/chrony.drift")
     lines = [header, f"driftfile {drift}\n"]
     if host.group.role == "control":
@@ -27,7 +27,7 @@ def chrony_conf(cluster: Cluster, host: Host, header: str) -> str:
 
 
 def _serves(cluster: Cluster, host: Host) -> list[str]:
-    """Several control hosts agree among themselves which one leads while they are cut off (`orphan`)."""
+    """Return the lines of a time server; without an upstream, several control hosts elect a leader (`orphan`)."""
     peers = [control_host for control_host in cluster.hosts("control") if control_host.name != host.name]
     lines = [f"server {server} iburst\n" for server in cluster.time.servers]
     if not lines and cluster.lab is None:

@@ -17,7 +17,7 @@ from clusterwright.provision.render.firewall_table import (
 
 
 def firewall(cluster: Cluster, host: Host, header: str) -> str:
-    """What may come in; the rest is dropped. What goes out, and what is passed on, is not looked at."""
+    """Return the nftables rules: allowed input, the rest is dropped. Output and forwarding are not filtered."""
     rows = openings(cluster, host)
     peers = tuple(dict.fromkeys(row.peers for row in rows if row.peers.ranges))
     return f"""{header}
@@ -46,7 +46,7 @@ table inet clusterwright {{
 
 @cache_per_instance
 def _sets(_cluster: Cluster, peers: tuple[Peers, ...]) -> str:
-    """The same on all hosts of a group, of which there may be thousands."""
+    """Return named address sets; they are equal on all hosts of a group, which may have thousands."""
     return "".join(_set(peer_set) for peer_set in peers)
 
 
@@ -65,7 +65,7 @@ def _range(span: Range) -> str:
 
 
 def _impostors(networks: tuple[IPv4Network, ...]) -> str:
-    """An address of a network of ours comes by that network's own port, or it is made up."""
+    """Return rules that drop packets with a source address of a cluster network on any other interface."""
     if not networks:
         return ""
     listed = ", ".join(map(str, networks))

@@ -8,7 +8,7 @@ from clusterwright.config.cluster import Cluster
 
 
 def firewall_program(cluster: Cluster) -> Literal["nftables", "firewalld", "none"]:
-    """What the file says; by default what the distribution's own administrators use."""
+    """Return the firewall program of the file, by default the distribution's own."""
     if not cluster.security.firewall:
         return "none"
     named = cluster.security.firewall_program

@@ -40,19 +40,22 @@ Range = tuple[IPv4Address, IPv4Address]
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """Who may connect: a name for a set of rules, and addresses. No addresses: anyone but the other networks."""
+    """Who may connect: a name for a set of rules, and addresses.
+
+    No addresses: anyone outside the other cluster networks.
+    """
 
     name: str
     ranges: tuple[Range, ...]
 
     def contains(self, address: IPv4Address) -> bool:
-        """True when the address is one of them."""
+        """Return whether the address is one of the peers."""
         return any(first_address <= address <= last for first_address, last in self.ranges)
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """One thing that a host serves: ports, at which of its addresses, on which network, to whom, and why."""
+    """A service that a host offers: ports, local addresses, network, peers and the reason."""
 
     service: str
     protocol: Literal["tcp", "udp"]
@@ -64,7 +67,7 @@ class Opening:
 
 
 def openings(cluster: Cluster, host: Host) -> tuple[Opening, ...]:
-    """All that the host serves, in a fixed order."""
+    """Return all openings of the host, in a fixed order."""
     rows = (
         _ssh(cluster, host),
         *_slurm(cluster, host),
@@ -75,19 +78,19 @@ def openings(cluster: Cluster, host: Host) -> tuple[Opening, ...]:
 
 
 def strangers(cluster: Cluster) -> tuple[IPv4Network, ...]:
-    """Networks of the cluster that are not for management: `anyone` does not mean what lies there."""
+    """Return the cluster networks except management; `anyone` does not include them."""
     named = cluster.networks.named()
     return tuple(network.subnet for name, network in named.items() if name != "management")
 
 
 def single_rail_networks(cluster: Cluster, host: Host) -> tuple[IPv4Network, ...]:
-    """Networks that reach this host by one port alone, so that a sender on another port is an impostor."""
+    """Return the networks that reach this host through one interface, so that spoofed addresses can be detected."""
     named = cluster.networks.named()
     return tuple(named[name].subnet for name in host.addresses if name in named and named[name].rails == 1)
 
 
 def lets_in(cluster: Cluster, host: Host, source: str, port: int) -> bool:
-    """True when a TCP connection from there to the host's management address passes; not for IPv6."""
+    """Return whether a TCP connection from the address to the host's management address is allowed; not for IPv6."""
     try:
         address = IPv4Address(source)
     except ValueError:
@@ -106,7 +109,7 @@ def _outside(cluster: Cluster, address: IPv4Address) -> bool:
 
 
 def _ssh(cluster: Cluster, host: Host) -> Opening:
-    """Hosts of the cluster reach each other by ssh, whatever `ssh_from` says."""
+    """Return openings for SSH; cluster hosts reach each other whatever `ssh_from` says."""
     peers = Peers("anyone", ())
     if cluster.security.ssh_from:
         nets = [_span(subnet) for subnet in cluster.security.ssh_from]
@@ -130,7 +133,7 @@ def _slurm(cluster: Cluster, host: Host) -> Iterator[Opening]:
 
 
 def _trainings(cluster: Cluster, host: Host) -> Iterator[Opening]:
-    """Between compute hosts: gradients on the compute network, meeting by host name on the management network."""
+    """Yield openings between compute hosts: gradients on the compute network, rendezvous by host name on management."""
     if host.group.role != "compute":
         return
     names: tuple[tuple[NetworkName, str], ...] = (
@@ -167,7 +170,7 @@ def _services(cluster: Cluster, host: Host) -> Iterator[Opening]:
 
 
 def _storage(cluster: Cluster, host: Host) -> Iterator[Opening]:
-    """On the storage network where the host is on it, else on the management network."""
+    """Yield openings for storage, on the storage network if the host has it, else on management."""
     network: NetworkName = "storage" if "storage" in host.addresses else "management"
     to, subnet = host.addresses[network], cluster.networks.named()[network].subnet
     subnet_peers = Peers(f"subnet_{network}", (_span(subnet),))
@@ -192,7 +195,7 @@ def _tcp(
 
 @cache_per_instance
 def _hosts(cluster: Cluster, role_group: str, network: NetworkName) -> Peers:
-    """The addresses that some of the hosts have on a network."""
+    """Return the addresses of the hosts on a network."""
     roles = ROLES[role_group]
     hosts = (host for host in cluster.hosts() if host.group.role in roles)
     spans = [(host.addresses[network],) * 2 for host in hosts if network in host.addresses]
@@ -204,7 +207,7 @@ def _span(subnet: IPv4Network) -> Range:
 
 
 def _joined(ranges: Iterable[Range]) -> tuple[Range, ...]:
-    """In order; what overlaps or is next to each other is one: 1,024 hosts in a row are one range."""
+    """Return the sorted addresses with adjacent and overlapping ones merged: 1,024 consecutive hosts are one range."""
     spans: list[Range] = []
     for first_address, last in sorted(ranges):
         if spans and int(first_address) <= int(spans[-1][1]) + 1:

@@ -29,7 +29,7 @@ ICMP = """  <rule family="ipv4"><protocol value="icmp"/><accept/></rule>
 
 
 def firewalld(cluster: Cluster, host: Host, source: str) -> dict[str, str]:
-    """Every file below /etc/firewalld, by its whole path; `source` is the name of the cluster file."""
+    """Return every file below /etc/firewalld by its path; `source` is the name of the cluster file."""
     rows = openings(cluster, host)
     sets = {row.peers.name: row.peers for row in rows if row.peers.ranges}
     zones = {f"cw-{name}": network.subnet for name, network in cluster.networks.named().items()}
@@ -56,7 +56,7 @@ def _set(peers: Peers, banner: str) -> str:
 
 
 def _zone(name: str, sources: Iterable[IPv4Network], rows: Iterable[Opening], banner: str) -> str:
-    """DHCPv6 asks from link-local addresses, which no network of ours holds, so its answer comes from outside."""
+    """Return a zone. DHCPv6 replies go to link-local addresses, which no cluster network contains."""
     source_lines = "".join(f'  <source address="{source}"/>\n' for source in sources)
     dhcp = "" if source_lines else '  <service name="dhcpv6-client"/>\n'
     return (

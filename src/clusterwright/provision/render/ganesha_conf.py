@@ -54,7 +54,7 @@ EXPORT {{
 
 
 def ganesha_conf(cluster: Cluster, served: Sequence[Nfs]) -> str:
-    """One export for each folder, under the path that it has on the server, for the cluster's own networks."""
+    """Return ganesha.conf: one export for each folder, at the server's path, for the cluster's networks."""
     clients = ", ".join(str(network.subnet) for network in cluster.networks.named().values())
     exports = [
         EXPORT.format(number=number, path=folder.export or folder.path, clients=clients)

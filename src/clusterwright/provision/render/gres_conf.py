@@ -10,11 +10,11 @@ from clusterwright.config.nodes import Cpus, Gpus, NodeGroup
 
 
 def gres_conf(cluster: Cluster, header: str, only: NodeGroup | None = None) -> str:
-    """The lines of each group with GPUs, or of one group, without names, for a host of it alone.
+    """Return gres.conf: all groups with GPUs, or one group without node names, for its hosts.
 
-    Devices are named, not detected: AutoDetect=nvml needs a Slurm that was built with it, its plugin's package and
-    a library without a number in its name, and finds no GPU, in silence, where one of them is missing (Debian and
-    Ubuntu); AutoDetect=nvidia is there from 24.11 on and knows neither NVLink nor MIG.
+    Devices are listed, not detected. AutoDetect=nvml needs a Slurm built with NVML, the plugin package and an
+    unversioned library, and silently finds no GPU without one of them (Debian, Ubuntu). AutoDetect=nvidia needs
+    24.11 and ignores NVLink and MIG.
     """
     if only is not None:
         return "".join([header, *_lines("", only)])
@@ -25,7 +25,7 @@ def gres_conf(cluster: Cluster, header: str, only: NodeGroup | None = None) -> s
 
 
 def _lines(hosts: str, group: NodeGroup) -> Iterator[str]:
-    """One line where nothing tells the GPUs apart; one for each where NVLink or sockets do."""
+    """Return one line for equal GPUs; one for each GPU if NVLink or sockets distinguish them."""
     gpus = group.gpus
     if gpus is None:
         return
@@ -38,7 +38,7 @@ def _lines(hosts: str, group: NodeGroup) -> Iterator[str]:
 
 
 def _cores(gpus: Gpus, cpus: Cpus, index: int) -> str:
-    """All cores of its socket, as Slurm numbers them: socket by socket. Only where the file says which one it is."""
+    """Return the cores of the GPU's socket in Slurm's numbering, socket by socket; empty without a socket."""
     if not gpus.sockets:
         return ""
     first_core = gpus.sockets[index] * cpus.cores_per_socket
@@ -46,7 +46,7 @@ def _cores(gpus: Gpus, cpus: Cpus, index: int) -> str:
 
 
 def _links(gpus: Gpus, index: int) -> str:
-    """-1 for itself, 1 for each of the others: the file says that NVLink joins all of them alike."""
+    """Return the links of a GPU: -1 for itself, 1 for each other; NVLink joins all of them equally."""
     if not gpus.nvlink or gpus.count == 1:
         return ""
     return " Links=" + ",".join("-1" if peer == index else "1" for peer in range(gpus.count))

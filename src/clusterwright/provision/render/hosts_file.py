@@ -8,10 +8,10 @@ from clusterwright.config.memoize import cache_per_instance
 
 @cache_per_instance
 def hosts_file(cluster: Cluster, header: str) -> str:
-    """The plain name is the management address; `NAME-compute` and `NAME-storage` are the others.
+    """Return /etc/hosts: NAME is the management address; `NAME-compute` and `NAME-storage` are on the other networks.
 
-    No host is called 127.0.1.1, as Debian's installer has it: a rank that binds to its own name would then be
-    out of reach for its peers. torch looks up the reverse names too.
+    No host has 127.0.1.1, which Debian's installer writes: a rank that binds to its own name would be unreachable.
+    torch uses reverse lookups too.
     """
     lines = [header, "127.0.0.1 localhost\n", "::1 localhost ip6-localhost ip6-loopback\n"]
     for host in cluster.hosts():

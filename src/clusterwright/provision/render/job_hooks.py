@@ -21,14 +21,14 @@ _LEAST_KIB = 256 * 1024  # ours: below it slurmd, munge and the journal begin to
 
 
 def hook_texts(header: str) -> dict[str, str]:
-    """Every text that does not depend on the host, by its whole path."""
+    """Return every text that is equal on all hosts, by its path."""
     programs = {name: _with_header(name, header) for name in PROGRAMS}
     shared = {name: _with_header(name, header) for name in _SHARED}
     return {f"{FOLDER}/{name}": text for name, text in (programs | shared).items()}
 
 
 def declared(cluster: Cluster, host: Host, header: str) -> str:
-    """What the file says that the host has, as shell variables; quoted, though the file allows no such letters."""
+    """Return what the file declares for the host as quoted shell variables."""
     gpus, scratch, networks = host.group.gpus, scratch_of(host), cluster.networks.named()
     compute = networks.get("compute") if "compute" in host.group.addresses else None
     layer = _LAYER.get(compute.kind, "") if compute else ""
@@ -58,18 +58,18 @@ def declared(cluster: Cluster, host: Host, header: str) -> str:
 
 
 def _with_addresses(cluster: Cluster, host: Host) -> list[NetworkName]:
-    """Networks without which no job starts or talks; IPoIB is none: jobs may do without."""
+    """Return the networks without which jobs cannot start or communicate; not IPoIB, which is optional."""
     networks = cluster.networks.named()
     return [name for name in host.group.addresses if networks[name].kind != "infiniband"]
 
 
 def _driver(cluster: Cluster) -> str:
-    """A lab's GPUs have a driver where a compiler could make it: nothing is missed where there is none."""
+    """Return the driver version to verify; empty in a lab whose simulated driver could not be built."""
     return "1" if cluster.lab is None else "if-there"
 
 
 def scratch_of(host: Host) -> str:
-    """Where the host's first local disk is mounted, if it has one."""
+    """Return the mount point of the host's first local disk; None without one."""
     return next((disk.mount for disk in host.group.disks if disk.mount), "")
 
 

@@ -10,13 +10,16 @@ ALL = 255
 
 
 def lnet_network(cluster: Cluster) -> str:
-    """LNet's name for the network on which the servers are reached."""
+    """Return LNet's name of the network on which servers are reached."""
     storage = cluster.networks.storage or cluster.networks.management
     return "o2ib" if storage.kind in {"infiniband", "roce"} else "tcp"
 
 
 def lnet_conf(cluster: Cluster) -> str:
-    """One network: a host that had two would be asked for on the one that its servers do not reach."""
+    """Return lnet.conf with one network.
+
+    On a second one, servers would contact the host at an address they cannot reach.
+    """
     network = cluster.networks.storage or cluster.networks.management
     return f"""# o2ib is RDMA (InfiniBand, RoCE), tcp anything else; the interface is the one with such an address.
 ip2nets:
@@ -27,7 +30,7 @@ ip2nets:
 
 
 def address_pattern(subnet: IPv4Network) -> str:
-    """`10.77.2.*`, `10.77.[0-3].*`: as LNet writes the addresses of a network."""
+    """Return a subnet as LNet's pattern: `10.77.2.*`, `10.77.[0-3].*`."""
     first_octets, last = (str(address).split(".") for address in (subnet[0], subnet[-1]))
     return ".".join(_octet(int(low), int(high)) for low, high in zip(first_octets, last, strict=True))
 

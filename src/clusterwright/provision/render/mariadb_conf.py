@@ -18,7 +18,7 @@ _LAB_POOL_MIB, _LAB_LOG_MIB = (
 
 
 def mariadb_conf(cluster: Cluster, host: Host, header: str) -> str:
-    """Settings that come after the distribution's own."""
+    """Return the settings, in a file that sorts after the distribution's."""
     pool = max(_LEAST_MIB, min(_MOST_MIB, host.group.memory // MiB // _SHARE))
     log = min(_MOST_LOG_MIB, pool // 4)
     if cluster.lab:
@@ -45,7 +45,7 @@ plugin_load_add=auth_socket
 
 
 def database_sql(header: str) -> str:
-    """One statement a line, each of which changes nothing the second time."""
+    """Return SQL statements, one on each line, that are safe to run again."""
     return f"""{header}CREATE DATABASE IF NOT EXISTS {DATABASE};
 CREATE USER IF NOT EXISTS {USER}@localhost IDENTIFIED VIA unix_socket;
 ALTER USER {USER}@localhost IDENTIFIED VIA unix_socket;

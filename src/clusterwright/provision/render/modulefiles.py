@@ -10,7 +10,7 @@ from clusterwright.config.cluster import Cluster
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """What loading it does: a line for people, folders before others, variables, and what cannot be loaded with it."""
+    """An environment module: its description, prepended paths, variables, and what it conflicts with."""
 
     name: str
     description: str
@@ -20,7 +20,7 @@ class Module:
 
 
 def modules_of(cluster: Cluster) -> tuple[Module, ...]:
-    """One for CUDA where the file names a release, one for each environment, one for each image."""
+    """Return the modules: CUDA if the file names a release, each environment, each image."""
     modules = [_cuda(cluster.software.cuda)] if cluster.software.cuda else []
     modules += [
         _python(name, environment.path, environment.kind)
@@ -49,14 +49,14 @@ def _python(name: str, path: str, kind: str) -> Module:
 
 
 def _image(name: str, image: str) -> Module:
-    """Commands of Slurm read SRUN_CONTAINER and SBATCH_CONTAINER; an image of another kind is only named."""
+    """Return an image's module; Slurm reads SRUN_CONTAINER and SBATCH_CONTAINER, other kinds only name the image."""
     bundle = image.startswith("/") and not image.endswith((".sqsh", ".sif"))
     slurms = (("SRUN_CONTAINER", image), ("SBATCH_CONTAINER", image)) if bundle else ()
     return Module(f"image/{name}", f"image {image}", (), (("CLUSTERWRIGHT_IMAGE", image), *slurms), "image")
 
 
 def tcl(module: Module, header: str) -> str:
-    """The first line is how the program knows a module."""
+    """Return the module as Tcl; the first line identifies a module file."""
     lines = [f"module-whatis {_quoted(module.description)}", f"conflict {module.family}"]
     lines += [f"prepend-path {name} {_quoted(path)}" for name, path in module.prepend_paths]
     lines += [f"setenv {name} {_quoted(text)}" for name, text in module.variables]
@@ -64,7 +64,7 @@ def tcl(module: Module, header: str) -> str:
 
 
 def lua(module: Module, header: str) -> str:
-    """The same for Lmod, which puts a module of the same family in the other's place."""
+    """Return the module as Lua for Lmod, which replaces a loaded module of the same family."""
     lines = [f"whatis({json.dumps(module.description)})", f"family({json.dumps(module.family)})"]
     lines += [f"prepend_path({json.dumps(name)}, {json.dumps(path)})" for name, path in module.prepend_paths]
     lines += [f"setenv({json.dumps(name)}, {json.dumps(text)})" for name, text in module.variables]
@@ -72,5 +72,5 @@ def lua(module: Module, header: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """In braces nothing is replaced; what may stand in the cluster file has none."""
+    """Return the text in braces, in which Tcl substitutes nothing; cluster files cannot contain braces."""
     return "{" + text + "}"

@@ -14,7 +14,7 @@ MOUNT_TIMEOUT_S = 90  # systemd's own DefaultTimeoutStartSec
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One mount option, and why it is there; options of the site's have no reason of ours."""
+    """A mount option and its reason; the site's options have none."""
 
     text: str
     reason: str = ""
@@ -22,7 +22,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mounted:
-    """One mount; `after` are units that have to run first, and `remote` what comes over a network."""
+    """A mount; `required_units` start before it, and `remote` is true for network file systems."""
 
     source: str
     mount_path: str
@@ -33,7 +33,7 @@ class Mounted:
     kernels: Mapping[str, str] | None = None
 
     def resources(self, header: str) -> tuple[MountPoint, File, Unit]:
-        """The place looked at, the unit's file, and the unit: where it fails, the rest of the host is done."""
+        """Return the mount point, the unit file and the unit; a failed mount does not block the rest of the host."""
         name = mount_unit_name(self.mount_path)
         path = f"/etc/systemd/system/{name}"
         file = File(path=path, content=header + self._text(), cost=Cost.DRAIN)
@@ -61,5 +61,5 @@ WantedBy={"remote" if self.remote else "local"}-fs.target
 
 
 def reasons(options: Iterable[Option]) -> str:
-    """A comment for each option that has a reason."""
+    """Return a comment for each option with a reason."""
     return "".join(f"# {option.text}: {option.reason}\n" for option in options if option.reason)

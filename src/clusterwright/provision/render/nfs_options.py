@@ -29,7 +29,7 @@ _POSITIVE = (
 
 
 def nfs_options(cluster: Cluster, folder: Nfs) -> tuple[Option, ...]:
-    """Ours, and then the site's, which win: mount takes the last of two."""
+    """Return our options, then the site's, which win because mount uses the last value."""
     named = {option.partition("=")[0] for option in folder.options}
     ours = [
         Option(
@@ -52,7 +52,7 @@ def nfs_options(cluster: Cluster, folder: Nfs) -> tuple[Option, ...]:
 
 
 def _connections(cluster: Cluster) -> tuple[Option, ...]:
-    """By the rate of the network on which the server is reached."""
+    """Return the number of connections for the rate of the network to the server."""
     network = cluster.networks.storage or cluster.networks.management
     count = min(MOST, math.ceil(network.rate / CONNECTION))
     if count < 2:
@@ -62,7 +62,7 @@ def _connections(cluster: Cluster) -> tuple[Option, ...]:
 
 
 def _attributes(cluster: Cluster, folder: Nfs) -> tuple[Option, ...]:
-    """Only where hosts wait for files of each other: in the folder of runs."""
+    """Return the attribute cache options; short for the folder of runs, where hosts wait for files of each other."""
     if folder.noac:
         return (Option("noac", _NOAC),)
     if folder.path == cluster.shared_folder:

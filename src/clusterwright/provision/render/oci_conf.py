@@ -13,10 +13,10 @@ NAME = "%u.%j.%s.%t"  # user, job, step and task: one for each container of a ho
 
 
 def oci_conf(_cluster: Cluster, header: str) -> str:
-    """The keys that every release since 21.08 takes.
+    """Return oci.conf with keys that every release since 21.08 accepts.
 
-    Slurm sees all processes of a container and ends them itself, so what it would ask the runtime is answered
-    here. A root process that reads state of the user's would do what a user wrote there.
+    Slurm sees all processes of a container and ends them itself, so queries to the runtime have fixed answers
+    here. A root process that read the state of a user would do what that user wrote.
     """
     return f"""{header}
 # As the step's user: only files are the image's (see the program).

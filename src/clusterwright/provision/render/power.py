@@ -22,7 +22,7 @@ PrologSlurmctld={PROGRAMS}/power_joined
 
 
 def power(cluster: Cluster) -> str:
-    """Reboots by `scontrol reboot`, and switching idle hosts off where the file says how."""
+    """Return the settings for `scontrol reboot`, and those of power saving if the file has them."""
     saving = cluster.slurm.power_saving
     reboot = """
 # `scontrol reboot ASAP HOST` reboots a host when its jobs have ended.
@@ -59,7 +59,7 @@ ResumeTimeout={saving.resume_timeout}
 
 
 def _excepted(cluster: Cluster, saving: PowerSaving) -> str:
-    """Groups that stay on; so many of the others; and states. Slurm wants those with a count first."""
+    """Return what power saving excludes: groups, counts and states; Slurm expects entries with a count first."""
     excluded_hosts = [host for group in saving.exclude for host in cluster.nodes[group].names()]
     switched_hosts = [host.name for host in switched(cluster)]
     exceptions = [f"{fold(switched_hosts)}:{saving.spares}"] if saving.spares and saving.provider else []
@@ -71,7 +71,7 @@ def _excepted(cluster: Cluster, saving: PowerSaving) -> str:
 
 
 def switched(cluster: Cluster) -> tuple[Host, ...]:
-    """Compute hosts that may be switched off."""
+    """Return the compute hosts that may be powered off."""
     saving = cluster.slurm.power_saving
     return tuple(
         host
@@ -81,7 +81,7 @@ def switched(cluster: Cluster) -> tuple[Host, ...]:
 
 
 def power_settings(cluster: Cluster, saving: PowerSaving) -> str:
-    """What the keeper reads; in a lab the lab holds the switch, whoever does it on metal."""
+    """Return the power control service's settings; in a lab, the lab simulates the BMCs."""
     provider = _provider(cluster, saving)
     bmc: Mapping[str, Any] = getattr(saving.provider, "bmc", {}) if provider["kind"] != "lab" else {}
     hosts: dict[str, dict[str, str]] = {}

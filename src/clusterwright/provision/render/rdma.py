@@ -17,13 +17,13 @@ TOPOLOGY = f"{FOLDER}/nccl-topology.xml"
 
 
 def rdma_networks(cluster: Cluster, host: Host) -> tuple[NetworkName, ...]:
-    """Networks of kind infiniband or roce that the host is on."""
+    """Return the host's networks of kind infiniband or roce."""
     networks = cluster.networks.named()
     return tuple(name for name in host.addresses if networks[name].kind in RDMA_KINDS)
 
 
 def network_of(cluster: Cluster, host: Host, name: NetworkName) -> dict[str, Any]:
-    """One network as the programs of `agent/derive` take it; the same for all hosts of a group."""
+    """Return a network in the form that the programs of onhost/provision/derive read."""
     networks = cluster.networks.named()
     network = networks[name]
     return {
@@ -41,7 +41,7 @@ def network_of(cluster: Cluster, host: Host, name: NetworkName) -> dict[str, Any
 
 
 def rdma_params(cluster: Cluster, host: Host, prefix: str) -> dict[str, Any]:
-    """What both NCCL's and UCX's files are worked out from; `prefix` is that of their variables."""
+    """Return the inputs for NCCL's and UCX's settings; `prefix` selects their variables."""
     rdma = cluster.rdma
     networks = rdma_networks(cluster, host)
     network_names = [name for name in ("compute", "management") if name in host.addresses]
@@ -56,7 +56,7 @@ def rdma_params(cluster: Cluster, host: Host, prefix: str) -> dict[str, Any]:
 
 
 def find_gpudirect(cluster: Cluster, host: Host) -> GpuDirect | None:
-    """How the host's adapters reach its GPUs' memory; None where there is nothing to set up, or no way."""
+    """Return how adapters reach GPU memory; None if nothing needs setup or no way exists."""
     rdma, driver = cluster.rdma, cluster.software.driver
     if rdma is None or driver is None or host.group.gpus is None or not rdma_networks(cluster, host):
         return None
@@ -66,7 +66,7 @@ def find_gpudirect(cluster: Cluster, host: Host) -> GpuDirect | None:
 
 
 def _is_supported(cluster: Cluster, host: Host, method: GpuDirect) -> bool:
-    """DMA-BUF is for the driver's open modules alone; `nvidia` says which of them are installed."""
+    """Return whether the installed kernel modules support this way: DMA-BUF needs the open ones."""
     rdma, software, gpus = cluster.rdma, cluster.software, host.group.gpus
     if rdma is None or software.driver is None or gpus is None:
         return False

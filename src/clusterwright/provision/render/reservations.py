@@ -12,7 +12,7 @@ _REPEAT = {"once": "", "daily": "DAILY", "weekly": "WEEKLY", "weekdays": "WEEKDA
 
 
 def reservation_rows(cluster: Cluster) -> tuple[Row, ...]:
-    """One for each, in Slurm's words; times are the hosts' own."""
+    """Return each reservation in Slurm's fields; times are in the hosts' time zone."""
     return tuple(_row(cluster, name, reservation) for name, reservation in cluster.reservations.items())
 
 
@@ -33,7 +33,10 @@ def _row(cluster: Cluster, name: str, reservation: Reservation) -> Row:
 
 
 def _access_lists(cluster: Cluster, reservation: Reservation) -> tuple[set[str], set[str]]:
-    """Slurm lets in who is of both lists; ours of either: so teams beside users are told as their members."""
+    """Return users and accounts.
+
+    Slurm requires both lists to match, ours requires either, so teams beside users are listed as their members.
+    """
     if reservation.users and reservation.teams:
         members = {
             name

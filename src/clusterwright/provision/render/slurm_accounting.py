@@ -15,7 +15,7 @@ GATHER_S = 30
 
 
 def accounting(cluster: Cluster) -> str:
-    """slurmdbd, what is enforced, and who goes first; without accounting, first come first served."""
+    """Return slurmdbd, enforcement and priority; without accounting, first in, first out."""
     host = cluster.accountant
     if host is None:
         return NONE
@@ -32,7 +32,7 @@ JobAcctGatherFrequency={GATHER_S}
 
 
 def tres(cluster: Cluster) -> tuple[str, ...]:
-    """What is counted beyond CPUs and memory: GPUs, and those of each type."""
+    """Return the TRES beyond CPUs and memory: GPUs, and each GPU type."""
     models = dict.fromkeys(group.gpus.model for group in cluster.nodes.values() if group.gpus)
     return ("gres/gpu", *(f"gres/gpu:{model}" for model in models))
 
@@ -55,7 +55,7 @@ PriorityFlags=MAX_TRES
 
 
 def _preemption(cluster: Cluster) -> str:
-    """Only where a quality of service may push another aside."""
+    """Return preemption; empty unless a QOS may preempt another."""
     if not any(qos.preempts for qos in cluster.qos.values()):
         return ""
     key, value = youngest_first(release_of(cluster))

@@ -25,7 +25,7 @@ HEALTH_EVERY_S = 300
 
 
 def health(cluster: Cluster) -> str:
-    """Nothing where the file says that the site has programs of its own, or none."""
+    """Return the health check and hooks; empty if the site has its own or none."""
     if not cluster.slurm.health:
         return ""
     slurm_release = release_of(cluster)
@@ -68,7 +68,7 @@ def _keys(rows: Mapping[str, int]) -> str:
 
 @cache_per_instance
 def slurm_conf(cluster: Cluster, header: str) -> str:
-    """The whole file: settings with their reasons, then nodes, then partitions."""
+    """Return slurm.conf: settings with their reasons, nodes, partitions."""
     settings = (
         slurm_settings(cluster) + health(cluster) + power(cluster) + scheduler(cluster) + accounting(cluster)
     )

@@ -28,7 +28,7 @@ BY_RESTART = (
 
 
 def gentle(cluster: Cluster) -> str:
-    """A pattern for File.gentle: matches the beginning of each line that a reload covers."""
+    """Return the pattern for File.gentle: it matches the start of each line that a reload applies."""
     if reconfigures_by_new_process(release_of(cluster)):
         return f"(?i)(?!({'|'.join(BY_RESTART)})\\s*=)"
     return f"(?i)({'|'.join(BY_RELOAD)})\\s*="

@@ -26,13 +26,13 @@ Row = tuple[str, str]
 
 
 def nodes(cluster: Cluster) -> str:
-    """One line for each compute group."""
+    """Return one NodeName line for each compute group."""
     groups = [group for group in cluster.nodes.values() if group.role == "compute" and group.names()]
     return NODES + "".join(_line(_node(group)) for group in groups)
 
 
 def partitions(cluster: Cluster) -> str:
-    """One line for each partition."""
+    """Return one line for each partition."""
     lines = [_line([*_partition(cluster, name, part)]) for name, part in cluster.partitions.items()]
     return (
         PARTITIONS + (BILLED if any("TRESBillingWeights" in line for line in lines) else "") + "".join(lines)
@@ -40,16 +40,16 @@ def partitions(cluster: Cluster) -> str:
 
 
 def usable_memory_mib(group: NodeGroup) -> int:
-    """What slurmd will find at least. A host that finds less than RealMemory is drained.
+    """Return the memory that slurmd finds at least; a host with less than RealMemory is drained.
 
-    A kernel keeps 64 of every 4096 bytes for itself (struct page: 1.6 %), firmware and the crash kernel about
-    as much again: hence 31/32 of what the file says.
+    The kernel reserves 64 of every 4096 bytes (struct page: 1.6 %), firmware and crash kernel about as much again:
+    hence 31/32 of the declared memory.
     """
     return group.memory // MiB * 31 // 32
 
 
 def free_memory_mib(group: NodeGroup) -> int:
-    """What is left of it for jobs."""
+    """Return the part of it that jobs may use."""
     return usable_memory_mib(group) - group.memory_reserved // MiB
 
 
@@ -93,7 +93,7 @@ def _limits(partition: Partition) -> Iterator[Row]:
 
 
 def _shares(groups: list[NodeGroup], partition: Partition) -> Iterator[Row]:
-    """The smallest host's share per CPU, and per GPU for jobs that ask for GPUs."""
+    """Return default memory per CPU, and per GPU, of the smallest host."""
     yield "DefMemPerCPU", str(min(free_memory_mib(group) // group.cpus.threads for group in groups))
     with_gpus = [(group, group.gpus.count) for group in groups if group.gpus]
     if with_gpus:
@@ -106,7 +106,7 @@ def _shares(groups: list[NodeGroup], partition: Partition) -> Iterator[Row]:
 
 
 def _billing(groups: list[NodeGroup]) -> Iterator[Row]:
-    """Without weights Slurm charges CPUs alone, and a job of eight GPUs and one CPU would be nearly free."""
+    """Return billing weights. By default Slurm bills CPUs only: a job of eight GPUs and one CPU is nearly free."""
     with_gpus = [(group, group.gpus.count) for group in groups if group.gpus]
     if with_gpus:
         cpu = min(GPU_BILLED * count / group.cpus.threads for group, count in with_gpus)
@@ -117,7 +117,7 @@ def _billing(groups: list[NodeGroup]) -> Iterator[Row]:
 
 
 def _admission(cluster: Cluster, name: str, partition: Partition) -> Iterator[Row]:
-    """Teams are Unix groups. Qualities of service need accounting."""
+    """Return who may use the partition: teams are Unix groups; QOS need accounting."""
     if partition.teams:
         yield "AllowGroups", ",".join(partition.teams)
     if not cluster.accounting.enabled:
@@ -129,9 +129,9 @@ def _admission(cluster: Cluster, name: str, partition: Partition) -> Iterator[Ro
 
 
 def headroom_qos(partition: str) -> str:
-    """The quality of service of the partition itself, whose limit leaves room (decision 0004).
+    """Return the name of the partition QOS whose limit keeps headroom (decision 0004).
 
-    In lower case: sacctmgr keeps names so, whatever it was given.
+    Lower case, because sacctmgr stores names so.
     """
     return f"headroom-{partition.lower()}"
 

@@ -11,7 +11,7 @@ SITE = "# The site's own (slurm.options)."
 
 
 def with_options(paragraphs: list[str], options: Mapping[str, str]) -> list[str]:
-    """Our paragraphs, words of one list in one line, with the site's values in place of ours or after them."""
+    """Merge the site's options: into lists, in place of our values, or after them."""
     lists = {key: value for key, value in options.items() if key.lower() in LIST_VALUED_KEYS}
     scalar_options = {key: value for key, value in options.items() if key not in lists}
     filtered_paragraphs = [
@@ -27,16 +27,16 @@ def with_options(paragraphs: list[str], options: Mapping[str, str]) -> list[str]
 
 
 def _drop_keys(paragraph: str, site_options: Mapping[str, str]) -> str:
-    """The paragraph without the keys that the site sets; nothing when only its reason is left."""
+    """Return the paragraph without keys that the site sets; empty if only its reason is left."""
     names = {key.lower() for key in site_options}
     lines = [line for line in paragraph.splitlines() if _key(line).lower() not in names]
     return "\n".join(lines) if any(not line.startswith("#") for line in lines) else ""
 
 
 def _joined(paragraphs: list[str], more: Mapping[str, str]) -> list[str]:
-    """Slurm takes the last line of a key, so the words of a list must stand in one: where the key comes first.
+    """Merge list values of a key into its first line, because Slurm uses only the last line of a key.
 
-    The reasons of the paragraphs that lose their line go along.
+    Reasons of the merged lines are kept.
     """
     for key in sorted({_key(line) for part in paragraphs for line in part.splitlines()} | set(more)):
         if key.lower() not in LIST_VALUED_KEYS:
@@ -63,7 +63,7 @@ def _merge_list(paragraphs: list[str], holding: list[str], key: str, site: str |
 
 
 def _merge_values(values: list[str]) -> str:
-    """All words; the last of one name stands, in the place of the first."""
+    """Return all words; of equal names the last value is used, at the first position."""
     tokens_by_name: dict[str, str] = {}
     for token in (token.strip() for value in values for token in value.split(",")):
         tokens_by_name[re.split(r"[=:]", token)[0].lower()] = token

@@ -14,34 +14,34 @@ from clusterwright.platforms import Platform
 
 
 def release_of(cluster: Cluster) -> str:
-    """The release that the cluster runs."""
+    """Return the cluster's Slurm release."""
     return release(cluster.software.slurm)
 
 
 def prolog_timeouts(slurm_release: str, prolog_s: int, epilog_s: int) -> Mapping[str, int]:
-    """25.05 gave each its own; before, one limit holds both, so it must be the longer."""
+    """Return separate timeouts (25.05 or later); before, one covers both, so it is the longer."""
     if slurm_release >= "25.05":
         return {"PrologTimeout": prolog_s, "EpilogTimeout": epilog_s}
     return {"PrologEpilogTimeout": max(prolog_s, epilog_s)}
 
 
 def prolog_flags(slurm_release: str) -> str:
-    """22.05 can hold the batch script back until the prolog has ended on every host of the job."""
+    """Return PrologFlags; since 22.05 the batch script can wait for the prolog on all hosts."""
     return "Alloc,DeferBatch" if slurm_release >= "22.05" else "Alloc"
 
 
 def health_timeout(slurm_release: str, seconds: int) -> Mapping[str, int]:
-    """26.05 made the limit a key; before it was 60 s, fixed."""
+    """Return the health check timeout, a key since 26.05; before, it is fixed at 60 s."""
     return {"HealthCheckTimeout": seconds} if slurm_release >= "26.05" else {}
 
 
 def suspend_states(slurm_release: str) -> str:
-    """Hosts that 23.02 can keep on: those that somebody has to look at."""
+    """Return the states that keep a host powered on (23.02 or later): those that need an administrator."""
     return "DOWN,DRAIN,FAIL,MAINTENANCE" if slurm_release >= "23.02" else ""
 
 
 def youngest_first(slurm_release: str) -> tuple[str, str]:
-    """Key and word: preemption got a key of its own in 23.02."""
+    """Return key and value of the preemption order, a key of its own since 23.02."""
     return (
         ("PreemptParameters", "youngest_first")
         if slurm_release >= "23.02"
@@ -50,48 +50,48 @@ def youngest_first(slurm_release: str) -> tuple[str, str]:
 
 
 def rate_limit(slurm_release: str) -> tuple[str, ...]:
-    """23.02 can slow down a user who asks slurmctld in a loop; root and slurm are never slowed down."""
+    """Return the RPC rate limit per user (23.02 or later); root and slurm are exempt."""
     return ("rl_enable",) if slurm_release >= "23.02" else ()
 
 
 def tree_width(slurm_release: str, hosts: int) -> str:
-    """23.11 made 16 of 50: of 50 hosts that one slurmd asks in turn, a few silent ones hold up the answer too long.
+    """Return TreeWidth, whose default 23.11 changed from 50 to 16: silent hosts among 50 delay a reply too long.
 
-    Written only where the old default would differ: up to 16 hosts are asked at once anyway.
+    Omitted for up to 16 hosts, which are contacted at once anyway.
     """
     width = 16
     return str(width) if slurm_release < "23.11" and hosts > width else ""
 
 
 def switch_as_rank(slurm_release: str) -> bool:
-    """23.02 can number hosts by their switch, so that the ranks of a job are neighbours when names are not.
+    """Return the option (23.02 or later) that orders hosts by switch, so that neighboring ranks share one.
 
-    Messages do not follow the switches (RoutePlugin=route/topology, RouteTree from 23.11 on): the tree is that of
-    the compute network, and messages travel on the management network.
+    Messages do not follow the switches (RoutePlugin=route/topology, RouteTree since 23.11): that tree describes
+    the compute network, but messages use management.
     """
     return slurm_release >= "23.02"
 
 
 def topology_file(slurm_release: str) -> str:
-    """25.05 reads topology.yaml, and then no topology.conf."""
+    """Return the file name: topology.yaml since 25.05, which then ignores topology.conf."""
     return "topology.yaml" if slurm_release >= "25.05" else "topology.conf"
 
 
 def block_sizes(slurm_release: str) -> str:
-    """23.11 counted powers of two of the first block, 24.05 counts hosts."""
+    """Return BlockSizes: 23.11 counts powers of two of the first block, 24.05 counts hosts."""
     return "BlockSizes" if slurm_release >= "24.05" else "BlockLevels"
 
 
 def cgroup_plugin(slurm_release: str, cgroup_version: str) -> str:
-    """22.05 brought v2, and finds out by itself what a host has; 21.08 knows v1 alone, and needs no word for it."""
+    """Return CgroupPlugin: since 22.05 it detects the version; 21.08 supports v1 only."""
     return "" if cgroup_version == "auto" or slurm_release < "22.05" else f"cgroup/{cgroup_version}"
 
 
 def enable_controllers(slurm_release: str, cgroup_version: str, platform: Platform) -> bool:
-    """Where systemd hands no controllers on to slurmd's scope, 23.02 can take them itself."""
+    """Return the option (23.02 or later) that enables controllers which systemd does not delegate to slurmd's scope."""
     return slurm_release >= "23.02" and cgroup_version == "v2" and not platform.delegates_cgroup_controllers
 
 
 def reconfigures_by_new_process(slurm_release: str) -> bool:
-    """From 23.11 on a reload starts new daemons, and keeps the old ones where those do not come up."""
+    """Return whether a reload starts new daemons and keeps the old ones on failure (23.11 or later)."""
     return slurm_release >= "23.11"

@@ -10,7 +10,7 @@ SLOTS = 2880  # of the plan: as many as Slurm's own default of a day has halves 
 
 
 def scheduler(cluster: Cluster) -> str:
-    """Words of SchedulerParameters, which stand in one line with those of other parts."""
+    """Return the values of SchedulerParameters, which share a line with other sources."""
     window = window_min(cluster)
     return f"""
 # The plan reaches as far as the longest job, or a large job never finds its start and small ones overtake it for
@@ -20,11 +20,11 @@ SchedulerParameters=bf_window={window},bf_resolution={resolution_s(window)},bf_c
 
 
 def window_min(cluster: Cluster) -> int:
-    """The longest time that any partition allows, in minutes."""
+    """Return the longest partition time limit, in minutes."""
     longest = max((-(-part.max_time // 60) for part in cluster.partitions.values()), default=0)
     return min(LONGEST_WINDOW_MIN, max(DAY_MIN, longest))
 
 
 def resolution_s(window: int) -> int:
-    """A minute, Slurm's default, up to two days; then so many seconds that the plan has as many slots."""
+    """Return the backfill resolution in seconds: 60, or more if the window exceeds two days, to limit the slots."""
     return max(60, min(600, -(-window * 60 // SLOTS)))

@@ -27,7 +27,7 @@ MANY_HOSTS = 256  # from here on slurmctld answers late when all of them speak a
 
 
 def slurm_settings(cluster: Cluster) -> str:
-    """Paragraphs of one reason and its keys."""
+    """Return paragraphs of a reason and its keys."""
     return (
         _daemons(cluster)
         + _losses(cluster)
@@ -38,7 +38,7 @@ def slurm_settings(cluster: Cluster) -> str:
 
 
 def message_timeout_s(cluster: Cluster) -> int:
-    """10 is Slurm's default."""
+    """Return MessageTimeout in seconds; Slurm's default is 10."""
     return 30 if len(cluster.hosts("compute")) > MANY_HOSTS else 10
 
 

@@ -11,7 +11,7 @@ LOG = "/var/log/slurm/slurmdbd.log"
 
 
 def slurmdbd_conf(cluster: Cluster, header: str) -> str:
-    """The whole file; without a password, for there is none."""
+    """Return slurmdbd.conf; without a password, because the database uses socket authentication."""
     host = cluster.accountant
     if host is None:
         raise AssertionError("accounting is off")

@@ -11,10 +11,10 @@ CLUSTER_KEYS = "/etc/ssh/cluster_keys.d"
 
 
 def ssh_config(cluster: Cluster, header: str) -> str:
-    """The cluster's key first, then the user's own, as ssh has them without us.
+    """Return ssh_config: the cluster key first, then the user's defaults.
 
-    accept-new: a host is known from its first visit on, and refused when its key changes. Listing all keys would
-    need every host's word before any host's file could be written, and one that is down would change it for all.
+    accept-new: a host key is stored at the first connection, and a changed one is rejected. A complete known_hosts
+    would need every host's key before any host's file could be written.
     """
     return f"""{header}
 # Hosts of the cluster, by the form of their names: ? is one character.
@@ -30,6 +30,6 @@ Host {names(cluster)}
 
 @cache_per_instance
 def names(cluster: Cluster) -> str:
-    """Few patterns for any number of hosts: `control gpu-node? gpu-node??`. SSH is open on the plain names only."""
+    """Return a few patterns for all hosts, such as `control gpu-node? gpu-node??`; SSH is open on plain names only."""
     forms = {re.sub(r"[0-9](?=[0-9]*$)", "?", host.name): None for host in cluster.hosts()}
     return " ".join(forms)

@@ -13,7 +13,7 @@ Kind = Literal["none", "tree", "block"]
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Hosts of each leaf switch, then the switches under each one above, bottom up."""
+    """The hosts of each leaf switch, then the switches below each upper switch, bottom up."""
 
     leaf_switches: dict[str, tuple[str, ...]]
     above: dict[str, tuple[str, ...]]
@@ -21,16 +21,16 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Hosts of each block, and the sizes that jobs are kept within: that of a block, and doublings of it."""
+    """The hosts of each block, and the sizes that jobs are kept within: a block and its doublings."""
 
     blocks: dict[str, tuple[str, ...]]
     sizes: tuple[int, ...]
 
 
 def kind_of(cluster: Cluster) -> Kind:
-    """As the file says; auto: a tree when every compute group names its switch.
+    """Return the topology of the file; auto: a tree if every compute group names its switch.
 
-    Slurm never gives work to hosts that hang on no switch.
+    Slurm never schedules hosts without a switch in a tree.
     """
     groups = [group for group in cluster.nodes.values() if group.role == "compute"]
     if cluster.slurm.topology != "auto":
@@ -39,7 +39,7 @@ def kind_of(cluster: Cluster) -> Kind:
 
 
 def tree_of(cluster: Cluster) -> Tree:
-    """The leaves that the file names, and above them what the planner says of such a fabric."""
+    """Return the leaves of the file, with the upper switches that the planner computes for the fabric."""
     from clusterwright.plan.fabric.topology import levels
 
     leaf_switches: dict[str, list[str]] = {}
@@ -51,7 +51,7 @@ def tree_of(cluster: Cluster) -> Tree:
 
 
 def _pods(cluster: Cluster, leaf_switches: dict[str, tuple[str, ...]]) -> int:
-    """How many pods a three-level fat tree of so many hosts has, where its leaves are those of the file; else 0."""
+    """Return the number of pods of a three-level fat tree whose leaves match the file's; 0 if there is none."""
     network = cluster.networks.compute
     if network is None or network.fabric != "fat-tree":
         return 0
@@ -70,9 +70,9 @@ def _pods(cluster: Cluster, leaf_switches: dict[str, tuple[str, ...]]) -> int:
 
 
 def blocks_of(cluster: Cluster) -> Blocks:
-    """Each compute group cut into blocks, in the order of its hosts; smaller ones first.
+    """Divide each compute group into blocks in the order of hosts; smaller blocks first.
 
-    Slurm 23.11 takes the first block as the size of all, and ends where another one is smaller.
+    Slurm 23.11 uses the size of the first block for all, and exits if another is smaller.
     """
     size = cluster.slurm.block_size
     blocks_by_name: dict[str, tuple[str, ...]] = {}

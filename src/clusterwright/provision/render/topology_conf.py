@@ -11,7 +11,7 @@ from clusterwright.provision.render.topology import Blocks, Tree, blocks_of, kin
 
 @cache_per_instance
 def topology(cluster: Cluster, header: str) -> tuple[str, str] | None:
-    """The file's name and its text, as the release reads it; None where Slurm is told nothing."""
+    """Return name and text of the topology file for the release; None without a topology."""
     kind = kind_of(cluster)
     if kind == "none":
         return None
@@ -24,7 +24,7 @@ def topology(cluster: Cluster, header: str) -> tuple[str, str] | None:
 
 
 def topology_conf(cluster: Cluster, header: str) -> str:
-    """A line for each switch, leaves first, or for each block."""
+    """Return a line for each switch, leaves first, or for each block."""
     if kind_of(cluster) == "block":
         return header + _block_lines(blocks_of(cluster), block_sizes(release_of(cluster)))
     tree = tree_of(cluster)
@@ -69,5 +69,5 @@ def _yaml_blocks(blocks: Blocks) -> str:
 
 
 def _text(hostlist: str) -> str:
-    """In quotes: YAML takes brackets for a list where a value begins with one, and a name may look like a number."""
+    """Return a quoted YAML string: brackets would start a list, and names may look like numbers."""
     return f'"{hostlist}"'

@@ -12,7 +12,7 @@ Texts = dict[str, str]
 
 
 def tree(cluster: Cluster, context: RoleContext) -> dict[str, Texts]:
-    """`{host: {path: text}}`; a secret is its name only, as `<secret munge.key>`."""
+    """Return `{host: {path: text}}`; a secret is shown as its name, such as `<secret munge.key>`."""
     texts_by_host: dict[str, Texts] = {}
     last: dict[tuple[str, str], tuple[tuple[Resource, ...], Texts]] = {}
     for host in cluster.hosts():

@@ -20,7 +20,7 @@ Role = Callable[[Cluster, Host, RoleContext], tuple[Resource, ...]]
 
 @cache
 def roles() -> dict[str, Role]:
-    """Every role by name, in an order that keeps each `DEPENDENCIES`, and by name beyond that."""
+    """Return every role by name: each after its `DEPENDENCIES`, otherwise in the order of names."""
     modules = {
         m.name: importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)
     }
@@ -35,7 +35,7 @@ def roles() -> dict[str, Role]:
 
 
 def desired_resources(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """All that the host must have; a package that two roles ask for is there once."""
+    """Return all resources of a host; one that several roles declare is included once."""
     resources_by_id: dict[str, Resource] = {}
     for name, role in roles().items():
         for resource in role(cluster, host, context):

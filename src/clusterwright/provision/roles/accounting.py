@@ -27,7 +27,7 @@ RestartSec=2
 
 
 def accounting(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """The database and the daemon before it; nothing on other hosts."""
+    """Return MariaDB and slurmdbd for the accounting host; nothing for other hosts."""
     if cluster.accountant is None or host.name != cluster.accountant.name:
         return ()
     sql = File(path=SQL, content=database_sql(context.header()), cost=Cost.RESTART)

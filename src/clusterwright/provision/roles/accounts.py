@@ -14,9 +14,9 @@ HOME = "/home"
 
 @alike
 def accounts(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """A team is a group; a user's own team is the primary one, `additional_teams` are further ones.
+    """Return a group for each team and an account for each user; `additional_teams` are secondary groups.
 
-    Where /home is a shared folder, homes are made by its server alone, whose accounts are there first.
+    If /home is a shared folder, only its server creates home directories, and its accounts are created first.
     """
     server = homes_from(cluster)
     return (
@@ -40,7 +40,7 @@ def accounts(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
 
 
 def homes_from(cluster: Cluster) -> str | None:
-    """The server of /home; None where each host has homes of its own."""
+    """Return the server of /home; None if each host has local home directories."""
     folders = cluster.storage.values()
     return next(
         (folder.server for folder in folders if isinstance(folder, Nfs) and folder.path == HOME), None
@@ -48,7 +48,7 @@ def homes_from(cluster: Cluster) -> str | None:
 
 
 def _sudo(cluster: Cluster, header: str) -> tuple[Resource, ...]:
-    """Admins may do everything, without a password: they have none, only keys."""
+    """Return the sudo rule of admins, without a password: accounts have keys only."""
     admins = [name for name, user in cluster.users.items() if user.admin]
     if not admins:
         return ()

@@ -24,7 +24,7 @@ StartLimitIntervalSec=0
 
 
 def secret_files(cluster: Cluster) -> dict[str, tuple[str, bool]]:
-    """By receiver that is told: its file on the machine that applies, and whether that holds an address."""
+    """Return, by name of each receiver in use, its local secret file and whether that holds a URL."""
     receivers = {name: cluster.monitoring.receivers[name] for name in cluster.monitoring.notify}
     return {
         name: (str(receiver.secret_file), receiver.kind not in ("email", "webhook"))
@@ -34,7 +34,7 @@ def secret_files(cluster: Cluster) -> dict[str, tuple[str, bool]]:
 
 
 def alertmanager(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """No gossip with others of its kind, so no port but loopback's; what is secret is in files of its own."""
+    """Return Alertmanager, on loopback and without clustering; each secret is in a file of its own."""
     if not cluster.monitoring.prometheus or host.name != cluster.control.name:
         return ()
     header = context.header()

@@ -10,7 +10,7 @@ DEPENDENCIES: tuple[str, ...] = ("repositories",)
 
 
 def base(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """What everything else stands on."""
+    """Return the host name, /etc/hosts and the time zone, which all other roles rely on."""
     return (
         File(path="/etc/hostname", content=f"{host.name}\n"),
         Sysctl(key="kernel.hostname", value=host.name),

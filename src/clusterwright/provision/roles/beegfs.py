@@ -18,7 +18,7 @@ SERVICE = "beegfs-client.service"
 
 @alike
 def beegfs(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """The service builds its module for the kernel that runs, and mounts all folders of beegfs-mounts.conf."""
+    """Return the BeeGFS client: its service builds the kernel module and mounts all folders of beegfs-mounts.conf."""
     folders = {name: folder for name, folder in cluster.storage.items() if isinstance(folder, Beegfs)}
     if not folders:
         return ()
@@ -41,5 +41,5 @@ def beegfs(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resourc
 
 
 def conf_path(name: str) -> str:
-    """Each file system has a file of its own."""
+    """Return the path of a file system's client configuration."""
     return f"/etc/beegfs/clusterwright-{name}.conf"

@@ -14,7 +14,10 @@ PROFILE = "/etc/profile.d/clusterwright-caches.sh"
 
 @alike
 def caches(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Open to all as /tmp is; a variable that a user has set stays. Jobs of `wright train` have them as well."""
+    """Return the cache directories (mode 1777) and a profile that sets their variables, unless the user has set them.
+
+    Jobs of `wright train` get the same variables.
+    """
     section, cache_variables = cluster.environments.caches, variables(cluster)
     if not cache_variables:
         return ()

@@ -17,7 +17,7 @@ NAME, SECRET = "clusterwright", "/etc/ceph/clusterwright.secret"
 
 @alike
 def ceph(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """The key of client.clusterwright is the site's own secret: it puts it where mount finds it."""
+    """Return the CephFS client and mounts; the site installs the key of client.clusterwright itself."""
     folders = [folder for folder in cluster.storage.values() if isinstance(folder, Ceph)]
     if not folders:
         return ()
@@ -29,7 +29,7 @@ def ceph(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource,
 
 
 def ceph_source(folder: Ceph) -> str:
-    """What mount(8) is given: the monitors, and the root of the file system."""
+    """Return the device argument of mount(8): the monitors and the root of the file system."""
     return f"{','.join(folder.monitors)}:/"
 
 

@@ -15,7 +15,7 @@ GROUP_ID = 64877  # of the range that Debian gives on request (60000 to 64999), 
 
 
 def subjects(cluster: Cluster) -> dict[str, str]:
-    """Who has a certificate, and for which names and addresses; nobody where nothing is measured."""
+    """Return the subject alternative names of each certificate by name; empty if nothing is scraped."""
     if not cluster.monitoring.is_scraped:
         return {}
     hosts = {host.name: f"DNS:{host.name},IP:{host.management}" for host in cluster.hosts()}
@@ -23,7 +23,7 @@ def subjects(cluster: Cluster) -> dict[str, str]:
 
 
 def certificates(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """The authority's and the host's own; the control host has Prometheus's too, where that runs."""
+    """Return the CA certificate and the host's certificate and key; on the control host also Prometheus's."""
     if not cluster.monitoring.is_scraped:
         return ()
     files = [

@@ -14,9 +14,9 @@ LAB_UNIT = "[Unit]\nConditionCapability=\n"
 
 
 def clock(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Chrony, running on every host; the control hosts are the others' servers.
+    """Return chrony; control hosts serve time to the others.
 
-    `reload`: it starts anew with what it had measured, and the clock does not jump.
+    `reload`: chrony restarts with its saved measurements, so the clock does not jump.
     """
     header, platform = context.header(), cluster.platform
     unit, options = platform.unit("chrony.service"), platform.chrony_options_variable

@@ -31,7 +31,10 @@ WantedBy=multi-user.target
 
 @alike
 def container_toolkit(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """All four packages in one version; the list anew after each boot, because a new driver has other files."""
+    """Return the four packages in one version and a unit that rewrites the CDI specification at each boot.
+
+    A new driver has other files, so the specification must follow it.
+    """
     section = of_nvidia(cluster, host)
     if section is None or section.container_toolkit is None:
         return ()

@@ -14,7 +14,7 @@ CONF = "/etc/apptainer/apptainer.conf"
 
 @alike
 def containers_apptainer(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """EPEL has the package; on Debian and Ubuntu the site's repository."""
+    """Return Apptainer, from EPEL or, on Debian and Ubuntu, from the site's repository."""
     if "apptainer" not in cluster.environments.containers or host.group.role == "control":
         return ()
     conf = File(path=CONF, content=_conf(cluster, host, context.header()))
@@ -22,7 +22,7 @@ def containers_apptainer(cluster: Cluster, host: Host, context: RoleContext) -> 
 
 
 def _conf(cluster: Cluster, host: Host, header: str) -> str:
-    """What differs from Apptainer's own defaults, and the folders of this cluster."""
+    """Return the settings that differ from Apptainer's defaults, and the shared folders to bind."""
     places = container_mounts.mounts(cluster)
     binds = "".join(f"bind path = {mount.path}\n" for mount in places if mount.path != "/home")
     nvidia = "always use nv = yes\n" if host.group.gpus else ""

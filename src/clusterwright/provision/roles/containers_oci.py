@@ -22,7 +22,7 @@ TMPFILES = "/etc/tmpfiles.d/clusterwright-oci.conf"
 
 @alike
 def containers_oci(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """The runtime, what starts it, and what of the host is seen inside; commands alone need none of it."""
+    """Return crun, its start program and the mounts visible inside containers; nothing for login hosts."""
     if "oci" not in cluster.environments.containers or host.group.role == "login":
         return ()
     conf = File(path=f"{FOLDER}/oci.conf", content=oci_conf(cluster, context.header()))

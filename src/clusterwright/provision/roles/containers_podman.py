@@ -32,7 +32,7 @@ def containers_podman(cluster: Cluster, host: Host, context: RoleContext) -> tup
 
 
 def _ids(name: str, uid: int) -> str:
-    """The same on every host and for good, as it follows from the user's own id; all fit below 2^32."""
+    """Return a line of /etc/subuid and /etc/subgid: the range follows from the UID, so it is equal on all hosts."""
     return f"{name}:{FIRST_SUBUID + (uid - 1000) * IDS}:{IDS}\n"
 
 
@@ -51,7 +51,10 @@ mount_program = "/usr/bin/fuse-overlayfs"
 
 
 def _devices(header: str) -> tuple[Resource, ...]:
-    """`--device nvidia.com/gpu=all`: written at each boot, as it names files of the driver that is loaded."""
+    """Return the unit that writes the CDI specification (`--device nvidia.com/gpu=all`) at each boot.
+
+    The specification names files of the loaded driver.
+    """
     text = f"""{header}[Unit]
 Description=Device files and driver libraries of GPUs, for containers (CDI)
 ConditionPathExists={NVIDIA_CTK}

@@ -17,7 +17,7 @@ PLUGIN = "spank_pyxis.so"
 
 @alike
 def containers_pyxis(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """The plugin is on every host that submits or runs; what unpacks images on those that run them."""
+    """Return the pyxis plugin for hosts that submit or run jobs, and enroot for compute hosts."""
     if "pyxis" not in cluster.environments.containers:
         return ()
     header, plugin = context.header(), f"{cluster.platform.slurm_plugins}/{PLUGIN}"
@@ -31,7 +31,7 @@ def containers_pyxis(cluster: Cluster, host: Host, context: RoleContext) -> tupl
 
 
 def _plugstack(cluster: Cluster, host: Host, load: str, header: str) -> tuple[File, ...]:
-    """Beside plugins of the site's; where hosts fetch their files, in the one that Slurm sends."""
+    """Return plugstack.conf, which keeps the site's plugins; in configless mode it is the one that slurmctld serves."""
     if cluster.slurm.configless:
         return () if fetches(cluster, host) else (File(path=f"{FOLDER}/plugstack.conf", content=load),)
     return (
@@ -41,7 +41,10 @@ def _plugstack(cluster: Cluster, host: Host, load: str, header: str) -> tuple[Fi
 
 
 def _load(plugin: str) -> str:
-    """`optional`: built for another release of Slurm it is left out, and jobs without an image go on."""
+    """Return the line that loads pyxis.
+
+    `optional`: if it was built for another Slurm release, jobs without an image still run.
+    """
     return (
         "# Built for one release of Slurm each: after an upgrade it is built anew.\n"
         f"optional {plugin} runtime_path=/run/pyxis execute_entrypoint=0 container_scope=job\n"
@@ -49,7 +52,7 @@ def _load(plugin: str) -> str:
 
 
 def _enroot_conf(cluster: Cluster, header: str) -> str:
-    """Unpacked images are as large as themselves again, many small files: on the hosts' own disks."""
+    """Return enroot.conf: unpacked images are large and have many small files, so they go to the host's own disk."""
     scratch_path = f"{cluster.environments.scratch}/enroot-$(id -u)"
     return f"""{header}ENROOT_RUNTIME_PATH {scratch_path}/run
 ENROOT_CACHE_PATH {scratch_path}/cache

@@ -13,7 +13,10 @@ DEPENDENCIES = ("nvidia",)
 
 @alike
 def cuda(cluster: Cluster, host: Host, _context: RoleContext) -> tuple[Resource, ...]:
-    """Each a set of its own, so that one that cannot be had keeps no other; jobs have their files open."""
+    """Return CUDA, cuDNN and NCCL as separate package sets: one that is unavailable does not block the others.
+
+    The cost is a drain, because jobs have their files open.
+    """
     software = cluster.software
     if of_nvidia(cluster, host) is None:
         return ()

@@ -13,7 +13,7 @@ DEPENDENCIES = ("nvidia",)
 
 @alike
 def dcgm(cluster: Cluster, host: Host, _context: RoleContext) -> tuple[Resource, ...]:
-    """The daemon starts anew with another version of it; what jobs measure by it meanwhile is lost, hence the cost."""
+    """Return DCGM and its daemon. The cost is a drain: an upgrade restarts it, and jobs lose its measurements."""
     section = of_nvidia(cluster, host)
     if section is None or section.dcgm is None:
         return ()

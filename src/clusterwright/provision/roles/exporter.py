@@ -68,7 +68,7 @@ WantedBy=multi-user.target
 
 
 def exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """A unit of the program that lies beside what jobs import, and what it is told of this host."""
+    """Return the exporter's unit and its settings for this host."""
     if not cluster.monitoring.exporter:
         return ()
     role = host.group.role
@@ -104,7 +104,7 @@ def _sandbox(*, has_journal: bool) -> str:
 
 
 def _settings(cluster: Cluster, host: Host) -> str:
-    """As onhost/exporter/settings reads it; what is not there has that file's default."""
+    """Return the settings that onhost/exporter/settings reads; omitted ones have the defaults of that file."""
     compute, control = host.group.role == "compute", host.name == cluster.control.name
     gpus = host.group.gpus
     mounts = [disk.mount for disk in host.group.disks if disk.mount and cluster.lab is None]

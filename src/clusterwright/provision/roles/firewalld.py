@@ -44,7 +44,7 @@ WantedBy=multi-user.target
 
 
 def firewalld(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Zones of our own and the default zone; zones, policies and services of the site stay as they are."""
+    """Return our zones and the default zone; the site's zones, policies and services stay unchanged."""
     if firewall_program(cluster) != "firewalld":
         return ()
     files = tuple(

@@ -13,7 +13,7 @@ DEPENDENCIES = ("base",)
 
 @alike
 def gpfs(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """The site adds the hosts to its cluster (mmaddnode), which no file can; here they get client and mount."""
+    """Return the GPFS client and mounts. The site adds the hosts to its GPFS cluster itself (mmaddnode)."""
     folders = [folder for folder in cluster.storage.values() if isinstance(folder, Gpfs)]
     names = dict.fromkeys(name for folder in folders for name in folder.packages)
     mounts = [resource for folder in folders for resource in _mounted(folder).resources(context.header())]

@@ -46,7 +46,7 @@ Environment=GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH={HOME}
 
 
 def grafana(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """`ssh -L 3000:127.0.0.1:3000` to the control host is the way in; the password is its first one only."""
+    """Return Grafana, on loopback (`ssh -L 3000:127.0.0.1:3000`); the generated password is the initial one only."""
     if not cluster.monitoring.grafana or host.name != cluster.control.name:
         return ()
     package, header = Package(name="grafana"), context.header()

@@ -12,7 +12,10 @@ DEPENDENCIES = ("base",)
 
 @alike
 def hardware(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:  # noqa: ARG001 (every role's signature)
-    """Device files of GPUs, and memory; a lab's hosts share the machine's memory and only model theirs."""
+    """Return the GPU device files and the memory that slurm.conf declares, to compare with the host.
+
+    A lab's hosts share the machine's memory, so theirs is not compared.
+    """
     group = host.group
     if group.role != "compute":
         return ()

@@ -57,7 +57,10 @@ Host {hosts}
 
 
 def heal(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """On the control host the unit with its key; on every other host who may come with it, from there alone."""
+    """Return the unit and its SSH key for the control host; for other hosts the public key.
+
+    The key is valid from the addresses of the control host only.
+    """
     if not cluster.heal.watch:
         return ()
     if host.name == cluster.control.name:

@@ -14,15 +14,15 @@ PAGE_BYTES = 2 * MiB  # of x86-64, and of arm64 with 4 KiB pages
 
 
 def pages(cluster: Cluster) -> int:
-    """How many, rounded up."""
+    """Return the number of 2 MiB pages, rounded up."""
     return -(-(cluster.system.hugepages or 0) // PAGE_BYTES)
 
 
 @alike
 def hugepages(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Reserve huge pages on compute hosts, if the cluster file sets them; at boot only.
+    """Return the setting that reserves huge pages on compute hosts at boot, if the cluster file has one.
 
-    On a host in use the kernel finds few whole pages, and takes them from running jobs.
+    On a running host the kernel finds few contiguous pages, and takes memory from jobs.
     """
     if host.group.role != "compute" or not pages(cluster):
         return ()

@@ -12,9 +12,9 @@ DEPENDENCIES = ("base",)  # before slurm, whose file names them
 
 @alike
 def job_hooks(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Read anew by each job, so a change costs nothing; there before slurm.conf names them.
+    """Return the programs around jobs and the scratch folder. Each job reads them anew, so a change costs nothing.
 
-    In a lab the first local disk is a folder, as its GPUs are files.
+    They are installed before slurm.conf names them. In a lab the first local disk is a folder.
     """
     if not cluster.slurm.health or host.group.role != "compute":
         return ()

@@ -12,9 +12,9 @@ DEPENDENCIES = ("base",)
 
 @alike
 def journal(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Rocky and Alma keep it in memory by default, and why a host died is gone with it.
+    """Return a persistent journal; Rocky and Alma keep it in memory by default and lose it when a host fails.
 
-    `reload`: journald starts anew before release 258 of systemd, but keeps every open stream, so nobody notices.
+    `reload`: before systemd 258 journald restarts, but keeps every open stream.
     """
     text = f"""{context.header()}[Journal]
 Storage=persistent

@@ -15,7 +15,7 @@ Setting = tuple[str, str, str]  # key, value, reason
 
 @alike
 def kernel(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """The settings now, and the files that keep them across a reboot."""
+    """Return the sysctl settings, for the running kernel and in a file for the next boot."""
     settings = _settings(cluster, host)
     text = context.header() + "".join(f"\n# {reason}\n-{key} = {value}\n" for key, value, reason in settings)
     return (

@@ -24,5 +24,5 @@ root hard memlock unlimited
 
 @alike
 def limits(_cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Jobs have slurmd's limits (its unit); these are for what is started over SSH."""
+    """Return the limits of login sessions; jobs get those of slurmd's unit."""
     return (File(path="/etc/security/limits.d/60-clusterwright.conf", content=context.header() + LIMITS),)

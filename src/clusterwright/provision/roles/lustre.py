@@ -18,7 +18,7 @@ MODULES = "/etc/modules-load.d/clusterwright-lustre.conf"
 
 @alike
 def lustre(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """The client's packages come from the site, as no distribution has them."""
+    """Return the Lustre client, LNet and mounts; the packages come from the site's repository."""
     folders = [folder for folder in cluster.storage.values() if isinstance(folder, Lustre)]
     if not folders:
         return ()
@@ -32,7 +32,7 @@ def lustre(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resourc
 
 
 def lustre_source(cluster: Cluster, folder: Lustre) -> str:
-    """What mount(8) is given: every management server, then the name."""
+    """Return the device argument of mount(8): every management server, then the file system name."""
     network = lnet_network(cluster)
     return ":".join(f"{server}@{network}" for server in folder.servers) + f":/{folder.filesystem}"
 

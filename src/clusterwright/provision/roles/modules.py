@@ -16,7 +16,7 @@ PROFILE = "/etc/profile.d/zz-clusterwright-modules.sh"  # after the program's ow
 
 @alike
 def modules(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Each module twice, as Tcl and as Lua: the one program reads this, the other rather that."""
+    """Return the module system and each module in two forms, Tcl and Lua."""
     kind = cluster.environments.modules
     if kind == "none":
         return ()

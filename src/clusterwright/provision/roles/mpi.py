@@ -32,7 +32,7 @@ osc = ucx
 
 
 def mpi(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """In a lab MPI goes over TCP: its adapters carry nothing."""
+    """Return Open MPI and its settings; in a lab MPI uses TCP, because lab adapters carry no traffic."""
     if cluster.rdma is None or not cluster.rdma.mpi or host.group.role == "control":
         return ()
     packages = rdma_packages(cluster, "mpi")
@@ -50,7 +50,7 @@ def mpi(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, .
 
 
 def _params(cluster: Cluster, host: Host) -> str:
-    """Networks by their addresses, which are the same on all hosts, whatever interfaces are called."""
+    """Return the MCA parameters; networks are selected by subnet, which is equal on all hosts."""
     networks = cluster.networks
     data = networks.compute if networks.compute and "compute" in host.addresses else networks.management
     text = TCP.format(data=data.subnet, control=networks.management.subnet)

@@ -13,7 +13,7 @@ KEY = "munge.key"  # its name among the secrets
 
 @alike
 def munge(_cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """The cluster's key, for munge's eyes only: munged refuses one that others can read."""
+    """Return munge and its key, readable by munge only: munged rejects a key that others can read."""
     key = File(
         path="/etc/munge/munge.key",
         content=context.secrets[KEY],

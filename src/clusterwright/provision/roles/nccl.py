@@ -17,7 +17,7 @@ _WORKED_OUT = """# A job's own environment wins over these.
 
 
 def nccl(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """With `rdma` worked out on each host; else the file is there only where one of NCCL's variables is set."""
+    """Return /etc/nccl.conf: computed on each host if the cluster has `rdma`, else from the variables of `jobs`."""
     if host.group.role != "compute":
         return ()
     if cluster.rdma is not None:
@@ -27,7 +27,7 @@ def nccl(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, 
 
 @alike
 def _static_conf(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """The same on all of a group."""
+    """Return nccl.conf with the NCCL variables of `jobs`; nothing without such variables."""
     rows = [f"{name}={text}\n" for name, text in cluster.jobs.variables.items() if name.startswith("NCCL_")]
     if not rows:
         return ()
@@ -35,7 +35,7 @@ def _static_conf(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[R
 
 
 def _worked_out(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Names of interfaces and adapters are each host's own."""
+    """Return nccl.conf as computed on the host, with that host's interface and adapter names."""
     params = rdma_params(cluster, host, "NCCL_")
     file = Derived(
         path=PATH, program="nccl_conf", header=context.header(), params={**params, "reason": _WORKED_OUT}

@@ -14,7 +14,7 @@ DEPENDENCIES = ("base", "accounts", "nfs_server")
 
 
 def nfs_client(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """By mount units that stand alone; `shared_folders` tries those again that could not be made."""
+    """Return independent mount units; `shared_folders` retries those that fail."""
     resources: list[Resource] = []
     for folder in cluster.storage.values():
         if isinstance(folder, Nfs) and folder.server != host.name:
@@ -33,12 +33,12 @@ def nfs_client(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Reso
 
 
 def nfs_source(cluster: Cluster, folder: Nfs) -> str:
-    """What mount(8) is given; a server of ours is reached over the storage network where it is on it."""
+    """Return the device argument of mount(8); the storage network is used if the server has an address there."""
     ours = folder.server in _on_storage_network(cluster)
     return f"{folder.server}{'-storage' if ours else ''}:{folder.export or folder.path}"
 
 
 @cache_per_instance
 def _on_storage_network(cluster: Cluster) -> frozenset[str]:
-    """Hosts of ours with an address there."""
+    """Return the hosts with an address on the storage network."""
     return frozenset(host.name for host in cluster.hosts() if "storage" in host.addresses)

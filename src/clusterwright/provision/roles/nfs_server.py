@@ -30,7 +30,7 @@ LimitNOFILE=1048576
 
 
 def nfs_server(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Root of the others is nobody here: a host that is taken over does not own everyone's files."""
+    """Return the exports of this host, with root squashed: a compromised client does not own the files of all users."""
     served = [
         folder
         for folder in cluster.storage.values()
@@ -55,7 +55,7 @@ def _by_kernel(cluster: Cluster, served: list[Nfs], header: str) -> tuple[Resour
 
 
 def _by_ganesha(cluster: Cluster, served: list[Nfs], header: str) -> tuple[Resource, ...]:
-    """A restart takes seconds, in which clients wait: their mounts are hard."""
+    """Return nfs-ganesha. A restart takes seconds, in which clients with hard mounts wait."""
     conf = File(path=GANESHA, content=header + ganesha_conf(cluster, served), cost=Cost.RESTART)
     folders = " ".join(folder.export or folder.path for folder in served)
     drop_in = File(path=GANESHA_UNIT, content=header + DROP_IN.format(folders=folders), cost=Cost.RESTART)
@@ -64,7 +64,7 @@ def _by_ganesha(cluster: Cluster, served: list[Nfs], header: str) -> tuple[Resou
 
 
 def _bind_mount(folder: Nfs, header: str) -> tuple[Resource, ...]:
-    """The server has the folder under the same path as all others."""
+    """Return a bind mount, so that the server has the folder at the same path as its clients."""
     if folder.export in (None, folder.path):
         return ()
     mount = Mounted(

@@ -44,12 +44,12 @@ WantedBy=multi-user.target
 
 
 def supports_tls(cluster: Cluster) -> bool:
-    """False where the distribution's node_exporter is too old for it: that one answers in the clear."""
+    """Return whether the distribution's node_exporter supports TLS; older ones serve plain HTTP."""
     return cluster.platform.node_exporter_web_flag != ""
 
 
 def node_exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """The distribution's node_exporter, listening on the management address and nowhere else."""
+    """Return node_exporter, listening on the management address only."""
     if not cluster.monitoring.node_exporter:
         return ()
     platform, listen = cluster.platform, f"--web.listen-address={host.management}:{EXPORTER_PORT}"

@@ -59,7 +59,7 @@ Json = dict[str, Any]
 
 
 def notify(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """On loopback, with the rooms' addresses in files for its eyes only."""
+    """Return the notification service, on loopback; receivers' secrets are in files that only it can read."""
     if not cluster.monitoring.prometheus or host.name != cluster.control.name:
         return ()
     settings = File(path=SETTINGS, content=_settings(cluster))
@@ -71,7 +71,7 @@ def notify(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource
 
 
 def _template(cluster: Cluster) -> tuple[Resource, ...]:
-    """For a person to import into Zabbix."""
+    """Return the template that an administrator imports into Zabbix."""
     if not _sites(cluster):
         return ()
     text = zabbix_template(cluster.monitoring.language, cluster.monitoring.runbook_url or PAGES)
@@ -107,7 +107,7 @@ def _site(cluster: Cluster, receiver: Zabbix) -> Json:
 
 
 def _settings(cluster: Cluster) -> str:
-    """As onhost/notify/settings reads it."""
+    """Return the settings that onhost/notify/settings reads."""
     monitoring = cluster.monitoring
     document: Json = {
         "cluster": cluster.name, "node": cluster.control.name, "language": monitoring.language,

@@ -23,9 +23,9 @@ options nouveau modeset=0
 
 @alike
 def nvidia(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Driver, persistence daemon, fabric manager: one version, one transaction, and then a reboot.
+    """Return driver, persistence daemon and fabric manager in one version, installed in one transaction with a reboot.
 
-    The daemons are not restarted for a new driver: they would meet the old kernel module. The reboot does it.
+    A new driver does not restart the daemons, which would meet the old kernel module; the reboot does.
     """
     section = of_nvidia(cluster, host)
     if section is None or cluster.software.driver is None:
@@ -48,7 +48,7 @@ def _packages(cluster: Cluster, host: Host, section: Nvidia, driver: str) -> tup
 
 
 def opens(host: Host, section: Nvidia) -> bool:
-    """True for the open kernel modules."""
+    """Return whether the host uses the open kernel modules."""
     gpus = host.group.gpus
     return section.kernel_modules == "open" or (
         section.kernel_modules == "auto" and (gpus is None or takes_open_modules(gpus.model))
@@ -56,7 +56,7 @@ def opens(host: Host, section: Nvidia) -> bool:
 
 
 def switched(host: Host, section: Nvidia) -> bool:
-    """True where fabric manager has switches to set up, or the file says so."""
+    """Return whether the host needs fabric manager: it has NVSwitches, or the file requires it."""
     gpus = host.group.gpus
     has_switches = gpus is not None and has_nvswitch(gpus.model, gpus.count, nvlink=gpus.nvlink)
     return section.fabric_manager == "always" or (section.fabric_manager == "auto" and has_switches)
@@ -72,9 +72,10 @@ def _units(host: Host, section: Nvidia, packages: tuple[Package, ...]) -> tuple[
 
 
 def _pins(cluster: Cluster, packages: tuple[Package, ...], context: RoleContext) -> File:
-    """What else comes with the packages has their version too: the libraries, the module's common part.
+    """Return the pin of all driver packages, including dependencies, to one version.
 
-    apt takes the newest of each otherwise, and refuses the whole; dnf takes its stream's (dnf(8), modules.d).
+    Without it apt selects the newest of each and then rejects the set; dnf uses its module stream (dnf(8),
+    modules.d).
     """
     driver = str(cluster.software.driver)
     if cluster.platform.package_manager == "dnf":

@@ -43,7 +43,7 @@ APT = "/etc/apt/apt.conf.d/52clusterwright-hold"
 
 @alike
 def package_hold(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Held in dpkg or by dnf's versionlock, whoever asks for the upgrade; `wright upgrade` does it on purpose."""
+    """Return the package holds (dpkg or versionlock), which stop upgrades by anything but `wright upgrade`."""
     kernel = KERNEL if host.group.gpus else ()
     libraries = LIBRARIES if cluster.software.nvidia else ()
     amd = AMD if cluster.software.rocm else ()
@@ -58,6 +58,6 @@ def package_hold(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Re
 
 
 def expression(pattern: str) -> str:
-    """A shell's pattern as Python's regular expression, which unattended-upgrades matches from the start."""
+    """Convert a shell pattern to the regular expression that unattended-upgrades matches from the start of a name."""
     open_end = pattern.endswith("*")
     return re.escape(pattern.rstrip("*")).replace("\\-", "-") + ("" if open_end else "$")

@@ -41,9 +41,9 @@ WantedBy=multi-user.target
 
 
 def packet_filter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """A unit of our own, so that the site's nftables.conf and its other tables stay as they are.
+    """Return a unit of its own, so that the site's nftables.conf and other tables stay unchanged.
 
-    firewalld, where it runs, is stopped once our rules are loaded: its rules and ours would both have to agree.
+    If firewalld runs, it is stopped after our rules are loaded: otherwise traffic must pass both rule sets.
     """
     if firewall_program(cluster) != "nftables":
         return ()

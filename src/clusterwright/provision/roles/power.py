@@ -59,7 +59,7 @@ ExecStart=/bin/sh -c 'mkdir /run/clusterwright-booted 2>/dev/null && set -- -b; 
 
 
 def power(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Nothing where hosts stay on, or where Slurm calls the site's own programs."""
+    """Return the power control service; nothing without power saving or if Slurm calls the site's programs itself."""
     saving = cluster.slurm.power_saving
     if saving is None or saving.provider is None:
         return ()
@@ -73,7 +73,7 @@ def power(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource,
 
 
 def _sandbox(provider: Provider) -> str:
-    """Programs of the site may need sudo and files anywhere: they get no sandbox beyond the account `slurm`."""
+    """Return the sandbox lines; none for programs of the site, which may need sudo and files anywhere."""
     if isinstance(provider, Program):
         return "# The site's own programs run here: the account is their only limit."
     return sandbox(_THREATS, RestrictAddressFamilies="AF_UNIX AF_INET AF_INET6")
@@ -99,7 +99,7 @@ def _keeper(settings: str, header: str, lines: str) -> tuple[Resource, ...]:
 
 
 def _called(name: str, verb: str, header: str) -> File:
-    """A program of Slurm's; it refuses those that others may write."""
+    """Return a program for slurm.conf, writable by root only: Slurm rejects others."""
     text = f"""#!/bin/sh
 {header}export PYTHONPATH={LIBRARY}
 exec {PYTHON} -m clusterwright.onhost.power.slurm_hook '{verb}' "$1"

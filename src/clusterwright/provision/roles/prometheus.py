@@ -28,7 +28,7 @@ StartLimitIntervalSec=0
 
 
 def prometheus(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """The distribution's package; a change of what it watches is read without a restart."""
+    """Return the distribution's Prometheus; it reloads changed targets and rules without a restart."""
     if not cluster.monitoring.prometheus or host.name != cluster.control.name:
         return ()
     monitoring, header = cluster.monitoring, context.header()

@@ -17,7 +17,7 @@ FOLDER = "/opt/clusterwright/environments"
 
 
 def python_environments(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """A unit each, which stands alone: packages of one team that cannot be had keep nothing from the others."""
+    """Return an independent unit for each environment: one team's failing packages do not block other teams."""
     environments = cluster.environments.python
     if host.name != cluster.control.name or not environments:
         return ()
@@ -35,7 +35,7 @@ def python_environments(cluster: Cluster, host: Host, context: RoleContext) -> t
 
 
 def owner(cluster: Cluster, environment: PythonEnvironment) -> str | None:
-    """Who makes it: as the file says, or the first member of the team."""
+    """Return the account that creates the environment: `owner` of the file, or the first member of the team."""
     members = [
         name
         for name, user in cluster.users.items()

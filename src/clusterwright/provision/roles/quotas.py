@@ -17,7 +17,10 @@ Row = dict[str, str]
 
 @alike
 def quotas(cluster: Cluster, host: Host, _context: RoleContext) -> tuple[Resource, ...]:
-    """After the units, when the file systems are mounted. NFS clients are held to what the server's disk is."""
+    """Return the quotas of file systems on this host, set after they are mounted.
+
+    NFS clients are limited by the server.
+    """
     rows: list[Row] = []
     for disk in managed_disks(cluster, host):
         quota = quota_of(cluster, host, disk)

@@ -29,7 +29,7 @@ exit 0
 
 @alike
 def rdma_core(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """On hosts with an InfiniBand or RoCE network; a lab's kernel is its machine's, so no module is loaded there."""
+    """Return RDMA packages and modules for hosts with an InfiniBand or RoCE network; a lab loads no modules."""
     networks = rdma_networks(cluster, host)
     if cluster.rdma is None or not networks:
         return ()
@@ -57,7 +57,7 @@ def _peer(cluster: Cluster, host: Host) -> tuple[Package, ...]:
 
 
 def _modules(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Loaded at boot and when the list changes."""
+    """Return the unit that loads kernel modules at boot and when the list changes."""
     if cluster.lab:
         return ()
     kinds = {cluster.networks.named()[name].kind for name in rdma_networks(cluster, host)}
@@ -75,7 +75,7 @@ def _modules(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
 
 
 def _note(cluster: Cluster, host: Host, method: GpuDirect | None) -> str:
-    """How the GPUs' memory is reached, or that it is not."""
+    """Return the comment that says how adapters reach GPU memory, or that they do not."""
     if method is not None:
         return f"# GPUs are reached by {method.name}.\n# {method.source}.\n"
     is_auto = cluster.rdma is not None and cluster.rdma.gpudirect == "auto"

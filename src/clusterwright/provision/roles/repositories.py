@@ -16,7 +16,7 @@ PRIORITY = 50
 
 @alike
 def repositories(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """The site's repositories; and EPEL, where the distribution stands on it and something comes from there."""
+    """Return the site's repositories, and EPEL if the distribution needs it for a selected package."""
     make = {"apt": _apt, "dnf": _dnf}[cluster.platform.package_manager]
     ours = [
         file
@@ -27,7 +27,7 @@ def repositories(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[R
 
 
 def _epel(cluster: Cluster) -> tuple[Resource, ...]:
-    """A site that cannot reach EPEL names its copy `epel`."""
+    """Return the EPEL package; nothing if the site names its own mirror `epel`."""
     environments = cluster.environments
     needs_epel = (
         cluster.monitoring.node_exporter
@@ -41,7 +41,7 @@ def _epel(cluster: Cluster) -> tuple[Resource, ...]:
 
 
 def _apt(name: str, repository: Repository, context: RoleContext) -> list[File]:
-    """deb822, which apt reads since 1.1."""
+    """Return the key and the deb822 source file (apt 1.1 or later)."""
     key = f"/etc/apt/keyrings/clusterwright-{name}.asc"
     lines = ["Types: deb", f"URIs: {repository.url}"]
     if repository.suite:

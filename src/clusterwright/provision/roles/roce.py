@@ -25,7 +25,7 @@ UNIT = oneshot(
 
 @alike
 def roce(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Where a network of the host is RoCE. A change of it stops what is under way, so it wants an empty host."""
+    """Return the RoCE settings for hosts with such a network. A change interrupts traffic, so it needs a drain."""
     networks = cluster.networks.named()
     names = [name for name in rdma_networks(cluster, host) if networks[name].kind == "roce"]
     if cluster.rdma is None or not names:

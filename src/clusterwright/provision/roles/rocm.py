@@ -22,7 +22,7 @@ SUBSYSTEM=="drm", KERNEL=="renderD*", MODE="0666"
 
 @alike
 def rocm(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Only rendered and planned so far: no lab has AMD's GPUs."""
+    """Return AMD's driver and ROCm. Rendered and planned only: never tried on AMD hardware."""
     section, gpus = cluster.software.rocm, host.group.gpus
     if section is None or gpus is None or vendor(gpus.model) != "AMD":
         return ()
@@ -35,7 +35,7 @@ def rocm(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, 
 
 
 def _pins(cluster: Cluster, context: RoleContext) -> tuple[Resource, ...]:
-    """Before the distribution's own ROCm, which Debian and Ubuntu have too (ROCm's page on the package manager)."""
+    """Return the pin that prefers AMD's repository to the distribution's ROCm."""
     if cluster.platform.package_manager == "dnf":
         return ()
     text = f"{context.header()}\nPackage: *\nPin: release o=repo.radeon.com\nPin-Priority: 600\n"

@@ -20,7 +20,7 @@ _COUNTED = {"xfs": ("uquota", "gquota"), "ext4": ("usrquota", "grpquota")}  # xf
 
 @alike
 def scratch(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """In a lab it is a folder (`job_hooks`): its hosts have the disks of the machine beneath."""
+    """Return the file systems on local disks; in a lab, `job_hooks` creates a folder instead."""
     ours = managed_disks(cluster, host)
     if not ours:
         return ()
@@ -35,18 +35,18 @@ def scratch(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resourc
 
 
 def managed_disks(cluster: Cluster, host: Host) -> list[Disk]:
-    """The rows of the host's disks that we make; none in a lab."""
+    """Return the rows of `disks` that Clusterwright formats; none in a lab."""
     return [] if cluster.lab else [disk for disk in host.group.disks if disk.filesystem and disk.mount]
 
 
 def label_of(disk: Disk) -> str:
-    """By which the file system is found, whatever the kernel calls its disks today: `cw-scratch`."""
+    """Return the file system label, such as `cw-scratch`, which finds it whatever the kernel names the disks."""
     name = "cw" + (disk.mount or "").replace("/", "-")
     return name[: _LABEL[str(disk.filesystem)]].rstrip("-")
 
 
 def quota_of(cluster: Cluster, host: Host, disk: Disk) -> Quota | None:
-    """Its own, or that of a folder which the host serves from it."""
+    """Return the quota of the disk, or that of the NFS folder which the host serves from it."""
     served = (
         folder.quota
         for folder in cluster.storage.values()
@@ -56,7 +56,7 @@ def quota_of(cluster: Cluster, host: Host, disk: Disk) -> Quota | None:
 
 
 def is_on(folder: Nfs, disk: Disk) -> bool:
-    """True when the folder, on its server, lies on that disk."""
+    """Return whether the server's folder is on this disk."""
     path = PurePosixPath(folder.export or folder.path)
     return disk.mount is not None and path.is_relative_to(disk.mount)
 

@@ -35,10 +35,10 @@ ExecStart=/bin/sh -c 'selinuxenabled || exit 0; getsebool {name} | grep -q " on$
 
 @alike
 def selinux(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """The mode, and the booleans with their reasons.
+    """Return the SELinux mode and a unit for the booleans.
 
-    Slurm's daemons have no policy of their own on Rocky and Alma, and run unconfined; so do their programs and jobs.
-    Files of ours lie where the distribution's own contexts suit: /opt, /etc, /var/lib, /run.
+    Slurm's daemons have no policy on Rocky and Alma and run unconfined, as do jobs. Our files are in folders whose
+    default contexts fit: /opt, /etc, /var/lib, /run.
     """
     if not cluster.platform.has_selinux:
         return ()
@@ -57,7 +57,7 @@ def selinux(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resour
 
 
 def _booleans(cluster: Cluster) -> tuple[tuple[str, str], ...]:
-    """Name and reason. `use_nfs_home_dirs`: sshd_selinux(8), "support NFS home directories"."""
+    """Return name and reason of each boolean. `use_nfs_home_dirs`: sshd_selinux(8), "support NFS home directories"."""
     homes = [
         folder.path
         for folder in cluster.storage.values()

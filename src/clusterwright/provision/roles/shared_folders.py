@@ -35,7 +35,7 @@ WantedBy=timers.target
 
 
 def shared_folders(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """`runs` is open to all, and kept as /tmp is."""
+    """Return the folder of runs and the timer that retries failed mounts."""
     return (*_retry_mounts(_mounts(cluster, host), context.header()), *_runs(cluster, host))
 
 
@@ -51,7 +51,7 @@ def _runs(cluster: Cluster, host: Host) -> tuple[Directory, ...]:
 
 
 def _mounts(cluster: Cluster, host: Host) -> list[str]:
-    """Units of what comes over a network; BeeGFS has a service of its own."""
+    """Return the units of network mounts, except BeeGFS, which has its own service."""
     return [
         mount_unit_name(folder.path)
         for folder in cluster.storage.values()

@@ -52,7 +52,7 @@ ConditionPathExists=
 
 
 def slurm(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """The daemon of the host's role; files everywhere, or not on compute hosts where those fetch them."""
+    """Return the daemon of the host and its files; compute hosts in configless mode have no files."""
     files = () if fetches(cluster, host) else _files(cluster, host, context.header())
     folder = () if fetches(cluster, host) else (Directory(path=FOLDER),)
     return (
@@ -65,15 +65,15 @@ def slurm(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource,
 
 
 def fetches(cluster: Cluster, host: Host) -> bool:
-    """True for a host without files of its own: a compute host in configless mode.
+    """Return whether the host gets its files from slurmctld: a compute host in configless mode.
 
-    Login hosts keep theirs: what fetches them without a slurmd (sackd) came with 24.05.
+    Login hosts have files: configless without slurmd needs sackd (Slurm 24.05).
     """
     return cluster.slurm.configless and host.group.role == "compute"
 
 
 def _files(cluster: Cluster, host: Host, header: str) -> tuple[File, ...]:
-    """What the host's daemon reads; commands alone read slurm.conf only."""
+    """Return the files that the daemon reads; login hosts need slurm.conf only."""
     files = [_slurm_conf(cluster, header)]
     if host.group.role == "login":
         return tuple(files)
@@ -96,10 +96,10 @@ def _slurm_conf(cluster: Cluster, header: str) -> File:
 
 
 def _gres_conf(cluster: Cluster, host: Host, header: str) -> File:
-    """A compute host has the lines of its own GPUs, so that hosts that come and go change nothing on it.
+    """Return gres.conf; on a compute host only its own group's GPUs, so that other hosts' changes do not affect it.
 
-    Another device or type under a running job is not for a reload. The control host's is read by nobody but those
-    who fetch it.
+    A changed device or type under a running job cannot be reloaded. The control host's file serves configless
+    hosts.
     """
     compute = host.group.role == "compute"
     text = gres_conf(cluster, header, host.group if compute else None)
@@ -137,7 +137,7 @@ def _of_slurmctld(cluster: Cluster, host: Host) -> str:
 
 
 def _trial(daemon: str, host: Host, files: tuple[File, ...]) -> Trial:
-    """The host's own daemon comes up on the new files, before any of them is in place."""
+    """Return a trial start of the host's daemon with the new files before they are installed."""
     return Trial(
         name=daemon,
         files=tuple(file.id for file in files),
@@ -146,9 +146,9 @@ def _trial(daemon: str, host: Host, files: tuple[File, ...]) -> Trial:
 
 
 def _fetching(cluster: Cluster, header: str) -> File:
-    """Options of slurmd where it fetches its files; a change that a reload does not cover restarts it.
+    """Return slurmd's options in configless mode, with a digest of the lines whose change needs a restart.
 
-    Reloads reach it through slurmctld, which sends the new files with them.
+    slurmctld sends the other changes with a reload.
     """
     files = _files(cluster, cluster.control, header)
     restart_lines = [

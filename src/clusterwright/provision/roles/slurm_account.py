@@ -15,7 +15,7 @@ SLURM_ID = (
 
 @alike
 def slurm_account(cluster: Cluster, _host: Host, _context: RoleContext) -> tuple[Resource, ...]:
-    """A distribution's package makes it; one of Slurm's own packaging does not."""
+    """Return the slurm account, if the Slurm packages do not create it: SchedMD's do not."""
     if cluster.platform.has_slurm(cluster.software.slurm):
         return ()
     group = Group(name="slurm", gid=SLURM_ID, system=True)

@@ -22,9 +22,9 @@ ExecStart=/usr/sbin/sshd -D $OPTIONS $CRYPTO_POLICY {options}
 
 @alike
 def ssh(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Settings of sshd, the keys of the file, and a key pair of the cluster's own for each user.
+    """Return sshd's settings, the users' keys from the file, and a cluster key pair for each user.
 
-    The pairs lie beside the users' own keys and not in their homes: a home on NFS is not root's to write in.
+    The pairs are outside home directories, because root cannot write to a home on NFS.
     """
     header = context.header()
     return (
@@ -41,7 +41,7 @@ def ssh(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, 
 
 
 def _cluster_key(name: str, team: str, context: RoleContext) -> File:
-    """The private half: ssh refuses one that others can read."""
+    """Return the private key, readable by its owner only: ssh rejects others."""
     secret = f"ssh/{name}"
     return File(
         path=f"{CLUSTER_KEYS}/{name}",
@@ -54,7 +54,7 @@ def _cluster_key(name: str, team: str, context: RoleContext) -> File:
 
 
 def _daemon(cluster: Cluster, header: str) -> tuple[Resource, ...]:
-    """Of several values sshd takes the first, and cloud images come with one of their own: 00 is before them."""
+    """Return sshd's settings in a file that sorts first: sshd uses the first value, and cloud images set some."""
     allowed = "yes" if cluster.security.password_login else "no"
     settings = {
         "AuthorizedKeysFile": KEY_FILES,
@@ -77,7 +77,7 @@ def _by_folder(unit: str, settings: dict[str, str], header: str) -> tuple[Resour
 
 
 def _by_unit(unit: str, settings: dict[str, str], header: str) -> tuple[Resource, ...]:
-    """OpenSSH 8.0 knows the last setting by its former name."""
+    """Return the settings as options of the unit; OpenSSH 8.0 has the former name of the last one."""
     former = {"KbdInteractiveAuthentication": "ChallengeResponseAuthentication"}
     options = " ".join(f'-o "{former.get(key, key)} {value}"' for key, value in settings.items())
     text = header + OLD_UNIT.format(options=options.replace("%", "%%"))

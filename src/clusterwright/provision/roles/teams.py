@@ -13,7 +13,7 @@ DEPENDENCIES = ("slurm", "accounting")
 
 
 def teams(cluster: Cluster, host: Host, _context: RoleContext) -> tuple[Resource, ...]:
-    """Names that slurmctld needs before it starts; then all of it."""
+    """Return the QOS names, which slurmctld needs to start, then accounts, limits and reservations."""
     accountant = cluster.accountant
     if accountant is None or host.name != cluster.control.name:
         return ()

@@ -13,7 +13,7 @@ LIBRARY = "/opt/clusterwright/lib"
 
 @alike
 def training(_cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Plain files that running jobs have already read: changing them costs nothing."""
+    """Return the library files. Running jobs have already loaded them, so a change costs nothing."""
     return tuple(
         File(path=f"{LIBRARY}/{path}", content=text) for path, text in sorted(context.payload.items())
     )

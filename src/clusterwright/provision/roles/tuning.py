@@ -50,9 +50,9 @@ if [ "$(wc -l </proc/swaps)" -gt 1 ]; then swapoff -a; fi
 
 @alike
 def tuning(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """A script that stands alone, run at boot and when it changes. An empty unit file is a masked unit.
+    """Return the script and the unit that runs it at boot and after changes; an empty swap.target masks swap.
 
-    `reload`: there is no daemon that would end; the script runs again.
+    `reload`: there is no daemon to restart; the script runs again.
     """
     if host.group.role != "compute":
         return ()

@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 
 def alertmanager_conf(cluster: Cluster) -> str:
-    """/etc/prometheus/alertmanager.yml; secrets are in files of their own, which it names."""
+    """Return alertmanager.yml; secrets are in separate files."""
     receivers = {name: cluster.monitoring.receivers[name] for name in cluster.monitoring.notify}
     document = {
         "route": {
@@ -46,7 +46,7 @@ def alertmanager_conf(cluster: Cluster) -> str:
 
 
 def inhibitions() -> list[Json]:
-    """A host that is down, or drained on purpose, mutes what lies on it; each alert says what else mutes it."""
+    """Return inhibition rules: a host that is down or drained mutes alerts that follow from it."""
     rules = [
         _mute('alertname="NodeDown"', ['alertname!="NodeDown"'], ["cluster", "node"], node=True),
         _mute('alertname="SeveralNodesDown"', ['alertname="NodeDown"'], ["cluster"]),
@@ -59,7 +59,7 @@ def inhibitions() -> list[Json]:
 
 
 def _mute(source: str, target: list[str], equal: list[str], *, node: bool = False) -> Json:
-    """With `node`, only what has one: two alerts without a label are equal in it."""
+    """Return a rule. Alerts need a `node` label to match: two alerts without the label would count as equal."""
     matchers = [*target, 'severity!="none"', *(['node!=""'] if node else [])]
     return {"source_matchers": [source], "target_matchers": matchers, "equal": equal}
 

@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 def dashboard_files() -> dict[str, str]:
-    """Each dashboard's text by the name of its file."""
+    """Return the JSON text of each dashboard by file name."""
     return {
         f"{board.uid}.json": json.dumps(dashboard(board), ensure_ascii=False, indent=1) + "\n"
         for board in dashboards()
@@ -26,7 +26,7 @@ def dashboard_files() -> dict[str, str]:
 
 
 def dashboard(board: Dashboard) -> Json:
-    """One dashboard; `id` is null, so that Grafana gives it one of its own."""
+    """Return a dashboard with null `id`, so that Grafana assigns one."""
     return {
         "id": None,
         "uid": board.uid,
@@ -47,12 +47,12 @@ def dashboard(board: Dashboard) -> Json:
 
 
 def _both(title: str) -> str:
-    """The title in both languages, once where they are the same."""
+    """Return the title in both languages, or once if they are equal."""
     return " · ".join(dict.fromkeys(bilingual(title)))
 
 
 def _source() -> Json:
-    """Which Prometheus; never a name of one, which the next site does not have."""
+    """Return the data source variable; a fixed name would not exist at other sites."""
     return {
         "name": "datasource",
         "type": "datasource",
@@ -85,7 +85,7 @@ def _variable(variable: Variable) -> Json:
 
 
 def _alerts() -> Json:
-    """A line in every picture where an alert began."""
+    """Return the annotation that marks the start of alerts."""
     return {
         "name": _both("Alerts"),
         "datasource": _SOURCE,
@@ -111,7 +111,7 @@ def _links() -> Json:
 
 
 def _panels(panels: tuple[Panel, ...]) -> Iterator[Json]:
-    """Laid out from left to right; one that does not fit begins a line."""
+    """Place panels from left to right, with a new row when one does not fit."""
     x = y = tallest = 0
     for number, panel in enumerate(panels, start=1):
         width, height = (COLUMNS, 1) if panel.kind == "row" else (panel.width, panel.height)
@@ -138,7 +138,7 @@ def _panel(panel: Panel) -> Json:
 
 
 def _target(panel: Panel, query: Query, index: int) -> Json:
-    """A table and a tile ask for now; all else for the whole span."""
+    """Return a query: instant for tables and stat panels, a range for others."""
     now = panel.kind in ("table", "stat", "bargauge")
     return {
         "refId": chr(ord("A") + index),
@@ -176,7 +176,7 @@ def _field(panel: Panel) -> Json:
 
 
 def _steps(panel: Panel) -> list[Json]:
-    """Colours by value; the first one has no lower end."""
+    """Return color thresholds; the first one has no lower bound."""
     thresholds = sorted(panel.marks)
     colours = _COLOURS[: len(thresholds) + 1]
     if panel.descending:
@@ -187,7 +187,7 @@ def _steps(panel: Panel) -> list[Json]:
 
 
 def _columns(panel: Panel) -> list[Json]:
-    """A table has its labels and its values, and not when they were read."""
+    """Return the transformation that keeps labels and values of a table, without time stamps."""
     if panel.kind != "table":
         return []
     hidden = {"Time": True, "__name__": True, "cluster": True, "job": False, "instance": True}

@@ -19,7 +19,7 @@ _COMPONENTS = {
 
 
 def alert_pages() -> dict[str, str]:
-    """Text by name of file, with an index in each language."""
+    """Return the text of each alert page by file name, with an index in each language."""
     texts = {}
     for language, suffix in _SUFFIX.items():
         by = {

@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 def prometheus_conf(cluster: Cluster, *, host_metrics_over_tls: bool) -> str:
-    """/etc/prometheus/prometheus.yml."""
+    """Return prometheus.yml."""
     document = {
         "global": {
             "scrape_interval": SCRAPE,
@@ -45,7 +45,7 @@ def prometheus_conf(cluster: Cluster, *, host_metrics_over_tls: bool) -> str:
 
 
 def _hosts(cluster: Cluster, *, tls: bool) -> list[Json]:
-    """All that node_exporter has, and every few seconds whether it answers at all."""
+    """Return scrape jobs for node_exporter, and a short-interval one for host liveness only."""
     all_metrics = _job(cluster, "node", EXPORTER_PORT, tls=tls)
     alive = _job(cluster, "alive", EXPORTER_PORT, tls=tls) | {
         "scrape_interval": QUICK, "scrape_timeout": QUICK_LIMIT, "params": {"collect[]": ["time"]},
@@ -60,7 +60,10 @@ def _exporter_job(cluster: Cluster) -> Json:
 
 
 def _job(cluster: Cluster, name: str, port: int, *, tls: bool) -> Json:
-    """By address: a name server that is down is no host that is down. What a series says of itself goes first."""
+    """Return a scrape job by address, so that a failed name server does not look like failed hosts.
+
+    Labels of the target win.
+    """
     targets = [
         {
             "targets": [f"{host.management}:{port}"],

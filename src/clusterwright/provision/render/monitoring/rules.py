@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 
 def rules(language: Lang, pages: str = "docs/reference/alerts") -> str:
-    """What `prometheus.yml` names as its rule file; `pages` is where the alerts' pages lie."""
+    """Return the rule file; `pages` is the base URL of the alert pages."""
     quick: list[Json] = [
         _record(recording.record, recording.expression) for recording in recordings() if not recording.slow
     ]
@@ -33,9 +33,10 @@ def rules(language: Lang, pages: str = "docs/reference/alerts") -> str:
 
 
 def case_files(alert: Alert) -> dict[str, str]:
-    """What `promtool test rules` takes for one alert: its test, and the alert without what people read.
+    """Return the input of `promtool test rules` for one alert: its test, and its rule without human-readable text.
 
-    promtool compares all of an alert, word by word; and it works out every rule at every step, so each is alone.
+    promtool compares all texts of an alert, and evaluates every rule at every step, so each alert has its own
+    files.
     """
     rows = _group("alerts", f"{STEP_S}s", [_alert(alert, {})])
     tests = [_test(alert, case) for case in alert.cases]

@@ -28,7 +28,10 @@ Json = dict[str, Any]
 
 
 def zabbix_template(language: Lang, pages: str) -> str:
-    """A file for Data collection, Templates, Import; the same uuids in both languages, so either replaces the other."""
+    """Return the template for Data collection > Templates > Import.
+
+    Both languages have equal UUIDs, so either replaces the other.
+    """
     with in_language(language):
         return _template(pages)
 
@@ -60,12 +63,12 @@ def _template(pages: str) -> str:
 
 
 def template_alerts() -> tuple[Alert, ...]:
-    """Those of the template: of which anybody is told."""
+    """Return the alerts of the template: those that notify someone."""
     return tuple(alert for alert in alerts() if alert.severity in _PRIORITY)
 
 
 def template_figures() -> list[Json]:
-    """As onhost/notify/zabbix/figures reads them."""
+    """Return the items that onhost/notify/zabbix/figures reads."""
     return [
         {
             "key": figure.key,
@@ -78,18 +81,18 @@ def template_figures() -> list[Json]:
 
 
 def uuid(kind: str, name: str) -> str:
-    """The same for the same thing for ever, in the form that Zabbix wants: 32 digits, as of version 4."""
+    """Return a stable UUID in the form that Zabbix requires: 32 digits, version 4."""
     digits = hashlib.sha256(f"clusterwright {kind} {name}".encode()).hexdigest()[:32]
     return f"{digits[:12]}4{digits[13:16]}a{digits[17:]}"
 
 
 def alert_key(name: str) -> str:
-    """The item of an alert."""
+    """Return the key of an alert's item."""
     return f"clusterwright.alert[{name}]"
 
 
 def other_key(level: Severity) -> str:
-    """The item of alerts that the template does not know."""
+    """Return the key of the item for alerts that the template does not have."""
     return f"clusterwright.other[{level}]"
 
 
@@ -136,7 +139,7 @@ def _item(key: str, name: str) -> Json:
 
 
 def _trigger(key: str, name: str, about: str, priority: str) -> Json:
-    """Each value that says so is a problem; a problem ends with the value of its own fingerprint."""
+    """Return a trigger: each problem value opens a problem; one with the same fingerprint closes it."""
     return {
         "uuid": uuid("trigger", key),
         "name": name,
@@ -164,7 +167,7 @@ def _match_expression(key: str, value: str) -> str:
 
 
 def _line(number: int) -> str:
-    """A line of the value, as a macro of Zabbix's."""
+    """Return the Zabbix macro for a line of the value."""
     return f'{{{{ITEM.VALUE}}.regsub("^(?:[^\\n]*\\n){{{number}}}([^\\n]*)", "\\1")}}'
 
 
@@ -220,5 +223,5 @@ def _up_and_down() -> Json:
 
 
 def _replace_placeholders(text: str) -> str:
-    """`{{ $labels.node }}` is `<node>` where nothing has happened yet."""
+    """Replace `{{ $labels.node }}` by `<node>`, for text shown before anything happens."""
     return re.sub(r"\{\{\s*\$(?:labels\.)?(\w+)[^}]*\}\}", r"<\1>", text)
