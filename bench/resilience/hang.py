@@ -136,7 +136,7 @@ def _told(training: Launched, rank: int, fault: float, new: float) -> dict[str, 
         for path in training.folder.glob("runs/*/logs/1/*/*.stacks")
     )
     figures = {"stacks": written, "named_wrong": int({one["rank"] for one in hung} != {rank})}
-    return {"outcome": "ok", "seconds": seconds, "figures": figures, "words": hung[0]["words"]}
+    return {"outcome": "ok", "seconds": seconds, "figures": figures, "message": hung[0]["message"]}
 
 
 def _events(training: Launched, kind: str) -> list[dict[str, Any]]:
@@ -166,7 +166,7 @@ def _pauses(system: System, *, quick: bool) -> dict[str, Any]:
         }  # fmt: skip
         outcome = "false alarm" if alarms else "ok" if reached else "lost"
         reason = (
-            {"reason": alarms[0]["words"] if alarms else training.last_words()} if outcome != "ok" else {}
+            {"reason": alarms[0]["message"] if alarms else training.last_words()} if outcome != "ok" else {}
         )
     say(f"pauses: {outcome} {json.dumps(figures)} {reason}")
     seconds = {"whole": time.monotonic() - begun}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bench.resilience.hosts_jobs import Training
 from bench.resilience.hosts_lab import USER
 
-LOST = {"detect": ("takeover", "host_lost"), "restart": ("generation_start",)}
+LOST = {"detect": ("failover", "host_lost"), "restart": ("generation_start",)}
 LEFT = {"save": ("stopped", "host_lost"), "successor": ("job_start",), "agents": ("generation_start",)}
 
 

@@ -318,7 +318,8 @@ def _alert(alert):
 def _run(run):
     """As gather's far program reads it of the run's events."""
     return {
-        "state": run.state, "step": run.step, "until": run.until, "loss": run.loss, "tokens_per_s": run.tokens_per_s,
+        "state": run.state, "step": run.step, "total_steps": run.total_steps,
+        "loss": run.loss, "tokens_per_s": run.tokens_per_s,
         "samples_per_s": run.samples_per_s, "mfu": run.mfu, "eta_s": run.eta_s, "goodput": run.goodput,
         "data_wait": run.data_wait, "communication": run.communication,
         "checkpoint_age_s": run.checkpoint_age_s, "slow_rank": run.slow_rank,

@@ -260,7 +260,14 @@ def run_on_gpu(site, run):
         {"event": "job_start", "job_id": "1", "hosts": ["gpu-node1"], "ranks": 1},
         {"event": "generation_start", "hosts": ["gpu-node1"]},
         {"event": "group_ready", "world_size": 1},
-        {"event": "plan", "step": 0, "until": 100, "flops": 5e13, "dtype": "bfloat16", "device": "cuda"},
+        {
+            "event": "plan",
+            "step": 0,
+            "total_steps": 100,
+            "flops": 5e13,
+            "dtype": "bfloat16",
+            "device": "cuda",
+        },
         *({"event": "step", "step": step, "seconds": 0.5, "loss": 2.0} for step in range(1, 41)),
     ]
     rows = [

@@ -117,7 +117,7 @@ def test_a_run_that_writes_is_shown_with_its_job(slurm, look, lab_cluster):
     """Its step, loss and curve, from its folder as the control host sees it."""
     folder = f"{runs_folder(lab_cluster.cluster)}/{RUN}"
     now = float(lab_cluster.sh("control", "date +%s"))
-    events = [{"time": now - 100, "event": "plan", "generation": 1, "step": 0, "until": 1000}]
+    events = [{"time": now - 100, "event": "plan", "generation": 1, "step": 0, "total_steps": 1000}]
     events += [
         {
             "time": now - 100 + step,
@@ -141,7 +141,12 @@ def test_a_run_that_writes_is_shown_with_its_job(slurm, look, lab_cluster):
         lab_cluster.sh("control", f"rm -rf {folder}")
     (run,) = [each.run for each in picture.jobs if each.id == job]
 
-    assert (run.step, run.until, run.loss, len(run.curve)) == (100, 1000, 0.02, pytest.approx(80, abs=20))
+    assert (run.step, run.total_steps, run.loss, len(run.curve)) == (
+        100,
+        1000,
+        0.02,
+        pytest.approx(80, abs=20),
+    )
     assert run.tokens_per_s == pytest.approx(50, rel=0.01)
 
 

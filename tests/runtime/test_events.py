@@ -130,7 +130,7 @@ def test_a_forked_worker_writes_its_own_events_and_not_those_that_wait(tmp_path)
     log.soon("step", step=1)
     child = os.fork()
     if child == 0:
-        log.write("bad_sample", words="x")
+        log.write("bad_sample", message="x")
         os._exit(0)
     os.waitpid(child, 0)
     log.flush()

@@ -84,7 +84,7 @@ def test_what_is_not_measured_is_absent_with_the_reason(talked, ranks, wrapped, 
     found, events = talked(wrapped, ranks=ranks, WRAPPED=wrapped, UNTIL=12)
 
     assert found is None
-    assert communication.known(events) == known
+    assert communication.status(events) == known
     assert not [event for event in events if "communicated" in event]
 
 
@@ -94,7 +94,7 @@ def test_ranks_that_part_communicate_where_they_meet(talked):
         "outer", WIDTH=1500, UNTIL=20, CLUSTERWRIGHT_OUTER='{"every": 5, "lr": 0.7, "momentum": 0.9}'
     )
 
-    assert communication.known(events) == "measured"
+    assert communication.status(events) == "measured"
     assert found.share > 0
 
 

@@ -75,7 +75,7 @@ def test_one_import_tells_each_step(run, tmp_path):
     assert {event["generation"] for event in steps} == {3}
     assert steps[-1]["lr"] == 0.01
     assert steps[-1]["busy"] == pytest.approx(sum(event["seconds"] for event in steps))
-    assert [event["known"] for event in events(tmp_path / "run", "communication")] == ["alone"]
+    assert [event["status"] for event in events(tmp_path / "run", "communication")] == ["alone"]
     assert not [event for event in steps if "communicated" in event]
 
 
@@ -132,7 +132,7 @@ def test_the_model_is_found_and_its_communication_told(pair, how, known):
     told = pair(how)
     found = communication.combine_generations(told)
 
-    assert communication.known(told) == known
+    assert communication.status(told) == known
     assert (found is not None) == (how == "ddp")
     assert found is None or 0 < found.share < 1
 

@@ -3,7 +3,7 @@
 Each rank measures its wait. The rank that waits least waits for no straggler, so the minimum over all ranks is the
 time of the communication itself; ranks agree on it in their votes. Not measured: communication by the script
 itself, and buffers broadcast before a forward pass. For models outside DistributedDataParallel only the reason
-is reported (`known`): a sharded model waits within its forward and backward pass, where nothing is timed.
+is reported (`status`): a sharded model waits within its forward and backward pass, where nothing is timed.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Exposed:
         self._unlike.add(STAGES)
 
     @property
-    def known(self) -> str:
+    def status(self) -> str:
         """EXACT if all models are measured, else the reason why they are not."""
         if self._world == 1:
             return SINGLE_RANK
@@ -109,7 +109,7 @@ class Exposed:
     def apply_vote(self, agreed: Mapping[str, int]) -> None:
         """Add the minimum over all ranks for the steps since the last vote."""
         least_us = -agreed.get(VOTE_KEY, -UNKNOWN_US)
-        if least_us < UNKNOWN_US and self.known == EXACT:
+        if least_us < UNKNOWN_US and self.status == EXACT:
             self._all_s += least_us / 1e6 * self._voted_steps
             self._of_s += self._busy_s - self._counted_s
             self._new = True

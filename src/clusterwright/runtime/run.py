@@ -245,7 +245,7 @@ class Run(Services):
         Called by whichever rank or worker reads it; the run's report counts each sample once.
         """
         events.log_line(message)
-        self._log.write("bad_sample", words=message)
+        self._log.write("bad_sample", message=message)
 
     def finish(self) -> None:
         """Save the last step, mark the training as finished unless it was stopped, and leave the process group."""
@@ -330,13 +330,13 @@ class Run(Services):
         self.record(
             "plan",
             step=self.completed,
-            until=until,
+            total_steps=until,
             batch=samplers[0].batch if samplers else None,
             workers=meter.workers(self._source),
             flops=self.flops,
             **meter.plan(self.device, self._dtype, self._tracked.models),
         )
-        self.record("communication", known=self._sync_point.exposed.known)
+        self.record("communication", status=self._sync_point.exposed.status)
 
     def _track_position(self, batches: Any) -> None:
         sampler = stream.sampler(batches)

@@ -126,8 +126,8 @@ class Watched:
         """Return the communication fields of a step event; the first step also writes what can be measured."""
         if self._exposed is None:
             self._exposed = exposed(optimizer)
-            basis = self._exposed.known
-            self._log.write("communication", known=BOUNDED if basis == EXACT else basis)
+            basis = self._exposed.status
+            self._log.write("communication", status=BOUNDED if basis == EXACT else basis)
         self._exposed.stepped()
         self._exposed.apply_vote(self._exposed.vote_fields(self._busy_s))
         return self._exposed.event_fields()

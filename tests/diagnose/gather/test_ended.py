@@ -124,7 +124,7 @@ def test_a_rank_that_hangs_is_who_the_others_wait_for():
         "event": "rank_hung",
         "rank": 3,
         "on": "gpu-2",
-        "words": "waits in train.py:12; no bytes read or written",
+        "message": "waits in train.py:12; no bytes read or written",
         "time": 1.0,
     }
     found = gather(cluster(files={"events": [event]}), "control", "/shared/runs", "7")

@@ -130,7 +130,7 @@ def lost_host():
     writer.now += 0.1
     killed = writer.now
     writer.now += 5.2
-    writer.say("supervisor", "host_lost", "gpu-node1", 1, lost="gpu-node2", silence_s=5.1)
+    writer.say("supervisor", "host_lost", "gpu-node1", 1, lost_host="gpu-node2", heartbeat_age_s=5.1)
     writer.now += 0.2
     writer.say("supervisor", "generation_end", "gpu-node1", 1, reason="host lost: gpu-node2")
     writer.now += 0.3

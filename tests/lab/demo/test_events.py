@@ -25,7 +25,7 @@ def test_a_line_that_was_cut_short_is_counted_and_left_out():
 def test_an_event_without_a_step_or_rank_says_so():
     """The supervisor's events have neither."""
     (event,), _ = parse_events(
-        ['{"time": 1, "event": "host_lost", "host": "a", "generation": 1, "lost": "b"}']
+        ['{"time": 1, "event": "host_lost", "host": "a", "generation": 1, "lost_host": "b"}']
     )
 
-    assert (event.step, event.rank, event.more["lost"]) == (-1, None, "b")
+    assert (event.step, event.rank, event.more["lost_host"]) == (-1, None, "b")

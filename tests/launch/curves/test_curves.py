@@ -20,7 +20,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 def events(first, last, generation, *, loss=None):
     """A generation's plan and steps."""
     base, common = 1000.0 * generation, {"generation": generation, "rank": 0, "host": "a"}
-    yield {"time": base, "event": "plan", "step": first - 1, "until": 1000, "batch": 8, **common}
+    yield {"time": base, "event": "plan", "step": first - 1, "total_steps": 1000, "batch": 8, **common}
     for step in range(first, last + 1):
         busy = (step - first + 1) / 10
         yield {
@@ -55,7 +55,7 @@ def run(tmp_path):
             "event": "generation_end",
             "generation": 1,
             "reason": "host-lost",
-            "first": "host <b> was lost",
+            "first_failure": "host <b> was lost",
         },
         {"time": 1101.0, "event": "generation_start", "generation": 2, "hosts": ["a"]},
         {"time": 3001.0, "event": "job_end", "outcome": "finished"},

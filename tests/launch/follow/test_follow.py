@@ -15,7 +15,7 @@ from clusterwright.launch.follow.screen import Screen, able, strip_control_chara
 from clusterwright.onhost.runs import run_progress
 
 NOW = {
-    "run": "gpt", "state": "running", "reason": "", "generation": 2, "hosts": 2, "step": 120, "until": 400,
+    "run": "gpt", "state": "running", "reason": "", "generation": 2, "hosts": 2, "step": 120, "total_steps": 400,
     "steps_per_s": 2.0, "eta_s": 140.0, "loss": 2.34567, "tokens_per_s": 18_800.0, "samples_per_s": 290.0,
     "flops_per_s": None, "mfu": 0.412, "data_wait": 0.031, "lr": 0.1, "norm": 1.0, "memory": 10, "goodput": 0.913,
     "losses": {"import": 0.05, "lost work": 0.02}, "failures": 1, "saved": 100,
@@ -37,12 +37,14 @@ def run(tmp_path):
         {"time": now - 20, "event": "job_start", "job_id": "1", "hosts": ["local1"], "ranks": 2, "generation": 0},
         {"time": now - 19, "event": "generation_start", "generation": 1, "hosts": ["local1"]},
         {"time": now - 18, "event": "group_ready", "world_size": 2, **common},
-        {"time": now - 17, "event": "plan", "step": 0, "until": 40, "batch": 8, "flops": 1e11, "dtype": "bfloat16",
+        {"time": now - 17, "event": "plan", "step": 0, "total_steps": 40, "batch": 8,
+         "flops": 1e11, "dtype": "bfloat16",
          "device": "NVIDIA H100", "parameters": 10, "workers": 0, "cpus": 4, **common},
         *({"time": now - 16 + step / 2, "event": "step", "step": step, "loss": 5.0 - step / 10, "seconds": 0.5,
            "busy": step / 2, "waited": step / 20, "waited_most": step / 10, "tokens": 100, **common}
           for step in range(1, 21)),
-        {"time": now - 5, "event": "rank_exit", "local_rank": 1, "code": 1, "words": "ValueError: no", "generation": 1,
+        {"time": now - 5, "event": "rank_exit", "local_rank": 1, "code": 1, "message": "ValueError: no",
+         "generation": 1,
          "rank": 1, "host": "local1"},
         {"time": now - 4, "event": "generation_end", "generation": 1, "reason": "ranks-failed"},
         {"time": now - 4, "event": "job_end", "outcome": "failed"},
@@ -83,7 +85,7 @@ def test_json_is_an_object_a_line(run):
     progress = next(each["progress"] for each in told if "progress" in each)
 
     assert {"from": ["local1:0", "local1:1"], "text": "hello"} in told
-    assert (progress["step"], progress["until"], progress["state"], progress["failures"]) == (
+    assert (progress["step"], progress["total_steps"], progress["state"], progress["failures"]) == (
         20,
         40,
         "failed",

@@ -15,7 +15,7 @@ def test_a_network_that_passes_nothing_any_more_is_found(training, fault):
     batch = struck.until("job_start")[0]["host"]
     victim = next(host for host in struck.until("generation_start")[0]["hosts"] if host != batch)
     lab.fault(struck.where.cluster.name, fault, victim, network="compute")
-    (lost,) = struck.until("host_lost", lost=victim)
+    (lost,) = struck.until("host_lost", lost_host=victim)
     struck.until("step", generation=2)
     struck.finish()
 

@@ -21,7 +21,7 @@ def test_agents_outlive_a_supervisor_that_is_followed_in_its_own_job(training):
 
     assert (again["source"], restored["source"]) == ("memory", "memory")
     assert sorted(again["hosts"]) == sorted(began["hosts"])
-    assert [one["number"] for one in slow.events("takeover")] == [3]
+    assert [one["number"] for one in slow.events("failover")] == [3]
     assert len(slow.events("job_start")) == 1
 
 

@@ -153,7 +153,7 @@ def test_a_host_whose_ranks_network_passes_nothing_is_replaced(trial):
     at = time.time()
     trial.where.sh(rank["host"], f"kill -9 {rank['pid']}")
 
-    (lost,) = trial.until("host_lost", lost=victim)
+    (lost,) = trial.until("host_lost", lost_host=victim)
     assert "on the ranks' network" in lost["reason"]
     recovered(trial, at, generation=3)
     assert victim not in trial.events("generation_start")[-1]["hosts"]
@@ -192,7 +192,7 @@ def test_a_job_goes_on_inside_itself_without_its_batch_host(trial, fault):
     lab.fault(trial.where.cluster.name, fault, batch)
     recovered(trial, at)
 
-    assert [one["lost"] for one in trial.events("takeover")] == [batch]
+    assert [one["lost_host"] for one in trial.events("failover")] == [batch]
     assert len(trial.events("job_start")) == 1
     assert batch not in trial.events("generation_start")[-1]["hosts"]
     trial.enough()

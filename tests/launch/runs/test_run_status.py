@@ -23,7 +23,7 @@ def run(runs):
         run, now, "supervisor-1",
         {"time": 100, "event": "job_start", "job_id": "8", "hosts": ["a", "b", "c"], "ranks": 2},
         {"time": 95, "event": "generation_start", "hosts": ["a", "b"], **one},
-        {"time": 50, "event": "host_lost", "lost": "b", "silence_s": 2.5, **one},
+        {"time": 50, "event": "host_lost", "lost_host": "b", "heartbeat_age_s": 2.5, **one},
         {"time": 50, "event": "generation_end", "reason": "host-lost", **one},
         {"time": 49, "event": "generation_start", "hosts": ["a", "c"], **two},
     )  # fmt: skip
@@ -33,7 +33,7 @@ def run(runs):
     )  # fmt: skip
     write(
         run, now, "rank-0",
-        {"time": 90, "event": "plan", "step": 0, "until": 100, "rank": 0, **one},
+        {"time": 90, "event": "plan", "step": 0, "total_steps": 100, "rank": 0, **one},
         {"time": 80, "event": "step", "step": 30, "seconds": 1, "busy": 1, "loss": 3.5, "rank": 0, **one},
         {"time": 40, "event": "restored", "step": 30, "source": "memory", "rank": 0, **two},
         {"time": 20, "event": "step", "step": 40, "seconds": 1, "busy": 1, "loss": 3.0, "rank": 0, **two},
@@ -55,7 +55,7 @@ def found(run, done_far):
 
 def test_progress_is_that_of_the_newest_generation(found):
     """Steps, rate, time left, loss."""
-    assert (found["state"], found["step"], found["until"], found["loss"]) == ("running", 60, 100, 2.5)
+    assert (found["state"], found["step"], found["total_steps"], found["loss"]) == ("running", 60, 100, 2.5)
     assert found["steps_per_s"] == pytest.approx(2, rel=0.05)
     assert found["eta_s"] == pytest.approx(20, rel=0.05)
 
@@ -83,7 +83,7 @@ def test_failures_and_the_ledger_so_far(found):
     """With its first fault in words, and a ledger until now."""
     (failure,) = found["failures"]
 
-    assert failure["first"] == "host b was lost, no message for 2.5 s"
+    assert failure["first_failure"] == "host b was lost, no message for 2.5 s"
     assert failure["recovery_s"] == pytest.approx(32.5, abs=0.5)
     assert found["ledger"]["wall_s"] >= 120
     assert found["ledger"]["gpu_s"]["queue"] == pytest.approx(20 * 6, abs=6)

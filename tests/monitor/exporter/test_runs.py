@@ -25,7 +25,7 @@ class Run:
         self.write("supervisor-1", "generation_start", 1, generation=1, hosts=["n1"])
         self.write("rank-00000", "process_start", 2, generation=1, rank=0)
         self.write("rank-00000", "group_ready", 3, generation=1, rank=0, world_size=1)
-        self.write("rank-00000", "plan", 4, generation=1, rank=0, step=0, until=10**6, batch=32)
+        self.write("rank-00000", "plan", 4, generation=1, rank=0, step=0, total_steps=10**6, batch=32)
         for number in range(1, steps + 1):
             self.step(number)
 

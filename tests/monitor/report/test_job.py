@@ -21,7 +21,9 @@ LEDGER = {
 }  # fmt: skip
 RUN = {
     "status": {
-        "run": "gpt-1", "ledger": LEDGER, "failures": [{"reason": "host-lost", "first": "host gpu-node2 was lost"}],
+        "run": "gpt-1", "ledger": LEDGER,
+        
+        "failures": [{"reason": "host-lost", "first_failure": "host gpu-node2 was lost"}],
     },
     "slow": [[3, "gpu-node1", 1.5, 100.0, None, 40, 0.02]], "saves": [0.4, 0.5],
 }  # fmt: skip
@@ -99,7 +101,7 @@ def test_steps_that_wait_for_data(job, reading, data, words):
     assert words in said(job(run=run))
 
 
-TALKING = {"share": 0.3, "busy_s": 100.0, "steps": 200, "known": "measured", "hosts": 1}
+TALKING = {"share": 0.3, "busy_s": 100.0, "steps": 200, "status": "measured", "hosts": 1}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,7 @@ TALKING = {"share": 0.3, "busy_s": 100.0, "steps": 200, "known": "measured", "ho
             {"hosts": 2},
             "(150 ms of 500 ms, over 2 hosts): see whether the network is as fast as it should be",
         ),
-        ({"known": "bounded"}, "rank 0 waited 30% of the time in steps for the gradients of other ranks"),
+        ({"status": "bounded"}, "rank 0 waited 30% of the time in steps for the gradients of other ranks"),
     ],
 )
 def test_steps_that_wait_for_gradients(job, found, words):
@@ -125,18 +127,18 @@ def test_steps_that_wait_for_gradients(job, found, words):
     [
         (TALKING, "communication not overlapped with computation: 30% of the time in steps"),
         (
-            {**TALKING, "known": "bounded"},
+            {**TALKING, "status": "bounded"},
             "rank 0 waited 30% of the time in steps for gradients of other ranks",
         ),
-        ({"known": "alone"}, "communication: -, a single rank does not communicate"),
-        ({"known": "sharded"}, "communication: -, not measured for a sharded model"),
-        ({"known": "stages"}, "communication: -, not measured for pipeline stages"),
+        ({"status": "alone"}, "communication: -, a single rank does not communicate"),
+        ({"status": "sharded"}, "communication: -, not measured for a sharded model"),
+        ({"status": "stages"}, "communication: -, not measured for pipeline stages"),
         (
-            {"known": "other"},
+            {"status": "other"},
             "communication: -, measured only where DistributedDataParallel reduces the gradients",
         ),
-        ({"known": "measured"}, "communication: -, the run has no record of it"),
-        ({"known": "<b>"}, "communication: -, the run has no record of it"),
+        ({"status": "measured"}, "communication: -, the run has no record of it"),
+        ({"status": "<b>"}, "communication: -, the run has no record of it"),
         ({}, "communication: -, the run has no record of it"),
     ],
 )

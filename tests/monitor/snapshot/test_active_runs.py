@@ -24,7 +24,7 @@ def made(tmp_path):
                 "event": "plan",
                 "generation": 1,
                 "step": begin,
-                "until": begin + 10 * steps,
+                "total_steps": begin + 10 * steps,
                 **plan,
             }
         ]
@@ -56,7 +56,12 @@ def test_a_run_says_its_step_speed_and_curve(made):
     """Step, loss, tokens a second, the time left, and points over the whole length."""
     found = look(made(500))
 
-    assert (found["state"], found["step"], found["until"], found["loss"]) == ("running", 500, 5000, 1 / 500)
+    assert (found["state"], found["step"], found["total_steps"], found["loss"]) == (
+        "running",
+        500,
+        5000,
+        1 / 500,
+    )
     assert found["tokens_per_s"] == pytest.approx(100, rel=0.01)
     assert found["eta_s"] == pytest.approx(4500, rel=0.01)
     steps = [step for step, _ in found["curve"]]
@@ -76,7 +81,7 @@ def test_of_a_huge_file_little_is_read(made, monkeypatch):
 
     monkeypatch.setattr(active_runs.history, "parse", counted)  # nothing else tells how much was read
     found = look(run)
-    assert (found["step"], found["until"]) == (200_000, 2_000_000)
+    assert (found["step"], found["total_steps"]) == (200_000, 2_000_000)
     assert sum(read) < size / 20
     assert len(found["curve"]) > 60
 

@@ -126,8 +126,8 @@ def test_who_takes_over_reads_the_same_record(orphan, tmp_path, monkeypatch):
     assert json.loads(Child.said) == {
         **ORDERS,
         "number": 2,
-        "lost": "n1",
-        "silence_s": pytest.approx(0.5, abs=0.3),
+        "lost_host": "n1",
+        "heartbeat_age_s": pytest.approx(0.5, abs=0.3),
     }
 
 

@@ -81,7 +81,7 @@ def test_the_newest_step_and_generation_are_read_from_names(tmp_path):
 def test_an_event_is_one_line(tmp_path):
     """With time, host and generation."""
     events = Events(Folder(str(tmp_path)), "supervisor-1", "gpu-node1")
-    events.write("host_lost", 2, lost="gpu-node2")
+    events.write("host_lost", 2, lost_host="gpu-node2")
     events.write("job_end", 2, outcome="finished")
     first, second = map(json.loads, (tmp_path / "events" / "supervisor-1.jsonl").read_text().splitlines())
 
@@ -89,7 +89,7 @@ def test_an_event_is_one_line(tmp_path):
         "event": "host_lost",
         "host": "gpu-node1",
         "generation": 2,
-        "lost": "gpu-node2",
+        "lost_host": "gpu-node2",
     }.items() <= first.items()
     assert second["outcome"] == "finished"
     assert second["time"] >= first["time"]

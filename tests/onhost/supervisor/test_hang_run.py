@@ -48,7 +48,7 @@ def test_a_rank_that_hangs_is_replaced(training, what, where):
     tell(training, 1, what)
     hung = recovered(training, 1)
 
-    assert "hanging.py:" in hung["words"]
+    assert "hanging.py:" in hung["message"]
     assert where in stacks(training)[1]
     assert "in main" in stacks(training)[0]
     assert training.finish() == 0
@@ -60,7 +60,7 @@ def test_a_stopped_rank_is_replaced_and_leaves_its_stack(training):
     os.kill(pid, signal.SIGSTOP)
     hung = recovered(training, 0)
 
-    assert hung["words"] == "stopped by a signal (state T)"
+    assert hung["message"] == "stopped by a signal (state T)"
     assert all("in main" in text for text in stacks(training))
     assert training.finish() == 0
 

@@ -53,7 +53,7 @@ def test_a_rank_that_fails_beside_one_that_finishes_is_a_failure(local_run):
 
     assert local_run.process.wait(timeout=150) == 1
     assert "row 17 is bad" in local_run.said()
-    assert [one["words"] for one in local_run.events("rank_exit", rank=1)] == ["ValueError: row 17 is bad"]
+    assert [one["message"] for one in local_run.events("rank_exit", rank=1)] == ["ValueError: row 17 is bad"]
 
 
 def test_the_same_bug_is_not_tried_for_ever(local_run):

@@ -35,7 +35,7 @@ class Told:
 
     def steps(self, first, last, *, generation=1):
         """A generation's steps, each with a loss of its own."""
-        plan = {"event": "plan", "step": first - 1, "until": 9, "batch": 32, "generation": generation}
+        plan = {"event": "plan", "step": first - 1, "total_steps": 9, "batch": 32, "generation": generation}
         rows = [
             {"event": "step", "step": step, "loss": 4.0 - step / 4, "seconds": 0.5, "busy": 0.5 * (step - first + 1),
              "waited": 0.05 * (step - first + 1), "tokens": 64, "lr": 0.1, "norm": 1.5, "generation": generation,

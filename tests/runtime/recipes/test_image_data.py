@@ -138,7 +138,7 @@ def test_a_recipe_trains_on_a_folder_and_passes_over_a_broken_image_only_if_told
     assert f"{broken}: sample" in refused.log
     assert told.codes == [0], told.log
     assert f"skipping a bad sample: {broken}" in told.log
-    assert any(str(broken) in event["words"] for event in told.events("bad_sample"))
+    assert any(str(broken) in event["message"] for event in told.events("bad_sample"))
 
 
 def test_classes_that_differ_are_named(folder):

@@ -230,7 +230,7 @@ def test_bad_lines_are_in_the_runs_events(recipe, model, lines):
 
     assert done.codes == [0], done.log
     assert (event["samples"], event["held_out"], event["bad"]) == (57, 3, 1)
-    assert "sample 5: not JSON" in event["first"][0]
+    assert "sample 5: not JSON" in event["first_bad"][0]
 
 
 @pytest.mark.parametrize(

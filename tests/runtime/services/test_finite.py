@@ -22,7 +22,7 @@ def test_stop_ends_all_ranks_before_the_weights_are_spoilt(train):
 
     assert stopped.codes == [codes.DATA] * 2, stopped.log
     (event,) = stopped.events("nan")
-    assert (event["step"], event["ranks"], event["what"], event["then"]) == (5, [1], "the loss", "stop")
+    assert (event["step"], event["ranks"], event["quantity"], event["action"]) == (5, [1], "the loss", "stop")
     assert event["values"] == ["nan"]
     assert "the loss is nan on rank 1 in step 5" in stopped.log
     assert stopped.checkpoints()[-1] == "step-00000004"
@@ -48,7 +48,7 @@ def test_skipping_does_not_go_on_for_ever(train):
 
     assert stopped.codes == [codes.DATA] * 2, stopped.log
     assert [event["step"] for event in stopped.events("nan")] == list(range(3, 14))
-    assert stopped.events("nan")[-1]["then"] == "stop"
+    assert stopped.events("nan")[-1]["action"] == "stop"
 
 
 def test_a_loop_that_does_not_look_is_stopped_a_step_later_and_saves_nothing_spoilt(train):

@@ -22,7 +22,7 @@ def test_evaluations_are_timed_and_measures_written_down(train):
     assert [(event["name"], event["value"]) for event in measured] == [
         ("validation", value) for value in (3.5, 6.5, 9.5)
     ]
-    assert trained.events("plan")[0]["until"] == 9
+    assert trained.events("plan")[0]["total_steps"] == 9
     assert {event["tokens"] for event in trained.events("step")} == {48}
     assert not trained.events("pause", rank=1)
 

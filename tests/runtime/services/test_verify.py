@@ -16,7 +16,7 @@ def test_of_three_ranks_the_one_with_a_flipped_bit_is_named(train):
 
     assert found.codes == [codes.MACHINE] * 3, found.log
     (event,) = found.events("corrupt")
-    assert (event["step"], event["what"], event["ranks"], event["sure"]) == (4, "weights", [2], True)
+    assert (event["step"], event["quantity"], event["ranks"], event["sure"]) == (4, "weights", [2], True)
     assert len(event["hosts"]) == 1
     assert "weights of rank 2" in found.log
 
@@ -36,7 +36,9 @@ def test_a_rank_that_computes_wrong_is_named(train):
     found = train(ranks=3, script="guarded", TOY_WRONG="1:4", TOY_VERIFY=4)
 
     assert found.codes == [codes.MACHINE] * 3, found.log
-    assert [(e["step"], e["what"], e["ranks"]) for e in found.events("corrupt")] == [(4, "gradients", [1])]
+    assert [(e["step"], e["quantity"], e["ranks"]) for e in found.events("corrupt")] == [
+        (4, "gradients", [1])
+    ]
 
 
 def test_looking_changes_nothing(train):

@@ -32,12 +32,12 @@ def _hung(event: Mapping[str, Any]) -> Diagnosis:
     cause = _(
         "Rank {rank} on {host} hangs; all other ranks wait for it in a collective.", rank=rank, host=host
     )
-    if words := event.get("words"):
+    if message := event.get("message"):
         cause = _(
             "Rank {rank} on {host} {observation}; all other ranks wait for it in a collective.",
             rank=rank,
             host=host,
-            observation=words,
+            observation=message,
         )
     return Diagnosis(
         kind="user-code",

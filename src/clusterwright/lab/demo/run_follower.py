@@ -98,8 +98,8 @@ def narrate(event: DemoEvent, events: Sequence[DemoEvent]) -> str | None:
     if event.kind == "host_lost":
         return _(
             "{host} is lost: no heartbeat for {seconds} s",
-            host=more.get("lost"),
-            seconds=more.get("silence_s"),
+            host=more.get("lost_host"),
+            seconds=more.get("heartbeat_age_s"),
         )
     if event.kind == "resumed" and event.rank == 0:
         return _("the ranks resume from step {step}", step=event.step)

@@ -41,7 +41,7 @@ def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
         return f"{report['run']} has completed no step yet", "尚未完成任何训练步"
     restarts = len(report["marks"])
     restart_text = f", restarted {restarts} time{'s' if restarts > 1 else ''}" if restarts else ""
-    total_text = f" of {now['until']}" if now["until"] else ""
+    total_text = f" of {now['total_steps']}" if now["total_steps"] else ""
     return (
         f"{report['run']}: {now['state']} at step {now['step']}{total_text}{restart_text}",
         f"第 {now['step']} 步, 重启 {restarts} 次",

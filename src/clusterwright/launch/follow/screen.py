@@ -57,9 +57,9 @@ class Screen:
 
 def bar(now: Mapping[str, Any], *, ascii_only: bool) -> str:
     """A progress bar of the completed steps; empty if their total is not known."""
-    if not now.get("until") or now.get("step") is None:
+    if not now.get("total_steps") or now.get("step") is None:
         return ""
-    full = round(_BAR * min(1.0, now["step"] / now["until"]))
+    full = round(_BAR * min(1.0, now["step"] / now["total_steps"]))
     on, off = ("#", ".") if ascii_only else ("█", "░")
     return f"{on * full}{off * (_BAR - full)} "
 

@@ -55,7 +55,7 @@ def _hosts(hostlist: str) -> tuple[str, ...]:
 
 def _run(name: str, progress: Mapping[str, Any]) -> RunSnapshot:
     """The progress of a run; None for values that are not numbers."""
-    step, total_steps = number(progress.get("step")), number(progress.get("until"))
+    step, total_steps = number(progress.get("step")), number(progress.get("total_steps"))
     points = [
         (number(point[0]), number(point[1])) for point in progress.get("curve") or () if len(point) == _POINT
     ]

@@ -73,7 +73,7 @@ def _communication(facts: JobFacts) -> Iterator[str]:
         return
     step_s = float(communication.get("busy_s") or 0) / steps
     values = {"share": percent(share), "talked": span(share * step_s), "step": span(step_s)}
-    bounded = communication.get("known") == "bounded"
+    bounded = communication.get("status") == "bounded"
     yield message(
         "waits-for-ranks" if bounded else "network" if hosts > 1 else "talks", **values, hosts=int(hosts)
     )

@@ -79,7 +79,7 @@ def _time(accounting: dict[str, Any], communicated: str) -> ReportPart:
 def communication(facts: JobFacts) -> str:
     """The share of communication in the time of steps, or why it is not known."""
     stats = facts.run.get("communication") or {}
-    kind = str(stats.get("known") or "")
+    kind = str(stats.get("status") or "")
     if "share" not in stats:
         kind = "" if kind in ("measured", "bounded") else kind
     return _(_COMMUNICATION.get(kind, _COMMUNICATION[""]), share=percent(stats.get("share")))
@@ -88,7 +88,7 @@ def communication(facts: JobFacts) -> str:
 def _failures(accounting: dict[str, Any], failures: Any) -> ReportPart:
     first_symptoms: dict[str, str] = {}
     for failure in failures:
-        first_symptoms.setdefault(str(failure.get("reason")), str(failure.get("first") or ""))
+        first_symptoms.setdefault(str(failure.get("reason")), str(failure.get("first_failure") or ""))
     rows = tuple(
         (visible(reason), str(count), visible(first_symptoms.get(reason, ""), 160))
         for reason, count in (accounting.get("failures_by_kind") or {}).items()

@@ -58,7 +58,7 @@ class RunSnapshot:
     name: str
     state: str = ""
     step: int | None = None
-    until: int | None = None
+    total_steps: int | None = None
     loss: float | None = None
     tokens_per_s: float | None = None
     samples_per_s: float | None = None

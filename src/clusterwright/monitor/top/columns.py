@@ -152,7 +152,7 @@ def progress(job: JobView) -> str:
     run = job.run
     if run is None or run.step is None:
         return ""
-    progress_text = f"{run.step / run.until:4.0%} " if run.until else f"{run.step} "
+    progress_text = f"{run.step / run.total_steps:4.0%} " if run.total_steps else f"{run.step} "
     return progress_text + " ".join(
         part
         for part in (

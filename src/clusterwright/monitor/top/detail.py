@@ -91,7 +91,7 @@ def _job(job: JobView, options: RenderOptions) -> Lines:
 
 
 def _run(run: RunSnapshot, options: RenderOptions) -> Lines:
-    step = "" if run.step is None else f"{run.step}" + (f" / {run.until}" if run.until else "")
+    step = "" if run.step is None else f"{run.step}" + (f" / {run.total_steps}" if run.total_steps else "")
     fast = [f"{compact_number(run.tokens_per_s)} tokens/s"] if run.tokens_per_s else []
     fast += [f"{compact_number(run.samples_per_s)} samples/s"] if run.samples_per_s else []
     fast += [f"MFU {run.mfu:.1%}"] if run.mfu is not None else []

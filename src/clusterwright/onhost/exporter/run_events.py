@@ -26,7 +26,7 @@ KINDS = frozenset(
         *STARTS,
         *FAULTS,
         *history.MOMENTS,
-        "takeover",
+        "failover",
         "host_ready",
         "standby",
         "plan",

@@ -53,7 +53,7 @@ def line(now: Dict[str, Any]) -> str:
     if now["step"] is None:
         return ": ".join(filter(None, (now["state"], now["reason"])))
     parts: List[Optional[str]] = [
-        f"step {now['step']}" + (f"/{now['until']}" if now["until"] else ""),
+        f"step {now['step']}" + (f"/{now['total_steps']}" if now["total_steps"] else ""),
         None if now["loss"] is None else f"loss {now['loss']:.4g}",
         *reading.rates(now),
         _remaining_time(now),

@@ -158,7 +158,7 @@ def lines(document: Dict[str, Any]) -> List[str]:
 def _step(document: Dict[str, Any]) -> str:
     if document["step"] is None:
         return "none yet"
-    text = f"{document['step']}" + (f" of {document['until']}" if document["until"] else "")
+    text = f"{document['step']}" + (f" of {document['total_steps']}" if document["total_steps"] else "")
     if document["steps_per_s"]:
         text += f", {document['steps_per_s']:.3g} steps/s"
     if document["state"] == "running":
@@ -199,7 +199,7 @@ def _standby(document: Dict[str, Any]) -> str:
 
 
 def _failure(failure: Dict[str, Any]) -> str:
-    began = failure["first"] or "first failure unknown"
+    began = failure["first_failure"] or "first failure unknown"
     recovery_text = ""
     if failure["recovery_s"] is not None:
         recovery_text = f"; new progress after {reading.duration(round(failure['recovery_s'] * SECOND))}"

@@ -13,7 +13,7 @@ POINTS = 80  # of a loss curve: the width of a terminal
 HEARTBEAT_TIMEOUT_S = 10.0  # the heartbeat interval is at most one second
 TAIL = 64 << 10
 _FIELDS = (
-    "step", "until", "loss", "tokens_per_s", "samples_per_s", "mfu", "eta_s", "data_wait", "communication",
+    "step", "total_steps", "loss", "tokens_per_s", "samples_per_s", "mfu", "eta_s", "data_wait", "communication",
 )  # fmt: skip
 
 

@@ -160,7 +160,7 @@ def run_of(result: Document, folder: str) -> Document:
 def _communication(events: List[history.Event]) -> Document:
     """Return the communication time per step of all generations, whether it was measured, and by which hosts."""
     stats = communication.combine_generations(events)
-    extra = {"known": communication.known(events), "hosts": communication.hosts(events)}
+    extra = {"status": communication.status(events), "hosts": communication.hosts(events)}
     return extra if stats is None else {**stats._asdict(), **extra}
 
 
@@ -198,7 +198,7 @@ def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
                     {
                         "reason": failure.get("reason"),
                         "time": when,
-                        "first": str(failure.get("first", ""))[:200],
+                        "first_failure": str(failure.get("first_failure", ""))[:200],
                     }
                     for failure, when in zip(written.get("failures", []), times)
                     if begin <= when < end

@@ -1,7 +1,7 @@
 """The supervisor's state machine: `decide(policy, state, event) -> (state, actions)`, without clock, file or process.
 
 One generation trains at a time. The next one starts only after every member of the last one has reported that
-its ranks ended, or has sent nothing for `silence_s`, after which its own agent has ended them (node.py).
+its ranks ended, or has sent nothing for `heartbeat_age_s`, after which its own agent has ended them (node.py).
 """
 
 from __future__ import annotations

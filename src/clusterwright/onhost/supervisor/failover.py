@@ -80,13 +80,13 @@ class Failover:
             p.Beat(number), time.monotonic() + self._record.job.recovery.heartbeat_timeout
         )
 
-    def _start(self, number: int, silence_s: float) -> None:
+    def _start(self, number: int, heartbeat_age_s: float) -> None:
         """Start the next supervisor as a child that dies with this agent."""
         orders = {
             **self._orders,
             "number": number,
-            "lost": self._orders["supervisor"],
-            "silence_s": silence_s,
+            "lost_host": self._orders["supervisor"],
+            "heartbeat_age_s": heartbeat_age_s,
         }
         argv = [sys.executable, "-m", FAILOVER_MODULE, self._folder.path]
         log = self._folder.path_to(f"slurm-{os.environ['SLURM_JOB_ID']}.out")

@@ -23,7 +23,9 @@ def main() -> int:
     orders = json.loads(sys.stdin.readline())
     folder = Folder(sys.argv[1])
     record = read_record(folder.path)
-    predecessor = Predecessor(orders["number"], orders["lost"], orders["silence_s"], orders["end_time"])
+    predecessor = Predecessor(
+        orders["number"], orders["lost_host"], orders["heartbeat_age_s"], orders["end_time"]
+    )
     supervisor = Supervisor(record, folder, Inherited(record, folder, tuple(orders["hosts"])), predecessor)
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _: supervisor.stop_requests.on_signal(received))

@@ -22,7 +22,7 @@ class Predecessor(NamedTuple):
 
     number: int  # of the new supervisor
     host: str  # of the lost supervisor
-    silence_s: float  # since its last heartbeat
+    heartbeat_age_s: float  # since its last heartbeat
     end_time: float  # of the job, epoch seconds
 
 

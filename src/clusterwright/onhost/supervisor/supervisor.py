@@ -116,8 +116,8 @@ class Supervisor:
         """Take over a job after the loss of its supervisor; its agents connect by themselves."""
         silent = f"no heartbeat from {predecessor.host} and its supervisor"
         self.log(f"{silent}: failover to {self.host} inside the job")
-        host_loss = {"lost": predecessor.host, "silence_s": predecessor.silence_s}
-        self.write("takeover", job_id=self.scheduler.job_id, number=self.number, lost=predecessor.host)
+        host_loss = {"lost_host": predecessor.host, "heartbeat_age_s": predecessor.heartbeat_age_s}
+        self.write("failover", job_id=self.scheduler.job_id, number=self.number, lost_host=predecessor.host)
         self.write("host_lost", reason="no heartbeat from the supervisor's host", **host_loss)
         self.record_fault("host_lost", **host_loss)
         self.end_generation(d.Kill(self.state.generation, (), d.HOST_LOST))
@@ -156,9 +156,9 @@ class Supervisor:
         """Record that a host is lost and schedule the restart of its agent."""
         unresponsive_s = round(time.monotonic() - peer.last_message_at, 2)
         self.log(f"lost {peer.host} ({reason}); last message {unresponsive_s} s ago")
-        self.write("host_lost", lost=peer.host, silence_s=unresponsive_s, reason=reason)
+        self.write("host_lost", lost_host=peer.host, heartbeat_age_s=unresponsive_s, reason=reason)
         if peer.host in self.state.members:
-            self.record_fault("host_lost", lost=peer.host, silence_s=unresponsive_s)
+            self.record_fault("host_lost", lost_host=peer.host, heartbeat_age_s=unresponsive_s)
         self.rejoin[peer.host] = time.monotonic() + LONGEST_BEAT_S
         self.feed("lost", host=peer.host)
 
@@ -208,9 +208,9 @@ class Supervisor:
         """Handle an agent's connection test; a host isolated on the ranks' network is barred from training."""
         for guilty, reason in self.meeting.receive(host, message):
             self.log(f"{guilty}: {reason}")
-            self.write("host_lost", lost=guilty, reason=reason)
+            self.write("host_lost", lost_host=guilty, reason=reason)
             if guilty in self.state.members:
-                self.record_fault("host_lost", lost=guilty, reason=reason)
+                self.record_fault("host_lost", lost_host=guilty, reason=reason)
             self.feed("apart", host=guilty)
 
     def write(self, event: str, **about: Any) -> None:
@@ -321,7 +321,7 @@ class Supervisor:
         began = self.began_with(action.reason)
         if began:
             self.log(f"first failure: {began}")
-        self.events.write("generation_end", action.generation, reason=action.reason, first=began)
+        self.events.write("generation_end", action.generation, reason=action.reason, first_failure=began)
 
     def began_with(self, reason: str) -> str:
         """Describe the first failure of this generation; empty when the generation ends for another reason."""

@@ -87,7 +87,7 @@ class UnsupervisedJob:
         code = self.wait(process)
         reason = "" if code == 0 else self.reason(code, log, logs)
         ended = "finished" if code == 0 else "cancelled" if self.stop_reason else "failed"
-        self.events.write("generation_end", generation, reason=ended, first=reason)
+        self.events.write("generation_end", generation, reason=ended, first_failure=reason)
         return code, reason
 
     @property

@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         samples=len(data.training),
         held_out=len(data.validation),
         bad=len(data.bad),
-        first=data.bad[:3],
+        first_bad=data.bad[:3],
     )
     model = folder.begin(Llama(config), options.model, needed=True).to(run.device)
     if options.lora and run.dimensions["tp"] > 1:

@@ -17,10 +17,10 @@ _SKIPS = 10  # consecutive steps: with NaN in the weights every loss is NaN, and
 
 @dataclass(frozen=True)
 class NonFinite:
-    """A value that was not finite in a step: `what` it was, on which ranks, and its values there."""
+    """A value that was not finite in a step: `quantity`, on which ranks, and its values there."""
 
     step: int
-    what: str
+    quantity: str
     ranks: tuple[int, ...]
     values: tuple[str, ...]
 
@@ -28,7 +28,7 @@ class NonFinite:
     def message(self) -> str:
         """The problem as a sentence, with the value of its first rank."""
         more = f" and {len(self.ranks) - 1} more" if len(self.ranks) > 1 else ""
-        return f"{self.what} is {self.values[0]} on rank {self.ranks[0]}{more} in step {self.step}"
+        return f"{self.quantity} is {self.values[0]} on rank {self.ranks[0]}{more} in step {self.step}"
 
 
 class Finite:
@@ -87,12 +87,14 @@ class Finite:
         )
 
     def _write(self, problem: NonFinite, *, stop: bool) -> bool:
-        quantity, ranks, values, then = (
-            problem.what,
+        quantity, ranks, values, action = (
+            problem.quantity,
             problem.ranks,
             problem.values,
             "stop" if stop else "skip",
         )
-        self._log.record("nan", step=problem.step, what=quantity, ranks=ranks, values=values, then=then)
+        self._log.record(
+            "nan", step=problem.step, quantity=quantity, ranks=ranks, values=values, action=action
+        )
         self._log.log_line(f"{problem.message}: {'the training stops' if stop else 'its update is skipped'}")
         return stop

@@ -145,12 +145,14 @@ class Verify:
             return None
         odd = sorted(wrong)
         hosts = sorted({reports[rank][0] for rank in odd})
-        then = self._policy
-        self._log.record("corrupt", step=step, what=quantity, ranks=odd, hosts=hosts, sure=sure, then=then)
+        action = self._policy
+        self._log.record(
+            "corrupt", step=step, quantity=quantity, ranks=odd, hosts=hosts, sure=sure, action=action
+        )
         ranks_text = f"rank{'s' if len(odd) > 1 else ''} {', '.join(map(str, odd))} on {', '.join(hosts)}"
         message = f"{quantity} of {ranks_text} {'are wrong' if sure else 'differ'} at step {step}"
         self._log.log_line(message)
-        if then != "stop":
+        if action != "stop":
             return None
         if sure and self._group.rank in odd:
             return codes.Leaving(codes.CORRUPT_HOST, f"{message}: silent corruption on this host")

@@ -64,7 +64,7 @@ def test_a_lost_host_is_away_until_it_is_back():
         (0.0, "job_start", {"job_id": "7", "hosts": ["a", "b", "c"], "ranks": 1}),
         (0.0, "generation_start", {"hosts": ["a", "b"]}),
         (5.0, "step", {"rank": 0, "step": 1, "seconds": 5.0}),
-        (8.0, "host_lost", {"lost": "b", "silence_s": 2.0}),
+        (8.0, "host_lost", {"lost_host": "b", "heartbeat_age_s": 2.0}),
         (8.0, "generation_end", {"reason": "host-lost"}),
         (9.0, "generation_start", {"hosts": ["a", "c"], "generation": 2}),
         (12.0, "host_ready", {"ready": "b"}),
@@ -121,8 +121,8 @@ def test_a_supervisor_that_takes_over_inside_the_job_ends_the_generation():
     """The lost host's last sign of life is told by the new one; from the takeover on, it is a restart."""
     lines = (
         *START,
-        (24.0, "takeover", {"job_id": "7", "number": 2, "lost": "a"}),
-        (24.01, "host_lost", {"lost": "a", "silence_s": 3.0}),
+        (24.0, "failover", {"job_id": "7", "number": 2, "lost_host": "a"}),
+        (24.01, "host_lost", {"lost_host": "a", "heartbeat_age_s": 3.0}),
         (25.0, "generation_start", {"hosts": ["b"], "generation": 2}),
         (26.0, "job_end", {"outcome": "failed", "generation": 2}),
     )

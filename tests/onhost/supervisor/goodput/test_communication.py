@@ -27,7 +27,7 @@ def said(known="measured", hosts=("a",), generation=1):
     at = {"time": 100 * generation, "generation": generation}
     return [
         {**at, "event": "generation_start", "hosts": list(hosts)},
-        {**at, "event": "communication", "known": known},
+        {**at, "event": "communication", "status": known},
     ]
 
 
@@ -59,7 +59,7 @@ def test_what_was_not_measured_is_absent(steps_):
 @pytest.mark.parametrize("known", ["alone", "sharded", "stages", "other", ""])
 def test_each_reason_is_known(known):
     """As the runtime says it."""
-    assert communication.known(said(known)) == known
+    assert communication.status(said(known)) == known
 
 
 def test_a_clock_that_goes_backwards_gives_no_share_below_zero():

@@ -25,7 +25,7 @@ TWICE = events(
     (23, "generation_end", 1, {"reason": "ranks-failed"}),
     (24, "generation_start", 2, {"hosts": ["a", "b"]}),
     (35, "step", 2, {"rank": 0, "step": 2, "seconds": 10}),
-    (36, "host_lost", 2, {"lost": "b", "silence_s": 1}),
+    (36, "host_lost", 2, {"lost_host": "b", "heartbeat_age_s": 1}),
     (36, "generation_end", 2, {"reason": "host-lost"}),
     (37, "generation_start", 3, {"hosts": ["a"]}),
     (50, "step", 3, {"rank": 0, "step": 3, "seconds": 10}),

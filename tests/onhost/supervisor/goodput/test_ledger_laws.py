@@ -140,7 +140,7 @@ def _end(history, members, why):
             history.say("rank_hung", rank=0, seconds=detect / SECOND)
         else:
             history.spend("detect", members, detect)
-            history.say("host_lost", lost=members[-1], silence_s=detect / SECOND)
+            history.say("host_lost", lost_host=members[-1], heartbeat_age_s=detect / SECOND)
     history.say("generation_end", reason=why)
     if why == "host-lost":
         history.away.add(members[-1])
@@ -158,12 +158,12 @@ def test_the_ledger_is_the_history(history):
 
 
 KINDS = ("job_start", "generation_start", "generation_end", "process_start", "group_ready", "resumed", "restored",
-         "step", "rank_exit", "rank_hung", "host_lost", "host_ready", "standby", "takeover", "job_end")  # fmt: skip
+         "step", "rank_exit", "rank_hung", "host_lost", "host_ready", "standby", "failover", "job_end")  # fmt: skip
 EVENT = st.fixed_dictionaries(
     {"event": st.sampled_from(KINDS), "time": st.floats(0, 100), "generation": st.integers(0, 3)},
     optional={
         "rank": st.integers(0, 3), "step": st.integers(0, 9), "seconds": st.floats(0, 50), "busy": st.floats(0, 50),
-        "silence_s": st.floats(0, 50), "started": st.floats(0, 100), "lost": st.sampled_from("abc"),
+        "heartbeat_age_s": st.floats(0, 50), "started": st.floats(0, 100), "lost_host": st.sampled_from("abc"),
         "ready": st.sampled_from("abc"), "reason": st.sampled_from(("finished", "host-lost", "odd")),
         "hosts": st.lists(st.sampled_from("abc"), max_size=3), "job_id": st.sampled_from(("1", "2")),
         "outcome": st.sampled_from(("finished", "handed-over")), "world_size": st.integers(0, 6),

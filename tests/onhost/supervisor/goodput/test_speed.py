@@ -19,8 +19,8 @@ def steps(first, last, *, share=0.1, generation=1, **more):
 
 def plan(generation=1, **more):
     """The loop begins."""
-    return {"time": 100 * generation, "event": "plan", "step": 0, "until": 100, "batch": 32, "workers": 0, "cpus": 8,
-            "generation": generation, **more}  # fmt: skip
+    return {"time": 100 * generation, "event": "plan", "step": 0, "total_steps": 100, "batch": 32,
+            "workers": 0, "cpus": 8, "generation": generation, **more}  # fmt: skip
 
 
 def reading(share, *, here=None, workers=0, cpus=8, cpu=1.0):
@@ -70,7 +70,7 @@ def test_a_run_without_steps_has_no_figures():
     """Only what it wants to do."""
     found = speed.progress([plan()], {}, running=True)
 
-    assert (found["step"], found["until"], found["data_wait"]) == (None, 100, None)
+    assert (found["step"], found["total_steps"], found["data_wait"]) == (None, 100, None)
     assert speed.combine_generations([plan()]) is None
 
 
@@ -121,10 +121,10 @@ def test_readers_that_wait_for_the_storage_want_it_nearer():
 def test_bad_samples_are_counted_once_and_the_first_is_named():
     """Two ranks met the same one; a recipe that reads all first says so itself."""
     met = [
-        {"time": n, "event": "bad_sample", "words": words}
+        {"time": n, "event": "bad_sample", "message": words}
         for n, words in enumerate(["a: no", "b: no", "a: no"])
     ]
-    read = {"time": 1, "event": "data", "bad": 2, "first": ["x.jsonl: sample 3: not JSON"]}
+    read = {"time": 1, "event": "data", "bad": 2, "first_bad": ["x.jsonl: sample 3: not JSON"]}
 
     assert advice.list_advice(met, {}) == ["data: 2 bad samples skipped, the first: a: no"]
     assert advice.list_advice([read], {}) == [

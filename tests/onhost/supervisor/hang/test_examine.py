@@ -62,7 +62,7 @@ def test_the_evidence_is_weighed(seen, verdict, words):
     """Each kind once."""
     found = judge(seen)
 
-    assert (found.verdict, found.words) == (verdict, words)
+    assert (found.verdict, found.message) == (verdict, words)
     assert found.proven is (seen[-1].state == "T")
 
 
@@ -145,7 +145,7 @@ def test_a_real_process_that_hangs(rank, tmp_path, text, words):
     found, _ = examined(rank(text), tmp_path)
 
     assert found.verdict == "hung" or ("nowhere" in words and found.verdict == "starved")  # a busy machine
-    assert found.words.startswith(words) or found.verdict == "starved"
+    assert found.message.startswith(words) or found.verdict == "starved"
 
 
 @pytest.mark.parametrize(

@@ -15,17 +15,17 @@ def job():
 def still(generation, rank, collectives):
     """A host's report of a standstill of its only rank."""
     told = {
-        "rank": rank, "local_rank": 0, "step": 10, "phase": 1, "still_s": 2.0, "silent_s": 0.1, "state": "S",
+        "rank": rank, "local_rank": 0, "step": 10, "phase": 1, "stalled_s": 2.0, "heartbeat_age_s": 0.1, "state": "S",
         "groups": {"all": collectives}, "moves": True, "limit_s": 1.0, "long_s": 60.0,
     }  # fmt: skip
-    return {"stalled": generation, "again_s": 0.5, "ranks": [told]}
+    return {"stalled": generation, "repeat_s": 0.5, "ranks": [told]}
 
 
 def found(generation, rank, verdict="hung", *, proven=False):
     """A host's findings."""
     return {
         "examined": generation,
-        "ranks": [{"rank": rank, "verdict": verdict, "words": "waits", "proven": proven}],
+        "ranks": [{"rank": rank, "verdict": verdict, "message": "waits", "proven": proven}],
     }
 
 
@@ -51,7 +51,7 @@ def test_a_verdict_is_told_as_an_event(job):
 
     assert hangs.guilty == "b"
     assert told == {
-        "rank": 1, "on": "b", "local_rank": 0, "step": 10, "seconds": 3.0, "words": "waits",
+        "rank": 1, "on": "b", "local_rank": 0, "step": 10, "seconds": 3.0, "message": "waits",
         "stacks": "/runs/one/logs/4",
     }  # fmt: skip
 

@@ -11,7 +11,7 @@ PAUSED, STEPPING = 2, 1
 def rank(number, groups=None, **more):
     """What a host tells of a rank that stands still for two seconds."""
     told = {
-        "rank": number, "local_rank": number, "step": 10, "phase": STEPPING, "still_s": 2.0, "silent_s": 0.1,
+        "rank": number, "local_rank": number, "step": 10, "phase": STEPPING, "stalled_s": 2.0, "heartbeat_age_s": 0.1,
         "state": "S",
         "groups": {"all": 100} if groups is None else groups, "moves": True, "limit_s": 1.0, "long_s": 60.0,
     }  # fmt: skip
@@ -27,7 +27,7 @@ def suspected(*ranks):
 
 def found(number, verdict="hung", *, proven=False):
     """What an examination says."""
-    return {"rank": number, "verdict": verdict, "words": f"{verdict} somewhere", "proven": proven}
+    return {"rank": number, "verdict": verdict, "message": f"{verdict} somewhere", "proven": proven}
 
 
 def test_who_started_fewer_collectives_is_behind():
@@ -64,23 +64,23 @@ def test_a_stopped_rank_is_suspected_though_it_is_not_behind():
 
 def test_a_rank_without_life_is_suspected_though_it_is_not_behind():
     """Its interpreter has not run for longer than the limit."""
-    assert suspected(rank(0), rank(1, silent_s=1.5)) == [1]
+    assert suspected(rank(0), rank(1, heartbeat_age_s=1.5)) == [1]
 
 
 def test_a_rank_that_says_that_it_pauses_may_take_longer():
     """Evaluation on rank 0 alone, while the others wait in a barrier."""
     assert suspected(rank(0, {"all": 99}, phase=PAUSED), rank(1), rank(2)) == []
-    assert suspected(rank(0, {"all": 99}, phase=PAUSED, still_s=61.0), rank(1), rank(2)) == [0]
+    assert suspected(rank(0, {"all": 99}, phase=PAUSED, stalled_s=61.0), rank(1), rank(2)) == [0]
 
 
 def test_everyone_is_examined_after_the_long_limit():
     """Also those that crossed it a moment later."""
-    assert suspected(rank(0, still_s=60.1), rank(1, still_s=59.9)) == [0, 1]
+    assert suspected(rank(0, stalled_s=60.1), rank(1, stalled_s=59.9)) == [0, 1]
 
 
 def test_a_script_that_never_moved_is_not_suspected():
     """It shows nothing; what it does is not known."""
-    assert suspected(rank(0, {}, step=0, still_s=9999.0, moves=False)) == []
+    assert suspected(rank(0, {}, step=0, stalled_s=9999.0, moves=False)) == []
 
 
 group_counts = st.dictionaries(st.sampled_from("abc"), st.integers(0, 3), max_size=3)
@@ -153,10 +153,10 @@ def test_a_hung_rank_is_a_verdict():
 def test_a_rank_that_works_is_asked_again_later_and_later(verdict):
     """After as long as it has stood still."""
     case = Inquiry(["a"])
-    case.receive("a", [rank(0), rank(1, {"all": 99}, still_s=5.0)], 0.5, 0.0)
+    case.receive("a", [rank(0), rank(1, {"all": 99}, stalled_s=5.0)], 0.5, 0.0)
     case.due(0.0)
     assert case.examined([found(1, verdict)], 1.0) == []
-    case.receive("a", [rank(0), rank(1, {"all": 99}, still_s=10.0)], 0.5, 5.5)
+    case.receive("a", [rank(0), rank(1, {"all": 99}, stalled_s=10.0)], 0.5, 5.5)
 
     assert case.due(5.9) == {}
     assert case.due(6.0) == {"a": [1]}
@@ -164,7 +164,7 @@ def test_a_rank_that_works_is_asked_again_later_and_later(verdict):
 
 def test_one_that_works_excuses_those_that_wait():
     """Nobody is behind: the verdict needs every answer, and every one must be hung."""
-    still = [rank(number, still_s=61.0) for number in range(3)]
+    still = [rank(number, stalled_s=61.0) for number in range(3)]
     case = Inquiry(["a"])
     case.receive("a", still, 0.5, 0.0)
     assert case.due(0.0) == {"a": [0, 1, 2]}

@@ -64,7 +64,7 @@ def test_a_stopped_rank_is_said_examined_and_written_down(host, tmp_path):
 
     assert stalled["stalled"] == 3
     assert [(each["rank"], each["state"]) for each in stalled["ranks"]][1] == (5, "T")
-    assert stalled["ranks"][0]["still_s"] < stalled["ranks"][1]["still_s"]
+    assert stalled["ranks"][0]["stalled_s"] < stalled["ranks"][1]["stalled_s"]
     (finding,) = examined["ranks"]
     assert (finding["rank"], finding["verdict"], finding["proven"]) == (5, "hung", True)
     assert finding["stacks"] == str(tmp_path / "1.stacks")

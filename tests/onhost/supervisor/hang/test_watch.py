@@ -71,11 +71,16 @@ def watched(training, until, *, works=frozenset(), looks_late=()):
                 training.write(pages[host][n], number * EACH + n, now)
             still = watch.poll(now) if watch.due(now) == 0 else None
             if still:
-                case.receive(host, still.ranks, still.again_s, now)
+                case.receive(host, still.ranks, still.repeat_s, now)
         for ranks in case.due(now).values():
             examinations.append((round(now - START_S, 1), ranks))
             verdicts = [
-                {"rank": rank, "verdict": "active" if rank in works else "hung", "words": "", "proven": False}
+                {
+                    "rank": rank,
+                    "verdict": "active" if rank in works else "hung",
+                    "message": "",
+                    "proven": False,
+                }
                 for rank in ranks
             ]
             hung = case.examined(verdicts, now + 1)

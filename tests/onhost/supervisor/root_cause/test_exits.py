@@ -17,7 +17,7 @@ def second(tmp_path):
 
 def exited(code, words=""):
     """As the ranks of a host tell of local rank 1."""
-    return {"exited": 1, "local_rank": 1, "code": code, "words": words}
+    return {"exited": 1, "local_rank": 1, "code": code, "message": words}
 
 
 def test_its_log_says_why_it_left(second, tmp_path):
@@ -25,14 +25,14 @@ def test_its_log_says_why_it_left(second, tmp_path):
     (tmp_path / "1.err").write_text("Traceback (most recent call last):\n  File\nOwn: of mine\n")
     found = describe_exit(exited(1), second)
 
-    assert (found["rank"], found["words"]) == (3, "Own: of mine")
+    assert (found["rank"], found["message"]) == (3, "Own: of mine")
 
 
 def test_its_own_words_count_more(second, tmp_path):
     """It told them itself, before it unwound."""
     (tmp_path / "1.err").write_text("OSError: another\n")
 
-    assert describe_exit(exited(1, "KeyError: 'x'"), second)["words"] == "KeyError: 'x'"
+    assert describe_exit(exited(1, "KeyError: 'x'"), second)["message"] == "KeyError: 'x'"
 
 
 def test_a_killed_rank_has_a_signal_and_no_invented_words(second, tmp_path):
@@ -40,7 +40,7 @@ def test_a_killed_rank_has_a_signal_and_no_invented_words(second, tmp_path):
     (tmp_path / "1.err").write_text("epoch 2 begins\n")
     found = describe_exit(exited(-9), second)
 
-    assert (found["signal"], found["words"]) == (9, "")
+    assert (found["signal"], found["message"]) == (9, "")
 
 
 def test_one_that_left_is_quoted(second, tmp_path):
@@ -48,12 +48,12 @@ def test_one_that_left_is_quoted(second, tmp_path):
     (tmp_path / "1.err").write_text("cannot open train.bin\n\n")
 
     left = describe_exit(exited(3), second)
-    assert (left["words"], left["cause"]) == ("exited with 'cannot open train.bin'", "exit")
+    assert (left["message"], left["cause"]) == ("exited with 'cannot open train.bin'", "exit")
 
 
 def test_without_a_log_nothing_is_said(second):
     """The code is all that is known."""
-    assert describe_exit(exited(3), second)["words"] == ""
+    assert describe_exit(exited(3), second)["message"] == ""
 
 
 def test_torchrun_is_no_rank(second, tmp_path):
@@ -62,4 +62,4 @@ def test_torchrun_is_no_rank(second, tmp_path):
     found = describe_exit(exited(1), second, by_launcher=True)
 
     assert "rank" not in found
-    assert found["words"] == "RuntimeError: it"
+    assert found["message"] == "RuntimeError: it"

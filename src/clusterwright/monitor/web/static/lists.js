@@ -23,8 +23,8 @@ export const useOf = (job) => meter(job.utilisation, { text: percent(job.utilisa
 /** How far a run is. */
 export function progress(run) {
   if (run?.step == null) return "";
-  const words = run.until ? `${brief(run.step)} / ${brief(run.until)}` : brief(run.step);
-  return run.until ? meter(run.step / run.until, { text: el("small", {}, words) }) : words;
+  const words = run.total_steps ? `${brief(run.step)} / ${brief(run.total_steps)}` : brief(run.step);
+  return run.total_steps ? meter(run.step / run.total_steps, { text: el("small", {}, words) }) : words;
 }
 
 const speed = (run) => {

@@ -164,7 +164,7 @@ def fault(attempt: Attempt, progress: int) -> int:
     """Return the time of the attempt's first fault in ticks; that of its last progress if no event shows a fault."""
     if not attempt.faults:
         return progress
-    delay_keys = ("silence_s", "seconds")  # of host_lost and rank_hung: seconds between fault and event
+    delay_keys = ("heartbeat_age_s", "seconds")  # of host_lost and rank_hung: seconds between fault and event
     moments = [
         tick(event) - ticks(next((event[name] for name in delay_keys if name in event), 0.0))
         for event in attempt.faults

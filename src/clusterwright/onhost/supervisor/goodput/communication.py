@@ -35,9 +35,9 @@ def share_between(start: Event, now: Event) -> Optional[float]:
     return None if measurement is None else measurement.share
 
 
-def known(events: Sequence[Event]) -> str:
+def status(events: Sequence[Event]) -> str:
     """Return how the newest generation measures communication; empty if unknown."""
-    values = [str(event.get("known")) for event in events if event["event"] == "communication"]
+    values = [str(event.get("status")) for event in events if event["event"] == "communication"]
     return values[-1] if values else ""
 
 
@@ -53,7 +53,7 @@ def combine_generations(events: Sequence[Event]) -> Optional[Talking]:
     if not busy_s:
         return None
     talked_s = sum(part.share * part.busy_s for part in parts)
-    return Talking(talked_s / busy_s, busy_s, sum(part.steps for part in parts), known(events))
+    return Talking(talked_s / busy_s, busy_s, sum(part.steps for part in parts), status(events))
 
 
 def lines(events: Sequence[Event]) -> List[str]:

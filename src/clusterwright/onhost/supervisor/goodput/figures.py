@@ -45,7 +45,7 @@ class Failure:
             "reason": self.reason,
             "generation": self.generation,
             "time": self.at / SECOND,
-            "first": self.first_failure,
+            "first_failure": self.first_failure,
             "step": self.step,
             "detect_s": (self.detected - self.at) / SECOND,
             "recovery_s": None if self.recovered is None else self.recovered / SECOND,

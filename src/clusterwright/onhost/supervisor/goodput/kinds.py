@@ -33,10 +33,10 @@ KINDS = {
         "hosts": "its hosts, standby hosts included",
         "ranks": "GPUs, and so ranks, per host",
     }),
-    "takeover": EventKind(SUPERVISOR, "another supervisor takes over the job after the loss of its own", {
+    "failover": EventKind(SUPERVISOR, "another supervisor takes over the job after the loss of its own", {
         "job_id": "Slurm's number of the job",
         "number": "the supervisor's number in the run",
-        "lost": "the host of the previous supervisor",
+        "lost_host": "the host of the previous supervisor",
     }),
     "generation_start": EventKind(SUPERVISOR, "the supervisor starts the ranks of a set of hosts", {
         "hosts": "the hosts that train",
@@ -47,11 +47,11 @@ KINDS = {
     }),
     "generation_end": EventKind(SUPERVISOR, "the supervisor ends the ranks", {
         "reason": "finished, stopped, ranks-failed, host-lost, hung, grown",
-        "first": "the first failing rank and why, in one line",
+        "first_failure": "the first failing rank and why, in one line",
     }),
     "host_lost": EventKind(SUPERVISOR, "a host sends no heartbeat, or is isolated on the ranks' network", {
-        "lost": "the host",
-        "silence_s": "seconds since its last message",
+        "lost_host": "the host",
+        "heartbeat_age_s": "seconds since its last message",
         "reason": "heartbeat timeout, the error of the connection, or the host that it cannot reach",
     }),
     "host_ready": EventKind(SUPERVISOR, "a host's agent is ready", {
@@ -78,7 +78,7 @@ KINDS = {
         "code": "exit code; negative for a signal",
         "signal": "the signal that ended it",
         "step": "the last step that it had completed",
-        "words": "its exception, or the error line of its log",
+        "message": "its exception, or the error line of its log",
         "cause": "exit (by the program), or a cause of the runtime, such as not-finite or checkpoint-format",
     }),
     "rank_hung": EventKind(SUPERVISOR, "a rank is found hung", {
@@ -86,7 +86,7 @@ KINDS = {
         "local_rank": "its number on the host",
         "step": "the last step that it had completed",
         "seconds": "how long it made no progress",
-        "words": "the finding",
+        "message": "the finding",
         "stacks": "folder of the stacks of all ranks",
     }),
     "process_start": EventKind(RANK, "the rank has imported the runtime", {
@@ -108,7 +108,7 @@ KINDS = {
     }),
     "plan": EventKind(RANK0, "the training loop begins", {
         "step": "the step to start from",
-        "until": "the step at which it ends; null for the end of the data",
+        "total_steps": "the step at which it ends; null for the end of the data",
         "batch": "samples per step, over all ranks; null if the runtime does not distribute them",
         "workers": "reader processes of rank 0",
         "cpus": "CPUs per rank",
@@ -118,7 +118,7 @@ KINDS = {
         "flops": "floating-point operations per step, over all ranks; null if unknown",
     }),
     "communication": EventKind(RANK0, "the runtime has determined whether exposed communication can be measured", {
-        "known": "measured; bounded (on rank 0, slower ranks included); or why not: alone, sharded, stages, other",
+        "status": "measured; bounded (on rank 0, slower ranks included); or why not: alone, sharded, stages, other",
     }),
     "readers": EventKind(RANK0, "the number of reader processes is determined", {
         "workers": "the number",
@@ -130,10 +130,10 @@ KINDS = {
         "samples": "number of training samples",
         "held_out": "number of evaluation samples",
         "bad": "number of samples skipped as unreadable",
-        "first": "the first of them, with the reason",
+        "first_bad": "the first of them, with the reason",
     }),
     "bad_sample": EventKind(RANK, "a sample cannot be read and is replaced by another one", {
-        "words": "file, sample and reason",
+        "message": "file, sample and reason",
     }),
     "step": EventKind(RANK0, "an optimizer step is complete", {
         "step": "number of complete steps",
@@ -198,18 +198,18 @@ KINDS = {
     }),
     "nan": EventKind(RANK0, "a loss or gradient is not finite", {
         "step": "the step",
-        "what": "the loss, or the norm of the gradients",
+        "quantity": "the loss, or the norm of the gradients",
         "ranks": "the ranks",
         "values": "the value on each of them: nan, inf or -inf",
-        "then": "stop, or skip (the update is dropped)",
+        "action": "stop, or skip (the update is dropped)",
     }),
     "corrupt": EventKind(RANK0, "state that must be identical differs between ranks", {
         "step": "the step",
-        "what": "the state that differs",
+        "quantity": "the state that differs",
         "ranks": "the ranks that differ",
         "hosts": "the hosts of these ranks",
         "sure": "true if a majority of ranks agrees",
-        "then": "the action taken",
+        "action": "the action taken",
     }),
     "stopped": EventKind(RANK0, "the loop has stopped early on request", {
         "step": "the last complete step",

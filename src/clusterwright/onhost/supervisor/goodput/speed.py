@@ -32,14 +32,14 @@ def progress(events: Sequence[Event], record: Mapping[str, Any], *, running: boo
         -RECENT:
     ]
     last: Event = recent_steps[-1] if recent_steps else {}
-    step, total_steps, rate = last.get("step"), plan.get("until"), _rate(recent_steps)
+    step, total_steps, rate = last.get("step"), plan.get("total_steps"), _rate(recent_steps)
     eta = max(0, total_steps - step) / rate if rate and total_steps and step is not None and running else None
     flops = rate * plan["flops"] if rate and plan.get("flops") else None
     peak = _peak(plan, record, events)
     data_reading = reading(recent_steps, plan)
     return {
         "step": step,
-        "until": total_steps,
+        "total_steps": total_steps,
         "steps_per_s": rate,
         "eta_s": eta,
         "loss": last.get("loss"),

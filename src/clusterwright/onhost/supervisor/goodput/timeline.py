@@ -158,7 +158,7 @@ def _generations(job: JobTimeline, events: Sequence[Event]) -> None:
         number, begin = int(start.get("generation") or 0), tick(start)
         generation_events = [event for event in by_number[number] if begin <= tick(event) <= limit]
         ending = next(
-            (event for event in generation_events if event["event"] in ("generation_end", "takeover")), None
+            (event for event in generation_events if event["event"] in ("generation_end", "failover")), None
         )
         generation = Generation(
             number,
@@ -178,15 +178,15 @@ def _generations(job: JobTimeline, events: Sequence[Event]) -> None:
 
 
 def _why(ending: Optional[Event]) -> str:
-    """Return the reason of an end; `takeover` means that the supervisor's host was lost."""
+    """Return the reason of an end; `failover` means that the supervisor's host was lost."""
     if ending is None:
         return ""
-    return "host-lost" if ending["event"] == "takeover" else str(ending.get("reason", ""))
+    return "host-lost" if ending["event"] == "failover" else str(ending.get("reason", ""))
 
 
 def _missed(ending: Optional[Event], events: Sequence[Event]) -> List[Event]:
     """Return the loss of the supervisor's host, which the next supervisor records after the takeover."""
-    if ending is None or ending["event"] != "takeover":
+    if ending is None or ending["event"] != "failover":
         return []
     return [event for event in events if event["event"] == "host_lost" and tick(event) >= tick(ending)][:1]
 
@@ -240,7 +240,7 @@ def _absences(host: str, job: JobTimeline, events: Sequence[Event]) -> Spans:
     lost_at: Optional[int] = None
     for event in events:
         kind = event["event"]
-        if kind == "host_lost" and event.get("lost") == host and lost_at is None:
+        if kind == "host_lost" and event.get("lost_host") == host and lost_at is None:
             lost_at = tick(event)
         back = (kind == "host_ready" and event.get("ready") == host) or (
             kind == "generation_start" and host in event.get("hosts", ())

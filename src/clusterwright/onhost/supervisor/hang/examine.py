@@ -45,7 +45,7 @@ class HangFinding(NamedTuple):
     """The result for one rank: verdict, one line of text, and whether it is `proven` beyond doubt."""
 
     verdict: str
-    words: str
+    message: str
     proven: bool = False
 
 

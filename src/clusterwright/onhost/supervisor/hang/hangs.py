@@ -33,7 +33,7 @@ class Hangs:
     def receive(self, host: str, message: Message, now: float) -> List[Dict[str, Any]]:
         """Handle a host's report on stalled ranks; for a verdict, return the fields of a `rank_hung` event per rank."""
         if message.get("stalled") == self._generation:
-            self._inquiry.receive(host, message["ranks"], message["again_s"], now)
+            self._inquiry.receive(host, message["ranks"], message["repeat_s"], now)
             for target_host, ranks in self._inquiry.due(now).items():
                 self._send(target_host, {"examine": self._generation, "ranks": ranks})
         if message.get("examined") == self._generation:
@@ -53,6 +53,6 @@ class Hangs:
             **local,
             "step": hung.step or None,
             "seconds": hung.seconds,
-            "words": hung.message,
+            "message": hung.message,
             "stacks": self._log_dir,
         }

@@ -28,8 +28,8 @@ class Rank:
     host: str
     step: int
     phase: int
-    still_s: float
-    silent_s: float
+    stalled_s: float
+    heartbeat_age_s: float
     state: str
     groups: Mapping[str, int]
     moves: bool
@@ -66,10 +66,10 @@ class Inquiry:
         self._hung: List[Hung] = []
         self._everyone = self._excused = False
 
-    def receive(self, host: str, ranks: Sequence[Mapping[str, Any]], again_s: float, now: float) -> None:
-        """Store a host's report, valid until its repetition in `again_s`; without ranks, all of them make progress."""
+    def receive(self, host: str, ranks: Sequence[Mapping[str, Any]], repeat_s: float, now: float) -> None:
+        """Store a host's report, valid until its repetition in `repeat_s`; without ranks, all of them make progress."""
         self._reports[host] = (
-            now + again_s + LATE_S if ranks else now,
+            now + repeat_s + LATE_S if ranks else now,
             [Rank(host=host, **fields) for fields in ranks],
         )
 
@@ -104,7 +104,7 @@ class Inquiry:
                 self._hung.append(_hung(rank, finding, now - self._examining_since))
             elif rank:
                 self._excused = True
-                self._not_before = now + min(RETRY_S, max(1.0, rank.still_s))
+                self._not_before = now + min(RETRY_S, max(1.0, rank.stalled_s))
         if self._everyone and (self._excused or self._examining):
             return []
         return self._hung
@@ -112,7 +112,7 @@ class Inquiry:
 
 def stopped(stalled_ranks: Sequence[Rank]) -> List[Rank]:
     """Return the ranks that a signal has stopped for longer than their limit."""
-    return [rank for rank in stalled_ranks if rank.state == stacks.STOPPED and rank.still_s >= rank.limit_s]
+    return [rank for rank in stalled_ranks if rank.state == stacks.STOPPED and rank.stalled_s >= rank.limit_s]
 
 
 def suspects(stalled_ranks: Sequence[Rank]) -> List[Rank]:
@@ -121,7 +121,7 @@ def suspects(stalled_ranks: Sequence[Rank]) -> List[Rank]:
     return [
         rank
         for rank in stalled_ranks
-        if (rank.rank in late or rank.silent_s >= rank.limit_s) and rank.still_s >= rank.allowed_s
+        if (rank.rank in late or rank.heartbeat_age_s >= rank.limit_s) and rank.stalled_s >= rank.allowed_s
     ]
 
 
@@ -152,12 +152,12 @@ def overdue(stalled_ranks: Sequence[Rank]) -> List[Rank]:
     """Return all ranks if one that made progress before exceeds the limit for all ranks together."""
     return (
         list(stalled_ranks)
-        if any(rank.moves and rank.still_s >= rank.long_s for rank in stalled_ranks)
+        if any(rank.moves and rank.stalled_s >= rank.long_s for rank in stalled_ranks)
         else []
     )
 
 
 def _hung(rank: Rank, finding: Mapping[str, Any], since_s: float) -> Hung:
-    message, proven = str(finding["words"]), bool(finding["proven"])
-    seconds = round(rank.still_s + since_s, 2)
+    message, proven = str(finding["message"]), bool(finding["proven"])
+    seconds = round(rank.stalled_s + since_s, 2)
     return Hung(rank.rank, rank.local_rank, rank.host, rank.step, seconds, message, proven)

@@ -116,7 +116,7 @@ class Standstill:
             {
                 "rank": number,
                 "verdict": finding.verdict,
-                "words": finding.words,
+                "message": finding.message,
                 "proven": finding.proven,
                 "stacks": self._stacks_path(number),
             }

@@ -27,7 +27,7 @@ class Watched(NamedTuple):
 class Stall(NamedTuple):
     """A report of a standstill, and the seconds until it is repeated; no ranks when it is over."""
 
-    again_s: float
+    repeat_s: float
     ranks: List[Dict[str, Any]]
 
 
@@ -108,8 +108,8 @@ class Watch:
             "local_rank": self._ranks.index(member),
             "step": snapshot.step,
             "phase": snapshot.phase,
-            "still_s": round(self._stalled_s(member, now), 2),
-            "silent_s": round(now - (snapshot.life or now), 2),
+            "stalled_s": round(self._stalled_s(member, now), 2),
+            "heartbeat_age_s": round(now - (snapshot.life or now), 2),
             "state": stacks.state(member.pid),
             "groups": snapshot.groups,
             "moves": moves,

@@ -80,7 +80,7 @@ def _of_program(reason: BaseException) -> Optional[TracebackType]:
 
 def _report(message: str, cause: str = "") -> None:
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))
-    wake.send(raised=local_rank, pid=os.getpid(), words=message[:LONGEST_MESSAGE], cause=cause)
+    wake.send(raised=local_rank, pid=os.getpid(), message=message[:LONGEST_MESSAGE], cause=cause)
 
 
 def exit_process(code: object) -> None:

@@ -171,7 +171,7 @@ class Ranks:
                 messages.append({"store": message["port"]})
             elif "raised" in message and message["pid"] in self._pids:
                 messages.append(
-                    self._exited(self._pids[message["pid"]], 1, message["words"], message["cause"])
+                    self._exited(self._pids[message["pid"]], 1, message["message"], message["cause"])
                 )
             elif "forkserver" in message:
                 messages.append({"standby": message})
@@ -274,7 +274,7 @@ class Ranks:
         return [{"done": self._generation}] if len(self._finished_ranks) == self._size else []
 
     def _exited(self, local_rank: int, code: int, message: str, cause: str = "") -> Message:
-        exited = {"exited": self._generation, "local_rank": local_rank, "code": code, "words": message}
+        exited = {"exited": self._generation, "local_rank": local_rank, "code": code, "message": message}
         return dict(exited, cause=cause) if cause else exited
 
     def _lost_server(self) -> List[Message]:

@@ -18,10 +18,10 @@ def describe_exit(
     more: Dict[str, Any] = {"signal": -code} if code < 0 else {}
     if generation and not by_launcher:
         more["rank"] = generation.hosts.index(generation.host) * generation.ranks + int(message["local_rank"])
-    if generation and not message.get("words"):
+    if generation and not message.get("message"):
         name = "launcher.log" if by_launcher else f"{message['local_rank']}.err"
         output, cause = read_last_output(os.path.join(generation.log_dir, name), signalled=code < 0)
-        more.update({"words": output, "cause": cause} if cause else {"words": output})
+        more.update({"message": output, "cause": cause} if cause else {"message": output})
     return {**message, **more}
 
 

@@ -38,9 +38,11 @@ def line(events: Iterable[Event], ranks: int = 0) -> str:
     if event is None:
         return ""
     if event["event"] == "host_lost":
-        unresponsive_text = f", no message for {event['silence_s']:g} s" if event.get("silence_s") else ""
+        unresponsive_text = (
+            f", no message for {event['heartbeat_age_s']:g} s" if event.get("heartbeat_age_s") else ""
+        )
         reason = f": {event['reason']}" if event.get("reason") and not unresponsive_text else ""
-        return f"host {event.get('lost', '?')} was lost{unresponsive_text}{reason}"
+        return f"host {event.get('lost_host', '?')} was lost{unresponsive_text}{reason}"
     return f"{describe_rank(event, ranks)} {describe_failure(event)}{_step_text(event)}"
 
 
@@ -62,7 +64,7 @@ def describe_failure(event: Event) -> str:
     """Describe what happened to the rank."""
     if event.get("event") == "rank_hung":
         return _hung(event)
-    number, message = signal_of(event), str(event.get("words") or "")
+    number, message = signal_of(event), str(event.get("message") or "")
     if number:
         detail = f" ({shorten(message)})" if message else ""
         return (
@@ -97,7 +99,7 @@ _EXTERNAL_SIGNALS = frozenset(
 def _hung(event: Event) -> str:
     """Describe a hang: its duration and the finding."""
     seconds = f"no progress for {event['seconds']:.1f} s" if "seconds" in event else "no progress"
-    message = f": {shorten(str(event['words']))}" if event.get("words") else ""
+    message = f": {shorten(str(event['message']))}" if event.get("message") else ""
     stacks = f" (stacks: {event['stacks']})" if event.get("stacks") else ""
     return f"hung, {seconds}{message}{stacks}"
 
@@ -108,7 +110,7 @@ def _step_text(event: Event) -> str:
 
 def _follows(event: Event) -> bool:
     """Return True if another failure explains this exit: a consequence, or a launcher's SIGTERM."""
-    return signal_of(event) == signal.SIGTERM or is_consequence(str(event.get("words") or ""))
+    return signal_of(event) == signal.SIGTERM or is_consequence(str(event.get("message") or ""))
 
 
 def _earliest(exits: List[Event]) -> Optional[Event]:

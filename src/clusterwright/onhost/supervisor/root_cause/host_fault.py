@@ -36,7 +36,7 @@ def is_host_fault(message: str, number: int = 0, cause: str = "") -> bool:
 
 def classify_exit(message: Mapping[str, Any]) -> Tuple[str, RankExit]:
     """Return the kind of event for decide (`broken`: the host's fault, or `failed`) and how the rank failed."""
-    code, error, cause = message["code"], str(message["words"]), message.get("cause", "")
+    code, error, cause = message["code"], str(message["message"]), message.get("cause", "")
     kind = "broken" if is_host_fault(error, -code, cause) else "failed"
     from_outside = code < 0 or is_consequence(error)
     signature = "" if from_outside else f"{message['local_rank']} {error}"
