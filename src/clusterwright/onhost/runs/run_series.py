@@ -113,7 +113,7 @@ def _marks(events: List[Event], plans: List[Event]) -> List[Dict[str, Any]]:
         ends = [e for e in events if e["event"] == "generation_end" and e["time"] <= plan["time"]]
         lost_hosts = [e for e in events if e["event"] == "host_lost" and e["time"] <= plan["time"]]
         reason = str(ends[-1].get("first_failure") or ends[-1].get("reason") or "") if ends else ""
-        reason = reason or (f"host {lost_hosts[-1].get('lost')} was lost" if lost_hosts else "restarted")
+        reason = reason or (f"host {lost_hosts[-1].get('lost_host')} was lost" if lost_hosts else "restarted")
         interruptions.append(
             {"step": plan.get("step") or 0, "generation": plan.get("generation"), "reason": reason}
         )
