@@ -22,7 +22,6 @@ LEDGER = {
 RUN = {
     "status": {
         "run": "gpt-1", "ledger": LEDGER,
-        
         "failures": [{"reason": "host-lost", "first_failure": "host gpu-node2 was lost"}],
     },
     "slow": [[3, "gpu-node1", 1.5, 100.0, None, 40, 0.02]], "saves": [0.4, 0.5],
