@@ -19,7 +19,7 @@ def test_list_shows_every_checkpoint(saved, capsys):
     assert show_list(found, json=False, now=1000.0 + 7200) == 0
     out = capsys.readouterr().out.splitlines()
 
-    assert out[0].split() == ["step", "saved", "size", "ranks", "torch", "verified", "marks", "next", "save"]
+    assert out[0].split() == ["step", "saved", "size", "ranks", "torch", "verified", "tags", "next", "save"]
     assert out[1].startswith("20 ")
     assert "2 h ago" in out[1]
     assert "on save" in out[1]

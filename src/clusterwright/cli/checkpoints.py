@@ -137,7 +137,7 @@ def show_list(listing: dict[str, Any], *, json: bool, now: float | None = None) 
     current_time = time.time() if now is None else now
     rows = [_row(row, current_time) for row in listing["checkpoints"]]
     if rows:
-        show_table(("step", "saved", "size", "ranks", "torch", "verified", "marks", "next save"), rows)
+        show_table(("step", "saved", "size", "ranks", "torch", "verified", "tags", "next save"), rows)
     for row in listing["checkpoints"]:
         if row["reason"]:
             show_message(_("step {step}: {reason}", step=row["step"], reason=row["reason"]))
@@ -191,7 +191,7 @@ def _row(row: dict[str, Any], now: float) -> tuple[str, ...]:
     problem = {"damaged": _("damaged"), "other-format": _("other format")}.get(row["state"])
     verified = problem or (_("on save") if on_save else checked)
     ranks = "-" if row["world_size"] is None else str(row["world_size"])
-    tags = ", ".join(row["marks"]) or "-"
+    tags = ", ".join(row["tags"]) or "-"
     saved = _ago(row["time"], now)
     return (
         str(row["step"]),

@@ -51,7 +51,7 @@ def seen(*stands):
     def look(one):
         return {"state": one.state, "kernel": one.kernel, "place": one.location, "collective": one.collective}
 
-    return [{"rank": one.rank, "pid": 1, "looks": [look(one)] * 3} for one in stands]
+    return [{"rank": one.rank, "pid": 1, "samples": [look(one)] * 3} for one in stands]
 
 
 def test_ranks_at_work_are_not_blamed():
@@ -63,7 +63,7 @@ def test_ranks_at_work_are_not_blamed():
     assert compared([RankState("n1", "0", "S", "", "train.py:3 (load)", "")]) == []
 
 
-@pytest.mark.parametrize("text", ["", "no python", "{}", "[3]", '[{"looks": []}]', '[{"looks": 3}]'])
+@pytest.mark.parametrize("text", ["", "no python", "{}", "[3]", '[{"samples": []}]', '[{"samples": 3}]'])
 def test_a_host_that_answers_something_else_tells_nothing(text):
     """And nothing breaks."""
     assert list(parse_rank_states("n1", text)) == []

@@ -87,7 +87,7 @@ def test_a_step_that_was_done_again_counts_as_it_was_done_last(found):
 
 def test_restarts_are_marked_with_what_began_them(found):
     """Where the training went on."""
-    assert found["marks"] == [{"step": 500, "generation": 2, "reason": "host <b> was lost"}]
+    assert found["restarts"] == [{"step": 500, "generation": 2, "reason": "host <b> was lost"}]
     assert found["measures"] == {"validation": [[1000, 3.5]]}
     assert found["series"]["data_wait"][0][1] == pytest.approx(0.05)
     assert found["series"]["communication"][5][1] == pytest.approx(0.1)
@@ -110,7 +110,7 @@ def test_the_page_stands_alone_and_has_every_value_in_words(found):
 
 def test_a_run_without_a_step_has_a_page(found):
     """Which says so."""
-    empty = {**found, "series": {}, "marks": [], "measures": {}, "now": {**found["now"], "step": None}}
+    empty = {**found, "series": {}, "restarts": [], "measures": {}, "now": {**found["now"], "step": None}}
 
     assert "has completed no step yet" in render_page(empty)
 

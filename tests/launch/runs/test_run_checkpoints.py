@@ -43,7 +43,7 @@ def test_a_listing_says_what_each_holds_and_what_goes_next(saved):
 
     assert [row["step"] for row in found["checkpoints"]] == [30, 20, 10]
     assert [row["fate"] for row in found["checkpoints"]] == ["stays", "goes next", "goes next"]
-    assert found["checkpoints"][0]["marks"] == ["latest"]
+    assert found["checkpoints"][0]["tags"] == ["latest"]
     assert {row["world_size"] for row in found["checkpoints"]} == {1}
     assert {row["state"] for row in found["checkpoints"]} == {"verified"}
     assert [(row["name"], row["bytes"]) for row in found["partial"]] == [(".partial-step-00000040-3", 5)]
@@ -81,7 +81,7 @@ def test_a_run_may_keep_them_elsewhere(saved, tmp_path):
 )
 def test_good_ones_are_counted_and_bad_ones_go_with_their_age(states, kept, told):
     """As many good ones stay as are kept, with the one that is to come; and the best."""
-    rows = [{"state": state, "marks": ["best"] * (state == "best")} for state in states]
+    rows = [{"state": state, "tags": ["best"] * (state == "best")} for state in states]
 
     assert fates(rows, kept) == told
 

@@ -75,7 +75,7 @@ def test_one_that_does_not_stay_is_new_each_time(run):
     times = []
     found = run(
         {"a": Collector(counting, stays=False)},
-        lambda one: times.append(one.collector_processes[0].good_at) or len(set(times)) > 3,
+        lambda one: times.append(one.collector_processes[0].success_time) or len(set(times)) > 3,
     )
 
     assert "clusterwright_x 1\n" in said(found, "a")

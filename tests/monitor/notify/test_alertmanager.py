@@ -123,7 +123,7 @@ def monitoring(tmp_path_factory, receiving):
             ).content
         ) | {
             "port": ports[1], "secrets": str(folder), "alertmanager": f"http://127.0.0.1:{ports[0]}", "data": "/",
-            "silent_s": 3, "every_s": 0.3, "least_free": 0,
+            "heartbeat_timeout_s": 3, "every_s": 0.3, "least_free": 0,
         }  # fmt: skip
         (folder / "notify.json").write_text(json.dumps(settings))
         conf = alertmanager_conf(cluster).replace(SECRETS, str(folder))

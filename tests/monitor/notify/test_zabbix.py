@@ -193,7 +193,8 @@ def write(folder, cluster, ports):
     at = {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}
     settings = json.loads(rendered(cluster)[SETTINGS]) | {
         "port": ports["notify"], "secrets": str(folder), "alertmanager": at["alertmanager"], "data": "/",
-        "prometheus": at["prometheus"], "state": str(folder), "figures_every_s": 5, "gone_s": 10, "least_free": 0,
+        "prometheus": at["prometheus"], "state": str(folder), "figures_every_s": 5,
+        "resolve_timeout_s": 10, "least_free": 0,
     }  # fmt: skip
     (folder / "notify.json").write_text(json.dumps(settings))
     conf = alertmanager_conf(cluster).replace(SECRETS, str(folder)).replace(NOTIFY, at["notify"])

@@ -56,7 +56,7 @@ def test_the_program_is_told_where_zabbix_is_and_what_its_template_knows(cluster
     assert {"NodeDown", "GpuTooHot"} <= set(told.alerts)
     assert "Watchdog" not in told.alerts
     assert [one["key"] for one in told.figures] == [one.key for one in figures()]
-    assert told.rooms == {}
+    assert told.channels == {}
 
 
 def test_alertmanager_tells_it_by_our_program(cluster_with):

@@ -46,14 +46,14 @@ def parse_rank_states(host: str, text: str) -> Iterator[RankState]:
     with suppress(ValueError):
         entries = json.loads(text or "[]")
     for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, Mapping) and isinstance(entry.get("looks"), list) and entry["looks"]:
-            yield _rank_state(host, str(entry.get("rank", "?")), entry["looks"])
+        if isinstance(entry, Mapping) and isinstance(entry.get("samples"), list) and entry["samples"]:
+            yield _rank_state(host, str(entry.get("rank", "?")), entry["samples"])
 
 
-def _rank_state(host: str, rank: str, looks: Sequence[Mapping[str, str]]) -> RankState:
-    last, first_sample = looks[-1], looks[0]
-    is_stuck = all(sample.get("place") == first_sample.get("place") for sample in looks)
-    waits = all(sample.get("collective") for sample in looks)
+def _rank_state(host: str, rank: str, samples: Sequence[Mapping[str, str]]) -> RankState:
+    last, first_sample = samples[-1], samples[0]
+    is_stuck = all(sample.get("place") == first_sample.get("place") for sample in samples)
+    waits = all(sample.get("collective") for sample in samples)
     location = str(last.get("place", "")) if is_stuck else ""
     collective = str(last.get("collective", "")) if is_stuck and waits else ""
     return RankState(

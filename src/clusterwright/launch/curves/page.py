@@ -39,7 +39,7 @@ def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
     now = report["now"]
     if now["step"] is None:
         return f"{report['run']} has completed no step yet", "尚未完成任何训练步"
-    restarts = len(report["marks"])
+    restarts = len(report["restarts"])
     restart_text = f", restarted {restarts} time{'s' if restarts > 1 else ''}" if restarts else ""
     total_text = f" of {now['total_steps']}" if now["total_steps"] else ""
     return (
@@ -74,7 +74,7 @@ def _figures(now: Mapping[str, Any]) -> list[Figure]:
 
 
 def _drawn(curves: Sequence[tuple[Curve, Sequence[Point]]], report: Mapping[str, Any]) -> Iterator[Section]:
-    restarts = report["marks"]
+    restarts = report["restarts"]
     for curve, points in curves:
         dots = report["measures"].get(ON_LOSS, []) if curve.name == "loss" else []
         keys = [("dotted", (ON_LOSS, "验证"))] if dots else []
@@ -87,10 +87,10 @@ def _drawn(curves: Sequence[tuple[Curve, Sequence[Point]]], report: Mapping[str,
 
 
 def _restarts(report: Mapping[str, Any]) -> Iterator[Section]:
-    if report["marks"]:
+    if report["restarts"]:
         rows = [
             (str(restart["generation"]), str(restart["step"]), str(restart["reason"]))
-            for restart in report["marks"]
+            for restart in report["restarts"]
         ]
         yield Section(("Restarts", "重启"), table(("generation 代", "from step 自", "reason 原因"), rows))
 

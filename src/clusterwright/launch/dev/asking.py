@@ -95,7 +95,7 @@ def _files(options: SessionOptions, text: str, public_key: str) -> dict[str, str
     }  # fmt: skip
     return {
         "job.sh": text,
-        "wish.json": json.dumps(settings),
+        "request.json": json.dumps(settings),
         "hold.py": bundle_script(DEV_SESSION).decode(),
         "said.jsonl": "",
         "authorized_keys": public_key,

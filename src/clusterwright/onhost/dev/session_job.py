@@ -50,11 +50,11 @@ Server = Union[Jupyter, Sshd, Shell]
 
 
 def main() -> int:
-    """Run the session whose folder is the argument; the request is `wish.json` in that folder."""
+    """Run the session whose folder is the argument; the request is `request.json` in that folder."""
     folder = sys.argv[1]
     os.umask(0o077)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
-    with open(os.path.join(folder, "wish.json"), encoding="utf-8") as file:
+    with open(os.path.join(folder, "request.json"), encoding="utf-8") as file:
         request = json.load(file)
     server: Server = KINDS[request["kind"]](folder, request)
     last: Dict[str, Any] = {"event": "ended", "reason": "stopped, or time limit reached"}
@@ -84,9 +84,9 @@ def _forget(folder: str) -> None:
         pass
 
 
-def _about(wish: Dict[str, Any]) -> Dict[str, Any]:
+def _about(request: Dict[str, Any]) -> Dict[str, Any]:
     gpus = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    return {"host": _host(), "gpus": gpus, "idle_s": wish["idle_s"], "kind": wish["kind"]}
+    return {"host": _host(), "gpus": gpus, "idle_s": request["idle_s"], "kind": request["kind"]}
 
 
 def _host() -> str:

@@ -35,8 +35,8 @@ def main() -> int:
         if number:
             time.sleep(INTERVAL_S)
         for rank in ranks:
-            rank["looks"].append(_look(rank))
-    json.dump([{name: rank[name] for name in ("rank", "pid", "looks")} for rank in ranks], sys.stdout)
+            rank["samples"].append(_sample(rank))
+    json.dump([{name: rank[name] for name in ("rank", "pid", "samples")} for rank in ranks], sys.stdout)
     return 0
 
 
@@ -55,9 +55,9 @@ def _ranks(job: str) -> Iterator[Dict[str, Any]]:
         rank = environment.get(b"RANK", b"").decode()
         if written and stacks.listens(pid):
             local = os.path.basename(written).partition(".")[0]
-            yield {"rank": rank or "local " + local, "pid": pid, "path": written, "looks": []}
+            yield {"rank": rank or "local " + local, "pid": pid, "path": written, "samples": []}
         elif rank and shutil.which("py-spy"):
-            yield {"rank": rank, "pid": pid, "path": "", "looks": []}
+            yield {"rank": rank, "pid": pid, "path": "", "samples": []}
 
 
 def _written(pid: int) -> str:
@@ -72,7 +72,7 @@ def _written(pid: int) -> str:
     return ""
 
 
-def _look(rank: Dict[str, Any]) -> Dict[str, str]:
+def _sample(rank: Dict[str, Any]) -> Dict[str, str]:
     """Return one sample: process state, kernel wait channel, its code location, and the collective that it is in."""
     pid = rank["pid"]
     stack = _request_stack(pid, rank["path"]) if rank["path"] else _spied(pid)

@@ -23,7 +23,7 @@ class CollectorProcess:
         self.name, self.module, self._settings, self._log = name, module, settings, log
         self.text, self.seconds, self.reason = "", 0.0, ""
         self.up: Optional[bool] = None
-        self.good_at: Optional[float] = None  # wall-clock time of the last success
+        self.success_time: Optional[float] = None  # wall-clock time of the last success
         self.due = 0.0
         self.changed = False
         self._child: Optional[child.Child] = None
@@ -98,7 +98,7 @@ class CollectorProcess:
             return True
         if self.up is False:
             self._log(f"collector {self.name}: works again")
-        self.text, self.up, self.reason, self.good_at = body.decode("utf-8"), True, "", wall
+        self.text, self.up, self.reason, self.success_time = body.decode("utf-8"), True, "", wall
         self.changed, self._deadline, self._rest_s = True, None, 0.0
         self.due = now + self.module.EVERY_S
         if not self.module.STAYS:

@@ -101,7 +101,7 @@ class Keeper:
         for collector in self.collector_processes:
             up.add(None if collector.up is None else float(collector.up), collector=collector.name)
             seconds.add(collector.seconds if collector.up else None, collector=collector.name)
-            last.add(collector.good_at, collector=collector.name)
+            last.add(collector.success_time, collector=collector.name)
         yield from (up, seconds, last)
         restarts = counter("exporter_server_restarts_total", "Restarts of the exporter's HTTP server.")
         yield restarts.add(float(self._restarts))

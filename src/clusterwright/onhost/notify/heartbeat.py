@@ -56,7 +56,7 @@ class Watch:
     @property
     def is_overdue(self) -> bool:
         """True if no alert can arrive: Prometheus, Alertmanager or the connection between them has failed."""
-        return self.clock() - self.last > self.settings.silent_s
+        return self.clock() - self.last > self.settings.heartbeat_timeout_s
 
     def check(self) -> None:
         """Raise or resolve the alerts, at every check: Alertmanager resolves alerts that are not repeated in time."""
@@ -95,7 +95,7 @@ class Watch:
             send.post(self.settings.alertmanager + "/api/v2/alerts", alerts)
         except (OSError, ValueError):
             self._failing_since = self._failing_since or now
-            if now - self._failing_since > self.settings.silent_s:
+            if now - self._failing_since > self.settings.heartbeat_timeout_s:
                 self._send_to_channels(alerts)
             return False
         self._failing_since, self._notified_channels = 0.0, []
@@ -104,7 +104,7 @@ class Watch:
     def _send_to_channels(self, alerts: list[dict[str, Any]]) -> None:
         firing = [dict(alert, status="firing") for alert in alerts if "endsAt" not in alert]
         group = {"cluster": self.settings.cluster, "incident": "monitoring"}
-        for name in self.settings.rooms:
+        for name in self.settings.channels:
             if firing and name not in self._notified_channels:
                 try:
                     send.send_to_channel(self.settings, name, {"alerts": firing, "groupLabels": group})

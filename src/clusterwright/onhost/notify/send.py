@@ -34,7 +34,7 @@ def send_to_channel(settings: NotifySettings, name: str, payload: Mapping[str, A
     Raises:
         DeliveryError: the channel did not accept it; the message is the reason.
     """
-    kind = settings.rooms[name]
+    kind = settings.channels[name]
     title, text = messages.message(payload, settings.language)
     try:
         url, body = request(kind, channel_address(settings, name), title, text, time.time())

@@ -54,7 +54,7 @@ class HttpAnswer(BaseHTTPRequestHandler):
             return
         name = self.path[4:] if self.path.startswith("/to/") else ""
         places = self.server.places_of.get(name, self.server.places)
-        if name not in self.server.settings.rooms and name not in self.server.sites:
+        if name not in self.server.settings.channels and name not in self.server.sites:
             self._respond(404, "no such receiver")
         elif not places.acquire(blocking=False):
             self._respond(503, "too many concurrent requests")

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class NotifySettings:
-    """`rooms`: kind of each chat channel (feishu, dingtalk or wecom); their addresses are files in `secrets`.
+    """`channels`: kind of each chat channel (feishu, dingtalk or wecom); their addresses are files in `secrets`.
 
     `zabbix`: by name `server`, `host` and optionally `tls`; `alerts` and `figures` are those of its template.
     """
@@ -19,17 +19,17 @@ class NotifySettings:
     language: str
     port: int
     secrets: str
-    rooms: dict[str, str]
+    channels: dict[str, str]
     alertmanager: str
     data: str  # Prometheus's data folder
-    silent_s: float = 90.0  # three beats
+    heartbeat_timeout_s: float = 90.0  # three beats
     every_s: float = 5.0
     least_free: float = 0.03  # free share of its disk
     zabbix: dict[str, dict[str, Any]] = field(default_factory=dict)
     alerts: list[str] = field(default_factory=list)
     figures: list[dict[str, Any]] = field(default_factory=list)
     figures_every_s: float = 60.0
-    gone_s: float = 300.0  # an alert missing in Alertmanager for so long counts as resolved
+    resolve_timeout_s: float = 300.0  # an alert missing in Alertmanager for so long counts as resolved
     prometheus: str = ""
     state: str = "/var/lib/clusterwright/notify"
 

@@ -55,7 +55,7 @@ class PowerActions:
         """Request power again for hosts that are not on: a provider may accept a request and do nothing."""
         states = self.provider.state(hosts)
         for host in hosts:
-            self.records.by_host[host].seen = states[host]
+            self.records.by_host[host].observed = states[host]
             if states[host] == "on":
                 self._later(host, now)
         self._on([host for host in hosts if states[host] != "on"], now)
@@ -139,7 +139,7 @@ class PowerActions:
         """Reset the failure count after an administrator resumed the host."""
         for host in hosts:
             record = self.records.by_host[host]
-            record.failed_boots, record.drained, record.hopeless, record.words = 0, False, False, ""
+            record.failed_boots, record.drained, record.hopeless, record.message = 0, False, False, ""
             record.request_state("off", now)
 
     def note(self, hosts: List[str], now: float) -> None:
@@ -147,11 +147,11 @@ class PowerActions:
         for host in hosts:
             record = self.records.by_host[host]
             record.request_state("", now)
-            record.failed_boots, record.words, record.drained, record.hopeless = 0, "", False, False
+            record.failed_boots, record.message, record.drained, record.hopeless = 0, "", False, False
 
     def _on(self, hosts: List[str], now: float) -> None:
         for host, message in (self.provider.on(hosts) if hosts else {}).items():
-            self.records.by_host[host].words, self.records.by_host[host].hopeless = (
+            self.records.by_host[host].message, self.records.by_host[host].hopeless = (
                 "",
                 False,
             )  # of earlier requests
@@ -168,9 +168,9 @@ class PowerActions:
     def _record_message(self, host: str, message: str) -> None:
         """Record the provider's message and log it if it is new."""
         record = self.records.by_host[host]
-        if message and message != record.words:
+        if message and message != record.message:
             self.log(f"{host}: {message}")
-        record.words = message or record.words
+        record.message = message or record.message
         record.hopeless = record.hopeless or isinstance(message, Refusal)
 
     def _later(self, host: str, now: float) -> None:
@@ -190,10 +190,10 @@ class PowerActions:
 
 def _why(record: PowerRecord) -> str:
     """Return the reason of a failed boot."""
-    if record.words:
-        return record.words
+    if record.message:
+        return record.message
     explanations = {
         "on": "it is on, but slurmd does not register",
         "off": "the provider accepted the request, but the host is off",
     }
-    return explanations.get(record.seen, "slurmd does not register")
+    return explanations.get(record.observed, "slurmd does not register")

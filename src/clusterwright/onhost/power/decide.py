@@ -40,14 +40,14 @@ def decide(node: Node, record: PowerRecord, now: float, settings: PowerSettings)
         return _up(record, now)
     if node.state.is_off:
         return _down(node, record, now, settings)
-    if record.asked in ("on", "off", "failed"):
-        return Step("note", "slurmd has registered" if record.asked == "on" else "")
+    if record.requested in ("on", "off", "failed"):
+        return Step("note", "slurmd has registered" if record.requested == "on" else "")
     return NOTHING
 
 
 def _up(record: PowerRecord, now: float) -> Step:
     """Return the boot, which starts from off; then retries while the provider reports the host off."""
-    if record.asked != "on":
+    if record.requested != "on":
         return Step("boot")
     if now < record.next:
         return NOTHING
@@ -61,23 +61,23 @@ def _down(node: Node, record: PowerRecord, now: float, settings: PowerSettings) 
     if (
         record.hopeless
         and not record.drained
-        and record.asked == "on"
+        and record.requested == "on"
         and not node.state.is_power_down_requested
     ):
         return Step("drain")
-    if record.asked != "off":
+    if record.requested != "off":
         return Step("off")
     if now < record.next:
         return NOTHING
     if record.sure:
         return NOTHING if node.state.is_drained else Step("check_off")
-    late = now >= record.since + settings.suspend_timeout / 2
+    late = now >= record.requested_at + settings.suspend_timeout / 2
     return Step("kill", "it did not shut down in time") if late else Step("check_off")
 
 
 def _failed(record: PowerRecord, now: float, settings: PowerSettings) -> Step:
     """Return power off, then another try after a growing pause; drain after the last, or if a retry is useless."""
-    if record.asked != "failed":
+    if record.requested != "failed":
         return Step("fail")
     if now < record.next:
         return NOTHING

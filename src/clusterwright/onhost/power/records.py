@@ -9,15 +9,15 @@ from clusterwright.onhost.lib.files import write_atomic
 class PowerRecord:
     """The record of one host.
 
-    `asked` is the last request to the provider: "", "on", "off", or "failed" while a failed boot is undone. `since` is
-    the time of its first try, `next` that of the next, `calls` the number of tries; `sure` is True once the provider
-    reports the host off. `failed_boots` counts failed boots in a row; `words` is the provider's last message, `seen`
-    the power state that it reported during a boot.
+    `requested` is the last request to the provider: "", "on", "off", or "failed" while a failed boot is undone.
+    `requested_at` is the time of its first try, `next` that of the next, `calls` the number of tries; `sure` is True
+    once the provider reports the host off. `failed_boots` counts failed boots in a row; `message` is the provider's
+    last message, `observed` the power state that it reported during a boot.
     """
 
     def __init__(self, stored_values: Optional[Dict[str, Any]] = None) -> None:
-        self.asked, self.words, self.seen = "", "", ""
-        self.since, self.next = 0.0, 0.0
+        self.requested, self.message, self.observed = "", "", ""
+        self.requested_at, self.next = 0.0, 0.0
         self.calls, self.failed_boots = 0, 0
         self.sure = self.hopeless = self.drained = False
         vars(self).update(
@@ -26,7 +26,7 @@ class PowerRecord:
 
     def request_state(self, state: str, now: float) -> None:
         """Set the requested state and reset its retries."""
-        self.asked, self.since, self.next, self.calls, self.sure = state, now, now, 0, False
+        self.requested, self.requested_at, self.next, self.calls, self.sure = state, now, now, 0, False
 
 
 class Records:

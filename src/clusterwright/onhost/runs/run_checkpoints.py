@@ -64,9 +64,9 @@ def listing(path: str) -> Row:
     rows = [about(folder / name, verifications) for name in step_names(folder)]
     best, latest = best_of(rows), folder / "latest"
     for row in rows:
-        row["marks"] = ["best"] * (row["step"] == best)
+        row["tags"] = ["best"] * (row["step"] == best)
         if latest.is_symlink() and os.readlink(str(latest)) == row["name"]:
-            row["marks"].append("latest")
+            row["tags"].append("latest")
     outcomes = fates(rows, retention)
     for number, row in enumerate(rows):
         row["fate"] = outcomes[number]

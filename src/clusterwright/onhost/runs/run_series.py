@@ -30,7 +30,7 @@ def text(run: str) -> str:
             series.add(event)
     document = {
         "run": os.path.basename(run), "now": run_progress.read_progress(run), "series": series.points(),
-        "measures": series.measures, "marks": _marks(run_history.events, series.plans),
+        "measures": series.measures, "restarts": _restarts(run_history.events, series.plans),
     }  # fmt: skip
     return json.dumps(document, allow_nan=False) + "\n"
 
@@ -106,7 +106,7 @@ class Series:
             self.measures[name] = [(step, value) for step, value in samples if step <= resumed]
 
 
-def _marks(events: List[Event], plans: List[Event]) -> List[Dict[str, Any]]:
+def _restarts(events: List[Event], plans: List[Event]) -> List[Dict[str, Any]]:
     """Return each interruption: the step, the generation that resumed, and the reason."""
     interruptions = []
     for plan in plans[1:]:

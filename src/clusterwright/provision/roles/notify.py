@@ -65,7 +65,7 @@ def notify(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource
     settings = File(path=SETTINGS, content=_settings(cluster))
     unit = File(path=f"/etc/systemd/system/{UNIT}", content=context.header() + _TEXT)
     code = [f"file:{LIBRARY}/{path}" for path in sorted(context.payload) if path.startswith(SOURCES)]
-    secrets = [f"file:{SECRETS}/{name}" for name in _rooms(cluster)]
+    secrets = [f"file:{SECRETS}/{name}" for name in _channels(cluster)]
     running = Unit(name=UNIT, restart_on=(settings.id, unit.id, *code, *secrets), independent=True)
     return (settings, unit, *_template(cluster), running)
 
@@ -82,7 +82,7 @@ def _receivers(cluster: Cluster) -> dict[str, Receiver]:
     return {name: cluster.monitoring.receivers[name] for name in cluster.monitoring.notify}
 
 
-def _rooms(cluster: Cluster) -> dict[str, str]:
+def _channels(cluster: Cluster) -> dict[str, str]:
     return {
         name: receiver.kind
         for name, receiver in _receivers(cluster).items()
@@ -111,7 +111,7 @@ def _settings(cluster: Cluster) -> str:
     monitoring = cluster.monitoring
     document: Json = {
         "cluster": cluster.name, "node": cluster.control.name, "language": monitoring.language,
-        "port": NOTIFY_PORT, "secrets": SECRETS, "rooms": _rooms(cluster),
+        "port": NOTIFY_PORT, "secrets": SECRETS, "channels": _channels(cluster),
         "alertmanager": f"http://127.0.0.1:{ALERTMANAGER_PORT}", "data": "/var/lib/prometheus",
     }  # fmt: skip
     if sites := _sites(cluster):

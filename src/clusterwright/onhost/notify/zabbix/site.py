@@ -35,7 +35,7 @@ class ZabbixSite:
         self.name, self.server, self.host = name, reached["server"], reached["host"]
         self.template_alerts = frozenset(settings.alerts)
         self.open_problems = OpenProblems(f"{settings.state}/{name}.json")
-        self._tls, self._resolve_timeout_s = reached.get("tls"), settings.gone_s
+        self._tls, self._resolve_timeout_s = reached.get("tls"), settings.resolve_timeout_s
         self._missing_since: dict[str, float] = {}
 
     def notify(self, alerts: Iterable[Alert]) -> None:

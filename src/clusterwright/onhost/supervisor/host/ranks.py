@@ -200,7 +200,7 @@ class Ranks:
         if time.monotonic() >= self._logs_polled_at + LOG_POLL_S:
             self._logs_polled_at = time.monotonic()
             for log in self._logs:
-                cut_log(log)
+                truncate_log(log)
             if self._store_address:
                 self.prepare_store(*self._store_address)
         if time.monotonic() >= self._restart_at:
@@ -290,7 +290,7 @@ class Ranks:
         return [{"standby": {"reason": f"the fork server {reason}; {effect} cold until it restarts"}}]
 
 
-def cut_log(path: str, most: int = MOST_BYTES, edge_bytes: int = EDGE_BYTES) -> bool:
+def truncate_log(path: str, most: int = MOST_BYTES, edge_bytes: int = EDGE_BYTES) -> bool:
     """Truncate a log in place if it exceeds `most` bytes, and return whether it did; beginning and end stay.
 
     The rank appends meanwhile (O_APPEND); what it writes during the truncation may be lost.
