@@ -22,7 +22,7 @@ def test_the_slower_the_network_the_more_is_given_up_for_it(slower, setting):
     """`slower`: what gradients take on the line, over what a step computes; 1 is the network of the bench."""
     best = advised(Training(OF_25_M, 1.0, 4, OF_25_M / slower))
 
-    assert best.way.setting == setting
+    assert best.method.setting == setting
     assert best.efficiency >= ENOUGH or best == max(
         judged(Training(OF_25_M, 1.0, 4, OF_25_M / slower)), key=lambda each: each.efficiency
     )

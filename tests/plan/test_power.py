@@ -46,23 +46,23 @@ def test_2200_w_hold_four_a100_cards_and_not_four_modules():
     """The guide's node: 250 W cards are 82% of one supply; 400 W modules are more than all of it."""
     cards, modules = supply(GUIDE, 2200), supply(replace(GUIDE, gpu_w=400), 2200)
 
-    assert cards.holds
+    assert cards.sufficient
     assert cards.load == pytest.approx(0.82, abs=0.01)
-    assert not modules.holds
+    assert not modules.sufficient
     assert "limited to 287 W" in modules.reason
 
 
 def test_the_limit_that_is_named_holds():
     """GPUs at the watts that the reason names keep to nine tenths of the supply."""
-    assert supply(replace(GUIDE, gpu_w=286), 2200).holds
-    assert not supply(replace(GUIDE, gpu_w=290), 2200).holds
+    assert supply(replace(GUIDE, gpu_w=286), 2200).sufficient
+    assert not supply(replace(GUIDE, gpu_w=290), 2200).sufficient
 
 
 def test_barely_is_not_enough():
     """95% of a supply holds until the GPUs spike."""
     made = supply(replace(GUIDE, gpu_w=310), 2200)
 
-    assert not made.holds
+    assert not made.sufficient
     assert made.load < 1
     assert "barely" in made.reason
 
@@ -83,7 +83,7 @@ def test_sixteen_dgx_h100_at_40_kw():
     made = hall(replace(H100, rated_w=10200), 16)
 
     assert (made.nodes_per_rack, made.racks, made.cooling) == (3, 6, "rear door")
-    assert made.it_w == 163_200
+    assert made.machine_w == 163_200
     assert made.btu_per_h == pytest.approx(556_838, abs=1)
 
 

@@ -25,10 +25,10 @@ class Expected:
     """An expected measurement of one node group, in bytes, bytes/s or FLOP/s, and the program that measures it."""
 
     group: str
-    what: str
+    metric: str
     value: float
     unit: str
-    measured_by: str
+    benchmark: str
 
 
 def expected(cluster: Cluster) -> tuple[Expected, ...]:

@@ -52,7 +52,7 @@ class GradientMethod:
 class Judged:
     """A gradient reduction, the step time with it, and the compute share of that step."""
 
-    way: GradientMethod
+    method: GradientMethod
     step_s: float
     efficiency: float
 

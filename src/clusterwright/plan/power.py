@@ -69,7 +69,7 @@ class NodePower:
 class Supply:
     """Whether the power supplies carry a node when the spare ones have failed."""
 
-    holds: bool
+    sufficient: bool
     load: float  # load of the remaining supplies over their rating
     reason: str
 
@@ -108,7 +108,7 @@ class Hall:
     circuits_per_rack: int
     nodes_w: float
     network_w: float
-    it_w: float
+    machine_w: float
     hall_w: float  # including cooling and losses
     btu_per_h: float
     air_m3_per_h: float  # through all racks, if cooled by air
@@ -187,7 +187,7 @@ def supply(node: Node, unit_w: float, units: int = 2, spare: int = 1) -> Supply:
     values = {"needed": needed, "load": load, "count": units - spare, "unit_w": unit_w}
     if load <= SUPPLY_LOAD:
         reason = _("{needed:,.0f} W is {load:.0%} of {count} x {unit_w:g} W, which is sufficient", **values)
-        return Supply(holds=True, load=load, reason=reason)
+        return Supply(sufficient=True, load=load, reason=reason)
     if load <= 1:
         reason = _(
             "{needed:,.0f} W is {load:.0%} of {count} x {unit_w:g} W, which is barely sufficient, as GPUs spike "
@@ -200,7 +200,7 @@ def supply(node: Node, unit_w: float, units: int = 2, spare: int = 1) -> Supply:
         )
     limit = _gpu_limit(node, unit_w * (units - spare))
     fix = _("sufficient with GPUs limited to {limit:.0f} W", limit=limit) if limit > 0 else ""
-    return Supply(holds=False, load=load, reason=f"{reason}; {fix}" if fix else reason)
+    return Supply(sufficient=False, load=load, reason=f"{reason}; {fix}" if fix else reason)
 
 
 def _gpu_limit(node: Node, supplied_w: float) -> float:
@@ -237,7 +237,7 @@ def hall(node: Node, nodes: int, limits: PowerLimits = LIMITS, network_w: float 
         fix = _("allow {limit} kW per rack, or use nodes with fewer GPUs", limit=math.ceil(node_w / 1000.0))
         raise WrightError.from_code("power-rack", message, fix, exit_code=EXIT_USAGE)
     rack_w = per_rack * node_w
-    it_w = nodes * node_w + network_w
+    machine_w = nodes * node_w + network_w
     return Hall(
         nodes_per_rack=per_rack,
         racks=math.ceil(nodes / per_rack),
@@ -246,10 +246,10 @@ def hall(node: Node, nodes: int, limits: PowerLimits = LIMITS, network_w: float 
         circuits_per_rack=math.ceil(rack_w / limits.circuit.watts) * limits.feeds,
         nodes_w=nodes * node_w,
         network_w=network_w,
-        it_w=it_w,
-        hall_w=it_w * limits.pue,
-        btu_per_h=it_w * BTU_PER_WH,
-        air_m3_per_h=it_w / (AIR_J_PER_M3_K * AIR_RISE_K) * 3600,
+        machine_w=machine_w,
+        hall_w=machine_w * limits.pue,
+        btu_per_h=machine_w * BTU_PER_WH,
+        air_m3_per_h=machine_w / (AIR_J_PER_M3_K * AIR_RISE_K) * 3600,
     )
 
 

@@ -25,7 +25,7 @@ def test_json_holds_every_input_with_its_source(capsys):
     document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert document["currency"] == "USD"
     assert all(each["source"] for each in document["inputs"].values())
-    assert [way["name"] for way in document["costs"]["ways"]] == ["owned", "on-demand", "reserved", "spot"]
+    assert [way["name"] for way in document["costs"]["options"]] == ["owned", "on-demand", "reserved", "spot"]
 
 
 def test_a_figure_of_ones_own(capsys):
@@ -62,7 +62,7 @@ def test_never_is_no_number(capsys):
     cost(gpu="h100", nodes=2, figure=("on_demand=0.001",), json=True)
 
     document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-    assert document["costs"]["ways"][1]["even"]["hours_a_year"] is None
+    assert document["costs"]["options"][1]["even"]["hours_a_year"] is None
 
 
 def test_a_price_of_ones_own_in_another_currency_is_refused(tmp_path):

@@ -22,7 +22,7 @@ def test_what_it_advises_is_a_job_file_s(plan):
     job = "name: j\nrecipe: gpt\nnodes: 4\ntime: 30m\n"
 
     assert code == 0
-    ways = [each["way"]["setting"] for each in json.loads(out)["ways"]]
+    ways = [each["method"]["setting"] for each in json.loads(out)["methods"]]
     assert ways[0] == "default"
     assert all(job_of(read(job + way, "job.yaml")).nodes == 4 for way in ways[1:])
 

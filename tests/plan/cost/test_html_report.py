@@ -17,7 +17,7 @@ def found(inputs):
 
 def test_the_lines_are_the_years(found):
     """Each at the hours that were asked."""
-    for line, way in zip(lines(found), found.ways, strict=True):
+    for line, way in zip(lines(found), found.options, strict=True):
         assert line.cost(found.hours) == pytest.approx(way.a_year)
 
 

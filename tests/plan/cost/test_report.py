@@ -10,14 +10,14 @@ FLEET = Fleet(4, 32)
 
 def test_a_year_is_its_hours_times_their_price(inputs):
     """For every way."""
-    for way in costs(inputs, FLEET, 5000).ways:
+    for way in costs(inputs, FLEET, 5000).options:
         assert way.a_year == pytest.approx(way.per_gpu_hour * 32 * 5000)
         assert way.bounds[0] <= way.per_gpu_hour <= way.bounds[1]
 
 
 def test_what_renting_saves_is_against_owning(inputs):
     """The owned way saves nothing, and at the break-even neither does the other."""
-    owned, *rented = costs(inputs, FLEET, 5000).ways
+    owned, *rented = costs(inputs, FLEET, 5000).options
 
     assert owned.saving == 0
     for way in rented:

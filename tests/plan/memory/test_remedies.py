@@ -15,7 +15,7 @@ def test_cheapest_first_and_more_gpus_last(plan_of):
 
     steps = ladder(run, seconds)
 
-    words = [step.words for step in steps]
+    words = [step.description for step in steps]
     costs = [step.slower for step in steps[:-1]]
     assert words[-1] == "use 16 GPUs"
     assert costs == sorted(costs)
@@ -31,8 +31,8 @@ def test_together_where_none_does_alone(plan_of):
 
     *single, together = ladder(run, seconds)
 
-    assert all(step.fit is MemoryFit.OOM for step in single)
-    assert ", " in together.words
+    assert all(step.memory_fit is MemoryFit.OOM for step in single)
+    assert ", " in together.description
     assert together.saved_bytes > max(step.saved_bytes for step in single)
     assert together.peak == peak(together.run)
 
@@ -51,4 +51,4 @@ def test_nothing_left_to_do(plan_of):
         dp=1, zero=0, recompute=2, optimizer="adam8bit", gradient_bytes=2, fused_loss=True, offload=2
     )
 
-    assert [step.words for step in ladder(run, seconds)] == []
+    assert [step.description for step in ladder(run, seconds)] == []

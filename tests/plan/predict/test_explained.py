@@ -49,7 +49,7 @@ def test_changes_are_predicted_again_and_keep_the_gpus(row):
         assert each.saved == pytest.approx(1 - own / each.run.training.global_batch / now)
         assert each.run.layout.gpus == run.layout.gpus
         assert each.run.machine.gpus == run.machine.gpus
-    assert any("recomputation" in each.words for each in found)
+    assert any("recomputation" in each.description for each in found)
 
 
 def test_a_change_that_does_not_fit_says_so(row):
@@ -58,7 +58,7 @@ def test_a_change_that_does_not_fit_says_so(row):
         row | {"tp": "1", "pp": "8", "dp_or_fsdp": "DP:8", "recompute": "full", "micro_batch": "4"}
     )
 
-    verdicts = {each.words: each.fit for each in changes(run)}
+    verdicts = {each.description: each.memory_fit for each in changes(run)}
 
     assert verdicts["no recomputation"] is MemoryFit.OOM
 

@@ -176,7 +176,7 @@ def test_the_optimum_is_that_of_trying_every_layout(case):
 def fastest_of_families(said):
     """Seconds of the fastest that fits, by family."""
     best = {said.best.family: said.best.time.total} if said.best else {}
-    return best | {loss.family: loss.plan.time.total for loss in said.families if loss.fits}
+    return best | {loss.family: loss.plan.time.total for loss in said.families if loss.fits_memory}
 
 
 def expected_of_families(runs):
@@ -254,8 +254,8 @@ def test_each_family_is_told_with_its_best():
     )
     for loss in said.families:
         assert loss.plan.family is loss.family
-        assert loss.fits == (loss.plan.memory.total <= said.machine.gpu.usable_bytes)
-        assert "slower" in loss.reason if loss.fits else "does not fit" in loss.reason
+        assert loss.fits_memory == (loss.plan.memory.total <= said.machine.gpu.usable_bytes)
+        assert "slower" in loss.reason if loss.fits_memory else "does not fit" in loss.reason
 
 
 def test_what_the_user_fixes_stays():

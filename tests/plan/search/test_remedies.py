@@ -15,7 +15,7 @@ def test_when_nothing_fits_it_says_what_would():
 
     assert said.best is None
     assert said.nearest.memory.total > H100.usable_bytes
-    assert all(not loss.fits and "GiB more than a GPU has" in loss.reason for loss in said.families)
+    assert all(not loss.fits_memory and "GiB more than a GPU has" in loss.reason for loss in said.families)
     assert "use 8-bit Adam: still" in told
     assert "GPUs: fits" in told
 

@@ -14,7 +14,7 @@ def test_a_7b_model_on_an_l4():
 
     assert made.gpus == 1
     assert made.weights_bytes == pytest.approx(13.5e9, rel=0.01)
-    assert made.tokens_per_s_one == pytest.approx(300e9 / (13.5e9 + 1.07e9), rel=0.02)
+    assert made.tokens_per_s_single == pytest.approx(300e9 / (13.5e9 + 1.07e9), rel=0.02)
 
 
 def test_what_does_not_fit_is_said():
@@ -28,8 +28,8 @@ def test_more_bandwidth_is_more_tokens():
     card, model = gpu("l40s"), architecture("llama2-7b")
     faster = replace(card, memory_bytes_per_s=2 * card.memory_bytes_per_s)
 
-    assert serving(model, faster, 2048).tokens_per_s_one == pytest.approx(
-        2 * serving(model, card, 2048).tokens_per_s_one
+    assert serving(model, faster, 2048).tokens_per_s_single == pytest.approx(
+        2 * serving(model, card, 2048).tokens_per_s_single
     )
 
 

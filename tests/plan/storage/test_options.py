@@ -57,7 +57,7 @@ def test_staging_pays_where_the_shared_system_is_too_slow():
 
     made = staging(need, nfs, 8, epochs=100)
 
-    assert made.fits
+    assert made.fits_node
     assert made.pays
     assert made.share_bytes == need.dataset_bytes
     assert "stage the data set on every node" in made.reason
@@ -87,7 +87,7 @@ def test_a_dataset_that_no_node_holds_is_shared_out():
     huge = demand(Workload(1e9, 500e12, 1e9, 1e6))
 
     assert staging(need, lustre, 8).share_bytes == 2.5e12
-    assert not staging(huge, lustre, 8).fits
+    assert not staging(huge, lustre, 8).fits_node
 
 
 def test_every_system_has_a_source():

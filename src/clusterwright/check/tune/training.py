@@ -101,9 +101,9 @@ def _network(site: BenchSite, job: Job, runs: Runs, rates: Sequence[float]) -> I
                 "gradients)",
                 seconds=seconds,
                 step_s=step_s,
-                setting=best.way.setting,
+                setting=best.method.setting,
                 efficiency=best.efficiency,
-                cost=best.way.cost,
+                cost=best.method.cost,
             )
         )
 

@@ -26,7 +26,14 @@ def claims(*, json: bool = False, markdown: bool = False) -> int:
         show_text(pages.render_markdown(checked_claims))
     else:
         rows = [
-            (claim.row, _(claim.verdict), claim.said, pages.computed(claim), pages.off(claim), claim.reason)
+            (
+                claim.row,
+                _(claim.verdict),
+                claim.statement,
+                pages.computed(claim),
+                pages.off(claim),
+                claim.reason,
+            )
             for claim in checked_claims
         ]
         show_table(("row", "verdict", "guide", "computed", "difference", "reason"), rows)

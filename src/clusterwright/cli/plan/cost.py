@@ -149,9 +149,9 @@ def _show_costs(costs: Costs, money: str) -> None:
         _("break-even (months)"),
         _("savings"),
     )
-    show_table(("", *heads), [_row(option) for option in costs.ways])
+    show_table(("", *heads), [_row(option) for option in costs.options])
     show_heading(_("{currency} per GPU hour by utilization", currency=money))
-    names = [_(option.name) for option in costs.ways]
+    names = [_(option.name) for option in costs.options]
     show_table(
         ("utilization", *names),
         [(f"{share:.0%}", *(f"{price:.2f}" for price in row)) for share, row in costs.by_utilization],

@@ -28,6 +28,6 @@ def expect(file: Path | None = None, /, *, json: bool = False) -> int:
     rows = []
     for figure in figures:
         factor, unit = _SCALES[figure.unit]
-        rows.append((figure.group, figure.what, f"{figure.value / factor:.4g} {unit}", figure.measured_by))
+        rows.append((figure.group, figure.metric, f"{figure.value / factor:.4g} {unit}", figure.benchmark))
     show_table(("group", "figure", "expected", "benchmark"), rows)
     return 0

@@ -151,7 +151,7 @@ def show(explanation: Explained) -> None:
     show_text(
         _(
             "{verdict}: {usable:.1f} GiB usable on {gpu}",
-            verdict=_(_VERDICTS[str(explanation.fit)]),
+            verdict=_(_VERDICTS[str(explanation.memory_fit)]),
             usable=usable,
             gpu=explanation.run.machine.gpu.name,
         )
@@ -227,7 +227,12 @@ def _show_changes(explanation: Explained) -> None:
         return
     show_heading(_("best improvements, each alone, by time per sample"))
     rows = [
-        (f"-{change.saved:.1%}", f"{change.seconds:.4g}", _(_VERDICTS[str(change.fit)]), change.words)
+        (
+            f"-{change.saved:.1%}",
+            f"{change.seconds:.4g}",
+            _(_VERDICTS[str(change.memory_fit)]),
+            change.description,
+        )
         for change in explanation.changes[:_MAX_ROWS]
     ]
     show_table(("time", "iteration (s)", "memory", "change"), rows)

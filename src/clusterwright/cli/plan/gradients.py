@@ -45,17 +45,22 @@ def gradients(
     training = Training(parameters * _FLOAT_BYTES, step, hosts, _bytes_per_s(rate))
     results, best = judged(training), advised(training)
     if json:
-        show_json({"ways": [asdict(result) for result in results], "advised": best.way.setting})
+        show_json({"methods": [asdict(result) for result in results], "advised": best.method.setting})
         return 0
     rows = [
-        (_(result.way.setting), human_duration(result.step_s), f"{result.efficiency:.2f}", _(result.way.cost))
+        (
+            _(result.method.setting),
+            human_duration(result.step_s),
+            f"{result.efficiency:.2f}",
+            _(result.method.cost),
+        )
         for result in results
     ]
     show_table(("setting in the job file", "step", "efficiency", "measured cost"), rows)
     show_heading(
         _(
             "recommended: {setting}, the cheapest efficient one, or else the fastest",
-            setting=_(best.way.setting),
+            setting=_(best.method.setting),
         )
     )
     return 0

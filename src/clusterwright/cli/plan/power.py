@@ -77,7 +77,7 @@ def power(
         show_json({"node": asdict(node_power(node)), "hall": hall_report, "supply": supply_check})
     else:
         _show(load, node, hall_report, supply_check)
-    return 0 if supply_check is None or supply_check.holds else 1
+    return 0 if supply_check is None or supply_check.sufficient else 1
 
 
 def _node(load: PowerLoad) -> Node:
@@ -129,7 +129,7 @@ def _show(load: PowerLoad, node: Node, hall_report: Hall, supply_check: Supply |
         (_("racks"), f"{hall_report.racks}"),
         (_("full rack"), rack),
         (_("circuits per rack"), circuits),
-        (_("machines"), f"{hall_report.it_w / 1e3:,.1f} kW"),
+        (_("machines"), f"{hall_report.machine_w / 1e3:,.1f} kW"),
         (_("hall"), f"{hall_report.hall_w / 1e3:,.1f} kW"),
         (_("heat"), f"{hall_report.btu_per_h:,.0f} BTU/h"),
         (_("airflow (air cooling)"), f"{hall_report.air_m3_per_h:,.0f} m3/h"),

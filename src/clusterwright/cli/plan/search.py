@@ -200,7 +200,7 @@ def _best(outcome: SearchOutcome, best: Plan) -> str:
         usable=gib(best.run.machine.gpu.usable_bytes),
     )
     rows = [(_("best"), format_layout(best.run.layout)), ("", figures)]
-    if best.fit is MemoryFit.TIGHT and (roomy := outcome.roomy):
+    if best.memory_fit is MemoryFit.TIGHT and (roomy := outcome.roomy):
         slower, size = float(roomy.time.total) / total - 1, gib(float(roomy.memory.total))
         rows += [
             (_("less memory"), format_layout(roomy.run.layout)),
@@ -237,7 +237,7 @@ def _row(number: int, plan: Plan) -> tuple[str, ...]:
         f"{100 * plan.utilization:.1f}%",
         human_number(plan.tokens_per_s_per_gpu),
         _("{memory} tight", memory=gib(float(plan.memory.total)))
-        if plan.fit is MemoryFit.TIGHT
+        if plan.memory_fit is MemoryFit.TIGHT
         else gib(float(plan.memory.total)),
     )
 

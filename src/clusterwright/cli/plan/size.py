@@ -79,7 +79,7 @@ def show(answer: Answer | None, bought: Materials | None, choices: tuple[Choice,
         if answer.shared:
             show_text(_shared(answer))
         show_heading(_("other parts of a node"))
-        show_table(("part", "", "reason"), [(part.what, part.shown, part.reason) for part in answer.parts])
+        show_table(("part", "", "reason"), [(part.label, part.text, part.reason) for part in answer.parts])
         _show_bill(bought)
         for note in answer.notes:
             show_note(note)
@@ -190,7 +190,7 @@ def _show_bill(bought: Materials) -> None:
         _(
             "power {it_kw:,.1f} kW, {hall_kw:,.1f} kW with the hall; racks: {racks} of up to {rack_kw:,.0f} kW; "
             "cooling: {cooling}, {btu_per_h:,.0f} BTU/h",
-            it_kw=hall.it_w / 1000,
+            it_kw=hall.machine_w / 1000,
             hall_kw=hall.hall_w / 1000,
             racks=hall.racks,
             rack_kw=hall.rack_w / 1000,
@@ -249,7 +249,7 @@ def _served(choice: Choice) -> tuple[str, ...]:
     serving = choice.serving
     if serving is None:
         return ()
-    single_rate, total_rate = f"{serving.tokens_per_s_one:,.0f}", f"{serving.tokens_per_s_all:,.0f}"
+    single_rate, total_rate = f"{serving.tokens_per_s_single:,.0f}", f"{serving.tokens_per_s_all:,.0f}"
     return choice.gpu.name, str(serving.gpus), str(serving.sequences), single_rate, total_rate
 
 

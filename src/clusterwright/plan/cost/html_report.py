@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def render_html(costs: Costs, inputs: Inputs, currency: str, title: str) -> str:
     """Render the cost report as an HTML page; `title`: the cluster, such as `4 x dgx-h100`."""
-    owned, *rented = costs.ways
+    owned, *rented = costs.options
     demand = rented[0]
     even = demand.even.hours_a_year if demand.even else math.inf
     headline = bilingual(
@@ -43,7 +43,7 @@ def render_html(costs: Costs, inputs: Inputs, currency: str, title: str) -> str:
 
 def lines(costs: Costs) -> list[ChartLine]:
     """Return yearly cost over hours of use, one line per option."""
-    owned, *rented = costs.ways
+    owned, *rented = costs.options
     owned_line = ChartLine(owned.name, costs.fixed_a_year, costs.energy_an_hour, owned=True)
     return [
         owned_line,
@@ -52,7 +52,7 @@ def lines(costs: Costs) -> list[ChartLine]:
 
 
 def _curves(costs: Costs, currency: str) -> Section:
-    evens = [option.even.hours_a_year for option in costs.ways if option.even and option.even.reachable]
+    evens = [option.even.hours_a_year for option in costs.options if option.even and option.even.reachable]
     chart = partial(
         break_even, lines(costs), evens[0] if evens else None, _("{currency}/year", currency=currency)
     )
@@ -68,7 +68,7 @@ def _options(costs: Costs, currency: str) -> Section:
         _("goodput"),
         _("break-even at h/year"),
     )
-    return Section(bilingual("Options"), table(heads, [_option_row(option) for option in costs.ways]))
+    return Section(bilingual("Options"), table(heads, [_option_row(option) for option in costs.options]))
 
 
 def _option_row(option: CostOption) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def _option_row(option: CostOption) -> tuple[str, ...]:
 
 
 def _drivers(costs: Costs, currency: str) -> Section:
-    likely = costs.ways[0].per_gpu_hour
+    likely = costs.options[0].per_gpu_hour
     chart = partial(tornado.drawn, costs.drivers, likely, f"{currency}/GPU-h")
     return Section(bilingual("What determines the cost of an owned GPU-hour"), drawn(chart))
 

@@ -43,7 +43,7 @@ class Costs:
     purchase: float
     fixed_a_year: float
     energy_an_hour: float
-    ways: tuple[CostOption, ...]
+    options: tuple[CostOption, ...]
     by_utilization: tuple[
         tuple[float, tuple[float, ...]], ...
     ]  # (share of the year, money per GPU-hour by option)
@@ -67,7 +67,7 @@ def costs(inputs: Inputs, fleet: Fleet, hours: float) -> Costs:
         purchase=owned.purchase(figures, fleet.nodes),
         fixed_a_year=owned.fixed_a_year(figures, fleet.nodes),
         energy_an_hour=owned.energy_an_hour(figures, fleet.nodes),
-        ways=(_owned(inputs, fleet, hours), *(_rent(inputs, fleet, rent, hours) for rent in Rent)),
+        options=(_owned(inputs, fleet, hours), *(_rent(inputs, fleet, rent, hours) for rent in Rent)),
         by_utilization=tuple((share, _hourly_costs(figures, fleet, share)) for share in UTILIZATIONS),
         drivers=tornado(inputs, lambda point: _hour(point, fleet, hours)),
         kwh=used,

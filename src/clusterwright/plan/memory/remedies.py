@@ -25,10 +25,10 @@ WORTH = 0.005  # share of the memory before: smaller savings are not listed
 class Remedy:
     """One change, or several combined, with its effect on memory and time."""
 
-    words: str
+    description: str
     run: Run
     peak: Memory
-    fit: MemoryFit
+    memory_fit: MemoryFit
     saved_bytes: float
     slower: float  # change of the iteration time as a share; negative: faster
 
@@ -44,9 +44,9 @@ class Remedy:
             MemoryFit.OOM: N_(
                 "{change}: saves {saved:.1f} GiB, total {total:.1f} GiB, does not fit yet; {time}"
             ),
-        }[self.fit]
+        }[self.memory_fit]
         saved, total = self.saved_bytes / GIB, float(self.peak.total) / GIB
-        return _(text, change=self.words, saved=saved, total=total, time=time)
+        return _(text, change=self.description, saved=saved, total=total, time=time)
 
 
 def ladder(run: Run, seconds: Seconds | None = None) -> tuple[Remedy, ...]:
@@ -64,7 +64,7 @@ def ladder(run: Run, seconds: Seconds | None = None) -> tuple[Remedy, ...]:
     worth = (remedy for remedy in single if remedy.saved_bytes > WORTH * initial_bytes)
     useful = sorted(worth, key=lambda remedy: (remedy.run.machine.gpus > run.machine.gpus, remedy.slower))
     if (
-        any(remedy.fit is not MemoryFit.OOM for remedy in useful)
+        any(remedy.memory_fit is not MemoryFit.OOM for remedy in useful)
         or classify_fit(peak(run), run.machine.gpu) is not MemoryFit.OOM
     ):
         return tuple(useful)
@@ -92,11 +92,11 @@ def _combined(
     descriptions: list[str] = []
     for remedy in useful:
         follow = next(
-            (changed for description, changed in _changes(current) if description == remedy.words), None
+            (changed for description, changed in _changes(current) if description == remedy.description), None
         )
         if follow is None or float(peak(follow).total) >= float(peak(current).total):
             continue
-        current, descriptions = follow, [*descriptions, remedy.words]
+        current, descriptions = follow, [*descriptions, remedy.description]
         if classify_fit(peak(current), current.machine.gpu) is not MemoryFit.OOM:
             break
     if len(descriptions) > 1:

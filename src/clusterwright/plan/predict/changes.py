@@ -22,11 +22,11 @@ _WORTH = 0.005  # share of the time per sample: smaller gains are not listed
 class LayoutChange:
     """One change with its effect on time per sample and memory."""
 
-    words: str
+    description: str
     run: Run
     seconds: float  # per iteration with the change
     saved: float  # share of the time per sample; negative: slower
-    fit: MemoryFit
+    memory_fit: MemoryFit
 
 
 def changes(run: Run) -> tuple[LayoutChange, ...]:

@@ -36,7 +36,7 @@ class Explained:
     mfu: float
     tokens_per_s_per_gpu: float
     stages: tuple[Memory, ...]
-    fit: MemoryFit
+    memory_fit: MemoryFit
     changes: tuple[LayoutChange, ...]
     origins: tuple[tuple[str, str, str], ...]  # (quantity, value, source)
 
@@ -63,7 +63,7 @@ def explained(run: Run, notes: tuple[str, ...] = ()) -> Explained:
         mfu=float(time.ideal) / total,
         tokens_per_s_per_gpu=work.global_batch * work.seq_len / total / run.machine.gpus,
         stages=memory.stages(run),
-        fit=memory.classify_fit(memory.peak(run), run.machine.gpu),
+        memory_fit=memory.classify_fit(memory.peak(run), run.machine.gpu),
         changes=changes(run),
         origins=origins(run),
     )

@@ -40,7 +40,7 @@ def _sections(explanation: Explained) -> list[Section]:
     limit = explanation.run.machine.gpu.usable_bytes
     key = legend((color(name), bilingual(label)) for name, label in MEMORY.items())
     rows = [
-        (change.words, f"{-change.saved:+.1%}", human_duration(change.seconds), _(change.fit))
+        (change.description, f"{-change.saved:+.1%}", human_duration(change.seconds), _(change.memory_fit))
         for change in explanation.changes
     ]
     heads = (_("change"), _("time per sample"), _("iteration"), _("memory"))

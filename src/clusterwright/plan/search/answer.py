@@ -37,7 +37,7 @@ def answer(training: Training, machine: Machine, options: Options) -> SearchOutc
     if state.best_layouts.columns:
         return _ranked(outcome, searcher, state, options)
     nearest = plans(searcher.plan, table(list(state.memory_filter.nearest.values())))
-    losses = tuple(Loss(plan.family, plan, fits=False, reason=too_large(plan)) for plan in nearest)
+    losses = tuple(Loss(plan.family, plan, fits_memory=False, reason=too_large(plan)) for plan in nearest)
     least = min(nearest, key=lambda plan: float(plan.memory.total))
     outcome = replace(outcome, nearest=least, families=_in_order(losses))
     if not options.advise:
@@ -58,9 +58,11 @@ def _ranked(
     ]
     oversized_plans = plans(searcher.plan, table(oversized_cells)) if oversized_cells else []
     losses = [
-        Loss(plan.family, plan, fits=True, reason=loses(plan, best)) for plan in fitting if plan is not best
+        Loss(plan.family, plan, fits_memory=True, reason=loses(plan, best))
+        for plan in fitting
+        if plan is not best
     ]
-    losses += [Loss(plan.family, plan, fits=False, reason=too_large(plan)) for plan in oversized_plans]
+    losses += [Loss(plan.family, plan, fits_memory=False, reason=too_large(plan)) for plan in oversized_plans]
     return replace(
         outcome,
         best=best,

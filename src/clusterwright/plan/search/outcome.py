@@ -38,7 +38,7 @@ class Plan:
     memory: Memory
 
     @property
-    def fit(self) -> MemoryFit:
+    def memory_fit(self) -> MemoryFit:
         """Whether the layout fits into GPU memory."""
         return classify_fit(self.memory, self.run.machine.gpu)
 
@@ -60,7 +60,7 @@ class Loss:
 
     family: LayoutFamily
     plan: Plan  # its fastest that fits, else the one with least memory
-    fits: bool
+    fits_memory: bool
     reason: str
 
 
@@ -96,7 +96,7 @@ class SearchOutcome:
     @property
     def roomy(self) -> Plan | None:
         """The fastest layout whose memory is not tight, that is, fits despite the prediction's error."""
-        return next((plan for plan in self.pareto if plan.fit is MemoryFit.FITS), None)
+        return next((plan for plan in self.pareto if plan.memory_fit is MemoryFit.FITS), None)
 
     @property
     def runner_up(self) -> Plan | None:

@@ -38,7 +38,12 @@ def record(outcome: SearchOutcome, seconds: float) -> dict[str, Any]:
         "ranked": [plan(entry) for entry in outcome.ranked],
         "meshes": [plan(entry) for entry in outcome.meshes],
         "families": [
-            {"family": loss.family, "fits": loss.fits, "reason": loss.reason, "plan": plan(loss.plan)}
+            {
+                "family": loss.family,
+                "fits_memory": loss.fits_memory,
+                "reason": loss.reason,
+                "plan": plan(loss.plan),
+            }
             for loss in outcome.families
         ],
         "pareto": [plan(entry) for entry in outcome.pareto],
@@ -60,7 +65,7 @@ def plan(entry: Plan) -> dict[str, Any]:
         "tokens_per_s_per_gpu": entry.tokens_per_s_per_gpu,
         "mfu": entry.utilization,
         "memory_bytes": float(entry.memory.total),
-        "fit": entry.fit,
+        "memory_fit": entry.memory_fit,
         "time_s": _parts(entry.time),
         "memory_parts_bytes": _parts(entry.memory),
     }

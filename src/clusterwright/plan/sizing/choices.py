@@ -182,7 +182,7 @@ class Serving:
     gpus: int  # 0: the model does not fit into a node
     weights_bytes: float
     sequences: int  # that fit into memory at the same time
-    tokens_per_s_one: float  # upper bound for one sequence
+    tokens_per_s_single: float  # upper bound for one sequence
     tokens_per_s_all: float  # upper bound for all sequences together
 
 

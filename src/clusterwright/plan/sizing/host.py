@@ -36,10 +36,10 @@ IMAGE_BYTES = 100 * GB  # containers and environments; docs/concepts/sizing.md
 class HostPart:
     """One part of a node."""
 
-    what: str  # label: CPU cores, memory, scratch ...
+    label: str  # CPU cores, memory, scratch ...
     amount: float
     unit: str
-    shown: str
+    text: str
     reason: str
 
 
@@ -125,7 +125,7 @@ def _power(machine: Machine) -> list[HostPart]:
         return []
     node = node_of(machine.gpu, machine.gpus_per_node, nics=int(machine.network.nics) or 1)
     watts, unit = node_power(node), SUPPLY_W["board" if node.nvswitch or node.liquid else "card"]
-    units = next(n for n in range(2, 200) if supply(node, unit, n).holds)
+    units = next(n for n in range(2, 200) if supply(node, unit, n).sufficient)
     reason = _("{load}; on two feeds", load=supply(node, unit, units).reason)
     how = _("liquid" if node.liquid else cooling(watts.wall_w))
     values = {"heat": watts.wall_w * BTU_PER_WH, "power": watts.wall_w / 1e3, "cooling": how}

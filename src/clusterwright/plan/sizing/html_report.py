@@ -28,7 +28,7 @@ def render_html(answer: Answer, bought: Materials, assumptions: Assumptions) -> 
     result, total, money = answer.sized, bought.bill.total, bought.bill.currency
     model, gpu = result.workload.training.architecture.name, result.machine.gpu.name
     memory_rows, usable = [("GPU", result.planned_layout.memory)], result.machine.gpu.usable_bytes
-    parts = [(part.what, part.shown, part.reason) for part in answer.parts]
+    parts = [(part.label, part.text, part.reason) for part in answer.parts]
     return sheet(
         bilingual(
             "{model}: {hours} hours on {count} x {gpu}",

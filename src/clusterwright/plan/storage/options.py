@@ -72,7 +72,7 @@ class Option:
 class Staging:
     """Whether to copy the data set to the nodes' disks before training."""
 
-    fits: bool
+    fits_node: bool
     pays: bool
     seconds: float  # duration of the copy
     share_bytes: float  # part of the data set on one node

@@ -14,7 +14,7 @@ class Verdict(StrEnum):
     AGREE = N_("agree")
     PARTLY = N_("partly")
     DISAGREE = N_("disagree")
-    CANNOT_TELL = N_("cannot tell")
+    INCONCLUSIVE = N_("cannot tell")
 
 
 CLOSE = 0.15  # relative difference: about twice the noise of repeated published runs, docs/accuracy.md
@@ -27,7 +27,7 @@ class Checked:
 
     name: str  # stable, for --json
     row: str  # of the requirements: P1, V3
-    said: str  # the claim, paraphrased
+    statement: str  # the claim, paraphrased
     figure: float | None
     computed: float | None
     unit: str

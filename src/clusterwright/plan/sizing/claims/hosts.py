@@ -59,7 +59,7 @@ def psu() -> Checked:
     """Check the claim on a power supply of 2200 W: sufficient for cards of 250 W, not for modules of 400 W."""
     cards, modules = _node("a100-pcie-40gb"), _node("a100-sxm-40gb")
     of_cards, of_modules = (supply(node, RATING_W) for node in (cards, modules))
-    sufficient = of_cards.holds, of_modules.holds
+    sufficient = of_cards.sufficient, of_modules.sufficient
     verdict = Verdict.AGREE if all(sufficient) else Verdict.PARTLY if any(sufficient) else Verdict.DISAGREE
     return Checked(
         "psu-2200",
@@ -211,7 +211,7 @@ def half_idle() -> Checked:
         100 * PHILLY,
         "%",
         _("the published mean of one large shared cluster; no model predicts how people use theirs"),
-        Verdict.CANNOT_TELL,
+        Verdict.INCONCLUSIVE,
         _(
             "At {low_use:.0%} a GPU-hour of 4 servers of 8 A100 costs {low_cost:.2f} {currency}, at "
             "{high_use:.0%} {high_cost:.2f}: {more:.0%} more. Microsoft's Philly used {philly:.0%} of "

@@ -25,7 +25,7 @@ def render_markdown(claims: Iterable[Checked]) -> str:
     """Render the claims as a Markdown page: a table, then a section for each claim."""
     listed = tuple(claims)
     rows = "".join(
-        f"| {claim.row} | {claim.said} | {computed(claim)} | {off(claim)} | {claim.verdict} |\n"
+        f"| {claim.row} | {claim.statement} | {computed(claim)} | {off(claim)} | {claim.verdict} |\n"
         for claim in listed
     )
     counts = ", ".join(
@@ -42,11 +42,11 @@ def computed(claim: Checked) -> str:
 
 def off(claim: Checked) -> str:
     """Format the relative difference of the computed value from the claim."""
-    return "" if claim.off_by is None or claim.verdict is Verdict.CANNOT_TELL else f"{claim.off_by:+.0%}"
+    return "" if claim.off_by is None or claim.verdict is Verdict.INCONCLUSIVE else f"{claim.off_by:+.0%}"
 
 
 def _section(claim: Checked) -> str:
-    return f"\n## {claim.row}: {claim.verdict}\n\n{claim.said}.\n\nComputed for: {claim.inputs}.\n\n{claim.reason}\n"
+    return f"\n## {claim.row}: {claim.verdict}\n\n{claim.statement}.\n\nComputed for: {claim.inputs}.\n\n{claim.reason}\n"
 
 
 def _short(value: float) -> str:

@@ -105,7 +105,7 @@ def a_billion() -> Checked:
         f"{count(model).total / 1e9:.2g} B {100 * _loss_hdr100(model):.0f}%" for model in _gpts()[-1:]
     )
     verdict = (
-        Verdict.CANNOT_TELL
+        Verdict.INCONCLUSIVE
         if threshold is None
         else Verdict.AGREE
         if 0.5 <= threshold <= 2

@@ -43,7 +43,7 @@ def single_server() -> Checked:
             machine=_on(single),
             rate=single.tokens_per_s / single.gpus,
         ),
-        Verdict.CANNOT_TELL,
+        Verdict.INCONCLUSIVE,
         _(
             "The claim does not state the amount of data. 12 h would be {tokens:.2g} B tokens a "
             "round, or {samples:.0f} k samples of {seq:,}. Unoptimized code is slower: Stanford "
