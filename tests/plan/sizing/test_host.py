@@ -13,7 +13,7 @@ from clusterwright.plan.sizing.host import GIB, host
 
 def parts(name, count=8):
     """By what they are."""
-    return {part.what: part for part in host(machine(gpu(name), count))}
+    return {part.label: part for part in host(machine(gpu(name), count))}
 
 
 def test_the_guides_reference_node():
@@ -29,7 +29,7 @@ def test_the_guides_reference_node():
 def test_a_node_has_twice_its_gpus_memory_and_128_gib(name):
     """Whatever the GPU; decimal GB of the GPU against GiB of modules."""
     card = gpus()[name]
-    node = {part.what: part for part in host(machine(card, 8))}
+    node = {part.label: part for part in host(machine(card, 8))}
 
     assert node["memory"].amount >= 128 * GIB
     assert node["memory"].amount >= 0.93 * 2 * machine(card, 8).gpus_per_node * card.memory_bytes
@@ -40,7 +40,7 @@ def test_more_data_never_takes_less_scratch(work, samples):
     """Drives are whole, and two at the least."""
     on = machine(gpu("h100"), 16)
     scratch = [
-        next(part for part in host(on, replace(work, samples=each)) if part.what == "scratch").amount
+        next(part for part in host(on, replace(work, samples=each)) if part.label == "scratch").amount
         for each in (samples, 2 * samples)
     ]
 
@@ -52,7 +52,7 @@ def test_every_part_has_a_reason():
     """A bill without reasons is not believed."""
     for part in host(machine(gpu("l40s"), 4)):
         assert part.reason
-        assert part.shown
+        assert part.text
 
 
 def test_a_supply_may_fail():
