@@ -180,7 +180,7 @@ def fates(rows: List[Row], retention: int) -> List[str]:
     """
     intact_count, outcomes = 1, []
     for row in rows:
-        outcomes.append("goes next" if intact_count >= retention and "best" not in row["marks"] else "stays")
+        outcomes.append("goes next" if intact_count >= retention and "best" not in row["tags"] else "stays")
         intact_count += row["state"] == "verified"
     return outcomes
 

@@ -46,7 +46,8 @@ def off(claim: Checked) -> str:
 
 
 def _section(claim: Checked) -> str:
-    return f"\n## {claim.row}: {claim.verdict}\n\n{claim.statement}.\n\nComputed for: {claim.inputs}.\n\n{claim.reason}\n"
+    head = f"\n## {claim.row}: {claim.verdict}\n\n{claim.statement}.\n\n"
+    return f"{head}Computed for: {claim.inputs}.\n\n{claim.reason}\n"
 
 
 def _short(value: float) -> str:
