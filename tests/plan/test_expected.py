@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def figures(name):
     """The figures of an example's first group with GPUs."""
     found = expected(load_cluster(EXAMPLES / name / "cluster.yaml"))
-    return {one.what: one.value for one in found if one.group == found[0].group}
+    return {one.metric: one.value for one in found if one.group == found[0].group}
 
 
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in EXAMPLES.glob("*/cluster.yaml")))
