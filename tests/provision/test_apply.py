@@ -8,6 +8,7 @@ import pytest
 from clusterwright.config.field import Cost
 from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.edge.processes import CommandResult
+from clusterwright.edge.secrets import munge_key, state_folder
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.provision.apply import apply, remote_of
 from clusterwright.provision.work import read_answer
@@ -18,8 +19,9 @@ FACTS = {"interrupted": False, "job_steps": 0, "reached_at": ""}
 
 @pytest.fixture(autouse=True)
 def own_state(tmp_path, monkeypatch):
-    """The key of these tests is not the user's."""
+    """The key of these tests is not the user's, and there is one: no host is asked for its own."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    munge_key(state_folder("lab"))
 
 
 def order_of(stdin):

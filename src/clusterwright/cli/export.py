@@ -27,12 +27,16 @@ def export(
     """
     from clusterwright.cli._show import show_message, show_next
     from clusterwright.config.load import load_cluster
+    from clusterwright.edge.secrets import state_folder, write_munge_key
     from clusterwright.edge.trees import write_files
     from clusterwright.provision.apply import build_context
     from clusterwright.provision.export.export import export as exported
+    from clusterwright.provision.roles.munge import KEY
 
     spec = load_cluster(cluster)
     context = build_context(spec, str(cluster))
+    if with_secrets:
+        write_munge_key(state_folder(spec.name), context.secrets[KEY])
     files = exported(spec, context, ansible=ansible, compose=compose, with_secrets=with_secrets)
     write_files(out, {path: (file.data, file.mode) for path, file in files.items()})
     show_message(

@@ -22,14 +22,44 @@ def state_folder(cluster: str) -> Path:
 
 
 def munge_key(folder: Path) -> bytes:
-    """Return the cluster's munge key, 1024 random bytes, created on first use.
+    """Return the cluster's munge key, 1024 random bytes, created on first use; raises WrightError as the next one."""
+    if (key := stored_munge_key(folder)) is None:
+        _make(folder / "munge.key", new_munge_key())
+        key = stored_munge_key(folder)
+    return key or b""
+
+
+def new_munge_key() -> bytes:
+    """Return a new munge key, which is not stored yet."""
+    return secrets.token_bytes(MUNGE_KEY_BYTES)
+
+
+def write_munge_key(folder: Path, key: bytes) -> None:
+    """Store a munge key, whole or not at all, with mode 0600; a stored one is never replaced.
+
+    Raises:
+        WrightError: another key is stored, or one that cannot be used.
+    """
+    path = folder / "munge.key"
+    if stored_munge_key(folder) is None:
+        _make(path, key)
+    if stored_munge_key(folder) != key:
+        raise WrightError.from_code(
+            "state-disagrees",
+            _("{path} is another munge key; nothing was changed", path=path),
+            _("run the command again; if the key of the hosts is right, rename the file first"),
+        )
+
+
+def stored_munge_key(folder: Path) -> bytes | None:
+    """Return the cluster's munge key, None if this machine does not have one.
 
     Raises:
         WrightError: other users can read it, or it is truncated.
     """
     path = folder / "munge.key"
     if not path.exists():
-        _make(path, secrets.token_bytes(MUNGE_KEY_BYTES))
+        return None
     key, mode = path.read_bytes(), path.stat().st_mode & 0o777
     if mode & 0o077 or len(key) != MUNGE_KEY_BYTES:
         raise WrightError.from_code(
@@ -42,7 +72,7 @@ def munge_key(folder: Path) -> bytes:
                 expected=MUNGE_KEY_BYTES,
             ),
             _(
-                "run chmod 600 {path}; if somebody may have read it, remove it: apply creates a new one",
+                "run chmod 600 {path}; if somebody may have read it: wright explain munge-key",
                 path=path,
             ),
         )

@@ -14,16 +14,24 @@ from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.heal_files import heal_files
 from clusterwright.edge.host import needs_sudo
 from clusterwright.edge.receivers import receiver_secrets
-from clusterwright.edge.secrets import first_password, munge_key, state_folder
+from clusterwright.edge.secrets import (
+    first_password,
+    new_munge_key,
+    state_folder,
+    stored_munge_key,
+    write_munge_key,
+)
 from clusterwright.edge.ssh import Remote, Ssh
 from clusterwright.edge.user_keys import user_keys
 from clusterwright.provision.carry import Agree, DisruptionPolicy, carry_out
 from clusterwright.provision.powered_down import PoweredDownHosts
+from clusterwright.provision.recover import refuse_new_key
 from clusterwright.provision.report import ChangeReport
 from clusterwright.provision.resources import RoleContext
 from clusterwright.provision.roles import desired_resources
 from clusterwright.provision.roles.alertmanager import secret_files
 from clusterwright.provision.roles.certificates import subjects
+from clusterwright.provision.roles.munge import KEY
 from clusterwright.provision.work import HostWork, stamp
 
 
@@ -37,9 +45,12 @@ def remote_of(cluster: Cluster) -> Ssh:
 
 
 def build_context(cluster: Cluster, source: str) -> RoleContext:
-    """Return what roles need beyond the cluster file: keys and certificates (created on first use), the library."""
+    """Return what roles need beyond the cluster file: keys and certificates (created on first use), the library.
+
+    A munge key that this machine does not have is new and not stored; `apply` stores it before any host gets it.
+    """
     folder = state_folder(cluster.name)
-    secrets = {"munge.key": munge_key(folder), **user_keys(folder, cluster.users)}
+    secrets = {KEY: stored_munge_key(folder) or new_munge_key(), **user_keys(folder, cluster.users)}
     if named := subjects(cluster):
         secrets |= certificates(folder, named, SystemClock())
     if cluster.monitoring.prometheus:
@@ -62,8 +73,14 @@ def apply(
     clock: Clock | None = None,
     policy: DisruptionPolicy | None = None,
 ) -> ChangeReport:
-    """Check every host (or those in `only`) and make the changes if `agree` returns true for their report."""
+    """Check every host (or those in `only`) and make the changes if `agree` returns true for their report.
+
+    Raises:
+        WrightError: hosts have a munge key that this machine has lost.
+    """
     clock = clock or SystemClock()
+    folder = state_folder(cluster.name)
+    refuse_new_key(cluster, source, folder, remote)
     context = build_context(cluster, source)
     work = HostWork(
         cluster,
@@ -74,11 +91,18 @@ def apply(
         resources=cache(lambda host: desired_resources(cluster, cluster.host(host), context)),
         shared=tuple(context.payload.values()),
     )
+
+    def agreed(report: ChangeReport) -> bool:
+        if not agree(report):
+            return False
+        write_munge_key(folder, context.secrets[KEY])
+        return True
+
     hosts = [host.name for host in cluster.hosts() if only is None or host.name in only]
     powered_down = PoweredDownHosts.load(work)
     active_hosts = [host for host in hosts if host not in powered_down.hosts]
     powered_down, report = powered_down.recheck(
-        carry_out(work, active_hosts, policy=policy or DisruptionPolicy(), dry_run=dry_run, agree=agree)
+        carry_out(work, active_hosts, policy=policy or DisruptionPolicy(), dry_run=dry_run, agree=agreed)
     )
     if not dry_run:
         powered_down.store(report)
