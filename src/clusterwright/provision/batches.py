@@ -12,8 +12,8 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.provision.report import HostReport
 
-# A quarter at a time, as rolling updates do elsewhere (Kubernetes: maxUnavailable 25%); a small cluster is one
-# batch after its first host: with eight hosts, quarters would be four rounds of two.
+# Batches of 25 %, as rolling updates use elsewhere (Kubernetes: maxUnavailable 25%). A small cluster is one batch
+# after its first host: with eight hosts, quarters would be four rounds of two.
 QUARTER, SMALL = 25, 8
 RESTARTS = (Cost.RESTART, Cost.DRAIN, Cost.REBOOT, Cost.REBUILD)
 

@@ -28,10 +28,10 @@ Part = Literal[
     "amdgpu",
 ]
 
-# Packages of the driver's kernel modules under all their names: a host loads one of them.
+# All package names of the driver's kernel modules; a host has one of them.
 MODULES = ("nvidia-dkms*", "nvidia-kernel-dkms", "nvidia-kernel-open-dkms", "kmod-nvidia-*dkms")
 _TABLE = Path(__file__).with_suffix(".csv")
-# The CUDA release of a driver where no toolkit is set: "CUDA toolkit release notes", 13.0 came with 580.
+# The CUDA release of a driver if no toolkit is set: "CUDA toolkit release notes", 13.0 came with 580.
 _CUDA_13 = 580
 
 

@@ -20,7 +20,7 @@ from clusterwright.slurm import client
 from clusterwright.slurm.nodes import parse_sinfo
 from clusterwright.slurm.states import parse_node_state
 
-# slurmd waits up to 30 s between two tries to register with a slurmctld that did not know it.
+# slurmd retries its registration after up to 30 s if slurmctld rejected it as unknown.
 READY_S = 90
 
 ProgressCallback = Callable[[str], None]

@@ -24,8 +24,8 @@ COST_LABELS = {
     Cost.REBOOT: N_("the hosts must be drained and rebooted: `wright apply --reboot` does both"),
     Cost.REBUILD: N_("hosts or the cluster must be rebuilt; jobs and stored data are lost"),
 }
-# Adding or removing a named item has its own cost, not that of its fields: a new user is live, though another ID of
-# an existing one is a rebuild. Slurm ends the jobs of a partition that slurm.conf no longer has.
+# Adding or removing a named item has its own cost, not that of its fields: a new user is live, but another ID of an
+# existing one is a rebuild. Slurm ends the jobs of a partition that is removed from slurm.conf.
 NEW = {"partitions": Cost.RECONFIGURE}
 REMOVAL_COSTS = {"nodes": Cost.DRAIN, "partitions": Cost.DRAIN, "storage": Cost.DRAIN}
 NAMED = ("nodes", "storage", "partitions", "qos", "reservations", "teams", "users")

@@ -11,8 +11,8 @@ from clusterwright.provision.render.accounts import account_rows, qos_names
 SCRIPT = "accounts.sh"
 
 _BEGIN = """
-# On the host of slurmdbd: with the word `names` before slurmctld starts, which wants to know them, and without
-# it afterwards, because only slurmctld says that GPUs can be limited. Reservations are not made here.
+# On the host of slurmdbd: with the argument `names` before slurmctld starts, which requires them, and without it
+# afterwards, because slurmctld registers the GPU TRES that limits refer to. Reservations are not created here.
 set -u
 say() { # what is there already is no failure
   words=$(sacctmgr --immediate "$@" 2>&1) && return

@@ -18,7 +18,7 @@ from clusterwright.provision.resources import Directory, Group, Package, User
 
 Tree = dict[str, Any]
 
-# Of what the roles ask for: what a container has no use for, or cannot have.
+# Resources that a container does not need or cannot have.
 _LEFT_OUT = (
     "chrony",
     "nftables",
@@ -106,7 +106,7 @@ def dockerfile(cluster: Cluster, all_steps: Sequence[ExportStep], header: str) -
     ]
     accounts = " \\\n && ".join([*groups, *users] or ["true"])
     return f"""{header}
-# Packages of a repository of the site's need its lines here, before they are installed.
+# Packages from the site's repositories need their source lines here before they are installed.
 FROM {cluster.platform.container_image}
 RUN {_install(cluster, dict.fromkeys(packages))}
 RUN {accounts}

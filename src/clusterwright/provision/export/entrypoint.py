@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _SCRIPT_START = """
-# Files as on the host, but for three lines: a machine that plays a host is smaller, and has no systemd.
+# Files as on the host, except three lines: a container that simulates a host is smaller, and has no systemd.
 set -eu
 put() { # a folder of this export, where the host has one
   for place in all "roles/$NODE_ROLE" "groups/$NODE_GROUP" "hosts/$(hostname)"; do

@@ -19,7 +19,7 @@ from clusterwright.provision.export.readme import readme
 from clusterwright.provision.export.steps import steps
 from clusterwright.provision.resources import RoleContext
 
-# Ansible at its quickest: one connection a host that is kept, modules through it without a file, no facts.
+# Ansible's fastest settings: one persistent connection for each host, pipelined modules, no facts.
 _ANSIBLE_CFG = """[defaults]
 inventory = inventory.yaml
 forks = 64

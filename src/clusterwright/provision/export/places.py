@@ -12,7 +12,7 @@ from clusterwright.provision.export.steps import is_library
 from clusterwright.provision.resources import File, Resource, RoleContext
 from clusterwright.provision.roles import desired_resources
 
-# How a playbook finds a host's own place of a kind.
+# Expression for a host's own place of each kind.
 _VARIABLES = {"hosts": "inventory_hostname", "groups": "node_group", "roles": "node_role"}
 
 

@@ -25,7 +25,7 @@ def beegfs_client_conf(cluster: Cluster, folder: Beegfs) -> str:
 connNetFilterFile = /etc/beegfs/clusterwright-networks.conf
 # {"RDMA, as the network is of that kind." if rdma else "The network has no RDMA."}
 connUseRDMA = {"true" if rdma else "false"}
-# The kernel's own page cache, for data sets that are read again and again by many workers of one host.
+# The page cache of the kernel, for data sets that many workers of a host read repeatedly.
 tuneFileCacheType = native
 """
 

@@ -15,10 +15,10 @@ def cgroup_conf(cluster: Cluster, header: str) -> str:
     """
     cores = "no" if cluster.lab else "yes"
     return f"""{header}
-# A job sees the GPUs that it was given and no others.
+# A job can open only its allocated GPUs.
 ConstrainDevices=yes
 
-# A job that outgrows its memory is ended, not its neighbours.
+# A job that exceeds its memory is killed, not its neighbors.
 ConstrainRAMSpace=yes
 ConstrainSwapSpace=no
 

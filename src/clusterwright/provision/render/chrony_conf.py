@@ -6,7 +6,7 @@ from clusterwright.config.cluster import Cluster, Host
 
 LOCAL_STRATUM = 10  # chrony.conf(5): high enough that a real server is always preferred
 SETS_CLOCK = """
-# A clock that is far off is set at once, but only in the first three updates after a start.
+# A large offset is corrected at once, but only in the first three updates after a start.
 makestep 1 3
 rtcsync
 """

@@ -21,8 +21,8 @@ def firewall(cluster: Cluster, host: Host, header: str) -> str:
     rows = openings(cluster, host)
     peers = tuple(dict.fromkeys(row.peers for row in rows if row.peers.ranges))
     return f"""{header}
-# Replaced as a whole: the empty table makes the deletion safe the first time.
-# No rule for what is passed on: bridges of containers work as before.
+# The table is replaced as a whole: adding an empty one first makes the deletion safe.
+# Forwarded packets are not filtered: container bridges work as before.
 table inet clusterwright {{}}
 delete table inet clusterwright
 
@@ -34,7 +34,7 @@ table inet clusterwright {{
     ct state invalid drop
     iif lo accept
 {_impostors(single_rail_networks(cluster, host))}
-    # ICMP and ICMPv6 by number: a small system has no /etc/protocols.
+    # ICMP and ICMPv6 by number: minimal systems have no /etc/protocols.
     meta l4proto {{ 1, 58 }} accept comment "errors, echo, and IPv6's own neighbours"
     udp sport 67 udp dport 68 accept comment "an address by DHCP"
     ip6 saddr fe80::/10 udp sport 547 udp dport 546 accept comment "an address by DHCPv6"

@@ -26,7 +26,7 @@ LUSTRE_PORT = 988  # Lustre manual, "accept_port": servers open connections to c
 GPFS_PORT = 1191  # IBM Storage Scale, "tscTcpPort": every daemon talks to every other
 FREE_PORTS = (1024, 65535)  # what a process of a user may take (ip(7), ip_unprivileged_port_start)
 
-# Who is meant, by the roles of hosts.
+# Host roles of each set of peers.
 ROLES = {
     "hosts": ("control", "compute", "login"),
     "compute": ("compute",),

@@ -16,13 +16,13 @@ OUTSIDE = "cw-outside"  # a zone's name has at most 17 letters (firewalld.zone(5
 
 XML = '<?xml version="1.0" encoding="utf-8"?>\n'
 CONF = """
-# Also for interfaces that nobody has put into a zone.
+# Also for interfaces without a zone.
 DefaultZone={zone}
 
-# A packet is judged by one zone alone.
+# A packet is matched by one zone only.
 AllowZoneDrifting=no
 """
-# By number of the protocol's name in firewalld's own list; without these there is no path MTU and no IPv6.
+# ICMP types by firewalld's names; path MTU discovery and IPv6 need them.
 ICMP = """  <rule family="ipv4"><protocol value="icmp"/><accept/></rule>
   <rule family="ipv6"><protocol value="ipv6-icmp"/><accept/></rule>
 """

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.storage import Nfs
 
-# ganesha-core-config(8): clients reclaim what they held for as long as this after a restart, and all others wait for
-# them. The default of 90 s would be a minute and a half of silence in every training; a lease is shorter than it.
+# ganesha-core-config(8): after a restart, clients reclaim locks for this long and all other requests wait. The default
+# of 90 s would stall every training for a minute and a half; a lease must be shorter than it.
 GRACE_S, LEASE_S = 20, 15
 
 HEAD = """NFS_CORE_PARAM {{
-  # NFSv4 alone: one port, no rpcbind, no daemons for locks and quotas.
+  # NFSv4 only: one port, no rpcbind, no lock and quota daemons.
   Protocols = 4;
   Enable_NLM = false;
   Enable_RQUOTA = false;
@@ -22,9 +22,9 @@ HEAD = """NFS_CORE_PARAM {{
 NFSv4 {{
   Minor_Versions = 0, 1, 2;
   RecoveryBackend = fs;
-  # Ids are the same on every host: numbers travel, and no daemon has to know names.
+  # Numeric IDs are equal on every host, so no daemon needs to map names.
   Only_Numeric_Owners = true;
-  # Shorter than the 90 s and 60 s that it has: a training stands still for so long after a restart of the server.
+  # Defaults are 90 s and 60 s: trainings stall for that long after a restart of the server.
   Grace_Period = {grace};
   Lease_Lifetime = {lease};
 }}
@@ -36,9 +36,9 @@ EXPORT_DEFAULTS {{
   Transports = TCP;
   SecType = sys;
   Access_Type = None;
-  # Root of another host is nobody here.
+  # Root of a client has no root rights here.
   Squash = root_squash;
-  # A user's groups are those of this host: a request carries 16 at most (RFC 5531).
+  # A user's groups are looked up on this host: a request carries 16 at most (RFC 5531).
   Manage_Gids = true;
 }}
 """

@@ -50,7 +50,7 @@ def declared(cluster: Cluster, host: Host, header: str) -> str:
         "PROBE_S": str(_PROBE_S),
         "CLOCK_OFF_S": f"{_CLOCK_OFF_S:g}",
         "MOST_DRAINED": str(cluster.slurm.max_drained_percent),
-        # A container's own journal has what was written to its /dev/kmsg; dmesg would show the machine's lines.
+        # The journal of a container has what was written to its /dev/kmsg; dmesg would show the machine's lines.
         "KERNEL_LOG": "journalctl -k -b -q --no-pager -o short-monotonic" if cluster.lab else "dmesg",
         "FIRST_USER": "1000",  # below are the system's own accounts (Debian policy 9.2.2, RHEL's login.defs)
     } | _PLACES

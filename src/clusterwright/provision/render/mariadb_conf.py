@@ -8,8 +8,8 @@ from clusterwright.units import MiB
 DATABASE, USER = "slurm_acct_db", "slurm"
 SQL = "/etc/clusterwright/slurmdbd.sql"
 
-# Slurm's accounting page: 5 to 50 % of the memory, log files larger than the default, 900 s for a lock. Above
-# 16 GiB, and a log of 1 GiB, the databases of even large sites fit whole (a job is 1 to 2 kB).
+# Slurm's accounting page: 5 to 50 % of the memory, larger log files than the default, 900 s for a lock. 16 GiB and a
+# log of 1 GiB hold the databases of even large sites (1 to 2 kB for each job).
 _SHARE, _LEAST_MIB, _MOST_MIB, _MOST_LOG_MIB = 16, 128, 16 * 1024, 1024
 _LAB_POOL_MIB, _LAB_LOG_MIB = (
     128,
@@ -24,21 +24,21 @@ def mariadb_conf(cluster: Cluster, host: Host, header: str) -> str:
     if cluster.lab:
         pool, log = _LAB_POOL_MIB, _LAB_LOG_MIB
     return f"""{header}[mysqld]
-# Only slurmdbd asks, over the socket of this host.
+# Only slurmdbd connects, by the socket of this host.
 skip-networking
 
-# A sixteenth of the memory for tables; Slurm's accounting page asks for the other two.
+# A sixteenth of the memory for tables; the other two follow Slurm's accounting page.
 innodb_buffer_pool_size={pool}M
 innodb_log_file_size={log}M
 innodb_lock_wait_timeout=900
 
-# Makes the database and its user at every start, where they are missing.
+# Creates the database and its user at every start if they are missing.
 init_file={SQL}
 {_SOCKET_PLUGIN if cluster.platform.mariadb_needs_socket_plugin else ""}"""
 
 
 _SOCKET_PLUGIN = """
-# MariaDB 10.3 knows accounts by their socket only with this; later releases have it built in.
+# MariaDB 10.3 needs this plugin for socket authentication; later releases have it built in.
 [mariadb-10.3]
 plugin_load_add=auth_socket
 """

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from clusterwright.config.field import Cost
 from clusterwright.provision.resources import File, MountPoint, Unit, mount_unit_name
 
-# A server that does not answer holds up a boot, and an apply, by this much and no more; the timer tries again.
+# A server that does not respond delays a boot or an apply by at most this; the timer retries.
 MOUNT_TIMEOUT_S = 90  # systemd's own DefaultTimeoutStartSec
 
 

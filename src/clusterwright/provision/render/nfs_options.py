@@ -10,21 +10,21 @@ from clusterwright.provision.render.mounts import Option
 from clusterwright.units import GB
 
 GBIT = GB  # a second: 10^9, of bits as of bytes
-# Of one TCP connection: what one core of client and server carries (ours, of the order that ESnet's pages tell).
+# Rate of one TCP connection, limited by one core of client and server (our figure, of the order of ESnet's).
 CONNECTION = 10 * GBIT
-# nfs(5) takes 16; beyond 8 a filer's maker saw nothing more (Azure NetApp Files: Linux mount options).
+# nfs(5) allows 16; beyond 8 a vendor measured no gain (Azure NetApp Files: Linux mount options).
 MOST = 8
 NCONNECT_SINCE = "5.3"  # nfs(5); RHEL 8.3 has it in its 4.18
 LARGEST = 1048576  # nfs(5): rsize, wsize
 
-_HARD = Option(
-    "hard", "a training waits for a server that reboots; soft would give it a torn file, without a word."
+_HARD = Option("hard", "jobs wait while the server reboots; soft would silently truncate files.")
+_NOAC = (
+    "set in the cluster file: every open and stat is a round trip to the server, and writes wait for it too."
 )
-_NOAC = "asked for in the cluster file: every open and stat is a round trip to the server, and writes wait for it too."
 _POSITIVE = (
-    "a name that was not there is asked for again each time. Else a host that looked too early for what another one"
-    " writes (a rendezvous, a first checkpoint) is told `no such file` for up to a minute (acdirmax), and the start"
-    " hangs. What is there stays cached, which noac would lose."
+    "missing names are looked up again each time. Otherwise a host that looks too early for a file of another one"
+    " (a rendezvous, a first checkpoint) gets `no such file` for up to a minute (acdirmax), and the start hangs."
+    " Existing files stay cached, unlike with noac."
 )
 
 
@@ -34,14 +34,12 @@ def nfs_options(cluster: Cluster, folder: Nfs) -> tuple[Option, ...]:
     ours = [
         Option(
             "vers=4.2",
-            "one port for the firewall, locks without further daemons, holes and copies on the server.",
+            "one port for the firewall, locks without extra daemons, sparse files and server-side copies.",
         ),
         _HARD,
-        Option("noatime", "reading a data set writes nothing: no time of last access for millions of files."),
-        Option(
-            f"rsize={LARGEST}", "the largest request there is: fewer round trips for checkpoints and shards."
-        ),
-        Option(f"wsize={LARGEST}", "likewise."),
+        Option("noatime", "reads write no access times, for millions of files."),
+        Option(f"rsize={LARGEST}", "the maximum: fewer round trips for checkpoints and shards."),
+        Option(f"wsize={LARGEST}", "as for rsize."),
         *_connections(cluster),
         *_attributes(cluster, folder),
     ]
@@ -57,7 +55,9 @@ def _connections(cluster: Cluster) -> tuple[Option, ...]:
     count = min(MOST, math.ceil(network.rate / CONNECTION))
     if count < 2:
         return ()
-    reason = f"the network carries {network.rate // GBIT} Gbit/s, one TCP connection about 10, limited by one core."
+    reason = (
+        f"the network has {network.rate // GBIT} Gbit/s, one TCP connection about 10, limited by one core."
+    )
     return (Option(f"nconnect={count}", reason),)
 
 

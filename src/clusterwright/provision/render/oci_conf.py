@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster
 
 LIBRARY = "/opt/clusterwright/lib"
-# By its path: with -m, files of the job's folder would come before the library's.
+# By path: with -m, files of the job's folder would precede the library's.
 PROGRAM = f"env PYTHONPATH={LIBRARY} python3 {LIBRARY}/clusterwright/onhost/containers/in_image.py"
 STOPPED = "/opt/clusterwright/containers/stopped.json"
 STATE = "/run/clusterwright-oci"
@@ -19,10 +19,10 @@ def oci_conf(_cluster: Cluster, header: str) -> str:
     here. A root process that read the state of a user would do what that user wrote.
     """
     return f"""{header}
-# As the step's user: only files are the image's (see the program).
+# Runs as the step's user; only the file system is the image's (see the program).
 RunTimeRun="exec {PROGRAM} %b {NAME} %n"
 
-# Processes are in Slurm's own control group, which ends them; nothing is left to ask the runtime for.
+# Processes are in Slurm's own cgroup, which ends them; the runtime has nothing to report.
 RunTimeQuery="cat {STOPPED}"
 RunTimeKill="true"
 RunTimeDelete="rm -rf {STATE}/{NAME} /tmp/slurm-{NAME}"

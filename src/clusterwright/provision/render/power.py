@@ -14,9 +14,10 @@ from clusterwright.provision.render.slurm_releases import release_of, suspend_st
 PROGRAMS = "/etc/slurm/clusterwright"
 # Servers with 8 GPUs and 2 TiB take 10 to 15 minutes from a reboot to sshd: memory training, firmware.
 REBOOT_S = 1200
-# Seen with 22.05: hosts had joined after 6 s, and the batch script began at the next half minute.
+# Measured with 22.05: hosts had joined after 6 s, but the batch script started at the next half minute.
 _JOINED = f"""
-# slurmctld looks every 30 s whether the hosts of a job have booted; and at once when this ends, which waits for them.
+# slurmctld checks every 30 s whether the hosts of a job have booted, and at once when this program ends, which waits
+# for them.
 PrologSlurmctld={PROGRAMS}/power_joined
 """
 
@@ -37,11 +38,11 @@ RebootProgram=/usr/sbin/reboot
 def _why(saving: PowerSaving) -> str:
     if saving.provider is None:
         return """
-# Hosts idle for so many seconds are switched off by the site's program, and on when jobs wait for them.
+# The site's program powers off hosts that are idle for this many seconds, and powers them on when jobs wait for them.
 """
     return """
-# Hosts idle for so many seconds are switched off, and on when jobs wait for them. The programs end at once: a keeper
-# beside slurmctld (clusterwright-power.service) does it. One that does not come up in time is tried again, later.
+# Hosts that are idle for this many seconds are powered off, and on when jobs wait for them. The programs return at
+# once: a service on this host (clusterwright-power.service) does the work and retries hosts that do not boot in time.
 """
 
 

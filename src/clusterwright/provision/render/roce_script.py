@@ -8,8 +8,8 @@ from pathlib import PurePosixPath
 from clusterwright.config.rdma import Roce
 
 _BODY = """
-# Each step is tried on each adapter. What cannot be done is named on a line of its own in the journal
-# (`journalctl -u clusterwright-roce`), and the rest is done.
+# Each step is tried on each adapter. Failures are logged (`journalctl -u clusterwright-roce`), and the other steps
+# continue.
 
 try() { # WHAT COMMAND...: done, or named
   what=$1
@@ -64,8 +64,8 @@ while read -r network device port link mtu; do
 @ECN@done <@PORTS@
 exit 0
 """
-# Folders of NVIDIA's drivers (MLNX_OFED, DOCA). The kernel's own leave it to the firmware, where DCQCN is on for
-# all priorities from the factory; some have the DSCP of notifications in debugfs.
+# Folders of NVIDIA's drivers (MLNX_OFED, DOCA). In-kernel drivers leave this to the firmware, where DCQCN is on for
+# all priorities by default; some have the DSCP of notifications in debugfs.
 _ECN = """  if [ -d "/sys/class/net/$link/ecn" ]; then
     try "ECN, receiving" put @ON@ "/sys/class/net/$link/ecn/roce_np/enable/$priority"
     try "ECN, sending" put @ON@ "/sys/class/net/$link/ecn/roce_rp/enable/$priority"
@@ -85,7 +85,7 @@ def roce_script(roce: Roce, networks: Sequence[str], header: str, ports: PurePos
         text = text.replace(placeholder, value)
     text = text.replace("@ON@", "1" if roce.ecn else "0")
     return f"""{header}# shellcheck disable=SC2317 # functions are called by `try`
-# RoCE v2 as rdma.roce has it; the switches have to be told the same.
+# RoCE v2 as in rdma.roce; the switches need the same settings.
 networks="{" ".join(networks)}"
 priority={roce.priority}
 pauses={pauses}

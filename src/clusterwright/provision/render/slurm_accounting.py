@@ -7,7 +7,7 @@ from clusterwright.provision.render.slurm_releases import release_of, youngest_f
 from clusterwright.units import format_slurm_time
 
 NONE = """
-# No accounting daemon, so nothing is gathered for one.
+# No accounting daemon, so no accounting data is gathered.
 AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
 """
@@ -20,8 +20,8 @@ def accounting(cluster: Cluster) -> str:
     if host is None:
         return NONE
     return f"""
-# Who used what goes to slurmdbd; what teams, users and qualities of service may take is enforced. `safe`: no job is
-# started that a limit would end.
+# Usage is recorded by slurmdbd; limits of teams, users and QOS are enforced. `safe`: a job that a limit would end is
+# not started.
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost={host.name}
 AccountingStorageEnforce=associations,limits,qos,safe
@@ -40,9 +40,9 @@ def tres(cluster: Cluster) -> tuple[str, ...]:
 def _priority(cluster: Cluster) -> str:
     half_life = format_slurm_time(cluster.accounting.half_life)
     return f"""
-# Who goes first: quality of service before fair share, that before what has waited long (a week counts in full) and
-# before large jobs, which would never start among small ones. Use of {half_life} ago counts half.
-# MAX_TRES: a job is charged for the largest part of a host that it holds, be it GPUs, CPUs or memory.
+# Priority: QOS, then fair share, then age (full weight after a week) and job size, because large jobs would never
+# start among small ones. Usage from {half_life} ago counts half.
+# MAX_TRES: a job is billed for the largest part of a host that it holds, be it GPUs, CPUs or memory.
 PriorityType=priority/multifactor
 PriorityDecayHalfLife={half_life}
 PriorityMaxAge=7-0
@@ -60,11 +60,11 @@ def _preemption(cluster: Cluster) -> str:
         return ""
     key, value = youngest_first(release_of(cluster))
     return f"""
-# A quality of service may push jobs of another aside; each says itself what becomes of them. Those that began last
-# go first: they lose least.
+# A QOS may preempt jobs of another; each QOS sets what happens to them. The youngest jobs are preempted first: they
+# lose least.
 PreemptType=preempt/qos
 PreemptMode=REQUEUE
 
-# The youngest first.
+# Preempt the youngest jobs first.
 {key}={value}
 """

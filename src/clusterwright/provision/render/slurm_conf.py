@@ -30,34 +30,34 @@ def health(cluster: Cluster) -> str:
         return ""
     slurm_release = release_of(cluster)
     return f"""
-# Before a job: is the host fit for it? On every host of it and before its first process (Alloc); the batch script
-# waits for all of them (DeferBatch, where it is known). A prolog that fails drains its host.
+# The prolog verifies the host before a job: on every host and before its first process (Alloc). The batch script waits
+# for all of them (DeferBatch, if supported). A failed prolog drains its host.
 PrologFlags={prolog_flags(slurm_release)}
 Prolog={PROGRAMS}/prolog
 
-# Tells a job where its scratch folder is.
+# Sets the scratch folder of a job.
 TaskProlog={PROGRAMS}/task_prolog
 
-# After a job: what it left behind goes.
+# The epilog removes what a job left behind.
 Epilog={PROGRAMS}/epilog
 
-# One that hangs must end, or the host waits for ever; removing what a job left takes longer than looking.
+# A hanging program must end, or the host would wait forever; removing leftovers takes longer than checking.
 {_keys(prolog_timeouts(slurm_release, PROLOG_S, EPILOG_S))}
 
-# The prolog and a minute: a batch script that has not begun by then is lost.
+# The time of the prolog and a minute: a batch script that has not started by then is lost.
 BatchStartTimeout={PROLOG_S + 60}
 
-# The job is not held for a host that was not fit: it waits for another one.
+# A job whose prolog failed is requeued, not held.
 SchedulerParameters=nohold_on_prolog_fail
 
-# Between jobs: idle hosts look after themselves every five minutes, not all in the same second (CYCLE). Drained ones
-# too (NONDRAINED_IDLE would leave them out): the program gives back what it has drained itself, once that is fixed.
+# Idle hosts run the health program every five minutes, not all in the same second (CYCLE). So do drained hosts
+# (NONDRAINED_IDLE would omit them): the program resumes hosts that it drained itself, once the fault is fixed.
 HealthCheckProgram={PROGRAMS}/health
 HealthCheckInterval={HEALTH_EVERY_S}
 HealthCheckNodeState=IDLE,CYCLE
 {_keys(health_timeout(slurm_release, HEALTH_S))}
 
-# Says what is known of a process that no signal ends.
+# Stores what is known about a process that survives signals.
 UnkillableStepProgram={PROGRAMS}/unkillable
 """
 

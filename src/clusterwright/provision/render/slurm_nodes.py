@@ -12,11 +12,11 @@ from clusterwright.config.slurm import Partition
 from clusterwright.units import GiB, MiB, format_slurm_time
 
 NODES = """
-# Memory in MiB: 31/32 of what is built in (kernel and firmware keep the rest).
-# MemSpecLimit of it is the system's own.
+# Memory in MiB: 31/32 of the installed memory (kernel and firmware reserve the rest). MemSpecLimit is reserved for the
+# system.
 """
 PARTITIONS = """
-# A job that asks for no CPUs and no memory gets the share of its GPUs, or the memory of its CPUs, not all of the host.
+# A job without a CPU or memory request gets the share of its GPUs, or the memory of its CPUs, not the whole host.
 """
 BILLED = """# Billing: a GPU is 100, and the CPUs or the memory that are a GPU's share are 100 too.
 """
@@ -111,7 +111,7 @@ def _billing(groups: list[NodeGroup]) -> Iterator[Row]:
     if with_gpus:
         cpu = min(GPU_BILLED * count / group.cpus.threads for group, count in with_gpus)
         memory = min(GPU_BILLED * count / (free_memory_mib(group) * MiB / GiB) for group, count in with_gpus)
-        # Rounded down: CPUs and memory of all GPUs are never billed above the GPUs, which head-room counts exactly.
+        # Rounded down: CPUs and memory of all GPUs are never billed above the GPUs, from which headroom is computed.
         cpu, memory = math.floor(cpu * 100) / 100, math.floor(memory * 100) / 100
         yield "TRESBillingWeights", f"CPU={cpu:.2f},Mem={memory:.2f}G,GRES/gpu={GPU_BILLED}"
 

@@ -13,8 +13,9 @@ def scheduler(cluster: Cluster) -> str:
     """Return the values of SchedulerParameters, which share a line with other sources."""
     window = window_min(cluster)
     return f"""
-# The plan reaches as far as the longest job, or a large job never finds its start and small ones overtake it for
-# ever; it is coarser then, to be as quick. It goes on where it was interrupted, and looks at a thousand jobs.
+# The backfill window covers the longest time limit; otherwise a large job never finds its start time and small ones
+# overtake it forever. The resolution is coarser in return. Backfill continues where it was interrupted, and considers
+# a thousand jobs.
 SchedulerParameters=bf_window={window},bf_resolution={resolution_s(window)},bf_continue,bf_max_job_test=1000
 """
 

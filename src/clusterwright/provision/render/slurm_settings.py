@@ -19,7 +19,7 @@ NO_AFFINITY = """# Without task/affinity: the CPUs of a virtual host are modelle
 TaskPlugin=task/cgroup"""
 
 MODELLED = """
-# A lab: hosts may claim the CPUs and the memory that they model, and have no mail.
+# A lab: hosts report the CPUs and memory that the file declares, and have no mail.
 SlurmdParameters=config_overrides
 MailProg=/usr/bin/true
 """
@@ -45,11 +45,11 @@ def message_timeout_s(cluster: Cluster) -> int:
 def _daemons(cluster: Cluster) -> str:
     control, (first_port, last) = cluster.control, cluster.slurm.ports
     return f"""
-# The cluster.
+# Cluster.
 ClusterName={cluster.name}
 SlurmctldHost={control.name}({control.management})
 
-# Its daemons.
+# Daemons.
 SlurmUser=slurm
 SlurmctldPort={CONTROL_PORT}
 SlurmdPort={NODE_PORT}
@@ -60,10 +60,10 @@ SlurmdPidFile=/run/slurmd.pid
 SlurmctldLogFile={LOGS}/slurmctld.log
 SlurmdLogFile={LOGS}/slurmd.log
 
-# srun listens here; the firewall opens these.
+# Ports on which srun listens; the firewall opens them.
 SrunPortRange={first_port}-{last}
 
-# Who is who. A credential lives a minute, not two: `scontrol requeue` waits for it to end.
+# Authentication. A credential is valid for one minute, not two: `scontrol requeue` waits for it to expire.
 AuthType=auth/munge
 CredType=cred/munge
 AuthInfo=cred_expire=60
@@ -89,20 +89,20 @@ def _controller(cluster: Cluster) -> str:
 def _losses(cluster: Cluster) -> str:
     kill_wait = cluster.slurm.kill_wait
     return f"""
-# A host counts as lost after this silence. 2: it joins again by itself when it returns, also when it was
-# back before its silence was noticed (1 leaves that one down as `unexpectedly rebooted`).
+# A host is down after this silence. 2: it rejoins when it responds again, even if it rebooted before the timeout (1
+# would leave it down as `unexpectedly rebooted`).
 SlurmdTimeout={cluster.slurm.node_timeout}
 ReturnToService=2
 
-# A partition that somebody took down by hand stays down when these files are read again.
+# A partition that an administrator set down stays down after a reload.
 ReconfigFlags=KeepPartState
 
-# From SIGTERM to SIGKILL, long enough to write a checkpoint; a process that outlives that drains its host.
-# Slurm wants five message timeouts at least for the latter.
+# Time from SIGTERM to SIGKILL, enough to write a checkpoint; a process that survives it drains its host. Slurm
+# recommends at least five message timeouts for the latter.
 KillWait={kill_wait}
 UnkillableStepTimeout={max(60, 2 * kill_wait, 5 * message_timeout_s(cluster))}
 
-# Jobs that ended stay visible to squeue and scontrol for an hour, and on file for good.
+# squeue and scontrol show ended jobs for an hour; accounting keeps them.
 MinJobAge=3600
 JobCompType=jobcomp/filetxt
 JobCompLoc={LOGS}/jobcomp.log
@@ -111,27 +111,27 @@ JobCompLoc={LOGS}/jobcomp.log
 
 def _jobs(cluster: Cluster) -> str:
     return f"""
-# Cores, memory and GPUs are handed out one by one.
+# Cores, memory and GPUs are allocated individually.
 SchedulerType=sched/backfill
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 GresTypes=gpu
 JobRequeue=1
 
-# A job that could never run in its partition is refused when it is submitted, and does not wait for ever.
+# A job that can never run in its partition is rejected at submission, not queued forever.
 EnforcePartLimits=ALL
 
-# Jobs are held in control groups: they see their own GPUs, cores and memory, and leave nothing behind.
+# Jobs run in cgroups: they see only their own GPUs, cores and memory, and leave no processes behind.
 ProctrackType=proctrack/cgroup
 {NO_AFFINITY if cluster.lab else AFFINITY}
 
-# torchrun needs no MPI; `srun --mpi=pmix` is there where its library is.
+# torchrun needs no MPI; `srun --mpi=pmix` works if its library is installed.
 MpiDefault={cluster.rdma.mpi_default if cluster.rdma else "none"}
 
-# RDMA pins memory, so the limits of the shell that submits must not follow the job.
+# RDMA pins memory, so jobs must not inherit the limits of the submitting shell.
 PropagateResourceLimitsExcept=MEMLOCK,NOFILE
 
-# salloc opens its shell on the first host of the job.
+# salloc opens a shell on the first host of the job.
 LaunchParameters=use_interactive_step
 """
 

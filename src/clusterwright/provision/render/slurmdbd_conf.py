@@ -17,7 +17,7 @@ def slurmdbd_conf(cluster: Cluster, header: str) -> str:
         raise AssertionError("accounting is off")
     retention = f"{-(-cluster.accounting.retention // DAY_S)}days"
     return f"""{header}
-# Where it runs, and as whom.
+# Host and account.
 DbdHost={host.name}
 DbdAddr={host.management}
 DbdPort={ACCOUNTING_PORT}
@@ -26,13 +26,13 @@ AuthType=auth/munge
 LogFile={LOG}
 PidFile=/run/slurmdbd.pid
 
-# Its database, on the same host. MariaDB knows the account slurm by its socket, so there is no password to lose.
+# The database on the same host. MariaDB authenticates the account slurm by its socket, so there is no password.
 StorageType=accounting_storage/mysql
 StorageHost=localhost
 StorageUser={USER}
 StorageLoc={DATABASE}
 
-# How long single jobs, steps and events are kept. Sums per hour, day and month stay for good: they are small.
+# Retention of single jobs, steps and events. Sums by hour, day and month are small and kept forever.
 PurgeJobAfter={retention}
 PurgeStepAfter={retention}
 PurgeSuspendAfter={retention}

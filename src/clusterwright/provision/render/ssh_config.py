@@ -17,13 +17,13 @@ def ssh_config(cluster: Cluster, header: str) -> str:
     would need every host's key before any host's file could be written.
     """
     return f"""{header}
-# Hosts of the cluster, by the form of their names: ? is one character.
+# Hosts of the cluster as patterns: ? is one character.
 Host {names(cluster)}
     IdentityFile {CLUSTER_KEYS}/%u
     IdentityFile ~/.ssh/id_ed25519
     IdentityFile ~/.ssh/id_ecdsa
     IdentityFile ~/.ssh/id_rsa
-    # Known from the first visit on; refused when its key changes (then: ssh-keygen -R NAME).
+    # A host key is stored at the first connection; a changed key is rejected (to accept it: ssh-keygen -R NAME).
     StrictHostKeyChecking accept-new
 """
 

@@ -13,14 +13,15 @@ DEPENDENCIES = ("munge", "slurm")
 _MUNGE_KEY = "file:/etc/munge/munge.key"
 
 _DROP_IN = """[Unit]
-# slurmdbd waits 5 s where it finds no database.
+# slurmdbd retries after 5 s if the database does not respond.
 After=mariadb.service
 
 [Service]
-# Started is when it answers: slurmctld ends at once where it does not, and making the tables takes seconds.
+# The unit counts as started once slurmdbd responds: slurmctld exits at once otherwise, and creating tables takes
+# seconds.
 ExecStartPost=-/usr/bin/timeout 60 /bin/sh -c 'until ss -Hltn "sport = :6819" | grep -q .; do sleep 0.2; done'
 
-# A daemon that died is started again.
+# Restart after a crash.
 Restart=on-failure
 RestartSec=2
 """
@@ -36,7 +37,7 @@ def accounting(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Reso
         content=mariadb_conf(cluster, host, context.header()),
         cost=Cost.RESTART,
     )
-    # Any other mode than 0600, or another owner, is fatal to slurmdbd.
+    # slurmdbd exits with any other mode than 0600 or any other owner.
     conf = File(
         path="/etc/slurm/slurmdbd.conf",
         content=slurmdbd_conf(cluster, context.header()),

@@ -35,14 +35,14 @@ def ceph_source(folder: Ceph) -> str:
 
 def _mounted(folder: Ceph) -> Mounted:
     options = (
-        Option(f"name={NAME}", f"`ceph fs authorize {folder.filesystem} client.{NAME} / rw` makes its key."),
-        Option(f"secretfile={SECRET}", "the key alone, readable by root; the site puts it there."),
+        Option(f"name={NAME}", f"created by `ceph fs authorize {folder.filesystem} client.{NAME} / rw`."),
+        Option(f"secretfile={SECRET}", "the key only, readable by root; the site installs it."),
         Option(f"fs={folder.filesystem}"),
-        Option("noatime", "reading a data set writes nothing to the metadata servers."),
+        Option("noatime", "reads do not write to the metadata servers."),
         Option(
             "recover_session=clean",
-            "a host that was cut off comes back by itself; what it had not written is lost.",
+            "an evicted host reconnects by itself; unwritten data is lost.",
         ),
-        Option("_netdev", "not before the network is there."),
+        Option("_netdev", "mount after the network is up."),
     )
     return Mounted(source=ceph_source(folder), mount_path=folder.path, kind="ceph", options=options)

@@ -9,7 +9,7 @@ from clusterwright.provision.resources import File, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("base",)
 
-# A virtual host has its machine's clock and may not set it: -x measures and sets nothing.
+# A virtual host has its machine's clock and may not set it: -x measures only.
 LAB_UNIT = "[Unit]\nConditionCapability=\n"
 
 

@@ -11,7 +11,7 @@ from clusterwright.provision.resources import File, Package, Resource, RoleConte
 
 DEPENDENCIES = ("nvidia",)
 
-# From this one on the package writes the list itself, at boot and after changes (its page "Support for CDI").
+# Since this version the package writes the specification itself, at boot and after changes ("Support for CDI").
 WRITES_ITSELF = (1, 18)
 SERVICE = "clusterwright-cdi.service"
 PATH = f"/etc/systemd/system/{SERVICE}"

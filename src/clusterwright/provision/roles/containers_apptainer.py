@@ -27,10 +27,10 @@ def _conf(cluster: Cluster, host: Host, header: str) -> str:
     binds = "".join(f"bind path = {mount.path}\n" for mount in places if mount.path != "/home")
     nvidia = "always use nv = yes\n" if host.group.gpus else ""
     return f"""{header}
-# Namespaces of the user's own do all that images of files need.
+# User namespaces suffice for image files.
 allow setuid = no
 
-# Where a folder is missing in an image, one is laid over it.
+# Mount points that an image lacks are added by an overlay.
 enable overlay = try
 mount home = yes
 mount tmp = yes

@@ -42,7 +42,7 @@ def _storage(cluster: Cluster, header: str) -> str:
 driver = "overlay"
 runroot = "/run/containers/storage"
 graphroot = "/var/lib/containers/storage"
-# Layers are many small files with ids of others: no shared folder keeps those.
+# Layers are many small files with mapped IDs, which shared file systems cannot store.
 rootless_storage_path = "{scratch}/$USER/containers"
 
 [storage.options.overlay]

@@ -9,7 +9,7 @@ from clusterwright.provision.roles.slurm import FOLDER, fetches
 
 DEPENDENCIES = ("base", "repositories", "slurm")
 
-# Sources: enroot's pkg/deb/control and releases; pyxis' debian/control and pyxis.spec. No distribution has them.
+# Sources: enroot's pkg/deb/control and releases; pyxis' debian/control and pyxis.spec. No distribution packages them.
 ENROOT = ("enroot", "enroot+caps")
 PYXIS = "nvslurm-plugin-pyxis"
 PLUGIN = "spank_pyxis.so"
@@ -46,7 +46,7 @@ def _load(plugin: str) -> str:
     `optional`: if it was built for another Slurm release, jobs without an image still run.
     """
     return (
-        "# Built for one release of Slurm each: after an upgrade it is built anew.\n"
+        "# Built for one Slurm release: rebuild it after an upgrade.\n"
         f"optional {plugin} runtime_path=/run/pyxis execute_entrypoint=0 container_scope=job\n"
     )
 
@@ -59,7 +59,7 @@ ENROOT_CACHE_PATH {scratch_path}/cache
 ENROOT_DATA_PATH {scratch_path}/data
 ENROOT_TEMP_PATH {scratch_path}/temporary
 
-# As in Slurm's own containers: homes are seen inside, and GPUs only those of the step.
+# As in Slurm's own containers: homes are mounted, and only the GPUs of the step are visible.
 ENROOT_MOUNT_HOME yes
 ENROOT_RESTRICT_DEV yes
 """

@@ -23,7 +23,7 @@ SOURCES = (
 )
 MEMORY_MIB = {"control": 256, "compute": 96, "login": 96}
 CPU_PERCENT = {"control": 50, "compute": 20, "login": 20}
-# The first Python that is not too old; RHEL 8 and Ubuntu 20.04 have newer ones under names of their own.
+# The first Python of version 3.8 or later; RHEL 8 and Ubuntu 20.04 install newer ones under versioned names.
 _START = (
     "for python in python3 python3.13 python3.12 python3.11 python3.10 python3.9 python3.8 {python}; do"
     ' $${{python}} -IS -c "import sys; sys.exit(sys.version_info < (3, 8))" 2>/dev/null &&'

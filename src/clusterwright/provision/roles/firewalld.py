@@ -30,10 +30,10 @@ After=firewalld.service
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-# It may have been there before our zones were. Once they are loaded, what nftables held before may go.
+# firewalld may have started before our zones existed. After they are loaded, the nftables rules may be deleted.
 ExecStart=/usr/bin/firewall-cmd --quiet --reload
 ExecStart=-/usr/sbin/nft delete table inet clusterwright
-# Connections live through it: firewalld keeps what it knows of them.
+# Connections survive: firewalld keeps their state.
 ExecReload=/usr/bin/firewall-cmd --quiet --reload
 ExecReload=-/usr/sbin/nft delete table inet clusterwright
 {_SANDBOX}

@@ -22,8 +22,8 @@ def gpfs(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource,
 
 def _mounted(folder: Gpfs) -> Mounted:
     options = (
-        Option("noatime", "reading a data set writes nothing."),
-        Option("_netdev", "not before the network is there."),
+        Option("noatime", "reads write no access times."),
+        Option("_netdev", "mount after the network is up."),
     )
     return Mounted(
         source=folder.filesystem,

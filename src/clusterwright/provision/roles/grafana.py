@@ -34,7 +34,7 @@ providers:
       path: {FOLDER}
 """
 
-# The rest of grafana.ini is the site's. Another address than loopback wants TLS and a name of the site's choosing.
+# The rest of grafana.ini belongs to the site. Listening elsewhere than on loopback needs the site's TLS and host name.
 DROP_IN = f"""[Service]
 Environment=GF_SERVER_HTTP_ADDR=127.0.0.1
 Environment=GF_SECURITY_ADMIN_PASSWORD__FILE={FIRST_LOGIN}

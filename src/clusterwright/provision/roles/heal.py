@@ -13,7 +13,8 @@ DEPENDENCIES = ("ssh",)
 FOLDER = "/etc/clusterwright/heal"
 STATE = "/var/lib/clusterwright/heal"
 UNIT = "clusterwright-heal.service"
-# What `apply` and the journal say of a control host that nobody has put it on: docs/guides/heal.md has the commands.
+# Message of `apply` and the journal if the program is not installed on the control host: docs/guides/heal.md has the
+# commands.
 _ABSENT = (
     "there is no {program} here: install Clusterwright on this host, or name the program as heal.program"
 )
@@ -49,7 +50,8 @@ Host {hosts}
     Port {port}
     IdentityFile {folder}/key
     IdentitiesOnly yes
-    # Known from the first visit on; refused when its key changes (then: ssh-keygen -f {state}/known_hosts -R NAME).
+    # A host key is stored at the first connection; a changed key is rejected (to accept it: ssh-keygen -f
+    # {state}/known_hosts -R NAME).
     StrictHostKeyChecking accept-new
     UserKnownHostsFile {state}/known_hosts
     GlobalKnownHostsFile none

@@ -27,7 +27,7 @@ def hugepages(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resou
     if host.group.role != "compute" or not pages(cluster):
         return ()
     text = f"""{context.header()}
-# Taken when the host boots (kernel: Documentation/admin-guide/mm/hugetlbpage).
+# Reserved at boot (kernel: Documentation/admin-guide/mm/hugetlbpage).
 vm.nr_hugepages = {pages(cluster)}
 """
     return (File(path="/etc/sysctl.d/61-clusterwright-hugepages.conf", content=text, cost=Cost.REBOOT),)

@@ -34,7 +34,7 @@ def _settings(cluster: Cluster, host: Host) -> tuple[Setting, ...]:
         (
             "net.ipv4.ip_local_reserved_ports",
             f"{first_port}-{last}",
-            "srun's ports are not given to other connections.",
+            "Reserves srun's ports.",
         ),
         *(_COMPUTE if host.group.role == "compute" else ()),
         *(_LARGE_CLUSTER if is_large_cluster else ()),
@@ -43,71 +43,71 @@ def _settings(cluster: Cluster, host: Host) -> tuple[Setting, ...]:
     )
 
 
-_BUFFERS = "Room for one connection at 10 Gbit/s and more (ESnet's host tuning for 10G: 64 MiB)."
+_BUFFERS = "Buffers for one connection of 10 Gbit/s or more (ESnet's host tuning for 10G: 64 MiB)."
 _COMPUTE: tuple[Setting, ...] = (
     ("net.core.rmem_max", "67108864", _BUFFERS),
     ("net.core.wmem_max", "67108864", _BUFFERS),
     (
         "net.ipv4.tcp_rmem",
         "4096 131072 33554432",
-        "The same for buffers that grow by themselves (ESnet: 32 MiB).",
+        "The same for autotuned buffers (ESnet: 32 MiB).",
     ),
     (
         "net.ipv4.tcp_wmem",
         "4096 65536 33554432",
-        "The same for buffers that grow by themselves (ESnet: 32 MiB).",
+        "The same for autotuned buffers (ESnet: 32 MiB).",
     ),
     (
         "kernel.numa_balancing",
         "0",
-        "Pages that move between sockets stall ranks (AMD's and NVIDIA's tuning guides).",
+        "Page migration between sockets stalls ranks (AMD's and NVIDIA's tuning guides).",
     ),
     (
         "net.core.netdev_max_backlog",
         "250000",
-        "Packets that wait for a CPU: a link of 100 Gbit/s brings 8 million a second (ESnet's host tuning: 250000).",
+        "Packets queued for a CPU: 100 Gbit/s is 8 million a second (ESnet's host tuning: 250000).",
     ),
     (
         "net.core.somaxconn",
         "4096",
-        "Connections that wait: all ranks come to one at the start (Linux's own since 5.4; RHEL 8 has 128).",
+        "Pending connections: all ranks connect to one at the start (the default since Linux 5.4; RHEL 8 has 128).",
     ),
     (
         "vm.swappiness",
         "10",
-        "A rank that is swapped out holds up all others, should swap be on (tuned's throughput-performance: 10).",
+        "A swapped-out rank delays all others, if swap is on (tuned's throughput-performance: 10).",
     ),
     (
         "vm.max_map_count",
         "1048576",
-        "A data set or checkpoint of many files is mapped file by file (Ubuntu 24.04's and Fedora's own value).",
+        "A data set or checkpoint of many files has a mapping for each (the default of Ubuntu 24.04 and Fedora).",
     ),
 )
 _LARGE_CLUSTER: tuple[Setting, ...] = (
     (
         "net.ipv4.neigh.default.gc_thresh1",
         "8192",
-        "More hosts than the address table holds by default (1024).",
+        "More hosts than the neighbor table holds by default (1024).",
     ),
     (
         "net.ipv4.neigh.default.gc_thresh2",
         "16384",
-        "More hosts than the address table holds by default (1024).",
+        "More hosts than the neighbor table holds by default (1024).",
     ),
     (
         "net.ipv4.neigh.default.gc_thresh3",
         "32768",
-        "More hosts than the address table holds by default (1024).",
+        "More hosts than the neighbor table holds by default (1024).",
     ),
 )
 _RAILS: tuple[Setting, ...] = (
-    ("net.ipv4.conf.all.arp_ignore", "1", "Each rail answers for its own address only."),
-    ("net.ipv4.conf.all.arp_announce", "2", "Each rail asks with its own address only."),
+    ("net.ipv4.conf.all.arp_ignore", "1", "Each rail answers ARP for its own address only."),
+    ("net.ipv4.conf.all.arp_announce", "2", "Each rail uses its own address only in ARP requests."),
 )
 _JUMBO: tuple[Setting, ...] = (
     (
         "net.ipv4.tcp_mtu_probing",
         "1",
-        "A path that does not carry large frames is found, and does not just hang (ESnet's host tuning).",
+        "Detects paths that drop jumbo frames, on which connections would hang (ESnet's host tuning).",
     ),
 )

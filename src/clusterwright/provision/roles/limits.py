@@ -9,14 +9,14 @@ from clusterwright.provision.resources import File, Resource, RoleContext
 DEPENDENCIES = ("base",)
 
 LIMITS = """
-# RDMA and NCCL pin their buffers in memory; the default of 8 MiB ends in `Cannot allocate memory`.
+# RDMA and NCCL pin their buffers in memory; the default of 8 MiB leads to `Cannot allocate memory`.
 *    soft memlock unlimited
 *    hard memlock unlimited
 root soft memlock unlimited
 root hard memlock unlimited
 
-# Data loaders and rendezvous hold a socket or file for each peer and worker.
-# 2^20 is Linux's own ceiling (fs.nr_open).
+# Data loaders and rendezvous hold a socket or file for each peer and worker. 2^20 is the kernel's maximum
+# (fs.nr_open).
 *    soft nofile 1048576
 *    hard nofile 1048576
 """

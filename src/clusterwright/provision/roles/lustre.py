@@ -39,9 +39,9 @@ def lustre_source(cluster: Cluster, folder: Lustre) -> str:
 
 def _mounted(cluster: Cluster, folder: Lustre) -> Mounted:
     options = (
-        Option("noatime", "reading a data set writes nothing to the metadata server."),
-        Option("_netdev", "not before the network is there."),
-        Option("flock", "locks hold between hosts, as some writers of checkpoints and caches ask for."),
+        Option("noatime", "reads do not write to the metadata server."),
+        Option("_netdev", "mount after the network is up."),
+        Option("flock", "locks are coherent between hosts; some writers of checkpoints and caches need it."),
     )
     return Mounted(
         source=lustre_source(cluster, folder),

@@ -11,21 +11,21 @@ DEPENDENCIES = ("rdma_core", "slurm")
 
 PATH = "/etc/openmpi/openmpi-mca-params.conf"
 UCX = "/etc/ucx/ucx.conf"
-WHY = """# A job's own environment wins over these.
+WHY = """# A job's environment takes precedence over these.
 """
 TCP = """
-# TCP goes over the network of the gradients alone: docker0, virbr0 and the like are on every host, with one address.
+# TCP uses only the network of gradients: docker0, virbr0 and the like exist on every host with equal addresses.
 btl_tcp_if_include = {data}
 oob_tcp_if_include = {control}
 """
-# Seen with 4.1.4: without this Open MPI takes libfabric, which knows nothing of the lines above, went over the
-# storage network and hung there, since the firewall keeps jobs off it.
+# Measured with 4.1.4: without this Open MPI selects libfabric, which ignores the lines above, uses the storage network
+# and hangs, because the firewall drops its packets.
 BY_TCP = """
-# By Open MPI's own TCP: libfabric would take whichever network it likes.
+# Open MPI's own TCP: libfabric would select any network.
 pml = ob1
 """
 BY_UCX = """
-# RDMA by UCX, and an error where it cannot: not TCP without a word.
+# RDMA by UCX, and an error if it fails, not a silent fallback to TCP.
 pml = ucx
 osc = ucx
 """

@@ -10,9 +10,9 @@ from clusterwright.provision.resources import Derived, File, Resource, RoleConte
 DEPENDENCIES = ("base",)
 
 PATH = "/etc/nccl.conf"  # NCCL's user guide, "Environment Variables": read by every process; the environment wins
-_WHY = """# A job's own environment wins over these. Trainings of ours have them in their environment as well.
+_WHY = """# A job's environment takes precedence over these. Jobs of `wright train` have them in their environment too.
 """
-_WORKED_OUT = """# A job's own environment wins over these.
+_WORKED_OUT = """# A job's environment takes precedence over these.
 """
 
 

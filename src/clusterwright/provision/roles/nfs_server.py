@@ -15,14 +15,14 @@ DEPENDENCIES = ("base", "scratch")
 
 EXPORTS = "/etc/exports.d/clusterwright.exports"
 GANESHA = "/etc/ganesha/ganesha.conf"
-# The daemon's own unit wants rpcbind and a lock manager, which NFSv4 has no use for, and says nothing of restarts.
+# The packaged unit requires rpcbind and a lock manager, which NFSv4 does not need, and sets no restart.
 GANESHA_UNIT = "/etc/systemd/system/nfs-ganesha.service.d/clusterwright.conf"
 DROP_IN = """[Unit]
 Wants=
 RequiresMountsFor={folders}
 
 [Service]
-# A server that ends is back before its clients, which wait, have noticed.
+# The server restarts before its waiting clients notice.
 Restart=always
 RestartSec=1
 LimitNOFILE=1048576
@@ -40,7 +40,7 @@ def nfs_server(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Reso
         return ()
     folders = tuple(Directory(path=folder.export or folder.path) for folder in served)
     bind_mounts = tuple(resource for folder in served for resource in _bind_mount(folder, context.header()))
-    # One server has the port: what the first folder says holds for all of a host, and a rule has them say the same.
+    # A host runs one NFS server, so the value of its first folder applies; a rule requires equal values.
     serve = _by_ganesha if program(cluster, served[0]) == "ganesha" else _by_kernel
     return (*folders, *serve(cluster, served, context.header()), *bind_mounts)
 

@@ -12,7 +12,7 @@ DEPENDENCIES = ("base", "certificates")
 
 NAME = "prometheus-node-exporter"
 WEB = "/etc/clusterwright/node-exporter.yml"
-# The disk of a lab's host is an overlay, which node_exporter leaves out: on real hosts those are of containers.
+# A lab host's disk is an overlay, which node_exporter excludes by default because containers use it on real hosts.
 LAB_DISKS = "--collector.filesystem.fs-types-exclude=^(tmpfs|devtmpfs|proc|sysfs|cgroup2?|mqueue|nsfs|ramfs)$"
 WEB_CONFIG = f"""tls_server_config:
   cert_file: {CERTIFICATE}
@@ -24,8 +24,8 @@ DROP_IN = f"""[Service]
 # The group may read the host's key.
 SupplementaryGroups={GROUP}
 """
-# EPEL's packages have named their unit and its variables in more than one way; the program has one name. Its flag has
-# had two, and EPEL goes on within a release.
+# EPEL's packages have used several names of the unit and its variables, but one of the program. The flag has two
+# names, and EPEL upgrades within a release.
 EXPORTER_UNIT = """[Unit]
 Description=Host metrics (clusterwright)
 After=network-online.target

@@ -15,7 +15,7 @@ DEPENDENCIES = ("repositories", "base")
 
 DRIVER = "driver"  # the set of packages that have one version
 MODULES = """
-# nouveau takes the GPUs first where it is not kept out (NVIDIA's driver installation guide).
+# nouveau claims the GPUs first unless it is disabled (NVIDIA's driver installation guide).
 blacklist nouveau
 options nouveau modeset=0
 """

@@ -10,12 +10,12 @@ from clusterwright.provision.resources import File, Resource, RoleContext, Unit
 DEPENDENCIES = ("rdma_core",)
 
 PATH = "/etc/opensm/opensm.conf"
-TEXT = """# What is not said here is opensm's own default (`opensm -c FILE` writes all of it).
+TEXT = """# Omitted settings have opensm's default (`opensm -c FILE` writes all of them).
 
-# The highest priority is master; of two with the same, the lower GUID is, whichever that may be.
+# The highest priority becomes master; of equal ones, the lower GUID.
 sm_priority {priority}
 
-# A master that comes back takes over again only from a lower priority.
+# A returning master takes over again only from a lower priority.
 ignore_other_sm FALSE
 """
 

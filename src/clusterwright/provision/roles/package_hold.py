@@ -11,7 +11,7 @@ from clusterwright.provision.resources import File, Hold, Resource, RoleContext
 
 DEPENDENCIES = ("base",)
 
-# Names of NVIDIA's driver repositories, of the distributions' own driver packages, and of DOCA and MLNX_OFED.
+# Names in NVIDIA's driver repositories, in the distributions and in DOCA and MLNX_OFED.
 DRIVER = (
     "nvidia-*", "libnvidia-*", "cuda-drivers*", "xserver-xorg-video-nvidia*", "linux-modules-nvidia-*",
     "linux-objects-nvidia-*", "kmod-nvidia*", "dkms-nvidia*",
@@ -21,7 +21,7 @@ FABRIC = (
     "ucx*", "libucx*", "kmod-mlnx*",
 )  # fmt: skip
 SLURM = ("slurm*", "libslurm*")
-# What else of NVIDIA's and AMD's is ours to install where the file says so.
+# Other packages of NVIDIA and AMD that Clusterwright installs if the file names them.
 LIBRARIES = (
     "libcuda1",
     "libcudadebugger1",
@@ -32,7 +32,7 @@ LIBRARIES = (
     "datacenter-gpu-manager*",
 )
 AMD = ("amdgpu*", "rocm*")
-# Modules of driver and fabric are built for one kernel: with another one the host comes back without its GPUs.
+# Driver and fabric modules are built for one kernel: after a boot with another one the host has no GPUs.
 KERNEL = (
     "linux-image-*", "linux-headers-*", "linux-modules-*", "linux-generic*", "linux-nvidia*",
     "kernel", "kernel-core", "kernel-modules*", "kernel-devel*",
@@ -51,7 +51,7 @@ def package_hold(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Re
     hold_resource = Hold(name="packages", patterns=patterns)
     if cluster.platform.package_manager == "dnf":
         return (*packages(cluster, "versionlock"), hold_resource)
-    # unattended-upgrades leaves out held packages; this is for those that come before our next visit.
+    # unattended-upgrades skips held packages; this covers packages installed before the next apply.
     rows = "".join(f'  "{expression(pattern)}";\n' for pattern in patterns)
     text = f"{context.header()}Unattended-Upgrade::Package-Blacklist {{\n{rows}}};\n"
     return (File(path=APT, content=text, validate=("apt-config", "-c", "{}", "dump")), hold_resource)

@@ -40,7 +40,7 @@ RestartSec=2
 [Install]
 WantedBy=multi-user.target
 """
-# Shorter than the time that a prolog may take (render/slurm_health); who needs longer has slurmctld's own half minute.
+# Shorter than the prolog timeout (render/slurm_health); slurmctld itself polls every half minute.
 _JOINED = """#!/bin/sh
 {header}# Ends when every host of the job has joined, and soon in any case.
 end=$(($(date +%s) + 100))
@@ -50,8 +50,8 @@ while [ "$(date +%s)" -lt "$end" ]; do
 done
 exit 0
 """
-# A virtual host's uptime is its machine's, so slurmd's first start since the boot is told that it is the first (-b);
-# Slurm would take a host that was up before it was asked for to have never booted.
+# A virtual host's uptime is its machine's, so the first slurmd after a boot gets -b; otherwise Slurm assumes that a
+# host which was up before the request never booted.
 _BOOTED = """[Service]
 ExecStart=
 ExecStart=/bin/sh -c 'mkdir /run/clusterwright-booted 2>/dev/null && set -- -b; exec slurmd -Ds $$SLURMD_OPTIONS "$$@"'

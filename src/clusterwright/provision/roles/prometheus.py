@@ -12,13 +12,13 @@ from clusterwright.provision.roles.node_exporter import supports_tls
 DEPENDENCIES = ("base", "certificates")
 
 PAGES = "docs/reference/alerts"
-# Alertmanager holds an alert for four times as long as it takes to be said again: the one that always fires as well,
-# so with Prometheus's own minute it would be four minutes before anybody could see that Prometheus is gone.
+# Alertmanager keeps an alert for four resend delays, also the one that always fires: with Prometheus's default of a
+# minute, a dead Prometheus would go unnoticed for four minutes.
 RESEND_DELAY = "15s"
 DROP_IN = f"""[Service]
-# The group may read the key by which exporters know Prometheus.
+# The group may read the key with which Prometheus authenticates to exporters.
 SupplementaryGroups={GROUP}
-# One that died, of a full disk say, is there again when there is room.
+# Restart after a crash, for example when a full disk has room again.
 Restart=always
 RestartSec=5
 

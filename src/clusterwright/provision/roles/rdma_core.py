@@ -18,7 +18,7 @@ NAME = "clusterwright-rdma.service"
 UNIT = oneshot(
     "Kernel modules for RDMA", SCRIPT, After="systemd-modules-load.service", Before="slurmd.service"
 )
-LOAD = """# One that is not there is named in the journal, and the others are loaded; `wright check` says what misses.
+LOAD = """# A missing module is logged and the others are loaded; `wright check` reports it.
 
 for module in {modules}; do
   [ -d "/sys/module/$(echo $module | tr - _)" ] || modprobe "$module" || echo "$module is not loaded"

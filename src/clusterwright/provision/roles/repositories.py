@@ -9,8 +9,8 @@ from clusterwright.provision.resources import File, Package, Resource, RoleConte
 
 DEPENDENCIES: tuple[str, ...] = ()
 
-# dnf.conf(5): the lower number wins, whatever the versions; 99 is what EPEL has. So EPEL's Slurm never takes
-# the place of the site's, as Slurm's own installation page warns.
+# dnf.conf(5): the lower number wins regardless of versions; EPEL has 99. So EPEL's Slurm never replaces the site's, as
+# Slurm's installation page warns.
 PRIORITY = 50
 
 

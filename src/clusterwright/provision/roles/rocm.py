@@ -13,8 +13,8 @@ DEPENDENCIES = ("repositories", "base")
 
 PINS = "/etc/apt/preferences.d/clusterwright-rocm"
 RULES = "/etc/udev/rules.d/70-clusterwright-amdgpu.rules"
-# ROCm's page on prerequisites has users join the groups `render` and `video`; or everybody may open the devices,
-# as it says for hosts whose users are many. Who may open which GPU is what Slurm's device control groups say.
+# ROCm's prerequisites: users join the groups `render` and `video`, or, for hosts with many users, everybody may open
+# the devices. Slurm's device cgroups decide who may use which GPU.
 OPEN = """KERNEL=="kfd", MODE="0666"
 SUBSYSTEM=="drm", KERNEL=="renderD*", MODE="0666"
 """

@@ -29,7 +29,7 @@ def scratch(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resourc
     disk_resources = [
         resource for disk in ours for resource in _disk_resources(cluster, host, disk, context.header())
     ]
-    # Blocks that are free are told to the disks once a week: `discard` on each delete would stall jobs.
+    # A weekly trim (fstrim.timer): `discard` on each delete would stall jobs.
     trim = Unit(name="fstrim.timer", independent=True)
     return (*(Package(name=name) for name in dict.fromkeys(names)), *disk_resources, trim)
 
@@ -85,11 +85,9 @@ def _disk_resources(cluster: Cluster, host: Host, disk: Disk, header: str) -> tu
 
 def _options(disk: Disk, *, counted: bool) -> tuple[Option, ...]:
     return (
-        Option("noatime", "reading a data set writes nothing."),
-        Option(
-            "nodiscard", "free blocks are told to the disks once a week (fstrim.timer), not on each delete."
-        ),
-        # a disk that is lost must not keep the host from booting: then nobody could look at it from afar
-        Option("nofail", "the host comes up without it, and its checks and prolog keep jobs away."),
+        Option("noatime", "reads write no access times."),
+        Option("nodiscard", "free blocks are trimmed once a week (fstrim.timer), not on each delete."),
+        # a failed disk must not block the boot: the host would be unreachable
+        Option("nofail", "the host boots without it, and checks and prolog keep jobs away."),
         *(Option(option) for option in _COUNTED[str(disk.filesystem)] if counted),
     )

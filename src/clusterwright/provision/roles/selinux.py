@@ -12,7 +12,7 @@ DEPENDENCIES = ("base",)
 
 NAME = "clusterwright-selinux.service"
 CONFIG = """
-# Read at boot alone. No hand of ours runs setenforce: a host that is permissive now is enforcing after its reboot.
+# Read at boot only. Clusterwright never runs setenforce: a permissive host is enforcing after its reboot.
 SELINUX={mode}
 SELINUXTYPE=targeted
 """
@@ -23,7 +23,7 @@ After=local-fs.target
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-# Kept across boots (-P), and asked first: writing them takes seconds.
+# Persistent (-P), and queried first because writing takes seconds.
 {steps}
 [Install]
 WantedBy=multi-user.target

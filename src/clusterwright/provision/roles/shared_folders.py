@@ -18,7 +18,7 @@ Description=Starts mount units that are not active, such as those of a server th
 
 [Service]
 Type=oneshot
-# Starting what is mounted does nothing. No automount: a job on a folder that is not there is refused, it does not hang.
+# Starting a mounted unit does nothing. No automount: a job with a missing folder is rejected, it does not hang.
 ExecStart=/bin/systemctl start --no-block {units}
 {sandbox}
 """
@@ -63,7 +63,7 @@ def _mounts(cluster: Cluster, host: Host) -> list[str]:
 def _retry_mounts(units: list[str], header: str) -> tuple[Resource, ...]:
     if not units:
         return ()
-    # $ and \ have a meaning in a command line of a unit, and names of units have \x2d
+    # $ and \ are special in a unit's command line, and unit names contain \x2d
     unit_names = " ".join(unit.replace("\\", "\\\\") for unit in units)
     text = SERVICE.format(units=unit_names, sandbox=sandbox(THREATS, PrivateNetwork="yes"))
     service = File(path=f"{FOLDER}/{NAME}.service", content=header + text)

@@ -22,29 +22,29 @@ DEPENDENCIES = ("base", "clock", "kernel", "munge", "slurm_account")
 
 FOLDER = "/etc/slurm"
 COMMENTS = "(?!)"  # matches no line: a reload covers what differs in comments alone
-# No release of Slurm has a test for its file, but every command parses it first, and this one asks no daemon.
+# No Slurm release can test its file, but every command parses it first, and this one contacts no daemon.
 PARSES = ("env", "SLURM_CONF={}", "scontrol", "show", "hostnames", "localhost")
 LIMITS = """[Service]
-# RDMA pins memory; a job has slurmd's limits.
+# RDMA pins memory; a job inherits slurmd's limits.
 LimitMEMLOCK=infinity
 LimitNOFILE=1048576
 
-# A daemon that died is started again.
+# Restart after a crash.
 Restart=on-failure
 RestartSec=2
 """
 RELOAD_BY_COMMAND = """
 [Service]
-# By a signal, Slurm before 23.02 keeps its partitions as they were, and sends nothing to hosts that fetch files.
+# With a signal, Slurm before 23.02 keeps its partitions and sends nothing to configless hosts.
 ExecReload=
 ExecReload=/usr/bin/scontrol reconfigure
 """
-# Its first start ends where nobody keeps accounts.
+# Its first start fails without slurmdbd.
 AFTER_ACCOUNTS = """
 [Unit]
 After=slurmdbd.service
 """
-# The distribution's unit starts only where there is a slurm.conf.
+# The packaged unit requires a slurm.conf.
 NO_FILE = """
 [Unit]
 ConditionPathExists=
@@ -155,7 +155,7 @@ def _fetching(cluster: Cluster, header: str) -> File:
         line for file in files for line in str(file.content).splitlines() if not _covered(file, line)
     ]
     digest = hashlib.sha256("\n".join(restart_lines).encode()).hexdigest()[:12]
-    text = f"""{header}# Of the files that it fetches, what asks for a restart: {digest}
+    text = f"""{header}# Digest of fetched lines whose change needs a restart: {digest}
 SLURMD_OPTIONS="--conf-server {cluster.control.name}:{CONTROL_PORT}"
 """
     return File(path=cluster.platform.path("/etc/default/slurmd"), content=text, cost=Cost.RESTART)

@@ -11,9 +11,9 @@ from clusterwright.provision.resources import Directory, File, Resource, RoleCon
 DEPENDENCIES = ("accounts",)
 KEYS = "/etc/ssh/authorized_keys.d"
 
-# Keys from the cluster file are in the last place; users keep their own in the first two.
+# Keys from the cluster file come last; users keep their own in the first two.
 KEY_FILES = f".ssh/authorized_keys .ssh/authorized_keys2 {KEYS}/%u"
-# OpenSSH 8.0 reads no folder of settings; what stands on its command line goes before its file.
+# OpenSSH 8.0 has no drop-in folder; options on its command line take precedence over its file.
 OLD_UNIT = """[Service]
 ExecStart=
 ExecStart=/usr/sbin/sshd -D $OPTIONS $CRYPTO_POLICY {options}
@@ -66,10 +66,7 @@ def _daemon(cluster: Cluster, header: str) -> tuple[Resource, ...]:
 
 
 def _by_folder(unit: str, settings: dict[str, str], header: str) -> tuple[Resource, ...]:
-    text = (
-        header
-        + "\n# Keys from the cluster file are in the last place; users keep their own in the first two.\n"
-    )
+    text = header + "\n# Keys from the cluster file come last; users keep their own in the first two.\n"
     text += "".join(f"{key} {value}\n" for key, value in settings.items())
     path = "/etc/ssh/sshd_config.d/00-clusterwright.conf"
     file = File(path=path, content=text, validate=("sshd", "-t", "-f", "{}"))

@@ -12,8 +12,8 @@ from clusterwright.config.receivers import Email, Receiver, Slack, Webhook
 ALERTMANAGER_PORT, NOTIFY_PORT = 9093, 9098
 SECRETS = "/etc/clusterwright/receivers"
 NOTIFY = f"http://127.0.0.1:{NOTIFY_PORT}"
-# A fault has mostly shown all its faces within a few seconds; with scrapes each 5 s and rules each 5 s a page comes
-# within 20 s. What goes on is said again after four hours; what is added to it, such as a second fault of the host,
+# Most alerts of a fault fire within a few seconds: with scrapes and rules every 5 s, a notification follows within 20
+# s. Firing alerts are repeated after four hours; a new one in the group, such as a second fault of the host, is sent
 # within a quarter of a minute.
 GROUP_WAIT, GROUP_INTERVAL, REPEAT = "4s", "15s", "4h"
 HEARTBEAT = "30s"

@@ -14,7 +14,7 @@ PROMETHEUS_PORT = 9090
 RULES = "/etc/prometheus/clusterwright.rules.yml"
 SITE = "/etc/prometheus/targets"  # the site's own: DCGM's exporter, switches, chassis
 TLS = "/etc/clusterwright/tls"
-# A host that is gone is told after two looks without an answer, so its own looks are frequent and small.
+# A lost host is reported after two scrapes without a response, so these scrapes are frequent and small.
 SCRAPE, QUICK, QUICK_LIMIT = "15s", "5s", "3s"
 
 Json = dict[str, Any]

@@ -19,7 +19,7 @@ TEMPLATE, GROUP = "Clusterwright", "Templates/Clusterwright"
 SENDERS = "{$CLUSTERWRIGHT.SENDERS}"
 ALIVE, NODATA_TIMEOUT = "clusterwright.alive", "5m"
 FIRING, OVER = "PROBLEM", "OK"
-# A value's lines, from the first; onhost/notify/zabbix/site.py writes them.
+# The lines of a value in order; onhost/notify/zabbix/site.py writes them.
 FINGERPRINT, NODE, INCIDENT, SUMMARY, FIX = 1, 2, 3, 4, 6
 _PRIORITY: dict[Severity, str] = {"critical": "HIGH", "warning": "WARNING", "info": "INFO"}
 _MOST_NAME = 255

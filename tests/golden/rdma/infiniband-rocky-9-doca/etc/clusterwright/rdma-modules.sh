@@ -1,7 +1,7 @@
 # made by clusterwright from cluster.yaml, do not edit
 # GPUs are reached by peermem.
 # NVIDIA driver README, GPUDirect RDMA peer memory client: nvidia-peermem comes with the driver since 470 and needs MLNX_OFED 5.1 or later.
-# One that is not there is named in the journal, and the others are loaded; `wright check` says what misses.
+# A missing module is logged and the others are loaded; `wright check` reports it.
 
 for module in ib_uverbs rdma_ucm ib_umad ib_ipoib nvidia-peermem; do
   [ -d "/sys/module/$(echo $module | tr - _)" ] || modprobe "$module" || echo "$module is not loaded"

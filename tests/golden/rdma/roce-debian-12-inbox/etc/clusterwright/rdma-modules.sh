@@ -1,7 +1,7 @@
 # made by clusterwright from cluster.yaml, do not edit
 # GPUs are reached by dma-buf.
 # NVIDIA GPU Operator, GPUDirect RDMA: DMA-BUF needs the open kernel modules (515), CUDA 11.7 and Linux 5.12; RHEL 9 has 5.14, Debian 12 has 6.1, Ubuntu 22.04 has 5.15.
-# One that is not there is named in the journal, and the others are loaded; `wright check` says what misses.
+# A missing module is logged and the others are loaded; `wright check` reports it.
 
 for module in ib_uverbs rdma_ucm; do
   [ -d "/sys/module/$(echo $module | tr - _)" ] || modprobe "$module" || echo "$module is not loaded"

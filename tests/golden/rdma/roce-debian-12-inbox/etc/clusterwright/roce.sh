@@ -1,6 +1,6 @@
 # made by clusterwright from cluster.yaml, do not edit
 # shellcheck disable=SC2317 # functions are called by `try`
-# RoCE v2 as rdma.roce has it; the switches have to be told the same.
+# RoCE v2 as in rdma.roce; the switches need the same settings.
 networks="compute storage"
 priority=4
 pauses=0,0,0,0,1,0,0,0
@@ -8,8 +8,8 @@ dscp=34
 cnp_dscp=48
 tos=138
 
-# Each step is tried on each adapter. What cannot be done is named on a line of its own in the journal
-# (`journalctl -u clusterwright-roce`), and the rest is done.
+# Each step is tried on each adapter. Failures are logged (`journalctl -u clusterwright-roce`), and the other steps
+# continue.
 
 try() { # WHAT COMMAND...: done, or named
   what=$1

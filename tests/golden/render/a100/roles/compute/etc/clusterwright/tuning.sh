@@ -1,5 +1,5 @@
 # made by clusterwright from cluster.yaml, do not edit
-# Every line does nothing where the host has no such thing: a virtual machine, a container.
+# Lines without a matching device do nothing: a virtual machine, a container.
 
 set_all() { # VALUE FILES...
   value=$1
@@ -9,14 +9,14 @@ set_all() { # VALUE FILES...
   done
 }
 
-# Memory in large pages only for those who ask for it: `always` lets a fork of a data loader hold more than it
-# touches (kernel: admin-guide/mm/transhuge), and AMD's guide for language models has madvise (ZenDNN user guide).
+# Transparent huge pages only on request: `always` lets a fork of a data loader hold more memory than it touches
+# (kernel: admin-guide/mm/transhuge), and AMD's guide for language models uses madvise (ZenDNN user guide).
 set_all madvise /sys/kernel/mm/transparent_hugepage/enabled
 
-# Clocks that rise only under load delay the CPU's share of every step.
+# Governors that raise clocks only under load delay the CPU's part of every step.
 set_all performance /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor
 
-# One rank that is swapped out holds up all the others. swap.target is masked, for the next boot.
+# A rank that is swapped out delays all others. swap.target is masked for the next boot.
 if [ "$(wc -l </proc/swaps)" -gt 1 ]; then swapoff -a; fi
 
 exit 0

@@ -1,8 +1,8 @@
 # made by clusterwright from cluster.yaml, do not edit
-# What the Xids of a kernel log come to, by the rules of `wright check` (gpu_xids) and the rows of the file `xids`.
-# Reads lines that begin with `[SECONDS]`; prints `NUMBER MEANING: ACTION (PCI ADDRESS)` for each that asks to take the
-# host out of service. -v known=FILE, -v now=SECONDS, -v since=SECONDS: the latest of it is not older than that.
-# Written for any awk: mawk has no {n} and no gensub.
+# Evaluates the Xids of a kernel log by the rules of `wright check` (gpu_xids) and the rows of the file `xids`. Reads
+# lines that begin with `[SECONDS]`; prints `NUMBER MEANING: ACTION (PCI ADDRESS)` for each Xid that takes the host out
+# of service. Variables: known=FILE, now=SECONDS, since=SECONDS (older Xids are ignored).
+# Runs with any awk: mawk has no {n} and no gensub.
 
 BEGIN {
   BURST_S = 180; HOUR_S = 3600; WINDOW_HOURS = 24
