@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -75,6 +76,51 @@ def pytest_collection_modifyitems(items):
 GIVE_BACK = """squeue -h -o %A | xargs -r scancel
 for host in $(sinfo -hN -t drain,down -o %N | sort -u); do scontrol update nodename=$host state=resume; done
 squeue -h; sinfo -hN -o '%N %T %E' | grep -v ' idle '; true"""
+
+
+HOSTILE = (
+    b"", b"\0", b"[" * 60_000, b'{"a":' * 1_000, b"1" * 4_000, b'{"pid": ' + b"9" * 4_000 + b"}", b"\xff\xfe{\0",
+    b'{"host": "\xc3"}', b'{"proof": "\\ud800"}', b'{"a": NaN}', b'{"a": 1e999}', b"null", b'"a"', b"{}", b"{" * 4_095,
+    b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", b"\x80\x04cos\nsystem\n.", b"\r\n" * 500,
+)  # fmt: skip
+VALUES = (
+    b"null",
+    b"-1",
+    b"1e308",
+    b"[]",
+    b"{}",
+    b'""',
+    b'"\xc3\xa9"',
+    b'"\\udfff"',
+    b"true",
+    b"[[[[1]]]]",
+    b"9" * 400,
+)
+
+
+@pytest.fixture
+def hostile():
+    """Return a function that yields inputs of a stranger: fixed ones, then valid ones with random changes."""
+
+    def inputs(count, *valid, seed=22):
+        generator = random.Random(seed)
+        yield from HOSTILE
+        for _ in range(count - len(HOSTILE)):
+            data = bytearray(generator.choice(valid))
+            for _ in range(generator.randint(1, 4)):
+                start = generator.randrange(len(data) + 1)
+                end = min(len(data), start + generator.choice((0, 1, 2, 8, 40)))
+                data[start:end] = generator.choice(
+                    (
+                        b"",
+                        generator.randbytes(generator.randint(1, 6)),
+                        generator.choice(VALUES),
+                        data[start:end] * 3,
+                    )
+                )
+            yield bytes(data)
+
+    return inputs
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d
 
-from clusterwright.runtime import slurm
+from clusterwright.runtime import plain_values, slurm
+from clusterwright.runtime.checkpoints import memory
 
 T = TypeVar("T")
 
@@ -32,15 +33,24 @@ class Group:
 
     def gather(self, value: T) -> list[T]:
         """Return the values of all ranks, in rank order, on all ranks."""
-        values: list[Any] = [None] * self.world_size
-        dist.all_gather_object(values, value, group=self.control)
-        return values
+        return gather(value, self.control)
 
     def share(self, value: T) -> T:
-        """Return rank 0's value on all ranks."""
-        values = [value]
-        dist.broadcast_object_list(values, src=0, group=self.control)
-        return values[0]
+        """Return rank 0's value on all ranks; objects in it become copies of those of this rank's value."""
+        data, problem = b"", None
+        try:
+            data = plain_values.encode(value) if self.rank == 0 else b""
+        except TypeError as error:
+            problem = error
+        size = torch.tensor([-1 if problem else len(data)])
+        dist.broadcast(size, 0, group=self.control)
+        if int(size) < 0:
+            raise problem or TypeError(
+                "rank 0 has a value that cannot be sent to other ranks; its log has the type"
+            )
+        shared = memory.tensor(data) if self.rank == 0 else torch.empty(int(size), dtype=torch.uint8)
+        dist.broadcast(shared, 0, group=self.control)
+        return value if self.rank == 0 else plain_values.decode(bytes(memory.view(shared)), value)
 
     @property
     def store(self) -> Any:
@@ -51,6 +61,20 @@ class Group:
         """Wait for all ranks, then destroy the process group."""
         dist.barrier(group=self.control)
         dist.destroy_process_group()
+
+
+def gather(value: T, group: Any) -> list[T]:
+    """Return the values of all ranks of a Gloo group, in rank order; torch's own function would unpickle them."""
+    data = memory.tensor(plain_values.encode(value))
+    sizes = [torch.zeros(1, dtype=torch.int64) for _ in range(dist.get_world_size(group))]
+    dist.all_gather(sizes, torch.tensor([len(data)]), group=group)
+    longest = max(int(size) for size in sizes)
+    padded = [torch.empty(longest, dtype=torch.uint8) for _ in sizes]
+    dist.all_gather(padded, torch.nn.functional.pad(data, (0, longest - len(data))), group=group)
+    return [
+        plain_values.decode(bytes(memory.view(received[: int(size)])))
+        for received, size in zip(padded, sizes)
+    ]
 
 
 def join(environ: MutableMapping[str, str] = os.environ) -> Group:

@@ -34,7 +34,8 @@ def agent(peers, place):
     (challenge,) = heard(peers, line)
     proof = wire.proof(TOKEN, "a", challenge["challenge"])
     line.send({"host": "a", "pid": 1, "challenge": "b", "proof": proof})
-    heard(peers, line)
+    line.session = wire.PeerSession(TOKEN, challenge["challenge"], "b", accepted=False)
+    assert heard(peers, line) == [{"orders": {}}]
     line.send({"ready": "127.0.0.1"})
     heard(peers, line)
     assert list(peers.by_host) == ["a"]

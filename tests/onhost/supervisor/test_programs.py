@@ -197,7 +197,7 @@ def test_a_fork_server_that_stands_still_is_done_without(tmp_path, monkeypatch):
     ranks = Ranks(str(tmp_path), str(tmp_path / "log"), wake.Pipe())
     ranks.warm(os.environ, (), standby=True)
     os.kill(ranks._server_pid, signal.SIGSTOP)
-    ranks.prepare_store("127.0.0.1", 7)
+    ranks.prepare_store("127.0.0.1")
     said, end = [], time.monotonic() + 60
     while not any("store" in each for each in said) and time.monotonic() < end:
         time.sleep(0.05)

@@ -1,4 +1,5 @@
 import socket
+import time
 
 import pytest
 
@@ -15,13 +16,21 @@ def pair():
         end.close()
 
 
+def authenticated(pair, token="token"):
+    """Both ends have the session of a greeting that is over."""
+    for line, accepted in zip(pair, (True, False), strict=True):
+        line.session = wire.PeerSession(token, "a", "b", accepted=accepted)
+    return pair
+
+
 def test_a_message_arrives_whole_or_not_yet(pair):
     """Half a line is kept until the rest is there."""
-    ours, theirs = pair
-    ours.connection.sendall(b'{"beat": 1}\n{"beat"')
+    ours, theirs = authenticated(pair)
+    first, second = (ours.session.seal(b'{"beat": %d}' % number) + b"\n" for number in (1, 2))
+    ours.connection.sendall(first + second[:9])
     assert theirs.read() == [{"beat": 1}]
 
-    ours.connection.sendall(b": 2}\n")
+    ours.connection.sendall(second[9:])
 
     assert theirs.read() == [{"beat": 2}]
     assert theirs.read() == []
@@ -46,7 +55,7 @@ def test_a_closed_connection_is_broken(pair):
 
 def test_a_line_without_end_is_broken(pair, monkeypatch):
     """A stranger cannot fill our memory."""
-    monkeypatch.setattr(wire, "LONGEST", 100)
+    monkeypatch.setattr(wire, "GREETING_BYTES", 100)
     pair[0].connection.sendall(b"x" * 200)
 
     with pytest.raises(wire.Broken):
@@ -63,3 +72,45 @@ def test_only_who_knows_the_token_can_prove_it():
     assert not wire.proven(message, "other", "gpu-node1", challenge)
     assert not wire.proven(message, "secret", "gpu-node1", wire.nonce())
     assert not wire.proven({}, "secret", "gpu-node1", challenge)
+
+
+def test_a_message_that_the_peer_did_not_send_breaks_the_connection(pair):
+    """Inserted, changed, repeated, omitted and reflected messages."""
+    ours, theirs = pair
+    for tampered in (
+        lambda sealed: b'{"beat": 7}\n',
+        lambda sealed: sealed[0].replace(b"1", b"2") + b"\n",
+        lambda sealed: sealed[0] + b"\n" + sealed[0] + b"\n",
+        lambda sealed: sealed[1] + b"\n",
+    ):
+        authenticated(pair)
+        sealed = [ours.session.seal(b'{"beat": %d}' % number) for number in (1, 2)]
+        ours.connection.sendall(tampered(sealed))
+        with pytest.raises(wire.Broken, match="did not send"):
+            theirs.read()
+        theirs._partial = b""
+    authenticated(pair)
+    theirs.connection.sendall(theirs.session.seal(b'{"beat": 1}') + b"\n")
+    theirs.send({"beat": 2})
+    reflected = ours.connection.recv(1000)
+    ours.connection.sendall(reflected)
+    with pytest.raises(wire.Broken, match="did not send"):
+        theirs.read()
+
+
+def test_nothing_follows_a_greeting_before_it_is_answered(pair):
+    """A message that came in one packet with the greeting would be taken for an authenticated one."""
+    pair[0].connection.sendall(b'{"host": "a"}\n{"ready": "10.0.0.1"}\n')
+
+    with pytest.raises(wire.Broken, match="before authentication"):
+        pair[1].read()
+
+
+def test_a_peer_that_sends_a_byte_now_and_then_does_not_delay_the_agent(pair):
+    """The limit is for the whole message."""
+    pair[0].connection.sendall(b"{")
+    begun = time.monotonic()
+
+    with pytest.raises(wire.Broken, match="within"):
+        pair[1].read_one(0.2)
+    assert time.monotonic() - begun < 2

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from clusterwright.onhost.lib.safe_reader import parse_object
 from clusterwright.onhost.notify import send
 from clusterwright.onhost.notify.heartbeat import Watch
 from clusterwright.onhost.notify.settings import NotifySettings, read
@@ -15,6 +15,8 @@ from clusterwright.onhost.notify.zabbix.figures import Figures
 from clusterwright.onhost.notify.zabbix.site import RefusedError, sites
 
 MOST_BYTES = 2_000_000  # Alertmanager's largest groups are some hundred kB
+MOST_REASON = 200  # characters
+MOST_DIGITS = 7  # of the length
 AT_ONCE = 8  # concurrent messages; more get status 503, and Alertmanager retries
 AT_ONCE_PER_SITE = 4  # to one Zabbix, so that a hanging one delays no chat channel
 
@@ -65,6 +67,8 @@ class HttpAnswer(BaseHTTPRequestHandler):
             except (send.DeliveryError, RefusedError) as error:
                 print(error, flush=True)
                 self._respond(502, str(error))
+            except (AttributeError, LookupError, TypeError, ValueError) as error:
+                self._respond(400, f"not a message of Alertmanager: {error!r}"[:MOST_REASON])
             finally:
                 places.release()
 
@@ -76,16 +80,17 @@ class HttpAnswer(BaseHTTPRequestHandler):
 
     def _read_payload(self) -> Any:
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > MOST_BYTES:
+        if (
+            not (length.isascii() and length.isdecimal())
+            or len(length) > MOST_DIGITS
+            or int(length) > MOST_BYTES
+        ):
             self.close_connection = True
             self._respond(413, "too large")
             return None
-        try:
-            document = json.loads(self.rfile.read(int(length)))
-        except ValueError:
-            document = None
-        if not isinstance(document, dict):
-            self._respond(400, "the body is not a JSON object")
+        document = parse_object(self.rfile.read(int(length)))
+        if not document:
+            self._respond(400, "the body is not a JSON object with fields")
             return None
         return document
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import ipaddress
+import secrets
 import socket
 import struct
 from typing import Dict, Optional
@@ -40,13 +41,14 @@ def inside(subnet: str, have: Dict[str, str]) -> Optional["tuple[str, str]"]:
     return None
 
 
-def listen(address: str, seed: int, backlog: int = 1024) -> socket.socket:
-    """Return a socket that listens on the first free port of the range; `seed` is the offset of the first attempt.
+def listen(address: str, backlog: int = 1024) -> socket.socket:
+    """Return a socket that listens on a free port of the range, which nobody can predict.
 
     Raises:
         OSError: no port of the range is free, or the address is not this host's.
     """
     count = LAST_PORT - FIRST_PORT + 1
+    seed = secrets.randbelow(count)
     for offset in range(count):
         listener = _bound(address, FIRST_PORT + (seed + offset) % count, backlog)
         if listener:
@@ -54,8 +56,8 @@ def listen(address: str, seed: int, backlog: int = 1024) -> socket.socket:
     raise OSError(f"no port from {FIRST_PORT} to {LAST_PORT} is free on {address}")
 
 
-def listen_inside(subnet: str, seed: int) -> socket.socket:
-    """Return a listening socket on this host's address inside the subnet; `seed` selects the first port tried.
+def listen_inside(subnet: str) -> socket.socket:
+    """Return a listening socket on this host's address inside the subnet.
 
     Raises:
         OSError: this host has no address there.
@@ -63,7 +65,7 @@ def listen_inside(subnet: str, seed: int) -> socket.socket:
     interface = inside(subnet, interfaces())
     if interface is None:
         raise OSError(f"no address inside the network {subnet}")
-    return listen(interface[1], seed)
+    return listen(interface[1])
 
 
 def _bound(address: str, port: int, backlog: int) -> Optional[socket.socket]:
@@ -81,7 +83,7 @@ def _bound(address: str, port: int, backlog: int) -> Optional[socket.socket]:
     return listener
 
 
-def free_port(address: str, seed: int) -> int:
+def free_port(address: str) -> int:
     """Return a port that is free now, for a program that binds it itself."""
-    with listen(address, seed) as listener:
+    with listen(address) as listener:
         return int(listener.getsockname()[1])

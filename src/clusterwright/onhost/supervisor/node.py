@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import time
+import traceback
 from typing import Any, Deque, Dict, Iterable, Mapping, Optional, Sequence, Set
 
 from clusterwright.onhost.adapters import registry
@@ -90,10 +91,13 @@ class Agent:
                 self._ranks.excluded_pid = self._failover.child
             try:
                 connection = socket.create_connection(self._failover.supervisor_address, timeout=CONNECT_S)
-                connection.settimeout(self._timeout_s)
                 line = wire.WireLine(connection)
-                self._greet(line)
-            except (OSError, wire.Broken) as error:
+                try:
+                    self._greet(line)
+                except BaseException:
+                    line.close()
+                    raise
+            except (OSError, wire.Broken, *wire.MALFORMED) as error:
                 console.error(f"{self.host}: supervisor {self._failover.supervisor_address}: {error}")
                 time.sleep(RETRY_S)
             else:
@@ -102,14 +106,13 @@ class Agent:
 
     def _greet(self, line: wire.WireLine) -> None:
         token = self.folder.token()
-        challenge, ours = _read_message(line)["challenge"], wire.nonce()
+        challenge, ours = wire.text(line.read_one(), "challenge"), wire.nonce()
         proof = wire.proof(token, self.host, challenge)
         line.send({"host": self.host, "pid": os.getpid(), "challenge": ours, "proof": proof})
-        welcome = _read_message(line)
-        if not wire.proven(welcome, token, "supervisor", ours):
-            raise wire.Broken("the peer is not the supervisor of this run")
-        self.orders = welcome["orders"]
-        self._failover.greeted(self.orders)
+        line.session = wire.PeerSession(token, challenge, ours, accepted=False)
+        orders = line.read_one()["orders"]  # only the supervisor of this run can send it
+        self._failover.greeted(orders)
+        self.orders = orders
         interface = network.inside(self.launch.compute, network.interfaces())
         if interface is None:
             reason = f"no address inside the compute network {self.launch.compute}"
@@ -124,15 +127,11 @@ class Agent:
             self._pass_on(
                 line, self._ranks.warm(self._base(), self.launch.imports, standby=self.job.warm.standby)
             )
-            self._ranks.prepare_store(self._interface[1], self._seed)
+            self._ranks.prepare_store(self._interface[1])
 
     def _facts(self) -> wire.Message:
         """Return this host's store port and in-memory replicas, which the agent reports when ready and when idle."""
-        port = (
-            network.free_port(self._interface[1], self._seed)
-            if self._launcher.on_host
-            else self._ranks.next_store
-        )
+        port = network.free_port(self._interface[1]) if self._launcher.on_host else self._ranks.next_store
         replica_facts = (
             {"copies": self._replicas.port, "memory": self._replicas.report()} if self._replicas else {}
         )
@@ -141,7 +140,7 @@ class Agent:
     def _start_replicas(self, token: str) -> None:
         """Open the memory for in-memory checkpoints of this host's ranks; it lasts as long as this agent."""
         if not self._replicas and not self._launcher.on_host and self.job.checkpoint.memory != "never":
-            listener = network.listen(self._interface[1], self._seed)
+            listener = network.listen(self._interface[1])
             self._replicas = Replicas(
                 listener, token, self.job.gpus_per_node, self._acknowledge, self._notes.append
             )
@@ -178,6 +177,8 @@ class Agent:
                         line.send({"beat": self._generation})
             except wire.Broken as error:
                 console.error(f"{self.host}: lost the supervisor: {error}")
+            except wire.MALFORMED:
+                console.error(f"{self.host}: invalid message of the supervisor: {traceback.format_exc()}")
         return False
 
     def _send_notes(self, line: wire.WireLine) -> None:
@@ -207,7 +208,7 @@ class Agent:
             is_clear = self._end_ranks(with_stacks=bool(message.get("stacks")))
             line.send({"idle": message["kill"], **self._facts()} if is_clear else {"stuck": message["kill"]})
             if not self._launcher.on_host:
-                self._ranks.prepare_store(self._interface[1], self._seed)
+                self._ranks.prepare_store(self._interface[1])
 
     def _start(self, message: wire.Message) -> None:
         self._generation = message["start"]
@@ -241,7 +242,7 @@ class Agent:
             cwd,
             self._variables,
         )
-        self._ranks.prepare_store(self._interface[1], self._seed)
+        self._ranks.prepare_store(self._interface[1])
 
     def _variables(self, local_rank: int) -> Dict[str, str]:
         """Return the environment of one rank for its progress page and its replicas."""
@@ -253,11 +254,6 @@ class Agent:
         if self._standstill:
             self._standstill.end(with_stacks=with_stacks)
         return self._ranks.end()
-
-    @property
-    def _seed(self) -> int:
-        """Offset into the port range; the factor 31 keeps jobs that start together from trying the same ports."""
-        return int(os.environ.get("SLURM_JOB_ID") or os.getpid()) * 31 + self._generation
 
     def _base(self) -> Mapping[str, str]:
         """Return the environment that all ranks of this host share."""
@@ -298,13 +294,6 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: setattr(agent, "leaving", True))
     signal.signal(signal.SIGCHLD, lambda *_: None)  # wakes `_follow`, which reaps ended ranks
     return agent.serve()
-
-
-def _read_message(line: wire.WireLine) -> wire.Message:
-    messages = line.read()
-    while not messages:
-        messages = line.read()
-    return messages[0]
 
 
 if __name__ == "__main__":

@@ -5,19 +5,24 @@ from __future__ import annotations
 import selectors
 import socket
 import time
+import traceback
+from collections import Counter
 from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
 
 from clusterwright.onhost.supervisor import wakeup_socket, wire
 
 JOINED, MESSAGE, DISCONNECTED, NOTE = "joined", "said", "lost", "note"
 FAREWELL_S = 2.0  # time that agents get to leave by themselves
+MOST_STRANGERS = 64  # unauthenticated connections beyond one per host
+NOTE_S = 60.0  # interval between two log lines about strangers, who must not fill the log
 
 
 class Peer:
     """One connection to an agent; `host` is empty until the agent has proved that it has the token."""
 
-    def __init__(self, line: wire.WireLine) -> None:
+    def __init__(self, line: wire.WireLine, source: str = "") -> None:
         self.line, self.challenge = line, wire.nonce()
+        self.source = source  # address of a stranger
         self.host, self.pid, self.address = "", 0, ""
         self.store = 0  # port of the rendezvous store that is open on that host
         self.facts: wire.Message = {}  # its last report: ports, in-memory replicas
@@ -48,6 +53,7 @@ class Peers:
         self._listener, self._token, self._hosts = listener, token, hosts
         self._timeout_s, self._orders = timeout_s, orders
         self._strangers: List[Peer] = []
+        self._rejected, self._noted_at = 0, float("-inf")
         self._pending: List[PeerEvent] = []
         self._selector = selectors.DefaultSelector()
         self._selector.register(listener, selectors.EVENT_READ, self._accept)
@@ -60,8 +66,21 @@ class Peers:
                 self._read(key.data)
             else:
                 key.data()
+        self._drop_slow_strangers(time.monotonic())
         pending, self._pending = self._pending, []
         yield from pending
+
+    def deliver(
+        self, event: PeerEvent, handle: Callable[[PeerEvent], None], log: Callable[[str], None]
+    ) -> None:
+        """Handle an event; a peer whose message cannot be handled is disconnected and ends nothing else."""
+        try:
+            handle(event)
+        except wire.MALFORMED:
+            if event.kind not in (JOINED, MESSAGE):
+                raise
+            log(f"{event.peer.host}: invalid message {str(event.message)[:200]}: {traceback.format_exc()}")
+            self.close(event.peer, "invalid message")
 
     def send(self, host: str, message: wire.Message) -> None:
         """Send to the agent if it is connected; a host that cannot be reached is lost."""
@@ -114,39 +133,66 @@ class Peers:
 
     def _accept(self) -> None:
         """Accept a connection and send it a challenge."""
-        connection, _ = self._listener.accept()
+        try:
+            connection, (source, *_) = self._listener.accept()
+        except OSError:  # the client has disconnected, or no file descriptor is free
+            self._drop_strangers_beyond(0)
+            return
         connection.setblocking(False)  # noqa: FBT003 (the socket's own signature)
         wire.enable_keepalive(connection, self._timeout_s)
-        peer = Peer(wire.WireLine(connection))
+        peer = Peer(wire.WireLine(connection), source)
         self._strangers.append(peer)
+        self._drop_strangers_beyond(len(self._hosts) + MOST_STRANGERS)
         self._selector.register(peer.line, selectors.EVENT_READ, peer)
         self._send(peer, {"challenge": peer.challenge})
+
+    def _drop_slow_strangers(self, now: float) -> None:
+        """Close connections that have not proved the token in time."""
+        for peer in [peer for peer in self._strangers if not peer.host]:
+            if now - peer.last_message_at > wire.GREETING_S:
+                self._reject(peer, f"no proof of the run's token within {wire.GREETING_S:g} s")
+
+    def _drop_strangers_beyond(self, most: int) -> None:
+        """Close the oldest connection of the address with the most unauthenticated ones if there are too many."""
+        strangers = [peer for peer in self._strangers if not peer.host]
+        if len(strangers) > most:
+            ((source, _),) = Counter(peer.source for peer in strangers).most_common(1)
+            oldest = next(peer for peer in strangers if peer.source == source)
+            self._reject(oldest, "too many unauthenticated connections")
+
+    def _reject(self, peer: Peer, reason: str) -> None:
+        """Close a stranger's connection, and log that once a minute at most."""
+        self._rejected += 1
+        if time.monotonic() - self._noted_at >= NOTE_S:
+            self._note(
+                peer, f"rejected {self._rejected} connection(s), the last from {peer.source}: {reason}"
+            )
+            self._rejected, self._noted_at = 0, time.monotonic()
+        self.close(peer, reason)
 
     def _read(self, peer: Peer) -> None:
         """Read the messages of one connection; a broken connection is closed."""
         try:
-            messages = peer.line.read()
-        except wire.Broken as error:
-            self.close(peer, str(error))
-            return
-        for message in messages:
-            peer.last_message_at = time.monotonic()
-            if peer.address:
-                self._pending.append(PeerEvent(MESSAGE, peer, message))
-            else:
-                self._greet(peer, message)
+            for message in peer.line.read():
+                if peer.address:
+                    peer.last_message_at = time.monotonic()
+                    self._pending.append(PeerEvent(MESSAGE, peer, message))
+                else:
+                    self._greet(peer, message)
+        except (wire.Broken, ValueError) as error:
+            (self.close if peer.host else self._reject)(peer, str(error))
 
     def _greet(self, peer: Peer, message: wire.Message) -> None:
         """Check the proof, then wait for the agent's address; only then is the agent admitted."""
         if not peer.host:
-            host = str(message.get("host", ""))
+            host = wire.text(message, "host")
             if host not in self._hosts or not wire.proven(message, self._token, host, peer.challenge):
-                self._note(peer, "rejected a connection without the run's token")
-                self.close(peer, "not authenticated")
-                return
-            peer.host, peer.pid = host, int(message["pid"])
-            proof = wire.proof(self._token, "supervisor", str(message["challenge"]))
-            self._send(peer, {"proof": proof, "orders": self._orders()})
+                raise wire.Broken("no proof of the run's token")
+            challenge, pid = wire.text(message, "challenge"), message.get("pid")
+            peer.line.session = wire.PeerSession(self._token, peer.challenge, challenge, accepted=True)
+            peer.host, peer.pid = host, pid if isinstance(pid, int) else 0
+            peer.last_message_at = time.monotonic()
+            self._send(peer, {"orders": self._orders()})
         elif "ready" in message:
             self._admit(peer, message)
         else:
@@ -163,7 +209,7 @@ class Peers:
         if previous:
             del self.by_host[peer.host]
             self.close(previous, "reconnected")
-        peer.address, peer.facts = str(message["ready"]), message
+        peer.address, peer.facts, peer.last_message_at = str(message["ready"]), message, time.monotonic()
         self._strangers.remove(peer)
         self.by_host[peer.host] = peer
         self._pending.append(PeerEvent(JOINED, peer, message))

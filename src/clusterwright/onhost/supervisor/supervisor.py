@@ -70,7 +70,7 @@ class Supervisor:
         trained = folder.trained_hosts(last, self.hosts, lost_hosts) if predecessor else ()
         self.state = d.State(phase_start=self.began, generation=last, lost_hosts=lost_hosts, members=trained)
         self.beat_s = min(LONGEST_BEAT_S, recovery.heartbeat_timeout / BEATS_PER_TIMEOUT)
-        self.listener = network.listen_inside(record.launch.management, int(scheduler.job_id))
+        self.listener = network.listen_inside(record.launch.management)
         self.quorum = Quorum(folder, scheduler.job_id, self.number, self.host, self.listener)
         self.peers = Peers(self.listener, folder.token(), self.hosts, recovery.heartbeat_timeout, self.orders)
         self.hangs = hangs.Hangs(self.peers.send)
@@ -126,7 +126,7 @@ class Supervisor:
         """Run one iteration of the event loop: handle messages from agents, then timers."""
         for event in self.peers.turn(min(TICK_S, self.beat_s / 2)):
             if self.code is None:
-                self.handle_event(event)
+                self.peers.deliver(event, self.handle_event, self.log)
         now = time.monotonic()
         if now - self.beaten >= self.beat_s:
             self.beat(now)

@@ -71,7 +71,7 @@ class UnsupervisedJob:
         interface = network.inside(compute, network.interfaces())
         if interface is None:
             return 1, f"no address inside the compute network {compute}"
-        port = network.free_port(interface[1], int(self.job_id) * 31 + generation)
+        port = network.free_port(interface[1])
         logs = self.folder.path_to("logs", str(generation))
         os.makedirs(logs, exist_ok=True)
         log = os.path.join(logs, "launcher.log")

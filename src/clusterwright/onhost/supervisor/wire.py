@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
-import secrets
 import socket
-from typing import Any, Dict, List
+import time
+from typing import Any, Dict, List, Optional
+
+from clusterwright.onhost.lib import peer_messages
+from clusterwright.onhost.lib.peer_messages import (
+    GREETING_BYTES,
+    GREETING_S,
+    PeerSession,
+    nonce,
+    proof,
+    proven,
+    text,
+)
+
+__all__ = [
+    "GREETING_S",
+    "MALFORMED",
+    "Broken",
+    "Message",
+    "PeerSession",
+    "WireLine",
+    "enable_keepalive",
+    "nonce",
+    "proof",
+    "proven",
+    "text",
+]
 
 Message = Dict[str, Any]
 
 LONGEST = 1 << 20  # bytes of one line; a peer that sends a longer one is disconnected
+# What a message with missing fields or other types raises where it is used; the peer is then disconnected.
+MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 class Broken(Exception):  # noqa: N818 (the state of the line)
@@ -19,10 +44,14 @@ class Broken(Exception):  # noqa: N818 (the state of the line)
 
 
 class WireLine:
-    """One connection; `read` returns complete messages only."""
+    """One connection; `read` returns complete messages only.
+
+    Until it has a `session`, the peer is a stranger and may send one short message at a time.
+    """
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
+        self.session: Optional[PeerSession] = None
         self._partial = b""
 
     def fileno(self) -> int:
@@ -35,8 +64,9 @@ class WireLine:
         Raises:
             Broken: the peer is gone, or its buffer is full because it no longer reads.
         """
+        data = json.dumps(message).encode()
         try:
-            self.connection.sendall(json.dumps(message).encode() + b"\n")
+            self.connection.sendall((self.session.seal(data) if self.session else data) + b"\n")
         except OSError as error:
             raise Broken(str(error)) from error
 
@@ -46,48 +76,48 @@ class WireLine:
         Raises:
             Broken: the peer closed the connection or sent something else.
         """
+        limit = LONGEST if self.session else GREETING_BYTES
         try:
-            data = self.connection.recv(65536)
-        except (BlockingIOError, TimeoutError):
+            data = self.connection.recv(65536 if self.session else limit + 1)
+        except (BlockingIOError, socket.timeout):
             return []
         except OSError as error:
             raise Broken(str(error)) from error
         *lines, self._partial = (self._partial + data).split(b"\n")
-        if not data or len(self._partial) > LONGEST:
+        if not data:
             raise Broken("closed")
-        return [_message(line) for line in lines]
+        if max(map(len, (*lines, self._partial))) > limit:
+            raise Broken(f"a line of more than {limit} bytes")
+        if not self.session and lines and (lines[1:] or self._partial):
+            raise Broken("several messages before authentication")
+        return [self._message(line) for line in lines]
+
+    def read_one(self, limit_s: float = GREETING_S) -> Message:
+        """Wait for one message, at most `limit_s` whatever the peer sends meanwhile; the socket must have a timeout.
+
+        Raises:
+            Broken: as `read`, or none came in time.
+        """
+        deadline = time.monotonic() + limit_s
+        while (left_s := deadline - time.monotonic()) > 0:
+            self.connection.settimeout(left_s)
+            messages = self.read()
+            if messages:
+                return messages[0]
+        raise Broken(f"no message within {limit_s:g} s")
 
     def close(self) -> None:
         """Close the connection; may be called twice."""
         self.connection.close()
 
-
-def nonce() -> str:
-    """Return a fresh challenge."""
-    return secrets.token_hex(16)
-
-
-def proof(token: str, identity: str, challenge: str) -> str:
-    """Return the HMAC that proves to the challenger that `identity` has the token, without sending the token."""
-    return hmac.new(token.encode(), f"{identity}|{challenge}".encode(), hashlib.sha256).hexdigest()
-
-
-def proven(message: Message, token: str, identity: str, challenge: str) -> bool:
-    """Return True if the message carries the right proof."""
-    return hmac.compare_digest(str(message.get("proof", "")), proof(token, identity, challenge))
+    def _message(self, line: bytes) -> Message:
+        try:
+            return peer_messages.parse_message(self.session.opened(line) if self.session else line)
+        except ValueError as error:
+            raise Broken(str(error)) from error
 
 
 def enable_keepalive(connection: socket.socket, timeout_s: float) -> None:
     """Make the kernel break the connection when sent data stays unacknowledged for `timeout_s` (tcp(7))."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(timeout_s * 1000))
-
-
-def _message(line: bytes) -> Message:
-    try:
-        message = json.loads(line)
-    except ValueError as error:
-        raise Broken(f"not JSON: {line[:80]!r}") from error
-    if not isinstance(message, dict):
-        raise Broken(f"not an object: {line[:80]!r}")
-    return message

@@ -143,7 +143,7 @@ class Checkpoints:
         skipped: list[Skipped] = []
         for step in self._group.share(retention.steps(self._folder)):
             result = self._try_to_load(step, target)
-            problems = [problem for problem in self._group.gather(_problem(result)) if problem]
+            problems = [Skipped(*problem) for problem in self._group.gather(_problem(result)) if problem]
             if isinstance(result, Loaded) and not problems:
                 self._keeper.verified.add(step)
                 return result, skipped
@@ -156,15 +156,15 @@ class Checkpoints:
         """Create the folder for saves on rank 0, once; return on all ranks the folder, or the error as a string."""
         if self._partial_folder:
             return self._partial_folder
-        result: Path | str = ""
+        path = problem = ""
         if self._group.rank == 0:
             try:
-                result = retention.open_partial_folder(self._folder, self._generation)
+                path = str(retention.open_partial_folder(self._folder, self._generation))
             except OSError as error:
-                result = str(error)
-        result = self._group.share(result)
-        self._partial_folder = result if isinstance(result, Path) else None
-        return result
+                problem = str(error)
+        path, problem = self._group.share((path, problem))
+        self._partial_folder = Path(path) if path else None
+        return self._partial_folder or problem
 
     def _try_to_load(self, step: int, target: TargetState | None) -> Loaded | Skipped:
         folder = self._folder / manifest.step_name(step)
@@ -193,5 +193,5 @@ def _opened(folder: Path, saved_manifest: manifest.Manifest) -> Iterator[Abstrac
     return (disk.reader(folder, part) for part in saved_manifest.parts)
 
 
-def _problem(result: Loaded | Skipped) -> Skipped | None:
-    return result if isinstance(result, Skipped) else None
+def _problem(result: Loaded | Skipped) -> tuple[int, str, bool] | None:
+    return (result.step, result.reason, result.damaged) if isinstance(result, Skipped) else None

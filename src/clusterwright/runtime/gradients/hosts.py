@@ -14,14 +14,15 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from clusterwright.runtime.group import gather
+
 
 class HostGroups:
     """Hierarchical all-reduce of a model's buckets; `dtype` is used between hosts (None: that of the gradients)."""
 
     def __init__(self, model: DistributedDataParallel, dtype: torch.dtype | None) -> None:
         ranks = dist.get_process_group_ranks(model.process_group)
-        host_names: list[Any] = [None] * len(ranks)
-        dist.all_gather_object(host_names, _host_name(), group=model.process_group)
+        host_names = gather(_host_name(), model.process_group)
         rank, self._ranks, self._dtype = dist.get_rank(), len(ranks), dtype
         self._inside: Any = None
         hosts = by_host(ranks, host_names)

@@ -137,10 +137,12 @@ def _holders(parameters: dict[str, Any]) -> dict[str, tuple[int, torch.device]]:
     present = [parameter for parameter in parameters.values() if not parameter.is_meta]
     if len(present) == len(parameters):
         return {}
-    present_by_rank: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(present_by_rank, [not parameter.is_meta for parameter in parameters.values()])
     device = present[0].device
-    return {name: (flags.index(True), device) for name, *flags in zip(parameters, *present_by_rank)}
+    flags = torch.tensor([not parameter.is_meta for parameter in parameters.values()], device=device)
+    present_by_rank = [torch.empty_like(flags) for _ in range(dist.get_world_size())]
+    dist.all_gather(present_by_rank, flags)
+    held = torch.stack(present_by_rank, 1).tolist()
+    return {name: (ranks.index(True), device) for name, ranks in zip(parameters, held)}
 
 
 @torch.no_grad()

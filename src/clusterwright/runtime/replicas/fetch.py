@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
-import secrets
 import socket
 from typing import Any
 
+from clusterwright.onhost.lib import peer_messages
 from clusterwright.runtime.checkpoints.source import Damaged
 
 TIMEOUT_S = 20.0
@@ -24,10 +22,11 @@ class Fetched:
         self.name = f"rank {key[3]}'s part on {address}"
         self._offset = 0
         self._connection = socket.create_connection((address, port), timeout=CONNECT_S)
-        self._connection.settimeout(TIMEOUT_S)
+        self._session: peer_messages.PeerSession | None = None
         self._stream = self._connection.makefile("rb")
         try:
             self._prove(token)
+            self._connection.settimeout(TIMEOUT_S)
             self.digest, self._size = self._request_part(key)
         except BaseException:
             self.close()
@@ -64,23 +63,21 @@ class Fetched:
         return str(answer["digest"]), int(answer["length"])
 
     def _prove(self, token: str) -> None:
-        ours = secrets.token_hex(16)
+        ours = peer_messages.nonce()
         self._send({"challenge": ours})
-        answer = self._receive()
-        if not hmac.compare_digest(str(answer.get("proof", "")), _proof(token, "holder", ours)):
+        answer = peer_messages.parse_message(peer_messages.read_greeting(self._connection))
+        if not peer_messages.proven(answer, token, "holder", ours):
             raise ConnectionError(f"{self.name}: the server is not an agent of this run")
-        self._send({"proof": _proof(token, "reader", str(answer["challenge"]))})
+        theirs = peer_messages.text(answer, "challenge")
+        self._send({"proof": peer_messages.proof(token, "reader", theirs)})
+        self._session = peer_messages.PeerSession(token, theirs, ours, accepted=False)
 
     def _send(self, message: dict[str, Any]) -> None:
-        self._connection.sendall(json.dumps(message).encode() + b"\n")
+        data = json.dumps(message).encode()
+        self._connection.sendall((self._session.seal(data) if self._session else data) + b"\n")
 
     def _receive(self) -> dict[str, Any]:
         line = self._stream.readline(_LONGEST)
-        if not line.endswith(b"\n"):
+        if not line.endswith(b"\n") or not self._session:
             raise ConnectionError(f"{self.name}: the agent closed the connection")
-        message: dict[str, Any] = json.loads(line)
-        return message
-
-
-def _proof(token: str, identity: str, challenge: str) -> str:
-    return hmac.new(token.encode(), f"{identity}|{challenge}".encode(), hashlib.sha256).hexdigest()
+        return peer_messages.parse_message(self._session.opened(line[:-1]))

@@ -1,5 +1,6 @@
 """Two agents' copies over loopback; what a rank would write is written here."""
 
+import contextlib
 import json
 import os
 import socket
@@ -74,11 +75,10 @@ def until(seen, limit_s=150):
 
 def fetched(place, key, token=TOKEN):
     """The bytes of a part, as a rank fetches them."""
-    connection, stream = exchange.connect(*place, token, 5)
-    with connection, stream:
-        exchange.send(connection, {"get": key})
-        answer = exchange.receive(stream)
-        return stream.read(answer["length"]) if "length" in answer else answer
+    with contextlib.closing(exchange.connect(*place, token, 5)) as channel:
+        channel.send({"get": key})
+        answer = channel.receive()
+        return channel.stream.read(answer["length"]) if "length" in answer else answer
 
 
 def test_a_copy_reaches_the_neighbour_and_the_rank_is_told(hosts):
@@ -210,13 +210,12 @@ def test_a_part_that_is_not_here_is_missing(hosts):
 
 def test_half_a_part_is_none(hosts):
     """A host that dies while it sends leaves nothing that counts."""
-    connection, stream = exchange.connect(*hosts[1].place, TOKEN, 5)
+    channel = exchange.connect(*hosts[1].place, TOKEN, 5)
     part = SlotPart(7, 1, 2, 0, 1_000_000, DIGEST)
-    exchange.send(connection, {"put": vars(part)})
-    assert exchange.receive(stream) == {"take": True}
-    connection.sendall(b"x" * 500_000)
-    stream.close()
-    connection.close()
+    channel.send({"put": vars(part)})
+    assert channel.receive() == {"take": True}
+    channel.connection.sendall(b"x" * 500_000)
+    channel.close()
     hosts[0].rank_copies(8)
     until(lambda: hosts[0].reached.get(0) == 8)
 

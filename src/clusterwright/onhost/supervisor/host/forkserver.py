@@ -115,7 +115,7 @@ def become(order: Dict[str, Any]) -> None:
     processes.name(order["name"])
     wake.send(started=order["id"], pid=os.getpid())
     if order["kind"] == "store":
-        store.serve(order["address"], order["seed"])
+        store.serve(order["address"])
     else:
         rank.run(order["command"])
 

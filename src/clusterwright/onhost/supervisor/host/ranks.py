@@ -55,7 +55,7 @@ class Ranks:
         self.excluded_pid = 0  # a child that is no rank (a supervisor); it and its descendants live on
         # process id of the store that has not reported its port yet, and the number of stores ordered
         self._making = self._store_count = 0
-        self._store_address: Optional[Tuple[str, int]] = None  # where stores listen
+        self._store_address = ""  # where stores listen
         self._pids: Dict[int, int] = {}  # local rank by process id
         self._early: Dict[int, int] = {}  # exit codes of processes reaped before their start was reported
         self._finished_ranks: Set[int] = set()
@@ -87,9 +87,9 @@ class Ranks:
         self._server_pid, self._restart_at = self._server.pid, float("inf")
         fcntl.fcntl(self._server.stdin.fileno(), F_SETPIPE_SZ, ORDERS_BYTES)
 
-    def prepare_store(self, address: str, seed: int) -> None:
+    def prepare_store(self, address: str) -> None:
         """Order a store for the next generation; `read_messages` reports its port."""
-        self._store_address = (address, seed)
+        self._store_address = address
         cold = not self._server_pid and time.monotonic() < self._begun + COLD_STORE_S
         if (
             cold
@@ -105,7 +105,6 @@ class Ranks:
                 "kind": "store",
                 "name": "store",
                 "address": address,
-                "seed": seed,
                 "env": {},
                 "cwd": "/",
                 "out": self._log,
@@ -202,7 +201,7 @@ class Ranks:
             for log in self._logs:
                 truncate_log(log)
             if self._store_address:
-                self.prepare_store(*self._store_address)
+                self.prepare_store(self._store_address)
         if time.monotonic() >= self._restart_at:
             return self.warm(self._env, self._modules, standby=self._standby)
         if self._pending_orders and self._server_pid and not self._why:
@@ -242,9 +241,7 @@ class Ranks:
     def _start_cold(self, order: Dict[str, Any]) -> None:
         arguments = [
             str(argument)
-            for argument in (
-                (order["address"], order["seed"]) if order["kind"] == "store" else order["command"]
-            )
+            for argument in ([order["address"]] if order["kind"] == "store" else order["command"])
         ]
         argv = [sys.executable, "-u", "-m", f"{HOST}.{order['kind']}", *arguments]
         env = {**self._env, **order["env"]}

@@ -1,4 +1,4 @@
-"""The rendezvous store of one generation (torch's TCPStore), in its own process: `python -m ...store ADDRESS SEED`.
+"""The rendezvous store of one generation (torch's TCPStore), in its own process: `python -m ...store ADDRESS`.
 
 It listens before its port is announced, dies with its agent and not with rank 0, and serves one generation
 only, so restarted ranks never read keys of dead ones.
@@ -14,11 +14,11 @@ from clusterwright.onhost.supervisor import network
 from clusterwright.onhost.supervisor.host import wake
 
 
-def serve(address: str, seed: int) -> None:
+def serve(address: str) -> None:
     """Listen, report the port to the agent, and serve until killed."""
     import torch.distributed as dist
 
-    listener = network.listen(address, seed)
+    listener = network.listen(address)
     port = listener.getsockname()[1]
     serving = dist.TCPStore(  # type: ignore[attr-defined]  # (public, yet not in __all__)
         address, port, is_master=True, wait_for_workers=False, master_listen_fd=listener.detach()
@@ -29,4 +29,4 @@ def serve(address: str, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], int(sys.argv[2]))
+    serve(sys.argv[1])

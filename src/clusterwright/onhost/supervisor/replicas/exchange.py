@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import socket
-from typing import BinaryIO
+from typing import Optional
 
+from clusterwright.onhost.lib import peer_messages
 from clusterwright.onhost.supervisor import wire
 from clusterwright.onhost.supervisor.replicas.holdings import Lent
 from clusterwright.onhost.supervisor.replicas.slots import Slots
@@ -17,17 +18,55 @@ READER = "reader"
 CHUNK_BYTES = 1 << 22
 
 
-def challenge(connection: socket.socket, stream: BinaryIO, token: str) -> None:
+class Channel:
+    """One connection between agents: messages, and raw bytes between them.
+
+    Until it has a `session`, the peer is a stranger and may send short messages only.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection, self.stream = connection, connection.makefile("rb")
+        self.session: Optional[wire.PeerSession] = None
+
+    def send(self, message: wire.Message) -> None:
+        """Send one message as a JSON line."""
+        data = json.dumps(message).encode()
+        self.connection.sendall((self.session.seal(data) if self.session else data) + b"\n")
+
+    def receive(self) -> wire.Message:
+        """Receive one message.
+
+        Raises:
+            Broken: the peer closed the connection or sent something else.
+        """
+        try:
+            if not self.session:
+                return peer_messages.parse_message(peer_messages.read_greeting(self.connection))
+            line = self.stream.readline(wire.LONGEST)
+            if not line.endswith(b"\n"):
+                raise wire.Broken("closed")
+            return peer_messages.parse_message(self.session.opened(line[:-1]))
+        except ValueError as error:
+            raise wire.Broken(str(error)) from error
+
+    def close(self) -> None:
+        """Close the connection; may be called twice."""
+        self.stream.close()
+        self.connection.close()
+
+
+def accept(channel: Channel, token: str) -> None:
     """Authenticate on the holder's side: prove the token to the client and check its proof.
 
     Raises:
         Broken: the client does not have the token.
+        ValueError: it sent something else.
     """
-    theirs, ours = receive(stream), wire.nonce()
-    proof = wire.proof(token, HOLDER, str(theirs["challenge"]))
-    send(connection, {"proof": proof, "challenge": ours})
-    if not wire.proven(receive(stream), token, READER, ours):
+    theirs, ours = wire.text(channel.receive(), "challenge"), wire.nonce()
+    channel.send({"proof": wire.proof(token, HOLDER, theirs), "challenge": ours})
+    if not wire.proven(channel.receive(), token, READER, ours):
         raise wire.Broken("not authenticated")
+    channel.session = wire.PeerSession(token, ours, theirs, accepted=True)
 
 
 def patient(connection: socket.socket, timeout_s: float) -> None:
@@ -38,53 +77,34 @@ def patient(connection: socket.socket, timeout_s: float) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, option, max(1, int(timeout_s / 3)))
 
 
-def connect(address: str, port: int, token: str, timeout_s: float) -> "tuple[socket.socket, BinaryIO]":
+def connect(address: str, port: int, token: str, timeout_s: float) -> Channel:
     """Return an authenticated connection to a holder of replicas.
 
     Raises:
         OSError: nothing answers there.
         Broken: the peer is not an agent of this run.
+        ValueError: it sent something else.
     """
-    connection = socket.create_connection((address, port), timeout=CONNECT_S)
-    stream = connection.makefile("rb")
+    channel = Channel(socket.create_connection((address, port), timeout=CONNECT_S))
     try:
-        connection.settimeout(timeout_s)
-        patient(connection, timeout_s)
-        _prove(connection, stream, token)
+        channel.connection.settimeout(timeout_s)
+        patient(channel.connection, timeout_s)
+        _prove(channel, token)
     except BaseException:
-        stream.close()
-        connection.close()
+        channel.close()
         raise
-    return connection, stream
+    return channel
 
 
-def _prove(connection: socket.socket, stream: BinaryIO, token: str) -> None:
+def _prove(channel: Channel, token: str) -> None:
     ours = wire.nonce()
-    send(connection, {"challenge": ours})
-    answer = receive(stream)
+    channel.send({"challenge": ours})
+    answer = channel.receive()
     if not wire.proven(answer, token, HOLDER, ours):
         raise wire.Broken("the peer is not an agent of this run")
-    send(connection, {"proof": wire.proof(token, READER, str(answer["challenge"]))})
-
-
-def send(connection: socket.socket, message: wire.Message) -> None:
-    """Send one message as a JSON line."""
-    connection.sendall(json.dumps(message).encode() + b"\n")
-
-
-def receive(stream: BinaryIO) -> wire.Message:
-    """Receive one message.
-
-    Raises:
-        Broken: the peer closed the connection or sent something else.
-    """
-    line = stream.readline(wire.LONGEST)
-    if not line.endswith(b"\n"):
-        raise wire.Broken("closed")
-    message = json.loads(line)
-    if not isinstance(message, dict):
-        raise wire.Broken(f"not an object: {line[:80]!r}")
-    return message
+    theirs = wire.text(answer, "challenge")
+    channel.send({"proof": wire.proof(token, READER, theirs)})
+    channel.session = wire.PeerSession(token, theirs, ours, accepted=False)
 
 
 def send_bytes(connection: socket.socket, lent: Lent) -> None:
@@ -92,7 +112,7 @@ def send_bytes(connection: socket.socket, lent: Lent) -> None:
     connection.sendfile(lent.file, lent.start, lent.part.length)
 
 
-def receive_bytes(stream: BinaryIO, slots: Slots, length: int) -> None:
+def receive_bytes(channel: Channel, slots: Slots, length: int) -> None:
     """Receive `length` bytes into slot 0, then the sender's confirmation that they are unchanged.
 
     Raises:
@@ -102,9 +122,9 @@ def receive_bytes(stream: BinaryIO, slots: Slots, length: int) -> None:
     with slots.bytes(0, length) as buffer, memoryview(buffer) as view:
         while received < length:
             with view[received : min(length, received + CHUNK_BYTES)] as chunk:
-                count = stream.readinto(chunk)  # type: ignore[attr-defined]  # (typeshed's BinaryIO lacks it)
+                count = channel.stream.readinto(chunk)
             if not count:
                 raise wire.Broken("closed")
             received += count
-    if not receive(stream).get("good"):
+    if not channel.receive().get("good"):
         raise wire.Broken("overwritten")

@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 from dataclasses import asdict
-from typing import BinaryIO, Callable, List, Optional, Tuple
+from typing import Callable, List, Optional, Tuple
 
 from clusterwright.onhost.supervisor import wire
 from clusterwright.onhost.supervisor.host import available
@@ -41,7 +41,7 @@ class Sending:
         self._token, self._holdings, self._acknowledge, self._log = token, holdings, acknowledge, log
         self._read, self._write = os.pipe()
         self._generation, self._neighbour = 0, None  # type: Tuple[int, Optional[Tuple[str, int]]]
-        self._connection: Optional[Tuple[int, socket.socket, BinaryIO]] = None
+        self._channel: Optional[Tuple[int, exchange.Channel]] = None
         self._missed = 0.0  # monotonic time since when the peer host is unreachable; 0 if it is not
         self._logged_messages: List[str] = []
         threading.Thread(target=self._work, name="send-copies", daemon=True).start()
@@ -66,7 +66,7 @@ class Sending:
             for line in pipe:
                 try:
                     self._handle(json.loads(line))
-                except (ValueError, KeyError, TypeError) as error:
+                except (RecursionError, *wire.MALFORMED) as error:
                     self._log_once(f"invalid message about in-memory checkpoints: {line[:80]!r} ({error})")
 
     def _handle(self, message: wire.Message) -> None:
@@ -104,7 +104,7 @@ class Sending:
             with lent.file:
                 try:
                     reached = self._send(lent)
-                except (OSError, wire.Broken, ValueError, KeyError) as error:
+                except (OSError, wire.Broken, *wire.MALFORMED) as error:
                     self._hang_up()
                     if key[0] == self._generation and self._misses(str(error)):
                         break
@@ -129,32 +129,32 @@ class Sending:
 
     def _send(self, lent: Lent) -> bool:
         """Send the part; return False if the peer host has no memory for it."""
-        connection, stream = self._connected(lent.part.generation)
-        exchange.send(connection, {"put": asdict(lent.part)})
-        answer = exchange.receive(stream)
+        channel = self._connected(lent.part.generation)
+        channel.send({"put": asdict(lent.part)})
+        answer = channel.receive()
         if "refused" in answer:
             self._log_once(f"the peer host refused a replica: {answer['refused']}")
             return False
-        exchange.send_bytes(connection, lent)
-        exchange.send(connection, {"good": lent.unchanged()})
-        return bool(exchange.receive(stream)["kept"])
+        exchange.send_bytes(channel.connection, lent)
+        channel.send({"good": lent.unchanged()})
+        return bool(channel.receive()["kept"])
 
-    def _connected(self, generation: int) -> Tuple[socket.socket, BinaryIO]:
-        if self._connection and self._connection[0] != generation:
+    def _connected(self, generation: int) -> exchange.Channel:
+        if self._channel and self._channel[0] != generation:
             self._hang_up()
-        if not self._connection:
+        if not self._channel:
             if not self._neighbour:
                 raise wire.Broken("the generation is over")
-            self._connection = (generation, *exchange.connect(*self._neighbour, self._token, TIMEOUT_S))
-        return self._connection[1:]
+            self._channel = (generation, exchange.connect(*self._neighbour, self._token, TIMEOUT_S))
+        return self._channel[1]
 
     def _hang_up(self) -> None:
         """Close the connection; a send that waits on it fails."""
-        previous, self._connection = self._connection, None
+        previous, self._channel = self._channel, None
         if previous:
             with contextlib.suppress(OSError):  # already broken
-                previous[1].shutdown(socket.SHUT_RDWR)
-            previous[1].close()
+                previous[1].connection.shutdown(socket.SHUT_RDWR)
+            previous[1].connection.close()
 
     def _log_once(self, text: str) -> None:
         """Log each text only once."""

@@ -8,10 +8,11 @@ the reader's checksum.
 from __future__ import annotations
 
 import contextlib
+import errno
 import socket
 import threading
 from dataclasses import asdict
-from typing import BinaryIO
+from typing import List
 
 from clusterwright.onhost.supervisor import wire
 from clusterwright.onhost.supervisor.host import available
@@ -21,6 +22,8 @@ from clusterwright.onhost.supervisor.replicas.slots import SlotPart
 
 # a peer that acknowledges nothing for so long is lost
 TIMEOUT_S = 20.0
+# connections without proof of the token
+MOST_STRANGERS = 32
 # share of the available memory that is left to the training
 SPARED = 0.1
 
@@ -30,6 +33,7 @@ class Serving:
 
     def __init__(self, listener: socket.socket, token: str, holdings: Holdings) -> None:
         self._listener, self._token, self._holdings = listener, token, holdings
+        self._strangers: List[socket.socket] = []  # without proof, oldest first
         self.port = int(listener.getsockname()[1])
         listener.setblocking(True)  # noqa: FBT003 (the socket's own signature)
         threading.Thread(target=self._accept, name="serve-copies", daemon=True).start()
@@ -44,50 +48,66 @@ class Serving:
         while True:
             try:
                 connection, _ = self._listener.accept()
-            except OSError:
+            except OSError as error:
+                if error.errno in (errno.EMFILE, errno.ENFILE, errno.ECONNABORTED):
+                    self._drop_strangers(0)
+                    continue
                 return
+            self._strangers.append(connection)
+            self._drop_strangers(MOST_STRANGERS)
             threading.Thread(target=self._serve, args=(connection,), name="serve-copy", daemon=True).start()
 
+    def _drop_strangers(self, most: int) -> None:
+        """Disconnect the oldest clients without proof if there are too many."""
+        strangers = list(self._strangers)
+        for connection in strangers[: max(0, len(strangers) - most)]:
+            with contextlib.suppress(OSError):  # already broken
+                connection.shutdown(socket.SHUT_RDWR)
+
     def _serve(self, connection: socket.socket) -> None:
-        exchange.patient(connection, TIMEOUT_S)
-        connection.settimeout(TIMEOUT_S)
-        with connection, connection.makefile("rb") as stream:
+        with contextlib.closing(exchange.Channel(connection)) as channel:
             try:
-                exchange.challenge(connection, stream, self._token)
+                exchange.patient(connection, TIMEOUT_S)
+                connection.settimeout(TIMEOUT_S)
+                exchange.accept(channel, self._token)
+                self._strangers.remove(connection)
                 connection.settimeout(None)  # the previous host sends nothing while its ranks copy nothing
                 while True:
-                    self._answer(connection, stream, exchange.receive(stream))
-            except (OSError, wire.Broken, KeyError, TypeError, ValueError):
+                    self._answer(channel, channel.receive())
+            except (OSError, wire.Broken, *wire.MALFORMED):
                 return  # lost or not authenticated: an unfinished transfer is dropped
+            finally:
+                if connection in self._strangers:
+                    self._strangers.remove(connection)
 
-    def _answer(self, connection: socket.socket, stream: BinaryIO, request: wire.Message) -> None:
+    def _answer(self, channel: exchange.Channel, request: wire.Message) -> None:
         if "get" in request:
-            self._send_part(connection, tuple(request["get"]))
+            self._send_part(channel, tuple(request["get"]))
         else:
-            self._receive_part(connection, stream, SlotPart(**request["put"]))
+            self._receive_part(channel, SlotPart(**request["put"]))
 
-    def _send_part(self, connection: socket.socket, key: "tuple[int, ...]") -> None:
+    def _send_part(self, channel: exchange.Channel, key: "tuple[int, ...]") -> None:
         lent = self._holdings.lend(key)  # type: ignore[arg-type]  # (any other tuple is not found)
         if lent is None:
-            exchange.send(connection, {"missing": list(key)})
+            channel.send({"missing": list(key)})
             return
         with lent.file:
-            exchange.send(connection, asdict(lent.part))
-            exchange.send_bytes(connection, lent)
+            channel.send(asdict(lent.part))
+            exchange.send_bytes(channel.connection, lent)
 
-    def _receive_part(self, connection: socket.socket, stream: BinaryIO, part: SlotPart) -> None:
+    def _receive_part(self, channel: exchange.Channel, part: SlotPart) -> None:
         reason = _capacity_error(part.length)
-        exchange.send(connection, {"refused": reason} if reason else {"take": True})
+        channel.send({"refused": reason} if reason else {"take": True})
         if reason:
             return
         slots = self._holdings.allocate()
         try:
-            exchange.receive_bytes(stream, slots, part.length)
+            exchange.receive_bytes(channel, slots, part.length)
         except BaseException:
             self._holdings.release(slots)
             raise
         self._holdings.store(slots, part)
-        exchange.send(connection, {"kept": True})
+        channel.send({"kept": True})
 
 
 def _capacity_error(length: int) -> str:

@@ -1,0 +1,142 @@
+"""Messages of network peers: JSON objects, parsed safely, and proofs of a shared token (standard library, Python 3.6).
+
+A peer that has not proved the token may send one line of GREETING_BYTES. After both proofs each message carries an
+HMAC under the keys of this connection, so that nobody can insert, change, repeat or omit one.
+"""
+
+import hashlib
+import hmac
+import json
+import secrets
+import socket
+import time
+from typing import Any, Dict
+
+GREETING_BYTES = 4096  # of a line before authentication; ours have a few hundred
+GREETING_S = 10.0  # for such a line; a busy host answers within a second
+DIGITS = 40  # of an integer; ours have at most 20
+MAC_BYTES = 64  # hexadecimal SHA-256
+
+
+def parse_message(line: bytes) -> Dict[str, Any]:
+    """Parse one JSON object.
+
+    Raises:
+        ValueError: not UTF-8, not JSON, not an object, nested too deeply, or with a number that is too large.
+    """
+    try:
+        message = json.loads(
+            line.decode("utf-8"), parse_int=_integer, parse_float=_finite, parse_constant=_finite
+        )
+    except RecursionError:
+        raise ValueError("nested too deeply: %r" % line[:80]) from None
+    except ValueError as error:
+        raise ValueError("not JSON: %r (%s)" % (line[:80], error)) from error
+    if isinstance(message, dict):
+        return message
+    raise ValueError("not an object: %r" % line[:80])
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > DIGITS:  # a conversion takes quadratic time before Python 3.11
+        raise ValueError("an integer with %d digits" % len(digits))
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if number - number != 0:
+        raise ValueError("the number %s" % digits[:DIGITS])
+    return number
+
+
+def read_greeting(connection: socket.socket, limit_s: float = GREETING_S) -> bytes:
+    """Return a stranger's line: byte by byte, so that nothing after it is taken, and within the limit in any case.
+
+    Raises:
+        OSError: no line of GREETING_BYTES came in time, or the peer is gone.
+    """
+    line, deadline, usual = b"", time.monotonic() + limit_s, connection.gettimeout()
+    while not line.endswith(b"\n"):
+        connection.settimeout(max(0.001, deadline - time.monotonic()))
+        byte = connection.recv(1)
+        if not byte:
+            raise ConnectionError("the peer closed the connection")
+        if len(line) >= GREETING_BYTES:
+            raise ConnectionError("no greeting of at most %d bytes" % GREETING_BYTES)
+        line += byte
+    connection.settimeout(usual)
+    return line
+
+
+def nonce() -> str:
+    """Return a fresh challenge."""
+    return secrets.token_hex(16)
+
+
+def proof(token: str, identity: str, challenge: str) -> str:
+    """Return the HMAC that proves to the challenger that `identity` has the token, without sending the token."""
+    return _digest(token.encode(), "%s|%s" % (identity, challenge))
+
+
+def proven(message: Dict[str, Any], token: str, identity: str, challenge: str) -> bool:
+    """Return True if the message carries the right proof."""
+    given = message.get("proof")
+    if not isinstance(given, str) or len(given) != MAC_BYTES:
+        return False
+    return hmac.compare_digest(_bytes(given), proof(token, identity, challenge).encode())
+
+
+def text(message: Dict[str, Any], name: str) -> str:
+    """Return a text field of a message.
+
+    Raises:
+        ValueError: the field is missing, or is not text.
+    """
+    value = message.get(name)
+    if isinstance(value, str):
+        return value
+    raise ValueError("the message has no text %r" % name)
+
+
+class PeerSession:
+    """Adds an HMAC to each message of an authenticated connection, and checks the peer's.
+
+    Both sides derive the keys from the token and both challenges; `accepted`: this side accepted the connection.
+    """
+
+    def __init__(self, token: str, acceptors: str, connectors: str, *, accepted: bool) -> None:
+        key = _digest(token.encode(), "\0session|%s|%s" % (acceptors, connectors)).encode()
+        keys = [_digest(key, side).encode() for side in ("acceptor", "connector")]
+        self._send_key, self._receive_key = keys if accepted else keys[::-1]
+        self._sent = self._received = 0
+
+    def seal(self, data: bytes) -> bytes:
+        """Return the next message with its HMAC in front."""
+        self._sent += 1
+        return _mac(self._send_key, self._sent, data) + data
+
+    def opened(self, line: bytes) -> bytes:
+        """Return the message without its HMAC.
+
+        Raises:
+            ValueError: the HMAC is not that of the peer's next message.
+        """
+        self._received += 1
+        data = line[MAC_BYTES:]
+        if not hmac.compare_digest(line[:MAC_BYTES], _mac(self._receive_key, self._received, data)):
+            raise ValueError("a message that the peer did not send")
+        return data
+
+
+def _mac(key: bytes, number: int, data: bytes) -> bytes:
+    return hmac.new(key, b"%d|" % number + data, hashlib.sha256).hexdigest().encode()
+
+
+def _digest(key: bytes, content: str) -> str:
+    return hmac.new(key, _bytes(content), hashlib.sha256).hexdigest()
+
+
+def _bytes(content: str) -> bytes:
+    """Encode text of a peer, which may have lone surrogates."""
+    return content.encode("utf-8", "surrogatepass")
