@@ -25,12 +25,14 @@ test-long:          ## those that take minutes each: benches, twenty kills, burs
 	@tools/setup base lab test zabbix
 	@.venv/bin/pytest -q -p no:randomly -m long
 
-check: install      ## lint, types, docs that have drifted
+check: install      ## lint, types, docs that have drifted, code that is unsafe, secrets
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/python -m clusterwright.cli._reference --check
 	$(VENV)/bin/python tools/messages --check
+	$(VENV)/bin/bandit -q -c pyproject.toml -r src tools/build_hook.py tools/messages tools/slurm-keys
+	@git ls-files -z | xargs -0 -P 2 -n 400 $(VENV)/bin/detect-secrets-hook --baseline .secrets.baseline
 
 docs: install       ## write the generated references
 	$(VENV)/bin/python -m clusterwright.cli._reference --write

@@ -8,7 +8,7 @@ from clusterwright.errors import SpecError
 from clusterwright.platforms import platforms
 
 LAB = "examples/lab/cluster.yaml"
-REPOSITORY = {"slurm": {"url": "https://packages.example.org/slurm"}}
+REPOSITORY = {"slurm": {"url": "https://packages.example.org/slurm", "unsigned": True}}
 
 
 @pytest.fixture

@@ -392,7 +392,7 @@ def test_an_old_sshd_takes_its_settings_from_the_unit(site):
         {
             "lab": None,
             "os": "rocky-8",
-            "software": {"slurm": "23.11", "repositories": {"a": {"url": "http://a"}}},
+            "software": {"slurm": "23.11", "repositories": {"a": {"url": "https://a", "unsigned": True}}},
         }
     )
     cluster = load_cluster(site.file)

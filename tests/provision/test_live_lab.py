@@ -129,7 +129,7 @@ RESTART = {
     "slurm.ports": [60501, 61000],
     "slurm.options": {"BatchStartTimeout": "60"},
     "accounting.retention": "365d",
-    "software.repositories": {"site": {"url": "file:///srv/packages"}},
+    "software.repositories": {"site": {"url": "file:///srv/packages", "unsigned": True}},
 }
 # After the other program of the firewall has been tried.
 LAST = {
@@ -187,6 +187,7 @@ LEFT_OUT = {
     "software.repositories.NAME.suite": "a repository as a whole is tried",
     "software.repositories.NAME.components": "a repository as a whole is tried",
     "software.repositories.NAME.key": "a repository as a whole is tried",
+    "software.repositories.NAME.unsigned": "a repository as a whole is tried",
     "software.repositories.NAME.url": "a repository as a whole is tried",
     **dict.fromkeys(
         (

@@ -4,7 +4,7 @@ import pytest
 
 from clusterwright.provision.packages import packages, slurm_packages
 
-REPOSITORIES = {"slurm": {"url": "https://packages.example.org/slurm"}}
+REPOSITORIES = {"slurm": {"url": "https://packages.example.org/slurm", "unsigned": True}}
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from clusterwright.provision.upgrade import (
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 TEXT = LAB.read_text().replace("os: debian-12", "os: debian-13").replace(
     '# software: {slurm: "22.05"}',
-    'software: {slurm: "26.05", repositories: {ours: {url: "https://a.example.org"}}}',
+    'software: {slurm: "26.05", repositories: {ours: {url: "https://a.example.org", unsigned: true}}}',
 )  # fmt: skip
 OLD, NEW = "24.11.5", "26.05.1"
 

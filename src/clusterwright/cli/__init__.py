@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from clusterwright import __version__
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import LANGUAGES, N_, _, current_language, language_of, set_language
+from clusterwright.onhost.lib.clean_text import CleanStream, unfiltered
 
 if TYPE_CHECKING:
     from cyclopts import App
@@ -64,6 +65,8 @@ def main() -> None:
     gc.set_threshold(50_000, 20, 20)
     # No plugin of another package may change how the files are parsed; skipping the search for plugins saves 20 ms.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
+    # Everything that a command prints may contain text of other users.
+    sys.stdout, sys.stderr = CleanStream(unfiltered(sys.stdout)), CleanStream(unfiltered(sys.stderr))
     try:
         arguments = _choose_language(sys.argv[1:])
         if arguments in ([], ["-h"], ["--help"]):

@@ -107,9 +107,10 @@ def _on_screen(argv: tuple[str, ...], *, ignore_interrupts: bool) -> int:
     from clusterwright.edge.bundler import RUNS, program_input
     from clusterwright.edge.processes import lines
     from clusterwright.launch.follow.screen import Screen
+    from clusterwright.onhost.lib.clean_text import unfiltered
 
     ascii_only = "utf" not in (sys.stdout.encoding or "").lower()
-    screen = Screen(sys.stdout, ascii_only=ascii_only)
+    screen = Screen(unfiltered(sys.stdout), ascii_only=ascii_only)
     try:
         return lines(argv, screen.line, stdin=program_input(RUNS), ignore_interrupts=ignore_interrupts)
     finally:

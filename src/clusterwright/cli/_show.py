@@ -11,13 +11,14 @@ from typing import Any
 
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.clean_text import clean
 
 _COLORS = {"ok": "green", "warn": "yellow", "fail": "red", "unknown": "magenta", "skipped": "dim"}
 
 
 def show_message(text: str) -> None:
     """Print progress or a next step on stderr."""
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{clean(text)}\n")
     sys.stderr.flush()
 
 
@@ -52,7 +53,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for column in columns:
         table.add_column(_(column), overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell, style=_COLORS.get(cell, "")) for cell in row))
+        table.add_row(*(Text(clean(cell, lines=False), style=_COLORS.get(cell, "")) for cell in row))
     console = Console()
     if not console.is_terminal:
         console = Console(width=200)
@@ -74,7 +75,7 @@ def _json_default(value: Any) -> Any:
 
 def show_text(text: str) -> None:
     """Print data as text on stdout."""
-    sys.stdout.write(f"{text.rstrip()}\n")
+    sys.stdout.write(f"{clean(text).rstrip()}\n")
 
 
 def is_confirmed(question: str) -> bool:
@@ -85,7 +86,7 @@ def is_confirmed(question: str) -> bool:
 
 
 def write_file(to: Path, text: str) -> None:
-    """Write a file atomically.
+    """Write a file of cleaned text atomically.
 
     Raises:
         WrightError: the folder does not exist or is not writable.
@@ -93,7 +94,7 @@ def write_file(to: Path, text: str) -> None:
     from clusterwright.edge.files import write_file_atomic
 
     try:
-        write_file_atomic(to, text)
+        write_file_atomic(to, clean(text))
     except OSError as error:
         raise WrightError.from_code(
             "report-not-written",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli._connection import connection_to, find_cluster
-from clusterwright.cli._show import show_message
+from clusterwright.cli._show import show_message, write_file
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 
@@ -82,7 +82,7 @@ def write_curves(text: str, output: Path | None) -> Path:
 
     document = loads(text)
     path = output or Path(f"{document['run']}.html")
-    path.write_text(render_page(document), encoding="utf-8")
+    write_file(path, render_page(document))
     return path
 
 

@@ -16,6 +16,7 @@ from clusterwright.cli._connection import connection_to, find_cluster
 from clusterwright.cli._show import show_message
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import _, current_language
+from clusterwright.onhost.lib.clean_text import unfiltered
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -85,7 +86,7 @@ def of_sources(sources: list[LogSource]) -> list[Diagnosis]:
 
     evidence = read(recorded(sources), knowledge())
     for name, reason in evidence.unread:
-        show_message(_("cannot read {file}: {error}", file=_printable(name), error=_printable(reason)))
+        show_message(_("cannot read {file}: {error}", file=name, error=reason))
     return judge(evidence)
 
 
@@ -99,12 +100,8 @@ def answer(diagnoses: list[Diagnosis], *, everything: bool, as_json: bool) -> in
         sys.stdout.write(text.translate(_MARKUP) + "\n")
     else:
         paint = colored if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else uncolored
-        sys.stdout.write(format_report(diagnoses, everything=everything, paint=paint) + "\n")
+        unfiltered(sys.stdout).write(format_report(diagnoses, everything=everything, paint=paint) + "\n")
     return EXIT_FAILED if diagnoses and diagnoses[0].kind == "unknown" else EXIT_OK
-
-
-def _printable(text: str) -> str:
-    return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def _why_cluster(targets: Sequence[str], *, everything: bool, as_json: bool, cluster: Path | None) -> int:

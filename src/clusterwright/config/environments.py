@@ -87,7 +87,7 @@ class Environments(Section):
     )
     scratch: HostPath = setting(
         "Folder on local disks for image layers and copies, with a subfolder for each user.",
-        default="/var/tmp", example="/scratch",  # noqa: S108 (kept over a reboot, open to all, as hier(7) says)
+        default="/var/tmp", example="/scratch",  # nosec B108 # noqa: S108 (kept over a reboot, open to all, as hier(7) says)
     )  # fmt: skip
     python: dict[Identifier, PythonEnvironment] = setting("Python environments by name.", default={})
     modules: Literal["none", "environment-modules", "lmod"] = setting(

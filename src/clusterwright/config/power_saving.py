@@ -12,7 +12,7 @@ from clusterwright.config.nodes import Address
 from clusterwright.config.quantities import Duration
 
 _MAX_SLURM_SECONDS = 65533  # slurm.conf(5): ResumeTimeout and SuspendTimeout are 16 bits
-PASSWORD = "/etc/slurm/power.password"  # noqa: S105 (where it lies, not what it is)
+PASSWORD = "/etc/slurm/power.password"  # nosec B105 # noqa: S105 (where it lies, not what it is)
 
 
 class Program(Section):

@@ -58,6 +58,10 @@ class Repository(Section):
         "Components of the suite.", cost=Cost.RESTART, default=("main",), example="[main]"
     )
     key: PgpKey | None = setting(
-        "Public key that signs the repository, ASCII-armored; not set: signatures are not verified.",
+        "Public key that signs the repository, ASCII-armored; required, unless `unsigned` is true.",
         cost=Cost.RESTART, default=None,
+    )  # fmt: skip
+    unsigned: bool = setting(
+        "Install packages without verifying a signature; never over http. Whoever controls the server is root.",
+        cost=Cost.RESTART, default=False,
     )  # fmt: skip

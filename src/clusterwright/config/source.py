@@ -8,6 +8,7 @@ from typing import Any
 
 from clusterwright.errors import Finding, Location
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.clean_text import clean
 
 Loc = tuple[str | int, ...]
 
@@ -73,5 +74,5 @@ def dotted(loc: Loc) -> str:
 
 
 def printable(text: str) -> str:
-    """Escape control characters, which could control the terminal."""
-    return "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in text)
+    """Return the text on one line, with control characters as codes."""
+    return clean(text).replace("\n", "\\n")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from clusterwright.diagnose.diagnosis import Diagnosis
 from clusterwright.diagnose.reading.quoted import OURS
 from clusterwright.i18n import N_, _, _n
+from clusterwright.onhost.lib.clean_text import clean
 from clusterwright.units import human_percent
 
 _SUBJECTS = {"host": N_("host"), "gpu": "GPU", "path": N_("path"), "rank": "rank", "peer": N_("peer")}
@@ -89,4 +90,4 @@ def _head(diagnosis: Diagnosis, paint: Paint) -> str:
 
 def _row(name: str, value: str, paint: Paint) -> str:
     wide = sum(2 if ord(sign) > 0x2E80 else 1 for sign in name)
-    return f"  {paint(name, '1')}{' ' * max(2, 10 - wide)}{value}"
+    return f"  {paint(name, '1')}{' ' * max(2, 10 - wide)}{clean(value)}"

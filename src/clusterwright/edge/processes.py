@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
+import select
 import signal
 import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, cast
 
+from clusterwright.onhost.lib.clean_text import clean, unfiltered
+
 TIMED_OUT = 124  # what coreutils' timeout returns
+LONGEST_LINE = 16 << 20  # bytes; the rest of a longer line counts as the next one
+READER_POLL_MS = 500
+ERRORS_S = 2.0  # for the last lines of stderr; a background process of ssh may hold it open
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +136,35 @@ def _kill(group: int) -> None:
 
 
 def stream(argv: Sequence[str], *, stdin: bytes = b"", ignore_interrupts: bool = False) -> int:
-    """Run a command with our stdout and stderr and return its exit code; an interrupt terminates it first.
+    """Run a command, pass its output on with colors as its only escape sequences, and return its exit code.
 
-    With `ignore_interrupts` the command ignores Ctrl-C of the shared terminal, which only our handler receives.
+    An interrupt terminates it first. With `ignore_interrupts` the command ignores Ctrl-C of the shared terminal,
+    which only our handler receives.
     """
-    with _ignoring_interrupts() if ignore_interrupts else contextlib.nullcontext():
-        process = subprocess.Popen(list(argv), stdin=subprocess.PIPE)
-    try:
-        process.communicate(stdin)
-    except BaseException:
-        process.terminate()
-        process.wait()
-        raise
-    return process.returncode
+    return lines(argv, _writer_to(sys.stdout), stdin=stdin, ignore_interrupts=ignore_interrupts)
+
+
+def _writer_to(stream: Any) -> Callable[[bytes], None]:
+    """Return a function that writes lines; a terminal gets the last state of a line that overwrites itself."""
+    into, overwrites = unfiltered(stream), stream.isatty()
+
+    def write(line: bytes) -> None:
+        text = line.decode(errors="replace").rstrip("\r\n")
+        into.write(clean(text.rpartition("\r")[2] if overwrites else text, colors=True) + "\n")
+        into.flush()
+
+    return write
+
+
+def _terminate_without_reader(process: subprocess.Popen[bytes]) -> None:
+    """Terminate the program once nobody reads our stdout any more; a program that prints nothing would not end."""
+    poll = select.poll()
+    with contextlib.suppress(OSError, ValueError):  # stdout has no descriptor, as in tests
+        poll.register(sys.stdout.fileno(), 0)  # errors alone
+        while process.poll() is None and not sys.stdout.isatty():
+            if poll.poll(READER_POLL_MS):
+                process.terminate()
+                return
 
 
 def lines(
@@ -151,19 +176,30 @@ def lines(
 ) -> int:
     """Run a command, call `on_line` for each line of its stdout, and return its exit code; otherwise like `stream`."""
     with _ignoring_interrupts() if ignore_interrupts else contextlib.nullcontext():
-        process = subprocess.Popen(list(argv), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process = subprocess.Popen(
+            list(argv), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+    errors = threading.Thread(target=_pass_on, args=(process.stderr, _writer_to(sys.stderr)), daemon=True)
+    errors.start()
+    threading.Thread(target=_terminate_without_reader, args=(process,), daemon=True).start()
     try:
         with contextlib.suppress(BrokenPipeError):  # its stderr and exit code have the reason
             process.stdin.write(stdin)  # type: ignore[union-attr]  # (a pipe, as asked above)
             process.stdin.close()  # type: ignore[union-attr]  # (same)
-        for line in process.stdout or ():
-            on_line(line)
+        _pass_on(process.stdout, on_line)
         process.wait()
+        errors.join(ERRORS_S)
     except BaseException:
         process.terminate()
         process.wait()
         raise
     return process.returncode
+
+
+def _pass_on(stream: IO[bytes] | None, on_line: Callable[[bytes], None]) -> None:
+    with cast("IO[bytes]", stream) as pipe:
+        for line in iter(functools.partial(pipe.readline, LONGEST_LINE), b""):
+            on_line(line)
 
 
 @contextlib.contextmanager

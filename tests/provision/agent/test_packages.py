@@ -216,7 +216,7 @@ def test_a_debian_with_rpm_installed_is_a_debian(tmp_path):
 
 def site_file(url):
     """A Rocky cluster with Slurm 24.11 from that repository."""
-    software = {"slurm": "24.11", "repositories": {"slurm": {"url": url}}}
+    software = {"slurm": "24.11", "repositories": {"slurm": {"url": url, "unsigned": True}}}
     return {"lab": None, "os": "rocky-9", "software": software}
 
 

@@ -18,7 +18,7 @@ CASES = {
     },
     "infiniband-rocky-9-doca": {
         "os": "rocky-9", "software.slurm": "25.11", "software.driver": "580.95", "software.nccl": "2.20",
-        "software.repositories": {"site": {"url": "https://packages.example.org/site"}},
+        "software.repositories": {"site": {"url": "https://packages.example.org/site", "unsigned": True}},
         "networks.compute.kind": "infiniband", "networks.compute.fabric": "rail-optimized",
         "networks.compute.rails": 4, "nodes.a100.nics": ["mlx5_0", "mlx5_1", "mlx5_4", "mlx5_5"],
         "jobs.variables": {"NCCL_ALGO": "Tree", "UCX_TLS": "rc,cuda"},

@@ -100,7 +100,10 @@ def test_a_repository_comes_before_the_packages_and_is_checked(of, os, path):
 
 def test_a_repository_without_a_key_says_that_nothing_is_checked(of):
     """In the words of each package manager."""
-    software = {"slurm": "25.11", "repositories": {"own": {"url": "http://x/y", "suite": "jammy"}}}
+    software = {
+        "slurm": "25.11",
+        "repositories": {"own": {"url": "https://x/y", "suite": "jammy", "unsigned": True}},
+    }
     deb = of({"os": "ubuntu-22.04", "software": software})[
         "file:/etc/apt/sources.list.d/clusterwright-own.sources"
     ]
@@ -112,7 +115,7 @@ def test_a_repository_without_a_key_says_that_nothing_is_checked(of):
 
 def test_epel_is_there_where_something_comes_from_it(of):
     """A site that cannot reach it names its copy."""
-    copy = SITE | {"repositories": {"epel": {"url": "https://x/epel"}}}
+    copy = SITE | {"repositories": {"epel": {"url": "https://x/epel", "unsigned": True}}}
     plain = {"os": "rocky-9", "software": SITE}
 
     assert of(plain)["package:epel-release"] == Package(name="epel-release", early=True)

@@ -14,7 +14,7 @@ from clusterwright.units import GB, human_percent
 _SHARE = 0.10  # awesome-prometheus-alerts: less than 10 % free, of bytes or of inodes
 _ENOUGH = 20 * GB  # ours: with this much free a large disk may be over 90 % full; a month of logs takes less
 _FULL = 0.05  # imbue-ai/cluster-health: 95 % used is a fault
-_SYSTEM_PATHS = ("/", "/var", "/tmp")  # noqa: S108 (read only)
+_SYSTEM_PATHS = ("/", "/var", "/tmp")  # nosec B108 # noqa: S108 (read only)
 
 
 @check(

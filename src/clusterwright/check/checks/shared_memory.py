@@ -26,9 +26,9 @@ def shared_memory(spec: HostSpec, have: dict[str, Space]) -> Verdict:
     gpus = spec.host.group.gpus
     # Ours: NCCL takes some 100 MiB per rank, data loaders the rest.
     expected_bytes = (gpus.count if gpus else 0) * GiB
-    if "/dev/shm" not in have:  # noqa: S108 (read only)
+    if "/dev/shm" not in have:  # nosec B108 # noqa: S108 (read only)
         return unknown(_("shared memory (/dev/shm) is not mounted"))
-    size = have["/dev/shm"].size_bytes  # noqa: S108 (read only)
+    size = have["/dev/shm"].size_bytes  # nosec B108 # noqa: S108 (read only)
     return expect(
         size >= expected_bytes,
         observed=_("{size} of shared memory (/dev/shm)", size=human_size(size)),

@@ -20,7 +20,7 @@ class Space:
 
 def _paths(spec: HostSpec) -> Sequence[str]:
     return (
-        *dict.fromkeys(("/", "/var", "/tmp", "/dev/shm", *(f.path for f in spec.cluster.storage.values()))),  # noqa: S108 (read only)
+        *dict.fromkeys(("/", "/var", "/tmp", "/dev/shm", *(f.path for f in spec.cluster.storage.values()))),  # nosec B108 # noqa: S108 (read only)
     )
 
 

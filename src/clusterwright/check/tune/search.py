@@ -57,7 +57,7 @@ def search(knobs: Sequence[Knob], budget: int, seed: int) -> Search:
 
     The budget is a hard limit: with too few trials for all single changes, a random choice of them is tried.
     """
-    random, trials, number = Random(seed), list[Trial](), 0  # noqa: S311 (an order of trials, no secret)
+    random, trials, number = Random(seed), list[Trial](), 0  # nosec B311 # noqa: S311 (an order of trials, no secret)
     spare = budget - 2 * FINAL
     alive = list(singles(knobs))
     random.shuffle(alive)

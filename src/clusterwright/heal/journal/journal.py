@@ -218,14 +218,14 @@ class Journal:
         return next(iter(self._entries("WHERE id = ?", (action_id,))), None)
 
     def _entries(self, condition: str, values: tuple[object, ...]) -> tuple[Entry, ...]:
-        rows = self._db.execute(f"SELECT {_ACTION_COLUMNS} FROM actions {condition} ORDER BY id", values)  # noqa: S608 (constants)
+        rows = self._db.execute(f"SELECT {_ACTION_COLUMNS} FROM actions {condition} ORDER BY id", values)  # nosec B608 # noqa: S608 (constants)
         return tuple(_entry(row) for row in rows)
 
     def notifications(self, *, unsent: bool = False) -> tuple[StoredNotification, ...]:
         """Return all notifications, or the unsent ones, oldest first."""
         condition = "WHERE sent = 0" if unsent else ""
         rows = self._db.execute(
-            f"SELECT id, incident, host, rule, topic, text, wall, sent FROM notifications {condition} ORDER BY id"  # noqa: S608 (constants)
+            f"SELECT id, incident, host, rule, topic, text, wall, sent FROM notifications {condition} ORDER BY id"  # nosec B608 # noqa: S608 (constants)
         )
         return tuple(StoredNotification(*row) for row in rows)
 

@@ -14,7 +14,7 @@ from clusterwright.lab.state import LabState
 
 OPTIONS: tuple[str, ...] = ()
 LASTS = True
-FOLDERS = ("/etc", "/home", "/root", "/tmp", "/var")  # noqa: S108 (the folder itself)
+FOLDERS = ("/etc", "/home", "/root", "/tmp", "/var")  # nosec B108 # noqa: S108 (the folder itself)
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:

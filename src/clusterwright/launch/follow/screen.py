@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Mapping
 from typing import Any, TextIO
 
+from clusterwright.onhost.lib.clean_text import clean
 from clusterwright.onhost.runs import run_progress
 from clusterwright.onhost.runs.merged_logs import prefix
 
@@ -36,22 +37,21 @@ class Screen:
         if "progress" in message:
             self._now = message["progress"]
         else:
-            self._stream.write(
-                f"{_CLEAR}[{prefix(message['from'])}] {strip_control_characters(message['text'])}\n"
-            )
+            text = f"[{prefix(message['from'])}] {strip_control_characters(message['text'])}"
+            self._stream.write(f"{_CLEAR}{clean(text, colors=True)}\n")
         self._draw()
 
     def close(self) -> None:
         """Write the last progress line in full, with the outcome of the run."""
         if self._now:
-            self._stream.write(f"{_CLEAR}{run_progress.line(self._now)}\n")
+            self._stream.write(f"{_CLEAR}{clean(run_progress.line(self._now), lines=False)}\n")
             self._stream.flush()
 
     def _draw(self) -> None:
         if self._now:
             width = shutil.get_terminal_size().columns - 1
             text = f"{bar(self._now, ascii_only=self._ascii)}{run_progress.line(self._now)}"
-            self._stream.write(_CLEAR + text[:width])
+            self._stream.write(_CLEAR + clean(text, lines=False)[:width])
         self._stream.flush()
 
 

@@ -34,7 +34,7 @@ def pod(job: Job, cluster: Cluster, options: ManifestOptions, name: str, variabl
         # Secrets are in the team's namespace, not in the manifests, which others may read.
         "envFrom": [{"secretRef": {"name": f"{name}-secrets", "optional": True}}],
         "resources": {"requests": requests, "limits": requests},
-        "volumeMounts": [*mounted, {"name": "shm", "mountPath": "/dev/shm"}],  # noqa: S108 (shared memory, no file)
+        "volumeMounts": [*mounted, {"name": "shm", "mountPath": "/dev/shm"}],  # nosec B108 # noqa: S108 (shared memory, no file)
         **({"workingDir": job.environment.workdir} if job.environment.workdir else {}),
         # RDMA adapters need unlimited pinned memory.
         **({"securityContext": {"capabilities": {"add": ["IPC_LOCK"]}}} if _pins(job, cluster) else {}),

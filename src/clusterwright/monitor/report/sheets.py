@@ -9,7 +9,7 @@ from clusterwright.i18n import _
 from clusterwright.monitor.report.report import Report
 
 # Cells that begin so are formulas to a spreadsheet, and job names are untrusted (OWASP, CSV injection).
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 (Excel takes the wide ones too)
 
 
 def table(report: Report) -> str:
@@ -25,7 +25,7 @@ def table(report: Report) -> str:
     for section in report.parts:
         for bar in section.bars:
             value = "" if bar.ratio is None else f"{bar.ratio:.6g}"
-            write.writerow([_(section.title), safe(bar.name), value, bar.detail])
+            write.writerow([_(section.title), safe(bar.name), value, safe(bar.detail)])
     return out.getvalue()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
+from clusterwright.onhost.lib.clean_text import code
+
 LONGEST = 64  # characters of a job's name
 
 
@@ -18,7 +20,4 @@ def visible(text: str, longest: int = LONGEST) -> str:
 
 
 def _coded(sign: str) -> str:
-    if unicodedata.category(sign) == "Zs":  # a wide or non-breaking space
-        return " "
-    code = ord(sign)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    return " " if unicodedata.category(sign) == "Zs" else code(sign)  # a wide or non-breaking space

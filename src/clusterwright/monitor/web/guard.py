@@ -17,7 +17,7 @@ from clusterwright.monitor.web.sessions import Session, Sessions
 from clusterwright.monitor.web.users import WebUser
 
 LONGEST_BODY = 8192  # a sign-in or a reason
-TOKEN = "x-wright-token"  # noqa: S105 (a header's name)
+TOKEN = "x-wright-token"  # nosec B105 # noqa: S105 (a header's name)
 _SAFE = frozenset({"GET", "HEAD"})
 _OPEN = ("/sign-in", "/static/")  # available without sign-in
 _POLICY = (

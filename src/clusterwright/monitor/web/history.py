@@ -26,7 +26,7 @@ _ADD = ", ".join(
     f"{name} = {name} + excluded.{name}, {name}_n = {name}_n + excluded.{name}_n" for name in FIGURES
 )
 _INSERT = (
-    f"INSERT INTO moments (step, at, {_NAMES}) VALUES (?, ?{', ?' * 2 * len(FIGURES)}) "  # noqa: S608 (our own names)
+    f"INSERT INTO moments (step, at, {_NAMES}) VALUES (?, ?{', ?' * 2 * len(FIGURES)}) "  # nosec B608 # noqa: S608 (our own names)
     f"ON CONFLICT (step, at) DO UPDATE SET {_ADD}"
 )
 _DELETE = (
@@ -35,7 +35,7 @@ _DELETE = (
 )
 _AVERAGES = ", ".join(f"sum({name}) / nullif(sum({name}_n), 0)" for name in FIGURES)
 _SELECT = (
-    f"SELECT at / ? * ?, {_AVERAGES} FROM moments WHERE step = ? AND at BETWEEN ? AND ? GROUP BY 1 ORDER BY 1"  # noqa: S608 (our own names)
+    f"SELECT at / ? * ?, {_AVERAGES} FROM moments WHERE step = ? AND at BETWEEN ? AND ? GROUP BY 1 ORDER BY 1"  # nosec B608 # noqa: S608 (our own names)
 )
 
 

@@ -18,9 +18,9 @@ from clusterwright.onhost.lib import processes
 PLACES = "/etc/clusterwright/containers.json"  # folders that hosts mount into containers; written by the role `oci`
 STATE = "/run/clusterwright-oci"
 MOUNTS = "CLUSTERWRIGHT_MOUNTS"  # further folders of the host, separated by colons
-HOST = ("/proc", "/sys", "/dev", "/tmp", "/var/tmp")  # the host's own, mounted into the container
+HOST = ("/proc", "/sys", "/dev", "/tmp", "/var/tmp")  # nosec B108 # the host's own, mounted into the container
 ROOT, COMMANDS = "/opt/clusterwright/host", "/opt/clusterwright/containers/bin"  # same as in outside.py
-SLURMS, STEP_FOLDER = "/tmp/slurm/", "/tmp/slurm-%s/"  # Slurm's folder for a batch script, and ours
+SLURMS, STEP_FOLDER = "/tmp/slurm/", "/tmp/slurm-%s/"  # nosec B108 # Slurm's folder for a batch script, and ours
 # The host's users and name resolution, which an image lacks.
 NAMES = ("/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf")
 # NVIDIA's container toolkit mounts the host's driver libraries, which must match the host's kernel.
@@ -152,7 +152,7 @@ def ensure_home(environment: Dict[str, str], host: str) -> None:
     home = environment.get("HOME", "")
     if os.path.isdir(home):
         return
-    environment["HOME"] = "/tmp"
+    environment["HOME"] = "/tmp"  # nosec B108 # the container's own
     user = environment.get("USER", os.getuid())
     sys.stderr.write(
         "clusterwright: %s has no home at %s on %s, so HOME is /tmp. Run `wright apply` to create homes\n"

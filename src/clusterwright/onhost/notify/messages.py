@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from clusterwright.onhost.lib.clean_text import UNSAFE
+
 MOST_ALERTS = 10  # per message; the rest is counted
 _CAPTIONS = {
     "en": {
@@ -16,7 +18,6 @@ _CAPTIONS = {
         "more": "另有 {} 条", "fix": "处理：", "page": "详情：",
     },
 }  # fmt: skip
-_DIRECTION = {0x200E, 0x200F, 0x061C, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 
 
 def message(payload: Mapping[str, Any], language: str) -> tuple[str, str]:
@@ -53,8 +54,8 @@ def _lines(alert: Mapping[str, Any], captions: dict[str, str]) -> str:
 
 def sanitize(text: str) -> str:
     """Remove control and direction characters and neutralize `@`: names of jobs and runs are untrusted text."""
-    cleaned = "".join(" " if ord(letter) < 32 else letter for letter in str(text))
-    return "".join(x for x in cleaned if ord(x) != 127 and ord(x) not in _DIRECTION).replace("@", "＠")
+    spaced = "".join(" " if ord(letter) < 32 else letter for letter in str(text))
+    return UNSAFE.sub("", spaced).replace("@", "＠")
 
 
 def truncate(text: str, most: int) -> str:

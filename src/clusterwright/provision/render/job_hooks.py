@@ -44,7 +44,7 @@ def declared(cluster: Cluster, host: Host, header: str) -> str:
         "NETWORKS": " ".join(f"{name}={networks[name].subnet}" for name in _with_addresses(cluster, host)),
         "RDMA_PORTS": str(compute.rails if compute and layer else 0),
         "RDMA_LAYER": layer,
-        "LOCAL": " ".join(dict.fromkeys(["/", "/tmp", "/var"])),  # noqa: S108 (looked at, not written to)
+        "LOCAL": " ".join(dict.fromkeys(["/", "/tmp", "/var"])),  # nosec B108 # noqa: S108 (looked at, not written to)
         "LEAST_KIB": str(_LEAST_KIB),
         "SWAP": "1" if cluster.system.swap else "0",
         "PROBE_S": str(_PROBE_S),

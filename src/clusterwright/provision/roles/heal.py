@@ -87,7 +87,7 @@ def _loop(cluster: Cluster, context: RoleContext) -> tuple[Resource, ...]:
         path=f"{FOLDER}/key",
         content=context.secrets.get("heal/key", b""),
         mode=0o600,
-        secret="heal/key",  # noqa: S106 (its name)
+        secret="heal/key",  # nosec B106 # noqa: S106 (its name)
     )
     file = File(path=f"{FOLDER}/cluster.yaml", content=text, mode=0o600)
     ssh = File(

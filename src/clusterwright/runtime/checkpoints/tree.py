@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import pickle
+import pickle  # nosec B403 # _PlainUnpickler refuses every class
 from typing import Any
 
 import torch

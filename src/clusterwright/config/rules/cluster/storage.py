@@ -17,7 +17,7 @@ from clusterwright.units import format_size
 
 # hier(7) and our own folder; a mount there would hide files of the system or of ours.
 _SYSTEM = (
-    "/tmp", "/var/tmp",  # noqa: S108 (named so that nothing is mounted there)
+    "/tmp", "/var/tmp",  # nosec B108 # noqa: S108 (named so that nothing is mounted there)
     "/bin", "/boot", "/dev", "/efi", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/lost+found", "/media",
     "/opt/clusterwright", "/proc", "/root", "/run", "/sbin", "/snap", "/sys", "/usr", "/var/backups",
     "/var/cache", "/var/lib", "/var/local", "/var/lock", "/var/log", "/var/mail", "/var/run", "/var/spool",

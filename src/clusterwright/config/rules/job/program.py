@@ -152,7 +152,7 @@ def array(job: Job) -> Iterator[Clash]:
 # The image's own system (hier(7)), mounts of the runtime, and our agent.
 _RESERVED_PATHS = (
     "/bin", "/dev", "/etc", "/lib", "/lib64", "/opt/clusterwright", "/proc", "/run", "/sbin", "/sys",
-    "/tmp", "/usr", "/var",  # noqa: S108 (named so that nothing is mounted there)
+    "/tmp", "/usr", "/var",  # nosec B108 # noqa: S108 (named so that nothing is mounted there)
 )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ class PerHostProvider(Provider):
     def __init__(self, settings: Any) -> None:
         self.settings, self.provider = settings, settings.provider
         self.path = self.provider["password_file"]
-        self.password = ""
+        self.password = ""  # nosec B105 # none until it is read
         self.password_lock = Lock()  # held until a BMC has accepted the password
         self.accepted = self.refused = -1.0  # modification times of the accepted and of the rejected file
         self.refusal_message = PasswordRefusal()

@@ -33,7 +33,7 @@ def as_file(host: LocalHost, resource: Json, notes: List[str]) -> List[Json]:
     file_fields = {
         "kind": "file",
         "content": content,
-        "secret": "",
+        "secret": "",  # nosec B105 # no secret: derived on the host
         "gentle": "",
         "early": False,
         "validate": [],

@@ -175,6 +175,6 @@ def _sequence_numbers() -> Dict[str, int]:
     for group in list(getattr(world, "pg_map", ())):
         try:
             numbers[str(world.pg_names.get(group, ""))] = int(group._get_sequence_number_for_group())  # noqa: SLF001 (torch has no public API for it)
-        except Exception:  # noqa: BLE001, S112 (one broken group must not hide the others)
+        except Exception:  # nosec B112 # noqa: BLE001, S112 (one broken group must not hide the others)
             continue
     return numbers

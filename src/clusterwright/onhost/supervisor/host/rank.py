@@ -59,7 +59,7 @@ def program(command: Sequence[str]) -> None:
         sys.argv = ["-c", *command[2:]]
         names = {"__name__": "__main__"}
         _REFERENCES.append(names)
-        exec(compile(command[1], "<string>", "exec"), names)  # noqa: S102 (the job's own code)
+        exec(compile(command[1], "<string>", "exec"), names)  # nosec B102 # noqa: S102 (the job's own code)
     elif not os.path.exists(command[0]):
         raise FileNotFoundError(
             errno.ENOENT, f"no such script on {os.uname().nodename}", os.path.abspath(command[0])

@@ -1,0 +1,43 @@
+"""Rules about package repositories: root installs what they contain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterwright.config.clash import Clash
+from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import _
+
+
+def repositories(cluster: Cluster) -> Iterator[Clash]:
+    """Each repository has a key, or says that it is unsigned and is not read over http."""
+    for name, repository in cluster.software.repositories.items():
+        loc = ("software", "repositories", name)
+        if repository.key and repository.unsigned:
+            yield Clash(
+                "repository-unsigned",
+                _("repository `{name}` has a key and `unsigned: true`", name=name),
+                _("remove `unsigned: true`"),
+                ((*loc, "unsigned"), (*loc, "key")),
+            )
+        elif not repository.key and repository.url.startswith("http://"):
+            yield Clash(
+                "repository-unsigned",
+                _(
+                    "repository `{name}` is read over http and has no key: whoever answers for its server becomes root "
+                    "on every host",
+                    name=name,
+                ),
+                _("set its `key`, or use https with `unsigned: true`"),
+                ((*loc, "url"),),
+            )
+        elif not repository.key and not repository.unsigned:
+            yield Clash(
+                "repository-unsigned",
+                _(
+                    "repository `{name}` has no key, so signatures of its packages are not verified",
+                    name=name,
+                ),
+                _("set its `key`, or `unsigned: true` to trust its server"),
+                (loc,),
+            )
