@@ -88,3 +88,19 @@ def test_no_folder_and_an_empty_one_are_refused(code, folder, more):
         snapshot(of(folder, **more), code)
 
     assert refused.value.findings[0].code == "code-folder"
+
+
+def test_a_link_out_of_the_folder_is_refused(code, tmp_path):
+    """A repository could publish the user's private key; a link within the folder is copied as its file."""
+    (tmp_path / "id_ed25519").write_text("PRIVATE")
+    (code / "same.py").symlink_to("train.py")
+    assert "same.py" in snapshot(of("code"), code.parent).names
+
+    for target in ("../id_ed25519", str(tmp_path / "id_ed25519")):
+        (code / "data" / "notes.txt").symlink_to(target if target.startswith("/") else f"../{target}")
+        with pytest.raises(WrightError, match="is a link to"):
+            snapshot(of("code"), code.parent)
+        assert "data/notes.txt" not in snapshot(of("code", exclude=["data"]), code.parent).names
+        (code / "data" / "notes.txt").unlink()
+    (code / "up").symlink_to("..")
+    assert not any("ed25519" in name for name in snapshot(of("code"), code.parent).names)

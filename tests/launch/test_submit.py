@@ -31,7 +31,7 @@ def here(tmp_path):
     sbatch = programs / "sbatch"
     sbatch.write_text("#!/bin/sh\necho sbatch: a warning; echo '123;lab'\n")
     # whoever runs the tests is neither asked to be root nor to become alice
-    for name, text in {"id": "echo alice", "runuser": 'shift 3; exec "$@"'}.items():
+    for name, text in {"id": "echo alice", "stat": "echo alice", "runuser": 'shift 3; exec "$@"'}.items():
         (programs / name).write_text(f"#!/bin/sh\n{text}\n")
     for program in programs.iterdir():
         program.chmod(0o755)
@@ -129,6 +129,36 @@ def test_a_run_is_resumed_in_its_own_folder(small, here, a_job):
     assert not any((folder / name).exists() for name in ("ended.json", "cancelled", "stop"))
     assert (folder / "checkpoints" / "step-00000010").exists()
     assert (folder / "jobs").read_text() == "123\n123\n"
+
+
+@pytest.mark.parametrize(
+    "stat", ["echo eve", '[ "$3" = . ] && echo alice || echo eve', '[ "$3" = . ] && echo alice']
+)
+def test_a_script_of_another_user_is_not_resubmitted(small, here, a_job, tmp_path, stat):
+    """It would run with the rights of who resumes: the folder's owner counts, the script's, and a missing script's."""
+    made = submit(a_job(user="alice"), small, here)
+    (tmp_path / "bin" / "stat").write_text(f"#!/bin/sh\n{stat}\n")
+    (Path(made.folder) / "ended.json").touch()
+
+    with pytest.raises(WrightError) as error:
+        resume(made.name, small, here, user="alice")
+
+    assert error.value.findings[0].code == "run-of-other-user"
+    assert (Path(made.folder) / "ended.json").exists()
+    assert (Path(made.folder) / "jobs").read_text() == "123\n"
+
+
+def test_a_link_in_the_place_of_the_script_is_not_resubmitted(small, here, a_job):
+    """Even one to a script of the same user."""
+    made = submit(a_job(user="alice"), small, here)
+    script = Path(made.folder) / "job.sh"
+    script.rename(script.with_name("other.sh"))
+    script.symlink_to("other.sh")
+
+    with pytest.raises(WrightError):
+        resume(made.name, small, here, user="alice")
+
+    assert (Path(made.folder) / "jobs").read_text() == "123\n"
 
 
 def test_the_shell_lines_are_plain_sh(small, a_job):

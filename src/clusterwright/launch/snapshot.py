@@ -53,7 +53,7 @@ def snapshot(code: Code, base_folder: Path) -> CodeSnapshot:
     """Archive the files of the code folder; in a git repository, without ignored files.
 
     Raises:
-        WrightError: the folder does not exist, has no files, or exceeds the limit.
+        WrightError: the folder does not exist, has no files or exceeds the limit, or a link leads out of it.
     """
     top = (base_folder / code.folder).resolve()
     if not top.is_dir():
@@ -66,6 +66,7 @@ def snapshot(code: Code, base_folder: Path) -> CodeSnapshot:
     if not names:
         message = _("the code folder {folder} has no files to copy", folder=top)
         raise _refused("code-folder", message, _("set the folder of the code"))
+    _check_links(top, names)
     _check_size(top, names, code.limit)
     archive = _archive(top, names)
     packed = gzip.compress(archive, compresslevel=3, mtime=0)
@@ -90,6 +91,22 @@ def _left_out(name: str, patterns: Sequence[str]) -> bool:
     parts = name.split("/")
     above = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
     return any(fnmatch(part, pattern.rstrip("/")) for pattern in patterns for part in (*above, *parts))
+
+
+def _check_links(top: Path, names: Sequence[str]) -> None:
+    """Refuse links out of the folder: a repository could copy the user's private files into the run."""
+    outside = next((name for name in names if not (top / name).resolve().is_relative_to(top)), None)
+    if outside is not None:
+        raise _refused(
+            "code-link-outside",
+            _(
+                "{file} is a link to {target}, outside of the code folder {folder}",
+                file=outside,
+                target=(top / outside).resolve(),
+                folder=top,
+            ),
+            _("replace the link with a copy, or exclude it: `code: {{exclude: [{file}]}}`", file=outside),
+        )
 
 
 def _check_size(top: Path, names: Sequence[str], limit: int) -> None:

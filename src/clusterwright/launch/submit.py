@@ -39,6 +39,13 @@ _SETTINGS = "timeout 5 scontrol show config 2>/dev/null; "
 _LAST = """printf '%s\\n' "$id" | tail -n 1 | cut -d ';' -f 1"""
 
 EXIT_SCRIPT_MISSING = 66  # sysexits.h EX_NOINPUT
+EXIT_OTHER_OWNER = 77  # sysexits.h EX_NOPERM
+# The script runs with the rights of whoever submits it, so the folder and the script must be that user's.
+_OWN_SCRIPT = (
+    "me=$(id -un) && { for path in . job.sh; do "
+    'owner=$(stat -c %U "$path") && [ "$owner" = "$me" ] || { echo "${owner:-?} $me"; exit 77; }; '
+    "done; } && [ ! -L job.sh ]"
+)
 
 
 def submit(
@@ -201,11 +208,29 @@ def resume(name: str, cluster: Cluster, remote: Remote, *, user: str | None = No
     """Resubmit a run that ended: it resumes from its newest checkpoint, with a new count of successor jobs.
 
     Raises:
-        WrightError: the run does not exist, the host does not answer, or Slurm rejects the job.
+        WrightError: the run does not exist or belongs to another user, the host does not answer, or Slurm rejects
+            the job.
     """
     run = f"{runs_folder(cluster)}/{name}"
     command = _resubmit_command(run)
     result = Host(remote, cluster.control.name).run_as(user, command, timeout_s=SUBMIT_LIMIT_S)
+    if result.code == EXIT_OTHER_OWNER:
+        owner, submitter = result.out.split()[-2:]
+        raise WrightError.from_code(
+            "run-of-other-user",
+            _(
+                "{run} belongs to {owner}, but the job would run as {submitter}",
+                run=run,
+                owner=owner,
+                submitter=submitter,
+            ),
+            _(
+                "its owner resumes it; root can: `wright train --resume {name} --as {owner}`",
+                name=name,
+                owner=owner,
+            ),
+            exit_code=EXIT_USAGE,
+        )
     return RunFolder(name, slurm.submitted(result, cluster.control.name, user), run, warnings(result.out))
 
 
@@ -217,7 +242,8 @@ def _as_owner(runs: str, steps: str, user: str | None) -> str:
 
 def _resubmit_command(run: str) -> str:
     return (
-        f"{_SETTINGS}cd {shlex.quote(run)} && rm -rf chain pulse stop cancelled ended.json standby.json && "
+        f"{_SETTINGS}cd {shlex.quote(run)} && {_OWN_SCRIPT} && "
+        "rm -rf chain pulse stop cancelled ended.json standby.json && "
         f"id=$(sbatch --parsable job.sh) && {_LAST} | tee -a jobs"
     )
 

@@ -323,3 +323,41 @@ def test_steps_of_jobs_are_counted_and_not_what_holds_slurmds_cgroup(tmp_path, m
         for one in both:
             one.kill()
             one.wait()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="links of another user are made by root")
+@pytest.mark.parametrize("target", ["victim", "/victim", "chain"])
+def test_a_link_of_a_user_does_not_redirect_root(host, target):
+    """A folder and a file below it: nothing changes behind the link, and the error names it."""
+    victim = host.root / "victim"
+    victim.mkdir(mode=0o700)
+    home = host.root / "home"
+    home.mkdir()
+    link = home / "envs"
+    link.symlink_to(victim if target == "/victim" else f"../{target}")
+    if target == "chain":
+        (host.root / "chain").symlink_to("victim")
+    os.chown(link, 12345, 12345, follow_symlinks=False)
+    wanted = (
+        Directory(path="/home/envs", owner=ME, group=MY_GROUP, mode=0o1777),
+        Directory(path="/home/envs/new", owner=ME, group=MY_GROUP),
+        file("/home/envs/app.conf"),
+    )
+
+    for resource in wanted:
+        answer = host("apply", resource)
+        assert "is a link of user" in json.dumps(answer)
+
+    assert (victim.stat().st_mode & 0o7777, list(victim.iterdir())) == (0o700, [])
+
+
+def test_a_link_of_root_is_followed(host):
+    """As /var/run is one: its target gets owner and mode, and then nothing is left to change."""
+    (host.root / "data").mkdir(mode=0o700)
+    (host.root / "shared").symlink_to("data")
+    folder = Directory(path="/shared", owner=ME, group=MY_GROUP, mode=0o1777)
+
+    host("apply", folder)
+
+    assert (host.root / "data").stat().st_mode & 0o7777 == 0o1777
+    assert host("plan", folder)["changes"] == []

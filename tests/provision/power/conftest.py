@@ -24,6 +24,7 @@ class Controller:
 
     def __init__(self, certificate, key, *, mood="well", password="secret"):
         self.mood, self.password, self.power, self.asked, self.denied = mood, password, "Off", [], 0
+        self.elsewhere = ""  # where it sends who asks
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.server.daemon_threads = True
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -46,6 +47,12 @@ class Controller:
         self.asked.append((method, path, body))
         if self.mood == "silent":
             time.sleep(1.5)
+        if self.mood == "redirects":
+            return 302, {"Location": self.elsewhere}, None
+        if self.mood == "at-another-host" and path == "/redfish/v1/":
+            return 200, {}, {"Systems": {"@odata.id": f"@{self.elsewhere}/"}}
+        if self.mood == "endless":
+            return 200, {}, "a" * (2 * redfish.LIMIT_BYTES)
         if path == "/redfish/v1/":
             return 200, {}, json.loads((RECORDED / "root.json").read_text())
         if token != base64.b64encode(f"slurm:{self.password}".encode()).decode():

@@ -105,6 +105,26 @@ def test_a_controller_that_never_answers_holds_up_no_other(site):
     assert not isinstance(said["n2"], Refusal)
 
 
+@pytest.mark.parametrize("mood", ["redirects", "at-another-host"])
+def test_a_controller_cannot_send_the_password_elsewhere(site, mood):
+    """Neither by a redirect nor by a path that continues the address."""
+    switch, (sender, receiver), _ = site(mood, "well")
+    sender.elsewhere = f"https://{receiver.address}" if mood == "redirects" else receiver.address
+    said = switch.on(["n1"])["n1"]
+
+    assert said
+    assert receiver.asked == []
+
+
+def test_a_controller_cannot_fill_the_memory(site):
+    """Its response is cut off, and the next controller has its turn."""
+    switch, _, _ = site("endless", "well")
+    said = switch.on(["n1", "n2"])
+
+    assert "exceeds" in said["n1"]
+    assert said["n2"] == ""
+
+
 def test_nobody_is_there(site):
     """A port that is closed."""
     switch, (one,), _ = site("well")

@@ -10,12 +10,13 @@ import hashlib
 import os
 import pwd
 import re
-from typing import List, Optional
+from typing import List, Optional, Union
 
 from clusterwright.onhost.lib.files import SCRATCH, replace_link, replacing
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import STATE, ChangeError, Json, LocalHost, bytes_of, read, run
 
+LINKS = 40  # as the kernel follows (path_resolution(7))
 TRIAL = ".wright-trial-"
 TRIAL_S = 60  # a daemon that only reads its files ends within seconds
 DIFF_LINES = 120  # longer diffs are truncated: a diff is for the reader; programs compare `sum`
@@ -54,8 +55,47 @@ def check_rights(path: str, resource: Json) -> List[str]:
     return wrong + ([] if mode == resource["mode"] else [f"mode {mode:04o} -> {resource['mode']:04o}"])
 
 
-def set_rights(path: str, resource: Json) -> None:
-    """Set owner, then mode: chown clears setuid bits that the mode may set."""
+def trusted_path(path: str) -> str:
+    """Return the path without links; the last part may be missing.
+
+    Raises:
+        ChangeError: a link on the way belongs to a user, who could redirect a change by root to any file.
+    """
+    done, rest = "/", [part for part in path.split("/") if part]
+    for _link in range(LINKS):
+        while rest:
+            step = os.path.join(done, rest[0])
+            if os.path.islink(step):
+                break
+            done, rest = os.path.normpath(step), rest[1:]
+        else:
+            return done
+        if os.lstat(step).st_uid not in (0, os.getuid()):
+            owner = owner_of(step).partition(":")[0]
+            raise ChangeError(
+                f"{step} is a link of user {owner}, and root would change its target. Remove the link"
+            )
+        target = os.readlink(step)
+        done, rest = (
+            "/" if target.startswith("/") else done,
+            [*(part for part in target.split("/") if part), *rest[1:]],
+        )
+    raise ChangeError(f"{path} has a cycle of links. Remove one of them")
+
+
+def set_folder_rights(path: str, resource: Json) -> None:
+    """Set owner and mode of a folder, even if a user renames folders on the way meanwhile."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if os.readlink(f"/proc/self/fd/{handle}") != path:
+            raise ChangeError(f"{path} was replaced during this change. Apply again")
+        set_rights(handle, resource)
+    finally:
+        os.close(handle)
+
+
+def set_rights(path: Union[str, int], resource: Json) -> None:
+    """Set owner, then mode, of a path or an open file: chown clears setuid bits that the mode may set."""
     owner, group = resource["owner"], resource["group"]  # names; numbers in a rollback
     try:
         uid = owner if isinstance(owner, int) else 0 if owner == "root" else pwd.getpwnam(owner).pw_uid
@@ -131,13 +171,14 @@ def is_gentle(pattern: str, old: bytes, new: bytes) -> bool:
 def do_file(host: LocalHost, resource: Json) -> None:
     """Write a temporary file with owner and mode beside the target, validate it, and rename it over the target."""
     path = host.resolve_path(resource["path"])
-    folder = os.path.dirname(path)
+    folder = trusted_path(os.path.dirname(path))
     os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, os.path.basename(path))
     lasts = os.path.exists(path)  # a daemon may read it right after a crash of the host
     with replacing(path, mode=resource["mode"], durable=lasts) as file:
         file.write(content_of(resource))
         file.flush()
-        set_rights(file.name, resource)
+        set_rights(file.fileno(), resource)
         if resource["validate"] and has_program(resource["validate"][0]):
             accept(resource, file.name)
     relabel(host, path)
@@ -216,7 +257,7 @@ def sweep(host: LocalHost) -> None:
 
 def plan_directory(host: LocalHost, resource: Json) -> Optional[Json]:
     """Return a change if the folder is missing or its owner or mode differs."""
-    path = host.resolve_path(resource["path"])
+    path = trusted_path(host.resolve_path(resource["path"]))
     if not os.path.isdir(path):
         if not resource["parents"] and not os.path.isdir(os.path.dirname(path)):
             raise ChangeError(f"{os.path.dirname(resource['path'])} does not exist. Mount or create it")
@@ -227,9 +268,10 @@ def plan_directory(host: LocalHost, resource: Json) -> Optional[Json]:
 
 def do_directory(host: LocalHost, resource: Json) -> None:
     """Create the folder and set its owner and mode."""
-    os.makedirs(host.resolve_path(resource["path"]), exist_ok=True)
-    set_rights(host.resolve_path(resource["path"]), resource)
-    relabel(host, host.resolve_path(resource["path"]))
+    path = trusted_path(host.resolve_path(resource["path"]))
+    os.makedirs(path, exist_ok=True)
+    set_folder_rights(path, resource)
+    relabel(host, path)
 
 
 def plan_symlink(host: LocalHost, resource: Json) -> Optional[Json]:

@@ -3,18 +3,27 @@
 import base64
 import json
 import ssl
+import time
 from typing import Any, Dict, Optional
 from urllib.error import HTTPError, URLError
-from urllib.request import HTTPSHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 from clusterwright.onhost.power.providers import Refusal
 from clusterwright.onhost.power.providers.per_host import PerHostProvider
 
-LIMIT_S = 15  # a BMC that starts its host responds late
+LIMIT_S = 15  # a BMC that starts its host responds late; of a whole response too
+LIMIT_BYTES = 1 << 20  # DMTF's mockup of a system has 20 kB
 RESETS = {"on": ("On", "ForceOn"), "off": ("GracefulShutdown", "PushPowerButton"), "kill": ("ForceOff",)}
 STATES = {"On": "on", "PoweringOn": "on", "Off": "off", "PoweringOff": "on", "Paused": "on"}
 RESET = "#ComputerSystem.Reset"
 WRONG_PASSWORD, FORBIDDEN, BUSY = 401, 403, 503
+
+
+class NoRedirects(HTTPRedirectHandler):
+    """A redirect would send the password of the BMCs to any host that a BMC names."""
+
+    def redirect_request(self, *_arguments: Any) -> None:
+        """Follow none: the caller gets the redirect as an HTTPError."""
 
 
 class Switch(PerHostProvider):
@@ -23,7 +32,7 @@ class Switch(PerHostProvider):
     def __init__(self, settings: Any) -> None:
         super().__init__(settings)
         self.systems: Dict[str, str] = {}
-        self.opener = build_opener(HTTPSHandler(context=_trust(self.provider)))
+        self.opener = build_opener(HTTPSHandler(context=_trust(self.provider)), NoRedirects)
 
     def call_host(self, host: str, verb: str) -> str:
         """Read the system's power state and reset it if it differs."""
@@ -63,6 +72,8 @@ class Switch(PerHostProvider):
         return ""
 
     def _get(self, host: str, path: str, body: Optional[Dict[str, str]] = None) -> Dict[str, Any]:
+        if not path.startswith("/"):  # `@other.host` would complete the address to one of another host
+            raise ValueError(f"the path {path!r}")
         token = base64.b64encode("{}:{}".format(self.provider["user"], self.password).encode()).decode()
         request = Request(
             f"https://{self.address(host)}{path}",
@@ -74,7 +85,7 @@ class Switch(PerHostProvider):
             },
         )
         with self.opener.open(request, timeout=LIMIT_S) as answer:
-            text = answer.read().decode()
+            text = read_limited(answer).decode()
         document = json.loads(text) if text.strip() else {}
         return document if isinstance(document, dict) else {}
 
@@ -92,6 +103,21 @@ class Switch(PerHostProvider):
             f"refused: the certificate of {self.address(host)} is not trusted: {reason}. "
             "Set its `authority` in slurm.power_saving.provider"
         )
+
+
+def read_limited(answer: Any) -> bytes:
+    """Return a whole response.
+
+    Raises:
+        ValueError: it exceeds the limit of bytes or seconds.
+    """
+    end, data = time.monotonic() + LIMIT_S, b""
+    while len(data) <= LIMIT_BYTES and time.monotonic() < end:
+        piece = answer.read1(65536)
+        if not piece:
+            return data
+        data += piece
+    raise ValueError(f"its response exceeds {LIMIT_BYTES} bytes or {LIMIT_S} s")
 
 
 def _trust(provider: Dict[str, Any]) -> ssl.SSLContext:
