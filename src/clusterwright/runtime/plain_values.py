@@ -43,8 +43,9 @@ def decode(data: bytes, like: Any = _MISSING) -> Any:
     """
     end = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "little")
     try:
-        value = _Decoder(memoryview(data)[end:]).value(json.loads(data[_LENGTH_BYTES:end]), like)
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, RuntimeError, TypeError) as error:
+        reduced = json.loads(data[_LENGTH_BYTES:end].decode())
+        value = _Decoder(memoryview(data)[end:]).value(reduced, like)
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise ValueError(f"the peer sent a value that cannot be read: {error!r}") from error
     return value
 
