@@ -40,13 +40,13 @@ def show_job(remote: Remote, host: str, job_id: str) -> Record:
     return Record.parse(checked(result, host, argv[0]).out)
 
 
-def cancel(remote: Remote, host: str, job_ids: Sequence[str]) -> None:
-    """Cancel jobs; completed jobs are ignored.
+def cancel(remote: Remote, host: str, job_ids: Sequence[str], user: str = "") -> None:
+    """Cancel jobs, with `user` only those of this user; completed jobs are ignored.
 
     Raises:
         WrightError: the host or slurmctld does not answer, or the job belongs to another user.
     """
-    result = remote.run(host, client.line(client.cancel(job_ids)))
+    result = remote.run(host, client.line(client.cancel(job_ids, user)))
     if "Invalid job id" not in result.err:
         checked(result, host, "scancel")
 

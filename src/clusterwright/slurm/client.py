@@ -100,9 +100,11 @@ def show_config() -> List[str]:
     return ["scontrol", "show", "config"]
 
 
-def cancel(jobs: Sequence[str]) -> List[str]:
-    """Return the command that cancels jobs."""
-    return ["scancel", *jobs]
+def cancel(jobs: Sequence[str], user: str = "") -> List[str]:
+    """Return the command that cancels jobs; with `user` only those of this user, and of an array its pending tasks."""
+    states = ["--state=PENDING"] if user and any("[" in job for job in jobs) else []
+    ids = [job.partition("_[")[0] for job in jobs] if states else jobs
+    return ["scancel", *(["--user=" + user] if user else []), *states, *ids]
 
 
 def set_state(nodes: str, state: str, reason: str = "") -> List[str]:

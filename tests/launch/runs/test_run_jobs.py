@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.onhost.runs import run_jobs
+from clusterwright.onhost.runs import run_folders, run_jobs
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from clusterwright.onhost.runs import run_jobs
 )
 def test_a_run_is_found_by_whatever_a_person_has_at_hand(what, runs):
     """Name, job id of any job of the chain, `last`, or an output file."""
-    assert Path(run_jobs.find(str(runs), what)).name == "new-20261121-100000"
+    assert Path(run_folders.find(str(runs), what)).name == "new-20261121-100000"
 
 
 def test_an_unknown_run_names_the_known_ones(runs, done_far):

@@ -34,9 +34,10 @@ def acts(remote, user="alice"):
 
 @pytest.mark.parametrize(
     ("name", "command"),
-    [("12", "scancel 12"), ("8_3", "scancel 8_3"), ("8_[0-99%4]", "scancel --state=PENDING 8"),
-     ("12+1", "scancel 12+1"),
-     ("$(reboot)", "scancel 0")],
+    [("12", "scancel --user=alice 12"), ("8_3", "scancel --user=alice 8_3"),
+     ("8_[0-99%4]", "scancel --user=alice --state=PENDING 8"),
+     ("12+1", "scancel --user=alice 12+1"),
+     ("$(reboot)", "scancel --user=alice 0")],
 )  # fmt: skip
 def test_a_job_is_cancelled_by_its_number(name, command):
     """As the user; root stays root; nothing of a name reaches the shell."""

@@ -258,7 +258,7 @@ def test_another_persons_reason_is_not_written_over(signed_in, page, small):
 
 
 def test_a_run_is_cancelled_as_wright_cancel_does(signed_in, page, small):
-    """It saves first; any other job goes by scancel; an array without the limit that scancel does not read."""
+    """It saves first; any other job goes by scancel, only as a job of its user; of an array the pending tasks."""
     operator = signed_in("operator")
     run = next(job for job in small.jobs if job.run)
     array = next(job for job in small.jobs if "%" in job.id)
@@ -267,7 +267,7 @@ def test_a_run_is_cancelled_as_wright_cancel_does(signed_in, page, small):
 
     (_, first), (_, second) = page.remote.calls
     assert first == program_command("cancel", "/shared/runs", run.id)
-    assert second == f"scancel '{array.id.split('%')[0]}]'"
+    assert second == f"scancel --user={array.user} --state=PENDING {array.id.split('_')[0]}"
 
 
 def test_what_slurm_refuses_is_said(signed_in, page, small):

@@ -24,6 +24,10 @@ def jobs(text: str, separator: str, runs: Mapping[str, Mapping[str, Any]]) -> tu
 def _view(job: Job, runs: Mapping[str, Mapping[str, Any]]) -> JobView:
     waiting, reason, started = job.is_pending, normalize(job.reason), moment(job.start)
     progress = None if waiting else runs.get(job.name)
+    if (
+        progress and progress.get("user", job.user) != job.user
+    ):  # a job can have the name of another user's run
+        progress = None
     return JobView(
         id=job.id,
         name=job.name,

@@ -42,7 +42,7 @@ class ByShell:
             command = program_command("cancel", self._runs, job.run.name)
             result = self._as_user(command, program_input(RUNS), CANCEL_S)
         else:
-            result = self._as_user(client.line(client.cancel(_scancel_arguments(job))), b"", 30)
+            result = self._as_user(client.line(client.cancel([_scancel_id(job)], job.user)), b"", 30)
         return slurm.checked(result, self._host, "scancel").out
 
     def output(self, job: JobView) -> str:
@@ -76,9 +76,9 @@ class ByShell:
         return result
 
 
-def _scancel_arguments(job: JobView) -> list[str]:
-    """Arguments of scancel; of a pending array, only its pending tasks are canceled."""
-    return ["--state=PENDING", number(job)] if "[" in job.id else [number(job)]
+def _scancel_id(job: JobView) -> str:
+    """The id for scancel, with the mark of an array, of which only pending tasks are canceled."""
+    return number(job) + ("_[" if "[" in job.id else "")
 
 
 def number(job: JobView) -> str:

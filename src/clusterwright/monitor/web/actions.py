@@ -47,8 +47,10 @@ class ClusterActions:
         if job.run is not None and self.runs:
             self._journaled(by, "cancel", job.id, "", lambda: self._cancel_run(job.id))
         else:
-            ids = ["".join(match.groups())]  # without the limit of an array, which scancel does not accept
-            self._journaled(by, "cancel", job.id, "", lambda: slurm.cancel(self.remote, self.host, ids))
+            ids = ["".join(match.groups())]
+            self._journaled(
+                by, "cancel", job.id, "", lambda: slurm.cancel(self.remote, self.host, ids, job.user)
+            )
 
     def _cancel_run(self, job: str) -> None:
         result = Host(self.remote, self.host).run_program(RUNS, "cancel", self.runs, job)

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any, Dict, List
 
 from clusterwright.onhost.lib.safe_reader import is_regular, open_regular, parse_object, read_bytes
+from clusterwright.onhost.runs.run_folders import find, own_job_ids
 
 ALL_BYTES = 48 << 20  # of all files together: seconds over a slow link
 LEAST_BYTES = 64 << 10  # of one file
@@ -36,7 +37,7 @@ def main() -> int:
     json.dump(
         {
             "run": run,
-            "jobs": job_ids(run) if run else [],
+            "jobs": own_job_ids(run) if run else [],
             "events": events(run) if run else [],
             "texts": texts,
             "dumps": dumps(run) if run else [],
@@ -44,23 +45,6 @@ def main() -> int:
         sys.stdout,
     )
     return 0
-
-
-def find(runs: str, job: str) -> str:
-    """Return the folder of a run by its name, `last`, or the id of one of its jobs; "" if there is none."""
-    folders = [os.path.dirname(path) for path in glob.glob(os.path.join(glob.escape(runs), "*", "job.json"))]
-    folders.sort(key=lambda path: path[-15:], reverse=True)
-    if job == "last":
-        return folders[0] if folders else ""
-    return next((path for path in folders if os.path.basename(path) == job or job in job_ids(path)), "")
-
-
-def job_ids(run: str) -> list[str]:
-    """Return the ids of a run's jobs, oldest first."""
-    ids = _text(os.path.join(run, "jobs")).split()
-    for path in sorted(glob.glob(os.path.join(glob.escape(run), "chain", "[0-9]*")), key=_number):
-        ids += [job_id for job_id in _text(path).split() if job_id not in ids]
-    return ids
 
 
 def files_of(run: str) -> Iterator[str]:

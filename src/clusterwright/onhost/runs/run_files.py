@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 from clusterwright.onhost.lib import processes
+from clusterwright.onhost.runs.run_folders import SLURM_S, owner_of
 
-SLURM_S = 30
+_FIELDS = 5
 
 
-def in_queue(name: str) -> bool:
+class QueuedJob(NamedTuple):
+    """A job of a run that has not ended."""
+
+    id: str
+    state: str
+    reason: str
+
+
+def queued_jobs(run: str) -> Optional[List[QueuedJob]]:
+    """Return the jobs in Slurm's queue that have the run's name and the user of its folder; None without response."""
+    name, owner = os.path.basename(run), owner_of(run)
+    code, out = run_program("squeue", "--noheader", "--all", f"--user={owner}", "--format=%A|%U|%T|%r|%j")
+    if code != 0 or owner is None:
+        return None
+    rows = [line.split("|", _FIELDS - 1) for line in out.splitlines()]
+    return [
+        QueuedJob(row[0], row[2], row[3])
+        for row in rows
+        if len(row) == _FIELDS and row[1].strip() == str(owner) and row[4].strip() == name
+    ]
+
+
+def in_queue(run: str) -> bool:
     """Return True while Slurm has a job of the run that has not ended, or does not respond."""
-    code, out = run_program("squeue", "--noheader", f"--name={name}", "--format=%i")
-    return code != 0 or bool(out.strip())
+    return queued_jobs(run) != []
+
+
+def cancel_jobs(run: str, *, pending: bool = False) -> None:
+    """Cancel the jobs of the run, or only those that are pending; never those of another user than its owner."""
+    ids = [job.id for job in queued_jobs(run) or []]
+    states = ["--state=PENDING"] if pending else []
+    if ids:
+        run_program("scancel", f"--user={owner_of(run)}", *states, *ids)
 
 
 def run_program(*argv: str) -> Tuple[int, str]:

@@ -8,20 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import time
 from typing import Any, Dict, List
 
-from clusterwright.onhost.lib.safe_reader import (
-    list_folder,
-    parse_object,
-    read_object,
-    read_part,
-    text_or_empty,
-)
+from clusterwright.onhost.lib.safe_reader import list_folder, parse_object, read_object, read_part
 from clusterwright.onhost.runs import run_series, run_status
-from clusterwright.onhost.runs.run_files import in_queue, run_program
+from clusterwright.onhost.runs.run_files import cancel_jobs, in_queue
+from clusterwright.onhost.runs.run_folders import find, job_ids, newest
 from clusterwright.onhost.runs.run_logs import POLL_INTERVAL_S, Follow
 from clusterwright.onhost.supervisor.goodput import history
 
@@ -54,43 +48,6 @@ def main() -> int:
         sys.stdout.write(run_series.text(run))
         return 0
     return Follow(run, "json" if arguments[2:] == ["json"] else "text").show(live=arguments[1] == "live")
-
-
-def newest(runs: str) -> List[str]:
-    """Return the names of the runs, the newest first."""
-    try:
-        with os.scandir(runs) as entries:
-            dated_names = [
-                (entry.stat().st_mtime, entry.name)
-                for entry in entries
-                if os.path.exists(os.path.join(entry.path, "job.json"))
-            ]
-    except FileNotFoundError:
-        return []
-    # a folder's time changes with its files; the name ends in the run's start time
-    return [name for _, name in sorted(dated_names, key=lambda pair: pair[1][-15:], reverse=True)]
-
-
-def find(runs: str, reference: str) -> str:
-    """Return the folder of a run by name, job id, `last`, or path of one of its files; empty if there is none."""
-    names = newest(runs)
-    match = re.fullmatch(r".*?slurm-(\d+)\.out", reference)
-    job_id = match.group(1) if match else reference
-    if reference == "last" and names:
-        return os.path.join(runs, names[0])
-    for name in names:
-        if reference.rstrip("/").endswith(name) or job_id in job_ids(os.path.join(runs, name)):
-            return os.path.join(runs, name)
-    return ""
-
-
-def job_ids(run: str) -> List[str]:
-    """Return the ids of the run's jobs in the order of submission."""
-    ids = text_or_empty(os.path.join(run, "jobs")).split()
-    chain = os.path.join(run, "chain")
-    for number in sorted(int(name) for name in list_folder(chain) if name.isdigit()):
-        ids += [text for text in text_or_empty(os.path.join(chain, str(number))).split() if text not in ids]
-    return ids
 
 
 def list_runs(runs: str) -> List[Dict[str, Any]]:
@@ -127,14 +84,16 @@ def last_step(run: str) -> Any:
 def cancel(run: str) -> int:
     """Request that the ranks save and leave; after 40 s, cancel the job in Slurm."""
     name = os.path.basename(run)
-    as_owner(run, lambda: touch(run, "cancelled", "stop"))
-    run_program("scancel", "--state=PENDING", f"--name={name}")
+    try:
+        as_owner(run, lambda: touch(run, "cancelled", "stop"))
+    except OSError as error:  # its owner cannot keep the job by making the folder unwritable
+        sys.stderr.write(f"the ranks cannot be told to save: {error}\n")
+    cancel_jobs(run, pending=True)
     # the supervisor's grace is 10 s to 290 s; a user who cancels waits no longer than this
     deadline = time.monotonic() + 40
-    while in_queue(name) and time.monotonic() < deadline:
+    while in_queue(run) and time.monotonic() < deadline:
         time.sleep(POLL_INTERVAL_S)
-    if in_queue(name):
-        run_program("scancel", f"--name={name}")
+    cancel_jobs(run)
     sys.stdout.write(f"canceled {name}\n")
     return 0
 
@@ -154,7 +113,7 @@ def as_owner(path: str, work: Any) -> None:
 
 
 def touch(run: str, *names: str) -> None:
-    """Create the marker files in the run's folder."""
+    """Create the marker files in the run's folder; a pipe or link in their place is an error."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     for name in names:
-        with open(os.path.join(run, name), "a", encoding="utf-8"):
-            pass
+        os.close(os.open(os.path.join(run, name), flags, 0o666))

@@ -117,9 +117,7 @@ class Follow:
         ).get("local"):
             return False
         self._queue_polled_at = time.monotonic()
-        return not in_queue(os.path.basename(self.run)) and not os.path.exists(
-            os.path.join(self.run, "ended.json")
-        )
+        return not in_queue(self.run) and not os.path.exists(os.path.join(self.run, "ended.json"))
 
 
 def sources(run: str) -> Iterator[Tuple[str, str]]:

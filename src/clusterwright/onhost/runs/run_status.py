@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from clusterwright.onhost.lib.safe_reader import read_object
 from clusterwright.onhost.runs import run_checkpoints
-from clusterwright.onhost.runs.run_files import run_program
+from clusterwright.onhost.runs.run_files import queued_jobs
 from clusterwright.onhost.supervisor.goodput import advice, figures, history, reading, slow, speed
 from clusterwright.onhost.supervisor.goodput.timeline import SECOND, JobTimeline, jobs
 
@@ -65,14 +65,14 @@ def state_of(run: str, ended: Dict[str, Any], alive_at: float) -> Tuple[str, str
     beat = f"last heartbeat of its supervisor {heartbeat_age_s:.0f} s ago" if alive_at else ""
     if read_object(os.path.join(run, "job.json")).get("local"):
         return ("gone", f"{beat}; no supervisor continues it") if alive_at else ("starting", "")
-    code, out = run_program("squeue", "--noheader", f"--name={os.path.basename(run)}", "--format=%T %r")
-    if code != 0:
+    queued = queued_jobs(run)
+    if queued is None:
         return "unknown", "; ".join(filter(None, (beat, "Slurm does not respond on this host")))
-    queued = out.split()
-    if "RUNNING" in queued:
+    if any(job.state == "RUNNING" for job in queued):
         return ("silent", beat) if alive_at else ("starting", "")
-    if "PENDING" in queued:
-        return "queued", queued[queued.index("PENDING") + 1]
+    for job in queued:
+        if job.state == "PENDING":
+            return "queued", job.reason
     return "gone", "; ".join(filter(None, (beat, "Slurm has no job of the run")))
 
 

@@ -7,6 +7,7 @@ import time
 from typing import Any, BinaryIO, Dict, Iterable, List, Optional, Tuple
 
 from clusterwright.onhost.lib.safe_reader import TEXT_BYTES, list_folder, open_regular, read_object, read_part
+from clusterwright.onhost.runs.run_folders import owner_of, user_name
 from clusterwright.onhost.supervisor.goodput import history, speed
 
 POINTS = 80  # of a loss curve: the width of a terminal
@@ -22,13 +23,14 @@ def read_runs(runs: str, names: Iterable[str], limit_s: float) -> Tuple[Dict[str
     end, runs_by_name, unread_count = time.monotonic() + limit_s, {}, 0  # type: float, Dict[str, Dict[str, Any]], int
     for name in names:
         folder = os.path.join(runs, name)
-        if not name or "/" in name or not os.path.isfile(os.path.join(folder, "job.json")):
+        owner = owner_of(folder) if name and "/" not in name else None
+        if owner is None:
             continue
         if time.monotonic() > end:
             unread_count += 1
             continue
         try:
-            runs_by_name[name] = about(folder)
+            runs_by_name[name] = dict(about(folder), user=user_name(owner))
         except (ArithmeticError, LookupError, OSError, TypeError, ValueError):  # invalid events
             unread_count += 1
     return runs_by_name, unread_count

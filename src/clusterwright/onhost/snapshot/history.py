@@ -16,7 +16,7 @@ import time
 from typing import Any, Dict, Iterator, List
 
 from clusterwright.onhost.lib.safe_reader import read_object
-from clusterwright.onhost.runs import run_jobs, run_series, run_status
+from clusterwright.onhost.runs import run_folders, run_series, run_status
 from clusterwright.onhost.snapshot import monitors, programs
 from clusterwright.onhost.supervisor.goodput import advice, communication, figures, history, slow, speed
 from clusterwright.slurm.states import HOLDING
@@ -47,8 +47,8 @@ def document(request: Document) -> Document:
         "schema": 1, "now": time.time(), "zone_s": time.localtime(request["begin"]).tm_gmtoff, "silent": {},
         "sacct": "", "jobcomp": "", "queue": "", "values": {}, "run": None, "runs": [],
     }  # fmt: skip
-    run = run_jobs.find(request["runs"], request["job"]) if request["job"] and request["runs"] else ""
-    ids = run_jobs.job_ids(run) if run else [request["job"]] if request["job"] else []
+    run = run_folders.find(request["runs"], request["job"]) if request["job"] and request["runs"] else ""
+    ids = run_folders.job_ids(run) if run else [request["job"]] if request["job"] else []
     _slurm(result, request, ids)
     _add_metrics(result, request)
     if run:
@@ -178,7 +178,7 @@ def _record(record: Any) -> Document:
 def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
     """Yield the goodput accounting of each run of the period: the stored one of an ended run, else a computed one."""
     worked_out = 0
-    for name in run_jobs.newest(runs):
+    for name in run_folders.newest(runs):
         folder = os.path.join(runs, name)
         changed = _changed(folder)
         if changed < begin:
@@ -191,7 +191,7 @@ def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
             times = [failure.get("time", 0) for failure in written.get("failures", [])]
             yield {
                 "run": name,
-                "jobs": run_jobs.job_ids(folder),
+                "jobs": run_folders.job_ids(folder),
                 "gpu_s": written.get("gpu_s", {}),
                 "goodput": written.get("goodput"),
                 "failures": [

@@ -1,0 +1,131 @@
+"""Find the folder of a run by its name, its job or its age (standard library, Python 3.8; sent with run_jobs.py).
+
+Any user can write the folder of all runs, so neither a folder's name nor the job ids in it identify a run: Slurm's
+record of a job names its user, and only a folder that this user owns is that job's.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import stat
+import sys
+from typing import List, Optional, Tuple
+
+from clusterwright.onhost.lib import processes
+from clusterwright.onhost.lib.safe_reader import list_folder, text_or_empty
+
+SLURM_S = 30
+_JOB = re.compile(r"\d+(?:[_+]\d+)?")
+_OUTPUT = re.compile(r"(?:.*/)?slurm-(\d+)\.out")
+
+
+def owner_of(run: str) -> Optional[int]:
+    """Return the user id that owns a run's folder and its job.json; None if it is not a run, or a link."""
+    try:
+        folder, record = os.lstat(run), os.lstat(os.path.join(run, "job.json"))
+    except OSError:
+        return None
+    is_run = stat.S_ISDIR(folder.st_mode) and stat.S_ISREG(record.st_mode) and record.st_uid == folder.st_uid
+    return folder.st_uid if is_run else None
+
+
+def user_name(uid: int) -> str:
+    """Return the name of a user as Slurm prints it: the number if it has none."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def newest(runs: str) -> List[str]:
+    """Return the names of the runs, the one submitted last first."""
+    folders = [(name, os.path.join(runs, name)) for name in list_folder(runs)]
+    dated_names = [(_submitted(path), name) for name, path in folders if owner_of(path) is not None]
+    return [name for _, name in sorted(dated_names, reverse=True)]
+
+
+def _submitted(run: str) -> float:
+    """Return the time of job.json. A user can set its mtime, but not its ctime to the future."""
+    try:
+        status = os.lstat(os.path.join(run, "job.json"))
+    except OSError:
+        return 0.0
+    return min(status.st_mtime, status.st_ctime)
+
+
+def find(runs: str, reference: str) -> str:
+    """Return the folder of a run by name, job id, `last`, or path of one of its files; empty if there is none."""
+    reference, names = reference.rstrip("/"), newest(runs)
+    if reference == "last":
+        own = [name for name in names if owner_of(os.path.join(runs, name)) == _caller()]
+        return os.path.join(runs, (own or names)[0]) if names else ""
+    for part in (
+        [] if _JOB.fullmatch(reference) else reference.split("/")[:-3:-1]
+    ):  # its folder, or a file in it
+        if part in names:
+            return os.path.join(runs, part)
+    match = _OUTPUT.fullmatch(reference)
+    job = match.group(1) if match else reference
+    return _of_job(runs, names, job) if _JOB.fullmatch(job) else ""
+
+
+def _caller() -> int:
+    """Return the user id of the person who runs this program, also behind sudo."""
+    return os.geteuid() or int(os.environ.get("SUDO_UID", "0"))
+
+
+def _of_job(runs: str, names: List[str], job: str) -> str:
+    """Return the folder of a job's run: of Slurm's user if Slurm knows the job, else of the only user who claims it."""
+    claims = [path for path in (os.path.join(runs, name) for name in names) if job in job_ids(path)]
+    record = _slurm_job(job)
+    if record is not None:
+        user, name = record
+        named = [os.path.join(runs, name)] if name in names else []
+        return next((path for path in (*named, *claims) if owner_of(path) == user), "")
+    if len({owner_of(path) for path in claims}) > 1:
+        listed = ", ".join(map(os.path.basename, claims))
+        sys.stderr.write(f"runs of several users contain job id {job}: {listed}; use the name of a run\n")
+        return ""
+    return claims[0] if claims else ""
+
+
+def _slurm_job(job: str) -> Optional[Tuple[int, str]]:
+    """Return the user id and name of a job, from slurmctld or accounting; None if neither has it."""
+    commands = (
+        ["squeue", "--noheader", "--all", "--states=all", f"--jobs={job}", "--format=%U|%j"],
+        ["sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={job}", "--format=UID,JobName"],
+    )
+    for argv in commands:
+        result = processes.run(argv, SLURM_S)
+        user, separator, name = result.out.partition("\n")[0].partition("|")
+        if result.code == 0 and separator and user.strip().isdigit():
+            return int(user), name.strip()
+    return None
+
+
+def job_ids(run: str) -> List[str]:
+    """Return the ids of the run's jobs in the order of submission, as its folder lists them."""
+    ids = [text for text in text_or_empty(os.path.join(run, "jobs")).split() if _JOB.fullmatch(text)]
+    chain = os.path.join(run, "chain")
+    for number in sorted(int(name) for name in list_folder(chain) if re.fullmatch("[0-9]+", name)):
+        texts = text_or_empty(os.path.join(chain, str(number))).split()
+        ids += [text for text in texts if _JOB.fullmatch(text) and text not in ids]
+    return ids
+
+
+def own_job_ids(run: str) -> List[str]:
+    """Return `job_ids` without those that are jobs of another user by Slurm's records."""
+    ids, owner, others = job_ids(run), owner_of(run), set()
+    jobs = "--jobs=" + ",".join(ids)
+    commands = (
+        ["squeue", "--noheader", "--all", "--states=all", jobs, "--format=%i|%U"],
+        ["sacct", "--noheader", "--parsable2", "--allocations", jobs, "--format=JobID,UID"],
+    )
+    for argv in commands if ids else ():
+        for line in processes.run(argv, SLURM_S).out.splitlines():
+            job, _, user = line.strip().partition("|")
+            if user != str(owner):
+                others.add(job)
+    return [job for job in ids if job not in others]

@@ -1,0 +1,177 @@
+"""A run is known by Slurm's user of its jobs and the owner of its folder, never by what a user writes."""
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from clusterwright.onhost.runs import run_files, run_folders, run_jobs
+
+ALICE, MALLORY = 41001, 41002
+ALICES = "gpt-20261121-100000"
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="folders of two users need root")
+
+
+@pytest.fixture
+def folder():
+    """The folder of all runs, which every user reaches (pytest's own only root)."""
+    with tempfile.TemporaryDirectory(prefix="cw-trust-") as path:
+        os.chmod(path, 0o755)  # as on a cluster
+        yield Path(path)
+
+
+@pytest.fixture
+def submit(folder):
+    """Create a user's run with the job ids that its folder claims."""
+
+    def make(name, user, *jobs):
+        run = folder / name
+        run.mkdir(parents=True)
+        (run / "job.json").write_text("{}")
+        (run / "jobs").write_text("\n".join(jobs))
+        for path in (run, run / "job.json", run / "jobs"):
+            os.chown(path, user, user)
+        time.sleep(0.01)  # the clock of a file system ticks every 4 ms
+        return run
+
+    return make
+
+
+@pytest.fixture
+def slurm(tmp_path, monkeypatch):
+    """Slurm's programs with the given jobs, as (id, uid, name); returns the calls of scancel."""
+    programs, calls = tmp_path / "bin", tmp_path / "scancel"
+    programs.mkdir()
+    calls.touch()
+
+    def with_jobs(*jobs):
+        by_user = "".join(
+            f'case " $* " in *" --user={uid} "*) echo "{id_}|{uid}|RUNNING|None|{name}" ;; esac\n'
+            for id_, uid, name in jobs
+        )
+        by_id = "".join(
+            f'case " $* " in *" --jobs={id_} "*) echo "{uid}|{name}"; exit 0 ;; esac\n'
+            for id_, uid, name in jobs
+        )
+        for program, text in {
+            "squeue": by_id + 'case "$*" in *--jobs=*) exit 1 ;; esac\n' + by_user,
+            "sacct": "exit 1\n",
+            "scancel": f'echo "$*" >>{calls}\n',
+        }.items():
+            (programs / program).write_text("#!/bin/sh\n" + text)
+            (programs / program).chmod(0o755)
+        return lambda: calls.read_text().splitlines()
+
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    return with_jobs
+
+
+def test_a_folder_with_the_name_of_another_users_run_cancels_nothing_of_it(
+    submit, slurm, monkeypatch, folder
+):
+    """The victim's folder may be elsewhere or gone; root, who may cancel everything, cancels by owner and id."""
+    canceled = slurm(("5", ALICE, ALICES), ("6", MALLORY, ALICES))
+    submit(ALICES, MALLORY, "5")
+    monkeypatch.setattr(run_jobs, "in_queue", lambda _: False)
+    run_jobs.cancel(str(folder / ALICES))
+
+    assert canceled()
+    assert all(call.split()[0] == f"--user={MALLORY}" and "5" not in call.split() for call in canceled())
+
+
+def test_a_job_with_forged_rows_in_its_name_adds_only_jobs_of_its_own_user(submit, slurm, folder):
+    """A name may contain a newline; Slurm itself then keeps to `--user`."""
+    canceled = slurm(("6", MALLORY, f"x\n5|{MALLORY}|RUNNING|None|{ALICES}"))
+    run = submit(ALICES, MALLORY)
+    run_files.cancel_jobs(str(run))
+
+    assert all(call.split()[0] == f"--user={MALLORY}" for call in canceled())
+
+
+def test_the_last_run_is_not_the_one_with_the_greatest_name(submit, folder):
+    """Nor the one whose time was set to the future."""
+    forged = submit("zzz-99991231-235959", MALLORY)
+    os.utime(forged / "job.json", (2**33, 2**33))
+    os.utime(forged, (2**33, 2**33))
+    time.sleep(0.01)
+    newest = submit(ALICES, ALICE)
+
+    assert run_folders.find(str(folder), "last") == str(newest)
+
+
+def test_the_last_run_of_a_user_is_their_own(submit, folder, monkeypatch):
+    """Whoever else has submitted since; an administrator without runs sees the last of all."""
+    own, other = submit(ALICES, ALICE), submit("b-20261121-110000", MALLORY)
+    monkeypatch.setenv("SUDO_UID", str(ALICE))
+    assert run_folders.find(str(folder), "last") == str(own)
+
+    monkeypatch.setenv("SUDO_UID", "41999")
+    assert run_folders.find(str(folder), "last") == str(other)
+
+
+def test_a_job_is_found_in_the_folder_of_its_user(submit, slurm, folder):
+    """Though a later folder of another user claims its id."""
+    slurm(("5", ALICE, ALICES))
+    own = submit(ALICES, ALICE, "5")
+    submit("b-20261121-110000", MALLORY, "5")
+
+    assert run_folders.find(str(folder), "5") == str(own)
+
+
+def test_a_job_whose_only_claim_is_another_users_has_no_run(submit, slurm, folder):
+    """Better none than the wrong one."""
+    slurm(("5", ALICE, ALICES))
+    submit(ALICES, MALLORY, "5")
+
+    assert run_folders.find(str(folder), "5") == ""
+
+
+def test_a_job_that_slurm_has_purged_is_found_unless_two_users_claim_it(submit, slurm, folder, capsys):
+    """Then the person has to name the run."""
+    slurm()
+    own = submit(ALICES, ALICE, "5")
+    assert run_folders.find(str(folder), "5") == str(own)
+
+    submit("b-20261121-110000", MALLORY, "5")
+    assert run_folders.find(str(folder), "5") == ""
+    assert "name of a run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["2", "42", "1-20261121-100000"])
+def test_a_number_is_never_the_name_or_the_end_of_a_name(name, submit, slurm, folder):
+    """`wright cancel 42` means the job."""
+    slurm()
+    submit(name, MALLORY)
+
+    assert run_folders.find(str(folder), "42") == ""
+
+
+def test_a_link_and_a_folder_with_another_users_record_are_no_runs(submit, folder):
+    """A link leads root to any folder."""
+    run = submit(ALICES, ALICE)
+    (folder / "link-20261121-120000").symlink_to(run)
+    os.chown(submit("b-20261121-110000", MALLORY) / "job.json", ALICE, ALICE)
+
+    assert run_folders.newest(str(folder)) == [ALICES]
+
+
+@pytest.mark.parametrize("hinder", ["unwritable", "pipe", "link"])
+def test_the_owner_of_a_folder_cannot_keep_an_administrator_from_canceling(
+    hinder, submit, slurm, monkeypatch, folder
+):
+    """The ranks are then not told to save, and Slurm ends the job."""
+    canceled = slurm(("6", MALLORY, ALICES))
+    run, victim = submit(ALICES, MALLORY), folder / "victim"
+    if hinder == "unwritable":
+        run.chmod(0o500)
+    elif hinder == "pipe":
+        os.mkfifo(run / "cancelled")
+    else:
+        (run / "cancelled").symlink_to(victim)
+    monkeypatch.setattr(run_jobs, "in_queue", lambda _: False)
+    run_jobs.cancel(str(run))
+
+    assert canceled()[-1] == f"--user={MALLORY} 6"
+    assert not victim.exists()
