@@ -87,6 +87,14 @@ def of_sources(sources: list[LogSource]) -> list[Diagnosis]:
     evidence = read(recorded(sources), knowledge())
     for name, reason in evidence.unread:
         show_message(_("cannot read {file}: {error}", file=name, error=reason))
+    for place in evidence.cut_short:
+        show_message(
+            _(
+                "{file}: the time budget is used up at line {line}; later lines are not part of the diagnosis",
+                file=place.source,
+                line=place.line,
+            )
+        )
     return judge(evidence)
 
 

@@ -61,3 +61,4 @@ class Observations:
     last_lines: tuple[tuple[Position, tuple[str, ...]], ...] = ()
     unread: tuple[tuple[str, str], ...] = ()  # sources that could not be read, and why
     modes: Mapping[str, Mode] = field(default_factory=dict)  # alternative modes (`maybe`) by id
+    cut_short: tuple[Position, ...] = ()  # where the time budget of a source was used up

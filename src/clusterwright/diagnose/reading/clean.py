@@ -10,7 +10,6 @@ _CODES = re.compile(
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # colors, cursor movements
     r"|\x1b[ -/]*[0-~]"
 )
-_OVERSTRUCK = re.compile(r"[^\x08]\x08")
 # Control characters, direction marks and characters without width.
 _UNSEEN = re.compile(
     r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ufff9-\ufffb]"
@@ -23,6 +22,15 @@ def clean(raw: bytes) -> str:
     if text.isprintable():
         return text
     text = _CODES.sub("", text)
-    while "\x08" in text and (shorter := _OVERSTRUCK.sub("", text)) != text:
-        text = shorter
-    return _UNSEEN.sub("", text)
+    return _UNSEEN.sub("", _without_overstruck(text) if "\x08" in text else text)
+
+
+def _without_overstruck(text: str) -> str:
+    """Remove each character that a backspace deletes, in one pass."""
+    left: list[str] = []
+    for sign in text:
+        if sign != "\x08":
+            left.append(sign)
+        elif left:
+            left.pop()
+    return "".join(left)

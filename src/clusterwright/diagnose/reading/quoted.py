@@ -27,15 +27,17 @@ _LINES = re.compile(
     r"|^\s*┃\s"
     r"|^[+$#%] (?:echo|printf|grep|rg|sed|awk|logger|journalctl|dmesg)\b|^\++ (?:echo|printf|grep|rg|logger)\b"
     r"|^\s*(?:echo|printf|grep|egrep|zgrep|rg|ag) +(?:-\S+ +)*['\"]"
-    r"|^\S*?[\w.-]+\.(?:log|out|err|txt|md)(?:[:-])\d+[:-](?!\d+ )\s*\S"  # grep -n
     r"|^\s*(?:cause|where|evidence|fix|retry|exclude|原因|位置|证据|处理|重试|排除)\s{2,}"  # ours
     r"|^[-+]{1}\s*(?:raise|print|logger|log|throw|assert|#|//)\b"  # a diff
     r"|^\s*(?:#(?! Out of bounds values)|//|/\*|<!--)\s"  # a comment; nccl-tests prints `#` before its verdict
     r"|\b(?:raise \w[\w.]*\(|throw [\w:]+\(|(?:logger|logging|log|self\.log)\.\w+\()"
     r"|\b(?:print[lf]?[nf]?\(|re\.(?:compile|search|match)\()"
-    r"|^\s*(?:if|elif|while|assert|return|except|case)\b.*['\"].*(?:\bin\b|==|\)|:$)"
+    r"|^\s*(?:if|elif|while|assert|return|except|case)\b[^'\"]*['\"].*(?:\bin\b|==|\)|:$)"
     r"|\bTORCH_CHECK\(|\bWARN\(\"|\bfprintf\("
 )
+# `grep -n`: a path, the number of a line and its text. Apart from _LINES, so that each path is searched once.
+_NUMBERED = re.compile(r"\.(?:log|out|err|txt|md)[:-]\d{1,9}[:-](?!\d+ )\s*\S")
+_TAIL = 100  # characters before a quote in which a key or a list is searched
 _MESSAGE_KEYS = re.compile(
     r"(?:msg|message|error|err|exception|reason|log|detail|details|stderr|stdout|output|event|content|description|what|failed|failure"
     r"|state_?reason|said|payload|status|warning|line|Error|Exception|Warning|Interrupt|Exit|Reason)\\?[\"']?\s*$",
@@ -47,12 +49,17 @@ _LISTED = re.compile(r"(?:^\s*-\s+|[\[,(]\s*)[rbfu]?[\"']$")
 
 def is_quoted(line: str, text: str, previous_line: str = "") -> bool:
     """Whether `line` only quotes `text`; `previous_line` is the line above."""
-    if OURS in line or _LINES.search(line):
+    if OURS in line or _LINES.search(line) or _is_numbered(line):
         return True
     if previous_line.lstrip().startswith('File "') and line.startswith("    "):
         return True  # a source line of a traceback
     start = line.find(text)
     return start >= 0 and _in_quotes(line, start, start + len(text))
+
+
+def _is_numbered(line: str) -> bool:
+    match = _NUMBERED.search(line)
+    return match is not None and not re.search(r"\s", line[: match.start()]) and match.start() > 0
 
 
 def _in_quotes(line: str, start: int, end: int) -> bool:
@@ -63,6 +70,6 @@ def _in_quotes(line: str, start: int, end: int) -> bool:
     if not quote:
         return False
     opened = head[: head.rfind(quote) + 1]
-    if match := _ASSIGNED.search(opened):
+    if match := _ASSIGNED.search(opened[-_TAIL:]):
         return _MESSAGE_KEYS.search(match["key"].rstrip("\"' \\")) is None
     return _LISTED.search(opened) is not None

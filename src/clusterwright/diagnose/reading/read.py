@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, BinaryIO, NamedTuple
 
-from clusterwright.diagnose.judge.sighting import Observations, Witnessed
+from clusterwright.diagnose.judge.sighting import Observations, Position, Witnessed
 from clusterwright.diagnose.knowledge import Knowledge
 from clusterwright.diagnose.mode import Mode
 from clusterwright.diagnose.reading.clean import clean
@@ -137,14 +139,53 @@ class Scanner:
         return [text for text, data in zip(self._texts, self._bytes, strict=True) if data in line]
 
 
+# A crafted log must not keep its reader busy for minutes. Processor time of the reader,
+SOURCE_S = 5.0  # of one source, however small,
+ALL_S = 60.0  # and of all together;
+S_PER_MIB = 0.2  # more for each MiB: ordinary logs need a tenth of it
+
+
+class OverBudgetError(Exception):
+    """The processor time for a source, or for all, is used up."""
+
+
+class TimeBudget:
+    """Processor time of this thread, so that waiting for storage costs nothing."""
+
+    def __init__(self, clock: Callable[[], float] = time.thread_time) -> None:
+        self._clock = clock
+        self._begun_s = self._source_begun_s = clock()
+        self._mib = self._source_mib = 0.0
+
+    def begin_source(self) -> None:
+        """Begin the next source."""
+        self._source_begun_s, self._source_mib = self._clock(), 0.0
+
+    def add(self, size: int) -> None:
+        """Add the time for `size` further bytes."""
+        self._mib += size / 2**20
+        self._source_mib += size / 2**20
+
+    def check(self) -> None:
+        """Raise OverBudgetError once the time is used up."""
+        now_s = self._clock()
+        if (
+            now_s - self._source_begun_s > SOURCE_S + S_PER_MIB * self._source_mib
+            or now_s - self._begun_s > ALL_S + S_PER_MIB * self._mib
+        ):
+            raise OverBudgetError
+
+
 FROM_OTHERS = 400  # lines that are skipped as a log inside this log
 TAIL = 32 << 10  # bytes at the end that are searched for the last error line
 
 
-def read(sources: Iterable[LogSource], knowledge: Knowledge) -> Observations:
-    """Observations of all sources, in their order."""
-    scanner = Scanner([*knowledge.texts, *NESTED_LOG_PREFIXES])
-    parts = [_LogReader(source, knowledge, scanner).read() for source in sources]
+def read(
+    sources: Iterable[LogSource], knowledge: Knowledge, budget: TimeBudget | None = None
+) -> Observations:
+    """Observations of all sources, in their order, as far as the budget of processor time allows."""
+    scanner, time_budget = Scanner([*knowledge.texts, *NESTED_LOG_PREFIXES]), budget or TimeBudget()
+    parts = [_LogReader(source, knowledge, scanner, time_budget).read() for source in sources]
     witnessed: dict[str, tuple[Witnessed, ...]] = {}
     for part in parts:
         for text, lines in part.witnessed.items():
@@ -154,7 +195,8 @@ def read(sources: Iterable[LogSource], knowledge: Knowledge) -> Observations:
         witnessed,
         tuple(last_line for part in parts for last_line in part.last_lines),
         tuple(failure for part in parts for failure in part.unread),
-        _maybe({sighting.mode.id for part in parts for sighting in part.sightings}, knowledge),
+        cut_short=tuple(place for part in parts for place in part.cut_short),
+        modes=_maybe({sighting.mode.id for part in parts for sighting in part.sightings}, knowledge),
     )
 
 
@@ -170,8 +212,8 @@ def _maybe(mode_ids: set[str], knowledge: Knowledge) -> dict[str, Mode]:
 class _LogReader:
     """Reads one source."""
 
-    def __init__(self, source: LogSource, knowledge: Knowledge, scanner: Scanner) -> None:
-        self._source, self._scanner = source, scanner
+    def __init__(self, source: LogSource, knowledge: Knowledge, scanner: Scanner, budget: TimeBudget) -> None:
+        self._source, self._scanner, self._budget = source, scanner, budget
         self._takers = Takers(knowledge, source.kind)
         self._store = SightingStore(source, knowledge)
         self._counts: Counter[str] = Counter()
@@ -181,6 +223,7 @@ class _LogReader:
         self._lines = 1
 
     def read(self) -> Observations:
+        self._budget.begin_source()
         try:
             with reading(self._source) as stream:
                 for number, block in enumerate(blocks(stream)):
@@ -198,17 +241,24 @@ class _LogReader:
         ) as error:  # a truncated compressed file is read as far as possible
             if not self._tail:
                 return Observations(unread=((self._source.name, str(error)),))
+        except OverBudgetError:
+            return replace(
+                self._store.observations([]), cut_short=(Position(self._source.name, self._lines),)
+            )
         return self._store.observations(last_lines(b"".join(self._tail)[-TAIL:], self._lines))
 
     def _block(self, block: LogBlock) -> None:
         data, line_end, line, counted = block.data, -1, block.line, 0
         large = len(data) > SMALL
+        self._budget.add(block.end)
+        self._budget.check()
         for offset in self._scanner.places(data):
             if offset < line_end or offset >= block.end:
                 continue
             log_line = Line(data, offset, self._source.year)
             line += data.count(b"\n", counted, log_line.begin)
-            counted, line_end = log_line.begin, log_line.end
+            counted, line_end, self._lines = log_line.begin, log_line.end, line
+            self._budget.check()
             texts = self._scanner.texts_in(data[log_line.begin : log_line.end], large=large)
             self._line(log_line, line, [text for text in texts if self._is_below_limit(text)])
         self._lines = line + data.count(b"\n", counted, block.end)

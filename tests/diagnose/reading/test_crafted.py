@@ -1,0 +1,84 @@
+"""A log that somebody has crafted costs no more time than another one of its size."""
+
+import time
+
+import pytest
+
+from clusterwright.diagnose.knowledge import knowledge
+from clusterwright.diagnose.reading import of_bytes, read
+from clusterwright.diagnose.reading.clean import clean
+from clusterwright.diagnose.reading.quoted import is_quoted
+from clusterwright.diagnose.reading.read import ALL_S, SOURCE_S, TimeBudget
+
+SHORT, LONG = 500, 8000  # characters of a line
+
+
+def seconds(work, value):
+    """The least of three runs, in processor time."""
+    times = []
+    for _ in range(3):
+        begun = time.thread_time()
+        work(value)
+        times.append(time.thread_time() - begun)
+    return min(times)
+
+
+def growth(work, line):
+    """How much more one line costs than its parts: about 1 if the work is linear, 16 if it is quadratic."""
+    parts = LONG // SHORT
+    return seconds(work, line(LONG)) / max(1e-9, parts * min(seconds(work, line(SHORT)) for _ in range(3)))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        lambda size: b"a" * (size // 2) + b"\x08" * (size // 2),
+        lambda size: b"\x1b[" * (size // 2),
+        lambda size: b"\x1b]" + b"a" * size,
+        lambda size: b"\x1bP" * (size // 2),
+    ],
+    ids=["backspaces", "colors", "title", "strings"],
+)
+def test_cleaning_a_line_is_linear(line):
+    """Backspaces once cost the square of the line."""
+    assert growth(clean, line) < 4
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        lambda size: "a" * size,
+        lambda size: "a." * (size // 2),
+        lambda size: "a.log" * (size // 5),
+        lambda size: "if " + '"' * size,
+        lambda size: " " * size + '"x',
+        lambda size: "a = " * (size // 4) + " " * 200 + '"x"',
+        lambda size: "raise a" * (size // 7),
+    ],
+    ids=["word", "dots", "logs", "quotes", "spaces", "assigned", "raise"],
+)
+def test_whether_a_line_quotes_is_linear(line):
+    """A path of dots, and a run of quotes or spaces, once cost the square."""
+    assert growth(lambda text: is_quoted(text, "x"), line) < 4
+
+
+def test_a_source_whose_budget_is_used_up_is_named_with_its_line_and_others_are_read():
+    """What was found before counts."""
+    xid = b"NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.\n"
+    steps = iter([0.0, 0.0, *[0.0] * 3, *[SOURCE_S + 2] * 100_000])
+    found = read(
+        [of_bytes("crafted", xid * 400), of_bytes("other", xid)], knowledge(), TimeBudget(lambda: next(steps))
+    )
+
+    assert [place.source for place in found.cut_short] == ["crafted"]
+    assert 1 <= found.cut_short[0].line < 10
+    assert {sighting.position.source for sighting in found.sightings} == {"crafted", "other"}
+
+
+def test_many_sources_share_one_budget():
+    """Ten thousand files of which each stays below its own would take hours."""
+    clock = iter(float(second) for second in range(100_000))
+    sources = [of_bytes(str(number), b"CUDA out of memory\n") for number in range(200)]
+    found = read(sources, knowledge(), TimeBudget(lambda: next(clock)))
+
+    assert ALL_S / 10 < 200 - len(found.cut_short) < ALL_S
