@@ -74,11 +74,12 @@ def test_what_the_health_program_found_is_found_part_by_part():
 
 def test_jobs_and_who_has_them():
     """An array's waiting tasks too; hosts of ended jobs are free."""
-    jobs = jobs_of("7|RUNNING||n[1-2]\n8_[3-5]|PENDING|n9|\n9|FAILED||n1\nslurm: warning\n")
+    jobs = jobs_of("7|RUNNING|ann||n[1-2]\n8_[3-5]|PENDING|bob|n9|\n9|FAILED|bob||n1\nslurm: warning\n")
     nodes = nodes_of(line("MIXED") + "\n", jobs)
 
     assert nodes["n1"].jobs == ("7",)
     assert jobs["8_[3-5]"].excludes == ("n9",)
+    assert jobs["7"].user == "ann"
     assert with_record(jobs["7"], "JobId=7 Requeue=1 Restarts=2 BatchFlag=1").can_requeue
     assert not with_record(jobs["7"], "JobId=7 Requeue=1 Restarts=0 BatchFlag=0").can_requeue
     assert not with_record(jobs["7"], "").can_requeue

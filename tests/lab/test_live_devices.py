@@ -14,8 +14,8 @@ from clusterwright.provision.apply import apply, remote_of
 NAME = "simgpu-test"
 GPU_HOST = "gpu-node1"
 MENDED = (
-    "for gpu in $(nvidia-smi --query-gpu=pci.bus_id --format=csv,noheader); do"
-    " logger -t clusterwright repaired $gpu; done"
+    "systemd-run --unit=clusterwright-repair -p SyslogIdentifier=clusterwright"
+    " printf 'repaired %s\\n' $(nvidia-smi --query-gpu=pci.bus_id --format=csv,noheader)"
 )
 HEALTH = f"SLURMD_NODENAME={GPU_HOST} /etc/slurm/clusterwright/health"
 pytestmark = [

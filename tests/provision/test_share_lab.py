@@ -216,7 +216,10 @@ def test_an_xid_counts_until_somebody_says_that_it_is_mended(site):
     lab.fault(NAME, "gpu-xid", "gpu-node2", xid="79")
     site.until(lambda: f"{site.health('gpu-node2')}{site.state('gpu-node2')}", "wright: gpu-xid 79")
     address = site.state("gpu-node2").rpartition("(")[2].partition(")")[0]
-    site.run("gpu-node2", f"logger -t clusterwright repaired {address}")
+    site.run(
+        "gpu-node2",
+        f"systemd-run --unit=clusterwright-repair -p SyslogIdentifier=clusterwright echo repaired {address}",
+    )
 
     site.until(lambda: f"{site.health('gpu-node2')}{site.state('gpu-node2')}", "idle|none")
 

@@ -20,7 +20,8 @@ _FIXES = {
     "gpu-ecc": N_("reset the GPU with `nvidia-smi --gpu-reset -i GPU`; replace it if the errors return"),
     "gpu-remap": N_("replace the GPU"),
     "gpu-xid": N_(
-        "follow the drain reason, then reboot the host or run `logger -t clusterwright repaired PCI_ADDRESS` on it"
+        "follow the drain reason, then reboot the host or run `systemd-run --unit=clusterwright-repair"
+        " -p SyslogIdentifier=clusterwright echo repaired PCI_ADDRESS` on it"
     ),
     "mount-": N_("run `mount -a` on the host; check the file server and `dmesg`"),
     "disk-full": N_("find the largest folders with `du -xh --max-depth=2 PATH | sort -h` and free space"),

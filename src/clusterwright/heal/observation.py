@@ -54,6 +54,7 @@ class JobStatus:
     can_requeue: bool = False
     excludes: tuple[str, ...] = ()
     restarts: int = 0
+    user: str = ""
 
     def with_requeue(self, *, can_requeue: bool, restarts: int) -> JobStatus:
         """Return a copy with the requeue settings of Slurm's record."""
@@ -64,7 +65,8 @@ class JobStatus:
 class FaultFinding:
     """One fault of a host: its source, the source's code, and a description.
 
-    `job` is the failed job that revealed the fault; a job counts as one witness, however often it is polled.
+    A diagnosis of a failed job (`job`, of `user`) rests on lines and events that the user could have written: it is a
+    claim, which never counts as a fault.
     """
 
     host: str
@@ -73,6 +75,12 @@ class FaultFinding:
     message: str = ""
     part: str = ""
     job: str = ""
+    user: str = ""
+
+    @property
+    def is_claim(self) -> bool:
+        """True if a user could have made it up: it is not read on the host as root, and not from Slurm."""
+        return self.source == "diagnosis"
 
 
 @dataclass(frozen=True, slots=True)

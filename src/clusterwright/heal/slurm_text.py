@@ -14,7 +14,7 @@ from clusterwright.slurm.nodes import Node, parse_node, parse_nodes
 from clusterwright.slurm.records import NOTHING, Record
 from clusterwright.slurm.states import FAILED_BY_HOST, is_allocated
 
-_FIELDS = ("id", "state", "excluded", "hosts")
+_FIELDS = ("id", "state", "user", "excluded", "hosts")
 NODES = client.line(client.show_nodes())
 JOBS = client.line(client.queue(_FIELDS))
 ENDED_BADLY = FAILED_BY_HOST | {"FAILED"}
@@ -48,7 +48,9 @@ def nodes_of(text: str, jobs: Mapping[str, JobStatus]) -> dict[str, HostStatus]:
 def jobs_of(text: str) -> dict[str, JobStatus]:
     """Return every job by id; its requeue settings are read later, where needed."""
     return {
-        job.id: JobStatus(job.id, job.state, _expanded(job.hosts), excludes=_expanded(job.excluded))
+        job.id: JobStatus(
+            job.id, job.state, _expanded(job.hosts), excludes=_expanded(job.excluded), user=job.user
+        )
         for job in parse_queue(text, _FIELDS)
     }
 

@@ -82,7 +82,7 @@ def test_munge_is_asked_at_once_since_slurmd_tries_for_a_minute_before_it_compla
 
     (sent,) = [command for host, command in remote.calls if host == "gpu-7"]
     assert "munge -n" in sent
-    assert "journalctl -u munge" in sent
+    assert "_SYSTEMD_UNIT=munge.service" in sent
 
 
 def test_what_munge_says_of_itself_comes_back_through_a_real_shell(tmp_path, monkeypatch):

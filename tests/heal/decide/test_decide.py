@@ -1,6 +1,11 @@
 """What is done about one fault, and about two, and about what only looks like one."""
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from clusterwright.heal.observation import FaultFinding
+from clusterwright.heal.rule import rules
 
 
 def test_a_fault_is_believed_at_the_second_look(world, acting):
@@ -256,20 +261,52 @@ def test_a_boot_of_the_machine_that_looks_frees_no_try(world, acting):
     assert w.actions().count("restart-service") == 1
 
 
-def test_one_log_is_no_witness_but_two_jobs_are(world, acting):
-    """What `reason` read from the end of one job is not acted on; a second job on the same host is."""
+def told(job, user="mallory", code="gpu-hardware/xid-79-fell-off-bus"):
+    """What `reason` read from the end of a job that ran on n1."""
+    return FaultFinding("n1", "diagnosis", code, "off the bus", job=job, user=user)
+
+
+CLAIMS = sorted({(rule.name, code) for rule in rules() for code in rule.answers.get("diagnosis", ())})
+
+
+@pytest.mark.parametrize(("rule", "code"), CLAIMS)
+@given(st.lists(st.tuples(st.sampled_from(["", "a", "b", "c"]), st.booleans()), min_size=1, max_size=6))
+@settings(max_examples=15)
+def test_no_rule_acts_on_a_healthy_host_by_what_jobs_printed(world, acting, rule, code, jobs):
+    """However many jobs of however many users say so, at once or one after the other; the host is checked instead."""
     w = world(policy=acting())
-
-    def told(job):
-        return FaultFinding("n1", "diagnosis", "gpu-hardware/xid-79-fell-off-bus", "off the bus", job=job)
-
-    w.tick(told("1"))
-    alone = list(w.done)
+    for number, (user, together) in enumerate(jobs):
+        w.tick(*(told(f"{number}{copy}", user, code) for copy in range(3 if together else 1)))
     w.tick()
-    w.tick(told("2"))
 
-    assert alone == []
+    assert w.done == []
+    assert w.told == []
+    past = w.journal.past(w.now, w.policy.window_s)
+    assert [each.rule for each in past.witnesses] == [rule] * len({user for user, _ in jobs})
+
+
+def test_a_claim_does_not_make_one_failed_check_a_fault(world, acting):
+    """A user can load a host so that one check of it fails, and print what explains it."""
+    w = world(policy=acting())
+    w.faults["n1"] = {"file_systems_answer"}
+    w.tick(told("1", code="storage-io/read-only"), told("2", "bob", "storage-io/read-only"))
+    once = list(w.done)
+    w.tick()
+
+    assert once == []
     assert w.actions() == ["drain"]
+
+
+def test_a_claim_keeps_no_host_out(world, acting):
+    """The checks pass, so it comes back, whatever is printed meanwhile."""
+    w = world(policy=acting())
+    w.faults["n1"] = {"gpus_answer"}
+    w.tick()
+    w.faults["n1"] = set()
+    for number in range(6):
+        w.tick(told(str(number)))
+
+    assert w.actions() == ["drain", "return"]
 
 
 def test_without_a_word_of_the_file_nothing_is_done(world):

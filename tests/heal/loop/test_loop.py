@@ -239,21 +239,46 @@ def test_a_host_that_still_comes_up_is_left_to_it(pretended):
     assert made.effects() == [*during, "resume gpu-node1"]
 
 
-def test_two_jobs_that_blame_a_host_have_it_drained(pretended):
-    """Ended jobs are looked into once each, by `reason`."""
+def test_jobs_that_blame_a_host_have_it_checked_and_nothing_more(pretended):
+    """Ended jobs are looked into once each, by `reason`; a host that is none of the job's is not even checked."""
     made, asked = pretended(), []
 
     def why(job):
         asked.append(job)
         return [
-            FaultFinding("gpu-node2", "diagnosis", "gpu-hardware/xid-79-fell-off-bus", "off the bus", job=job)
+            FaultFinding(host, "diagnosis", "gpu-hardware/xid-79-fell-off-bus", "off the bus")
+            for host in ("gpu-node1", "gpu-node2")
         ]
 
-    for job in ("1", "2"):
-        (made.folder / "jobs" / job).write_text(f"JobId={job} JobState=FAILED NodeList=gpu-node2 \n")
-    ticks(made.loop(settle_s=0.0, why=why), 3)
+    for job, user in (("1", "ann"), ("2", "mallory")):
+        record = f"JobId={job} UserId={user}(1) JobState=FAILED NodeList=gpu-node2 \n"
+        (made.folder / "jobs" / job).write_text(record)
+    loop = made.loop(settle_s=0.0, why=why)
+    ticks(loop, 3)
+    past = loop.journal.past(loop.runner.now(), loop.policy.window_s)
 
     assert asked == ["1", "2"]
+    assert made.effects() == []
+    assert {(each.host, each.key) for each in past.witnesses} == {
+        ("gpu-node2", "ann"),
+        ("gpu-node2", "mallory"),
+    }
+
+
+def test_a_host_that_a_job_blames_is_repaired_once_a_check_finds_the_fault(pretended):
+    """The claim has it checked at each poll, long before all hosts are due."""
+    made = pretended()
+
+    def why(_job):
+        return [FaultFinding("gpu-node2", "diagnosis", "gpu-hardware/xid-79-fell-off-bus", "off the bus")]
+
+    loop = made.loop(settle_s=0.0, why=why)
+    ticks(loop)
+    (made.folder / "jobs" / "1").write_text("JobId=1 UserId=ann(1) JobState=FAILED NodeList=gpu-node2 \n")
+    ticks(loop)
+    made.put("gpu-node2", fault_gpus_answer="gpu 1 is lost")
+    ticks(loop)
+
     assert made.effects()[0] == "drain gpu-node2"
 
 

@@ -201,7 +201,8 @@ def test_kernel_log_reads_the_journal_and_keeps_its_latest_lines(tmp_path, monke
     mark = json.dumps(
         {"__REALTIME_TIMESTAMP": "9100000000", "PRIORITY": "5", "MESSAGE": "repaired 0000:3b:00"}
     )
-    words = f'case "$*" in *"-t clusterwright"*) echo \'{mark}\' ;; *" -k"*) cat {tmp_path}/rows ;; esac'
+    fields = "-t clusterwright _UID=0 _SYSTEMD_UNIT=clusterwright-repair.service"
+    words = f'case "$*" in *" {fields}"*) echo \'{mark}\' ;; *" -k"*) cat {tmp_path}/rows ;; esac'
     (tmp_path / "journalctl").write_text(f"#!/bin/sh\n{words}\n")
     (tmp_path / "journalctl").chmod(0o755)
     # The probe finds its programs by PATH, which is the only seam that a script on a host has.

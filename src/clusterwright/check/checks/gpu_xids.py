@@ -35,7 +35,8 @@ def gpu_xids(_spec: HostSpec, have: KernelLog) -> Iterator[Verdict]:
         part = f"nvswitch {finding.pci}" if finding.switch else have.gpu(finding.pci)
         observed = f"{_times(finding)}: {_(finding.meaning)} ({finding.pci or _('PCI address not logged')})"
         fix = _(
-            "{action}; after the repair run `logger -t clusterwright repaired {address}` on the host",
+            "{action}; after the repair run `systemd-run --unit=clusterwright-repair"
+            " -p SyslogIdentifier=clusterwright echo repaired {address}` on the host",
             action=_(finding.action),
             address=finding.pci,
         )

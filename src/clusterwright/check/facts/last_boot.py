@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clusterwright.check.fact import fact
+from clusterwright.onhost.lib.journal import of_systemd, shell
 
-_COMMAND = "cat /proc/uptime; journalctl -b -1 -q -n 40 -o cat --no-pager 2>/dev/null; echo END"
+_JOURNAL = shell(
+    of_systemd("-b", "-1", "-n", "40", "-o", "cat")
+)  # a user could log the end of a clean shutdown
+_COMMAND = f"cat /proc/uptime; {_JOURNAL} 2>/dev/null; echo END"
 # Last messages of systemd and its journal in a clean shutdown.
 _ORDERLY = (
     "Journal stopped",

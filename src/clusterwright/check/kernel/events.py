@@ -11,14 +11,16 @@ from clusterwright.check.kernel.lines import MINUTE_S, KernelLine, pci
 BURST_S = 3 * MINUTE_S  # NVSentinel merges what comes within 3 minutes; 1120: 800,000 lines of 29 faults
 XID_OFF_BUS = 79  # a GPU that is off the bus when the driver starts logs no Xid at all (NVSentinel 155)
 
+# Matched from the first character of a message: the kernel also logs texts that users choose, such as the name of a
+# control group in a message of the OOM killer.
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+)(?:, (.*))?")
-_SXID = re.compile(r"SXid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+), (.*)")
+_SXID = re.compile(r"[\w-]+: SXid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+), (.*)")
 _NAMED = re.compile(
     r"NVRM: (?:The NVIDIA )?GPU (?:at )?(?:PCI:)?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})"
 )
 _OFF = re.compile(r"NVRM: .*fallen off the bus")
 _FIXED = re.compile(
-    r"clusterwright:? repaired (\S+)|Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): 154, .* to 0x0 \(None\)"
+    r"clusterwright:? repaired (\S+)|NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): 154, .* to 0x0 \(None\)"
 )
 _MAX_MESSAGES = 8  # distinct messages stored per burst: NVLink's register dumps differ in each line
 
@@ -39,7 +41,7 @@ class KernelEvent:
 def events(lines: Iterable[KernelLine]) -> tuple[KernelEvent, ...]:
     """Return every burst by start time, without those of devices that were repaired afterwards.
 
-    A repair is the line `clusterwright repaired PCI_ADDRESS` (by `logger -t clusterwright repaired PCI_ADDRESS`), or
+    A repair is the line `clusterwright repaired PCI_ADDRESS` (of onhost/lib/journal.py, which only root can write), or
     the driver's Xid 154 with recovery action None.
     """
     open_: dict[tuple[int, str, bool], KernelEvent] = {}
@@ -71,13 +73,13 @@ def _parse_lines(lines: Iterable[KernelLine]) -> Iterator[tuple[tuple[int, str, 
     for line in lines:
         if "NVRM:" not in line.text and "Xid (" not in line.text and "clusterwright" not in line.text:
             continue  # a fast path for most lines
-        if gpu := _NAMED.search(line.text):
+        if gpu := _NAMED.match(line.text):
             named = pci(gpu[1])
-        if match := _FIXED.search(line.text):
+        if match := _FIXED.match(line.text):
             yield (0, pci(match[1] or match[2]), False), line.time_s, ""
-        elif match := _XID.search(line.text):
+        elif match := _XID.match(line.text):
             yield (int(match[2]), pci(match[1]), False), line.time_s, (match[3] or "").strip()
-        elif match := _SXID.search(line.text):
+        elif match := _SXID.match(line.text):
             yield (int(match[2]), pci(match[1]), True), line.time_s, match[3].strip()
-        elif _OFF.search(line.text):
+        elif _OFF.match(line.text):
             yield (XID_OFF_BUS, named, False), line.time_s, "fallen off the bus"

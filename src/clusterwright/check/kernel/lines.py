@@ -74,6 +74,19 @@ def _seconds(text: str, form: str) -> float | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
+# Lines in which the kernel quotes what any user chooses: names of processes, control groups and files.
+_QUOTES_USER = re.compile(
+    r"^(?:traps: )?.{1,15}\[\d+\]:? |^.{1,15}(?: invoked oom-killer|: page allocation failure| \(\d+\)[: ])"
+    r"|^(?:INFO: )?task[: ].{1,15}(?::\d+ | +state:)|^\[ *\d+\] +\d+ |^oom-kill:|^audit: |\bComm: "
+    r"|\b(?:Killed|Kill) process \d+ |\b(?:process|warning:) ['`]|^(?:Memory cgroup|memory: usage|Tasks in) "
+)
+
+
+def quotes_user(text: str) -> bool:
+    """Return True for a line of the kernel that contains a text which any user can choose."""
+    return _QUOTES_USER.search(text) is not None
+
+
 _PCI = re.compile(r"(?:PCI:)?((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2})(?:\.[0-7])?", re.IGNORECASE)
 
 

@@ -21,6 +21,7 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.monitor.gather.gather import PROMETHEUS
+from clusterwright.onhost.lib import journal
 from clusterwright.slurm import client
 from clusterwright.slurm.nodes import parse_node
 from clusterwright.slurm.records import Record, stamp
@@ -39,14 +40,14 @@ part times {job}
 unset SLURM_TIME_FORMAT
 part nodes {nodes}
 log=$({config} 2>/dev/null | sed -n 's/^SlurmctldLogFile *= *//p')
-part slurmctld sh -c 'journalctl -u slurmctld -q --no-pager -o short-iso -n 20000; tail -n 20000 "$0"' "$log"
+part slurmctld sh -c '{slurmctld}; tail -n 20000 "$0"' "$log"
 """
 _ON_HOST = """
 part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>/dev/null | tail -n {lines}; }}
-part kernel journalctl -k -q --no-pager -o short-iso --since @{begin} --until @{end}
-part slurmd journalctl -u slurmd -q --no-pager -o short-iso --since @{begin} --until @{end}
-part munge journalctl -u munge -q --no-pager -o short-iso --since @{begin} --until @{end}
-part health journalctl -t clusterwright -q --no-pager -o short-iso --since @{begin} --until @{end}
+part kernel {kernel}
+part slurmd {slurmd}
+part munge {munge}
+part health {health}
 """
 _LINES = 4000
 _OUTPUT = re.compile(r"(?:^|\s)(?:-o|-e|--output|--error)[= ]?(\S+)")
@@ -107,7 +108,14 @@ def _query_script(jobs: str) -> str:
         "nodes": client.show_nodes(),
         "config": client.show_config(),
     }
-    return _SCRIPT.format(**{name: client.line(argv) for name, argv in commands.items()})
+    return _SCRIPT.format(
+        slurmctld=slurmctld_log(), **{name: client.line(argv) for name, argv in commands.items()}
+    )
+
+
+def slurmctld_log() -> str:
+    """The shell command for slurmctld's last lines in the journal."""
+    return journal.shell(journal.of_unit("slurmctld.service", "-o", "short-iso", "-n", "20000"))
 
 
 def _files(remote: Remote, control: str, runs: str, job: str, named: Sequence[str]) -> dict[str, Any]:
@@ -159,7 +167,15 @@ def on_hosts(
 
     `now` is shell code for further parts, about the state of a host at this moment.
     """
-    script = _ON_HOST.format(lines=_LINES, begin=begin, end=end) + now
+    when = ("-o", "short-iso", "--since", f"@{begin}", "--until", f"@{end}")
+    commands = {
+        "kernel": journal.kernel(*when),
+        "slurmd": journal.of_root_unit("slurmd.service", *when),
+        "munge": journal.of_unit("munge.service", *when),
+        "health": journal.of_hooks(*when),
+    }
+    texts_of = {name: journal.shell(argv) for name, argv in commands.items()}
+    script = _ON_HOST.format(lines=_LINES, **texts_of) + now
     command = f"sh -c {shlex.quote(script)}"
     answers = fan_out(hosts[:MOST_HOSTS], lambda host: Host(remote, host).run(command, timeout_s=30))
     texts = {host: sections(result.out) for host, result in answers.items() if result.ok}

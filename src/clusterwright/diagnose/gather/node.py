@@ -6,7 +6,7 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from clusterwright.diagnose.gather.ended import on_hosts, sources_of
+from clusterwright.diagnose.gather.ended import on_hosts, slurmctld_log, sources_of
 from clusterwright.diagnose.reading import LogSource
 from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
@@ -27,7 +27,7 @@ node={node}
 {show} && date +%Y-%m-%dT%H:%M:%S || exit
 back() {{ grep -E "update_node: node $node state set to (IDLE|MIXED|ALLOCATED|RESUME|UNDRAIN)" | tail -n 1; }}
 log=$({config} 2>/dev/null | sed -n 's/^SlurmctldLogFile *= *//p')
-journalctl -u slurmctld -q --no-pager -o short-iso -n 20000 2>/dev/null | back
+{journal} 2>/dev/null | back
 tail -n 20000 "$log" 2>/dev/null | back
 """
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
@@ -61,7 +61,7 @@ def record(remote: Remote, control: str, node: str) -> NodeStatus:
         WrightError: the control host or slurmctld does not answer.
     """
     show, config = (client.line(argv) for argv in (client.show_nodes([node]), client.show_config()))
-    script = _SCRIPT.format(node=shlex.quote(node), show=show, config=config)
+    script = _SCRIPT.format(node=shlex.quote(node), show=show, config=config, journal=slurmctld_log())
     result = Host(remote, control).run(f"sh -c {shlex.quote(script)}")
     if "not found" in result.out + result.err:
         return NodeStatus(Record({}))

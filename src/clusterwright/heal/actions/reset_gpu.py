@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clusterwright.heal.actions.executor import RUN_FOLDER, ActionOrder, Executor, failed
+from clusterwright.onhost.lib.journal import log_repair
 
 COST = "drain"
 UNDO = ""
@@ -12,12 +13,12 @@ UNDO = ""
 _RESET = """mkdir {mark} 2>/dev/null || exit 0
 timeout 120 nvidia-smi --gpu-reset{which}; code=$?
 if [ "$code" = 0 ]; then
-  nvidia-smi --query-gpu=pci.bus_id --format=csv,noheader{which} |
-    while read -r place; do logger -t clusterwright "repaired $place"; done
+  {log}
 fi
 echo "$code" >{mark}/code
 exit "$code"
 """
+_ADDRESSES = "$(nvidia-smi --query-gpu=pci.bus_id --format=csv,noheader{which})"
 _STATUS_SCRIPT = (
     "if [ -s {mark}/code ]; then cat {mark}/code; elif [ -d {mark} ]; then echo begun; else echo none; fi"
 )
@@ -32,7 +33,8 @@ def execute(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -
     """Reset the GPU of the finding, or all GPUs of the host."""
     number = order.intent.unit.removeprefix("gpu").strip()
     which = f" -i {number}" if number.isdigit() else ""
-    script = _RESET.format(mark=f"{RUN_FOLDER}/{order.id}", which=which)
+    log = log_repair(_ADDRESSES.format(which=which))
+    script = _RESET.format(mark=f"{RUN_FOLDER}/{order.id}", which=which, log=log)
     return failed(executor.on(order.intent.host, script, timeout_s=150))
 
 

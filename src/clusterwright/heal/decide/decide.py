@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from clusterwright.heal.decide.ladder import Handoff, LadderFault, Wait, next_step, rate_limit
-from clusterwright.heal.decide.notice import Faults, believed, faults, witnesses
+from clusterwright.heal.decide.notice import Faults, believed, claims, faults, witnesses
 from clusterwright.heal.observation import HostStatus, Observation
 from clusterwright.heal.past import OPEN, Incident, Intent, Past, Witness
 from clusterwright.heal.policy import Policy
@@ -112,7 +112,9 @@ def decide(observation: Observation, past: Past, policy: Policy, rules: Iterable
     """Decide for every host with an incident; while slurmctld does not respond, compute hosts stay as they are."""
     rules_by_name = {rule.name: rule for rule in rules}
     active_faults = faults(observation, rules_by_name.values())
-    current_witnesses = witnesses(observation, past, active_faults, policy.window_s)
+    current_witnesses = witnesses(
+        observation, past, active_faults, claims(observation, rules_by_name.values()), policy.window_s
+    )
     have = {(incident.host, incident.rule): incident for incident in past.incidents}
     new = [
         Incident(0, host, rule, observation.now)

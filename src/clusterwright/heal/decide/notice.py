@@ -1,4 +1,8 @@
-"""When a fault is confirmed: after consecutive polls, by as many witnesses, or at once if it is final."""
+"""When a fault is confirmed: after consecutive polls, by as many witnesses, or at once if it is final.
+
+Here, for every rule, lines of users' jobs end as claims: heal checks the host that they name at each poll for a while,
+and acts only on what these checks, the host's health check program or Slurm itself find.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +16,43 @@ Faults = Mapping[tuple[str, str], tuple[FaultFinding, ...]]  # by host and rule
 
 
 def faults(observation: Observation, rules: Iterable[Rule]) -> Faults:
-    """Group the findings by host and rule; findings without a rule are left to alerts."""
+    """Group the findings by host and rule, without claims; findings without a rule are left to alerts."""
+    return _grouped((finding for finding in observation.findings if not finding.is_claim), rules)
+
+
+def claims(observation: Observation, rules: Iterable[Rule]) -> Faults:
+    """Group the claims by host and rule."""
+    return _grouped((finding for finding in observation.findings if finding.is_claim), rules)
+
+
+def _grouped(all_findings: Iterable[FaultFinding], rules: Iterable[Rule]) -> Faults:
     all_rules = tuple(rules)
     findings_by_key: dict[tuple[str, str], list[FaultFinding]] = {}
-    for finding in observation.findings:
+    for finding in all_findings:
         if rule := rule_for(finding, all_rules):
             findings_by_key.setdefault((finding.host, rule.name), []).append(finding)
     return {key: tuple(findings) for key, findings in findings_by_key.items()}
 
 
 def witnesses(
-    observation: Observation, past: Past, active_faults: Faults, window_s: float
+    observation: Observation, past: Past, active_faults: Faults, active_claims: Faults, window_s: float
 ) -> tuple[Witness, ...]:
-    """Return all evidence of faults: states while they last, failed jobs for the policy's window."""
+    """Return all evidence of faults: states while they last, and for the policy's window one claim of each user."""
     previous = {
         (witness.host, witness.rule, witness.source, witness.key): witness for witness in past.witnesses
     }
     now: dict[tuple[str, str, str, str], Witness] = {}
     for (host, rule), findings in active_faults.items():
         for finding in findings:
-            key: tuple[str, str, str, str] = (host, rule, finding.source, finding.job)
-            count = 1 if finding.job else previous[key].count + 1 if key in previous else 1
-            now[key] = Witness(host, rule, finding.source, finding.job, count, observation.now)
+            key: tuple[str, str, str, str] = (host, rule, finding.source, "")
+            count = previous[key].count + 1 if key in previous else 1
+            now[key] = Witness(host, rule, finding.source, "", count, observation.now)
+    for (host, rule), findings in active_claims.items():
+        for finding in findings:
+            user = finding.user or "unknown"
+            now[host, rule, finding.source, user] = Witness(
+                host, rule, finding.source, user, 1, observation.now
+            )
     for key, witness in previous.items():
         if key not in now and _is_valid(witness, observation, window_s):
             now[key] = witness
@@ -41,7 +60,7 @@ def witnesses(
 
 
 def _is_valid(witness: Witness, observation: Observation, window_s: float) -> bool:
-    """Return True if old evidence still counts: a failed job, or a check that did not run again since."""
+    """Return True if old evidence still holds: a claim, or a check that did not run again since."""
     if witness.key:
         return observation.now.seconds_since(witness.time) < window_s
     return (
@@ -57,14 +76,7 @@ def believed(
     """Return the current faults with enough evidence, or that are final."""
     polls: dict[tuple[str, str], int] = {}
     for witness in current_witnesses:
+        if witness.key:  # a claim
+            continue
         polls[witness.host, witness.rule] = polls.get((witness.host, witness.rule), 0) + witness.count
-    return tuple(
-        key
-        for key, findings in active_faults.items()
-        if polls[key] >= rules[key[1]].polls or _final(rules[key[1]], findings)
-    )
-
-
-def _final(rule: Rule, findings: Iterable[FaultFinding]) -> bool:
-    """Return True for a final fault with other evidence than logs, which may be misread."""
-    return rule.final and any(finding.source != "diagnosis" for finding in findings)
+    return tuple(key for key in active_faults if polls[key] >= rules[key[1]].polls or rules[key[1]].final)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from clusterwright.check import Verdict, run
@@ -77,7 +77,7 @@ class Gatherer:
         verdicts = self.check(chosen) if chosen else []
         findings = silenced([*findings_of(nodes.values()), *of_verdicts(verdicts)])
         for job in ended:
-            findings += self._findings_of_job(job)
+            findings += self._claims_of_job(jobs.get(job, JobStatus(job, "")))
         sick = {finding.host for finding in findings}
         return Observation(
             now,
@@ -88,11 +88,17 @@ class Gatherer:
             passed(verdicts, chosen),
         )
 
-    def _findings_of_job(self, job: str) -> list[FaultFinding]:
+    def _claims_of_job(self, job: JobStatus) -> list[FaultFinding]:
+        """Return what the job's logs say of hosts that were the job's by Slurm's own record."""
         try:
-            return list(self.reason(job))
-        except WrightError:  # its logs are unreadable; other jobs provide evidence
+            found = list(self.reason(job.id))
+        except WrightError:  # its logs are unreadable; checks provide evidence
             return []
+        return [
+            replace(finding, source="diagnosis", job=job.id, user=job.user)
+            for finding in found
+            if finding.host in job.hosts
+        ]
 
     def _add_records(self, jobs: Mapping[str, JobStatus], sick: set[str]) -> dict[str, JobStatus]:
         """Add Slurm's records to running jobs on faulty hosts."""

@@ -71,6 +71,11 @@ class Loop:
         observation = self.gatherer.observe(self.runner.now(), hosts, jobs, slurm_status)
         if due:
             self._checked_s = now.s
+        for finding in observation.findings:
+            if finding.is_claim:
+                self.log(
+                    f"{finding.host}: job {finding.job} of {finding.user}: {finding.code}: checking the host"
+                )
         return observation, jobs
 
     def _suspects(self, past: Past) -> Iterable[str]:

@@ -9,6 +9,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 from clusterwright.onhost.exporter.commands import command_output
 from clusterwright.onhost.exporter.state_files import text_of
+from clusterwright.onhost.lib.journal import kernel
 
 Line = Tuple[float, str]  # wall-clock time, text
 _LIMIT_S = 20.0  # a busy host takes seconds to start a program
@@ -54,9 +55,7 @@ def _journal(position: Dict[str, Any]) -> Iterator[Line]:
     """Yield new lines after the cursor; without one, from the beginning of this boot."""
     start_arguments = [f"--after-cursor={position['cursor']}"] if position.get("cursor") else ["-b"]
     fields = "--output-fields=MESSAGE,__REALTIME_TIMESTAMP"
-    output = command_output(
-        ["journalctl", "-k", "-q", "--no-pager", "-o", "json", fields, *start_arguments], _LIMIT_S
-    )
+    output = command_output(kernel("-o", "json", fields, *start_arguments), _LIMIT_S)
     if output is None:
         position.pop("cursor", None)  # the cursor may belong to a removed journal
         raise OSError("journalctl failed")

@@ -11,6 +11,7 @@ import sys
 import time
 from typing import Any, Dict, Iterator, List, Tuple
 
+from clusterwright.onhost.lib import journal as trusted
 from clusterwright.onhost.lib import processes
 
 Row = Tuple[float, int, str]
@@ -32,10 +33,12 @@ def run(argv: List[str]) -> Iterator[str]:
     process.wait()
 
 
-def journal(*filters: str) -> Iterator[Row]:
-    """Yield (time, priority, text) of each line in this boot's journal that matches the filters."""
-    argv = ["journalctl", "-b", "-q", "--no-pager", "-o", "json", "--output-fields=PRIORITY,MESSAGE"]
-    for line in run(argv + list(filters)):
+FIELDS = ("-b", "-o", "json", "--output-fields=PRIORITY,MESSAGE")
+
+
+def journal(argv: List[str]) -> Iterator[Row]:
+    """Yield (time, priority, text) of each entry that the command prints."""
+    for line in run(argv):
         try:
             row = json.loads(line)
             text = row["MESSAGE"]
@@ -82,7 +85,10 @@ def main() -> None:
     container, source, count = in_container(), "", 0
     rows: List[Any] = []
     # A container's journal has the lines written to its /dev/kmsg; dmesg would show those of the machine.
-    for name, lines in (("journal", journal("-k")), ("dmesg", iter(()) if container else dmesg())):
+    for name, lines in (
+        ("journal", journal(trusted.kernel(*FIELDS))),
+        ("dmesg", iter(()) if container else dmesg()),
+    ):
         for when, priority, text in lines:
             source = name
             if priority <= WARNING or telling.search(text):
@@ -91,9 +97,7 @@ def main() -> None:
                 del rows[:-MOST]
         if source:
             break
-    for when, priority, text in journal(
-        "-t", "clusterwright"
-    ):  # `logger -t clusterwright repaired PCI_ADDRESS`
+    for when, priority, text in journal(trusted.repairs(*FIELDS)):
         if text.startswith("repaired "):
             count += 1
             rows.append([round(when, 3), priority, "clusterwright " + text.strip()[:MAX_CHARS]])

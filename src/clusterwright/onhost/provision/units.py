@@ -6,6 +6,7 @@ Standard library only, Python 3.6 or later.
 import time
 from typing import Any, Dict, List, Optional, Sequence, Set
 
+from clusterwright.onhost.lib.journal import of_unit
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import ChangeError, Json, must, run
 from clusterwright.onhost.provision.timings import step
@@ -125,7 +126,7 @@ def expect_running(
         states = show(names)
     for name, state in states.items():
         if state.get("ActiveState") != "active":
-            log = run(["journalctl", "--no-pager", "--lines", "8", "--output", "cat", "--unit", name]).out
+            log = run(of_unit(name, "--lines=8", "--output=cat")).out
             message = f"{name} is {state.get('ActiveState')} after its start; the end of its log:\n{log}"
             if name not in independent:
                 raise ChangeError(message)

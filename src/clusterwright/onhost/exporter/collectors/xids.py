@@ -16,7 +16,7 @@ OFF_THE_BUS = 79
 BURST_S = 180.0  # as in `wright check`: repeats within three minutes are the same event
 MOST = 2000  # rows; each GPU has a few
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+)")
-_SXID = re.compile(r"SXid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+),")
+_SXID = re.compile(r"[\w-]+: SXid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+),")
 _OFF_BUS = re.compile(r"NVRM: .*?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}).*fallen off the bus")
 
 
@@ -53,11 +53,11 @@ def _count(when: float, text: str, rows: Dict[str, List[float]]) -> None:
 
 def read(text: str) -> Optional[Tuple[str, str, bool]]:
     """Return PCI address, XID and whether the line may repeat another one; None for any other line."""
-    if match := _XID.search(text):
+    if match := _XID.match(text):
         return address(match[1]), match[2], False
-    if match := _SXID.search(text):
+    if match := _SXID.match(text):
         return address(match[1]), f"sxid-{match[2]}", False
-    if match := _OFF_BUS.search(text):
+    if match := _OFF_BUS.match(text):
         return address(match[1]), str(OFF_THE_BUS), True
     return None
 

@@ -16,20 +16,23 @@ BEGIN {
     }
 }
 
+# A message counts from its first character on: the kernel also logs texts that users choose, such as the name of a
+# control group. Where the journal prints it, the host and `kernel:` come before it.
 /NVRM:|Xid \(|clusterwright/ {
   at = $0; sub(/^\[ */, "", at); sub(/\].*/, "", at); at += 0
-  if (match($0, /NVRM: (The NVIDIA )?GPU (at )?(PCI:)?[0-9a-fA-F]+:[0-9a-fA-F][0-9a-fA-F]:[0-9a-fA-F][0-9a-fA-F]/)) {
+  sub(/^\[ *[0-9.]+\] */, ""); sub(/^[^ ]+ kernel: /, ""); sub(/^[^ ]+ clusterwright\[[0-9]+\]: /, "clusterwright: ")
+  if (match($0, /^NVRM: (The NVIDIA )?GPU (at )?(PCI:)?[0-9a-fA-F]+:[0-9a-fA-F][0-9a-fA-F]:[0-9a-fA-F][0-9a-fA-F]/)) {
     named = substr($0, RSTART, RLENGTH); sub(/.* /, "", named); named = pci(named)
   }
-  if (match($0, /clusterwright(\[[0-9]+\])?:? repaired [^ ]+/)) {
+  if (match($0, /^clusterwright:? repaired [^ ]+/)) {
     address = substr($0, RSTART, RLENGTH); sub(/.* /, "", address); fixed(pci(address))
-  } else if ($0 ~ /Xid \((PCI:)?[0-9a-fA-F:.]+\): 154, .* to 0x0 \(None\)/)
+  } else if ($0 ~ /^NVRM: Xid \((PCI:)?[0-9a-fA-F:.]+\): 154, .* to 0x0 \(None\)/)
     fixed(address_of($0))
-  else if (match($0, /NVRM: Xid \((PCI:)?[0-9a-fA-F:.]+\): [0-9]+/))
+  else if (match($0, /^NVRM: Xid \((PCI:)?[0-9a-fA-F:.]+\): [0-9]+/))
     met(number_at_end(substr($0, RSTART, RLENGTH)), address_of(substr($0, RSTART)), 0, substr($0, RSTART + RLENGTH))
-  else if (match($0, /SXid \((PCI:)?[0-9a-fA-F:.]+\): [0-9]+, /))
+  else if (match($0, /^[A-Za-z0-9_-]+: SXid \((PCI:)?[0-9a-fA-F:.]+\): [0-9]+, /))
     met(number_at_end(substr($0, RSTART, RLENGTH - 2)), address_of(substr($0, RSTART)), 1, substr($0, RSTART + RLENGTH))
-  else if ($0 ~ /NVRM: .*fallen off the bus/)
+  else if ($0 ~ /^NVRM: .*fallen off the bus/)
     met(79, named, 0, "fallen off the bus")
 }
 

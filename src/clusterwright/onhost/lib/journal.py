@@ -1,0 +1,58 @@
+"""Command lines that read what only root, or only one service, can have written to a host's journal.
+
+Every user may write to the journal, with any identifier and text. Only the fields that journald itself sets (those with
+a leading underscore) say where an entry comes from. Standard library only, Python 3.6 or later.
+"""
+
+import shlex
+from typing import List
+
+JOURNALCTL = ("journalctl", "-q", "--no-pager")
+REPAIR_UNIT = "clusterwright-repair.service"  # of systemd, so only root can start it
+
+
+def kernel(*options: str) -> List[str]:
+    """Return the command for lines of the kernel."""
+    return [*JOURNALCTL, "-k", *options]
+
+
+def of_root_unit(unit: str, *options: str) -> List[str]:
+    """Return the command for entries of a service that runs as root, and of systemd about it.
+
+    Processes of jobs may be in slurmd's control group; their entries have another user id.
+    """
+    return [*JOURNALCTL, *options, f"_SYSTEMD_UNIT={unit}", "_UID=0", "+", f"UNIT={unit}", "_PID=1"]
+
+
+def of_unit(unit: str, *options: str) -> List[str]:
+    """Return the command for entries of a service with an account of its own, and of systemd about it."""
+    return [*JOURNALCTL, *options, f"_SYSTEMD_UNIT={unit}", "+", f"UNIT={unit}", "_PID=1"]
+
+
+def of_systemd(*options: str) -> List[str]:
+    """Return the command for entries of systemd and its journal; sshd, as root, logs any name that a stranger tries."""
+    return [*JOURNALCTL, *options, "_PID=1", "+", "_SYSTEMD_UNIT=systemd-journald.service"]
+
+
+def of_hooks(*options: str) -> List[str]:
+    """Return the command for entries of the prolog, the epilog and the health check program: root's, with our tag."""
+    return [*JOURNALCTL, *options, "-t", "clusterwright", "_UID=0"]
+
+
+def repairs(*options: str) -> List[str]:
+    """Return the command for entries `repaired PCI_ADDRESS` of the unit that `log_repair` starts."""
+    return [*JOURNALCTL, *options, "-t", "clusterwright", "_UID=0", f"_SYSTEMD_UNIT={REPAIR_UNIT}"]
+
+
+def log_repair(addresses: str) -> str:
+    """Return the shell line that logs GPUs as repaired; `addresses` is shell text of PCI addresses.
+
+    A unit, because root's programs may log text of users under any tag; only root can start a unit of this name.
+    """
+    unit, text = REPAIR_UNIT[: -len(".service")], "'repaired %s\\n'"
+    return "systemd-run -q --unit=%s -p SyslogIdentifier=clusterwright printf %s %s" % (unit, text, addresses)
+
+
+def shell(argv: List[str]) -> str:
+    """Return a command as shell text."""
+    return " ".join(map(shlex.quote, argv))
