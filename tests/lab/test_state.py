@@ -1,5 +1,7 @@
 """The journal."""
 
+from pathlib import Path
+
 import pytest
 
 from clusterwright.errors import WrightError
@@ -49,3 +51,25 @@ def test_a_lock_is_held_on_the_folder_that_is_there(tmp_path):
         (tmp_path / "lab").rmdir()
     with state.locked(tmp_path / "lab"):
         assert (tmp_path / "lab").is_dir()
+
+
+@pytest.mark.parametrize("text", ['{"schema": 2}', '{"schema": "1"}', "{", "[]", "[" * 60_000])
+def test_a_journal_that_this_version_cannot_read_names_itself(tmp_path, monkeypatch, text):
+    """Of a newer version or torn: nothing of the lab is removed by guess, and no traceback is printed."""
+    monkeypatch.setattr(state, "folder", lambda _name: tmp_path)  # the folder of labs belongs to root
+    (tmp_path / "lab.json").write_text(text)
+
+    with pytest.raises(WrightError, match="lab-journal-unreadable"):
+        state.read("any")
+
+
+def test_the_journal_of_each_version_is_read(tmp_path, monkeypatch):
+    """One file a version."""
+    monkeypatch.setattr(state, "folder", lambda _name: tmp_path)  # the folder of labs belongs to root
+    files = sorted((Path(__file__).parents[1] / "data" / "formats").glob("lab-*.json"))
+    for file in files:
+        (tmp_path / "lab.json").write_bytes(file.read_bytes())
+        journal = state.read("any")
+        assert (journal.phase, journal.faults[0].kind) == ("up", "link-down")
+
+    assert len(files) == state.SCHEMA

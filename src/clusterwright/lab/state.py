@@ -20,7 +20,7 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.lab.layout import LabLayout
 
-SCHEMA = 1
+SCHEMA: Literal[1] = 1
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")  # as config's ClusterName
 
 
@@ -56,7 +56,7 @@ class LabState:
     faults: tuple[Fault, ...] = ()
     switch: Process | None = None  # the process that boots hosts for the control host
     switched_off: frozenset[str] = frozenset()  # by the power switch
-    schema: int = SCHEMA
+    schema: Literal[1] = SCHEMA
 
     @property
     def name(self) -> str:
@@ -136,15 +136,17 @@ def read(name: str) -> LabState | None:
             _("run the same command with sudo, or as root"),
         ) from error
     except ValidationError as error:
-        raise WrightError.from_code(
-            "lab-journal-unreadable",
-            _(
-                "this version cannot read the journal {path}: {errors}",
-                path=path,
-                errors=error.errors()[0]["msg"],
-            ),
-            _("remove the lab with the version of clusterwright that created it"),
-        ) from error
+        first = error.errors()[0]
+        reason = ": ".join((*map(str, first["loc"]), first["msg"]))  # `schema: Input should be 1`
+        raise _unreadable(path, reason) from error
+
+
+def _unreadable(path: Path, reason: str) -> WrightError:
+    return WrightError.from_code(
+        "lab-journal-unreadable",
+        _("this version cannot read the journal {path}: {errors}", path=path, errors=reason),
+        _("remove the lab with the version of clusterwright that created it"),
+    )
 
 
 def require(name: str) -> LabState:

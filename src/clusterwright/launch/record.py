@@ -9,7 +9,7 @@ from typing import Any
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.launch.command import launch_of
-from clusterwright.onhost.supervisor.job import NAME
+from clusterwright.onhost.supervisor.job import NAME, SCHEMA
 
 _END = "END_OF_JOB_JSON"
 
@@ -20,6 +20,7 @@ def record(job: Job, cluster: Cluster | None, run: str, submitted: float, **more
     Without a cluster the run is local.
     """
     document = {
+        "schema": SCHEMA,
         "run": run.rstrip("/").rpartition("/")[2],
         "user": job.user,
         "submitted": submitted,

@@ -103,7 +103,7 @@ def test_what_could_not_be_removed_is_remembered(tmp_path):
     remember(after)
 
     kept = json.loads((tmp_path / records.MEMORY.strip("/")).read_text())
-    assert kept == {"accounts": [["account", "vision"], ["user", "bob", "vision"]]}
+    assert kept == {"schema": 1, "accounts": [["account", "vision"], ["user", "bob", "vision"]]}
 
 
 def test_silence_is_told_with_place_and_mend_and_holds_up_nobody(tmp_path, monkeypatch):

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from clusterwright.errors import WrightError
 from clusterwright.heal.decide import Decision
 from clusterwright.heal.moment import Moment
 from clusterwright.heal.past import ActionRecord, Incident, Intent, Past, State, Witness
+from clusterwright.i18n import _
 
 SCHEMA = 1
 _TABLES = """
@@ -69,15 +71,47 @@ class StoredNotification:
 
 
 class Journal:
-    """The journal file; every method is one transaction."""
+    """The journal file; every method is one transaction.
+
+    A damaged file is not replaced: the limits of the policy count the actions in it.
+
+    Raises:
+        WrightError: the file is damaged, or a newer version wrote it.
+    """
 
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
+        self._witnesses: frozenset[Witness] | None = None
+        try:
+            self._open(path)
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            if isinstance(error, sqlite3.OperationalError):
+                raise  # locked, or the disk is full
+            raise _damaged(path, str(error)) from error
+        except WrightError:
+            self._db.close()
+            raise
+
+    def _open(self, path: Path) -> None:
+        schema = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if schema > SCHEMA:
+            raise WrightError.from_code(
+                "state-newer",
+                _(
+                    "{path} has schema {schema}; this version reads {supported}",
+                    path=path,
+                    schema=schema,
+                    supported=SCHEMA,
+                ),
+                _("use the version that wrote it"),
+            )
+        if (report := self._db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            raise _damaged(path, str(report))
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
         self._db.executescript(_TABLES)
         self._db.execute(f"PRAGMA user_version={SCHEMA}")
-        self._witnesses: frozenset[Witness] | None = None
 
     def close(self) -> None:
         """Close the database."""
@@ -238,6 +272,18 @@ class Journal:
         """Return the jobs that were not diagnosed yet."""
         job_ids = {row[0] for row in self._db.execute("SELECT job FROM jobs")}
         return tuple(job for job in jobs if job not in job_ids)
+
+
+def _damaged(path: Path, reason: str) -> WrightError:
+    return WrightError.from_code(
+        "state-damaged",
+        _("{path} is damaged: {reason}", path=path, reason=reason),
+        _(
+            "see which hosts are drained, then rename the file: mv {path} {path}.damaged; "
+            "heal then starts with no history",
+            path=path,
+        ),
+    )
 
 
 def _counts(record: ActionRecord, incidents: Iterable[Incident], now: Moment, window_s: float) -> bool:

@@ -33,6 +33,7 @@ from clusterwright.onhost.provision.derive import derived
 from clusterwright.onhost.provision.disk import sync_disk, write_private
 from clusterwright.onhost.provision.host import STATE, ChangeError, Json, LocalHost, read
 from clusterwright.onhost.provision.plan import of_kinds, plan
+from clusterwright.onhost.provision.state_files import RECEIPT
 from clusterwright.onhost.provision.storage import disks
 from clusterwright.onhost.provision.timings import rows, step
 
@@ -67,7 +68,7 @@ def apply(host: LocalHost, changes: List[Json], make: Make) -> Optional[ChangeEr
     late = [change for change in changes if change["id"].partition(":")[0] in ("systemd", "unit", "records")]
     ours = [change for change in changes if change not in late]
     with open(host.resolve_path(STATE + "/journal.jsonl"), "a") as journal:
-        note(journal, {"begin": host.bundle["when"], "from": host.bundle["source"]}, lasting=True)
+        note(journal, host.begin_line(), lasting=True)
         missing_sets = {}  # type: Dict[str, str]
         for of_packages, group in itertools.groupby(ours, lambda change: change["id"].startswith("package:")):
             missing_sets.update(lost_sets(host) if of_packages else {})
@@ -226,7 +227,7 @@ def write_receipt(host: LocalHost, changes: List[Json]) -> None:
     receipt = undo.receipt_before(host, back) if back else receipt_of(host)
     is_unchanged = all(host.receipt.get(key) == receipt.get(key) for key in ("files", "units", "wanted"))
     if changes or not is_unchanged:
-        write_private(host.resolve_path(STATE + "/receipt.json"), json.dumps(receipt).encode())
+        write_private(host.resolve_path(STATE + "/receipt.json"), RECEIPT.dump(receipt).encode())
     if host.interrupted or changes:
         os.unlink(host.resolve_path(STATE + "/journal.jsonl"))
     undo.prune(host)
@@ -253,17 +254,16 @@ def receipt_of(host: LocalHost) -> Json:
 @step("facts")
 def facts(host: LocalHost) -> Json:
     """Return the facts about this host that the operator's side needs: names, versions, route, running job steps."""
-    connection = os.environ.get("SSH_CONNECTION", "").split() + [""] * 4
-    client_address, _, reached_at, reached_port = connection[:4]
+    client, _, reached_at, reached_port = (os.environ.get("SSH_CONNECTION", "").split() + [""] * 4)[:4]
     return {
         "hostname": os.uname().nodename,
         "python": sys.version.split()[0],
         "kernel": os.uname().release,
         "reached_at": reached_at,
         "reached_port": reached_port,
-        "ssh_source": client_address,
+        "ssh_source": client,
         "job_steps": job_steps(),
-        "interrupted": host.interrupted,
+        "interrupted": host.interrupted or bool(host.damaged),
         "os": troubles.system(host),
     }
 
@@ -355,8 +355,8 @@ def job_steps() -> int:
 
 def locked(host: LocalHost) -> int:
     """Take the exclusive lock of an apply; the kernel releases it when the process ends."""
-    os.makedirs(host.resolve_path(undo.UNDO), exist_ok=True)
-    os.chmod(host.resolve_path(undo.UNDO), 0o700)
+    os.makedirs(host.resolve_path(undo.FOLDER), exist_ok=True)
+    os.chmod(host.resolve_path(undo.FOLDER), 0o700)
     handle = os.open(host.resolve_path(STATE + "/lock"), os.O_RDWR | os.O_CREAT, 0o600)
     wait_for(host, handle, fcntl.LOCK_EX)
     with contextlib.suppress(OSError):  # the change itself reports a full disk

@@ -8,8 +8,12 @@ import os
 from typing import Any, Dict, List, Optional, Set
 
 from clusterwright.onhost.lib import processes
+from clusterwright.onhost.lib.safe_reader import parse_object
+from clusterwright.onhost.lib.versioned import Damaged, Kind, NewerSchema, set_aside
+from clusterwright.onhost.provision.state_files import JOURNAL, RECEIPT
 
 STATE = "/var/lib/clusterwright"
+RECEIPT_LOST = "files and units that left the cluster file since the last apply are not removed"
 COMMAND_S = 300  # one call starts all units of a host, each within systemd's own limit of 90 s
 
 # SYSTEMCTL_SKIP_SYSV: `systemctl enable` would run update-rc.d for each unit that still has an init script, and that
@@ -49,10 +53,15 @@ class LocalHost:
             if "content_of" in resource:  # contents that several files share are sent once
                 resource["content"] = bundle["contents"][resource.pop("content_of")]
         self.notes = []  # type: List[str]
-        receipt = read(self.resolve_path(STATE + "/receipt.json"))
-        self.receipt = json.loads(receipt.decode()) if receipt else {"files": {}, "units": []}  # type: Json
-        journal = (read(self.resolve_path(STATE + "/journal.jsonl")) or b"").decode().splitlines()
-        lines = [line for line in map(parse_journal_line, journal) if line]
+        self.damaged = []  # type: List[str]
+        self.refusal = ""  # why this version must not touch the state on this host
+        self.receipt, lines = {}, []  # type: Json, List[Json]
+        try:
+            self.receipt = self.load(RECEIPT, STATE + "/receipt.json", RECEIPT_LOST)
+            lines = self.journal_lines()
+        except (ChangeError, OSError) as error:
+            self.refusal = str(error)
+        self.receipt = self.receipt or {"files": {}, "units": []}
         # files written and units started since the receipt
         self.written = {line["doing"][5:]: line["sha256"] for line in lines if "sha256" in line}
         self.started = [line["doing"][5:] for line in lines if line.get("doing", "").startswith("unit:")]
@@ -70,11 +79,54 @@ class LocalHost:
         self.digests: Optional[Dict[str, str]] = None  # of the resources, once computed
         self.unwritten: List[str] = []  # lines of before.jsonl that are not on disk yet
         self.answers = {}  # type: Json  # of slurmdbd
-        self.interrupted = read(self.resolve_path(STATE + "/journal.jsonl")) is not None
+        self.interrupted = os.path.lexists(self.resolve_path(STATE + "/journal.jsonl"))
 
     def resolve_path(self, path: str) -> str:
         """Return the path below the root."""
         return self.root + path
+
+    def load(self, kind: Kind, path: str, consequence: str) -> Json:
+        """Return a document of earlier applies; empty if it is missing, or damaged: then an apply sets it aside.
+
+        Raises:
+            ChangeError: a newer version wrote it.
+            OSError: it cannot be read.
+        """
+        data = read(self.resolve_path(path))
+        if data is None:
+            return {}
+        try:
+            return kind.parse(data, path)
+        except NewerSchema as error:
+            raise ChangeError("%s. Use the version that wrote it" % error, "host") from None
+        except Damaged as error:
+            new_path = set_aside(self.resolve_path(path)) if self.bundle["mode"] == "apply" else ""
+            renamed = "is now " + new_path[len(self.root) :] if new_path else "apply renames it"
+            self.damaged.append(path)
+            self.notes.append("%s: %s, and continues without it; %s" % (error, renamed, consequence))
+            return {}
+
+    def begin_line(self) -> Json:
+        """Return the first line that this apply writes to the journal."""
+        return {"begin": self.bundle["when"], "from": self.bundle["source"], "schema": JOURNAL.schema}
+
+    def journal_lines(self) -> List[Json]:
+        """Return the lines of an interrupted apply; those that a crash truncated belong to changes not made.
+
+        Raises:
+            ChangeError: the apply was one of a newer version.
+        """
+        path = STATE + "/journal.jsonl"
+        lines = list(map(parse_object, (read(self.resolve_path(path)) or b"").splitlines()))
+        try:
+            for line in lines:
+                if "begin" in line:
+                    JOURNAL.parse(json.dumps(line), path)
+        except NewerSchema as error:
+            raise ChangeError("%s. Complete that apply with it" % error, "host") from None
+        except Damaged:
+            pass
+        return [line for line in lines if isinstance(line.get("doing"), str) or "settled" in line]
 
 
 def read(path: str) -> Optional[bytes]:
@@ -94,14 +146,6 @@ def text_of(data: bytes) -> str:
 def bytes_of(text: str) -> bytes:
     """Return the bytes that `text_of` encoded."""
     return text.encode("utf-8", "surrogateescape")
-
-
-def parse_journal_line(line: str) -> Json:
-    """Return the line's object, or an empty one for a line that a crash truncated."""
-    try:
-        return dict(json.loads(line))
-    except ValueError:
-        return {}
 
 
 def run(argv: List[str], limit: int = COMMAND_S) -> processes.Result:

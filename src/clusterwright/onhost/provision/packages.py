@@ -8,6 +8,7 @@ import json
 import os
 import re
 import time
+from contextlib import suppress
 from typing import Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 from clusterwright.onhost.lib.files import write_atomic
@@ -199,8 +200,9 @@ def matching(names: Iterable[str], patterns: List[str]) -> List[str]:
 def managed_hold(host: LocalHost) -> Set[str]:
     """Return the packages that our applies have held; without a stored list, all held ones that our patterns match."""
     stored_text = read(host.resolve_path(HOLD_LIST))
-    if stored_text is not None:
-        return set(json.loads(stored_text.decode()))
+    with suppress(ValueError):  # damaged: all that our patterns match, as without a list
+        if stored_text is not None:
+            return set(json.loads(stored_text.decode()))
     if "hold:packages" not in host.receipt.get("wanted", {}):
         return set()
     patterns = [

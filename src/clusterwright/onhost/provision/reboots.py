@@ -4,11 +4,11 @@ Standard library only, Python 3.6 or later. Written before the change, so that a
 any reboot clears it.
 """
 
-import json
 from typing import List
 
 from clusterwright.onhost.provision.disk import write_private
 from clusterwright.onhost.provision.host import STATE, Json, LocalHost, read
+from clusterwright.onhost.provision.state_files import REBOOT
 
 OWED = STATE + "/reboot.json"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -22,8 +22,7 @@ def boot_id() -> str:
 
 def owed(host: LocalHost) -> List[str]:
     """Return the ids of changes that wait for a reboot; none after a reboot."""
-    text = read(host.resolve_path(OWED))
-    note = json.loads(text.decode()) if text else {}  # type: Json
+    note = host.load(REBOOT, OWED, "reboot the host if a change waits for it")
     return list(note["for"]) if note.get("boot") == boot_id() else []
 
 
@@ -32,4 +31,4 @@ def owe(host: LocalHost, change: Json) -> None:
     if change["cost"] == COST:
         names = [*owed(host), change["id"]]
         note = {"boot": boot_id(), "for": list(dict.fromkeys(names))}
-        write_private(host.resolve_path(OWED), json.dumps(note).encode())
+        write_private(host.resolve_path(OWED), REBOOT.dump(note).encode())

@@ -4,7 +4,6 @@ Standard library only, Python 3.6 or later. A file on the host lists the records
 that leaves the cluster file differs from one that somebody made by hand.
 """
 
-import json
 from typing import Any, Dict, List, Optional, Tuple
 
 from clusterwright.onhost.provision import account_changes, reservations
@@ -25,6 +24,7 @@ from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.disk import write_private
 from clusterwright.onhost.provision.host import STATE, ChangeError, Json, LocalHost, read
 from clusterwright.onhost.provision.sacctmgr import READY_S, Queries, answers, read_answers, start_queries
+from clusterwright.onhost.provision.state_files import RECORDS
 from clusterwright.onhost.provision.storage import quotas
 from clusterwright.onhost.provision.timings import step
 
@@ -105,7 +105,7 @@ def leaving(host: LocalHost, rows: List[Json], have: Rows) -> List[Json]:
 
 def ours(host: LocalHost, name: str) -> List[Key]:
     """Return the keys of the rows that earlier applies made."""
-    stored_keys = json.loads((read(host.resolve_path(MEMORY)) or b"{}").decode())
+    stored_keys = host.load(RECORDS, MEMORY, "records that left the cluster file are not removed")
     return [tuple(key) for key in stored_keys.get(name, [])]
 
 
@@ -168,6 +168,6 @@ def remember(host: LocalHost) -> None:
             named = [key_of(row) for row in rows if row["kind"] != "person"]
             pending_keys = [key for key in ours(host, resource["name"]) if key not in named]
             stored_keys[resource["name"]] = [list(key) for key in named + pending_keys]
-    text = json.dumps(stored_keys).encode()
+    text = RECORDS.dump(stored_keys).encode()
     if stored_keys and read(host.resolve_path(MEMORY)) != text:
         write_private(host.resolve_path(MEMORY), text)

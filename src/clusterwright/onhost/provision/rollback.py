@@ -104,7 +104,7 @@ def plan_path_restore(host: LocalHost, row: Json, path: str) -> Optional[Json]:
 def content(host: LocalHost, row: Json) -> bytes:
     """Return the saved content; raise an error if its checksum differs."""
     path = row["id"].partition(":")[2]
-    backup_path = host.resolve_path(f"{undo.UNDO}/{row['when']}/files{path}")
+    backup_path = host.resolve_path(f"{undo.FOLDER}/{row['when']}/files{path}")
     if state_of(backup_path).get("sha256") != row["before"]["sha256"]:
         raise ChangeError(
             f"{backup_path} differs from the file that was saved: it cannot be restored", fault_domain="host"

@@ -80,7 +80,9 @@ def system(host: LocalHost) -> str:
 
 
 def refuse_other_system(host: LocalHost) -> None:
-    """Raise an error if the host's system differs from the cluster file's."""
+    """Raise an error if the host runs another system than the file declares, or has state of a newer version."""
+    if host.refusal:
+        raise ChangeError(host.refusal, fault_domain="host")
     desired_os, has = host.bundle.get("os", ""), system(host)
     if desired_os and has != desired_os:
         raise ChangeError(

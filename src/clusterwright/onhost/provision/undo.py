@@ -12,10 +12,12 @@ import os
 from typing import List, Optional
 
 from clusterwright.onhost.lib.files import sync_folder
+from clusterwright.onhost.lib.safe_reader import parse_object
 from clusterwright.onhost.provision.disk import state_of, sync_disk, write_private
-from clusterwright.onhost.provision.host import STATE, Json, LocalHost, parse_journal_line, read
+from clusterwright.onhost.provision.host import STATE, Json, LocalHost, read
+from clusterwright.onhost.provision.state_files import UNDO
 
-UNDO = STATE + "/undo"
+FOLDER = STATE + "/undo"
 MAX_UNDO = 10  # applies that can be undone: our choice, well under 1 MB each
 # Kinds that no rollback removes
 STAYS = ("package", "hold", "group", "user", "gone-user", "module", "disks", "records")
@@ -23,11 +25,11 @@ STAYS = ("package", "hold", "group", "user", "gone-user", "module", "disks", "re
 
 def begin(host: LocalHost) -> None:
     """Create the folder of this apply; a second call with the same name continues the first."""
-    folder = host.resolve_path(f"{UNDO}/{host.bundle['when']}")
+    folder = host.resolve_path(f"{FOLDER}/{host.bundle['when']}")
     os.makedirs(folder + "/files", exist_ok=True)
     if not os.path.exists(folder + "/apply.json"):
         about = {key: host.bundle.get(key, "") for key in ("when", "source", "to")}
-        write_private(folder + "/apply.json", json.dumps(dict(about, receipt=host.receipt)).encode())
+        write_private(folder + "/apply.json", UNDO.dump(dict(about, receipt=host.receipt)).encode())
     host.saved_ids = {row["id"] for row in rows_of(host, host.bundle["when"])}
 
 
@@ -57,7 +59,7 @@ def save_path(host: LocalHost, name: str, resource: Json) -> None:
     if saved_state["kind"] == "file":
         import shutil
 
-        copy = host.resolve_path(f"{UNDO}/{host.bundle['when']}/files{path}")
+        copy = host.resolve_path(f"{FOLDER}/{host.bundle['when']}/files{path}")
         os.makedirs(os.path.dirname(copy), exist_ok=True)
         shutil.copyfile(host.resolve_path(path), copy)
         os.chmod(copy, 0o600)
@@ -86,24 +88,36 @@ def save_row(host: LocalHost, row: Json) -> None:
 def settle(host: LocalHost) -> None:
     """Write the queued lines and sync them to disk."""
     if host.unwritten:
-        with open(host.resolve_path(f"{UNDO}/{host.bundle['when']}/before.jsonl"), "a") as file:
+        with open(host.resolve_path(f"{FOLDER}/{host.bundle['when']}/before.jsonl"), "a") as file:
             file.writelines(host.unwritten)
         host.unwritten.clear()
-        sync_disk(host.resolve_path(UNDO))
+        sync_disk(host.resolve_path(FOLDER))
 
 
 def whens(host: LocalHost) -> List[str]:
     """Return the names of the stored applies, oldest first."""
     try:
-        return sorted(os.listdir(host.resolve_path(UNDO)))
+        return sorted(os.listdir(host.resolve_path(FOLDER)))
     except FileNotFoundError:
         return []
 
 
+def about_apply(host: LocalHost, when: str) -> Json:
+    """Return apply.json of a stored apply; empty if it is missing or damaged. Raises ChangeError if it is newer."""
+    return host.load(
+        UNDO, f"{FOLDER}/{when}/apply.json", "a rollback restores the files, and not the receipt"
+    )
+
+
 def rows_of(host: LocalHost, when: str) -> List[Json]:
-    """Return the states that one apply saved; a line truncated by a crash belongs to a change that was not made."""
-    text = (read(host.resolve_path(f"{UNDO}/{when}/before.jsonl")) or b"").decode()
-    return [row for row in map(parse_journal_line, text.splitlines()) if row]
+    """Return the states that one apply saved; a last line that a crash truncated belongs to a change not made."""
+    path = f"{FOLDER}/{when}/before.jsonl"
+    rows = list(map(parse_object, (read(host.resolve_path(path)) or b"").splitlines()))
+    good = [row for row in rows if isinstance(row.get("id"), str) and isinstance(row.get("before"), dict)]
+    note = f"{path}: damaged lines: {len(rows) - len(good)}; what they saved is not restored"
+    if any(row not in good for row in rows[:-1]) and note not in host.notes:
+        host.notes.append(note)
+    return good
 
 
 def undo_rows(host: LocalHost, to: str) -> List[Json]:
@@ -118,11 +132,7 @@ def undo_rows(host: LocalHost, to: str) -> List[Json]:
 def receipt_before(host: LocalHost, to: str) -> Json:
     """Return the receipt before the apply `to` or the first later one on this host; else the present receipt."""
     later = [when for when in whens(host) if when >= to]
-    about = (
-        parse_journal_line((read(host.resolve_path(f"{UNDO}/{later[0]}/apply.json")) or b"").decode())
-        if later
-        else {}
-    )
+    about = about_apply(host, later[0]) if later else {}
     return dict(about.get("receipt") or host.receipt)
 
 
@@ -130,7 +140,7 @@ def listed(host: LocalHost) -> List[Json]:
     """Return the applies that can be undone, each with the number of changes."""
     applies = []
     for when in whens(host):
-        about = parse_journal_line((read(host.resolve_path(f"{UNDO}/{when}/apply.json")) or b"").decode())
+        about = about_apply(host, when)
         row = {"when": when, "source": about.get("source", ""), "to": about.get("to", "")}
         applies.append(dict(row, changed=len(rows_of(host, when))))
     return applies
@@ -141,5 +151,5 @@ def prune(host: LocalHost) -> None:
     import shutil
 
     for old in whens(host)[:-MAX_UNDO]:
-        shutil.rmtree(host.resolve_path(f"{UNDO}/{old}"))
-    sync_folder(host.resolve_path(UNDO))
+        shutil.rmtree(host.resolve_path(f"{FOLDER}/{old}"))
+    sync_folder(host.resolve_path(FOLDER))

@@ -9,6 +9,7 @@ from typing import Any, Dict, NamedTuple, Optional, Tuple, get_type_hints
 from clusterwright.onhost.supervisor.job_fields import JobFields
 
 NAME = "job.json"
+SCHEMA = 1  # of job.json, the events and all other files of a run; without a number it is 1
 
 
 class Launch(NamedTuple):
@@ -60,8 +61,12 @@ def read_record(run: str) -> JobRecord:
     try:
         with open(path, encoding="utf-8") as file:
             document = json.load(file)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InvalidRecordError(f"{path}: {error}") from error
+    schema = document.pop("schema", SCHEMA) if isinstance(document, dict) else SCHEMA
+    if schema != SCHEMA:
+        fix = "continue the run with the version that submitted it"
+        raise InvalidRecordError(f"{path} has schema {schema!r}; this version reads {SCHEMA}: {fix}")
     record: JobRecord = _section(JobRecord, document, path, "")
     return record
 
