@@ -61,6 +61,7 @@ class Site:
         ours = {
             "name": NAME,
             "nodes.a100.hosts": "gpu-node[1-2]",
+            "security.login": "free",  # users log in from host to host here, without jobs
         }
         if not {"users", "users.bob"} & set(changes):
             ours["users.bob.additional_teams"] = ["language"]

@@ -123,6 +123,7 @@ RESTART = {
     "monitoring.node_exporter": False,
     "monitoring.exporter": False,
     "security.firewall_program": "firewalld",
+    "security.login": "free",
     "nodes.old.memory_reserved": "2GiB",
     "nodes.new.switch": "leaf2",
     "slurm.health": False,

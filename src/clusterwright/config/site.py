@@ -164,6 +164,13 @@ class Security(Section):
         "SELinux mode of hosts that have it.", cost=Cost.REBOOT, default="enforcing", example="enforcing"
     )
     password_login: bool = setting("Allow password login over SSH.", default=False, example="false")
+    login: Literal["jobs-only", "free"] = setting(
+        "jobs-only: on compute hosts, SSH admits a user only with a job there, into the job's control group"
+        " (pam_slurm_adopt); root, `ssh.user` and admins always log in. free: every user logs in.",
+        cost=Cost.RESTART,
+        default="jobs-only",
+        example="free",
+    )
 
 
 class Time(Section):

@@ -30,7 +30,7 @@ SPACE_BYTES = 1_400_000_000  # an image is 950 MB; downloads and unpacking need 
 # Required by the roles of `provision` and by the checks; nothing is installed into a running host.
 PACKAGES = (
     "systemd", "systemd-sysv", "dbus", "openssh-server", "openssh-client", "sudo",
-    "slurmd", "slurmctld", "slurmdbd", "slurm-client", "munge", "libpmix-dev", "mariadb-server",
+    "slurmd", "slurmctld", "slurmdbd", "slurm-client", "libpam-slurm-adopt", "munge", "libpmix-dev", "mariadb-server",
     "chrony", "prometheus-node-exporter", "nftables", "firewalld", "iproute2", "iputils-ping",
     "prometheus", "prometheus-alertmanager",
     "python3", "tzdata", "procps", "kmod", "util-linux", "less", "netbase",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Part = Literal["client", "slurmctld", "slurmd", "slurmdbd"]
+Part = Literal["client", "slurmctld", "slurmd", "slurmdbd", "pam_slurm_adopt"]
 Names = tuple[str, ...]
 
 

@@ -22,17 +22,22 @@ from clusterwright.provision.render.slurm_settings import slurm_settings
 PROGRAMS = "/etc/slurm/clusterwright"  # the programs themselves are of roles/job_hooks
 PROLOG_S, EPILOG_S, HEALTH_S = 120, 300, 60
 HEALTH_EVERY_S = 300
+CONTAIN = """
+# SSH logins run in a step of the job (pam_slurm_adopt).
+PrologFlags=Contain
+"""
 
 
 def health(cluster: Cluster) -> str:
-    """Return the health check and hooks; empty if the site has its own or none."""
+    """Return the health check and hooks; without those of ours, only the step of SSH logins."""
     if not cluster.slurm.health:
-        return ""
+        return CONTAIN * contains_logins(cluster)
     slurm_release = release_of(cluster)
     return f"""
 # The prolog verifies the host before a job: on every host and before its first process (Alloc). The batch script waits
-# for all of them (DeferBatch, if supported). A failed prolog drains its host.
-PrologFlags={prolog_flags(slurm_release)}
+# for all of them (DeferBatch, if supported). A failed prolog drains its host. SSH logins run in a step of the job
+# (Contain, for pam_slurm_adopt).
+PrologFlags={prolog_flags(slurm_release)}{",Contain" * contains_logins(cluster)}
 Prolog={PROGRAMS}/prolog
 
 # Sets the scratch folder of a job.
@@ -60,6 +65,11 @@ HealthCheckNodeState=IDLE,CYCLE
 # Stores what is known about a process that survives signals.
 UnkillableStepProgram={PROGRAMS}/unkillable
 """
+
+
+def contains_logins(cluster: Cluster) -> bool:
+    """Return whether SSH logins of users run in their jobs."""
+    return cluster.security.login == "jobs-only"
 
 
 def _keys(rows: Mapping[str, int]) -> str:

@@ -5,10 +5,16 @@ Standard library only, Python 3.6 or later.
 
 from typing import List, Optional
 
-from clusterwright.onhost.provision.derive import nccl_conf, rdma_ports, topology, ucx_conf
+from clusterwright.onhost.provision.derive import nccl_conf, rdma_ports, sshd_pam, topology, ucx_conf
 from clusterwright.onhost.provision.host import Json, LocalHost, read, text_of
 
-PROGRAMS = {"nccl_conf": nccl_conf, "rdma_ports": rdma_ports, "topology": topology, "ucx_conf": ucx_conf}
+PROGRAMS = {
+    "nccl_conf": nccl_conf,
+    "rdma_ports": rdma_ports,
+    "sshd_pam": sshd_pam,
+    "topology": topology,
+    "ucx_conf": ucx_conf,
+}
 
 
 def work_out(host: LocalHost) -> None:

@@ -1,0 +1,100 @@
+"""Derives /etc/pam.d/sshd: with `jobs-only`, sshd admits users to this host by pam_slurm_adopt, into their job.
+
+Standard library only, Python 3.6 or later. The host's own lines stay; a line that changes is retained as a comment, so
+that `free` restores the file. Sources: https://slurm.schedmd.com/pam_slurm_adopt.html, pam.conf(5).
+"""
+
+import os
+import re
+from typing import List, Optional
+
+from clusterwright.onhost.provision.host import Json, LocalHost, read
+
+FOLDER = "/etc/pam.d"
+HEADER = "# made by clusterwright "
+BEGIN, END, WAS = "# clusterwright: begin\n", "# clusterwright: end\n", "# clusterwright: was "
+SYSTEMD = re.compile(r"-?session\s.*\bpam_systemd\.so\b")
+INCLUDE = re.compile(r"(?:@include|(?P<type>-?\w+)\s+include)\s+(?P<file>\S+)")
+ADOPT = """# These accounts log in without a job; all others need one on this host, and run in its control group.
+account [success=1 default=ignore] pam_succeed_if.so quiet user in {users}
+account required pam_slurm_adopt.so action_no_jobs=deny action_generic_failure=deny action_adopt_failure=deny
+account required pam_permit.so
+"""
+# pam_systemd would move the login out of the job's control group.
+NOT_ADOPTED = "session [success=ignore default=1] pam_succeed_if.so quiet user in {users}\n"
+
+
+def text(host: LocalHost, params: Json, _notes: List[str]) -> Optional[str]:
+    """Return the file's text; None with `free` on a host whose file is the distribution's."""
+    present = (read(host.resolve_path(FOLDER + "/sshd")) or b"").decode()
+    own_lines = restore(present)
+    if not any(line.strip() and not line.startswith("#") for line in own_lines):
+        raise ValueError("the host has no PAM configuration of sshd")
+    if params["login"] == "free":
+        return "".join(own_lines) if present.startswith(HEADER) else None
+    return limit(host, own_lines, ":".join(params["users"]))
+
+
+def restore(present: str) -> List[str]:
+    """Return the lines without those of an earlier apply."""
+    lines, is_ours = [], False
+    for line in present.splitlines(keepends=True):
+        is_ours = (is_ours or line == BEGIN) and line != END
+        if not is_ours and line != END and not line.startswith(HEADER):
+            lines.append(line.removeprefix(WAS))
+    return lines
+
+
+def limit(host: LocalHost, lines: List[str], users: str) -> str:
+    """Return the text in which only `users` log in without a job."""
+    last_account = max(
+        (i for i, line in enumerate(lines) if of_type(host, line, "account")), default=len(lines) - 1
+    )
+    parts = []
+    for index, line in enumerate(lines):
+        ours = substack(host, line) + sessions(host, line, users)
+        parts.append(block(ours, WAS + line) if ours else line)
+        parts += [block(ADOPT.format(users=users))] if index == last_account else []
+    return "".join(parts)
+
+
+def block(ours: str, was: str = "") -> str:
+    """Return our lines between their marks, after the line that they replace."""
+    return was + BEGIN + ours + END
+
+
+def substack(host: LocalHost, line: str) -> str:
+    """Return an included account stack as a substack: one of its modules may end the stack that includes it."""
+    file = included(line, "account")
+    return f"account substack {file}\n" if file and of_type(host, line, "account") else ""
+
+
+def sessions(host: LocalHost, line: str, users: str) -> str:
+    """Return the session lines in which pam_systemd is for `users` only; nothing if the line has no pam_systemd."""
+    file = included(line, "session")
+    lines = stack(host, file, "session") if file else [line]
+    if not any(map(SYSTEMD.match, lines)):
+        return ""
+    return "".join(NOT_ADOPTED.format(users=users) * bool(SYSTEMD.match(line)) + line for line in lines)
+
+
+def of_type(host: LocalHost, line: str, kind: str) -> bool:
+    """Return True if the line has modules of this type, itself or in the file that it includes."""
+    file = included(line, kind)
+    return bool(stack(host, file, kind)) if file else bool(re.match(rf"-?{kind}\s", line))
+
+
+def included(line: str, kind: str) -> str:
+    """Return the name of the file whose modules of this type the line includes, or an empty string."""
+    match = INCLUDE.match(line)
+    return match.group("file") if match and match.group("type") in (None, kind) else ""
+
+
+def stack(host: LocalHost, file: str, kind: str) -> List[str]:
+    """Return the lines of one type in a PAM file, with those of the files that it includes."""
+    lines = []
+    content = read(host.resolve_path(os.path.join(FOLDER, file))) or b""
+    for line in content.decode().replace("\\\n", " ").splitlines():
+        below = included(line, kind)
+        lines += stack(host, below, kind) if below else [line + "\n"] * of_type(host, line, kind)
+    return lines
