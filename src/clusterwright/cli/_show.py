@@ -15,6 +15,8 @@ from clusterwright.onhost.lib.clean_text import clean
 
 _COLORS = {"ok": "green", "warn": "yellow", "fail": "red", "unknown": "magenta", "skipped": "dim"}
 
+_LONGEST_CELL = 2000  # characters; a user may have written megabytes
+
 
 def show_message(text: str) -> None:
     """Print progress or a next step on stderr."""
@@ -53,7 +55,9 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for column in columns:
         table.add_column(_(column), overflow="fold")
     for row in rows:
-        table.add_row(*(Text(clean(cell, lines=False), style=_COLORS.get(cell, "")) for cell in row))
+        table.add_row(
+            *(Text(clean(cell[:_LONGEST_CELL], lines=False), style=_COLORS.get(cell, "")) for cell in row)
+        )
     console = Console()
     if not console.is_terminal:
         console = Console(width=200)
