@@ -13,6 +13,7 @@ from typing import NamedTuple
 from clusterwright.diagnose.judge.case import Case
 from clusterwright.diagnose.judge.sighting import Sighting, Witnessed
 from clusterwright.diagnose.mode import Mode
+from clusterwright.onhost.lib.numbers import ascii_int
 
 ITSELF, ALTERNATIVE = "itself", "other"
 MANY_HOSTS = 3  # not responding at once: the fault is in what connects them
@@ -101,9 +102,11 @@ def of_collectives(sightings: Sequence[Sighting]) -> Count | None:
 
 def absent(sightings: Sequence[Sighting]) -> str:
     """The one rank that does not wait while all others do; empty if there is not exactly one."""
-    ranks = {int(sighting.rank) for sighting in sightings if sighting.rank.isdigit()}
-    missing = set(range(max(ranks, default=-1) + 1)) - ranks
-    return str(missing.pop()) if len(missing) == 1 and len(ranks) >= _MIN_RANKS else ""
+    numbers = {ascii_int(sighting.rank) for sighting in sightings}
+    ranks = {number for number in numbers if number is not None}
+    if len(ranks) < _MIN_RANKS or max(ranks) != len(ranks):  # a log may name any rank
+        return ""
+    return str(sum(range(len(ranks) + 1)) - sum(ranks))
 
 
 def _waits(sightings: Sequence[Sighting]) -> dict[str, list[Sighting]]:

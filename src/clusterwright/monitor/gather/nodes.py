@@ -10,6 +10,7 @@ from typing import Any
 from clusterwright.check.drains import drain
 from clusterwright.monitor.gather.slurm_text import number
 from clusterwright.monitor.snapshot import GpuSnapshot, NodeView
+from clusterwright.onhost.lib.numbers import ascii_int
 from clusterwright.slurm.nodes import Node, parse_nodes
 from clusterwright.slurm.states import NodeState
 
@@ -17,6 +18,7 @@ MIB = 2**20
 Measures = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 _REASON_TIME = re.compile(r"@(\d+)\]\s*$")
+_MOST_GPUS = 1024  # of one node: its own exporter numbers them
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +108,9 @@ def _gpus(
 ) -> Iterator[GpuSnapshot]:
     """The GPUs that Slurm counts, and further ones that Prometheus has."""
     values_by_family = {family: values[node] for family, values in measures.items() if node in values}
-    indexes = {int(index) for values in values_by_family.values() for index in values if index.isdigit()}
-    for index in range(max([total, *(gpu_index + 1 for gpu_index in indexes)])):
+    indexes = {ascii_int(index) for values in values_by_family.values() for index in values}
+    more = [index + 1 for index in indexes if index is not None and index < _MOST_GPUS]
+    for index in range(max([total, *more])):
         gpu = {family: values.get(str(index)) for family, values in values_by_family.items()}
         job = str(gpu.get("job") or "")
         yield GpuSnapshot(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+from clusterwright.onhost.lib.numbers import ascii_int, finite
 from clusterwright.slurm.records import NOTHING
 
 
@@ -15,13 +15,10 @@ def normalize(text: str) -> str:
 
 def number(text: Any) -> float | None:
     """A finite number from a text or number."""
-    try:
-        value = float(text)
-    except (TypeError, ValueError):
-        return None
-    return value if math.isfinite(value) else None
+    return finite(text)
 
 
 def moment(text: str) -> float | None:
     """A time in seconds, as with SLURM_TIME_FORMAT=%s; None for other forms."""
-    return float(text) if text.isdigit() else None
+    seconds = ascii_int(text)
+    return None if seconds is None else float(seconds)

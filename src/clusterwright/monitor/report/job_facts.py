@@ -8,6 +8,7 @@ from typing import Any
 
 from clusterwright.monitor.records.record import AccountingRecord
 from clusterwright.monitor.report.report import ratio
+from clusterwright.onhost.lib.numbers import ascii_int
 
 Values = Mapping[str, Sequence[tuple[Mapping[str, str], float]]]
 IDLE = 0.05  # use below which a GPU counts as idle
@@ -151,7 +152,8 @@ def _gpus(values: Values) -> tuple[GpuUse, ...]:
 
 def _by_number(row: tuple[tuple[str, str], object]) -> tuple[str, int, str]:
     host, index = row[0]
-    return host, int(index) if index.isdigit() else -1, index
+    number = ascii_int(index)
+    return host, -1 if number is None else number, index
 
 
 def _average(values: Iterable[float | None]) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from clusterwright.monitor.snapshot import JobView
+from clusterwright.onhost.lib.numbers import ascii_int
 from clusterwright.slurm.states import is_allocated
 
 JOB_FILTERS = ("all", "running", "waiting")
@@ -60,8 +61,7 @@ def runs(job: JobView) -> bool:
 
 
 def _number(text: str) -> float:
-    digits = text.partition("_")[0]
-    return float(digits) if digits.isdigit() else 0.0
+    return float(ascii_int(text.partition("_")[0]) or 0)
 
 
 def _text(job: JobView) -> str:

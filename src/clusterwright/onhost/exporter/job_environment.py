@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from typing import Dict, Iterable, List, Optional
 
+from clusterwright.onhost.lib.numbers import ascii_int
+
 _VARIABLES = (
     "SLURM_JOB_ACCOUNT", "SLURM_JOB_PARTITION", "SLURM_JOB_NAME", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS",
     "SLURM_CPUS_ON_NODE", "SLURM_JOB_ID",
@@ -39,9 +41,10 @@ def owner(pids: Iterable[int], proc: str) -> Optional[int]:
 def gpus(environment: Dict[str, str], prolog_gpus: str) -> List[int]:
     """Return the minor numbers of the job's GPUs: from the prolog's file, else from the environment."""
     for text in (prolog_gpus, environment.get("SLURM_JOB_GPUS", ""), environment.get("SLURM_STEP_GPUS", "")):
-        numbers = [int(part) for part in text.strip().split(",") if part.isdigit()]
-        if numbers:
-            return numbers
+        numbers = (ascii_int(part) for part in text.strip().split(","))
+        minors = [number for number in numbers if number is not None]
+        if minors:
+            return minors
     return []
 
 

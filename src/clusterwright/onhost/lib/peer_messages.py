@@ -12,9 +12,10 @@ import socket
 import time
 from typing import Any, Dict
 
+from clusterwright.onhost.lib.numbers import JSON_DIGITS, json_integer
+
 GREETING_BYTES = 4096  # of a line before authentication; ours have a few hundred
 GREETING_S = 10.0  # for such a line; a busy host answers within a second
-DIGITS = 40  # of an integer; ours have at most 20
 MAC_BYTES = 64  # hexadecimal SHA-256
 
 
@@ -26,7 +27,7 @@ def parse_message(line: bytes) -> Dict[str, Any]:
     """
     try:
         message = json.loads(
-            line.decode("utf-8"), parse_int=_integer, parse_float=_finite, parse_constant=_finite
+            line.decode("utf-8"), parse_int=json_integer, parse_float=_finite, parse_constant=_finite
         )
     except RecursionError:
         raise ValueError("nested too deeply: %r" % line[:80]) from None
@@ -37,16 +38,10 @@ def parse_message(line: bytes) -> Dict[str, Any]:
     raise ValueError("not an object: %r" % line[:80])
 
 
-def _integer(digits: str) -> int:
-    if len(digits) > DIGITS:  # a conversion takes quadratic time before Python 3.11
-        raise ValueError("an integer with %d digits" % len(digits))
-    return int(digits)
-
-
 def _finite(digits: str) -> float:
     number = float(digits)
     if number - number != 0:
-        raise ValueError("the number %s" % digits[:DIGITS])
+        raise ValueError("the number %s" % digits[:JSON_DIGITS])
     return number
 
 

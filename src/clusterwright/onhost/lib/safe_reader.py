@@ -10,6 +10,8 @@ import stat
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Dict, Iterator, List, Optional, Union
 
+from clusterwright.onhost.lib.numbers import json_integer
+
 MiB = 1 << 20
 TEXT_BYTES = 16 * MiB  # limit for a text file
 DOCUMENT_BYTES = 4 * MiB  # limit for a JSON document; ours have a few kilobytes
@@ -107,9 +109,9 @@ def read_object(path: Path, limit: int = DOCUMENT_BYTES, *, inside: Optional[Pat
 
 
 def parse_object(data: Union[bytes, str]) -> Dict[str, Any]:
-    """Parse a JSON object; empty for anything else, also for nesting that exceeds the parser's limit."""
+    """Parse a JSON object; empty for anything else, also for deep nesting and integers of more than 40 digits."""
     try:
-        document = json.loads(data)
+        document = json.loads(data, parse_int=json_integer)
     except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}

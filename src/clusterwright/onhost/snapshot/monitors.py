@@ -11,6 +11,8 @@ import urllib.parse
 import urllib.request
 from typing import Any, Dict, List, Tuple
 
+from clusterwright.onhost.lib.numbers import ascii_int
+
 MOST_BYTES = 64 << 20  # of one response: 100,000 GPUs
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy for loopback
 
@@ -62,7 +64,7 @@ def _set_value(
     gpus: Dict[str, Dict[str, Dict[str, Any]]], family: str, labels: Dict[str, str], value: Any
 ) -> None:
     node, index = labels.get("node", ""), labels.get("gpu", "")
-    if node and index.isdigit():
+    if node and ascii_int(index) is not None:
         gpus.setdefault(family, {}).setdefault(node, {})[index] = value
 
 
@@ -96,8 +98,9 @@ def seconds(stamp: str) -> float:
     except ValueError:
         return 0.0
     zone = stamp[-6:]
-    if zone[:1] in ("+", "-") and zone[1:3].isdigit() and zone[4:].isdigit():
-        ahead = int(zone[1:3]) * 3600 + int(zone[4:]) * 60
+    hours, minutes = ascii_int(zone[1:3]), ascii_int(zone[4:])
+    if zone[:1] in ("+", "-") and hours is not None and minutes is not None:
+        ahead = hours * 3600 + minutes * 60
         return float(epoch_s - ahead if zone[0] == "+" else epoch_s + ahead)
     return float(epoch_s)
 

@@ -11,6 +11,7 @@ from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.state_files import text_of
 from clusterwright.onhost.exporter.tally import GrownTally, Tally
 from clusterwright.onhost.exporter.text import Family, counter, gauge
+from clusterwright.onhost.lib.numbers import ascii_int
 
 EVERY_S, TIMEOUT_S, STAYS = 10.0, 20.0, True
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -120,7 +121,7 @@ def _add_values(
     group: cgroups.ControlGroup, job: JobSample, into: Dict[str, Family], used: Dict[str, Optional[float]]
 ) -> None:
     cpus_text = job.environment.get("SLURM_CPUS_ON_NODE", "")
-    cpus = cgroups.cpus(group) or (int(cpus_text) if cpus_text.isdigit() else None)
+    cpus = cgroups.cpus(group) or ascii_int(cpus_text)
     values = {
         **used, "cpus": cpus, "memory_bytes": cgroups.memory_bytes(group),
         "memory_limit_bytes": cgroups.memory_limit_bytes(group),
