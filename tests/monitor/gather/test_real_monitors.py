@@ -9,13 +9,24 @@ import time
 import urllib.request
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
+from clusterwright.config.load import load_cluster
 from clusterwright.monitor.gather.alerts import alerts
 from clusterwright.onhost.snapshot import monitors
+from clusterwright.provision.render.monitoring.prometheus import prometheus_conf
 from clusterwright.provision.render.monitoring.rules import rules
 
+FORGED = """
+clusterwright_gpu_xid_total{node="n2",instance="n2",cluster="d",job="12",gpu="0",xid="79"} 3
+clusterwright_munge_answers{node="control1"} 0
+clusterwright_run_loss{run="bobs"} 1
+clusterwright_slurm_node_state{node="n2",state="down"} 1
+cluster:power:watts 1
+node_load1{node="n2",job="12"} 1
+"""
 EXPORTED = """\
 clusterwright_gpu_utilisation_ratio{node="n1",gpu="0"} 0.5
 clusterwright_gpu_memory_used_bytes{node="n1",gpu="0"} 1073741824
@@ -61,15 +72,16 @@ def until(ask, good):
 
 
 @pytest.fixture
-def exporter():
+def exporter(request):
     """Something to scrape; its port."""
+    text = getattr(request, "param", EXPORTED)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(200)
             self.send_header("Content-Type", "text/plain; version=0.0.4")
             self.end_headers()
-            self.wfile.write(EXPORTED.encode())
+            self.wfile.write(text.encode())
 
         def log_message(self, *args):
             pass
@@ -107,6 +119,33 @@ def test_prometheus_with_our_rules_says_what_gpus_do(tmp_path, exporter):
         250.0,
     )
     assert runs == {"gpt": {"goodput": 0.97}}
+
+
+@pytest.mark.skipif(not shutil.which("prometheus"), reason="no prometheus (apt-get install prometheus)")
+@pytest.mark.parametrize("exporter", [FORGED], indirect=True, ids=["forged"])
+def test_a_host_tells_only_of_itself(tmp_path, exporter):
+    """A compute host names another node, a run, Slurm and the whole cluster; only its Slurm job is taken over."""
+    port, cluster = free_port(), load_cluster(Path(__file__).parents[3] / "examples" / "lab" / "cluster.yaml")
+    jobs = json.loads(prometheus_conf(cluster, host_metrics_over_tls=False))["scrape_configs"]
+    scrapes = [job for job in jobs if job["job_name"] in ("clusterwright", "node")]
+    for scrape in scrapes:
+        labels = {"cluster": "c", "node": "n1", "instance": "n1"}
+        scrape.update(static_configs=[{"targets": [f"127.0.0.1:{exporter}"], "labels": labels}])
+        scrape.update(scheme="http", scrape_interval="1s", scrape_timeout="1s")
+        scrape.pop("tls_config", None)
+    (tmp_path / "conf.yml").write_text(json.dumps({"scrape_configs": scrapes}))
+    options = (f"--config.file={tmp_path}/conf.yml", f"--storage.tsdb.path={tmp_path}/data")
+    query = '{__name__=~"clusterwright_.*|cluster:.*|node_.*"}'
+    with running("prometheus", *options, f"--web.listen-address=127.0.0.1:{port}"):
+        found = until(
+            lambda: monitors.query_prometheus(f"http://127.0.0.1:{port}", query, time.monotonic() + 10),
+            lambda found: isinstance(found, list) and len(found) > 2,
+        )
+
+    names = {labels.pop("__name__"): labels for labels, _ in found}
+    assert {(row["node"], row["instance"], row["cluster"]) for row in names.values()} == {("n1", "n1", "c")}
+    assert set(names) == {"clusterwright_gpu_xid_total", "clusterwright_munge_answers", "node_load1"}
+    assert names["clusterwright_gpu_xid_total"]["job"] == "12"
 
 
 @pytest.mark.skipif(

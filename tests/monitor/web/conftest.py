@@ -53,20 +53,22 @@ class Browser:
     """What a browser does to sign in and to act, and nothing that it would not."""
 
     def __init__(self, client):
-        self.client = client
+        self.client, self.token = client, ""
 
     def sign_in(self, name, password=PASSWORD, **headers):
         """The answer to the form."""
         form = self.client.get("/sign-in")
         token = re.search(r'name="token" value="([^"]+)"', form.text)[1]
-        return self.client.post(
+        answer = self.client.post(
             "/sign-in", data={"token": token, "name": name, "password": password}, headers=headers,
             follow_redirects=False,
         )  # fmt: skip
+        self.token = answer.headers.get("location", "").partition("#token=")[2] or self.token
+        return answer
 
     def act(self, path, body=None, token=None, **headers):
         """A change, with the page's token unless another is given."""
-        given = self.client.get("/api/me").json()["token"] if token is None else token
+        given = self.token if token is None else token
         return self.client.post(path, json=body or {}, headers={"x-wright-token": given, **headers})
 
 

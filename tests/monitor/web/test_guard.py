@@ -14,7 +14,7 @@ HERE = "http://localhost"
 def test_looking_needs_no_sign_in_on_loopback(client):
     """The picture is there, and nothing can be done to it."""
     assert client.get("/api/picture").json()["cluster"] == "recorded"
-    assert client.get("/api/me").json() == {"name": "", "role": "viewer", "token": "", "hands": True}
+    assert client.get("/api/me").json() == {"name": "", "role": "viewer", "hands": True}
 
 
 def test_off_loopback_nothing_is_seen_without_signing_in(page_of, tmp_path, small):
@@ -199,8 +199,7 @@ def test_guessing_names_becomes_slow_too(browser):
 
 def test_a_body_that_is_too_long_or_of_no_length_is_refused(signed_in, page, client):
     """Before it is read."""
-    signed_in("operator")
-    token = {"x-wright-token": client.get("/api/me").json()["token"]}
+    token = {"x-wright-token": signed_in("operator").token}
     long = client.post("/api/node/h100-0001/drain", content=b"x" * 9000, headers=token)
     endless = client.post("/api/node/h100-0001/drain", content=iter([b"{}"]), headers=token)
 
@@ -294,3 +293,35 @@ def test_a_file_of_users_that_cannot_be_used_lets_nobody_in(signed_in, page, bro
     browser.client.cookies.clear()
     assert browser.sign_in("operator1").status_code == 503
     assert browser.client.get("/api/picture").status_code == 200
+
+
+@pytest.mark.parametrize("host", ["[", "[::1", "]", "[x]", "localhost:x:y", ""])
+def test_a_malformed_host_is_refused(client, host):
+    """By an answer, not an exception."""
+    assert client.get("/", headers={"host": host}).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "changed", [{"origin": "http://["}, {"origin": "["}, {"content-length": "²".encode("latin-1")}]
+)
+def test_a_malformed_change_is_refused(signed_in, page, small, changed):
+    """By an answer, not an exception; and nothing is done."""
+    operator = signed_in("operator")
+
+    assert operator.act(f"/api/job/{small.jobs[0].id}/cancel", **changed).status_code in (403, 413)
+    assert page.remote.calls == []
+
+
+def test_the_cookie_alone_changes_nothing(signed_in, client, page, small):
+    """A server at another port of localhost receives it."""
+    token = signed_in("operator").token
+    path = f"/api/job/{small.jobs[0].id}/cancel"
+    answers = [
+        client.get(url)
+        for url in ("/", "/api/me", "/sign-in", "/api/picture", f"/api/job/{small.jobs[0].id}")
+    ]
+
+    assert token
+    assert not any(token in answer.text + str(answer.headers) for answer in answers)
+    assert client.post(path, json={}, headers={"x-wright-token": client.cookies["wright"]}).status_code == 403
+    assert page.remote.calls == []

@@ -101,13 +101,12 @@ class Views:
         return _respond(request, *self.site.feed.document(), "application/json", "no-store")
 
     async def me(self, request: Request) -> Response:
-        """The user, the role, and the token for changes."""
+        """The user and the role; not the token, because a cookie alone must not permit changes."""
         identity: Identity = request.state.who
         return JSONResponse(
             {
                 "name": identity.user.name if identity.user else "",
                 "role": identity.role,
-                "token": identity.session.token if identity.session else "",
                 "hands": self.site.hands is not None,
             }
         )

@@ -56,8 +56,9 @@ class SignIn:
         if user is None:
             return self._form(request, "sign.wrong", 403)
         self._guard.sessions.end(request.cookies.get(self._guard.cookie, ""))
-        answer = RedirectResponse("/", 303)
-        self._set_cookie(answer, self._guard.cookie, self._guard.sessions.begin(user))
+        cookie, session = self._guard.sessions.begin(user)
+        answer = RedirectResponse(f"/#token={session.token}", 303)
+        self._set_cookie(answer, self._guard.cookie, cookie)
         answer.delete_cookie(self._form_cookie, secure=self._guard.tls, httponly=True, samesite="strict")
         return answer
 

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from clusterwright.errors import WrightError
 from clusterwright.monitor.web.sessions import Session, Sessions
 from clusterwright.monitor.web.users import WebUser
+from clusterwright.onhost.lib.numbers import ascii_int
 
 LONGEST_BODY = 8192  # a sign-in or a reason
 TOKEN = "x-wright-token"  # nosec B105 # noqa: S105 (a header's name)
@@ -100,8 +101,8 @@ class Guard:
 
     def _of_change(self, request: Request, identity: Identity) -> Response | None:
         """Refuse a change that is too long, from another origin, or without the session's token."""
-        length = request.headers.get("content-length", "")
-        if not length.isdigit() or int(length) > LONGEST_BODY:
+        length = ascii_int(request.headers.get("content-length", ""))
+        if length is None or length > LONGEST_BODY:
             return _no(413, "too-long")
         if not _same_origin(request):
             return _no(403, "origin")
@@ -146,11 +147,17 @@ def _same_origin(request: Request) -> bool:
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if site not in (None, "same-origin"):
         return False
-    return origin is None or urlsplit(origin).netloc == request.headers.get("host", "")
+    return origin is None or origin.partition("://")[2] == request.headers.get("host", "")
 
 
 def _hostname(host: str) -> str:
-    return urlsplit(f"//{host}").hostname or "" if host.count(":") < 2 or host.startswith("[") else host
+    """The name in a Host header; empty for one that is malformed."""
+    if host.count(":") >= 2 and not host.startswith("["):
+        return host
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def _is_loopback(name: str) -> bool:

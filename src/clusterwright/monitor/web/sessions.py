@@ -17,7 +17,11 @@ _MOST_WATCHED = 4096  # addresses and names whose failed attempts are counted
 
 @dataclass(slots=True)
 class Session:
-    """A session; `token` proves that a request comes from the page itself."""
+    """A session; `token` proves that a request comes from the page itself.
+
+    Browsers send a cookie to every port of its host. The token is only in the fragment of the address that a sign-in
+    leads to, and the page keeps it in the storage of its origin, which other ports cannot read.
+    """
 
     name: str
     token: str
@@ -33,13 +37,14 @@ class Sessions:
         self._users, self._clock = users, clock
         self._by_key: dict[bytes, Session] = {}
 
-    def begin(self, user: WebUser) -> str:
-        """Begin a session and return its cookie."""
+    def begin(self, user: WebUser) -> tuple[str, Session]:
+        """Begin a session and return its cookie and the session."""
         cookie, now = secrets.token_urlsafe(32), self._clock.monotonic()
         while len(self._by_key) >= MOST:
             del self._by_key[min(self._by_key, key=lambda key: self._by_key[key].used)]
-        self._by_key[_key(cookie)] = Session(user.name, secrets.token_urlsafe(32), user.hashed, now, now)
-        return cookie
+        session = Session(user.name, secrets.token_urlsafe(32), user.hashed, now, now)
+        self._by_key[_key(cookie)] = session
+        return cookie, session
 
     def find(self, cookie: str) -> tuple[Session, WebUser] | None:
         """The session of a cookie and its user, as the file of users has them now; None if it has ended."""

@@ -2,8 +2,14 @@
 
 export const store = {
   version: 0, cluster: "", taken: 0, sums: {}, nodes: [], alerts: [], teams: [], missing: [], trouble: "", jobs: 0,
-  byName: new Map(), live: false, me: { name: "", role: "viewer", token: "", hands: false },
+  byName: new Map(), live: false, me: { name: "", role: "viewer", hands: false },
 };
+const given = location.hash.match(/^#token=([\w-]+)$/); // after a sign-in (entry.py)
+if (given) {
+  localStorage.setItem("wright-token", given[1]);
+  history.replaceState(null, "", "/");
+}
+const token = () => localStorage.getItem("wright-token") ?? "";
 // What stands where in a node's row (compact.py).
 export const NODE = { name: 0, group: 1, leaf: 2, partition: 3, kind: 4, state: 5, jobs: 6, used: 7, gpus: 8, numbers: 9 };
 export const MEASURES = ["use", "memory", "celsius", "watts"];
@@ -66,7 +72,7 @@ export async function ask(path) {
 export async function act(path, body = {}) {
   const answer = await fetch(path, {
     method: "POST", body: JSON.stringify(body),
-    headers: { "content-type": "application/json", "x-wright-token": store.me.token },
+    headers: { "content-type": "application/json", "x-wright-token": token() },
   });
   return answer.status === 204 ? { done: true } : answer.json();
 }
@@ -74,7 +80,7 @@ export async function act(path, body = {}) {
 /** The first picture, then its changes for as long as the page is open. */
 export async function begin() {
   const [picture, me] = await Promise.all([ask("/api/picture"), ask("/api/me")]);
-  store.me = me;
+  store.me = token() ? me : { ...me, name: "", role: "viewer" };
   whole(picture);
   follow();
 }

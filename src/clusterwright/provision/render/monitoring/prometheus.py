@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
-from clusterwright.config.cluster import Cluster
+from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.render.firewall_table import CLUSTER_EXPORTER_PORT, EXPORTER_PORT
 from clusterwright.provision.render.monitoring.alertmanager import ALERTMANAGER_PORT
 from clusterwright.provision.render.monitoring.rules import EVERY
@@ -16,6 +17,9 @@ SITE = "/etc/prometheus/targets"  # the site's own: DCGM's exporter, switches, c
 TLS = "/etc/clusterwright/tls"
 # A lost host is reported after two scrapes without a response, so these scrapes are frequent and small.
 SCRAPE, QUICK, QUICK_LIMIT = "15s", "5s", "3s"
+
+# What only control hosts tell: runs, Slurm, checks of all nodes, and names of recording rules.
+_OF_CONTROL = "clusterwright_(run|slurm)_.*|.*:.*"
 
 Json = dict[str, Any]
 
@@ -35,7 +39,7 @@ def prometheus_conf(cluster: Cluster, *, host_metrics_over_tls: bool) -> str:
         },
         "scrape_configs": [
             *(_hosts(cluster, tls=host_metrics_over_tls) if cluster.monitoring.node_exporter else ()),
-            *([_exporter_job(cluster)] if cluster.monitoring.exporter else ()),
+            *(_exporter_jobs(cluster) if cluster.monitoring.exporter else ()),
             _local_job(cluster, "prometheus", PROMETHEUS_PORT),
             _local_job(cluster, "alertmanager", ALERTMANAGER_PORT),
             {"job_name": "site", "honor_labels": True, "file_sd_configs": [{"files": [f"{SITE}/*.json"]}]},
@@ -45,33 +49,58 @@ def prometheus_conf(cluster: Cluster, *, host_metrics_over_tls: bool) -> str:
 
 
 def _hosts(cluster: Cluster, *, tls: bool) -> list[Json]:
-    """Return scrape jobs for node_exporter, and a short-interval one for host liveness only."""
-    all_metrics = _job(cluster, "node", EXPORTER_PORT, tls=tls)
-    alive = _job(cluster, "alive", EXPORTER_PORT, tls=tls) | {
+    """Return scrape jobs for node_exporter, and short-interval ones for host liveness only."""
+    alive = {
         "scrape_interval": QUICK, "scrape_timeout": QUICK_LIMIT, "params": {"collect[]": ["time"]},
-        "metric_relabel_configs": [{"source_labels": ["__name__"], "regex": ".*", "action": "drop"}],
+        "metric_relabel_configs": [_drop(".*")],
     }  # fmt: skip
-    return [all_metrics, alive]
+    return [
+        *_jobs(cluster, "node", EXPORTER_PORT, tls=tls),
+        *(job | alive for job in _jobs(cluster, "alive", EXPORTER_PORT, tls=tls)),
+    ]
 
 
-def _exporter_job(cluster: Cluster) -> Json:
+def _exporter_jobs(cluster: Cluster) -> list[Json]:
     quick = {"scrape_interval": QUICK, "scrape_timeout": QUICK_LIMIT}
-    return _job(cluster, "clusterwright", CLUSTER_EXPORTER_PORT, tls=True) | quick
+    return [job | quick for job in _jobs(cluster, "clusterwright", CLUSTER_EXPORTER_PORT, tls=True)]
 
 
-def _job(cluster: Cluster, name: str, port: int, *, tls: bool) -> Json:
-    """Return a scrape job by address, so that a failed name server does not look like failed hosts.
+def _jobs(cluster: Cluster, name: str, port: int, *, tls: bool) -> list[Json]:
+    """Return two scrape jobs, of control hosts and of all others; for rules and users, `up` of both has one job name.
 
-    Labels of the target win.
+    Labels of a metric count for control hosts only. Another host can tell only of itself: the labels of its target
+    win over its own, except `job`, which is the Slurm job.
     """
+    control = cluster.hosts("control")
+    others = tuple(host for host in cluster.hosts() if host not in control)
+    of_control = _job(cluster.name, control, f"{name}-control", port, tls=tls) | {"honor_labels": True}
+    for targets in of_control["static_configs"]:
+        targets["labels"]["job"] = name
+    relabeling = [
+        _drop(_OF_CONTROL),
+        {"source_labels": ["exported_job"], "regex": "(.+)", "target_label": "job"},
+        {"regex": "exported_(job|node|instance|cluster)", "action": "labeldrop"},
+    ]
+    return [
+        of_control,
+        _job(cluster.name, others, name, port, tls=tls) | {"metric_relabel_configs": relabeling},
+    ]
+
+
+def _drop(names: str) -> Json:
+    return {"source_labels": ["__name__"], "regex": names, "action": "drop"}
+
+
+def _job(cluster: str, hosts: Iterable[Host], name: str, port: int, *, tls: bool) -> Json:
+    """Return a scrape job by address, so that a failed name server does not look like failed hosts."""
     targets = [
         {
             "targets": [f"{host.management}:{port}"],
-            "labels": {"cluster": cluster.name, "node": host.name, "instance": host.name},
+            "labels": {"cluster": cluster, "node": host.name, "instance": host.name},
         }
-        for host in cluster.hosts()
+        for host in hosts
     ]
-    config: Json = {"job_name": name, "honor_labels": True, "static_configs": targets}
+    config: Json = {"job_name": name, "static_configs": targets}
     if not tls:
         return config
     files = {"ca_file": f"{TLS}/ca.crt", "cert_file": f"{TLS}/scrape.crt", "key_file": f"{TLS}/scrape.key"}
