@@ -59,6 +59,21 @@ def test_strangers_do_not_end_the_exporter(scrapes, hostile):
     assert b"up 1" in answers[-1]
 
 
+def test_connections_that_send_nothing_do_not_stop_scrapes(scrapes):
+    """More than there are places for."""
+    ours, thread = scrapes
+    thread.start()
+    address = ("127.0.0.1", ours.port)
+    idle = [socket.create_connection(address) for _ in range(exporter.MOST_WAITING + 20)]
+    with socket.create_connection(address) as scraper:
+        scraper.sendall(SCRAPE + b"\r\n\r\n")
+        answer = scraper.recv(4096)
+    for connection in idle:
+        connection.close()
+
+    assert b"up 1" in answer
+
+
 @pytest.fixture
 def receiver(tmp_path):
     """The receiver of alerts, with a channel whose address is of no host."""

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 import ssl
-from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.connections import Connections
+
+WAITING = 400  # connections before a request and between requests
+OF_ADDRESS = 1000  # requests and streams of one address at once; a tunnel brings many viewers
+FILES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +138,46 @@ def bound(listener: Listener) -> socket.socket:
     return opened
 
 
-def serve(application: Callable[..., object], listener: Listener, opened: socket.socket) -> None:
+def serve(application: ASGIApp, listener: Listener, opened: socket.socket) -> None:
     """Serve until interrupted."""
     import uvicorn
 
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    connections = Connections(WAITING, OF_ADDRESS)
     config = uvicorn.Config(
-        application, log_level="warning", access_log=False, server_header=False, date_header=True,
-        proxy_headers=False, timeout_keep_alive=30, timeout_graceful_shutdown=1, limit_concurrency=1200,
+        counted(application, connections), log_level="warning", access_log=False, server_header=False, date_header=True,
+        proxy_headers=False, timeout_keep_alive=30, timeout_graceful_shutdown=1, limit_concurrency=FILES // 2,
         loop="asyncio", http="h11", ws="none", lifespan="on",
         ssl_certfile=listener.tls_cert, ssl_keyfile=listener.tls_key,
     )  # fmt: skip
-    uvicorn.Server(config).run(sockets=[opened])
+    uvicorn.Server(config).run(sockets=[LimitedListener(opened, connections)])
+
+
+class LimitedListener(socket.socket):
+    """A listening socket that takes over `opened`, with limits for the connections that it accepts."""
+
+    def __init__(self, opened: socket.socket, connections: Connections) -> None:
+        super().__init__(opened.family, opened.type, opened.proto, fileno=opened.detach())
+        self._connections = connections
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Accept a connection, which waits for its first request."""
+        connection, peer = super().accept()
+        self._connections.add(peer, connection)
+        return connection, peer
+
+
+def counted(application: ASGIApp, connections: Connections) -> ASGIApp:
+    """Return the application with connections that no longer wait while a request is answered."""
+
+    async def call(scope: Scope, receive: Receive, send: Send) -> None:
+        peer = scope.get("client") or ("", 0)
+        connections.admit(peer)
+        try:
+            await application(scope, receive, send)
+        finally:
+            connections.wait(peer)
+
+    return call

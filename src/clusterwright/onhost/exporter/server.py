@@ -16,10 +16,12 @@ import time
 from typing import Dict, Optional, Tuple
 
 from clusterwright.onhost.exporter.settings import ExporterSettings
+from clusterwright.onhost.lib.connections import Connections, Peer
 
 ENDING = ".prom"
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
-MOST_AT_ONCE = 16
+MOST_AT_ONCE = 16  # of one address, with a certificate
+MOST_WAITING = 64  # before the handshake or the first request
 MOST_HEAD = 16 << 10  # bytes of a request
 REQUEST_TIMEOUT_S = 5.0  # limit for a handshake and a request
 IDLE_S = 130.0  # between two requests: Prometheus scrapes every 15 s, others usually every minute
@@ -89,6 +91,7 @@ class Server:
         self._stamp = stamp(settings.tls)
         self._context = context(settings.tls)
         self._open: Dict[socket.socket, float] = {}  # deadline by connection
+        self._connections = Connections(MOST_WAITING, MOST_AT_ONCE)
         address = settings.listen if self._context else "127.0.0.1"
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._socket = socket.socket(family, socket.SOCK_STREAM)
@@ -102,17 +105,14 @@ class Server:
         """Serve until the certificates change."""
         while stamp(self._settings.tls) == self._stamp:
             with contextlib.suppress(socket.timeout, ConnectionError):
-                connection, _ = self._socket.accept()
-                self._accept(connection)
+                self._accept(*self._socket.accept())
             self._close_overdue()
 
-    def _accept(self, connection: socket.socket) -> None:
-        if len(self._open) >= MOST_AT_ONCE:
-            connection.close()
-            return
+    def _accept(self, connection: socket.socket, peer: Peer) -> None:
         connection.settimeout(REQUEST_TIMEOUT_S)
         self._open[connection] = time.monotonic() + REQUEST_TIMEOUT_S
-        threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
+        self._connections.add(peer, connection)
+        threading.Thread(target=self._talk, args=(connection, peer), daemon=True).start()
 
     def _close_overdue(self) -> None:
         """Close connections past their deadline, so that slow clients do not occupy slots."""
@@ -122,7 +122,7 @@ class Server:
                 with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
 
-    def _talk(self, connection: socket.socket) -> None:
+    def _talk(self, connection: socket.socket, peer: Peer) -> None:
         talks = connection
         try:
             if (
@@ -130,21 +130,23 @@ class Server:
             ):  # handshake later: the connection must be registered before, so that its deadline applies
                 talks = self._context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
                 self._open[talks] = self._open.pop(connection)
+                self._connections.add(peer, talks)
                 talks.do_handshake()
-            self._requests(talks)
+            self._requests(talks, peer)
         except (OSError, ValueError):  # an invalid client, or one that disconnected
             return
         finally:
             self._open.pop(talks, None)
             talks.close()
 
-    def _requests(self, talks: socket.socket) -> None:
+    def _requests(self, talks: socket.socket, peer: Peer) -> None:
         waiting = b""
         is_persistent = True
         while is_persistent:
             head, waiting = _head(talks, waiting)
             if not head:
                 return
+            self._connections.admit(peer)
             self._open[talks] = time.monotonic() + REQUEST_TIMEOUT_S
             response, is_persistent = self._answer(head)
             talks.sendall(response)

@@ -1,0 +1,58 @@
+"""Connections of a server within limits, so that no peer takes the places of others (standard library, Python 3.6).
+
+A connection waits until its peer has shown who it is, or has sent a request, which takes milliseconds. Of too many that
+wait, the oldest of the address with the most is closed; so is the oldest of too many that one address has besides.
+"""
+
+import contextlib
+import socket
+import threading
+from collections import Counter
+from typing import Any, Dict, List, Tuple
+
+Peer = Tuple[Any, ...]  # as accept() returns it: address, port, ...
+
+
+class Connections:
+    """Open connections; the functions may be called from any thread."""
+
+    def __init__(self, waiting: int, of_address: int) -> None:
+        self._waiting_limit, self._address_limit, self._lock = waiting, of_address, threading.Lock()
+        self._open: Dict[Peer, Tuple[socket.socket, bool]] = {}  # with True once it no longer waits
+
+    def add(self, peer: Peer, connection: socket.socket) -> None:
+        """Add a connection, or replace its socket; it waits."""
+        with self._lock:
+            self._open = {
+                key: row for key, row in self._open.items() if row[0].fileno() >= 0
+            }  # not closed ones
+            self._open[peer[:2]] = (connection, False)
+            waiting = self._peers(admitted=False)
+            if len(waiting) > self._waiting_limit:
+                ((address, _),) = Counter(address for address, _ in waiting).most_common(1)
+                self._shut(next(each for each in waiting if each[0] == address))
+
+    def admit(self, peer: Peer) -> None:
+        """Note that the connection no longer waits."""
+        with self._lock:
+            self._move(peer, admitted=True)
+            same = [each for each in self._peers(admitted=True) if each[0] == peer[0]]
+            if len(same) > self._address_limit:
+                self._shut(same[0])
+
+    def wait(self, peer: Peer) -> None:
+        """Note that the connection waits again, for another request."""
+        with self._lock:
+            self._move(peer, admitted=False)
+
+    def _move(self, peer: Peer, *, admitted: bool) -> None:
+        row = self._open.pop(peer[:2], None)
+        if row:
+            self._open[peer[:2]] = (row[0], admitted)
+
+    def _peers(self, *, admitted: bool) -> List[Peer]:
+        return [peer for peer, row in self._open.items() if row[1] == admitted]
+
+    def _shut(self, peer: Peer) -> None:
+        with contextlib.suppress(OSError):
+            self._open.pop(peer)[0].shutdown(socket.SHUT_RDWR)
