@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from clusterwright.onhost.notify.server import AT_ONCE_PER_SITE, Server
+from clusterwright.onhost.notify.server import AT_ONCE_PER_RECEIVER, Server
 from clusterwright.onhost.notify.settings import NotifySettings
 
 ALERT = {
@@ -71,7 +71,7 @@ def test_what_zabbix_refuses_is_an_error_to_alertmanager_with_the_reason(program
 def test_a_zabbix_that_hangs_keeps_no_chat_room_waiting(program, trapper):
     """Each has places of its own, and who finds none is asked to come again."""
     places = program.places_of["site"]
-    for _ in range(AT_ONCE_PER_SITE):
+    for _ in range(AT_ONCE_PER_RECEIVER):
         assert places.acquire(blocking=False)
     full, room = tell(program, "site"), tell(program, "room")
     places.release()

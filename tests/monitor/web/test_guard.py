@@ -6,6 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from clusterwright.edge.bundler import program_command
+from clusterwright.monitor.web import entry, sessions
 from clusterwright.monitor.web.users import create_user
 
 HERE = "http://localhost"
@@ -195,6 +196,85 @@ def test_guessing_names_becomes_slow_too(browser):
     tries = [browser.sign_in(f"name{number}", "wrong password").status_code for number in range(7)]
 
     assert tries == [403] * 5 + [429] * 2
+
+
+@pytest.fixture
+def door(page):
+    """The door of a page with two users."""
+    for name in ("ann", "bob"):
+        page.users.set_user(create_user(name, "operator", "correct horse battery"))
+    return page.door
+
+
+def guess(door, address, *names, times=1):
+    """Wrong passwords, those that are let through."""
+    for name in names * times:
+        if not door.wait_s(name, address):
+            door.opens(name, "wrong password", address)
+
+
+def test_one_address_locks_nobody_out_elsewhere(door):
+    """Whoever guesses the password of an account delays that account for the guesser alone."""
+    guess(door, "10.0.0.66", "ann", times=20)
+
+    assert door.wait_s("ann", "10.0.0.66") > 0
+    assert door.wait_s("ann", "10.0.0.1") == 0
+
+
+def test_one_account_locks_no_other_out_at_the_same_address(page, door, browser):
+    """All who come through one tunnel have one address; a right password gets in, a wrong one is told to wait."""
+    guess(door, "testclient", "mallory", *(f"name{number}" for number in range(9)))
+
+    assert browser.sign_in("bob", "wrong password").status_code == 429
+    assert browser.sign_in("nobody", "wrong password").status_code == 429
+    assert browser.sign_in("bob").status_code == 303
+
+
+def test_attempts_on_many_names_do_not_reset_the_count_of_one(door, monkeypatch):
+    """The table is full; the counts that are low go first."""
+    monkeypatch.setattr(sessions, "_MOST_WATCHED", 8)
+    guess(door, "10.0.0.66", "ann", times=6)
+    guess(door, "10.0.0.66", *(f"name{number}" for number in range(20)))
+
+    assert door.wait_s("ann", "10.0.0.66") > 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("2001:db8::1", "2001:db8::ffff:2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("10.0.0.1", "::ffff:10.0.0.1", True),
+        ("10.0.0.1", "10.0.0.2", False),
+    ],
+)
+def test_an_address_is_what_one_host_can_have(one, other, same):
+    """A host picks any address of its /64."""
+    assert (sessions.network(one) == sessions.network(other)) is same
+
+
+def test_one_who_signs_in_often_ends_no_other_session(page, door):
+    """The oldest session of the same account ends."""
+    ann, bob = (page.users.all()[name] for name in ("ann", "bob"))
+    mine, old = page.guard.sessions.begin(bob), page.guard.sessions.begin(ann)
+    page.clock.sleep(1)
+    for _ in range(sessions.MOST + 1):
+        page.guard.sessions.begin(ann)
+
+    assert page.guard.sessions.find(mine) is not None
+    assert page.guard.sessions.find(old) is None
+
+
+def test_no_address_takes_all_places_of_those_who_wait():
+    """Nor one account more than two of them; places are free again after."""
+    waiting = entry.Waiting()
+    taken = [waiting.enter(f"name{number}", "10.0.0.66") for number in range(50)]
+
+    assert sum(taken) < 50
+    assert waiting.enter("ann", "10.0.0.1")
+    assert [waiting.enter("bob", "10.0.0.2") for _ in range(3)] == [True, True, False]
+    waiting.leave("bob", "10.0.0.2")
+    assert waiting.enter("bob", "10.0.0.2")
 
 
 def test_a_body_that_is_too_long_or_of_no_length_is_refused(signed_in, page, client):

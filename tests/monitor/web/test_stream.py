@@ -138,6 +138,14 @@ def test_there_is_room_for_so_many(page, monkeypatch, client):
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "30")
 
 
+def test_one_viewer_leaves_places_for_others(page):
+    """An account has some streams; viewers without sign-in leave some to those who sign in."""
+    assert sum(page.feed.join(None, "ann") is not None for _ in range(600)) == feeds.MOST_OF_ACCOUNT
+    assert page.feed.join(None, "bob") is not None
+    assert sum(page.feed.join(None) is not None for _ in range(600)) == feeds.MOST_ANONYMOUS
+    assert page.feed.join(None, "carol") is not None
+
+
 def test_the_stream_of_one_who_is_taken_out_ends(page_of, browser_of, served, asking, tmp_path, small):
     """Where looking needs a sign-in, an open stream does not outlive it."""
     page = page_of(tmp_path, small, open_to_all=False)

@@ -6,6 +6,7 @@ import asyncio
 import hmac
 import math
 import secrets
+from collections import Counter
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
@@ -15,10 +16,35 @@ from clusterwright.errors import WrightError
 from clusterwright.monitor.web import pages
 from clusterwright.monitor.web.guard import Guard
 from clusterwright.monitor.web.pages import preferences
-from clusterwright.monitor.web.sessions import Door
+from clusterwright.monitor.web.sessions import Door, network
 
 _HASHES_AT_ONCE = 2  # scrypt takes 32 MiB each
 _MOST_WAITING = 32  # sign-ins that wait; more are answered with 429
+_MOST_OF_ADDRESS, _MOST_OF_ACCOUNT = 8, 2  # of these: from one address, and on one account from one address
+
+
+class Waiting:
+    """The sign-ins that wait, by address and account: none may take the places of all others."""
+
+    def __init__(self) -> None:
+        self._places: Counter[tuple[str, str]] = Counter()
+
+    def enter(self, name: str, address: str) -> bool:
+        """Take a place; False if all places, those of the address or those of the account there are taken."""
+        of_address = sum(count for (_, other), count in self._places.items() if other == address)
+        if (
+            self._places.total() >= _MOST_WAITING
+            or of_address >= _MOST_OF_ADDRESS
+            or self._places[name, address] >= _MOST_OF_ACCOUNT
+        ):
+            return False
+        self._places[name, address] += 1
+        return True
+
+    def leave(self, name: str, address: str) -> None:
+        """Free the place."""
+        self._places[name, address] -= 1
+        self._places += Counter()  # without the entries of zero
 
 
 class SignIn:
@@ -26,7 +52,7 @@ class SignIn:
 
     def __init__(self, guard: Guard, door: Door) -> None:
         self._guard, self._door = guard, door
-        self._hashing, self._waiting = asyncio.Semaphore(_HASHES_AT_ONCE), 0
+        self._hashing, self._waiting = asyncio.Semaphore(_HASHES_AT_ONCE), Waiting()
 
     async def sign_in(self, request: Request) -> Response:
         """Show the form, or sign in."""
@@ -40,26 +66,33 @@ class SignIn:
         if not token or not hmac.compare_digest(form.get("token", "").encode(), token.encode()):
             return self._form(request, "sign.stale", 403)
         name, address = form.get("name", ""), request.client.host if request.client else ""
-        wait_s = self._door.wait_s(name, address)
-        if wait_s > 0 or self._waiting >= _MOST_WAITING:
-            answer = self._form(request, "sign.wait", 429)
-            answer.headers["retry-after"] = str(math.ceil(max(wait_s, 1)))
-            return answer
-        self._waiting += 1
+        wait_s, address_wait_s = self._door.wait_s(name, address), self._door.address_wait_s(address)
+        if wait_s > 0 or not self._waiting.enter(name, network(address)):
+            return self._wait(request, wait_s)
         try:
             async with self._hashing:
                 user = await asyncio.to_thread(self._door.opens, name, form.get("password", ""), address)
         except WrightError:
             return self._form(request, "sign.closed", 503)
         finally:
-            self._waiting -= 1
+            self._waiting.leave(name, network(address))
         if user is None:
-            return self._form(request, "sign.wrong", 403)
+            return (
+                self._wait(request, address_wait_s)
+                if address_wait_s
+                else self._form(request, "sign.wrong", 403)
+            )
         self._guard.sessions.end(request.cookies.get(self._guard.cookie, ""))
         cookie, session = self._guard.sessions.begin(user)
         answer = RedirectResponse(f"/#token={session.token}", 303)
         self._set_cookie(answer, self._guard.cookie, cookie)
         answer.delete_cookie(self._form_cookie, secure=self._guard.tls, httponly=True, samesite="strict")
+        return answer
+
+    def _wait(self, request: Request, wait_s: float) -> Response:
+        """Return the response that asks for patience."""
+        answer = self._form(request, "sign.wait", 429)
+        answer.headers["retry-after"] = str(math.ceil(max(wait_s, 1)))
         return answer
 
     async def sign_out(self, request: Request) -> Response:

@@ -22,16 +22,17 @@ from clusterwright.monitor.web.lists import JobQuery, listed
 from clusterwright.monitor.web.trails import Trails
 
 EVERY_S, REST_S = 5.0, 60.0  # with viewers, and without viewers, for the history
-MOST_VIEWERS = 500
+MOST_VIEWERS, MOST_OF_ACCOUNT, MOST_ANONYMOUS = 500, 25, 400
 _WAITING_MOST = 4  # changes that a viewer may lag
 _MAX_CHANGES = 24  # changes for viewers that reconnect: two minutes
 _LISTS_MOST = 256
 
 
 class Viewer:
-    """One open stream."""
+    """One open stream; `name` is the account, empty without sign-in."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "") -> None:
+        self.name = name
         self.queue: asyncio.Queue[bytes] = asyncio.Queue(_WAITING_MOST)
         self.slow = False
 
@@ -149,11 +150,15 @@ class Feed:
         """The node of a name."""
         return self._by_node.get(name)
 
-    def join(self, last_version: int | None) -> Viewer | None:
-        """Add a viewer, with the changes since its version or the whole document; None if there are too many."""
-        if len(self._viewers) >= MOST_VIEWERS:
+    def join(self, last_version: int | None, name: str = "") -> Viewer | None:
+        """Add a viewer, with the changes since its version or the whole document; None if there are too many.
+
+        One account, and viewers without sign-in together, cannot take all places.
+        """
+        of_name = sum(viewer.name == name for viewer in self._viewers)
+        if len(self._viewers) >= MOST_VIEWERS or of_name >= (MOST_OF_ACCOUNT if name else MOST_ANONYMOUS):
             return None
-        viewer = Viewer()
+        viewer = Viewer(name)
         missed = [
             message
             for version, message in self._changes

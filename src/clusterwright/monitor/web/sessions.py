@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import secrets
 from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address, ip_network
 
 from clusterwright.edge.clock import Clock
 from clusterwright.monitor.web.users import DUMMY_USER, Users, WebUser
 
 IDLE_S, LONGEST_S = 4 * 3600, 24 * 3600
 MOST = 2000  # sessions; the least recently used one ends
+MOST_OF_ONE = 20  # sessions of one account; its least recently used one ends
 FREE_ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S = 5, 2.0, 300.0
-_MOST_WATCHED = 4096  # addresses and names whose failed attempts are counted
+_MOST_WATCHED = 4096  # counts of failed attempts
+_LONGEST_NAME = 64
 
 
 @dataclass(slots=True)
@@ -40,8 +43,10 @@ class Sessions:
     def begin(self, user: WebUser) -> tuple[str, Session]:
         """Begin a session and return its cookie and the session."""
         cookie, now = secrets.token_urlsafe(32), self._clock.monotonic()
-        while len(self._by_key) >= MOST:
-            del self._by_key[min(self._by_key, key=lambda key: self._by_key[key].used)]
+        own_keys = [key for key, session in self._by_key.items() if session.name == user.name]
+        if len(own_keys) >= MOST_OF_ONE or len(self._by_key) >= MOST:
+            keys = own_keys if len(own_keys) >= MOST_OF_ONE else self._by_key
+            del self._by_key[min(keys, key=lambda key: self._by_key[key].used)]
         session = Session(user.name, secrets.token_urlsafe(32), user.hashed, now, now)
         self._by_key[_key(cookie)] = session
         return cookie, session
@@ -76,39 +81,41 @@ class _Attempts:
 
 
 class Door:
-    """Checks passwords, with a growing delay after wrong ones, by name and by address."""
+    """Checks passwords, with a growing delay after wrong ones.
+
+    Attempts are refused by account and address together, so that nobody's wrong passwords keep others out. The count
+    of an address only changes the response to its next wrong passwords, whether the name exists or not.
+    """
 
     def __init__(self, users: Users, clock: Clock) -> None:
         self._users, self._clock = users, clock
-        self._attempts: dict[str, _Attempts] = {}
+        self._attempts: dict[tuple[str, str], _Attempts] = {}
 
     def wait_s(self, name: str, address: str) -> float:
-        """Seconds until the next attempt is allowed."""
-        now = self._clock.monotonic()
-        return max(
-            [
-                0.0,
-                *(
-                    attempts.retry_at - now
-                    for key in _keys(name, address)
-                    if (attempts := self._attempts.get(key))
-                ),
-            ]
-        )
+        """Return the seconds until the next attempt on this account from this address is allowed."""
+        return self._pause_s((name[:_LONGEST_NAME], network(address)))
+
+    def address_wait_s(self, address: str) -> float:
+        """Return the seconds for which wrong passwords of this address, on any account, are answered with a wait."""
+        return self._pause_s(("", network(address)))
+
+    def _pause_s(self, key: tuple[str, str]) -> float:
+        attempts = self._attempts.get(key)
+        return max(0.0, attempts.retry_at - self._clock.monotonic()) if attempts else 0.0
 
     def opens(self, name: str, password: str, address: str) -> WebUser | None:
         """The user, if the password is right; unknown names take as long."""
         user = self._users.all().get(name)
         is_correct = (user or DUMMY_USER).check_password(password)
+        key = (name[:_LONGEST_NAME], network(address))
         if user is not None and is_correct:
-            for key in _keys(name, address):
-                self._attempts.pop(key, None)
+            self._attempts.pop(key, None)
             return user
-        for key in _keys(name, address):
-            self._failed(key)
+        self._failed(key)
+        self._failed(("", network(address)))
         return None
 
-    def _failed(self, key: str) -> None:
+    def _failed(self, key: tuple[str, str]) -> None:
         now = self._clock.monotonic()
         attempts = self._attempts.get(key) or _Attempts(0, now, now)
         if now - attempts.last > 2 * LONGEST_PAUSE_S:
@@ -116,9 +123,25 @@ class Door:
         over = attempts.failed + 1 - FREE_ATTEMPTS
         pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(over, 16)) if over >= 0 else 0.0
         if len(self._attempts) >= _MOST_WATCHED and key not in self._attempts:
-            del self._attempts[min(self._attempts, key=lambda entry_key: self._attempts[entry_key].last)]
+            self._forget_one(now)
         self._attempts[key] = _Attempts(attempts.failed + 1, now + pause, now)
 
+    def _forget_one(self, now: float) -> None:
+        """Forget an expired count, else the lowest: attempts on many names must not reset the count of one."""
 
-def _keys(name: str, address: str) -> tuple[str, str]:
-    return f"name {name[:64]}", f"address {address}"
+        def worth(key: tuple[str, str]) -> tuple[bool, int, float]:
+            attempts = self._attempts[key]
+            return now - attempts.last <= 2 * LONGEST_PAUSE_S, attempts.failed, attempts.last
+
+        del self._attempts[min(self._attempts, key=worth)]
+
+
+def network(address: str) -> str:
+    """Return the unit in which addresses are counted: an IPv4 address, or the /64 of an IPv6 address."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, IPv6Address):
+        return str(parsed.ipv4_mapped or ip_network((int(parsed) >> 64 << 64, 64)))
+    return address

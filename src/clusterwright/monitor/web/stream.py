@@ -29,7 +29,8 @@ class EventStream:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until the viewer disconnects, is too slow, or may no longer view."""
         request = Request(scope)
-        viewer = self._feed.join(_since(request))
+        user = self._guard.identify(request).user
+        viewer = self._feed.join(_since(request), user.name if user else "")
         if viewer is None:
             await JSONResponse({"error": "full"}, 503, {"retry-after": "30"})(scope, receive, send)
             return

@@ -17,8 +17,9 @@ from clusterwright.onhost.notify.zabbix.site import RefusedError, sites
 MOST_BYTES = 2_000_000  # Alertmanager's largest groups are some hundred kB
 MOST_REASON = 200  # characters
 MOST_DIGITS = 7  # of the length
-AT_ONCE = 8  # concurrent messages; more get status 503, and Alertmanager retries
-AT_ONCE_PER_SITE = 4  # to one Zabbix, so that a hanging one delays no chat channel
+# Concurrent messages to one receiver, so that a hanging one delays no other; more get status 503, and Alertmanager
+# retries.
+AT_ONCE_PER_RECEIVER = 4
 
 
 class Server(ThreadingHTTPServer):
@@ -29,8 +30,8 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, settings: NotifySettings) -> None:
         self.settings, self.watch, self.sites = settings, Watch(settings), sites(settings)
-        self.places = threading.BoundedSemaphore(AT_ONCE)
-        self.places_of = {name: threading.BoundedSemaphore(AT_ONCE_PER_SITE) for name in self.sites}
+        receivers = (*settings.channels, *self.sites)
+        self.places_of = {name: threading.BoundedSemaphore(AT_ONCE_PER_RECEIVER) for name in receivers}
         super().__init__(("127.0.0.1", settings.port), HttpAnswer)
 
 
@@ -55,8 +56,8 @@ class HttpAnswer(BaseHTTPRequestHandler):
             self._respond(200, "")
             return
         name = self.path[4:] if self.path.startswith("/to/") else ""
-        places = self.server.places_of.get(name, self.server.places)
-        if name not in self.server.settings.channels and name not in self.server.sites:
+        places = self.server.places_of.get(name)
+        if places is None:
             self._respond(404, "no such receiver")
         elif not places.acquire(blocking=False):
             self._respond(503, "too many concurrent requests")
