@@ -256,7 +256,7 @@ def test_an_address_is_what_one_host_can_have(one, other, same):
 def test_one_who_signs_in_often_ends_no_other_session(page, door):
     """The oldest session of the same account ends."""
     ann, bob = (page.users.all()[name] for name in ("ann", "bob"))
-    mine, old = page.guard.sessions.begin(bob), page.guard.sessions.begin(ann)
+    (mine, _), (old, _) = page.guard.sessions.begin(bob), page.guard.sessions.begin(ann)
     page.clock.sleep(1)
     for _ in range(sessions.MOST + 1):
         page.guard.sessions.begin(ann)
