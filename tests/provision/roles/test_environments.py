@@ -10,7 +10,9 @@ from clusterwright.provision.resources import File, Package, Unit
 from clusterwright.provision.roles import desired_resources
 
 FAMILIES = ["debian-12", "ubuntu-24.04", "rocky-9"]
-REPOSITORY = {"software.repositories": {"site": {"url": "https://packages.example.org/site"}}}
+REPOSITORY = {
+    "software.repositories": {"site": {"url": "https://packages.example.org/site", "unsigned": True}}
+}
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from clusterwright.provision.roles import desired_resources
 from clusterwright.provision.roles.grafana import FIRST_LOGIN, FOLDER, HOME
 
 SOURCE = "file:/etc/apt/sources.list.d/clusterwright-grafana.sources"
-REPOSITORY = {"grafana": {"url": "https://apt.example.org", "suite": "stable"}}
+REPOSITORY = {"grafana": {"url": "https://apt.example.org", "suite": "stable", "unsigned": True}}
 ON = {
     "monitoring.prometheus": True,
     "monitoring.grafana": True,

@@ -17,7 +17,9 @@ from clusterwright.provision.roles import desired_resources
 
 ROCE = {"lab": None, "rdma": {}}
 INFINIBAND = {**ROCE, "networks.compute.kind": "infiniband"}
-REPOSITORY = {"software.repositories": {"doca": {"url": "https://packages.example.org/doca"}}}
+REPOSITORY = {
+    "software.repositories": {"doca": {"url": "https://packages.example.org/doca", "unsigned": True}}
+}
 SLURM = {"software.slurm": "23.11"}  # that all of them have packages of
 
 

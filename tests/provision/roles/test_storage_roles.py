@@ -46,7 +46,10 @@ def options(file):
 )
 def test_each_kind_is_mounted_on_each_family(on, os, packages):
     """A package, a place that is looked at, a unit that stands alone."""
-    software = {"slurm": "23.11", "repositories": {"slurm": {"url": "https://packages.example.org/x"}}}
+    software = {
+        "slurm": "23.11",
+        "repositories": {"slurm": {"url": "https://packages.example.org/x", "unsigned": True}},
+    }
     found = on("gpu-node1", {"storage": KINDS, "os": os, "software": software})
 
     assert packages <= {one.name for one in found.values() if isinstance(one, Package)}

@@ -193,5 +193,7 @@ def _opened(folder: Path, saved_manifest: manifest.Manifest) -> Iterator[Abstrac
     return (disk.reader(folder, part) for part in saved_manifest.parts)
 
 
-def _problem(result: Loaded | Skipped) -> tuple[int, str, bool] | None:
-    return (result.step, result.reason, result.damaged) if isinstance(result, Skipped) else None
+def _problem(result: Loaded | Skipped) -> tuple[int, str, bool, bool] | None:
+    if not isinstance(result, Skipped):
+        return None
+    return result.step, result.reason, result.damaged, result.other_format
