@@ -18,7 +18,7 @@ CONTROL = {
     "now": f"{NOW} 2026-11-22T23:26:40",
     "job": "JobId=7 JobState=OUT_OF_MEMORY StdErr=/shared/slurm-7.out StdOut=/shared/slurm-7.out",
     "sacct": SACCT,
-    "line": "/home/bob|sbatch -o out-%j.txt job.sh",
+    "line": "1001|/home/bob|sbatch -o out-%j.txt job.sh",
     "window": f"{NOW - 500}|{NOW - 100}|gpu-[1-2]|7",
     "nodes": (
         "NodeName=gpu-1 State=DOWN* Reason=Not responding [slurm@2026-11-22T23:25:00]\n"
@@ -96,10 +96,10 @@ def test_without_accounting_slurmctld_is_believed():
     [
         ({"job": "JobId=7 StdErr=/a/e StdOut=/a/o"}, ("/a/o", "/a/e")),
         (
-            {"job": "", "line": "/home/bob|sbatch -o out-%j.txt -e /x/%A.err job.sh"},
+            {"job": "", "line": "1001|/home/bob|sbatch -o out-%j.txt -e /x/%A.err job.sh"},
             ("/home/bob/out-7.txt", "/x/7.err"),
         ),
-        ({"job": "", "line": "/home/bob|sbatch job.sh"}, ("/home/bob/slurm-7.out",)),
+        ({"job": "", "line": "1001|/home/bob|sbatch job.sh"}, ("/home/bob/slurm-7.out",)),
         ({"job": "JobId=7 StdErr=/dev/null StdOut=/dev/null"}, ()),
         ({}, ()),
     ],
@@ -156,7 +156,7 @@ def test_all_ranks_of_the_last_generations_are_read_on_the_host_that_has_them(tm
     (run / "events/supervisor.jsonl").write_text(
         '{"event": "step", "time": 1}\n{"event": "rank_hung", "time": 2}\n{"ev'
     )
-    by_id, by_name = far(tmp_path, "7"), far(tmp_path, run.name)
+    by_id, by_name = far(tmp_path, "7", ""), far(tmp_path, run.name, "")
     found = {one["path"].removeprefix(f"{run}/"): one for one in by_id["texts"]}
 
     assert by_id == by_name
@@ -174,7 +174,7 @@ def test_all_ranks_of_the_last_generations_are_read_on_the_host_that_has_them(tm
 def test_a_job_that_is_no_run_has_the_files_that_slurm_names(tmp_path):
     """And none that are not there."""
     (tmp_path / "slurm-9.out").write_text("hello")
-    found = far(tmp_path / "runs", "9", tmp_path / "slurm-9.out", tmp_path / "none.out")
+    found = far(tmp_path / "runs", "9", "0", tmp_path / "slurm-9.out", tmp_path / "none.out")
 
     assert [one["text"] for one in found["texts"]] == ["hello"]
     assert found["run"] == ""

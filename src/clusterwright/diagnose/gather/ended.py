@@ -75,7 +75,7 @@ def gather(remote: Remote, control: str, runs: str, job: str) -> Gathered:
     Raises:
         WrightError: the control host cannot be reached.
     """
-    files = _files(remote, control, runs, job, ())
+    files = _files(remote, control, runs, job, "", ())
     ids = [str(job_id) for job_id in files.get("jobs", [])] or [job]
     command = _query_script(",".join(ids))
     parts = sections(
@@ -83,7 +83,7 @@ def gather(remote: Remote, control: str, runs: str, job: str) -> Gathered:
     )
     named = outputs(parts, ids[-1])
     if not files["texts"] and named:
-        files = _files(remote, control, runs, job, named)
+        files = _files(remote, control, runs, job, user_of(parts), named)
     when = window(parts)
     texts, unreachable = on_hosts(remote, when.hosts, when.begin, when.end)
     metric_sources = query_metrics(remote, control, when, ids[-1], str(files["run"]).rpartition("/")[2])
@@ -103,7 +103,7 @@ def _query_script(jobs: str) -> str:
     commands = {
         "job": client.show_job(jobs),
         "records": client.accounting(jobs, _COLUMNS, "-D"),
-        "line": client.accounting(jobs, "WorkDir,SubmitLine", "-X", "-n"),
+        "line": client.accounting(jobs, "UID,WorkDir,SubmitLine", "-X", "-n"),
         "window": client.accounting(jobs, "Start,End,NodeList,JobID", "-X", "-n", "-D"),
         "nodes": client.show_nodes(),
         "config": client.show_config(),
@@ -118,19 +118,27 @@ def slurmctld_log() -> str:
     return journal.shell(journal.of_unit("slurmctld.service", "-o", "short-iso", "-n", "20000"))
 
 
-def _files(remote: Remote, control: str, runs: str, job: str, named: Sequence[str]) -> dict[str, Any]:
-    result = Host(remote, control).run_program(RUN_TEXTS, runs, job, *named, timeout_s=120)
+def _files(
+    remote: Remote, control: str, runs: str, job: str, uid: str, named: Sequence[str]
+) -> dict[str, Any]:
+    result = Host(remote, control).run_program(RUN_TEXTS, runs, job, uid, *named, timeout_s=240)
     files: dict[str, Any] = {"run": "", "jobs": [], "events": [], "texts": [], "dumps": []}
     with suppress(ValueError, TypeError):  # without Python or the file, Slurm's records remain
         files.update(json.loads(result.out))
     return files
 
 
+def user_of(parts: Mapping[str, str]) -> str:
+    """The uid of the job's user by Slurm's accounting, which no name of a job can forge; "" without accounting."""
+    return parts.get("line", "").partition("|")[0].strip()
+
+
 def outputs(parts: Mapping[str, str], job: str) -> tuple[str, ...]:
     """Paths of the job's output: from its record, else from its submit line."""
     record = Record.parse(parts.get("job", "").partition("\n")[0])
     paths = [record["StdOut"], record["StdErr"]]
-    folder, _, line = parts.get("line", "").partition("\n")[0].partition("|")
+    _uid, _, named = parts.get("line", "").partition("\n")[0].partition("|")
+    folder, _, line = named.partition("|")
     if not any(paths) and folder:
         patterns = _OUTPUT.findall(line) or ["slurm-%j.out"]
         paths = [pattern if pattern.startswith("/") else f"{folder}/{pattern}" for pattern in patterns]

@@ -1,67 +1,120 @@
 """Prints a job's logs and events as one JSON document, on a host that mounts them (standard library, Python 3.8).
 
 Sent to `python3 -` on the controller with the runs folder, the job, and paths that Slurm reported. The middle of a long
-file is left out: the first failure is near its beginning or its end.
+file is left out: the first failure is near its beginning or its end. A run is read as its owner, other paths as the
+job's user, since a user chooses them.
 """
 
 from __future__ import annotations
 
 import base64
-import glob
 import json
 import os
 import re
 import sys
 from collections.abc import Iterator
-from typing import Any, Dict, List
+from fnmatch import fnmatch
+from functools import partial
+from typing import Any, Dict, List, Optional
 
-from clusterwright.onhost.lib.safe_reader import is_regular, open_regular, parse_object, read_bytes
+from clusterwright.onhost.lib.as_owner import UserRights, account_of, as_account, as_owner, user_account
+from clusterwright.onhost.lib.safe_reader import (
+    Budget,
+    OverBudgetError,
+    is_regular,
+    list_folder,
+    open_regular,
+    parse_object,
+    read_bytes,
+    reading_budget,
+    walk_folder,
+)
 from clusterwright.onhost.runs.run_folders import find, own_job_ids
 
 ALL_BYTES = 48 << 20  # of all files together: seconds over a slow link
 LEAST_BYTES = 64 << 10  # of one file
+READ_S, READ_BYTES = 60.0, 512 << 20  # budget for a run: what is not read within it is left out
 DUMP_BYTES = 24 << 20  # of all dumps together; one larger than its share is left out
+SUCCESSORS = 1000  # job ids of a run that are read
 _OF_RANK = re.compile(r"logs/(\d+)/([^/]+)/(\d+)\.(?:out|err|stacks)$")
 _OF_TORCHRUN = re.compile(r"logs/(\d+)/([^/]+)/.*attempt_\d+/(\d+)/std(?:out|err)\.log$")
 
 
 def main() -> int:
     """Print the texts, and the run of the job if there is one."""
-    runs, job, *named = sys.argv[1:]
+    runs, job, uid, *named = sys.argv[1:]
     run = find(runs, job)
-    paths = list(
-        dict.fromkeys([*(files_of(run) if run else ()), *(path for path in named if is_regular(path))])
-    )
-    share = max(LEAST_BYTES, ALL_BYTES // max(1, len(paths)))
-    texts = [{"path": path, **owner(path), "text": read(path, share)} for path in paths]
-    json.dump(
-        {
-            "run": run,
-            "jobs": own_job_ids(run) if run else [],
-            "events": events(run) if run else [],
-            "texts": texts,
-            "dumps": dumps(run) if run else [],
-        },
-        sys.stdout,
-    )
+    document: Dict[str, Any] = {"run": run, "jobs": [], "events": [], "texts": [], "dumps": []}
+    try:
+        if run:
+            document.update(as_owner(run, lambda: of_run(run), 2 * READ_S))
+        for path in named:
+            account = named_account(path, uid)
+            document["texts"] += as_account(account, partial(texts, [path]), READ_S)
+    except OSError as error:
+        sys.stderr.write(f"cannot read the files of {job}: {error}\n")
+    json.dump(document, sys.stdout)
     return 0
+
+
+def of_run(run: str) -> Dict[str, Any]:
+    """Return what a run's folder contains, as far as the budget reaches."""
+    document: Dict[str, Any] = {}
+    try:
+        with reading_budget(Budget(READ_S, READ_BYTES)):
+            document["jobs"] = own_job_ids(run)
+            document["texts"] = texts(list(files_of(run)))
+            document["events"] = events(run)
+            document["dumps"] = dumps(run)
+    except OverBudgetError as error:
+        sys.stderr.write(f"{run} was not read to the end: {error}\n")
+    return document
+
+
+def named_account(path: str, uid: str) -> Optional[UserRights]:
+    """Return the account that reads a path which Slurm reported: the job's user, else the owner of the file.
+
+    Raises:
+        PermissionError: this is root, the user is unknown, and the file is root's.
+    """
+    if uid.isdecimal():
+        return user_account(int(uid))
+    account = account_of(path)
+    if account is None and os.geteuid() == 0:
+        raise PermissionError(1, "belongs to root, and the job's user is unknown", path)
+    return account
+
+
+def texts(paths: List[str]) -> List[Dict[str, str]]:
+    """Return the texts of regular files; one beyond the budget of this process is left out with all that follow."""
+    paths = [path for path in dict.fromkeys(paths) if is_regular(path)]
+    share = max(LEAST_BYTES, ALL_BYTES // max(1, len(paths)))
+    result: List[Dict[str, str]] = []
+    try:
+        for path in paths:
+            result.append({"path": path, **owner(path), "text": read(path, share)})
+    except OverBudgetError as error:
+        sys.stderr.write(f"{len(paths) - len(result)} files were not read: {error}\n")
+    return result
 
 
 def files_of(run: str) -> Iterator[str]:
     """Yield the logs of the last two generations and of the job itself, and dumped stacks."""
-    root = glob.escape(run)
-    yield from sorted(glob.glob(root + "/slurm-*.out") + glob.glob(root + "/job.out"))
-    generations = sorted(glob.glob(root + "/logs/[0-9]*"), key=_number)[-2:]
-    for folder in generations:
-        for path in sorted(glob.glob(glob.escape(folder) + "/**", recursive=True)):
-            if path.endswith((".out", ".err", ".log", ".stacks")) and is_regular(path):
+    for name in list_folder(run):
+        if fnmatch(name, "slurm-*.out") or name == "job.out":
+            yield os.path.join(run, name)
+    logs = os.path.join(run, "logs")
+    for number in _numbers(logs)[-2:]:
+        for path in sorted(walk_folder(os.path.join(logs, str(number)))):
+            if path.endswith((".out", ".err", ".log", ".stacks")):
                 yield path
 
 
 def dumps(run: str) -> List[Dict[str, str]]:
     """Return the NCCL flight recorder's dumps of the last generation in base64, within the size limit."""
-    generations = sorted(glob.glob(glob.escape(run) + "/logs/[0-9]*"), key=_number)[-1:]
-    paths = [path for folder in generations for path in glob.glob(glob.escape(folder) + "/*/nccl-[0-9]*")]
+    logs = os.path.join(run, "logs")
+    files = (path for number in _numbers(logs)[-1:] for path in walk_folder(os.path.join(logs, str(number))))
+    paths = [path for path in files if fnmatch(os.path.basename(path), "nccl-[0-9]*")]
     share = DUMP_BYTES // max(1, len(paths))
     result = []
     for path in sorted(paths):
@@ -77,10 +130,11 @@ def events(run: str) -> list[dict[str, Any]]:
     """Return the runtime's events about failures, by time."""
     telling = ("rank_exit", "rank_hung", "host_lost", "generation_end", "job_end")
     result = []
-    for path in glob.glob(os.path.join(glob.escape(run), "events", "*.jsonl")):
-        for line in read(path, 4 << 20).splitlines():
-            event = parse_object(line)
-            if event.get("event") in telling:
+    folder = os.path.join(run, "events")
+    for name in list_folder(folder):
+        lines = read(os.path.join(folder, name), 4 << 20).splitlines() if name.endswith(".jsonl") else []
+        for event in map(parse_object, lines):
+            if event.get("event") in telling and isinstance(event.get("time", 0), (int, float)):
                 result.append(event)
     return sorted(result, key=lambda event: float(event.get("time", 0)))
 
@@ -109,6 +163,6 @@ def _text(path: str) -> str:
     return read(path, 1 << 20)
 
 
-def _number(path: str) -> tuple[int, str]:
-    name = os.path.basename(path)
-    return (int(name) if name.isdigit() else 0, name)
+def _numbers(folder: str) -> List[int]:
+    """Return the names in a folder that are numbers, sorted."""
+    return sorted(int(name) for name in list_folder(folder) if name.isdecimal())

@@ -3,7 +3,9 @@
 Standard library only, Python 3.6 or later.
 """
 
+import errno
 import os
+import stat
 from contextlib import contextmanager
 from typing import Any, Iterator, Optional, Tuple, Union
 
@@ -29,6 +31,19 @@ def write_atomic(
     """
     with replacing(path, mode=mode, owner=owner, durable=durable) as file:
         file.write(data.encode() if isinstance(data, str) else data)
+
+
+def append(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Append to a regular file, which is created if it is missing; never follow a link, never block.
+
+    Raises:
+        OSError: it cannot be written, or is a link, a pipe, a device or a folder.
+    """
+    flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, mode), "ab") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "should be a regular file", os.fspath(path))
+        file.write(data)
 
 
 @contextmanager

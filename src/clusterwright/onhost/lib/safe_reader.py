@@ -1,14 +1,19 @@
-"""Read files that another user may have written: with a size limit, and only regular files.
+"""Read files that another user may have written: with limits, and only regular files.
 
 A pipe would block the reader, a link may point to a file that only the reader can read, a device never ends.
+Root follows a link of another user only to what belongs to that user too. `reading_budget` bounds the time and the
+bytes of everything that is read inside it.
 Standard library only, Python 3.6 or later.
 """
 
+import io
 import json
 import os
 import stat
+import threading
+import time
 from contextlib import contextmanager
-from typing import Any, BinaryIO, Dict, Iterator, List, Optional, Union
+from typing import Any, BinaryIO, Dict, Iterable, Iterator, List, Optional, Set, Tuple, Union
 
 from clusterwright.onhost.lib.numbers import json_integer
 
@@ -16,35 +21,135 @@ MiB = 1 << 20
 TEXT_BYTES = 16 * MiB  # limit for a text file
 DOCUMENT_BYTES = 4 * MiB  # limit for a JSON document; ours have a few kilobytes
 ENTRIES = 100000  # limit for the entries of a folder
+LINKS = 40  # that one path may lead through, as in the kernel
 Path = Union[str, "os.PathLike[str]"]
+_PIN = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_CLOEXEC
+_active = threading.local()
 
 
 class UnsafeFileError(OSError):
     """The file is not regular, outside the folder, or too large, and was not read."""
 
 
-@contextmanager
-def open_regular(path: Path, *, inside: Optional[Path] = None) -> Iterator[BinaryIO]:
-    """Open a regular file for reading; never block, never follow a link.
+class OverBudgetError(Exception):
+    """Reading exceeded its budget of time or bytes; no OSError, so that it ends the reading of a whole source."""
 
-    With `inside`, the path must not leave that folder by a link in a parent folder either: for a reader that
-    is root.
+
+# What reading and evaluating the files of another user can raise.
+DATA_ERRORS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    OSError,
+    OverBudgetError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+class Budget:
+    """The seconds and bytes that remain for reading one source; several `reading_budget` blocks may share it."""
+
+    def __init__(self, seconds: float, size: int) -> None:
+        self.seconds, self.size = seconds, size
+
+    def charge(self, seconds: float, size: int) -> None:
+        """Subtract what was used.
+
+        Raises:
+            OverBudgetError: nothing remains.
+        """
+        self.seconds, self.size = self.seconds - seconds, self.size - size
+        if self.seconds < 0 or self.size < 0:
+            raise OverBudgetError("it takes too %s to read" % ("long" if self.seconds < 0 else "many bytes"))
+
+
+def by_owner(folders: Iterable[str], seconds: float, size: int) -> Iterator[Tuple[str, Budget]]:
+    """Yield folders with the budget of their owner: an equal share of the remaining seconds, and `size` bytes.
+
+    So the folders of one user do not use up the time of another.
+    """
+    owners = {}  # type: Dict[int, List[str]]
+    for folder in folders:
+        try:
+            owners.setdefault(os.lstat(folder).st_uid, []).append(folder)
+        except OSError:
+            continue  # removed meanwhile
+    end = time.monotonic() + seconds
+    for number, group in enumerate(owners.values()):
+        budget = Budget(max(0.0, end - time.monotonic()) / (len(owners) - number), size)
+        for folder in group:
+            yield folder, budget
+
+
+@contextmanager
+def reading_budget(budget: Budget) -> Iterator[None]:
+    """Charge all reading of this thread to the budget, with the time that passes.
 
     Raises:
-        UnsafeFileError: a link, a pipe, a device, a folder, or outside `inside`.
+        OverBudgetError: from any function of this module, once nothing remains.
+    """
+    outer = getattr(_active, "meter", None)
+    meter = _active.meter = _Meter(budget)
+    try:
+        meter.charge(0)
+        yield
+    finally:
+        _active.meter = outer
+        budget.seconds -= meter.lap()
+
+
+class _Meter:
+    def __init__(self, budget: Budget) -> None:
+        self._budget, self._since = budget, time.monotonic()
+
+    def lap(self) -> float:
+        """Return the seconds since the last call."""
+        since, self._since = self._since, time.monotonic()
+        return self._since - since
+
+    def charge(self, size: int) -> None:
+        """Charge the time since the last call, and these bytes."""
+        self._budget.charge(self.lap(), size)
+
+
+def _charge(size: int = 0) -> None:
+    meter = getattr(_active, "meter", None)
+    if meter:
+        meter.charge(size)
+
+
+class _Charged(io.FileIO):
+    """A file whose bytes are charged to the active budget."""
+
+    def readinto(self, into: Any) -> Any:
+        """Fill the buffer."""
+        count = super().readinto(into)
+        _charge(count or 0)
+        return count
+
+
+@contextmanager
+def open_regular(path: Path, *, inside: Optional[Path] = None) -> Iterator[BinaryIO]:
+    """Open a regular file for reading; never block, never follow a link to it.
+
+    With `inside`, the path must not leave that folder by a link in a parent folder either.
+
+    Raises:
+        UnsafeFileError: a link, a pipe, a device, a folder, outside `inside`, or for root another user's link to it.
         OSError: the file cannot be opened.
     """
-    refuse_irregular(path, os.lstat(path).st_mode)  # opening a device can already have an effect
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    try:
-        refuse_irregular(path, os.fstat(handle).st_mode)  # the path may name another file by now
+    with pin(path, os.O_NOFOLLOW) as place:
+        refuse_irregular(
+            path, os.fstat(place).st_mode
+        )  # a pin has no effect on a device; opening it can have one
         if inside is not None:
-            _refuse_outside(os.readlink("/proc/self/fd/%d" % handle), inside)
-    except BaseException:
-        os.close(handle)
-        raise
-    with os.fdopen(handle, "rb") as file:
-        yield file
+            _refuse_outside(location(place), inside)
+        file = _Charged(os.open(_of_handle(place), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC))
+    with io.BufferedReader(file) as reader:
+        yield reader
 
 
 def refuse_irregular(path: Path, mode: int) -> None:
@@ -65,12 +170,92 @@ def _refuse_outside(path: str, folder: Path) -> None:
         raise UnsafeFileError("%s lies outside %s" % (path, folder))
 
 
+def _of_handle(handle: int) -> str:
+    return "/proc/self/fd/%d" % handle
+
+
+def location(handle: int) -> str:
+    """Return the path of a pinned file, without links."""
+    return os.readlink(_of_handle(handle))
+
+
+@contextmanager
+def pin(path: Path, flags: int = 0) -> Iterator[int]:
+    """Yield a handle of what a path names, whatever is renamed or linked meanwhile.
+
+    The handle opens nothing, so a pipe or a device has no effect. `flags`: O_NOFOLLOW, O_DIRECTORY.
+
+    Raises:
+        UnsafeFileError: for root, the path follows another user's link to what is not that user's.
+        OSError: it is missing.
+    """
+    _charge()
+    handle = os.open(path, _PIN | flags)
+    try:
+        if os.geteuid() == 0 and location(handle) != os.path.abspath(path):  # it followed links
+            os.close(handle)
+            handle = -1
+            handle, owners = _walk(os.fspath(path), flags)
+            owner = os.fstat(handle).st_uid
+            if owners - {owner}:
+                raise UnsafeFileError("%s: a link of another user leads to a file of user %d" % (path, owner))
+        yield handle
+    finally:
+        if handle >= 0:
+            os.close(handle)
+
+
+def _refuse_unreached(path: str, mode: int, flags: int, names: List[str]) -> None:
+    if names:
+        raise UnsafeFileError("%s leads through too many links" % path)
+    if flags & os.O_DIRECTORY and not stat.S_ISDIR(mode):
+        raise NotADirectoryError(20, "Not a directory", path)
+
+
+def _walk(path: str, flags: int) -> Tuple[int, Set[int]]:
+    """Open a path folder by folder, so that nothing is exchanged meanwhile; return a handle and the links' owners.
+
+    Neither root nor this process counts as an owner; a link in a user's folder is that user's.
+    """
+    names = [name for name in reversed(path.split("/")) if name not in ("", ".")]
+    place, owners, links = os.open("/" if path.startswith("/") else ".", _PIN | os.O_DIRECTORY), set(), 0
+    try:
+        while names and links <= LINKS:
+            name = names.pop()
+            found = os.open(name, _PIN | os.O_NOFOLLOW, dir_fd=place)
+            status, parent = os.fstat(found), os.fstat(place)
+            if not stat.S_ISLNK(status.st_mode) or (flags & os.O_NOFOLLOW and not names):
+                os.close(place)
+                place = found
+                continue
+            target = os.readlink("", dir_fd=found)
+            os.close(found)
+            owners |= {parent.st_uid or status.st_uid} - {0}
+            links += 1
+            names += [part for part in reversed(target.split("/")) if part not in ("", ".")]
+            if target.startswith("/"):
+                os.close(place)
+                place = os.open("/", _PIN | os.O_DIRECTORY)
+        _refuse_unreached(path, os.fstat(place).st_mode, flags, names)
+    except BaseException:
+        os.close(place)
+        raise
+    return place, owners
+
+
 def is_regular(path: Path) -> bool:
     """Return True if the path is a regular file; a link to one is not."""
+    return modified(path) is not None
+
+
+def modified(path: Path) -> Optional[float]:
+    """Return the time of a regular file's last change, epoch seconds; None if it is missing or not regular."""
     try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
+        with pin(path, os.O_NOFOLLOW) as place:
+            status = os.fstat(place)
     except OSError:
-        return False
+        return None
+    return status.st_mtime if stat.S_ISREG(status.st_mode) else None
 
 
 def read_bytes(path: Path, limit: int = TEXT_BYTES, *, inside: Optional[Path] = None) -> bytes:
@@ -133,13 +318,35 @@ def read_part(path: Path, size: int, offset: int = 0, *, inside: Optional[Path] 
 
 def list_folder(folder: Path, limit: int = ENTRIES) -> List[str]:
     """Return the sorted names in a folder, at most `limit`; none if it cannot be read."""
-    names = []  # type: List[str]
+    return sorted(name for name, _ in _entries(folder, limit))
+
+
+def walk_folder(folder: Path, limit: int = ENTRIES) -> Iterator[str]:
+    """Yield the regular files in a folder and its subfolders by path, of at most `limit` entries; follow no link."""
+    pending = [os.fspath(folder)]
+    while pending:
+        parent = pending.pop()
+        for name, kind in sorted(_entries(parent, limit)):
+            limit -= 1
+            path = os.path.join(parent, name)
+            if kind == "folder":
+                pending.append(path)
+            elif kind == "file":
+                yield path
+
+
+def _entries(folder: Path, limit: int) -> List[Tuple[str, str]]:
+    """Return names with `file`, `folder` or ""; none if the folder cannot be read."""
+    found = []  # type: List[Tuple[str, str]]
     try:
-        with os.scandir(folder) as entries:
+        with pin(folder, os.O_DIRECTORY) as handle, os.scandir(_of_handle(handle)) as entries:
             for entry in entries:
-                if len(names) >= limit:
+                if len(found) >= limit:
                     break
-                names.append(entry.name)
+                _charge(len(entry.name))
+                is_folder = entry.is_dir(follow_symlinks=False)
+                kind = "folder" if is_folder else "file" if entry.is_file(follow_symlinks=False) else ""
+                found.append((entry.name, kind))
     except OSError:
         return []
-    return sorted(names)
+    return found

@@ -12,18 +12,23 @@ import os
 import re
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List
 
 from clusterwright.onhost.lib import checkpoint_manifest
+from clusterwright.onhost.lib.as_owner import as_owner
 from clusterwright.onhost.lib.checkpoint_manifest import NAME as MANIFEST
+from clusterwright.onhost.lib.files import append
 from clusterwright.onhost.lib.json_lines import read_lines
-from clusterwright.onhost.lib.safe_reader import list_folder, read_object, read_text
+from clusterwright.onhost.lib.safe_reader import list_folder, read_object, read_text, walk_folder
 
 Row = Dict[str, Any]
-STEP = re.compile(r"step-(\d{8,})")
+STEP = re.compile(r"step-([0-9]{8,})")
+CHECKSUM = re.compile(r"[0-9a-f]{64}")  # SHA-256
 VERIFIED_LOG = "verified.jsonl"
 MANIFEST_BYTES = 256 << 20  # a manifest has a checksum per MiB
+PIECE_BYTES = 64 << 20  # read and verified at once
 OTHER_FORMAT = "other-format"  # state of a checkpoint that this version does not read
 DEFAULT_RETENTION = 3  # the runtime's default for runs without `checkpoint.keep`
 
@@ -43,18 +48,36 @@ def main() -> int:
 
 
 def answer(action: Callable[..., Row], path: str, **options: Any) -> Row:
-    """Return the action's result, or its error as an answer."""
+    """Return the action's result, or its error as an answer; for root it runs as the owner of the path."""
+    existing = next(
+        parent for parent in (Path(path), *Path(path).absolute().parents) if os.path.lexists(parent)
+    )
+    if os.geteuid() == 0 and action is not listing:
+        with suppress(Trouble):  # raised again by the action; the owner may not be able to read root's torch
+            runtime("manifest", "disk", "source", "convert")
+    try:
+        return dict(as_owner(existing, lambda: _answer(action, path, options)))
+    except OSError as error:
+        return _unreadable(error)
+
+
+def _answer(action: Callable[..., Row], path: str, options: Dict[str, Any]) -> Row:
     try:
         return action(path, **options)
     except Trouble as trouble:
         return {"trouble": trouble.code, "message": str(trouble), "fix": trouble.fix}
     except OSError as error:
-        fix = "check that the folder is mounted and that you may read it"
-        return {
-            "trouble": "checkpoint-unreadable",
-            "message": f"{error.strerror}: {error.filename}",
-            "fix": fix,
-        }
+        return _unreadable(error)
+
+
+def _unreadable(error: OSError) -> Row:
+    return {
+        "trouble": "checkpoint-unreadable",
+        "message": f"{error.strerror}: {error.filename}" if error.filename else str(error),
+        "fix": "check that the folder is mounted and that its owner, as whom root works there, may read it"
+        if os.geteuid() == 0
+        else "check that the folder is mounted and that you may read it",
+    }
 
 
 def listing(path: str) -> Row:
@@ -88,8 +111,8 @@ def checkpoints_of(path: Path) -> Path:
         )
     record = read_object(path / "job.json")
     if record or (path / "checkpoints").is_dir():
-        folder = record.get("job", {}).get("checkpoint", {}).get("folder")
-        path = Path(folder or path / "checkpoints")
+        folder = settings(record).get("folder")
+        path = Path(folder if folder and isinstance(folder, str) else path / "checkpoints")
     elif STEP.fullmatch(path.name):
         path = path.parent
     if not step_names(path) and not partial_saves(path):
@@ -99,6 +122,13 @@ def checkpoints_of(path: Path) -> Path:
             "wait for the first save after `checkpoint.every`; wright logs shows what the run does",
         )
     return path
+
+
+def settings(record: Row) -> Row:
+    """Return `job.checkpoint` of a run's record; empty if the record is invalid."""
+    job = record.get("job")
+    checkpoint = job.get("checkpoint") if isinstance(job, dict) else None
+    return checkpoint if isinstance(checkpoint, dict) else {}
 
 
 def step_names(folder: Path) -> List[str]:
@@ -148,15 +178,33 @@ def read_manifest(path: Path) -> Any:
     try:
         manifest = checkpoint_manifest.parse(read_text(path / MANIFEST, MANIFEST_BYTES))
         sizes = [(part["file"], part["bytes"]) for part in manifest["parts"]]
+        if not are_valid(manifest):
+            return {}, f"{MANIFEST} has an invalid field"
     except FileNotFoundError:
         return {}, f"no {MANIFEST}: the save did not finish, or its deletion was interrupted"
     except checkpoint_manifest.OtherFormat:
         raise
     except checkpoint_manifest.InvalidManifest as error:
         return {}, f"{MANIFEST} {error}"
-    except (KeyError, TypeError) as error:
+    except (OSError, KeyError, TypeError) as error:
         return {}, f"{MANIFEST} cannot be read: {error}"
     return (manifest, "") if sizes else ({}, f"{MANIFEST} lists no files")
+
+
+def are_valid(manifest: Row) -> bool:
+    """Return True if the fields have their types; a checksum proves nothing about who wrote a file."""
+    numbers = (manifest.get("time"), manifest.get("value", 0))
+    return (
+        all(isinstance(number, (int, float)) or number is None for number in numbers)
+        and isinstance(manifest.get("world_size", 0), int)
+        and isinstance(manifest.get("torch", ""), str)
+        and all(
+            isinstance(part["bytes"], int)
+            and os.path.basename(part["file"]) == part["file"] not in ("", ".", "..")
+            and CHECKSUM.fullmatch(part["digest"])
+            for part in manifest["parts"]
+        )
+    )
 
 
 def missing(path: Path, parts: List[Row]) -> str:
@@ -165,8 +213,11 @@ def missing(path: Path, parts: List[Row]) -> str:
     for part in parts:
         try:
             size = (path / part["file"]).stat().st_size
-        except FileNotFoundError:
-            problems.append(f"{part['file']} is missing")
+        except OSError as error:
+            what = "is missing" if isinstance(error, FileNotFoundError) else error.strerror
+            problems.append(
+                f"{part['file']}: {what}" if what != "is missing" else f"{part['file']} is missing"
+            )
             continue
         if size != part["bytes"]:
             problems.append(f"{part['file']} has {size} bytes of {part['bytes']}")
@@ -187,8 +238,8 @@ def fates(rows: List[Row], retention: int) -> List[str]:
 
 def retention_of(folder: Path) -> int:
     """Return the number of checkpoints that the run keeps."""
-    job = read_object(folder.parent / "job.json").get("job", {})
-    return max(2, int(job.get("checkpoint", {}).get("save_total_limit", DEFAULT_RETENTION)))
+    limit = settings(read_object(folder.parent / "job.json")).get("save_total_limit")
+    return max(2, limit) if isinstance(limit, int) else DEFAULT_RETENTION
 
 
 def best_of(rows: List[Row]) -> Any:
@@ -206,7 +257,7 @@ def partial_saves(folder: Path) -> List[Row]:
     saves = []
     for name in sorted(list_folder(folder)):
         if name.startswith(".partial-"):
-            sizes = [path.stat().st_size for path in (folder / name).rglob("*") if path.is_file()]
+            sizes = [os.lstat(path).st_size for path in walk_folder(folder / name)]
             if sizes:  # a running training has an empty one for its next save
                 saves.append({"name": name, "bytes": sum(sizes), "time": (folder / name).stat().st_mtime})
     return saves
@@ -263,10 +314,12 @@ def damages(path: Path) -> Iterator[str]:
 
 
 def torn(reader: Any, damaged: Any) -> Iterator[str]:
-    """Read every tensor of a part and yield the damage."""
+    """Read every tensor of a part, in pieces: a file may claim a size beyond all memory; yield the damage."""
     for entry in reader.entries:
+        size = entry.end - entry.start
         try:
-            reader.read(entry)
+            for start in range(0, size, PIECE_BYTES):
+                reader.read_bytes(entry, start, min(size, start + PIECE_BYTES))
         except damaged as error:
             yield str(error)
 
@@ -301,28 +354,31 @@ def runtime(*names: str) -> List[Any]:
 
 def note(folder: Path, row: Row) -> bool:
     """Append the outcome of a verification to the folder's log; return False if that is not permitted."""
-    manifest = read_object(folder / row["name"] / MANIFEST, MANIFEST_BYTES)
+    checksum = read_object(folder / row["name"] / MANIFEST, MANIFEST_BYTES).get("sha256")
     line = {
         "name": row["name"],
-        "manifest": manifest.get("sha256"),
+        "manifest": checksum if isinstance(checksum, str) and CHECKSUM.fullmatch(checksum) else None,
         "time": row["verified_at"],
         "reason": row["reason"],
     }
     try:
-        handle = os.open(str(folder / VERIFIED_LOG), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
+        append(folder / VERIFIED_LOG, json.dumps(line).encode() + b"\n")
     except OSError:
         return False
-    with os.fdopen(handle, "wb") as file:
-        file.write(json.dumps(line).encode() + b"\n")
     return True
 
 
 def read_marks(folder: Path) -> Dict[str, Row]:
     """Return the newest verification of each checkpoint."""
     try:
-        return {entry["name"]: entry for entry in read_lines(folder / VERIFIED_LOG)}
+        return {entry["name"]: entry for entry in read_lines(folder / VERIFIED_LOG) if _is_mark(entry)}
     except OSError:
         return {}
+
+
+def _is_mark(entry: Row) -> bool:
+    texts = isinstance(entry.get("name"), str) and isinstance(entry.get("reason"), str)
+    return texts and isinstance(entry.get("time"), (int, float))
 
 
 ACTIONS: Dict[str, Callable[..., Row]] = {"list": listing, "verify": verify, "convert": convert}

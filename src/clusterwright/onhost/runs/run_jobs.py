@@ -12,7 +12,17 @@ import sys
 import time
 from typing import Any, Dict, List
 
-from clusterwright.onhost.lib.safe_reader import list_folder, parse_object, read_object, read_part
+from clusterwright.onhost.lib.as_owner import as_owner
+from clusterwright.onhost.lib.files import append
+from clusterwright.onhost.lib.safe_reader import (
+    DATA_ERRORS,
+    by_owner,
+    list_folder,
+    parse_object,
+    read_object,
+    read_part,
+    reading_budget,
+)
 from clusterwright.onhost.runs import run_series, run_status
 from clusterwright.onhost.runs.run_files import cancel_jobs, in_queue
 from clusterwright.onhost.runs.run_folders import find, job_ids, newest
@@ -22,6 +32,10 @@ from clusterwright.onhost.supervisor.goodput import history
 TAIL = 8192  # bytes at the end of a file that contain the last step
 RECENT = 10  # number of ended runs in a list
 NO_RUN = 69  # sysexits.h EX_UNAVAILABLE
+UNREADABLE = 74  # sysexits.h EX_IOERR
+LIST_S, LIST_BYTES = 20.0, 1 << 30  # to list all runs: seconds together, bytes of each owner
+READ_S = 300.0  # to read one run
+SUCCESSORS = 1000  # job ids of a run that are read
 
 
 def main() -> int:
@@ -39,33 +53,69 @@ def main() -> int:
     if command == "find":
         sys.stdout.write(run)
         return 0
-    if command == "cancel":
-        return cancel(run)
-    if command == "status":
-        sys.stdout.write(run_status.text(run, arguments[1]))
-        return 0
-    if command == "curves":
-        sys.stdout.write(run_series.text(run))
-        return 0
-    return Follow(run, "json" if arguments[2:] == ["json"] else "text").show(live=arguments[1] == "live")
+    try:
+        if command == "cancel":
+            return cancel(run)
+        if command == "logs":
+            return int(as_owner(run, lambda: show_logs(run, *arguments[1:])))
+        text: Any = {"status": run_status.text, "curves": run_series.text}[command]
+        sys.stdout.write(as_owner(run, lambda: text(run, *arguments[1:]), READ_S))
+    except BrokenPipeError:
+        raise  # the reader of stdout has left
+    except OSError as error:
+        sys.stderr.write(f"cannot read {run}: {error}\n")
+        return UNREADABLE
+    return 0
+
+
+def show_logs(run: str, how: str, form: str = "text") -> int:
+    """Print the logs of a run, `live` or `once`, as `text` or `json`; return the run's exit code."""
+    return Follow(run, form).show(live=how == "live")
 
 
 def list_runs(runs: str) -> List[Dict[str, Any]]:
-    """Return the runs that have not ended, and the newest ones that have."""
-    listed = [about(os.path.join(runs, name)) for name in newest(runs)]
+    """Return the runs that have not ended, and the newest ones that have.
+
+    Of a user's runs that cannot be read, one is listed, which counts for none of the others.
+    """
+    names, listed_runs, unreadable = newest(runs), {}, []
+    for folder, budget in by_owner((os.path.join(runs, name) for name in names), LIST_S, LIST_BYTES):
+        try:
+            with reading_budget(budget):
+                listed_runs[os.path.basename(folder)] = about(folder)
+        except DATA_ERRORS as error:
+            unreadable.append((os.lstat(folder).st_uid, about_unreadable(folder, error)))
+    listed = [listed_runs[name] for name in names if name in listed_runs]
     ended = [run["run"] for run in listed if run["ended"]][:RECENT]
-    return [run for run in listed if not run["ended"] or run["run"] in ended]
+    return [
+        *(run for run in listed if not run["ended"] or run["run"] in ended),
+        *dict(reversed(unreadable)).values(),
+    ]
+
+
+def about_unreadable(run: str, error: BaseException) -> Dict[str, Any]:
+    """Return a run's summary in place of one that cannot be read."""
+    reason = str(error) or type(error).__name__
+    ended = {"outcome": "unreadable", "reason": f"its folder cannot be read: {reason}"}
+    return {
+        "run": os.path.basename(run),
+        "jobs": [],
+        "generation": 0,
+        "checkpoint": None,
+        "step": None,
+        "ended": ended,
+    }
 
 
 def about(run: str) -> Dict[str, Any]:
     """Summarize a run by its folder."""
     steps = [name[5:] for name in list_folder(os.path.join(run, "checkpoints")) if name.startswith("step-")]
-    generations = [int(name) for name in list_folder(os.path.join(run, "logs")) if name.isdigit()]
+    generations = [int(name) for name in list_folder(os.path.join(run, "logs")) if name.isdecimal()]
     return {
         "run": os.path.basename(run),
         "jobs": job_ids(run),
         "generation": max(generations, default=0),
-        "checkpoint": max((int(step) for step in steps if step.isdigit()), default=None),
+        "checkpoint": max((int(step) for step in steps if step.isdecimal()), default=None),
         "step": last_step(run),
         "ended": read_object(os.path.join(run, "ended.json")),
     }
@@ -77,15 +127,16 @@ def last_step(run: str) -> Any:
     for path in history.event_files(run):
         lines = read_part(path, TAIL, -TAIL).splitlines()
         events = [event for event in map(parse_object, lines) if event.get("event") == "step"]
-        steps += [(event.get("time", 0), event.get("step")) for event in events[-1:]]
-    return max(steps)[1] if steps else None
+        steps += [(float(event.get("time", 0)), event.get("step")) for event in events[-1:]]
+    newest_step = max(steps, key=lambda pair: pair[0])[1] if steps else None
+    return newest_step if isinstance(newest_step, int) else None
 
 
 def cancel(run: str) -> int:
     """Request that the ranks save and leave; after 40 s, cancel the job in Slurm."""
     name = os.path.basename(run)
-    try:
-        as_owner(run, lambda: touch(run, "cancelled", "stop"))
+    try:  # a file server may deny writes to root
+        as_owner(run, lambda: touch(run, "cancelled", "stop"), READ_S)
     except OSError as error:  # its owner cannot keep the job by making the folder unwritable
         sys.stderr.write(f"the ranks cannot be told to save: {error}\n")
     cancel_jobs(run, pending=True)
@@ -98,22 +149,7 @@ def cancel(run: str) -> int:
     return 0
 
 
-def as_owner(path: str, work: Any) -> None:
-    """Call `work` as the owner of the path: a file server may deny writes to root (root_squash)."""
-    owner, uid = os.stat(path), os.geteuid()
-    if uid == 0:
-        os.setegid(owner.st_gid)
-        os.seteuid(owner.st_uid)
-    try:
-        work()
-    finally:
-        if uid == 0:
-            os.seteuid(0)
-            os.setegid(0)
-
-
 def touch(run: str, *names: str) -> None:
     """Create the marker files in the run's folder; a pipe or link in their place is an error."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     for name in names:
-        os.close(os.open(os.path.join(run, name), flags, 0o666))
+        append(os.path.join(run, name), b"")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import select
 import sys
 import time
+from fnmatch import fnmatch
 from typing import Dict, Iterator, List, Tuple
 
-from clusterwright.onhost.lib.safe_reader import UnsafeFileError, is_regular, read_object, read_part
+from clusterwright.onhost.lib.safe_reader import list_folder, modified, read_object, read_part, walk_folder
 from clusterwright.onhost.runs import run_progress
 from clusterwright.onhost.runs.merged_logs import JOB, Chunk, merge, prefix, split
 from clusterwright.onhost.runs.run_files import in_queue
@@ -22,6 +22,10 @@ CLOSE_TIMEOUT_S = 5.0  # after the end of a run, within which its supervisor pri
 PROGRESS_S = 30.0  # interval of progress lines in a log file
 LIVE_S = 2.0  # the same on a terminal
 RUNNING = 0
+RANK_DEPTH, TORCHRUN_DEPTH = (
+    3,
+    6,
+)  # names below `logs`: generation, host, file; torchrun has three folders more
 
 
 class Follow:
@@ -79,7 +83,7 @@ class Follow:
     def _new(self, path: str, source: str) -> List[Chunk]:
         try:
             data = read_part(path, 1 << 20, self._offsets.get(path, 0))
-        except UnsafeFileError:
+        except OSError:
             return []
         self._offsets[path] = self._offsets.get(path, 0) + len(data)
         *lines, self._partial[path] = (self._partial.get(path, b"") + data).split(b"\n")
@@ -122,18 +126,23 @@ class Follow:
 
 def sources(run: str) -> Iterator[Tuple[str, str]]:
     """Yield log files with their sources, the oldest first."""
-    root = glob.escape(run)
-    pairs = [(path, JOB) for path in glob.glob(f"{root}/slurm-*.out") + glob.glob(f"{root}/job.out")]
-    for path in glob.glob(f"{root}/logs/*/*/*.out") + glob.glob(f"{root}/logs/*/*/*.err"):
-        host, name = path.split(os.sep)[-2:]
-        pairs.append((path, f"{host}:{name[:-4]}"))
-    for path in glob.glob(f"{root}/logs/*/*/*/attempt_*/*/std*.log"):  # of torchrun
-        parts = path.split(os.sep)
-        pairs.append((path, f"{parts[-5]}:{parts[-2]}"))
-    for path in glob.glob(f"{root}/logs/*/*/launcher.log"):
-        pairs.append((path, path.split(os.sep)[-2]))
-    pairs = [pair for pair in pairs if is_regular(pair[0])]
-    return iter(sorted(pairs, key=lambda pair: (os.stat(pair[0]).st_mtime, pair[0])))
+    names = [name for name in list_folder(run) if fnmatch(name, "slurm-*.out") or name == "job.out"]
+    pairs = [(os.path.join(run, name), JOB) for name in names]
+    logs = os.path.join(run, "logs")
+    for path in walk_folder(logs):
+        below = os.path.relpath(path, logs).split(os.sep)
+        if len(below) == RANK_DEPTH and below[-1].endswith((".out", ".err")):
+            pairs.append((path, f"{below[1]}:{below[2][:-4]}"))
+        elif len(below) == RANK_DEPTH and below[-1] == "launcher.log":
+            pairs.append((path, below[1]))
+        elif (
+            len(below) == TORCHRUN_DEPTH
+            and below[3].startswith("attempt_")
+            and fnmatch(below[-1], "std*.log")
+        ):
+            pairs.append((path, f"{below[1]}:{below[4]}"))
+    dated = [(modified(path), path, source) for path, source in pairs]
+    return iter([(path, source) for date, path, source in sorted(row for row in dated if row[0] is not None)])
 
 
 def generation(path: str) -> int:

@@ -12,6 +12,7 @@ from clusterwright.onhost.runs import run_progress
 from clusterwright.onhost.supervisor.goodput import communication, history
 
 POINTS = 400  # per curve: a page is a thousand pixels wide
+MOST_POINTS = 100 * POINTS  # a file may claim any step
 RANK_EVENTS = re.compile(r"rank-.*\.jsonl$")
 LONGEST = 1 << 20  # bytes of a line
 TAIL = 64 << 10  # bytes at the end of a file that contain the last step
@@ -78,6 +79,8 @@ class Series:
 
     def _step(self, event: Event) -> None:
         number = (int(event.get("step") or 1) - 1) // self._steps_per_point
+        if not 0 <= number < MOST_POINTS:
+            return
         while len(self._buckets) <= number:
             self._buckets.append({})
         for name, value in self._values(event):

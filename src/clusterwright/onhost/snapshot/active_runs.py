@@ -6,32 +6,41 @@ import os
 import time
 from typing import Any, BinaryIO, Dict, Iterable, List, Optional, Tuple
 
-from clusterwright.onhost.lib.safe_reader import TEXT_BYTES, list_folder, open_regular, read_object, read_part
+from clusterwright.onhost.lib.safe_reader import (
+    DATA_ERRORS,
+    TEXT_BYTES,
+    by_owner,
+    list_folder,
+    open_regular,
+    read_object,
+    read_part,
+    reading_budget,
+)
 from clusterwright.onhost.runs.run_folders import owner_of, user_name
 from clusterwright.onhost.supervisor.goodput import history, speed
 
 POINTS = 80  # of a loss curve: the width of a terminal
 HEARTBEAT_TIMEOUT_S = 10.0  # the heartbeat interval is at most one second
 TAIL = 64 << 10
+READ_BYTES = 1 << 30  # of one owner's runs
 _FIELDS = (
     "step", "total_steps", "loss", "tokens_per_s", "samples_per_s", "mfu", "eta_s", "data_wait", "communication",
 )  # fmt: skip
 
 
 def read_runs(runs: str, names: Iterable[str], limit_s: float) -> Tuple[Dict[str, Dict[str, Any]], int]:
-    """Return the runs by name, and the number of runs skipped for lack of time or damaged events."""
-    end, runs_by_name, unread_count = time.monotonic() + limit_s, {}, 0  # type: float, Dict[str, Dict[str, Any]], int
-    for name in names:
-        folder = os.path.join(runs, name)
-        owner = owner_of(folder) if name and "/" not in name else None
-        if owner is None:
-            continue
-        if time.monotonic() > end:
-            unread_count += 1
-            continue
+    """Return the runs by name, and the number of runs skipped for lack of time or damaged events.
+
+    Each owner of runs has an equal share of the time.
+    """
+    runs_by_name, unread_count = {}, 0  # type: Dict[str, Dict[str, Any]], int
+    folders = [os.path.join(runs, name) for name in names if name and "/" not in name]
+    owners = {folder: owner for folder, owner in zip(folders, map(owner_of, folders)) if owner is not None}
+    for folder, budget in by_owner(owners, limit_s, READ_BYTES):
         try:
-            runs_by_name[name] = dict(about(folder), user=user_name(owner))
-        except (ArithmeticError, LookupError, OSError, TypeError, ValueError):  # invalid events
+            with reading_budget(budget):
+                runs_by_name[os.path.basename(folder)] = dict(about(folder), user=user_name(owners[folder]))
+        except DATA_ERRORS:
             unread_count += 1
     return runs_by_name, unread_count
 
@@ -81,7 +90,7 @@ def _saved(run: str) -> Optional[float]:
     """Return the seconds since the newest complete checkpoint, whose manifest is written last."""
     folder = os.path.join(run, "checkpoints")
     steps = sorted(
-        (name for name in list_folder(folder) if name[5:].isdigit()), key=lambda name: -int(name[5:])
+        (name for name in list_folder(folder) if name[5:].isdecimal()), key=lambda name: -int(name[5:])
     )
     for name in steps[:3]:
         try:

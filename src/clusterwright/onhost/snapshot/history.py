@@ -15,7 +15,8 @@ import sys
 import time
 from typing import Any, Dict, Iterator, List
 
-from clusterwright.onhost.lib.safe_reader import read_object
+from clusterwright.onhost.lib.as_owner import as_owner
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, by_owner, modified, read_object, reading_budget
 from clusterwright.onhost.runs import run_folders, run_series, run_status
 from clusterwright.onhost.snapshot import monitors, programs
 from clusterwright.onhost.supervisor.goodput import advice, communication, figures, history, slow, speed
@@ -32,6 +33,7 @@ QUEUE = (
 )  # fmt: skip
 MOST_BYTES = 512 << 20  # of slurmctld's job completion file: a million jobs; the rest is not read
 NEWEST_RUNS = 200  # runs without stored goodput accounting, mostly running ones, for which it is computed
+RUNS_S, RUNS_BYTES = 120.0, 4 << 30  # to read all runs: seconds together, bytes of each owner
 _END = re.compile(r" EndTime=(\S+) ")
 
 
@@ -132,29 +134,33 @@ def _add_metrics(result: Document, request: Document) -> None:
 
 
 def run_of(result: Document, folder: str) -> Document:
-    """Return all records of a run; an error is added to `silent`."""
+    """Return all records of a run, read as its owner; an error is added to `silent`."""
     try:
-        run_history = history.read(folder)
-        series = json.loads(run_series.text(folder))
-        reading = speed.combine_generations(run_history.events)
-        return {
-            "status": run_status.status(folder),
-            "slow": [list(row) for row in slow.find_stragglers(run_history.events)],
-            "memory": series["series"].get("memory", []),
-            "record": _record(run_history.record),
-            "reading": None
-            if reading is None
-            else {**reading._asdict(), "wanted": advice.needed_workers(reading)},
-            "communication": _communication(run_history.events),
-            "saves": [
-                float(event.get("seconds") or 0)
-                for event in run_history.events
-                if event["event"] in ("checkpoint_staged", "checkpoint")
-            ],
-        }
+        return dict(as_owner(folder, lambda: _records(folder), RUNS_S))
     except Exception as error:  # noqa: BLE001 (a thread that must never end)
         result["silent"]["run"] = f"{os.path.basename(folder)}: {type(error).__name__}: {error}"
         return {}
+
+
+def _records(folder: str) -> Document:
+    run_history = history.read(folder)
+    series = json.loads(run_series.text(folder))
+    reading = speed.combine_generations(run_history.events)
+    return {
+        "status": run_status.status(folder),
+        "slow": [list(row) for row in slow.find_stragglers(run_history.events)],
+        "memory": series["series"].get("memory", []),
+        "record": _record(run_history.record),
+        "reading": None
+        if reading is None
+        else {**reading._asdict(), "wanted": advice.needed_workers(reading)},
+        "communication": _communication(run_history.events),
+        "saves": [
+            float(event.get("seconds") or 0)
+            for event in run_history.events
+            if event["event"] in ("checkpoint_staged", "checkpoint")
+        ],
+    }
 
 
 def _communication(events: List[history.Event]) -> Document:
@@ -176,43 +182,50 @@ def _record(record: Any) -> Document:
 
 
 def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
-    """Yield the goodput accounting of each run of the period: the stored one of an ended run, else a computed one."""
-    worked_out = 0
-    for name in run_folders.newest(runs):
-        folder = os.path.join(runs, name)
-        changed = _changed(folder)
-        if changed < begin:
+    """Yield the goodput accounting of each run of the period; a run that cannot be read does not affect the others."""
+    folders = [os.path.join(runs, name) for name in run_folders.newest(runs)]
+    computed: List[str] = []
+    for folder, budget in by_owner(folders, RUNS_S, RUNS_BYTES):
+        try:
+            with reading_budget(budget):
+                row = _run_row(folder, begin, end, computed)
+        except DATA_ERRORS:
             continue
-        written = read_object(os.path.join(folder, "ledger.json"))
-        if not written and worked_out < NEWEST_RUNS:
-            worked_out += 1
-            written = _goodput_accounting(folder)
-        if written:
-            times = [failure.get("time", 0) for failure in written.get("failures", [])]
-            yield {
-                "run": name,
-                "jobs": run_folders.job_ids(folder),
-                "gpu_s": written.get("gpu_s", {}),
-                "goodput": written.get("goodput"),
-                "failures": [
-                    {
-                        "reason": failure.get("reason"),
-                        "time": when,
-                        "first_failure": str(failure.get("first_failure", ""))[:200],
-                    }
-                    for failure, when in zip(written.get("failures", []), times)
-                    if begin <= when < end
-                ],
+        if row:
+            yield row
+
+
+def _run_row(folder: str, begin: float, end: float, computed: List[str]) -> Document:
+    """Return a run's stored accounting, or one computed while `computed` has fewer than NEWEST_RUNS; {} without."""
+    if _changed(folder) < begin:
+        return {}
+    written = read_object(os.path.join(folder, "ledger.json"))
+    if not written and len(computed) < NEWEST_RUNS:
+        computed.append(folder)
+        written = _goodput_accounting(folder)
+    if not written:
+        return {}
+    return {
+        "run": os.path.basename(folder),
+        "jobs": run_folders.job_ids(folder),
+        "gpu_s": written.get("gpu_s", {}),
+        "goodput": written.get("goodput"),
+        "failures": [
+            {
+                "reason": failure.get("reason"),
+                "time": failure.get("time", 0),
+                "first_failure": str(failure.get("first_failure", ""))[:200],
             }
+            for failure in written.get("failures", [])
+            if begin <= failure.get("time", 0) < end
+        ],
+    }
 
 
 def _changed(folder: str) -> float:
-    return max((os.path.getmtime(path) for path in history.event_files(folder)), default=0.0)
+    return max((modified(path) or 0.0 for path in history.event_files(folder)), default=0.0)
 
 
 def _goodput_accounting(folder: str) -> Document:
-    try:
-        is_running = time.time() - run_status.beat(folder) < run_status.HEARTBEAT_TIMEOUT_S
-        return figures.document(figures.work_out(history.read(folder), time.time() if is_running else None))
-    except Exception:  # noqa: BLE001 (damaged files of one run must not affect all others)
-        return {}
+    is_running = time.time() - run_status.beat(folder) < run_status.HEARTBEAT_TIMEOUT_S
+    return figures.document(figures.work_out(history.read(folder), time.time() if is_running else None))

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Any, Protocol
 
+from clusterwright.onhost.lib.safe_reader import UnsafeFileError, refuse_irregular
+
 
 class Damaged(Exception):  # noqa: N818 (a property of a checkpoint, not a program error)
     """The stored bytes differ from what was saved, or are missing."""
@@ -44,9 +46,14 @@ class FileSource:
     def __init__(self, path: Path) -> None:
         self.name = path.name
         try:
-            self._file: Any = path.open("rb", buffering=0)
+            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would block
+            self._file: Any = os.fdopen(handle, "rb", buffering=0)
+            refuse_irregular(path, os.fstat(handle).st_mode)
         except FileNotFoundError:
             raise Damaged(f"{path.name} is missing") from None
+        except UnsafeFileError:
+            self._file.close()
+            raise Damaged(f"{path.name} is not a regular file") from None
 
     def size(self) -> int:
         """Return the current size of the file."""

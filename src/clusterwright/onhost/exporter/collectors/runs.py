@@ -11,7 +11,14 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple
 from clusterwright.onhost.exporter.run_events import RunEvents
 from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family
-from clusterwright.onhost.lib.safe_reader import is_regular, list_folder, read_object
+from clusterwright.onhost.lib.safe_reader import (
+    DATA_ERRORS,
+    by_owner,
+    is_regular,
+    list_folder,
+    read_object,
+    reading_budget,
+)
 from clusterwright.onhost.supervisor.goodput import figures, reading, slow, speed
 from clusterwright.onhost.supervisor.goodput.history import History
 from clusterwright.onhost.supervisor.goodput.timeline import jobs
@@ -21,6 +28,7 @@ RETIRED_S = 3600.0
 HEARTBEAT_TIMEOUT_S = 60.0  # a heartbeat comes every second, but storage may be slow
 LOST_S = 86400.0  # a run without an end record counts as ended after so long without heartbeat
 MOST = 300  # monitored runs
+READ_BYTES = 2 << 30  # of one owner's runs in each poll
 RECENT = 20  # steps of the mean step time
 
 
@@ -54,11 +62,14 @@ def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Famil
     _find(settings.runs, runs_by_name, state.setdefault("past", set()), now)
     into: Dict[str, Family] = {}
     unread = Family("run_unreadable", "gauge", "1 for a run with invalid events.")
-    for name, run in sorted(runs_by_name.items()):
+    folders = [runs_by_name[name].folder for name in sorted(runs_by_name)]
+    for folder, budget in by_owner(folders, TIMEOUT_S / 2, READ_BYTES):
+        name, run = os.path.basename(folder), runs_by_name[os.path.basename(folder)]
         try:
-            run.events.read()
-            samples = list(_samples(run, now))
-        except Exception as error:  # noqa: BLE001 (a thread that must never end)
+            with reading_budget(budget):
+                run.events.read()
+                samples = list(_samples(run, now))
+        except DATA_ERRORS as error:
             sys.stderr.write(f"run {name!r}: {type(error).__name__}: {error}\n")
             unread.add(1, run=name)
             continue

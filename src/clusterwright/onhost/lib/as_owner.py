@@ -1,0 +1,190 @@
+"""Work in a user's folder with that user's rights: for root, in a child process without root's privileges.
+
+Whatever the user has put there, a link, a device or a forged file, then reaches only what the user reaches anyway.
+Standard library only, Python 3.6 or later.
+"""
+
+import json
+import os
+import pwd
+import select
+import signal
+import stat
+import sys
+import time
+import traceback
+from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
+
+from clusterwright.onhost.lib.safe_reader import Path, UnsafeFileError, location, pin
+
+NOBODY = 65534  # group of an account that the password database does not have
+RESULT_BYTES = 256 << 20
+
+
+class UserRights(NamedTuple):
+    """The rights of a user."""
+
+    uid: int
+    gid: int
+    groups: Tuple[int, ...]
+
+
+class OwnerWorkError(OSError):
+    """The work as the folder's owner ended without a result, exceeded a limit, or cannot be done safely."""
+
+
+def as_owner(folder: Path, work: Callable[[], Any], limit_s: Optional[float] = None) -> Any:
+    """Call `work` as the owner of the folder and return its result, which must be JSON.
+
+    Only root changes its account; anybody else calls `work` in this process.
+
+    Raises:
+        OwnerWorkError: the child exceeded a limit or failed.
+        UnsafeFileError: the path of the folder is under the control of another user.
+        OSError: the folder is missing, or `work` raised it.
+    """
+    return as_account(account_of(folder), work, limit_s)
+
+
+def as_account(
+    account: Optional[UserRights], work: Callable[[], Any], limit_s: Optional[float] = None
+) -> Any:
+    """Call `work` with an account's rights, None for this process's own; raises as `as_owner`."""
+    if account is None:
+        return work()
+    _load_bundle()
+    sys.stdout.flush()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _run_child(account, work, writing)
+    os.close(writing)
+    try:
+        data = _collect(reading, None if limit_s is None else time.monotonic() + limit_s)
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        os.close(reading)
+        os.waitpid(child, 0)
+    return _result(data)
+
+
+def account_of(folder: Path) -> Optional[UserRights]:
+    """Return the account to work as in a folder; None for this process's own.
+
+    That is the owner of the folder (or file); for one of root inside a user's folder, that user.
+
+    Raises:
+        UnsafeFileError: a folder above belongs to another user, who can exchange this one; or it is root's, and
+            others may write there.
+        OSError: the folder is missing.
+    """
+    if os.geteuid() != 0:
+        return None
+    with pin(folder) as handle:
+        status, place = os.fstat(handle), location(handle)
+    owner, parent = status.st_uid, place
+    while parent != "/":
+        parent = os.path.dirname(parent)
+        above = os.lstat(parent).st_uid
+        if owner and above not in (0, owner):
+            raise UnsafeFileError(
+                "%s belongs to user %d, but %s to user %d, who can exchange it"
+                % (place, owner, parent, above)
+            )
+        owner = owner or above
+    if not owner and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise UnsafeFileError("%s belongs to root, and other users may write there" % place)
+    return user_account(owner)
+
+
+def user_account(uid: int) -> Optional[UserRights]:
+    """Return the account of a user; None for this process's own."""
+    if uid == 0 or os.geteuid() != 0:
+        return None
+    try:
+        entry = pwd.getpwuid(uid)
+    except KeyError:
+        return UserRights(uid, NOBODY, ())
+    return UserRights(uid, entry.pw_gid, tuple(os.getgrouplist(entry.pw_name, entry.pw_gid)))
+
+
+def drop(account: UserRights) -> None:
+    """Give up root's groups and ids for good."""
+    os.setgroups(account.groups)
+    os.setresgid(account.gid, account.gid, account.gid)
+    os.setresuid(account.uid, account.uid, account.uid)
+
+
+def _load_bundle() -> None:
+    """Execute the modules of a bundle (edge/bundler.py) now: the account may be unable to read root's Python."""
+    for module in list(sys.modules.values()):
+        if "__text__" in getattr(module, "__dict__", ()):
+            getattr(module, "main", None)
+
+
+def _run_child(account: UserRights, work: Callable[[], Any], writing: int) -> None:
+    """Work and write the outcome as JSON; never return."""
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent handles it
+        _end_first_when_memory_runs_out()
+        drop(account)
+        document = _outcome(work)
+        sys.stdout.flush()
+        with os.fdopen(writing, "wb") as file:
+            file.write(json.dumps(document).encode())
+    finally:
+        os._exit(0)
+
+
+def _outcome(work: Callable[[], Any]) -> Dict[str, Any]:
+    try:
+        return {"result": work()}
+    except OSError as error:
+        filename = None if error.filename is None else os.fsdecode(error.filename)
+        return {"errno": error.errno, "text": error.strerror or str(error), "filename": filename}
+    except SystemExit as error:
+        return {"exit": error.code if isinstance(error.code, int) else 1}
+    except BaseException:  # noqa: BLE001 (the parent raises it again)
+        traceback.print_exc()
+        return {"failed": traceback.format_exception_only(*sys.exc_info()[:2])[-1].strip()}
+
+
+def _end_first_when_memory_runs_out() -> None:
+    try:
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+            file.write("1000")
+    except OSError:
+        pass  # a container without it
+
+
+def _collect(reading: int, end: Optional[float]) -> bytes:
+    """Return all bytes that the child writes until it ends."""
+    parts, size = [b""], 0
+    while True:
+        remaining_s = None if end is None else max(0.0, end - time.monotonic())
+        ready, _, _ = select.select([reading], [], [], remaining_s)
+        if not ready:
+            raise OwnerWorkError("it took too long")
+        part = os.read(reading, 1 << 16)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+        size += len(part)
+        if size > RESULT_BYTES:
+            raise OwnerWorkError("its result is too large")
+
+
+def _result(data: bytes) -> Any:
+    document = json.loads(data.decode() or "{}")
+    if "result" in document:
+        return document["result"]
+    if "exit" in document:
+        sys.exit(document["exit"])
+    if "text" in document:
+        if document["errno"] is None:
+            raise OwnerWorkError(document["text"])
+        raise OSError(document["errno"], document["text"], document["filename"])
+    raise OwnerWorkError(document.get("failed", "it ended without a result"))

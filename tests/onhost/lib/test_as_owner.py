@@ -1,0 +1,197 @@
+"""Work in the folder of a user whom nobody trusts."""
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from clusterwright.onhost.lib.as_owner import OwnerWorkError, account_of, as_owner
+from clusterwright.onhost.lib.files import append
+from clusterwright.onhost.lib.safe_reader import UnsafeFileError, list_folder, read_text
+from clusterwright.onhost.runs import run_checkpoints
+
+ALICE, MALLORY = 48_101, 48_102
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root works as another user"),
+    pytest.mark.timeout(60),
+]
+
+
+@pytest.fixture
+def shared():
+    """A folder that every user reaches and in which each has one."""
+    path = Path(tempfile.mkdtemp(prefix="cw-owner-", dir="/tmp"))
+    path.chmod(0o1777)
+    for uid in (ALICE, MALLORY):
+        folder = path / str(uid)
+        folder.mkdir()
+        os.chown(folder, uid, uid)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture
+def secret(shared):
+    """A file that only root can read."""
+    path = shared / "secret"
+    path.write_text("secret of root")
+    path.chmod(0o600)
+    return path
+
+
+def ids():
+    """Return all that a process may be judged by."""
+    return [*os.getresuid(), *os.getresgid(), *os.getgroups()]
+
+
+def test_the_work_has_the_owners_rights_and_none_of_roots(shared):
+    """User, group and supplementary groups; the caller retains its own."""
+    before = ids()
+
+    assert set(as_owner(shared / str(ALICE), ids)) == {ALICE, 65534}
+    assert ids() == before
+    with pytest.raises(PermissionError):
+        as_owner(shared / str(ALICE), lambda: os.setuid(0))
+
+
+def test_a_link_leads_the_work_no_further_than_its_owner(shared, secret):
+    """Reading and writing, through the file or a folder."""
+    run = shared / str(MALLORY)
+    (run / "file").symlink_to(secret)
+    with pytest.raises(PermissionError):
+        as_owner(run, (run / "file").read_text)
+    with pytest.raises(PermissionError):
+        as_owner(run, lambda: (run / "file").write_text("x"))
+
+    assert secret.read_text() == "secret of root"
+
+
+def test_a_link_to_the_folder_of_another_gives_nobody_his_rights(shared, secret):
+    """Neither root's nor those of the other user."""
+    run = shared / str(MALLORY)
+    (run / "root").symlink_to("/root")
+    (run / "alice").symlink_to(shared / str(ALICE))
+    for name in ("root", "alice"):
+        with pytest.raises(UnsafeFileError):
+            as_owner(run / name, ids)
+
+
+def test_a_folder_of_root_inside_a_users_folder_is_worked_in_as_that_user(shared):
+    """Who can exchange it decides."""
+    (shared / str(MALLORY) / "made-by-root").mkdir()
+
+    assert account_of(shared / str(MALLORY) / "made-by-root").uid == MALLORY
+
+
+def test_a_folder_inside_another_users_folder_is_refused(shared):
+    """Its parent's owner could exchange it while the work goes on with its owner's rights."""
+    inner = shared / str(MALLORY) / "inner"
+    inner.mkdir()
+    os.chown(inner, ALICE, ALICE)
+
+    with pytest.raises(UnsafeFileError, match="can exchange it"):
+        as_owner(inner, ids)
+
+
+def test_a_folder_of_root_that_others_write_to_is_refused(shared):
+    """What lies there is not root's."""
+    with pytest.raises(UnsafeFileError, match="may write there"):
+        as_owner(shared, ids)
+
+
+def test_work_that_never_ends_is_ended(shared):
+    """Within its limit; and the caller gets an error."""
+    begun = time.monotonic()
+    with pytest.raises(OwnerWorkError, match="too long"):
+        as_owner(shared / str(MALLORY), lambda: time.sleep(600), limit_s=0.5)
+
+    assert time.monotonic() - begun < 10
+
+
+def test_errors_and_exits_come_back(shared):
+    """As in this process."""
+    run = shared / str(ALICE)
+    with pytest.raises(FileNotFoundError) as error:
+        as_owner(run, lambda: read_text(run / "none"))
+    assert error.value.filename == str(run / "none")
+    with pytest.raises(SystemExit) as left:
+        as_owner(run, lambda: os.sys.exit(7))
+    assert left.value.code == 7
+    with pytest.raises(OwnerWorkError, match="ZeroDivisionError"):
+        as_owner(run, lambda: 1 / 0)
+
+
+@pytest.mark.parametrize("where", ["file", "folder", "run"])
+def test_root_reads_no_file_of_root_by_a_users_link(shared, secret, where):
+    """The link may stand for the file, a folder above it or the run."""
+    run = shared / str(MALLORY)
+    hidden = shared / "hidden"
+    hidden.mkdir(mode=0o700)
+    shutil.copy(secret, hidden / "file")
+    path = {"file": run / "file", "folder": run / "events" / "file", "run": shared / "run" / "file"}[where]
+    link = path if where == "file" else path.parent
+    link.symlink_to(hidden / "file" if where == "file" else hidden)
+    os.chown(link, MALLORY, MALLORY, follow_symlinks=False)
+
+    with pytest.raises(UnsafeFileError):
+        read_text(path)
+    with pytest.raises(UnsafeFileError):
+        read_text(path, inside=path.parent)
+    assert list_folder(path.parent if where != "file" else run) == ([] if where != "file" else ["file"])
+
+
+def test_root_follows_a_users_link_to_what_is_his_own(shared):
+    """Run folders often are links to a larger disk."""
+    (shared / str(ALICE) / "log").write_text("step 1")
+    os.chown(shared / str(ALICE) / "log", ALICE, ALICE)
+    (shared / "run").symlink_to(str(ALICE))
+    os.chown(shared / "run", ALICE, ALICE, follow_symlinks=False)
+
+    assert read_text(shared / "run" / "log") == "step 1"
+    assert list_folder(shared / "run") == ["log"]
+
+
+@pytest.mark.parametrize("trap", ["link", "dangling link", "pipe", "folder"])
+def test_nothing_is_appended_to_what_is_no_file(shared, secret, trap):
+    """And nothing is created where a link leads."""
+    path = shared / "log"
+    if trap == "pipe":
+        os.mkfifo(path)
+    elif trap == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(secret if trap == "link" else shared / "new")
+
+    with pytest.raises(OSError):  # noqa: PT011 (ELOOP, ENXIO or EISDIR)
+        append(path, b"x")
+    assert secret.read_text() == "secret of root"
+    assert not (shared / "new").exists()
+
+
+@pytest.mark.train
+@pytest.mark.parametrize("forged", ["$(id > /tmp/ROOTED)", ["x"], None, "A" * 64])
+def test_a_verification_by_root_writes_nothing_through_a_users_link(shared, forged):
+    """A link to a folder that a login shell reads, and a checksum with a command."""
+    profile = shared / "profile.d"
+    profile.mkdir(mode=0o755)
+    step = shared / str(MALLORY) / "run" / "checkpoints" / "step-00000010"
+    step.mkdir(parents=True)
+    (step / "manifest.json").write_text(json.dumps({"sha256": forged, "parts": []}))
+    log = step.parent / "verified.jsonl"
+    log.symlink_to(profile / "x.sh")
+    for path in (step, step.parent, step.parents[1]):
+        os.chown(path, MALLORY, MALLORY)
+
+    report = run_checkpoints.answer(run_checkpoints.verify, str(step.parents[1]), step=None, everything=False)
+
+    assert [row["state"] for row in report["checkpoints"]] == ["damaged"]
+    assert not report["checkpoints"][0]["noted"]
+    assert list(profile.iterdir()) == []
+    log.unlink()
+    run_checkpoints.answer(run_checkpoints.verify, str(step), step=None, everything=False)
+    assert log.stat().st_uid == MALLORY
+    assert json.loads(log.read_text())["manifest"] is None
