@@ -254,3 +254,59 @@ def test_a_counter_of_a_run_never_falls(folder, samples, settings):
     assert steps() == before
     plain = figures.work_out(history.read(str(one.folder)), time.time())
     assert plain.accounting.bins["step"] / 1e6 < before
+
+
+def test_many_runs_of_one_user_leave_places_for_others(monkeypatch):
+    """A run that starts later too; and what is monitored stays so."""
+    monkeypatch.setattr(runs, "MOST", 10)
+    eve = [(1001, False, -float(number), f"e{number}") for number in range(50)]
+    bob = [(1002, True, -1.0, f"b{number}") for number in range(3)]
+    chosen = runs.choose(eve + bob)
+
+    assert {"b0", "b1", "b2"} <= chosen
+    assert len(chosen) == 10
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"event": "checkpoint", "time": 1, "x": [' + ",".join(["[]"] * 30_000) + "]}",
+        '{"event": "step", "generation": 1, "time": 1, "step": 1, "x": [' + ",".join(["[]"] * 30_000) + "]}",
+    ],
+    ids=["brackets", "steps"],
+)
+def test_a_run_of_brackets_takes_little_memory(folder, look, monkeypatch, line):
+    """It is named, its events are dropped, and it is not read again."""
+    monkeypatch.setattr(run_events, "MOST_BYTES", 4 << 20)
+    one, state = Run(folder / "one", steps=5), {}
+    for number in range(20):
+        one.put(f"a{number}.jsonl", line.replace('"generation": 1', f'"generation": {number}') + "\n")
+
+    assert look(state) == {"run_unreadable": 1}
+    assert state["runs"]["one"].events.all() == []
+    assert look(state) == {"run_unreadable": 1}
+
+
+def test_the_runs_of_one_owner_share_a_limit_of_memory(folder, look, samples, settings, monkeypatch):
+    """Also by their job files."""
+    monkeypatch.setattr(runs, "OWNER_BYTES", 1 << 20)
+    (Run(folder / "evil").folder / "job.json").write_text('{"x": [' + ",".join(["[]"] * 30_000) + "]}")
+    Run(folder / "one")
+
+    rows = samples(runs.collect(settings(control=True, runs=str(folder)), {}))
+
+    assert [dict(key[1:])["run"] for key in rows if key[0] == "run_unreadable"] == ["evil"]
+    assert look({})["run_running"] == 1
+
+
+@pytest.mark.parametrize(
+    "value", ['"x"', "[]", "1" + "0" * 400, "1e999"], ids=["text", "list", "huge", "inf"]
+)
+def test_a_value_that_is_no_number_does_not_affect_other_runs(folder, look, value):
+    """The collector goes on."""
+    evil = Run(folder / "evil", steps=3)
+    line = '{"event": "step", "generation": 1, "time": %f, "step": 4, "loss": %s, "lr": %s}\n'
+    evil.put("rank-00000.jsonl", line % (time.time(), value, value))
+    Run(folder / "one", steps=3)
+
+    assert look({})["run_step"] == 3

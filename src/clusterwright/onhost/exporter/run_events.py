@@ -6,20 +6,20 @@ skipped in pieces, and memory is bounded.
 
 from __future__ import annotations
 
-import json
 import os
 from collections import deque
 from typing import Any, Deque, Dict, List, Optional
 
-from clusterwright.onhost.lib.safe_reader import read_part
+from clusterwright.onhost.lib.safe_reader import parse_object, read_part
 from clusterwright.onhost.supervisor.goodput import history
 from clusterwright.onhost.supervisor.goodput.timeline import FAULTS, STARTS
 
 Event = Dict[str, Any]
 PIECE = 4 << 20  # bytes of one file per read: 20,000 events; the rest comes with the next read
-LONGEST = 1 << 20  # bytes of a line; the runtime's have a few hundred
+LONGEST = 128 << 10  # bytes of a line; the runtime's have a few hundred, and the names of 1,000 hosts
 HEAD, LAST = 20, 60  # steps per generation: each has the cumulative time of those before it (history.py)
-MOST = 20_000  # other events of a run, 10 MB
+MOST = 20_000  # other events of a run
+MOST_BYTES = 64 << 20  # of memory for the events of a run; 20,000 take a third
 GENERATIONS = 200  # generations with stored steps
 KINDS = frozenset(
     [
@@ -43,7 +43,7 @@ KINDS = frozenset(
 
 
 class RunEvents:
-    """The stored events of one run."""
+    """The stored events of one run; `size_bytes` of memory."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -53,9 +53,17 @@ class RunEvents:
         self._other_events: Deque[Event] = deque(maxlen=MOST)
         self._head_steps: Dict[int, List[Event]] = {}
         self._last: Dict[int, Deque[Event]] = {}
+        self.size_bytes = 0
+        self._refused = False
 
     def read(self) -> bool:
-        """Read new lines of all files; return True if there were any."""
+        """Read new lines of all files; return True if there were any.
+
+        Raises:
+            ValueError: the events of the run took too much memory; it is not read again.
+        """
+        if self._refused:
+            raise ValueError("the events take too much memory")
         new = False
         for path in sorted(history.event_files(self._folder), key=_is_long):
             is_new = path not in self._places and _is_long(path)
@@ -106,9 +114,14 @@ class RunEvents:
         return True
 
     def _store(self, event: Event) -> None:
+        """Store an event that the accounting needs, and drop older ones."""
+        if event["event"] != "step" and event["event"] not in KINDS:
+            return
+        self.size_bytes += memory_bytes(event)
+        if self.size_bytes > MOST_BYTES:
+            self._measure()
         if event["event"] != "step":
-            if event["event"] in KINDS:
-                self._other_events.append(event)
+            self._other_events.append(event)
             return
         number = event["generation"]
         if number not in self._head_steps:
@@ -119,16 +132,40 @@ class RunEvents:
         into: Any = self._head_steps[number] if len(self._head_steps[number]) < HEAD else self._last[number]
         into.append(event)
 
+    def _measure(self) -> None:
+        """Measure what is stored, because old events have been dropped; refuse more than half of MOST_BYTES."""
+        self.size_bytes = sum(map(memory_bytes, self.all()))
+        if self.size_bytes > MOST_BYTES // 2:  # measuring at each event would take quadratic time
+            self.refuse()
+
+    def refuse(self) -> None:
+        """Drop all events, and read no more.
+
+        Raises:
+            ValueError: always.
+        """
+        self._refused, self.size_bytes = True, 0
+        self._other_events.clear()
+        self._head_steps.clear()
+        self._last.clear()
+        raise ValueError("the events take too much memory")
+
+
+def memory_bytes(value: Any) -> int:
+    """Return about how much memory a value of JSON takes: brackets take twenty times their text."""
+    if isinstance(value, dict):
+        return 232 + sum(memory_bytes(key) + memory_bytes(item) for key, item in value.items())
+    if isinstance(value, list):
+        return 56 + sum(8 + memory_bytes(item) for item in value)
+    return 49 + len(value) if isinstance(value, str) else 28
+
 
 def parsed(line: bytes) -> Optional[Event]:
     """Return the line's event; None for an incomplete line or one with invalid fields."""
     if len(line) > LONGEST:
         return None
-    try:
-        event = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+    event = parse_object(line)
+    if not isinstance(event.get("event"), str):
         return None
     if not isinstance(event.get("time"), (int, float)) or not 0 <= event["time"] < 1e11:
         return None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import sys
 import time
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple
+from collections import Counter
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Set, Tuple, cast
 
-from clusterwright.onhost.exporter.run_events import RunEvents
+from clusterwright.onhost.exporter.run_events import RunEvents, memory_bytes
 from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family
 from clusterwright.onhost.lib.safe_reader import (
@@ -27,9 +29,15 @@ EVERY_S, TIMEOUT_S, STAYS = 10.0, 60.0, True
 RETIRED_S = 3600.0
 HEARTBEAT_TIMEOUT_S = 60.0  # a heartbeat comes every second, but storage may be slow
 LOST_S = 86400.0  # a run without an end record counts as ended after so long without heartbeat
-MOST = 300  # monitored runs
+MOST = 300  # monitored runs, shared between their owners
+OWNER_BYTES = 256 << 20  # of memory for one owner's runs
+MOST_SAMPLES = 500  # of a run
 READ_BYTES = 2 << 30  # of one owner's runs in each poll
 RECENT = 20  # steps of the mean step time
+
+
+_Candidate = Tuple[int, bool, float, str]  # owner, not monitored yet, minus the last heartbeat, name
+_Sample = Tuple[str, str, str, Mapping[str, str], Optional[float]]
 
 
 class Followed:
@@ -38,16 +46,22 @@ class Followed:
     def __init__(self, folder: str) -> None:
         self.folder, self.name = folder, os.path.basename(folder)
         self.record = read_object(os.path.join(folder, "job.json"))
+        self.owner = os.lstat(folder).st_uid
         self.events = RunEvents(folder)
         self.most: Dict[Tuple[str, Tuple[Tuple[str, str], ...]], float] = {}
 
-    def ended(self) -> Optional[float]:
-        """Return the time of the run's end record, None while it runs."""
-        return _time(os.path.join(self.folder, "ended.json"))
+    def read(self, sizes: Counter[int]) -> None:
+        """Read new events, and add the memory of the run to that of its owner.
 
-    def alive(self) -> float:
-        """Return the time of the last heartbeat."""
-        return _time(os.path.join(self.folder, "pulse")) or 0.0
+        Raises:
+            ValueError: the run or its owner takes too much memory.
+        """
+        self.events.read()
+        size = memory_bytes(self.record) + self.events.size_bytes
+        if sizes[self.owner] + size > OWNER_BYTES:
+            self.record = {}
+            self.events.refuse()
+        sizes[self.owner] += size
 
 
 def is_enabled(settings: ExporterSettings) -> bool:
@@ -61,14 +75,15 @@ def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Famil
     now = time.time()
     _find(settings.runs, runs_by_name, state.setdefault("past", set()), now)
     into: Dict[str, Family] = {}
+    sizes: Counter[int] = Counter()
     unread = Family("run_unreadable", "gauge", "1 for a run with invalid events.")
     folders = [runs_by_name[name].folder for name in sorted(runs_by_name)]
     for folder, budget in by_owner(folders, TIMEOUT_S / 2, READ_BYTES):
         name, run = os.path.basename(folder), runs_by_name[os.path.basename(folder)]
         try:
             with reading_budget(budget):
-                run.events.read()
-                samples = list(_samples(run, now))
+                run.read(sizes)
+                samples = _checked(_samples(run, now))
         except DATA_ERRORS as error:
             sys.stderr.write(f"run {name!r}: {type(error).__name__}: {error}\n")
             unread.add(1, run=name)
@@ -84,26 +99,65 @@ def _find(folder: str, runs_by_name: Dict[str, Followed], past: Set[str], now: f
     for removed in (set(runs_by_name) | past) - set(names):
         runs_by_name.pop(removed, None)
         past.discard(removed)
+    candidates: List[_Candidate] = []
     for name in sorted(set(names) - past):
-        run = runs_by_name.get(name)
-        if run is None and not is_regular(os.path.join(folder, name, "job.json")):
+        path, is_new = os.path.join(folder, name), name not in runs_by_name
+        record = os.path.join(path, "job.json")
+        if is_new and not is_regular(record):
             continue
-        run = run or Followed(os.path.join(folder, name))
-        ended = run.ended()
-        last_heartbeat = max(run.alive(), _time(os.path.join(folder, name, "job.json")) or 0.0)
+        ended, last_heartbeat = _ended(path), max(_alive(path), _time(record) or 0.0)
         if (ended and now - ended > RETIRED_S) or (not ended and now - last_heartbeat > LOST_S):
-            runs_by_name.pop(name, None)
             past.add(name)
-        elif name in runs_by_name or len(runs_by_name) < MOST:
-            runs_by_name[name] = run
+        else:
+            with contextlib.suppress(OSError):  # removed meanwhile
+                candidates.append((os.lstat(path).st_uid, is_new, -last_heartbeat, name))
+    chosen = choose(candidates)
+    for name in set(runs_by_name) - chosen:
+        del runs_by_name[name]
+    for name in chosen - set(runs_by_name):
+        with contextlib.suppress(OSError):
+            runs_by_name[name] = Followed(os.path.join(folder, name))
 
 
-_Sample = Tuple[str, str, str, Mapping[str, str], Optional[float]]
+def choose(candidates: Iterable[_Candidate]) -> Set[str]:
+    """Return the names of at most MOST runs: first one of each owner, then a second one, and so on."""
+    numbers: Counter[int] = Counter()
+    rows: List[Tuple[int, bool, float, str]] = []
+    for owner, is_new, age, name in sorted(candidates):
+        rows.append((numbers[owner], is_new, age, name))
+        numbers[owner] += 1
+    return {name for *_, name in sorted(rows)[:MOST]}
+
+
+def _ended(folder: str) -> Optional[float]:
+    """Return the time of the run's end record, None while it runs."""
+    return _time(os.path.join(folder, "ended.json"))
+
+
+def _alive(folder: str) -> float:
+    """Return the time of the last heartbeat."""
+    return _time(os.path.join(folder, "pulse")) or 0.0
+
+
+def _checked(samples: Iterable[_Sample]) -> List[_Sample]:
+    """Return the samples.
+
+    Raises:
+        ValueError: they are too many, or a value is not a number.
+        TypeError, OverflowError: a value is not a number.
+    """
+    rows = [(*row, None if value is None else float(value)) for *row, value in samples]
+    if len(rows) > MOST_SAMPLES:
+        raise ValueError(f"{len(rows)} samples")
+    return cast("List[_Sample]", rows)
 
 
 def _samples(run: Followed, now: float) -> Iterator[_Sample]:
     """Yield the metrics of `wright status --metrics`, and those that need a long-running observer."""
-    events, running = run.events.all(), not run.ended() and now - run.alive() < HEARTBEAT_TIMEOUT_S
+    events, running = (
+        run.events.all(),
+        not _ended(run.folder) and now - _alive(run.folder) < HEARTBEAT_TIMEOUT_S,
+    )
     submitted = run.record.get("submitted")
     run_history = History(
         events,
