@@ -1,0 +1,69 @@
+"""Valid JSON of one user with other types and numbers than ours; the runs of others are read."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+
+import pytest
+
+from clusterwright.onhost.snapshot import active_runs, history
+
+STEP = {"event": "step", "time": 1, "generation": 1, "loss": 1.0}
+CURVES = (
+    "import sys; from clusterwright.onhost.runs import run_series; print(len(run_series.text(sys.argv[1])))"
+)
+
+
+@pytest.fixture
+def made(tmp_path):
+    """`made(name, ...)`: a run's folder, with files of these names."""
+
+    def make(name, steps=(1, 2), **files):
+        run = tmp_path / name
+        (run / "events").mkdir(parents=True)
+        lines = [json.dumps({**STEP, "step": step, "time": time.time()}) + "\n" for step in steps]
+        (run / "events" / "rank-00000.jsonl").write_text("".join(lines))
+        for file, content in {"job": {}, **files}.items():
+            (run / f"{file}.json").write_text(json.dumps(content))
+        return run
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "record", [{"gpu": "x"}, {"gpu": {"peak": "x"}}, {"gpu": [1]}, {"price": 1, "job": 1}]
+)
+def test_a_record_of_other_types_hides_no_run(made, record):
+    """From `wright top` and the web page."""
+    evil, good = made("evil", job=record), made("good")
+    found, _ = active_runs.read_runs(str(evil.parent), ["evil", "good"], 30)
+
+    assert found["good"]["step"] == 2
+    assert good.name in found
+
+
+@pytest.mark.parametrize(
+    "ledger", [{"failures": [1]}, {"failures": 1}, {"failures": [{"time": "x"}]}, {"gpu_s": 1}]
+)
+def test_a_ledger_of_other_types_ends_no_report(made, ledger):
+    """Of a month."""
+    evil, _ = made("evil", ledger=ledger), made("good", ledger={"gpu_s": {}, "goodput": 0.9})
+    rows = list(history._runs(str(evil.parent), 0.0, time.time() + 9))
+
+    assert 0.9 in [row["goodput"] for row in rows]
+
+
+def test_a_step_number_allocates_nothing(made):
+    """Of a run whose last steps are small, so that a point of a curve is one step."""
+    steps = [2_000_000_000, *[5] * 2000]
+    one = made("evil", steps)
+    limit = 1 << 30
+    done = subprocess.run(
+        [sys.executable, "-c", CURVES, one], capture_output=True, text=True, timeout=60, check=False,
+        env=os.environ, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
