@@ -79,6 +79,14 @@ class SpecError(WrightError, ValueError):
         super().__init__(*findings, exit_code=EXIT_USAGE)
 
 
+def did_you_mean(name: str, names: Iterable[str], cutoff: float) -> str:
+    """Return a question that lists up to three similar names, and a space; empty if no name is similar."""
+    from difflib import get_close_matches
+
+    close = " / ".join(f"`{match}`" for match in get_close_matches(name, list(names), n=3, cutoff=cutoff))
+    return _("did you mean {names}?", names=close) + " " if close else ""
+
+
 def closest_name(name: str, names: Iterable[str]) -> str | None:
     """The candidate closest to a possibly misspelled name; None if none is similar."""
     from difflib import get_close_matches

@@ -204,7 +204,7 @@ def test_a_file_that_is_not_there_is_unreadable(tmp_path):
 
 def test_an_unknown_type_names_the_nearest():
     """`lama` is close to `llama`."""
-    with pytest.raises(WrightError, match="nearest that is known is `llama`"):
+    with pytest.raises(WrightError, match="most similar supported model_type is `llama`"):
         architecture_of({"model_type": "lama"}, "config.json")
 
 

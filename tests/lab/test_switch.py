@@ -72,7 +72,10 @@ def test_a_host_whose_power_is_cut_cannot_be_switched_on_and_a_lie_is_a_yes(ask,
     state.write(journal.with_fault(cut).with_fault(lie))
     said = ask("on", "gpu-node1", "gpu-node2")
 
-    assert said == {"gpu-node1": "gpu-node1 is powered off (kill-host)", "gpu-node2": ""}
+    assert said == {
+        "gpu-node1": "cannot power on gpu-node1: the lab fault kill-host is injected",
+        "gpu-node2": "",
+    }
     assert state.require(NAME).processes == {}
 
 

@@ -328,7 +328,7 @@ def test_every_question_of_every_dashboard_is_answered(stands, at_work, panels):
         assert set(chosen[name].split("|")) <= offered
     assert found.number("cluster/stat GPUs in use/A") == 6 / 8
     assert found.number("cluster/stat Nodes that can take jobs/A") == 1
-    assert found.number("cluster/stat Nodes that are out/A") == 1
+    assert found.number("cluster/stat Nodes out of service/A") == 1
     assert found.number("gpu/stat Uncorrected memory errors, a day/A") > 0.9
     assert found.number("gpu/stat GPUs with an XID, a day/A") >= 1
     assert found.labels("job/table What it is/A", "user") == {"alice"}

@@ -10,7 +10,7 @@ from clusterwright.catalog.gpu_names import GpuVariant, choose
 from clusterwright.catalog.records import Gpu
 from clusterwright.catalog.rows import number, rows
 from clusterwright.catalog.user_catalog import UserCatalog, named
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
 from clusterwright.i18n import _
 
 _PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4")
@@ -82,14 +82,10 @@ def _read(row: dict[str, str]) -> Gpu:
 
 
 def _unknown(name: str, names: list[str]) -> WrightError:
-    from difflib import get_close_matches
-
     slug = "-".join(name.lower().split())
-    close = get_close_matches(slug, names, n=3, cutoff=0.4)
-    suggestion = f"did you mean {' or '.join(f'`{candidate}`' for candidate in close)}? " if close else ""
     fix = _(
         "{suggestion}All GPUs: wright plan catalog gpus; your own hardware: docs/guides/own-hardware.md",
-        suggestion=suggestion,
+        suggestion=did_you_mean(slug, names, 0.4),
     )
     return WrightError.from_code(
         "unknown-gpu", _("`{name}` is not a known GPU", name=name), fix, exit_code=EXIT_USAGE

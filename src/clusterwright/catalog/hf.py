@@ -277,21 +277,26 @@ def _json(path: Path) -> Mapping[str, Any]:
 
 
 def _unknown(kind: object, file: str) -> WrightError:
-
     suggestion = closest_name(str(kind), list(FAMILIES)) if kind else None
-    hint = f"the nearest that is known is `{suggestion}`; " if suggestion else ""
-    fix = _(
-        "{hint}describe the model's shape in your own catalog file: docs/guides/own-hardware.md",
-        hint=hint,
+    fix = (
+        _(
+            "describe the model in your own catalog file (docs/guides/own-hardware.md); the most similar supported "
+            "model_type is `{suggestion}`",
+            suggestion=suggestion,
+        )
+        if suggestion
+        else _("describe the model in your own catalog file (docs/guides/own-hardware.md)")
     )
-    description = (
-        _("of model_type `{kind}`, which is not supported", kind=kind) if kind else _("without a model_type")
+    message = (
+        _("{file}: model_type `{kind}` is not supported", file=file, kind=kind)
+        if kind
+        else _("{file} has no model_type", file=file)
     )
     location = Location(file, path="model_type", value=json.dumps(kind)[:60] if kind else "")
     return WrightError(
         Finding(
             "unknown-architecture",
-            _("{file} is a config {description}", file=file, description=description),
+            message,
             fix,
             (location,),
         ),

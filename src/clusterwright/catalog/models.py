@@ -10,7 +10,7 @@ from clusterwright.catalog.model_names import choose, tokens
 from clusterwright.catalog.records import Architecture
 from clusterwright.catalog.rows import rows
 from clusterwright.catalog.user_catalog import UserCatalog, named
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
 from clusterwright.i18n import _
 
 _TEXTS = ("name", "attention", "source")
@@ -74,14 +74,10 @@ def _read(row: dict[str, str]) -> Architecture:
 
 
 def _unknown(name: str, names: list[str]) -> WrightError:
-    from difflib import get_close_matches
-
     slug = "-".join(name.lower().replace("_", " ").split())
-    close = get_close_matches(slug, names, n=3, cutoff=0.5)
-    suggestion = f"did you mean {' or '.join(f'`{candidate}`' for candidate in close)}? " if close else ""
     fix = _(
         "{suggestion}All models: wright plan catalog models; or name the path of its config.json",
-        suggestion=suggestion,
+        suggestion=did_you_mean(slug, names, 0.5),
     )
     return WrightError.from_code(
         "unknown-model", _("`{name}` is not a known model", name=name), fix, exit_code=EXIT_USAGE

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from clusterwright.catalog.records import Cable, Nic, Server, Storage, Switch
 from clusterwright.catalog.rows import number, rows
 from clusterwright.catalog.user_catalog import named, slug
-from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.i18n import _
+from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
+from clusterwright.i18n import N_, _
 
 if TYPE_CHECKING:
     from clusterwright.catalog.user_catalog import UserCatalog
@@ -106,27 +106,29 @@ def _server(row: dict[str, str]) -> Server:
 
 def nic(name: str, extra: UserCatalog | None = None) -> Nic:
     """Return the NIC of that name; the user's catalog first. Raises WrightError `unknown-part`."""
-    return _find_part("NIC", "nics", name, nics(), extra.nics if extra else {})
+    return _find_part(N_("NIC"), "nics", name, nics(), extra.nics if extra else {})
 
 
 def switch(name: str, extra: UserCatalog | None = None) -> Switch:
     """Return the switch of that name; the user's catalog first. Raises WrightError `unknown-part`."""
-    return _find_part("switch", "switches", name, switches(), extra.switches if extra else {})
+    return _find_part(N_("switch"), "switches", name, switches(), extra.switches if extra else {})
 
 
 def cable(name: str, extra: UserCatalog | None = None) -> Cable:
     """Return the class of cable of that name; the user's catalog first. Raises WrightError `unknown-part`."""
-    return _find_part("cable", "cables", name, cables(), extra.cables if extra else {})
+    return _find_part(N_("cable"), "cables", name, cables(), extra.cables if extra else {})
 
 
 def storage(name: str, extra: UserCatalog | None = None) -> Storage:
     """Return the drive or storage server of that name; the user's catalog first. Raises WrightError `unknown-part`."""
-    return _find_part("drive or storage server", "storage", name, storages(), extra.storage if extra else {})
+    return _find_part(
+        N_("drive or storage server"), "storage", name, storages(), extra.storage if extra else {}
+    )
 
 
 def server(name: str, extra: UserCatalog | None = None) -> Server:
     """Return the server of that name; the user's catalog first. Raises WrightError `unknown-part`."""
-    return _find_part("server", "servers", name, servers(), extra.servers if extra else {})
+    return _find_part(N_("server"), "servers", name, servers(), extra.servers if extra else {})
 
 
 def _find_part(
@@ -135,18 +137,14 @@ def _find_part(
     part = named(user_parts, name) or named(ours, name)
     if part is not None:
         return part
-    from difflib import get_close_matches
-
-    close = get_close_matches(slug(name), [*user_parts, *ours], n=3, cutoff=0.5)
-    suggestion = f"did you mean {' or '.join(f'`{candidate}`' for candidate in close)}? " if close else ""
     fix = _(
         "{suggestion}All: wright plan catalog {table}; your own hardware: docs/guides/own-hardware.md",
-        suggestion=suggestion,
+        suggestion=did_you_mean(slug(name), [*user_parts, *ours], 0.5),
         table=table,
     )
     raise WrightError.from_code(
         "unknown-part",
-        _("`{name}` is not a known {part_kind}", part_kind=part_kind, name=name),
+        _("`{name}` is not a known {part_kind}", part_kind=_(part_kind), name=name),
         fix,
         exit_code=EXIT_USAGE,
     )

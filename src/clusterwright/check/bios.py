@@ -60,7 +60,9 @@ def _name(board: Board) -> str:
 
 def in_lab(spec: HostSpec) -> str:
     """Return why the check is skipped in a lab; empty outside a lab."""
-    return _("lab hosts show the PCI bus of the machine that runs the lab") if spec.cluster.lab else ""
+    return (
+        _("not checked in a lab: its hosts show the PCI bus of the lab's machine") if spec.cluster.lab else ""
+    )
 
 
 def of_guest(board: Board) -> Verdict | None:

@@ -29,7 +29,7 @@ def unavailable_reason(out: str) -> str:
 
 def in_lab(spec: HostSpec) -> str:
     """Return why the check is skipped in a lab; empty outside a lab."""
-    return _("lab hosts have no BMC") if spec.cluster.lab else ""
+    return _("not checked in a lab: its hosts have no BMC") if spec.cluster.lab else ""
 
 
 def unavailable_verdict(reason: str, expected: str) -> Verdict:

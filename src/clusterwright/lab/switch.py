@@ -71,7 +71,7 @@ def _answer(name: str, verb: str, host: str) -> str:
             return "on" if boot.is_running(lab.processes.get(host)) else "off"
         faults = {fault.kind: fault.options for fault in lab.faults if fault.host == host}
         if verb == "on" and KILLED in faults:
-            return _("{host} is powered off (kill-host)", host=host)
+            return _("cannot power on {host}: the lab fault kill-host is injected", host=host)
         if INCONSISTENT in faults:
             return ""
         if verb == "on" and SLOW in faults:

@@ -12,7 +12,9 @@ _A_THREAD = 1.2  # NVIDIA/deepops: 300 on a DGX, which has 256 threads
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("lab hosts share the load of the machine that runs the lab") if spec.cluster.lab else ""
+    return (
+        _("not checked in a lab: its hosts share the load of the lab's machine") if spec.cluster.lab else ""
+    )
 
 
 @check(

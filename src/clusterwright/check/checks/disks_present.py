@@ -20,7 +20,9 @@ def _has_disks(spec: HostSpec) -> bool:
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("lab hosts show the disks of the machine that runs the lab") if spec.cluster.lab else ""
+    return (
+        _("not checked in a lab: its hosts show the disks of the lab's machine") if spec.cluster.lab else ""
+    )
 
 
 @check(

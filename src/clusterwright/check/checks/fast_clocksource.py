@@ -13,7 +13,9 @@ _QUICK = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter",
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("lab hosts have the clock of the machine that runs the lab") if spec.cluster.lab else ""
+    return (
+        _("not checked in a lab: its hosts have the clock of the lab's machine") if spec.cluster.lab else ""
+    )
 
 
 @check(

@@ -11,7 +11,7 @@ from clusterwright.i18n import _
 
 def _in_lab(spec: HostSpec) -> str:
     return (
-        _("lab hosts have the CPUs of the machine that runs the lab (config_overrides)")
+        _("not checked in a lab: its hosts have the CPUs of the lab's machine (config_overrides)")
         if spec.cluster.lab
         else ""
     )

@@ -13,7 +13,7 @@ from clusterwright.i18n import _
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("lab hosts all run on one machine") if spec.cluster.lab else ""
+    return _("not checked in a lab: its hosts all run on one machine") if spec.cluster.lab else ""
 
 
 @check(

@@ -13,7 +13,11 @@ _NAME = "Max locked memory"
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("lab hosts cannot raise the limits of the machine that runs the lab") if spec.cluster.lab else ""
+    return (
+        _("not checked in a lab: its hosts cannot raise the limits of the lab's machine")
+        if spec.cluster.lab
+        else ""
+    )
 
 
 @check(

@@ -13,7 +13,9 @@ _SHARE = 0.95  # azurehpc-health-checks: within 5 %; the kernel takes 1 to 2 %
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("lab hosts share the memory of the machine that runs the lab") if spec.cluster.lab else ""
+    return (
+        _("not checked in a lab: its hosts share the memory of the lab's machine") if spec.cluster.lab else ""
+    )
 
 
 @check(

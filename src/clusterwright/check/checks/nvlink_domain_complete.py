@@ -19,7 +19,7 @@ _EXPECTED = N_("no Xid 144 to 150 on several hosts of one NVLink domain within 3
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("lab hosts have no NVLink switch") if spec.cluster.lab else ""
+    return _("not checked in a lab: its hosts have no NVLink switch") if spec.cluster.lab else ""
 
 
 @check(

@@ -14,7 +14,9 @@ _EXPECTED = N_("every RAID array active with all its disks")
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("lab hosts show the disks of the machine that runs the lab") if spec.cluster.lab else ""
+    return (
+        _("not checked in a lab: its hosts show the disks of the lab's machine") if spec.cluster.lab else ""
+    )
 
 
 @check(

@@ -13,7 +13,7 @@ _RECENT_S = 24 * 3600  # ours: older crashes are known
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("lab hosts are killed on purpose") if spec.cluster.lab else ""
+    return _("not checked in a lab: its hosts are killed on purpose") if spec.cluster.lab else ""
 
 
 @check(

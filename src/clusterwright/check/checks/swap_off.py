@@ -12,7 +12,9 @@ from clusterwright.units import human_size
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return _("lab hosts share the swap of the machine that runs the lab") if spec.cluster.lab else ""
+    return (
+        _("not checked in a lab: its hosts share the swap of the lab's machine") if spec.cluster.lab else ""
+    )
 
 
 @check(

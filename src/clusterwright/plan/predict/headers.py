@@ -84,7 +84,11 @@ def _missing(name: str, sort: Sort, columns: Sequence[str], location: Location) 
     spare = [column for column in columns if column not in {*sort.needed, *sort.used}]
     suggestion = closest_name(name, spare)
     fix = (
-        _("rename `{suggestion}` to `{name}` if that is it", suggestion=suggestion, name=name)
+        _(
+            "rename the column `{suggestion}` to `{name}` if it has these values",
+            suggestion=suggestion,
+            name=name,
+        )
         if suggestion
         else _("add a column `{name}`; its cells may be blank", name=name)
     )

@@ -32,7 +32,11 @@ def rate(quantity: str, network: Network, gpus: Gpus | None) -> Expectation:
     return Expectation(
         line,
         "bytes/s",
-        _("{reason}, by {name} in catalog/data/gpu_copies.csv", reason=reason, name=name),
+        _(
+            "{reason}, times the GPUDirect share of {name} (catalog/data/gpu_copies.csv)",
+            reason=reason,
+            name=name,
+        ),
         share,
     )
 
@@ -60,5 +64,5 @@ def _gdr_share(gpus: Gpus) -> tuple[float, str]:
     return (
         (row.gdr_share, gpus.model)
         if row
-        else (min(entry.gdr_share for entry in copy_rates().values()), _("the lowest"))
+        else (min(entry.gdr_share for entry in copy_rates().values()), _("the slowest listed GPU"))
     )

@@ -89,8 +89,8 @@ def latency() -> Checked:
         ),
         verdict,
         _(
-            "It is true compared with TCP. Compared with RoCE, also RDMA, it is {share:.0f}%: in "
-            "published runs NCCL has the same latency on both.",
+            "Compared with TCP, the claim holds. Compared with RoCE, which is RDMA too, InfiniBand cuts the latency by "
+            "{share:.0f}%: in published runs NCCL has the same latency on both.",
             share=100 * of_roce,
         ),
     )
