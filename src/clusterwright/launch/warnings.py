@@ -143,7 +143,7 @@ def _return_to_service(settings: Settings) -> Warned | None:
     return Warned(
         "ReturnToService",
         "0",
-        _("a lost host stays down until somebody resumes it, so the training cannot use it again"),
+        _("a lost host stays down until an administrator resumes it, so the training cannot use it again"),
         _("set ReturnToService=2 in {file}, as wright apply renders it", file=SLURM_CONF),
     )
 

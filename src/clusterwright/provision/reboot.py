@@ -95,7 +95,7 @@ class Reboots:
                 limit=limit,
             )
             if result.ok and result.out.strip() == boots[host]
-            else _("the host did not come back within {limit} of its reboot: check its console", limit=limit)
+            else _("the host did not respond within {limit} of its reboot: check its console", limit=limit)
             for host, result in results.items()
         }
         return {

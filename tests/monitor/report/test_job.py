@@ -57,16 +57,16 @@ def test_the_shape_is_that_of_jobstats(job, gpus):
 @pytest.mark.parametrize(
     ("values", "run", "more", "words"),
     [
-        ([0.9, 0.0], {}, {}, "1 of 2 GPUs did nothing (gpu-node1:1): ask for 1"),
-        ([0.3, 0.3], {}, {}, "GPUs worked 30% of the time: look at what"),
-        ([], RUN, {}, "rank 3 on gpu-node1 took 1.50 times as long as the others, who waited 20 ms a step"),
-        ([], RUN, {}, "43% of the GPU time went into steps that were done again"),
-        ([], RUN, {}, "checkpoints were 60 s apart; for the failures that there were 10 min is best"),
-        ([], {}, {"state": "TIMEOUT"}, "ended at its time limit of 01:12:00"),
-        ([], {}, {"limit_s": 86400.0}, "it ran 1 h and had asked for 1 d"),
-        ([], {}, {"state": "OUT_OF_MEMORY"}, "want of memory, of which 64 GiB were asked"),
-        ([], {}, {"memory_used": 3 * GIB}, "3 GiB of the 64 GiB of memory were used (5%)"),
-        ([], {}, {"cpu_used_s": 2000.0}, "7% of the time of 8 processors was used"),
+        ([0.9, 0.0], {}, {}, "1 of 2 GPUs were idle (gpu-node1:1): request 1"),
+        ([0.3, 0.3], {}, {}, "GPUs were busy 30% of the time: find out what"),
+        ([], RUN, {}, "rank 3 on gpu-node1 took 1.50 times as long as the other ranks, which waited 20 ms per step"),
+        ([], RUN, {}, "43% of the GPU time went into repeated steps"),
+        ([], RUN, {}, "checkpoints were 60 s apart; for the observed failures, 10 min is best"),
+        ([], {}, {"state": "TIMEOUT"}, "the job reached its time limit of 01:12:00"),
+        ([], {}, {"limit_s": 86400.0}, "the job ran 1 h with a time limit of 1 d"),
+        ([], {}, {"state": "OUT_OF_MEMORY"}, "killed for lack of memory; it requested 64 GiB"),
+        ([], {}, {"memory_used": 3 * GIB}, "3 GiB of 64 GiB of memory were used (5%)"),
+        ([], {}, {"cpu_used_s": 2000.0}, "7% of the time of 8 CPUs was used"),
     ],
 )
 def test_what_is_advised(job, gpus, values, run, more, words):
@@ -78,19 +78,19 @@ def test_a_larger_batch_where_memory_is_left(job, gpus):
     """Not where steps wait for data, nor where the memory is full."""
     few = gpus([0.3, 0.4], memory=0.2)
 
-    assert "a larger batch gives each step more to do" in said(job(values=few))
+    assert "of its memory: use a larger batch" in said(job(values=few))
     assert "batch" not in said(job(values=gpus([0.3, 0.4], memory=0.9)))
     waits = {"reading": {"share": 0.3, "steps": 100, "wanted": 4, "workers": 1, "cpus": 8}}
     assert "batch" not in said(job(values=few, run=waits))
-    assert "let 4 read ahead" in said(job(values=few, run=waits))
+    assert "(reader processes: 1): use 4" in said(job(values=few, run=waits))
 
 
 @pytest.mark.parametrize(
     ("reading", "data", "words"),
     [
-        ({"workers": 2, "wanted": 9, "cpus": 4}, [], "9 processes would keep up, and a rank has 4 processors"),
+        ({"workers": 2, "wanted": 9, "cpus": 4}, [], "9 reader processes are needed, and a rank has 4 CPUs"),
         (WAITING, [{"path": "/data/x", "stage": "shared"}], "(`stage: local` for /data/x)"),
-        (WAITING, [{"path": "/data/x", "stage": "local"}], "let 3 read ahead"),
+        (WAITING, [{"path": "/data/x", "stage": "local"}], "(reader processes: 2): use 3"),
     ],
 )  # fmt: skip
 def test_steps_that_wait_for_data(job, reading, data, words):
@@ -106,12 +106,12 @@ TALKING = {"share": 0.3, "busy_s": 100.0, "steps": 200, "status": "measured", "h
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        ({}, "30% of the time in steps was nothing but communication (150 ms of 500 ms): add gradients up"),
+        ({}, "30% of the step time was exposed communication (150 ms of 500 ms): accumulate gradients"),
         (
             {"hosts": 2},
-            "(150 ms of 500 ms, over 2 hosts): see whether the network is as fast as it should be",
+            "(150 ms of 500 ms, on 2 hosts): check that the network has its full speed",
         ),
-        ({"status": "bounded"}, "rank 0 waited 30% of the time in steps for the gradients of other ranks"),
+        ({"status": "bounded"}, "rank 0 waited 30% of the step time for the gradients of other ranks"),
     ],
 )
 def test_steps_that_wait_for_gradients(job, found, words):
@@ -152,7 +152,7 @@ def test_memory_that_creeps_up(job):
     flat = [[step, (10 if step > 100 else step / 10) * GIB, 0, 0] for step in range(0, 1000, 20)]
     noise = [[step, (10 + 5 * (step % 40 > 0)) * GIB, 0, 0] for step in range(0, 1000, 20)]
 
-    assert "memory creeps up by 10 GiB in 1,000 steps, from 12 GiB at step 200" in said(
+    assert "memory grows by 10 GiB in 1,000 steps, from 12 GiB at step 200" in said(
         job(run={"memory": creeping})
     )
     assert "creeps" not in said(job(run={"memory": flat})) + said(job(run={"memory": noise}))

@@ -76,7 +76,7 @@ def test_what_was_measured(jobs):
     shown = text.text(report(found, "lab", "2026-11", None, 0.0))
 
     assert (found.all.use, found.all.idle) == (0.5, 0.2)
-    assert "only 44% of the GPU hours that were held were measured" in shown
+    assert "only 44% of the allocated GPU hours" in shown
     assert "2 kWh of the GPUs alone" in shown
 
 

@@ -61,24 +61,24 @@ def trusted_path(path: str) -> str:
     Raises:
         ChangeError: a link on the way belongs to a user, who could redirect a change by root to any file.
     """
-    done, rest = "/", [part for part in path.split("/") if part]
+    resolved, remaining = "/", [part for part in path.split("/") if part]
     for _link in range(LINKS):
-        while rest:
-            step = os.path.join(done, rest[0])
+        while remaining:
+            step = os.path.join(resolved, remaining[0])
             if os.path.islink(step):
                 break
-            done, rest = os.path.normpath(step), rest[1:]
+            resolved, remaining = os.path.normpath(step), remaining[1:]
         else:
-            return done
+            return resolved
         if os.lstat(step).st_uid not in (0, os.getuid()):
             owner = owner_of(step).partition(":")[0]
             raise ChangeError(
                 f"{step} is a link of user {owner}, and root would change its target. Remove the link"
             )
         target = os.readlink(step)
-        done, rest = (
-            "/" if target.startswith("/") else done,
-            [*(part for part in target.split("/") if part), *rest[1:]],
+        resolved, remaining = (
+            "/" if target.startswith("/") else resolved,
+            [*(part for part in target.split("/") if part), *remaining[1:]],
         )
     raise ChangeError(f"{path} has a cycle of links. Remove one of them")
 

@@ -29,7 +29,9 @@ def _mode(cluster: Cluster) -> Iterator[Clash]:
                 actions=names(ours.allow),
                 mode=ours.mode,
             ),
-            _("set heal.mode to act (or to approve, which asks for each action), or remove allow"),
+            _(
+                "set heal.mode to act (or to approve, which requires an approval for each action), or remove allow"
+            ),
             locs,
         )
     if ours.mode in _DOES and not ours.allow:
