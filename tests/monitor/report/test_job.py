@@ -59,7 +59,12 @@ def test_the_shape_is_that_of_jobstats(job, gpus):
     [
         ([0.9, 0.0], {}, {}, "1 of 2 GPUs were idle (gpu-node1:1): request 1"),
         ([0.3, 0.3], {}, {}, "GPUs were busy 30% of the time: find out what"),
-        ([], RUN, {}, "rank 3 on gpu-node1 took 1.50 times as long as the other ranks, which waited 20 ms per step"),
+        (
+            [],
+            RUN,
+            {},
+            "rank 3 on gpu-node1 took 1.50 times as long as the other ranks, which waited 20 ms per step",
+        ),
         ([], RUN, {}, "43% of the GPU time went into repeated steps"),
         ([], RUN, {}, "checkpoints were 60 s apart; for the observed failures, 10 min is best"),
         ([], {}, {"state": "TIMEOUT"}, "the job reached its time limit of 01:12:00"),
