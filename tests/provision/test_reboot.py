@@ -159,7 +159,7 @@ def test_a_reboot_that_is_owed_is_named_then_made(run):
     ("trouble", "words"),
     [
         ("stuck", "the host did not shut down within 15 min"),
-        ("dark", "the host did not come back within 15 min of its reboot: check its console"),
+        ("dark", "the host did not respond within 15 min of its reboot: check its console"),
         ("deaf", "slurmd has not registered since the reboot"),
     ],
 )

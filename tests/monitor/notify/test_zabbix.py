@@ -273,7 +273,7 @@ def test_a_host_that_goes_away_is_a_problem_there(chain):
         )
     )
 
-    assert problem["name"] == "n2 does not answer"
+    assert problem["name"] == "n2 does not respond"
     assert problem["severity"] == "4"
 
 

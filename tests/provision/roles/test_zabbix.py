@@ -86,7 +86,7 @@ def test_over_tls_it_is_known_by_the_clusters_certificate(cluster_with):
     assert "StateDirectory=clusterwright/notify\n" in unit
 
 
-@pytest.mark.parametrize(("language", "word"), [("en", "does not answer"), ("zh", "没有响应")])
+@pytest.mark.parametrize(("language", "word"), [("en", "does not respond"), ("zh", "没有响应")])
 def test_the_template_lies_on_the_control_host_in_the_clusters_language(cluster_with, language, word):
     """And `wright render` writes it."""
     template = files(cluster_with({}, language=language))[TEMPLATE]
