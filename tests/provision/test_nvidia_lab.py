@@ -303,8 +303,7 @@ def test_a_host_that_does_not_come_back_stays_drained_and_stops_the_others(site,
     back = site.apply(reboot=True, only=two)
 
     assert (
-        "the host did not respond within 15 s of its reboot: check its console"
-        in errors(report)["gpu-node3"]
+        "the host did not respond within 15 s of its reboot: check its console" in errors(report)["gpu-node3"]
     )
     assert [host.left_out for host in report.left_out] == [
         "not started, because the change failed on gpu-node3"
