@@ -163,7 +163,7 @@ def test_the_page_escapes_what_hosts_say_and_names_what_was_missed():
     assert "gpu&amp;5" in text
     assert "<script>" not in text
     assert "class='missed'" in text
-    assert "A host loses its power<br>主机掉电" in text
+    assert "A host loses power<br>主机掉电" in text
 
 
 def test_each_fault_is_kept_as_json():
