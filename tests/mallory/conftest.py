@@ -14,7 +14,7 @@ import pytest
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 MALLORY, VICTIM = 64001, 64002
-SECRET = "root-only-Zt5vQ9"
+SECRET = "root-only-Zt5vQ9"  # pragma: allowlist secret
 SSH = '#!/bin/sh\nwhile [ "$1" != "--" ]; do shift; done\nshift 2\nexec sh -c "$*"\n'
 SLURM = (
     "squeue",

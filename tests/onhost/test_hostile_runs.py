@@ -16,7 +16,7 @@ from clusterwright.onhost.exporter.collectors import runs as exported_runs
 from clusterwright.onhost.snapshot import active_runs
 
 ALICE, MALLORY = 48_101, 48_102
-SECRET = "secret-of-root"
+SECRET = "secret-of-root"  # pragma: allowlist secret
 CROWD, GOOD, BAD = 5_000, "gpt-20261121-100000", "bad-20261122-100000"
 FILES = (
     "jobs", "ended.json", "ledger.json", "pulse", "cancelled", "slurm-7.out", "job.out", "events/rank-00000.jsonl",

@@ -33,7 +33,7 @@ session\trequired\tpam_permit.so
 session\trequired\tpam_unix.so
 session\toptional\tpam_systemd.so
 """,
-    "common-password": "password\trequired\tpam_permit.so\n",
+    "common-password": "password\trequired\tpam_permit.so\n",  # pragma: allowlist secret
 }
 ROCKY = {
     "sshd": """#%PAM-1.0
