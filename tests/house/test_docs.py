@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
@@ -21,11 +23,12 @@ def test_every_local_link_leads_somewhere():
     assert lost == []
 
 
-def test_every_test_named_in_the_coverage_table_exists():
-    """Each test that docs/coverage.md names exists."""
-    table = (ROOT / "docs" / "coverage.md").read_text()
+@pytest.mark.parametrize("page", ["coverage.md", "security.md"])
+def test_every_test_named_on_a_page_exists(page):
+    """Each file of tests that the page names exists, and has the named function."""
+    named = re.findall(r"`(tests/[^`:]+)(?:::([^`]+))?`", (ROOT / "docs" / page).read_text())
 
-    named = re.findall(r"`(tests/[^`]+)`", table)
     assert named
-    for path in named:
+    for path, function in named:
         assert (ROOT / path).exists(), path
+        assert not function or f"def {function}(" in (ROOT / path).read_text(), f"{path}::{function}"
