@@ -21,3 +21,15 @@ def test_a_job_needs_a_cluster(tmp_path, monkeypatch):
 
     with pytest.raises(WrightError, match=r"tried cluster\.yaml"):
         cancel("123")
+
+
+def test_root_creates_nothing_behind_a_link(tmp_path):
+    """A user's link to /etc/nologin would lock everybody out."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "job.json").write_text("{}")
+    (tmp_path / "run" / "cancelled").symlink_to(tmp_path / "nologin")
+
+    with pytest.raises(WrightError, match="cancelled"):
+        cancel(str(tmp_path / "run"))
+
+    assert not (tmp_path / "nologin").exists()

@@ -16,11 +16,20 @@ def cancel(job: str, /, *, cluster: Path | None = None) -> int:
         Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     """
     from clusterwright.cli._connection import find_cluster, run_jobs_command
+    from clusterwright.errors import WrightError
+    from clusterwright.i18n import _
     from clusterwright.launch.run import runs_folder
+    from clusterwright.onhost.lib.as_owner import as_owner
+    from clusterwright.onhost.lib.files import append
 
     folder = Path(job)
     if (folder / "job.json").exists():
-        (folder / "cancelled").touch()
+        try:
+            as_owner(folder, lambda: append(folder / "cancelled", b""))
+        except OSError as error:
+            fix = _("remove the link or pipe in its place; the folder of a run belongs to its user")
+            message = f"{error.strerror or error}: {folder / 'cancelled'}"
+            raise WrightError.from_code("not-writable", message, fix) from error
         return 0
     cluster_config = find_cluster(cluster)
     return run_jobs_command(cluster_config, "cancel", runs_folder(cluster_config), job)

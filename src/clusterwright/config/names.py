@@ -197,6 +197,14 @@ def expand(hostlist: str) -> tuple[str, ...]:
     return tuple(NodeSet(hostlist, resolver=None))
 
 
+def expand_valid(hostlist: str) -> tuple[str, ...]:
+    """Expand a hostlist from Slurm's text, where users can add fields; empty if it is invalid."""
+    try:
+        return expand(hostlist)
+    except NodeSetException:
+        return ()
+
+
 def fold(hosts: tuple[str, ...] | list[str]) -> str:
     """Fold host names into a hostlist: `gpu-node[1-8,12]`; an empty string for no hosts."""
     return str(NodeSet.fromlist(hosts, resolver=None))

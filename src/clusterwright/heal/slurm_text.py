@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from clusterwright.config.names import expand
+from clusterwright.config.names import expand_valid
 from clusterwright.heal.observation import FaultFinding, HostStatus, JobStatus
 from clusterwright.i18n import _
 from clusterwright.slurm import client
@@ -63,7 +63,7 @@ def with_record(job: JobStatus, text: str) -> JobStatus:
 
 
 def _expanded(hostlist: str) -> tuple[str, ...]:
-    return () if hostlist in NOTHING else tuple(expand(hostlist))
+    return () if hostlist in NOTHING else expand_valid(hostlist)
 
 
 def findings_of(nodes: Iterable[HostStatus]) -> Iterator[FaultFinding]:

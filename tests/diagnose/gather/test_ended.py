@@ -109,6 +109,16 @@ def test_where_a_job_printed_is_known_from_slurm_or_its_submission(asked, paths)
     assert outputs(asked, "7") == paths
 
 
+@pytest.mark.parametrize("forged", ["evil.example.com", "[[[", "gpu-2,evil.example.com"])
+def test_a_comment_of_a_user_sends_nobody_to_other_hosts(forged):
+    """Slurm prints it after the real list; only its own nodes count, and what is no list counts for nothing."""
+    times = f"JobId=7 StartTime={NOW - 500} EndTime={NOW - 100} NodeList=gpu-1 Comment=x NodeList={forged}"
+    hosts = window({"now": f"{NOW} 2026-11-22T23:26:40", "times": times, "nodes": CONTROL["nodes"]}).hosts
+
+    assert "evil.example.com" not in hosts
+    assert set(hosts) <= {"gpu-1", "gpu-2", "gpu-3"}
+
+
 def test_a_reason_in_local_time_is_compared_with_the_epoch():
     """The control host's zone is known from its own clock, told both ways."""
     when = window({"now": f"{NOW} 2026-11-23T07:26:40", "window": f"{NOW - 100}|{NOW - 50}|gpu-1|7"})

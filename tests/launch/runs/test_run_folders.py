@@ -83,11 +83,16 @@ def test_a_folder_with_the_name_of_another_users_run_cancels_nothing_of_it(
 
 def test_a_job_with_forged_rows_in_its_name_adds_only_jobs_of_its_own_user(submit, slurm, folder):
     """A name may contain a newline; Slurm itself then keeps to `--user`."""
-    canceled = slurm(("6", MALLORY, f"x\n5|{MALLORY}|RUNNING|None|{ALICES}"))
+    canceled = slurm(
+        ("6", MALLORY, f"x\n5|{MALLORY}|RUNNING|None|{ALICES}\n--user=alice|{MALLORY}|RUNNING|None|{ALICES}")
+    )
     run = submit(ALICES, MALLORY)
     run_files.cancel_jobs(str(run))
 
-    assert all(call.split()[0] == f"--user={MALLORY}" for call in canceled())
+    for call in canceled():
+        first, *ids = call.split()
+        assert first == f"--user={MALLORY}"
+        assert all(word.isdigit() or word == "--state=PENDING" for word in ids)
 
 
 def test_the_last_run_is_not_the_one_with_the_greatest_name(submit, folder):

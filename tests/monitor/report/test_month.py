@@ -91,8 +91,8 @@ def test_the_report_has_all_forms(jobs):
     assert "Teams" in shown
     assert "&lt;i&gt;" in html
     assert not {"\x1b", "\u202e"} & set(shown + html + table)
-    assert table.splitlines()[0].startswith("team,jobs,GPU hours,share")
-    assert table.splitlines()[1].startswith("language,2,24,52%")
+    assert table.splitlines()[0].startswith('"team","jobs","GPU hours","share"')
+    assert table.splitlines()[1].startswith('"language","2","24","52%"')
     assert json.loads(json.dumps(made.data))["teams"]["vision"]["held_h"] == 21
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from clusterwright.config.names import expand
+from clusterwright.config.names import expand_valid
 from clusterwright.diagnose.gather.live import live
 from clusterwright.diagnose.gather.sections import sections
 from clusterwright.diagnose.reading import LogSource, of_bytes, of_text
@@ -289,16 +289,21 @@ class Window:
 
 
 def window(parts: Mapping[str, str]) -> Window:
-    """The window of all attempts of a job, from accounting and slurmctld; until now if it has not ended."""
+    """The window of all attempts of a job, from accounting and slurmctld; until now if it has not ended.
+
+    A user's comment can add a NodeList to slurmctld's record of the job, so of that only Slurm's nodes count.
+    """
     now, local = [*parts.get("now", "0 ").split(), "", ""][:2]
     now_s = int(now or 0)
     rows = [line.split("|") for line in parts.get("window", "").splitlines()]
     record = Record.parse(parts.get("times", "").partition("\n")[0])
-    rows += [[record["StartTime"], record["EndTime"], record["NodeList"]]]
+    nodes = frozenset(re.findall(r"^NodeName=(\S+)", parts.get("nodes", ""), re.MULTILINE))
+    recorded = [host for host in expand_valid(record["NodeList"]) if host in nodes]
+    rows += [[record["StartTime"], record["EndTime"], ",".join(recorded)]]
     rows = [row for row in rows if len(row) >= _LEAST_FIELDS]
     begins = [int(row[0]) for row in rows if row[0].isdigit()]
     ends = [int(row[1]) for row in rows if row[1].isdigit() and int(row[1]) <= now_s]
     lists = [row[2] for row in rows if row[2] and "assigned" not in row[2]]
-    hosts = tuple(dict.fromkeys(host for node_list in lists for host in expand(node_list)))
+    hosts = tuple(dict.fromkeys(host for node_list in lists for host in expand_valid(node_list)))
     zone_s = (stamp(local) or now_s) - now_s
     return Window(min(begins, default=now_s), (max(ends) if ends else now_s) + MARGIN_S, zone_s, hosts)

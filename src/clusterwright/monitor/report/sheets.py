@@ -15,7 +15,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  #
 def table(report: Report) -> str:
     """Render the rows of the part `report.table`; if it has none, the bars of all parts with their ratios."""
     out = io.StringIO()
-    write = csv.writer(out, lineterminator="\n")
+    write = csv.writer(
+        out, quoting=csv.QUOTE_ALL, lineterminator="\n"
+    )  # `;` separates cells in some languages
     part = report.parts[report.table]
     if part.rows:
         write.writerow([_(head) for head in part.heads])

@@ -49,10 +49,10 @@ def _ranks(job: str) -> Iterator[Dict[str, Any]]:
                 environment = dict(entry.partition(b"=")[::2] for entry in file.read().split(b"\0"))
         except OSError:
             continue
-        if environment.get(b"SLURM_JOB_ID", b"").decode() != job:
+        if environment.get(b"SLURM_JOB_ID", b"") != job.encode():
             continue
         written = _written(pid)
-        rank = environment.get(b"RANK", b"").decode()
+        rank = environment.get(b"RANK", b"").decode(errors="replace")
         if written and stacks.listens(pid):
             local = os.path.basename(written).partition(".")[0]
             yield {"rank": rank or "local " + local, "pid": pid, "path": written, "samples": []}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import List, NamedTuple, Optional, Tuple
 
@@ -10,6 +11,9 @@ from clusterwright.onhost.lib import processes
 from clusterwright.onhost.runs.run_folders import SLURM_S, owner_of
 
 _FIELDS = 5
+_ID = re.compile(
+    "[0-9]+"
+)  # a job's name can contain line feeds, and then rows of its own: no row adds an option
 
 
 class QueuedJob(NamedTuple):
@@ -26,11 +30,14 @@ def queued_jobs(run: str) -> Optional[List[QueuedJob]]:
     code, out = run_program("squeue", "--noheader", "--all", f"--user={owner}", "--format=%A|%U|%T|%r|%j")
     if code != 0 or owner is None:
         return None
-    rows = [line.split("|", _FIELDS - 1) for line in out.splitlines()]
+    rows = [line.split("|", _FIELDS - 1) for line in out.split("\n")]
     return [
         QueuedJob(row[0], row[2], row[3])
         for row in rows
-        if len(row) == _FIELDS and row[1].strip() == str(owner) and row[4].strip() == name
+        if len(row) == _FIELDS
+        and _ID.fullmatch(row[0])
+        and row[1].strip() == str(owner)
+        and row[4].strip() == name
     ]
 
 
