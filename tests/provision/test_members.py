@@ -150,7 +150,9 @@ def test_hosts_leave_only_when_their_jobs_have_ended(site):
     words = [word for word, _, _ in site.did]
 
     assert done.ok
-    assert words[:7] == ["sinfo", "scontrol", "squeue", "squeue", "squeue", "systemctl", "apply"]
+    # `if`: whether a host has a munge key, while the operator's is not stored yet
+    changing = [word for word in words if word != "if"]
+    assert changing[:7] == ["sinfo", "scontrol", "squeue", "squeue", "squeue", "systemctl", "apply"]
     assert "gpu-node2" not in site.order("apply")
     assert site.path.read_text() == without_hosts(
         ClusterFile.from_source(read(LAB.read_text(), "c")), ["gpu-node2"]

@@ -75,7 +75,8 @@ def test_a_partition_that_goes_takes_its_jobs_along(said, text):
 def test_new_hosts_cost_what_the_release_asks(said, text, slurm, cost):
     """Before 23.11 every daemon starts anew for a host more; jobs go on either way."""
     text = text[: text.index("# This section makes it")] + (
-        f'software: {{slurm: "{slurm}", repositories: {{site: {{url: "https://deb.example.org/slurm"}}}}}}\n'
+        f'software: {{slurm: "{slurm}", repositories: {{site: '
+        '{url: "https://deb.example.org/slurm", unsigned: true}}}\n'
     )
     grown = text.replace("gpu-node[1-4]", "gpu-node[1-5]")
     (more,), (less,) = diff_fields(said(text), said(grown)), diff_fields(said(grown), said(text))

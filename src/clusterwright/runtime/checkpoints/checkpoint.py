@@ -18,6 +18,7 @@ ranks hold is distributed too. Each rank adds its own random states.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -143,7 +144,7 @@ class Checkpoints:
         skipped: list[Skipped] = []
         for step in self._group.share(retention.steps(self._folder)):
             result = self._try_to_load(step, target)
-            problems = [Skipped(*problem) for problem in self._group.gather(_problem(result)) if problem]
+            problems = gather_problems(self._group, result)
             if isinstance(result, Loaded) and not problems:
                 self._keeper.verified.add(step)
                 return result, skipped
@@ -193,7 +194,7 @@ def _opened(folder: Path, saved_manifest: manifest.Manifest) -> Iterator[Abstrac
     return (disk.reader(folder, part) for part in saved_manifest.parts)
 
 
-def _problem(result: Loaded | Skipped) -> tuple[int, str, bool, bool] | None:
-    if not isinstance(result, Skipped):
-        return None
-    return result.step, result.reason, result.damaged, result.other_format
+def gather_problems(group: Group, result: Loaded | Skipped | None) -> list[Skipped]:
+    """Return the problems of all ranks with one checkpoint; `result` is this rank's."""
+    mine = dataclasses.astuple(result) if isinstance(result, Skipped) else None
+    return [Skipped(*problem) for problem in group.gather(mine) if problem]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.runtime.checkpoints.assembling import assemble
-from clusterwright.runtime.checkpoints.checkpoint import Loaded, Skipped
+from clusterwright.runtime.checkpoints.checkpoint import Loaded, Skipped, gather_problems
 from clusterwright.runtime.checkpoints.source import Damaged
 from clusterwright.runtime.checkpoints.target_state import TargetState
 from clusterwright.runtime.checkpoints.writer import SaveMoment
@@ -26,8 +26,7 @@ def newest(
         result: Loaded | Skipped | None = Skipped.by(group.rank, 0, error)
     else:
         result = _attempt(snapshot, group, target) if snapshot else None
-    mine = result if isinstance(result, Skipped) else None
-    problems = [problem for problem in group.gather(mine) if problem]
+    problems = gather_problems(group, result)
     if problems or snapshot is None or not isinstance(result, Loaded):
         return None, None, problems
     return result, SaveMoment(snapshot.generation, snapshot.step), []
