@@ -91,7 +91,7 @@ def _read_records(tls_folder: Path) -> dict[str, _Given]:
 
 
 def _authority(tls_folder: Path, now: float) -> None:
-    """Create the CA once; a new CA makes all certificates be reissued."""
+    """Create the CA if it is missing or past half its lifetime; all certificates are then reissued."""
     certificate, key = tls_folder / "ca.crt", tls_folder / "ca.key"
     if (
         certificate.exists()

@@ -108,9 +108,9 @@ def _has_freezer_v1() -> bool:
 
 
 def kill(lab: str, host: str = "", *, limit_s: float = 10) -> set[int]:
-    """Kill every process of the host at once; return those left after the timeout.
+    """Kill every process of the host, by default of the whole lab; return those left after the timeout.
 
-    Frozen first, so that none can start another or close a connection before it is killed.
+    Processes are frozen first, so that none starts another or closes a connection before it is killed.
     """
     deadline = time.monotonic() + limit_s
     while True:

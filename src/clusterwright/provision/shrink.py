@@ -56,7 +56,7 @@ class Removal:
         return self.cluster_file.cluster.control.name
 
     def run_slurm(self, remote: Remote, argv: list[str]) -> CommandResult:
-        """Run a Slurm command as root.
+        """Run a Slurm command as root on the control host.
 
         Raises:
             WrightError: the command failed.

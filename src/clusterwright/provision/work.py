@@ -139,7 +139,10 @@ def read_answer(
 
 
 def _off(now: float | None, sent_at: float, received_at: float) -> float:
-    """Return by how many seconds a host's clock is ahead; 0 if it lies between sending and receiving."""
+    """Return by how many seconds a host's clock is ahead (negative: behind).
+
+    Returns 0 if its time is between sending and receiving, or if either clock is unknown.
+    """
     if now is None or not received_at or sent_at <= now <= received_at:
         return 0.0
     return now - received_at if now > received_at else now - sent_at

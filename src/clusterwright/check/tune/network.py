@@ -58,7 +58,10 @@ def value_of(sweep: Sweep) -> float | None:
 
 
 def _plan(site: BenchSite) -> GroupPlan:
-    """Return a sweep of a bucket and a quarter of one, limited to what takes a quarter of a second."""
+    """Return an all-reduce sweep of two sizes: DDP's gradient bucket (25 MiB) and a quarter of it.
+
+    With Gloo the larger one is limited to what takes a quarter of a second.
+    """
     usual = plan_of(site)
     largest = min(BUCKET_BYTES, max(usual.sizes)) // 1024 * 1024
     return GroupPlan(

@@ -52,7 +52,7 @@ def strip(
 
 
 def span(seconds: float | None) -> str:
-    """A duration in at most 6 characters: `42s`, `5m03s`, `3h07m`, `2d04h`; `-` for None."""
+    """A duration: `42s`, `5m03s`, `3h07m`, `2d04h`; `-` for None. At most 6 characters below 100 days."""
     if seconds is None:
         return "-"
     total_s = max(0, round(seconds))

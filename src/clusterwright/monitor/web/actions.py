@@ -86,7 +86,11 @@ class ClusterActions:
     def _journaled(
         self, by: WebUser, action: str, subject: str, reason: str, work: Callable[[], None]
     ) -> None:
-        """Write the journal before and after an action; without a journal nothing is done."""
+        """Write the journal before and after an action.
+
+        Raises:
+            WrightError: the journal is not writable (then `work` is not run), or the action failed.
+        """
         self._write(by, action, subject, reason, "begins")
         try:
             work()

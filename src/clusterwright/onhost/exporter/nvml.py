@@ -113,7 +113,11 @@ class NvmlGpu:
         return [value.value if is_supported else None for value in values]
 
     def busy(self) -> Optional[int]:
-        """Return the percentage of the last sample period in which kernels ran."""
+        """Return the percentage of the last sample period in which kernels ran; None if the driver does not support it.
+
+        Raises:
+            NvmlError: the query failed.
+        """
         rates = (c_uint * 2)()
         return rates[0] if self._nvml.query("nvmlDeviceGetUtilizationRates", self._handle, rates) else None
 

@@ -22,7 +22,10 @@ def command_output(*argv: str) -> str:
 
 
 def describe_port(root: str, line: str) -> Dict[str, str]:
-    """Return one port's settings from the driver, the dcb command and rdma_cm."""
+    """Return one port's settings from the driver, the dcb command and rdma_cm.
+
+    `line` is `NETWORK DEVICE PORT INTERFACE MTU`, separated by spaces.
+    """
     network, device, number, link, _mtu = line.split()
     ecn = f"{root}/sys/class/net/{link}/ecn"
     cma = f"{root}/sys/kernel/config/rdma_cm/{device}/ports/{number}"

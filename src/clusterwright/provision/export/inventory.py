@@ -11,7 +11,7 @@ Tree = dict[str, Any]
 
 
 def inventory(cluster: Cluster) -> Tree:
-    """Return the inventory: hosts by name, with their addresses as host variables."""
+    """Return Ansible's inventory: a group per role, in it one per node group; addresses are host variables."""
     roles = {group.role: {"children": {}} for group in cluster.nodes.values()}  # type: dict[str, Tree]
     groups = {}  # type: Tree
     for name, group in cluster.nodes.items():

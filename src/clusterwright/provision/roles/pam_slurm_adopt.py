@@ -14,7 +14,10 @@ PATH = "/etc/pam.d/sshd"
 
 @alike
 def pam_slurm_adopt(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the module, and sshd's PAM file with the host's own lines; with `free` without ours."""
+    """Return pam_slurm_adopt's packages and sshd's PAM file on compute hosts; nothing on other hosts.
+
+    The file keeps the host's own lines. With `security.login: free` it loses ours, and no packages are installed.
+    """
     if host.group.role != "compute":
         return ()
     login = cluster.security.login

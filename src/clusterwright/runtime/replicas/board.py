@@ -23,7 +23,10 @@ class Board:
         self._prefix = f"clusterwright/checkpoints/{next(_serial)}"
 
     def pin(self, topic: str, document: Any, rank: int = 0) -> None:
-        """Publish a JSON document under a topic, once per rank."""
+        """Publish a rank's JSON document under a topic.
+
+        Call it once per topic and rank: `read` waits for a number of calls, so a second one counts as another rank's.
+        """
         self._store.set(self._key(topic, rank), json.dumps(document))
         self._store.add(self._key(topic, "count"), 1)
 

@@ -54,7 +54,10 @@ def buckets_of(gradient_bytes: int) -> int:
 
 
 def expected_compute_share(compute_s: float, exchange: Exchange) -> Expectation:
-    """Return the expected compute share of a step; the lowest acceptable one is at the acceptable bandwidth."""
+    """Return the expected compute share of a step.
+
+    The lowest acceptable share is 0.9 (steps vary) of the share at the acceptable bandwidth.
+    """
     exposed_s = exchange.exposed_s(compute_s)
     value = compute_s / (compute_s + exposed_s)
     least = STEADY * compute_s / (compute_s + exchange.exposed_s(compute_s, bandwidth=exchange.enough))

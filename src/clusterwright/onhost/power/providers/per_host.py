@@ -44,7 +44,11 @@ class PerHostProvider(Provider):
         }
 
     def call_host(self, host: str, verb: str) -> str:
-        """Return "", a state, or an error message. Raises nothing but OSError."""
+        """Run `on`, `off`, `kill` or `state` on the host's BMC.
+
+        Returns an empty string for success, `on` or `off` for `state`, otherwise an error message. An unreachable BMC
+        raises OSError, no other exception is raised.
+        """
         raise NotImplementedError
 
     def address(self, host: str) -> str:

@@ -17,7 +17,7 @@ COMPUTES = 0.6
 
 
 def list_advice(events: Sequence[Event], record: Mapping[str, Any]) -> List[str]:
-    """Return the advice on a run's data, its communication and its stragglers."""
+    """Return lines of advice on a run's data, communication and slow ranks; `record` is the content of its job.json."""
     return [
         *lines(combine_generations(events), record),
         *bad(events),

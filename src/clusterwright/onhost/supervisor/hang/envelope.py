@@ -46,7 +46,7 @@ class Envelope:
         self._polls = 0
 
     def begin(self) -> None:
-        """Start a generation."""
+        """Start a generation (all ranks start again): its longer warm-up limits apply; learned times are retained."""
         self._polls = 0
 
     def observe(self, seconds: float, longest: float = 0.0) -> None:
