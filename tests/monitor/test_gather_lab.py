@@ -134,6 +134,7 @@ def test_a_run_that_writes_is_shown_with_its_job(slurm, look, lab_cluster):
         "control", f"mkdir -p {folder}/events && cd {folder} && echo '{{}}' >job.json && touch pulse"
     )
     lab_cluster.sh("control", f"cat >{folder}/events/rank-00000.jsonl <<'END'\n{text}\nEND")
+    lab_cluster.sh("control", f"chown -R bob {folder}")
     job = submit(slurm, "bob", RUN)
     try:
         picture = look(lambda found: any(each.run for each in found.jobs))
