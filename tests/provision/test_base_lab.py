@@ -146,7 +146,7 @@ def test_who_leaves_a_team_leaves_its_group_and_no_other(site):
     groups = site.run("gpu-node1", "id -Gn bob").split()
     back = site.apply()
 
-    assert ("user:bob", "out of language") in changes
+    assert ("user:bob", "remove from language") in changes
     assert groups == ["vision", "audio2"]
     assert ("user:bob", "into language") in back
 
