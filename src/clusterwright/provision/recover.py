@@ -83,11 +83,11 @@ def recover(cluster: Cluster, folder: Path, remote: Remote, hosts: Iterable[str]
     for key in usable:
         groups.setdefault(key.fingerprint, []).append(key.host)
     if len(groups) != 1:
-        found = "; ".join(f"{fold(names)}: {fingerprint}" for fingerprint, names in groups.items())
+        listed_keys = "; ".join(f"{fold(names)}: {fingerprint}" for fingerprint, names in groups.items())
         errors = "; ".join(f"{key.host}: {key.error}" for key in keys if key.error)
         raise WrightError.from_code(
             "state-disagrees" if groups else "state-not-found",
-            _("the hosts have different munge keys (SHA-256): {found}", found=found)
+            _("the hosts have different munge keys (SHA-256): {found}", found=listed_keys)
             if groups
             else _(
                 "no host of {cluster} has a usable munge key: {errors}", cluster=cluster.name, errors=errors

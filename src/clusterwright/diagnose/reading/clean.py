@@ -27,10 +27,10 @@ def clean(raw: bytes) -> str:
 
 def _without_overstruck(text: str) -> str:
     """Remove each character that a backspace deletes, in one pass."""
-    left: list[str] = []
+    remaining: list[str] = []
     for sign in text:
         if sign != "\x08":
-            left.append(sign)
-        elif left:
-            left.pop()
-    return "".join(left)
+            remaining.append(sign)
+        elif remaining:
+            remaining.pop()
+    return "".join(remaining)

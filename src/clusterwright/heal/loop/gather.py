@@ -91,12 +91,12 @@ class Gatherer:
     def _claims_of_job(self, job: JobStatus) -> list[FaultFinding]:
         """Return what the job's logs say of hosts that were the job's by Slurm's own record."""
         try:
-            found = list(self.reason(job.id))
+            findings = list(self.reason(job.id))
         except WrightError:  # its logs are unreadable; checks provide evidence
             return []
         return [
             replace(finding, source="diagnosis", job=job.id, user=job.user)
-            for finding in found
+            for finding in findings
             if finding.host in job.hosts
         ]
 

@@ -143,8 +143,8 @@ def serve(application: ASGIApp, listener: Listener, opened: socket.socket) -> No
     import uvicorn
 
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    wanted = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    soft = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     connections = Connections(WAITING, OF_ADDRESS)
     config = uvicorn.Config(
         counted(application, connections), log_level="warning", access_log=False, server_header=False, date_header=True,

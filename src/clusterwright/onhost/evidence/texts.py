@@ -35,7 +35,6 @@ ALL_BYTES = 48 << 20  # of all files together: seconds over a slow link
 LEAST_BYTES = 64 << 10  # of one file
 READ_S, READ_BYTES = 60.0, 512 << 20  # budget for a run: what is not read within it is left out
 DUMP_BYTES = 24 << 20  # of all dumps together; one larger than its share is left out
-SUCCESSORS = 1000  # job ids of a run that are read
 _OF_RANK = re.compile(r"logs/(\d+)/([^/]+)/(\d+)\.(?:out|err|stacks)$")
 _OF_TORCHRUN = re.compile(r"logs/(\d+)/([^/]+)/.*attempt_\d+/(\d+)/std(?:out|err)\.log$")
 

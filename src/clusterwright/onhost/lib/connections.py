@@ -8,9 +8,15 @@ import contextlib
 import socket
 import threading
 from collections import Counter
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 Peer = Tuple[Any, ...]  # as accept() returns it: address, port, ...
+
+
+def oldest_of_busiest(addresses: Sequence[Any]) -> int:
+    """Return the index of the first of the addresses that occur most."""
+    ((address, _),) = Counter(addresses).most_common(1)
+    return addresses.index(address)
 
 
 class Connections:
@@ -29,8 +35,7 @@ class Connections:
             self._open[peer[:2]] = (connection, False)
             waiting = self._peers(admitted=False)
             if len(waiting) > self._waiting_limit:
-                ((address, _),) = Counter(address for address, _ in waiting).most_common(1)
-                self._shut(next(each for each in waiting if each[0] == address))
+                self._shut(waiting[oldest_of_busiest([address for address, _ in waiting])])
 
     def admit(self, peer: Peer) -> None:
         """Note that the connection no longer waits."""

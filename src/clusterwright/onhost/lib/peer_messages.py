@@ -76,10 +76,10 @@ def proof(token: str, identity: str, challenge: str) -> str:
 
 def proven(message: Dict[str, Any], token: str, identity: str, challenge: str) -> bool:
     """Return True if the message carries the right proof."""
-    given = message.get("proof")
-    if not isinstance(given, str) or len(given) != MAC_BYTES:
+    received = message.get("proof")
+    if not isinstance(received, str) or len(received) != MAC_BYTES:
         return False
-    return hmac.compare_digest(_bytes(given), proof(token, identity, challenge).encode())
+    return hmac.compare_digest(_bytes(received), proof(token, identity, challenge).encode())
 
 
 def text(message: Dict[str, Any], name: str) -> str:

@@ -13,7 +13,7 @@ import stat
 import threading
 import time
 from contextlib import contextmanager
-from typing import Any, BinaryIO, Dict, Iterable, Iterator, List, Optional, Set, Tuple, Union
+from typing import Any, BinaryIO, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple, Union
 
 from clusterwright.onhost.lib.numbers import json_integer
 
@@ -82,6 +82,22 @@ def by_owner(folders: Iterable[str], seconds: float, size: int) -> Iterator[Tupl
         budget = Budget(max(0.0, end - time.monotonic()) / (len(owners) - number), size)
         for folder in group:
             yield folder, budget
+
+
+def read_by_owner(
+    folders: Iterable[str], seconds: float, size: int, read: Callable[[str], Any]
+) -> Iterator[Tuple[str, Any, Optional[BaseException]]]:
+    """Call `read` for each folder within its owner's budget; yield folder, result and the error in its place.
+
+    A folder that cannot be read does not affect the others.
+    """
+    for folder, budget in by_owner(folders, seconds, size):
+        try:
+            with reading_budget(budget):
+                result, failure = read(folder), None  # type: Any, Optional[BaseException]
+        except DATA_ERRORS as error:
+            result, failure = None, error
+        yield folder, result, failure
 
 
 @contextmanager
@@ -218,29 +234,29 @@ def _walk(path: str, flags: int) -> Tuple[int, Set[int]]:
     Neither root nor this process counts as an owner; a link in a user's folder is that user's.
     """
     names = [name for name in reversed(path.split("/")) if name not in ("", ".")]
-    place, owners, links = os.open("/" if path.startswith("/") else ".", _PIN | os.O_DIRECTORY), set(), 0
+    handle, owners, links = os.open("/" if path.startswith("/") else ".", _PIN | os.O_DIRECTORY), set(), 0
     try:
         while names and links <= LINKS:
             name = names.pop()
-            found = os.open(name, _PIN | os.O_NOFOLLOW, dir_fd=place)
-            status, parent = os.fstat(found), os.fstat(place)
+            child = os.open(name, _PIN | os.O_NOFOLLOW, dir_fd=handle)
+            status, parent = os.fstat(child), os.fstat(handle)
             if not stat.S_ISLNK(status.st_mode) or (flags & os.O_NOFOLLOW and not names):
-                os.close(place)
-                place = found
+                os.close(handle)
+                handle = child
                 continue
-            target = os.readlink("", dir_fd=found)
-            os.close(found)
+            target = os.readlink("", dir_fd=child)
+            os.close(child)
             owners |= {parent.st_uid or status.st_uid} - {0}
             links += 1
             names += [part for part in reversed(target.split("/")) if part not in ("", ".")]
             if target.startswith("/"):
-                os.close(place)
-                place = os.open("/", _PIN | os.O_DIRECTORY)
-        _refuse_unreached(path, os.fstat(place).st_mode, flags, names)
+                os.close(handle)
+                handle = os.open("/", _PIN | os.O_DIRECTORY)
+        _refuse_unreached(path, os.fstat(handle).st_mode, flags, names)
     except BaseException:
-        os.close(place)
+        os.close(handle)
         raise
-    return place, owners
+    return handle, owners
 
 
 def is_regular(path: Path) -> bool:
@@ -337,16 +353,16 @@ def walk_folder(folder: Path, limit: int = ENTRIES) -> Iterator[str]:
 
 def _entries(folder: Path, limit: int) -> List[Tuple[str, str]]:
     """Return names with `file`, `folder` or ""; none if the folder cannot be read."""
-    found = []  # type: List[Tuple[str, str]]
+    rows = []  # type: List[Tuple[str, str]]
     try:
         with pin(folder, os.O_DIRECTORY) as handle, os.scandir(_of_handle(handle)) as entries:
             for entry in entries:
-                if len(found) >= limit:
+                if len(rows) >= limit:
                     break
                 _charge(len(entry.name))
                 is_folder = entry.is_dir(follow_symlinks=False)
                 kind = "folder" if is_folder else "file" if entry.is_file(follow_symlinks=False) else ""
-                found.append((entry.name, kind))
+                rows.append((entry.name, kind))
     except OSError:
         return []
-    return found
+    return rows

@@ -13,10 +13,10 @@ import re
 from typing import List, Optional, Union
 
 from clusterwright.onhost.lib.files import SCRATCH, replace_link, replacing
+from clusterwright.onhost.lib.safe_reader import LINKS
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import STATE, ChangeError, Json, LocalHost, bytes_of, read, run
 
-LINKS = 40  # as the kernel follows (path_resolution(7))
 TRIAL = ".wright-trial-"
 TRIAL_S = 60  # a daemon that only reads its files ends within seconds
 DIFF_LINES = 120  # longer diffs are truncated: a diff is for the reader; programs compare `sum`

@@ -213,11 +213,11 @@ def missing(path: Path, parts: List[Row]) -> str:
     for part in parts:
         try:
             size = (path / part["file"]).stat().st_size
+        except FileNotFoundError:
+            problems.append(f"{part['file']} is missing")
+            continue
         except OSError as error:
-            what = "is missing" if isinstance(error, FileNotFoundError) else error.strerror
-            problems.append(
-                f"{part['file']}: {what}" if what != "is missing" else f"{part['file']} is missing"
-            )
+            problems.append(f"{part['file']}: {error.strerror}")
             continue
         if size != part["bytes"]:
             problems.append(f"{part['file']} has {size} bytes of {part['bytes']}")

@@ -17,6 +17,7 @@ from clusterwright.onhost.lib import processes
 from clusterwright.onhost.lib.safe_reader import list_folder, text_or_empty
 
 SLURM_S = 30
+SUCCESSORS = 1000  # of a run, whose job ids are read
 _JOB = re.compile(r"\d+(?:[_+]\d+)?")
 _OUTPUT = re.compile(r"(?:.*/)?slurm-(\d+)\.out")
 
@@ -59,8 +60,8 @@ def find(runs: str, reference: str) -> str:
     """Return the folder of a run by name, job id, `last`, or path of one of its files; empty if there is none."""
     reference, names = reference.rstrip("/"), newest(runs)
     if reference == "last":
-        own = [name for name in names if owner_of(os.path.join(runs, name)) == _caller()]
-        return os.path.join(runs, (own or names)[0]) if names else ""
+        names_of_caller = [name for name in names if owner_of(os.path.join(runs, name)) == _caller()]
+        return os.path.join(runs, (names_of_caller or names)[0]) if names else ""
     for part in (
         [] if _JOB.fullmatch(reference) else reference.split("/")[:-3:-1]
     ):  # its folder, or a file in it
@@ -109,7 +110,8 @@ def job_ids(run: str) -> List[str]:
     """Return the ids of the run's jobs in the order of submission, as its folder lists them."""
     ids = [text for text in text_or_empty(os.path.join(run, "jobs")).split() if _JOB.fullmatch(text)]
     chain = os.path.join(run, "chain")
-    for number in sorted(int(name) for name in list_folder(chain) if re.fullmatch("[0-9]+", name)):
+    numbers = sorted(int(name) for name in list_folder(chain) if re.fullmatch("[0-9]+", name))
+    for number in numbers[-SUCCESSORS:]:
         texts = text_or_empty(os.path.join(chain, str(number))).split()
         ids += [text for text in texts if _JOB.fullmatch(text) and text not in ids]
     return ids

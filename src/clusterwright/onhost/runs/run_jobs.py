@@ -15,13 +15,11 @@ from typing import Any, Dict, List
 from clusterwright.onhost.lib.as_owner import as_owner
 from clusterwright.onhost.lib.files import append
 from clusterwright.onhost.lib.safe_reader import (
-    DATA_ERRORS,
-    by_owner,
     list_folder,
     parse_object,
+    read_by_owner,
     read_object,
     read_part,
-    reading_budget,
 )
 from clusterwright.onhost.runs import run_series, run_status
 from clusterwright.onhost.runs.run_files import cancel_jobs, in_queue
@@ -35,7 +33,6 @@ NO_RUN = 69  # sysexits.h EX_UNAVAILABLE
 UNREADABLE = 74  # sysexits.h EX_IOERR
 LIST_S, LIST_BYTES = 20.0, 1 << 30  # to list all runs: seconds together, bytes of each owner
 READ_S = 300.0  # to read one run
-SUCCESSORS = 1000  # job ids of a run that are read
 
 
 def main() -> int:
@@ -79,12 +76,12 @@ def list_runs(runs: str) -> List[Dict[str, Any]]:
     Of a user's runs that cannot be read, one is listed, which counts for none of the others.
     """
     names, listed_runs, unreadable = newest(runs), {}, []
-    for folder, budget in by_owner((os.path.join(runs, name) for name in names), LIST_S, LIST_BYTES):
-        try:
-            with reading_budget(budget):
-                listed_runs[os.path.basename(folder)] = about(folder)
-        except DATA_ERRORS as error:
+    folders = (os.path.join(runs, name) for name in names)
+    for folder, run, error in read_by_owner(folders, LIST_S, LIST_BYTES, about):
+        if error:
             unreadable.append((os.lstat(folder).st_uid, about_unreadable(folder, error)))
+        else:
+            listed_runs[os.path.basename(folder)] = run
     listed = [listed_runs[name] for name in names if name in listed_runs]
     ended = [run["run"] for run in listed if run["ended"]][:RECENT]
     return [

@@ -7,14 +7,12 @@ import time
 from typing import Any, BinaryIO, Dict, Iterable, List, Optional, Tuple
 
 from clusterwright.onhost.lib.safe_reader import (
-    DATA_ERRORS,
     TEXT_BYTES,
-    by_owner,
     list_folder,
     open_regular,
+    read_by_owner,
     read_object,
     read_part,
-    reading_budget,
 )
 from clusterwright.onhost.runs.run_folders import owner_of, user_name
 from clusterwright.onhost.supervisor.goodput import history, speed
@@ -36,12 +34,11 @@ def read_runs(runs: str, names: Iterable[str], limit_s: float) -> Tuple[Dict[str
     runs_by_name, unread_count = {}, 0  # type: Dict[str, Dict[str, Any]], int
     folders = [os.path.join(runs, name) for name in names if name and "/" not in name]
     owners = {folder: owner for folder, owner in zip(folders, map(owner_of, folders)) if owner is not None}
-    for folder, budget in by_owner(owners, limit_s, READ_BYTES):
-        try:
-            with reading_budget(budget):
-                runs_by_name[os.path.basename(folder)] = dict(about(folder), user=user_name(owners[folder]))
-        except DATA_ERRORS:
+    for folder, run, error in read_by_owner(owners, limit_s, READ_BYTES, about):
+        if error:
             unread_count += 1
+        else:
+            runs_by_name[os.path.basename(folder)] = dict(run, user=user_name(owners[folder]))
     return runs_by_name, unread_count
 
 

@@ -16,7 +16,7 @@ import time
 from typing import Any, Dict, Iterator, List
 
 from clusterwright.onhost.lib.as_owner import as_owner
-from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, by_owner, modified, read_object, reading_budget
+from clusterwright.onhost.lib.safe_reader import modified, read_by_owner, read_object
 from clusterwright.onhost.runs import run_folders, run_series, run_status
 from clusterwright.onhost.snapshot import monitors, programs
 from clusterwright.onhost.supervisor.goodput import advice, communication, figures, history, slow, speed
@@ -182,17 +182,11 @@ def _record(record: Any) -> Document:
 
 
 def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
-    """Yield the goodput accounting of each run of the period; a run that cannot be read does not affect the others."""
+    """Return the goodput accounting of each run of the period; a run that cannot be read does not affect the others."""
     folders = [os.path.join(runs, name) for name in run_folders.newest(runs)]
     computed: List[str] = []
-    for folder, budget in by_owner(folders, RUNS_S, RUNS_BYTES):
-        try:
-            with reading_budget(budget):
-                row = _run_row(folder, begin, end, computed)
-        except DATA_ERRORS:
-            continue
-        if row:
-            yield row
+    rows = read_by_owner(folders, RUNS_S, RUNS_BYTES, lambda folder: _run_row(folder, begin, end, computed))
+    return (row for _folder, row, _error in rows if row)
 
 
 def _run_row(folder: str, begin: float, end: float, computed: List[str]) -> Document:

@@ -6,9 +6,9 @@ import selectors
 import socket
 import time
 import traceback
-from collections import Counter
 from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
 
+from clusterwright.onhost.lib.connections import oldest_of_busiest
 from clusterwright.onhost.supervisor import wakeup_socket, wire
 
 JOINED, MESSAGE, DISCONNECTED, NOTE = "joined", "said", "lost", "note"
@@ -156,9 +156,8 @@ class Peers:
         """Close the oldest connection of the address with the most unauthenticated ones if there are too many."""
         strangers = [peer for peer in self._strangers if not peer.host]
         if len(strangers) > most:
-            ((source, _),) = Counter(peer.source for peer in strangers).most_common(1)
-            oldest = next(peer for peer in strangers if peer.source == source)
-            self._reject(oldest, "too many unauthenticated connections")
+            oldest = oldest_of_busiest([peer.source for peer in strangers])
+            self._reject(strangers[oldest], "too many unauthenticated connections")
 
     def _reject(self, peer: Peer, reason: str) -> None:
         """Close a stranger's connection, and log that once a minute at most."""

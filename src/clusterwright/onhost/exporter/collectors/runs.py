@@ -14,12 +14,10 @@ from clusterwright.onhost.exporter.run_events import RunEvents, memory_bytes
 from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family
 from clusterwright.onhost.lib.safe_reader import (
-    DATA_ERRORS,
-    by_owner,
     is_regular,
     list_folder,
+    read_by_owner,
     read_object,
-    reading_budget,
 )
 from clusterwright.onhost.supervisor.goodput import figures, reading, slow, speed
 from clusterwright.onhost.supervisor.goodput.history import History
@@ -78,13 +76,15 @@ def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Famil
     sizes: Counter[int] = Counter()
     unread = Family("run_unreadable", "gauge", "1 for a run with invalid events.")
     folders = [runs_by_name[name].folder for name in sorted(runs_by_name)]
-    for folder, budget in by_owner(folders, TIMEOUT_S / 2, READ_BYTES):
-        name, run = os.path.basename(folder), runs_by_name[os.path.basename(folder)]
-        try:
-            with reading_budget(budget):
-                run.read(sizes)
-                samples = _checked(_samples(run, now))
-        except DATA_ERRORS as error:
+
+    def read(folder: str) -> List[_Sample]:
+        run = runs_by_name[os.path.basename(folder)]
+        run.read(sizes)
+        return _checked(_samples(run, now))
+
+    for folder, samples, error in read_by_owner(folders, TIMEOUT_S / 2, READ_BYTES, read):
+        name = os.path.basename(folder)
+        if error:
             sys.stderr.write(f"run {name!r}: {type(error).__name__}: {error}\n")
             unread.add(1, run=name)
             continue
