@@ -49,7 +49,7 @@ def test_all_forms(run, tmp_path, capsys):
     job(str(run), json=True)
 
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
-    assert "时间去向,step," in (tmp_path / "r.csv").read_text()
+    assert '"时间去向","step",' in (tmp_path / "r.csv").read_text()
     assert json.loads(capsys.readouterr().out)["run"]["ledger"]["gpus"] == 2
 
 
