@@ -42,7 +42,7 @@ def expected(cluster: Cluster) -> tuple[Expected, ...]:
 
 
 def gpu_memory_bytes(gpus: Gpus) -> float:
-    """Return the memory that CUDA offers on such a GPU, in bytes: from the cluster file, else from the catalog.
+    """Return the memory that CUDA offers on a node group's GPU, in bytes: from the cluster file, else the catalog.
 
     Raises:
         WrightError: neither the cluster file nor the catalog has it.
@@ -68,7 +68,10 @@ def _of_group(cluster: Cluster, name: str) -> Iterator[Expected]:
 
 
 def _collectives(name: str, machine: Machine) -> Iterator[Expected]:
-    """Yield the bus bandwidth of all-reduce as all_reduce_perf prints it, within one node and across all nodes."""
+    """Yield the all-reduce bus bandwidth as all_reduce_perf prints it, and the line rate of one network port.
+
+    Bandwidths are those within one node of several GPUs, and across all nodes; the port only with several nodes.
+    """
     if machine.gpus_per_node > 1:
         value = bus_bw_bytes_per_s(
             Collective.ALL_REDUCE, LARGE_BYTES, machine, machine.gpus_per_node, machine.gpus_per_node

@@ -60,7 +60,10 @@ def latent_widths(model: Architecture) -> tuple[float, float, float]:
 
 
 def attended(model: Architecture, seq_len: float, *, window: int = 0) -> float:
-    """Mean number of tokens that a query attends to; `window`: sliding-window size, 0 for none."""
+    """Mean number of tokens that a query attends to: all, or half of them under a causal mask.
+
+    `window`: sliding-window size of a causal model, 0 for none.
+    """
     if not model.causal:
         return seq_len
     if 0 < window < seq_len:

@@ -149,7 +149,7 @@ def _expert(model: Architecture, matrices: int) -> float:
 
 
 def lora(model: Architecture) -> float:
-    """Parameters of LoRA adapters on all four matrices of each layer (Hu et al. 2106.09685) over the model's."""
+    """LoRA adapters' parameters as a share of the model's: rank 32, on all four matrices of each layer (2106.09685)."""
     q, kv = model.heads * model.head_dim, 2 * model.kv_heads * model.head_dim
     wide = model.ffn * (2 if model.gated else 1)
     sides = (model.hidden + q + kv) + (q + model.hidden) + (model.hidden + wide) + (model.ffn + model.hidden)

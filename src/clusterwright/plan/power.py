@@ -83,7 +83,7 @@ class Circuit:
 
     @property
     def watts(self) -> float:
-        """Continuous load that the circuit may carry, in watts."""
+        """Continuous load that the circuit may carry, in watts: 80% of the breaker's rating."""
         return math.sqrt(3) * self.volts * self.amperes * BREAKER_SHARE
 
 
@@ -173,7 +173,14 @@ def node_power(node: Node) -> NodePower:
 
 
 def supply(node: Node, unit_w: float, units: int = 2, spare: int = 1) -> Supply:
-    """Judge whether `units` power supplies of `unit_w` watts, `spare` of which may fail, carry the node."""
+    """Judge whether `units` power supplies of `unit_w` watts, `spare` of which may fail, carry the node.
+
+    They are sufficient up to 90% of the load of those that remain. Otherwise the reason has a GPU power limit that
+    helps.
+
+    Raises:
+        WrightError: power-size if no supply remains.
+    """
     if unit_w <= 0 or units <= spare:
         message = _(
             "{units} supplies of {unit_w:g} W, {spare} of them spare, leave no capacity",
@@ -204,7 +211,7 @@ def supply(node: Node, unit_w: float, units: int = 2, spare: int = 1) -> Supply:
 
 
 def _gpu_limit(node: Node, supplied_w: float) -> float:
-    """Power limit per GPU, in watts, at which the supplies carry the node."""
+    """Power limit per GPU, in watts, at which the node needs 90% of `supplied_w`; not above 0 if no limit helps."""
     inside = node_power(node).inside_w
     fans = FAN_SHARE_LIQUID if node.liquid else FAN_SHARE
     return node.gpu_w - (inside - supplied_w * SUPPLY_LOAD) / (1 + fans) / max(1, node.gpus)
@@ -254,7 +261,7 @@ def hall(node: Node, nodes: int, limits: PowerLimits = LIMITS, network_w: float 
 
 
 def cooling(rack_w: float) -> str:
-    """Return the cooling that a rack of this power needs: air, rear door or liquid."""
+    """Return the cooling that a rack of this power needs: air up to 30 kW, rear door up to 60 kW, or liquid."""
     if rack_w <= AIR_KW * 1e3:
         return N_("air")
     return N_("rear door") if rack_w <= REAR_DOOR_KW * 1e3 else N_("liquid")

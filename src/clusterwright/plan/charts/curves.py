@@ -79,7 +79,10 @@ class Dot:
 
 
 def scatter(dots: Sequence[Dot], limit_bytes: float, width: float) -> str:
-    """Draw one dot per layout, time over memory; layouts right of the red line (`limit_bytes`) do not fit."""
+    """Draw one dot per layout, time over memory; layouts right of the red line (`limit_bytes`) do not fit.
+
+    The axes end at 4 times the fastest time that fits and at twice the limit; dots beyond lie at the edge.
+    """
     fitting = [dot for dot in dots if dot.memory_bytes <= limit_bytes] or list(dots)
     best = min(fitting, key=lambda dot: dot.seconds)
     top = min(max(dot.seconds for dot in dots), SLOWEST * best.seconds)
@@ -167,7 +170,7 @@ def _dots(plot: Frame, points: Sequence[Point]) -> Iterator[str]:
 
 
 def _named(last: Point, ideal: float) -> Iterator[str]:
-    """Yield the legend of the two lines, in the corner that neither reaches."""
+    """Yield the legend, top left: predicted, with the last point's share of linear throughput (`ideal`), and linear."""
     left, top = LEFT + 12, TOP + 16
     yield line(left, top - 4, left + 26, top - 4, "progress")
     reached = f"{last.rate / ideal:.0%} @ {last.gpus}"

@@ -25,7 +25,7 @@ HIDDEN = 0.0005  # a part below this share of the total is not drawn; the table 
 
 
 def parts(time: Time) -> list[tuple[str, float]]:
-    """Return (field, seconds) of the parts that are large enough to draw, in the order of Time's fields."""
+    """Return (field, seconds) of the parts above 0.05% of the iteration, in the order of Time's fields."""
     every = [(part.name, float(getattr(time, part.name))) for part in fields(time)]
     return [(name, value) for name, value in every if value > HIDDEN * float(time.total)]
 

@@ -69,7 +69,10 @@ def from_table(table: Mapping[str, Any]) -> Coefficients:
 
 
 def die(gpu: Gpu) -> str:
-    """Return the kind of die: architecture, and whether a graphics die; for an unmeasured one the closest relative."""
+    """Return the key of a GPU's kind of die in the coefficients: its architecture, or e.g. `Ampere graphics`.
+
+    Kinds without measurements have the key of the closest relative: `Ada` for Blackwell graphics dies.
+    """
     arch = gpu.arch.split(" ")[0]
     graphics = gpu.peak.get("tf32", 0.0) < GRAPHICS_BELOW * gpu.peak.get("fp32", 0.0)
     name = f"{arch} graphics" if graphics and arch in {"Ampere", "Blackwell"} else arch

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def machine_of(row: Mapping[str, str], chip: Gpu, notes: list[str]) -> Machine:
-    """Return the machine of a row: all its GPUs, with the NVLink and the network that its text names."""
+    """Return the machine of a row: all its GPUs, with the NVLink and the network that its text names.
+
+    Appends what was inferred to `notes`.
+    """
     gpus = _integer(row, "num_gpus") or 1
     nodes = _integer(row, "num_nodes") or 0
     per_node = _integer(row, "gpus_per_node") or (gpus // nodes if nodes else 0)
@@ -47,7 +50,7 @@ def _joined(machine: Machine, row: Mapping[str, str], notes: list[str]) -> Machi
 
 
 def _virtual(row: Mapping[str, str], machine: Machine) -> bool:
-    """True for virtual machines without NVLink between GPUs (Lambda's V100 cloud)."""
+    """True for a row of V100s whose system names a cloud (Lambda's): virtual machines without NVLink between GPUs."""
     return "cloud" in row.get("system", "").lower() and machine.gpu.arch == "Volta"
 
 
@@ -73,7 +76,10 @@ def _network(row: Mapping[str, str], chip: Gpu, per_node: int, notes: list[str])
 
 
 def _ports(text: str) -> tuple[float, float] | None:
-    """Parse ports and Gbit/s per port: `8x ConnectX-6 IB HDR 200Gb/Sec` is (8, 200)."""
+    """Parse (ports, Gbit/s per port) of a lower-case text: `8x connectx-6 ib hdr 200gb/sec` is (8, 200).
+
+    One port if there is no count; None if there is no rate.
+    """
     rate = re.search(r"(\d+)\s*g(?:b|ig|be)", text)
     if not rate:
         return None

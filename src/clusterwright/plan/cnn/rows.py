@@ -39,7 +39,10 @@ REFERENCE_TOKENS = 384
 def samples_of_row(
     row: Mapping[str, str], c: Coefficients | None = None
 ) -> tuple[float | None, str, Bound | None]:
-    """Predict a row: (samples/s of all GPUs, what was inferred, bound); (None, ..., None) for an unknown network."""
+    """Predict a row: (samples/s of all GPUs, what was inferred, bound); (None, ..., None) for an unknown network.
+
+    `c`: the coefficients; default: those shipped with the package.
+    """
     notes: list[str] = []
     job = read(row, notes)
     if job is None:
@@ -76,7 +79,7 @@ def _network(row: Mapping[str, str], notes: list[str]) -> Cnn | Encoder | None:
 
 
 def _network_name(row: Mapping[str, str]) -> str:
-    """Return the network's name: `resnext101-32x4d` of `ResNeXt101-32x4d training (ImageNet)`."""
+    """Return the network of a row's benchmark: `resnext101-32x4d` of `ResNeXt101-32x4d training (ImageNet)`."""
     name = re.sub(r"\([^)]*\)", " ", row.get("benchmark", "")).lower()
     name = re.sub(
         r"\b(imagenet|cifar-?100?|training|train|v1\.5|v1|amp|fp16|tf32|fp32|mixed|precision)\b", " ", name
@@ -113,7 +116,10 @@ def _batch(
 
 
 def software(row: Mapping[str, str], notes: list[str]) -> str:
-    """Return a row's key of `Coefficients.software`: most MLPerf ResNets are MXNet, Lambda ran PyTorch in NCHW."""
+    """Return a row's key of `Coefficients.software`, by its framework, system and source; default: `pytorch`.
+
+    MLPerf rows that do not name PyTorch alone count as MXNet, with a note; Lambda's rows as PyTorch in NCHW.
+    """
     framework = row.get("framework", "").lower()
     if re.search(r"mx-?net", framework + row.get("system", "").lower()):
         return "mxnet"

@@ -76,12 +76,12 @@ class CnnStep:
 
     @property
     def images_per_s(self) -> float:
-        """Throughput of all GPUs."""
+        """Throughput of all GPUs together, in images/s."""
         return self.images / self.total
 
     @property
     def bound(self) -> Bound:
-        """What limits the iteration: input, communication, memory bandwidth or compute."""
+        """What limits the iteration: input or communication above 10% of it, else memory bandwidth or compute."""
         if self.input > self.communication and self.input > 0.1 * self.total:
             return Bound.INPUT
         if self.communication > 0.1 * self.total:
@@ -95,7 +95,8 @@ def step(job: CnnJob, c: Coefficients | None = None, *, gpu_s: float | None = No
     Args:
         job: the training and its machine.
         c: coefficients; default: those shipped with the package.
-        gpu_s: measured seconds of one iteration on a single GPU, in place of the predicted compute time.
+        gpu_s: measured seconds of one iteration on a single GPU, in place of the predicted compute, launch and
+            optimizer time.
     """
     c = c or stored()
     machine = job.machine
@@ -120,7 +121,7 @@ def _fixed_costs(job: CnnJob, how: Software) -> tuple[float, float]:
 
 
 def _exposed(job: CnnJob, compute: float, how: Software) -> float:
-    """Exposed seconds of the gradients' all-reduce: what does not overlap the backward pass."""
+    """Exposed seconds of the gradients' all-reduce: what does not overlap the backward pass; 0 for one GPU."""
     machine = job.machine
     if machine.gpus < 2:
         return 0.0

@@ -64,7 +64,11 @@ def joined(size: Real, transfer: Real, steps: tuple[Real, Real], path: Path, pro
 def filled(
     size: Real, transfer: Real, latency: Real, c: Coefficients, protocol: Protocol, ramp: float | None = None
 ) -> Real:
-    """Seconds of a kernel from latency and transfer, plus filling NCCL's pipeline of chunks (sqrt of their product)."""
+    """Seconds of a kernel from latency and transfer, plus filling NCCL's pipeline of chunks (sqrt of their product).
+
+    The transfer is slowed to the protocol's bandwidth; the result is not below a kernel launch. `ramp` weighs the
+    filling (default: `c.ramp`).
+    """
     transfer = transfer / (protocol.bandwidth or c.ll_bandwidth)
     flying = transfer * smaller(1.0, c.window_bytes / size)
     kernel = protocol.start_s + latency + 2 * (ramp or c.ramp) * (latency * flying) ** 0.5 + transfer
@@ -100,7 +104,7 @@ def seconds(
     """Predict the time of one collective in seconds, with NCCL's fastest algorithm and protocol.
 
     Args:
-        kind: the operation, of `Kind`.
+        kind: the operation, of `Collective`.
         size_bytes: as in nccl-tests: for all-gather and reduce-scatter the whole buffer, not one rank's part.
         machine: the GPUs and their interconnect.
         ranks: GPUs of the group; 1 takes 0 s.
@@ -159,7 +163,10 @@ def ring(kind: Collective, size: Real, over: Path, protocol: Protocol) -> Real:
 
 
 def tree(kind: Collective, size: Real, over: Path, protocol: Protocol) -> Real:
-    """Seconds of NCCL's double binary tree over the nodes, with a chain within each: few steps, less bandwidth."""
+    """Seconds of an all-reduce by NCCL's double binary tree over the nodes, with a chain within each.
+
+    Few steps, less bandwidth than a ring. `UNAVAILABLE_S` on one node.
+    """
     intra_node = 2 * (over.group.ranks_per_node - 1) * intra_node_step(over, protocol, tree=True)
     inter_node = 2 * ceil(log2(over.nodes)) * inter_node_step(over, protocol)
     inside = size * bus_factor(kind, over.group.ranks) / over.intra_node / TREE_BANDWIDTH
@@ -170,7 +177,10 @@ def tree(kind: Collective, size: Real, over: Path, protocol: Protocol) -> Real:
 
 
 def _crossings(over: Path) -> Real:
-    """Times that the busiest node of two trees sends the whole message out: up in both, down to two nodes in one."""
+    """Return how often the busiest node of two trees sends the whole message out: 1 on two nodes, up to 2 on more.
+
+    GPUs up to Turing count as a ring.
+    """
     if over.group.machine.gpu.arch in EARLY_TREES:
         return bus_factor(Collective.ALL_REDUCE, over.group.ranks)
     return smaller(larger(over.nodes / 2, 1.0), 2.0)
@@ -182,7 +192,10 @@ def _leaving(over: Path) -> Real:
 
 
 def in_switch(size: Real, over: Path, *, sharp: bool = False) -> Real:
-    """Seconds of an all-reduce in the NVLink switch (NVLS), then in trees between nodes or, with `sharp`, in SHARP."""
+    """Seconds of an all-reduce in the NVLink switch (NVLS), then in trees between nodes or, with `sharp`, in SHARP.
+
+    At least `UNAVAILABLE_S` if the GPUs have no NVLink switch that reduces, or the domain has too few ranks.
+    """
     machine, local_ranks, c = over.group.machine, over.group.ranks_per_node, over.c
     fewest = SWITCH_REDUCES_FROM.get(machine.gpu.arch, 0)
     if not fewest or machine.nvlink_domain < SWITCH_GPUS or not machine.gpu.link_bytes_per_s:

@@ -69,7 +69,7 @@ def path(group: RankGroup, c: Coefficients) -> Path:
 
 
 def local(group: RankGroup, c: Coefficients) -> Real:
-    """Ring bandwidth of one GPU within the node, over NVLink or PCIe, in bytes/s."""
+    """Ring bandwidth of one GPU within the node, over NVLink or PCIe, in bytes/s; `UNLIMITED` for one rank per node."""
     machine, local_ranks = group.machine, group.ranks_per_node
     share = nearest(c.link, machine.gpu.arch) * _share_of_links(machine, local_ranks)
     link = machine.gpu.link_bytes_per_s * share
@@ -89,7 +89,7 @@ def _share_of_links(machine: Machine, local_ranks: Real) -> Real:
 
 
 def nic_rate(group: RankGroup, c: Coefficients) -> Real:
-    """Bandwidth of one node's NICs for the group, in bytes/s, one direction."""
+    """Bandwidth of one node's NICs for the group, in bytes/s, one direction; `UNLIMITED` for a group in one node."""
     machine, network = group.machine, group.machine.network
     wire = wire_of(network.kind, c)
     nodes_per_domain = larger(machine.nvlink_domain / machine.gpus_per_node, 1.0)

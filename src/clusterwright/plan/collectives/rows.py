@@ -59,7 +59,7 @@ class MeasurementSpec:
 
 
 def bus_bw(spec: MeasurementSpec, c: Coefficients) -> float:
-    """Predict the bus bandwidth of a measurement in bytes/s."""
+    """Predict the bus bandwidth of a measurement in bytes/s, with its algorithm if it names one, else the fastest."""
     times_by_algorithm = times(spec.kind, spec.size_bytes, spec.group, c)
     if spec.algorithm == "sharp":
         times_by_algorithm["sharp"] = in_switch(spec.size_bytes, path(spec.group, c), sharp=True)
@@ -141,14 +141,20 @@ def _network(row: Mapping[str, str], chip: Gpu, per_node: int, nodes: int, notes
 
 
 def _usual_ports(chip: Gpu, per_node: int) -> tuple[float, float]:
-    """Return (ports per node, Gbit/s per port) of the vendor's reference system, scaled to `per_node` GPUs."""
+    """Return (ports per node, Gbit/s per port) of the vendor's reference system, scaled to `per_node` GPUs.
+
+    Without a reference system: 4 ports of 200 Gbit/s, scaled too.
+    """
     size = usual_node(chip)
     ports, gbits = REFERENCE_PORTS.get((chip.arch, size), UNKNOWN_PORTS)
     return max(1.0, ports * per_node / size), gbits
 
 
 def _parse_ports(fabric: str, kind: str | None) -> tuple[float | None, float | None]:
-    """Parse (ports, Gbit/s per port) of `8x400Gb/s`, `4x ConnectX-7`, `25GbE`; Ethernet without a count is one port."""
+    """Parse (ports, Gbit/s per port) of `8x400gb/s`, `4x connectx-7`, `25gbe`; None where the text has none.
+
+    Ethernet with a rate but no count has one port.
+    """
     match = re.search(r"(\d+)\s*x\s*(\d{2,4})(?!\d)", fabric)
     if match:
         return float(match[1]), float(match[2])
@@ -162,7 +168,10 @@ def _network_kind(fabric: str) -> str | None:
 
 
 def _joined(machine: Machine, fabric: str, notes: list[str]) -> Machine:
-    """Return the machine with the NVLink domain that the fabric text names: rack, board, pair of cards, or none."""
+    """Return the machine with the NVLink domain that the fabric text names: rack, board, pair of cards, or none.
+
+    Bridged cards get the bridge's bandwidth; a machine without NVLink gets a note.
+    """
     chip, per_node = machine.gpu, machine.gpus_per_node
     if chip.form == "superchip":
         rack = re.search(r"nvlink|nvl\d|rack", fabric) and "inter-rack" not in fabric

@@ -35,7 +35,10 @@ class Estimate:
             )
 
     def __add__(self, other: Estimate) -> Estimate:
-        """Add two estimates of one unit; low and high are added too, so the range is a bound."""
+        """Add two estimates of one unit; low and high are added too, so the range is a bound.
+
+        The first's source is kept.
+        """
         sums = (self.low + other.low, self.likely + other.likely, self.high + other.high)
         return replace(self, low=sums[0], likely=sums[1], high=sums[2])
 

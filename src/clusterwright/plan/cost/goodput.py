@@ -51,7 +51,8 @@ def job_mtbf_s(node_mtbf_h: float, nodes: float) -> float:
 def checkpoint_every_s(write_s: float, mtbf_s: float) -> float:
     """Return the optimal compute time between two checkpoints in seconds (Daly 2006, equation 37).
 
-    `write_s` is how long the training stalls for one checkpoint; 0 for an asynchronous checkpoint.
+    `write_s` is how long the training stalls for one checkpoint; 0 for an asynchronous checkpoint. Stalls of twice
+    the MTBF or longer give the MTBF.
     """
     if write_s >= 2 * mtbf_s:
         return mtbf_s
@@ -83,7 +84,8 @@ def goodput(
 ) -> Goodput:
     """Compute the goodput of a job on `nodes` nodes with the optimal checkpoint interval.
 
-    Checkpoints are at least 10 s apart: with free ones (`write_s` 0) the optimal interval would be 0.
+    Checkpoints are at least 10 s apart: with free ones (`write_s` 0) the optimal interval would be 0. `length_s`:
+    seconds of useful training, for the expected number of failures (0: not computed).
     """
     mtbf_s = job_mtbf_s(node_mtbf_h, nodes)
     every_s = max(10.0, checkpoint_every_s(write_s, mtbf_s)) if math.isfinite(mtbf_s) else math.inf
@@ -93,14 +95,18 @@ def goodput(
 
 
 def spot_node_mtbf_h(reclaimed_a_month: float, node_mtbf_h: float = NODE_MTBF_H.likely) -> float:
-    """Return the mean hours until a spot node is lost: reclaimed by the cloud, or failed."""
+    """Return the mean hours until a spot node is lost: reclaimed by the cloud, or failed.
+
+    `reclaimed_a_month`: the probability, 0 to 1, that the cloud reclaims a node within a month.
+    """
     return 1 / (1 / node_mtbf_h - math.log1p(-reclaimed_a_month) / MONTH_H)
 
 
 def straggler_slowdown(nodes: float, slow_share: float, slow_by: float) -> float:
-    """Return the expected factor on iteration time if each node is a straggler with probability `slow_share`.
+    """Return the expected factor on iteration time if each node is slow with probability `slow_share`.
 
-    All nodes wait for the slowest. MegaScale (2402.15627, 5.1) observed hosts about 10% slower. The speed model has a
-    fitted term for the spread of healthy nodes already; this is for stragglers that were not drained.
+    A slow node takes the share `slow_by` longer (0.1: 10%), and all nodes wait for the slowest. MegaScale
+    (2402.15627, 5.1) observed hosts about 10% slower. The speed model has a fitted term for the spread of healthy
+    nodes already; this is for stragglers that were not drained.
     """
     return 1 + slow_by * (1 - math.pow(1 - slow_share, nodes))

@@ -113,7 +113,7 @@ _YEARS = 4.0
 
 
 def _at_the_end(after_three_years: float) -> float:
-    """Extrapolate a residual value after three years to the end of the likely life, at a constant yearly rate."""
+    """Extrapolate a residual value after three years to the hardware's likely life, 4 years, at a constant rate."""
     return math.pow(after_three_years, _YEARS / 3)
 
 
@@ -162,7 +162,7 @@ ENGINEER = Price(
 
 
 def staff(nodes: float) -> Estimate:
-    """Estimate the yearly cost of the engineers who operate `nodes` nodes."""
+    """Estimate the yearly cost of the engineers who operate `nodes` nodes: one for 64 nodes, at least a quarter."""
     return priced(ENGINEER).times(max(LEAST_ENGINEERS, nodes / NODES_PER_ENGINEER))
 
 

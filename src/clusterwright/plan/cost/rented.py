@@ -33,7 +33,7 @@ class Fleet:
 
 
 def fleet_goodput(fleet: Fleet, rent: Rent | None) -> float:
-    """Goodput, 0 to 1, of a training on a rented cluster; `rent` None: an owned cluster."""
+    """Goodput, 0 to 1, of a training on the fleet; spot nodes are also reclaimed. `rent` None: owned nodes."""
     mtbf_h = {"node_mtbf_h": spot_node_mtbf_h(fleet.reclaimed_a_month)} if rent is Rent.SPOT else {}
     return goodput(fleet.nodes, write_s=fleet.checkpoint_write_s, restart_s=fleet.restart_s, **mtbf_h).share
 
@@ -41,7 +41,8 @@ def fleet_goodput(fleet: Fleet, rent: Rent | None) -> float:
 def per_gpu_hour(figures: Figures, fleet: Fleet, rent: Rent) -> float:
     """Cost per effective GPU-hour: one with the goodput of a cluster that is not interrupted by the cloud.
 
-    A spot hour costs its price divided by its goodput relative to that of an owned cluster.
+    A spot hour costs its price divided by its goodput relative to that of an owned cluster; infinite if its
+    goodput is 0.
     """
     price = {Rent.ON_DEMAND: figures.on_demand, Rent.RESERVED: figures.reserved, Rent.SPOT: figures.spot}[
         rent

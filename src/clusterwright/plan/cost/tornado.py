@@ -24,7 +24,7 @@ class TornadoBar:
 
     @property
     def swing(self) -> float:
-        """How much this input changes the result."""
+        """Absolute difference between the results at the input's low and high value."""
         return abs(self.at_high - self.at_low)
 
 
@@ -66,7 +66,7 @@ NAMES = {  # field of Figures -> label
 
 
 def drawn(bars: Sequence[TornadoBar], likely: float, unit: str, width: float) -> str:
-    """Draw the tornado chart: bars around a line at the likely result."""
+    """Draw the tornado chart: the first 8 bars around a line at the likely result."""
     top_bars = bars[:MAX_BARS]
     ends = [end for bar in top_bars for end in (bar.at_low, bar.at_high)]
     left = 8.0 if is_narrow(width) else 210.0

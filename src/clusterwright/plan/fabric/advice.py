@@ -47,7 +47,11 @@ class Advice:
     verdict: str  # one sentence, with figures
 
     def choice(self, name: str) -> Choice:
-        """Return the choice with this name."""
+        """Return the choice with this name.
+
+        Raises:
+            StopIteration: no choice has it.
+        """
         return next(choice for choice in self.choices if choice.name == name)
 
 

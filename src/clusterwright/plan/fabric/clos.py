@@ -88,7 +88,10 @@ def uplinks_for(radix: int, oversubscription: float) -> tuple[int, int]:
 
 
 def two_levels(radix: int, leaves: Leaves, on_spines: int = 0) -> Clos | None:
-    """Build a leaf-spine network, every leaf connected to every spine; None if a spine has too few ports."""
+    """Build a leaf-spine network, every leaf connected to every spine; None if a spine has too few ports.
+
+    `on_spines`: ports of the spines that are reserved for other cables, such as the manager's.
+    """
     if leaves.count > radix:
         return None
     need = math.ceil((leaves.count * leaves.uplinks + on_spines) / radix)
@@ -133,7 +136,10 @@ def _pods(radix: int, leaves: Leaves, pods_per_rail: int) -> Iterator[tuple[int,
 
 
 def _cores(radix: int, pods: int, spines: int, uplinks: range) -> Clos | None:
-    """Return spines and cores with the fewest cores; spines get a few more uplinks if that saves cores."""
+    """Return spines and cores with the fewest cores, or None if no number of `uplinks` per spine fits the radix.
+
+    Spines get a few more uplinks if that saves cores.
+    """
     fitting = [
         (groups * up // links, up, groups, links)
         for up in uplinks

@@ -70,7 +70,7 @@ def compare(
 
 
 def build(kind: FabricKind, requirements: FabricRequirements) -> Fabric:
-    """Design a fabric of one kind for the requirements."""
+    """Design a fabric of one kind for the requirements; default oversubscription: 2 for leaf-spine, else 1."""
     usual = SHARED if kind is FabricKind.LEAF_SPINE else 1.0
     ratio = usual if requirements.oversubscription is None else requirements.oversubscription
     return design(

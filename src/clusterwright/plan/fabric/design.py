@@ -107,7 +107,11 @@ def _sides(radix: int, ratio: float) -> list[tuple[int, int]]:
 def _leaf_layouts(
     kind: FabricKind, nodes: int, ports: int, sides: tuple[int, int], options: Options
 ) -> list[Leaves]:
-    """Return possible arrangements of nodes on leaves, fewest leaves per node first."""
+    """Return possible arrangements of nodes on leaves, fewest leaves per node first; one for kind `rail`.
+
+    Raises:
+        WrightError: the requested rails per leaf do not fit on a leaf.
+    """
     down, up = sides
     layouts = []
     for rails in divisors(ports):
@@ -135,7 +139,11 @@ def _leaf_layouts(
 
 
 def _star(places: int, ports: int, switch: FabricSwitch) -> Clos:
-    """Build a star: one switch, or as few as possible around a central one."""
+    """Build a star: one switch, or as few as possible around a central one.
+
+    Raises:
+        WrightError: the switch has too few ports.
+    """
     radix = switch.ports
     if places * ports <= radix:
         return Clos(radix, Leaves(1, 1, ports, places, 0))

@@ -163,7 +163,10 @@ def _spot(name: str, rows: dict[str, _Row]) -> tuple[float, float] | None:
 
 
 def _ring(fabric: Fabric, language: str, width: float) -> tuple[float, Sequence[str]]:
-    """Draw the nodes on a circle, or side by side if there are two; return the height and the SVG elements."""
+    """Draw the nodes on a circle, or side by side if there are two; return the height and the SVG elements.
+
+    At most 16 boxes are drawn, of which the last stands for all nodes that remain.
+    """
     node_count = min(fabric.nodes, RING_MOST)
     radius = 0.0 if fabric.kind is FabricKind.DIRECT else 40 + 10.0 * node_count
     middle_y = TOP + radius + BOX_H

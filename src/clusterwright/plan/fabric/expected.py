@@ -30,7 +30,7 @@ ORDERED, SCATTERED = Placement(), Placement(ordered=False)
 
 
 def network(fabric: Fabric, placement: Placement = ORDERED) -> Network:
-    """Return the `Network` that a node of the fabric has, one direction."""
+    """Return the `Network` that a node of the fabric has, one direction: in a ring with half of its ports."""
     ports: float = fabric.ports_per_node
     if fabric.kind is FabricKind.RING:
         ports = (
@@ -78,7 +78,7 @@ def on(machine: Machine, fabric: Fabric, placement: Placement = ORDERED) -> Mach
 def all_reduce_s(
     machine: Machine, fabric: Fabric, size_bytes: float = GIB, placement: Placement = ORDERED
 ) -> float:
-    """Predict the seconds of an all-reduce over all GPUs of the machine on this fabric."""
+    """Predict the seconds of an all-reduce (default: 1 GiB) over all GPUs of the machine on this fabric."""
     placed_machine, inside = on(machine, fabric, placement), min(machine.gpus_per_node, machine.gpus)
     return float(
         collectives.seconds(

@@ -45,9 +45,9 @@ def networks(
 ) -> Networks:
     """Design the storage and management networks that belong to a compute network.
 
-    Storage: two ports of each node and storage server, without oversubscription, in as few levels as possible.
-    Management: two ports of each node, and one of each switch of the other two networks; a star, because
-    it carries little traffic.
+    `storage_switch` None: the first usual model that is large enough. Storage: two ports of each node and storage
+    server, without oversubscription, in as few levels as possible. Management: two ports of each node, and one of
+    each switch of the other two networks; a star, because it carries little traffic.
     """
     ends = compute.nodes + storage_servers
     storage = _first_feasible(

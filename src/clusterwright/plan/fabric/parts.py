@@ -124,7 +124,7 @@ class Fabric:
 
     @property
     def hops(self) -> int:
-        """Number of switches (in a ring: nodes) between the two nodes farthest apart."""
+        """Number of switches (in a ring: nodes) between the two nodes farthest apart; 0 without switches."""
         if self.kind is FabricKind.RING:
             return self.nodes // 2 - 1
         return 2 * self.tiers - 1 if self.tiers else 0
@@ -149,7 +149,7 @@ class Fabric:
 
     @property
     def latency_s(self) -> float:
-        """Latency of the switches between the two nodes farthest apart."""
+        """Latency in seconds of the switches between the two nodes farthest apart; typical if not known."""
         hop_s = self.switch.latency_s or HOP_S.get(self.switch.protocol, HOP_S["ethernet"])
         return max(0, self.hops) * hop_s
 

@@ -50,7 +50,7 @@ def topology_lines(fabric: Fabric, hosts: Sequence[str]) -> str:
 def levels(leaves: Sequence[str], pods: int) -> dict[str, tuple[str, ...]]:
     """Return the switches above the leaves, bottom up, with the names below each; names differ from the leaves'.
 
-    More than one pod adds a level, with the core above.
+    More than one pod adds a level, with the core above. Empty for fewer than two leaves.
     """
     if len(leaves) < 2:
         return {}

@@ -50,9 +50,10 @@ class Remedy:
 
 
 def ladder(run: Run, seconds: Seconds | None = None) -> tuple[Remedy, ...]:
-    """Return every change that saves memory, ordered by cost in time, more GPUs last.
+    """Return every change that saves over 0.5% of the peak memory, ordered by cost in time, more GPUs last.
 
     If none makes the run fit alone, one more remedy combines them in this order until it fits.
+
     `seconds` predicts the time of an iteration; default: the planner's model.
     """
     clock = seconds or _iteration

@@ -150,7 +150,11 @@ def of_collective(row: dict[str, str], _lookup: CatalogLookup) -> dict[str, str]
 
 
 def of_cnn(row: dict[str, str], _lookup: CatalogLookup) -> dict[str, str]:
-    """Predict a convolutional network or BERT: samples per second of all GPUs and of one."""
+    """Predict a convolutional network or BERT: samples per second of all GPUs and of one.
+
+    Raises:
+        WrightError: predict-unknown-model.
+    """
     from clusterwright.plan.cnn import rows
 
     total, note, bound = rows.samples_of_row(row)

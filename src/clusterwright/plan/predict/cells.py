@@ -94,7 +94,10 @@ class Cells:
         return None
 
     def number(self, column: str) -> float | None:
-        """Return a finite number; None if blank, or if it is not one, which adds a problem."""
+        """Return a finite number; None if blank, or if it is not one, which adds a problem.
+
+        Thousands separators, and what follows a parenthesis, are ignored.
+        """
         text = self.row[column].split("(")[0].replace(",", "").replace("_", "").strip()  # `4e9 (nominal)`
         if not text:
             return None

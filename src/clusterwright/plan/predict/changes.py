@@ -30,7 +30,7 @@ class LayoutChange:
 
 
 def changes(run: Run) -> tuple[LayoutChange, ...]:
-    """Return all changes that reduce time per sample noticeably, best first, including those that do not fit."""
+    """Return all changes that reduce time per sample by over 0.5%, best first, including those that do not fit."""
     now = _per_sample(run)
     results = [
         LayoutChange(
@@ -59,7 +59,7 @@ def _variants(run: Run) -> Iterator[tuple[str, Run]]:
 
 
 def _machines(run: Run) -> Iterator[tuple[str, Run]]:
-    """Yield the run with a network twice as fast, and with an unlimited one."""
+    """Yield the run with a network twice as fast, and 1000 times as fast (`unlimited`); nothing for a single node."""
     machine = run.machine
     if machine.gpus <= machine.gpus_per_node:
         return
@@ -96,7 +96,10 @@ def _recomputation(run: Run) -> Iterator[tuple[str, Run]]:
 
 
 def _degrees(run: Run) -> Iterator[tuple[str, Run]]:
-    """Yield the run with microbatch, interleaving, or a model-parallel degree changed by a factor of two."""
+    """Yield the run with twice the microbatch or interleaving, or with tp, pp or cp halved and dp doubled.
+
+    Variants that do not divide the batch, the layers or the degree are left out.
+    """
     layout, share = run.layout, run.training.global_batch / run.layout.dp
     if share % (2 * layout.micro_batch) == 0:
         yield (

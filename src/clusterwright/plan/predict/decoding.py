@@ -65,7 +65,10 @@ def _line_by_line(data: bytes, start: int) -> Text:
 
 
 def _line(raw: bytes, offset: int) -> tuple[str, str]:
-    """Return (text, remark) of a line that begins at byte `offset`; the remark is empty for UTF-8."""
+    """Return (text, remark) of a line that begins at byte `offset`; the remark is empty for UTF-8.
+
+    Zero bytes are removed; what is not UTF-8 is read as Latin-1.
+    """
     if b"\0" in raw:
         remark = _("byte {offset} is 0, as in UTF-16: zeros removed", offset=offset + raw.index(b"\0"))
         return raw.replace(b"\0", b"").decode("latin-1"), remark

@@ -24,7 +24,10 @@ _FINE_SINCE = 2022
 
 
 def fitting(run: Run, cells: Cells) -> tuple[Run, Memory]:
-    """Return (run, peak memory): the run if it fits or nothing was inferred, else its nearest variant that fits."""
+    """Return (run, peak memory): the run if it fits or nothing was inferred, else its nearest variant that fits.
+
+    A variant is noted. If none fits, the run itself is returned.
+    """
     peak_memory = memory.peak(run)
     if not cells.inferred or _is_feasible(run, peak_memory):
         return run, peak_memory
@@ -57,7 +60,7 @@ def _variants(run: Run, inferred: set[str]) -> Iterator[Run]:
 
 
 def _recomputations(run: Run, inferred: set[str]) -> Iterator[Layout]:
-    """Yield the layout, then variants with more and more recomputation."""
+    """Yield the layout; then, if recomputation was inferred, variants with more and more of it."""
     layout = run.layout
     yield layout
     if "recompute" not in inferred:

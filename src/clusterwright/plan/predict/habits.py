@@ -35,7 +35,10 @@ _MOST_CHUNKS = 8  # NVIDIA's recipes split a stage into 4 to 12 chunks
 
 
 def experts(cells: Cells, setting: Setting, group: int) -> int:
-    """Return the expert-parallel degree; default: the largest that divides experts, GPUs and a node."""
+    """Return the expert-parallel degree; default: the largest that divides experts, GPUs (`group`) and a node.
+
+    1 for a dense model. A degree that does not divide experts and GPUs adds a problem to the row.
+    """
     degree = cells.integer("ep") or int(setting.settings.get("expert-model-parallel-size", "0"))
     experts = setting.model.experts
     if not experts:
@@ -111,7 +114,11 @@ def recompute(cells: Cells, setting: Setting, zero: int) -> Recompute:
 
 
 def sequence_parallel(cells: Cells, setting: Setting, tp: int) -> int:
-    """Return 1 for sequence parallelism, else 0; default: 1 with selective recomputation, or since 2023."""
+    """Return 1 for sequence parallelism, else 0, as the row's text mentions.
+
+    Default: 1 since 2023 or with selective recomputation; 0 without tp, or if notes with Megatron's flags do not
+    have it.
+    """
     if tp == 1 or mentions(cells, r"no sequence[- ]parallel"):
         return 0
     if mentions(cells, r"sequence[- ]parallel|seq-parallel"):
@@ -138,7 +145,10 @@ def schedule(cells: Cells) -> Schedule:
 
 
 def modules(cells: Cells, setting: Setting) -> tuple[str, ...]:
-    """Return the modules of selective recomputation, named as in Megatron-Core's flag."""
+    """Return the modules of selective recomputation, as in the row's Megatron flag; default: core attention.
+
+    Without the flag, torchtitan's are `per-op`.
+    """
     module_names = setting.settings.get("recompute-modules", "").strip("[]").replace(",", " ").split()
     if not module_names and mentions(cells, "torchtitan"):
         return ("per-op",)

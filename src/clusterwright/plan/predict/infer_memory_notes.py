@@ -51,7 +51,10 @@ def definition(cells: Cells) -> Definition:
 
 
 def with_memory_facts(run: Run, cells: Cells, settings: dict[str, str]) -> Run:
-    """Return the run with memory settings from the notes: states, sharding, fused loss, recomputed modules."""
+    """Return the run with memory settings from the notes: states, sharding, fused loss, recomputed modules.
+
+    Unsharded gradients are left out if the run does not fit with them.
+    """
     with_layout = replace(run, layout=_layout(run, cells, settings))
     full_run = replace(with_layout, training=_training(with_layout, cells, settings))
     if (
@@ -105,7 +108,7 @@ def _fp8_parameters(cells: Cells, work: Training) -> bool:
 
 
 def _dropout(run: Run, settings: dict[str, str]) -> bool:
-    """True if Megatron's default dropout of 0.1 applies; models without biases and with an untied head have none."""
+    """True if Megatron's default dropout of 0.1 applies: rows with its flags, models with biases or a tied head."""
     flags = run.stack.family == "megatron" and bool(
         {"transformer-impl", "attention-backend"} & settings.keys()
     )

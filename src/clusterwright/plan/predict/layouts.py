@@ -26,7 +26,11 @@ _LARGE, _NODES_OF_LARGE = 5e9, 8  # parameters without experts; pretraining of s
 
 
 def gpus_of(cells: Cells, node: int) -> int:
-    """Return the number of GPUs; default: the fewest whole nodes that the parallel degrees divide."""
+    """Return the number of GPUs; default: the product of the parallel degrees, noted.
+
+    Without a data-parallel degree: the lowest multiple of the others that fills a node, or 8 nodes above 5 billion
+    parameters.
+    """
     requested = cells.integer("num_gpus")
     if requested:
         return requested
@@ -139,7 +143,7 @@ def _model_parallel(cells: Cells, setting: Setting, zero: int) -> tuple[int, int
 
 
 def _least_stages(cells: Cells, setting: Setting, degree: int) -> int:
-    """Return the lowest power of two of pipeline stages for which replicas divide the batch."""
+    """Return the lowest power of two of pipeline stages for which replicas divide the batch; 1 if there is none."""
     batch = cells.integer("global_batch") or setting.gpus
     able = (1 << power for power in range(8) if setting.gpus % (degree << power) == 0)
     return next((pp for pp in able if batch % (setting.gpus // (degree * pp)) == 0), 1)
@@ -185,7 +189,7 @@ def _replicas(cells: Cells, setting: Setting, degree: int) -> int:
 
 
 def _check(cells: Cells, setting: Setting, tp: int, pp: int) -> None:
-    """Check that tp divides the heads and pp the layers."""
+    """Add a problem to the row if tp does not divide the heads or pp the layers."""
     heads = setting.model.heads
     if heads % tp:
         message = _("{heads} heads are not divisible by tp {tp}", heads=heads, tp=tp)
@@ -211,7 +215,10 @@ _TOKENS = 2**22  # per step if no batch is given: LLaMA-2 and most models of 7B 
 
 
 def batch_of(cells: Cells, setting: Setting, dp: int, pp: int) -> tuple[int, int]:
-    """Return (global batch, microbatch) in sequences, inferred and noted where not given."""
+    """Return (global batch, microbatch) in sequences, inferred and noted where not given.
+
+    A batch that dp x microbatch does not divide adds a problem.
+    """
     batch, micro = cells.integer("global_batch"), cells.integer("micro_batch")
     steps = setting.settings.get("GA") or setting.settings.get("GAS") or setting.settings.get("grad_accum")
     if micro is None and batch and steps and steps.isdigit() and batch % (dp * int(steps)) == 0:

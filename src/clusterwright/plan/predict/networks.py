@@ -100,7 +100,7 @@ def _gbits(interconnect: str) -> float | None:
 
 
 def _port_count(interconnect: str) -> int | None:
-    """Parse the number of ports in `8x HDR` or `x4 per node`."""
+    """Parse the number of ports in `8x HDR` or `x4 per node`; None if there is none."""
     match = re.search(r"(?<![\w.])(\d+)\s*x(?=[\sa-z\d])|\bx\s?(\d+)\b", interconnect)
     return int(next(group for group in match.groups() if group)) if match else None
 

@@ -48,7 +48,10 @@ _DEGREE = re.compile(r"\b(?:DP|FSDP|HSDP|DDP)\s*[:=]\s*([1-9]\d*)")
 
 
 def precision(cells: Cells, gpu_name: str) -> str:
-    """Return the precision of matrix products, a value of `Training.precision`; default: usual on this GPU."""
+    """Return the precision of matrix products, a value of `Training.precision`; default: usual on this GPU.
+
+    An unknown text adds a problem to the row.
+    """
     text = cells.text("precision")
     letters = re.sub(r"[^a-z0-9]", "", text.lower())
     for pattern, name in _PRECISIONS:

@@ -46,7 +46,11 @@ def run_of(row: dict[str, str], lookup: CatalogLookup | None = None) -> tuple[Ru
 def run_with_peak(
     row: dict[str, str], lookup: CatalogLookup | None = None
 ) -> tuple[Run, Memory, tuple[str, ...]]:
-    """Return the run that a row describes, its predicted peak memory, and notes on what was inferred."""
+    """Return the run that a row describes, its predicted peak memory, and notes on what was inferred.
+
+    Raises:
+        WrightError: with all problems of the row.
+    """
     facts = lookup or CatalogLookup()
     cells = Cells.from_row(row)
     settings = row_text.settings(cells)
@@ -112,7 +116,10 @@ def _by_megatron_before_flash(setting: Setting) -> bool:
 
 
 def _gradient_bytes(cells: Cells, stack: Stack, precision: str) -> int:
-    """Return bytes per gradient element: Megatron stores 2 with fp16, 4 with bf16; NeMo and Bridge reduce in bf16."""
+    """Return bytes per gradient element: 4 with bf16; 2 with fp16, in DeepSpeed, NeMo and Bridge.
+
+    A row that mentions fp32 gradients has 4.
+    """
     if row_text.mentions(cells, r"fp32 grad"):
         return 4
     recipes = row_text.mentions(cells, _RECIPES)

@@ -57,7 +57,10 @@ NO_MODEL = Architecture(
 def architecture(
     cells: Cells, named: Callable[[str], Architecture | None], settings: dict[str, str]
 ) -> Architecture:
-    """Return the architecture of a row, with notes on what was inferred; `named` looks a name up in the catalog."""
+    """Return the architecture of a row, with notes on what was inferred; `named` looks a name up in the catalog.
+
+    A name that is not in the catalog, without a shape or size in the row, gives `NO_MODEL` and adds a problem.
+    """
     text = cells.text("model")
     name, catalog_model = _name(text), named(text) if text else None
     if catalog_model:
@@ -87,7 +90,10 @@ def _name(text: str) -> str:
 
 
 def _of_catalog(cells: Cells, catalog_model: Architecture) -> Architecture:
-    """Return the catalog's architecture, overridden by the row's columns."""
+    """Return the catalog's architecture with the values of the row's columns in place of its own.
+
+    Blank columns are noted.
+    """
     columns = {name: cells.integer(name) for name in _COLUMNS}
     blank = [name for name in _COLUMNS if columns[name] is None]
     if blank:
@@ -220,13 +226,13 @@ def _with_experts(model: Architecture, settings: dict[str, str]) -> Architecture
 
 
 def _dense_layers(frequency: str) -> int:
-    """Parse the number of leading dense layers, 3 of `([0]*3+[1]*11)`."""
+    """Parse the number of leading dense layers, 3 of `([0]*3+[1]*11)`; 0 for other texts."""
     match = re.match(r"\(\[0\]\*(\d+)", frequency)
     return int(match[1]) if match else 0
 
 
 def _compare(cells: Cells, model: Architecture) -> None:
-    """Add a note if the parameter count of the shape differs from the row's."""
+    """Add a note if the shape's parameter count is over 15% off the row's, unless the model is a reduced one."""
     billions, counted = cells.positive("params_b"), count(model).total / 1e9
     if billions and abs(counted / billions - 1) > _TOLERANCE and not mentions(cells, "cut to|reduced|proxy"):
         cells.note(

@@ -54,7 +54,10 @@ _ARXIV = r"\b(1[7-9]|2[0-9])(?:0[1-9]|1[0-2])\.\d{5}"  # of the paper, which is 
 
 
 def stack(cells: Cells, gpu_arch: str) -> Stack:
-    """Return software family and year of a row, with notes on what was inferred."""
+    """Return software family and year of a row, with notes on what was inferred.
+
+    Megatron with ZeRO-3 before its own FSDP (2024) counts as DeepSpeed.
+    """
     family, year = _family(cells), _year(cells, gpu_arch)
     if family.startswith("megatron") and cells.text("zero_stage") == "3" and year < _MEGATRON_FSDP_SINCE:
         family = "deepspeed"  # Megatron had no full sharding: its layers with DeepSpeed

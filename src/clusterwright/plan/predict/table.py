@@ -67,7 +67,11 @@ def read(data: bytes, file: str) -> Table:
 
 
 def _records(lines: Sequence[str], delimiter: str, file: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield non-blank records, each with the line on which it begins."""
+    """Yield non-blank records, each with the line on which it begins.
+
+    Raises:
+        WrightError: predict-not-csv, with the line.
+    """
     previous_limit = csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter)
     start = 1

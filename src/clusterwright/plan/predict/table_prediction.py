@@ -83,7 +83,11 @@ def _answers(
 def run_at(
     data: bytes, file: str, line: int | None, user_catalog: UserCatalog | None = None
 ) -> tuple[Run, tuple[str, ...]]:
-    """Return the run of the row on this line of a table (None: of its only row), and notes on what was inferred."""
+    """Return the run of the row on this line of a table (None: of its only row), and notes on what was inferred.
+
+    Raises:
+        WrightError: explain-no-row, if the line has no row or the table without `line` not exactly one.
+    """
     source_table = table.read(data, file)
     matches = [entry for entry in source_table.lines if line in {None, entry.number}]
     if len(matches) != 1:

@@ -36,7 +36,7 @@ def rounded(values: Array) -> Array:
 
 
 def families(columns: dict[str, Array]) -> Array:
-    """Return the index of each layout's family, in the order of `Family`."""
+    """Return the index of each layout's family, in the order of `LayoutFamily`."""
     tp, pp = columns["tp"] > 1, columns["pp"] > 1
     conditions = (
         columns["offload"] > 0,

@@ -78,7 +78,7 @@ def _experts(model: Architecture, tp: int, pp: int, cp: int, dp: int, options: O
 
 
 def _candidates(fixed: int | None, number: int) -> list[int]:
-    """Return the divisors of `number` to try; only the fixed value if the user fixed one."""
+    """Return the divisors of `number` to try: if the user fixed one only that, or none if it does not divide."""
     if fixed is None:
         return divisors(number)
     return [fixed] if number % fixed == 0 else []
@@ -110,13 +110,16 @@ def stages_have_layers(layers: int, stages: int, *, uneven: bool) -> bool:
 
 
 def interleaves(model: Architecture, pp: int, options: Options) -> list[int]:
-    """Return possible numbers of chunks per stage: divisors of its layers; 1 for uneven stages or a single one."""
+    """Return possible numbers of chunks per stage: divisors of its layers; 1 for uneven stages or a single one.
+
+    If the user fixed a number, only that, or none.
+    """
     is_even = pp > 1 and model.layers % pp == 0
     return [v for v in (divisors(model.layers // pp) if is_even else [1]) if options.interleave in (None, v)]
 
 
 def micro_batches(training: Training, dp: int, options: Options) -> list[int]:
-    """Return the microbatch sizes that divide a replica's share of the batch."""
+    """Return the microbatch sizes that divide a replica's share of the batch; only the fixed one if it does."""
     share = training.global_batch // dp
     return [m for m in divisors(share) if options.micro_batch in (None, m)]
 

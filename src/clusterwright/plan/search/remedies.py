@@ -90,7 +90,10 @@ def _savings(training: Training) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _try(step: Remedy, search: Search) -> tuple[str, bool]:
-    """Search with a change and return (sentence, whether a layout fits)."""
+    """Search with a change and return (sentence, whether a layout fits).
+
+    The sentence is empty if the search raises an error.
+    """
     try:
         outcome = search(step.training, step.machine, step.options)
     except WrightError:  # the change leaves no layout that divides the sizes
@@ -115,7 +118,7 @@ def _short(outcome: SearchOutcome) -> float:
 
 
 def _more_gpus(training: Training, machine: Machine, options: Options) -> Iterator[Remedy]:
-    """Yield the search with the number of GPUs doubled again and again."""
+    """Yield the search with the number of GPUs doubled again and again, up to 64 times as many."""
     for doubling in range(1, MOST_DOUBLINGS + 1):
         gpus = machine.gpus * 2**doubling
         yield Remedy(_("use {gpus} GPUs", gpus=gpus), training, replace(machine, gpus=gpus), options)

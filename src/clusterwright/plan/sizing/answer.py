@@ -99,7 +99,7 @@ def _build_answer(
 
 
 def _wasteful(result: Sized) -> tuple[str, ...]:
-    """Return a note if the deadline is met only with poorly utilized GPUs."""
+    """Return a note if the GPUs that the deadline needs reach less than 20% of their peak, else nothing."""
     if result.utilization >= POOR:
         return ()
     batch = result.workload.training.global_batch

@@ -187,7 +187,11 @@ class Serving:
 
 
 def serving(model: Architecture, gpu: Gpu, context: int, weight_bytes: float = 2, node: int = 8) -> Serving:
-    """Compute upper bounds for sequences of `context` tokens; `weight_bytes` per parameter: bf16 2, fp8 or int8 1."""
+    """Compute upper bounds for sequences of `context` tokens on the fewest GPUs that hold weights and one KV cache.
+
+    `weight_bytes` per parameter: bf16 2, fp8 or int8 1. 90% of the memory is usable. 0 GPUs if a node of `node`
+    GPUs is too small.
+    """
     weights = count(model).total * weight_bytes
     cache = cache_bytes(model, context)
     gpu_bytes = gpu.usable_bytes * USABLE

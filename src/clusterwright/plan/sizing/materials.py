@@ -111,7 +111,10 @@ def _compute(machine: Machine, nodes: int, user_catalog: UserCatalog | None) -> 
 
 
 def _switch(kind: str, rate: int, user_catalog: UserCatalog | None) -> FabricSwitch:
-    """Return the best switch with ports of this rate, also by splitting ports twice as fast; priced ones first."""
+    """Return the best switch with ports of this rate, also by splitting ports twice as fast; priced ones first.
+
+    Without one: 64 ports of this rate, without a price.
+    """
     protocol = "infiniband" if kind == "infiniband" else "ethernet"
     switches = [*(user_catalog.switches.values() if user_catalog else ()), *parts.switches().values()]
     fitting = [

@@ -95,7 +95,7 @@ class _Reader:
 
 
 def workload(request: WorkloadRequest) -> tuple[Workload, float]:
-    """Parse a workload and its deadline in seconds (infinite if not given).
+    """Parse a workload and its deadline in seconds (infinite if not given); sizes not given are usual for the task.
 
     Raises:
         WrightError: bad-quantity or size-workload, all findings at once.

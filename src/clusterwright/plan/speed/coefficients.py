@@ -43,7 +43,11 @@ class Coefficients:
     values: Mapping[str, float]
 
     def get(self, name: str, *path: str) -> float:
-        """Return the most specific value: of `name.path`, else of a shorter path, else of `name`."""
+        """Return the most specific value: of `name.path`, else of a shorter path, else of `name`.
+
+        Raises:
+            KeyError: not even `name` has a value.
+        """
         for end in range(len(path), -1, -1):
             key = ".".join((name, *path[:end]))
             if key in self.values:
@@ -89,7 +93,10 @@ class Rates:
 
 
 def era(family: str, year: int) -> str:
-    """Return the software era such as `megatron.2024`: family and first year; unknown families count as Megatron."""
+    """Return the software era such as `megatron.2024`: family and first year; unknown families count as Megatron.
+
+    Megatron-DeepSpeed is `megatron.2020.deepspeed` in any year.
+    """
     if family == "megatron-deepspeed":  # Megatron's layers of 2021 with DeepSpeed's pipeline and ZeRO
         return "megatron.2020.deepspeed"
     family_name = family if family in ERAS else "megatron"
@@ -98,7 +105,7 @@ def era(family: str, year: int) -> str:
 
 
 def generation(gpu: Gpu) -> str:
-    """Return the GPU generation, without variants: `Blackwell` of `Blackwell Ultra`."""
+    """Return the GPU generation, without variants: `Blackwell` of `Blackwell Ultra`; `Hopper` if unknown."""
     return gpu.arch.split(" ")[0] or "Hopper"
 
 

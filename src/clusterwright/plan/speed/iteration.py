@@ -110,7 +110,10 @@ ZEROING = 4  # bytes per unsharded parameter: gradients set to zero
 
 
 def optimizer_step(run: Run, rates: Rates, shard_counts: Shards) -> Real:
-    """Seconds of the optimizer step per iteration; ZeRO 1 and above shard it over the replicas."""
+    """Seconds of the optimizer step per iteration; ZeRO 1 and above shard it over the replicas.
+
+    With CPU offload it runs on the host.
+    """
     layout = run.layout
     dense = shard_counts.dense / pick(layout.zero > 0, sharing(run, shard_counts.dense_ranks), 1)
     expert = shard_counts.expert / pick(layout.zero > 0, sharing(run, shard_counts.expert_ranks), 1)

@@ -266,7 +266,10 @@ def exchange(run: Run, rates: Rates, local_tokens: Real) -> Real:
 
 
 def sent_once(run: Run, rates: Rates) -> Real:
-    """Share of token copies that is sent if each node gets a token at most once; experts are random."""
+    """Share of token copies that is sent if each node gets a token at most once; experts are random.
+
+    1 within one NVLink domain, or if the software does not deduplicate.
+    """
     if not rates.deduplicated:
         return 1.0
     nodes = larger(run.layout.ep / run.machine.nvlink_domain, 1)

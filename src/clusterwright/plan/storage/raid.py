@@ -76,9 +76,12 @@ def array(level: str, disks: int, disk: Disk | None = None) -> Array:
 def best_level(use: str, disks: int, disk: Disk | None = None) -> Array:
     """Return the array with the best RAID level for a use: metadata, scratch or capacity.
 
-    Metadata needs small writes that must not be lost: the most write operations/s among levels that survive a disk.
-    Scratch can be restored: the most bytes/s, without parity. Capacity: the most bytes among levels that survive two
-    disks, as a second one may fail during a rebuild.
+    Metadata needs small writes that must not be lost: the most write operations/s among levels that survive a
+    disk. Scratch can be restored: the most bytes/s, without parity. Capacity: the most bytes among levels that
+    survive two disks, as a second one may fail during a rebuild.
+
+    Raises:
+        WrightError: storage-raid, for another use.
     """
     judge = {
         "metadata": lambda candidate: (candidate.survives >= 1, candidate.write_iops),

@@ -36,12 +36,12 @@ def render_markdown(claims: Iterable[Checked]) -> str:
 
 
 def computed(claim: Checked) -> str:
-    """Format the computed value with its unit."""
+    """Format the computed value with its unit; "" if there is none."""
     return "" if claim.computed is None else f"{_short(claim.computed)} {claim.unit}"
 
 
 def off(claim: Checked) -> str:
-    """Format the relative difference of the computed value from the claim."""
+    """Format the relative difference of the computed value from the claim; "" if inconclusive or not known."""
     return "" if claim.off_by is None or claim.verdict is Verdict.INCONCLUSIVE else f"{claim.off_by:+.0%}"
 
 
