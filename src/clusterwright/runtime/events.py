@@ -43,7 +43,7 @@ class Events:
             atexit.register(self.flush)
 
     def write(self, event: str, **more: Any) -> None:
-        """Append an event and all buffered ones."""
+        """Append an event and all buffered ones to this rank's file; nothing without a run folder."""
         self._note(event, more)
         self.flush()
 
@@ -97,7 +97,7 @@ class Events:
 
 
 def _line(event: dict[str, Any]) -> bytes:
-    """Encode an event as JSON, with null for a NaN loss."""
+    """Encode an event as a line of JSON; a float `loss` also exactly as `loss_hex`, and as null if it is not finite."""
     if isinstance(loss := event.get("loss"), float):
         event = {**event, "loss": loss if math.isfinite(loss) else None, "loss_hex": loss.hex()}
     return _JSON(event).encode() + b"\n"

@@ -57,7 +57,10 @@ class Exposed:
         self._new = False
 
     def watch(self, item: Any) -> None:
-        """Measure the backward passes of this object if it is a model."""
+        """Measure the backward passes of the DistributedDataParallel models in this object.
+
+        A model without one is not measured, which `status` reports; objects that are not models are ignored.
+        """
         if not isinstance(item, nn.Module):
             return
         ddp_models = [layer for layer in names.layers(item) if isinstance(layer, DistributedDataParallel)]
@@ -90,7 +93,7 @@ class Exposed:
         self._clock.complete()
 
     def stepped(self) -> None:
-        """Count a completed optimizer step."""
+        """Count a completed optimizer step, and add the waits measured since the last call."""
         self._steps += 1
         for backward_pass in self._passes:
             backward_pass.stepped()
@@ -98,7 +101,10 @@ class Exposed:
             self._round.add(seconds)
 
     def vote_fields(self, busy_s: float) -> dict[str, int]:
-        """Return this rank's mean wait for the vote, negated as the maximum counts; `busy_s`: total step seconds."""
+        """Return this rank's mean wait for the vote, negated as the maximum counts; empty for a single rank.
+
+        `busy_s`: total step seconds.
+        """
         self._busy_s, self._voted_steps, self._steps = busy_s, self._steps, 0
         if self._world == 1:
             return {}

@@ -52,7 +52,7 @@ class Feeder:
         yield from self._read(self.workers or 0)
 
     def _measure(self) -> Iterator[Any]:
-        """Yield the first batches without workers, timed; then choose `workers`."""
+        """Yield the first 6 batches without workers, timed; then choose `workers` and record the choice as an event."""
         reads, steps = [], []
         source = iter(self._loader(0))
         for _ in range(TRIAL):
@@ -84,7 +84,10 @@ class Feeder:
 
 
 def choose(read_s: float, train_s: float, cpus: int) -> int:
-    """Return how many workers keep batches ready, leaving one CPU to the rank; times are seconds per batch."""
+    """Return how many workers keep batches ready, leaving one CPU to the rank; times are seconds per batch.
+
+    0, reading in the rank itself, if a read takes at most 1 ms, or 1% of both.
+    """
     if read_s <= max(IDLE * (read_s + train_s), TRANSFER_S):
         return 0
     needed = math.ceil(SPARE * read_s / max(train_s, 1e-6))

@@ -36,7 +36,13 @@ class Group:
         return gather(value, self.control)
 
     def share(self, value: T) -> T:
-        """Return rank 0's value on all ranks; objects in it become copies of those of this rank's value."""
+        """Return rank 0's value on all ranks; collective.
+
+        Objects and containers of other classes become copies of those in this rank's `value`, with rank 0's content.
+
+        Raises:
+            TypeError: rank 0's value contains something that cannot be sent.
+        """
         data, problem = b"", None
         try:
             data = plain_values.encode(value) if self.rank == 0 else b""
@@ -106,7 +112,10 @@ def _initialize(backend: str, *, is_single: bool) -> None:
 
 
 def _device(local_rank: int) -> torch.device:
-    """Return this rank's device: the GPU of its local rank, or the only GPU visible to its task, or the CPU."""
+    """Return this rank's device: the GPU of its local rank, or the only GPU visible to its task, or the CPU.
+
+    A GPU becomes torch's current device.
+    """
     if not torch.cuda.is_available():
         return torch.device("cpu")
     device = torch.device("cuda", local_rank if torch.cuda.device_count() > 1 else 0)

@@ -35,11 +35,14 @@ class Meter:
         self._began_s = time.thread_time()
 
     def fetched(self) -> None:
-        """Stop counting it."""
+        """Stop counting the CPU time of fetching a batch."""
         self._fetch_cpu_s += time.thread_time() - self._began_s
 
     def step(self, optimizers: Sequence[Any], source: Any) -> dict[str, Any]:
-        """Return a step's metrics for its event; `source` is the iterator that batches came from."""
+        """Return a step's metrics for its event: learning rate, gradient norm, and each second memory and CPU time.
+
+        `source` is the iterator that batches came from.
+        """
         values: dict[str, Any] = {"lr": float(optimizers[0].param_groups[0]["lr"])} if optimizers else {}
         if self._norm is not None:
             norm, self._norm = float(self._norm), None
@@ -63,7 +66,7 @@ def workers(source: Any) -> int:
 
 
 def workers_cpu_s(source: Any) -> float:
-    """Return the CPU seconds of these workers so far."""
+    """Return the CPU seconds so far of the worker processes of a DataLoader's iterator, 0 for anything else."""
     return sum(_cpu_s(process.pid) for process in _workers(source))
 
 
@@ -76,7 +79,7 @@ def plan(device: torch.device, dtype: torch.dtype | None, models: Sequence[nn.Mo
 
 
 def cpus() -> int:
-    """Return the number of CPUs per rank of this host."""
+    """Return the number of CPUs that this process may use, divided by the ranks of its host; at least 1."""
     ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1") or 1)
     return max(1, len(os.sched_getaffinity(0)) // ranks)
 

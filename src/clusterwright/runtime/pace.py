@@ -38,7 +38,7 @@ class Slow:
 
     @property
     def ratio(self) -> float:
-        """The straggler's time divided by the median."""
+        """The straggler's time divided by the median of the other ranks; 1 if that is 0."""
         return self.seconds / self.typical if self.typical else 1.0
 
 
@@ -82,7 +82,7 @@ class Pace:
             self._row.add(rank_s)
 
     def vote_fields(self) -> dict[str, int]:
-        """Return this rank's fields of the vote; the maximum of each field over all ranks counts."""
+        """Return this rank's fields of the vote, whose maximum over all ranks counts; empty for a single rank."""
         if self._world == 1:
             return {}
         rank_us, self._round = int(self._round.value * 1e6), Mean()
@@ -107,7 +107,10 @@ class Pace:
         return _rank(self.slow) != _rank(self._previous_slow)
 
     def report(self, log: Events, step: int) -> None:
-        """Write `straggler` events: the straggler and the recovered rank write their own, as these carry the host."""
+        """Write the `straggler` events: the straggler and the recovered rank write their own, as these carry the host.
+
+        The straggler also writes a line to its log.
+        """
         if self._rank == _rank(self._previous_slow):
             log.write("straggler", step=step, ratio=1.0, over=True)
         if self.slow and self._rank == self.slow.rank:
@@ -119,7 +122,10 @@ class Pace:
             )
 
     def _suspects(self, agreed: Mapping[str, int]) -> None:
-        """Count how often the same rank was slowest; two counts are lost when it was not."""
+        """Count how often the same rank was slowest, by at least 10%; two counts are lost when it was not.
+
+        From 8 counts on, the next votes survey the times of all ranks.
+        """
         seconds, rank = divmod(agreed["slow"], self._world)
         late = seconds >= SLOW * -agreed["quick"] > 0
         if late and rank == self._suspect:

@@ -51,7 +51,13 @@ def decode(data: bytes, like: Any = _MISSING) -> Any:
 
 
 def _reduced(value: Any, blobs: list[bytes]) -> Any:
-    """Return JSON for the value; plain scalars stand for themselves, everything else is a list with its kind."""
+    """Return JSON for the value; plain scalars stand for themselves, everything else is a list with its kind.
+
+    The bytes of tensors and bytes objects are appended to `blobs`.
+
+    Raises:
+        TypeError: the value cannot be sent to other ranks.
+    """
     if value is None or type(value) in (bool, int, float, str):
         return value
     if type(value) in (list, tuple, set):
@@ -93,7 +99,7 @@ class _Decoder:
         self._blobs, self._at = blobs, 0
 
     def value(self, reduced: Any, like: Any) -> Any:
-        """Return the value of what `_reduced` returned."""
+        """Return the value of what `_reduced` returned; `like` is this rank's value at the same place."""
         if not isinstance(reduced, list):
             return reduced
         kind, content, *more = reduced
@@ -114,7 +120,11 @@ class _Decoder:
         return self._like(kind, content, like)
 
     def _like(self, kind: str, content: Any, like: Any) -> Any:
-        """Return a copy of `like` with the items or attributes that were sent."""
+        """Return a copy of `like` with the items or attributes that were sent.
+
+        Raises:
+            ValueError: `like` is of another kind.
+        """
         if kind == "object" and hasattr(like, "__dict__"):
             copied = copy.copy(like)
             vars(copied).update(self.value(content, dict(vars(like))))

@@ -52,7 +52,10 @@ class Reduction:
         buckets.settle(item)
 
     def begin(self, completed: int, total_steps: int | None, local: Mapping[str, Any] | None) -> None:
-        """Load the state before the first step; `local` is what this rank saved, None if there is none."""
+        """Load the state before the first step; `local` is what this rank saved, None if there is none.
+
+        Logs it if the run resumes without this state.
+        """
         self._total_steps = total_steps
         for name, hook in self._stateful_hooks.items():
             hook.load_state(completed, (local or {}).get("gradients", {}).get(name))

@@ -120,9 +120,12 @@ class Run(Services):
     def steps(self, batches: Iterable[T] | None = None, *, total_steps: int | None = None) -> Iterator[T]:
         """Resume from the newest valid checkpoint and yield one batch for each remaining step.
 
-        The loop body calls `step(loss)` after `optimizer.step()`. Between two steps the ranks agree whether to save or
-        to stop. A Sampler, a DataLoader with one as its `batch_sampler`, and batches with a `state_dict` are tracked
-        automatically. Without batches, yields the number of completed steps.
+        The loop body calls `step(loss)` after `optimizer.step()`. Between two steps the ranks agree whether to
+        save or to stop. A Sampler, a DataLoader with one as its `batch_sampler`, and batches with a
+        `state_dict` are tracked automatically. Without batches, yields the number of completed steps.
+
+        Raises:
+            RuntimeError: the loop body called `step` not exactly once.
         """
         self._track_position(batches)
         with self._progress.paused():
@@ -202,7 +205,8 @@ class Run(Services):
     def verify(self, model: nn.Module, loss_of: Loss, batch: Any) -> None:
         """Every `verify_every` steps, compute `loss_of(model, batch)` on all ranks with rank 0's batch; compare bits.
 
-        Call it in each step on all ranks; in other steps it returns at once. `model` must be unsharded.
+        Call it in each step on all ranks; in other steps it returns at once. `model` must be unsharded. If
+        they differ, `on_corruption` decides: stop ends the training, continue logs it.
         """
         if self._verify.due(self.completed + 1):
             self._exit(self._verify.computing(self.completed + 1, model, loss_of, batch))
@@ -248,7 +252,10 @@ class Run(Services):
         self._log.write("bad_sample", message=message)
 
     def finish(self) -> None:
-        """Save the last step, mark the training as finished unless it was stopped, and leave the process group."""
+        """Save the last step, mark the training as finished unless it was stopped, and leave the process group.
+
+        Exits with an error if the last save failed.
+        """
         self._sync_point.settle()
         if self._replicas:
             self._replicas.close()
@@ -292,7 +299,7 @@ class Run(Services):
             self._exit(self._verify.weights(self.completed, models, self.dimensions))
 
     def _remembered(self, moment: SaveMoment) -> bool:
-        """Return whether all hosts hold this step in memory; a generation that starts at once needs no save to disk."""
+        """Copy this step to memory, and return whether all hosts hold it: then no save to disk is needed."""
         with self._progress.paused():
             return bool(self._replicas and self._replicas.copy_before_exit(moment, self._part))
 
@@ -312,7 +319,7 @@ class Run(Services):
         return {"loss": self.loss}, local
 
     def _exit(self, leaving: codes.Leaving | None) -> None:
-        """Exit with this reason on all ranks, without another save; return if there is none."""
+        """Leave the group and raise `leaving` on all ranks, without another save; return if it is None."""
         if leaving is None:
             return
         self._saving.settle()
@@ -323,7 +330,10 @@ class Run(Services):
         raise leaving
 
     def _record_plan(self, until: int | None, batches: Any) -> None:
-        """Write the `plan` event before the first step: steps, batch, FLOPs, device, parameters."""
+        """Write the `plan` event before the first step: steps, batch, FLOPs, device, parameters.
+
+        A `communication` event says whether exposed communication is measured.
+        """
         if isinstance(batches, Feeder):
             self._source, batches.log = batches, self._log
         samplers = self._tracked.samplers
@@ -350,7 +360,10 @@ class Run(Services):
             yield self.completed
 
     def _resume(self) -> dict[str, Any] | None:
-        """Load the newest valid checkpoint; return this rank's local state, None if there is none."""
+        """Load the newest valid checkpoint and set the run's step, loss and position in the data.
+
+        Returns this rank's local state, None if there is no checkpoint or the number of ranks has changed.
+        """
         try:
             resumed = self._saving.resume()
         except codes.Leaving as leaving:

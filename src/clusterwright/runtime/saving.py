@@ -81,7 +81,10 @@ class Saving:
         self._prepared = True
 
     def save(self, step: int, run_state: dict[str, Any], local: dict[str, Any]) -> None:
-        """Start to save this step, unless it is saved, with the shared `run_state` and this rank's `local` state."""
+        """Start to save this step, unless it is saved, with the shared `run_state` and this rank's `local` state.
+
+        Exits if a newer generation has replaced this one.
+        """
         self._exit_if_replaced()
         if not self._checkpoints or self._step == step:
             return

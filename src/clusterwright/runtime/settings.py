@@ -20,7 +20,11 @@ class Every:
 
     @staticmethod
     def parse(text: str) -> Every:
-        """Parse `steps:25` or `seconds:600`."""
+        """Parse `steps:25` or `seconds:600`.
+
+        Raises:
+            ValueError: another text, or 0.
+        """
         match = re.fullmatch(r"(steps|seconds):(\d{1,9})", text)
         if not match or int(match[2]) == 0:
             raise ValueError(f"checkpoint interval `{text}` is invalid; fix: write steps:25 or seconds:600")
@@ -51,7 +55,10 @@ def read(
     parallel: Mapping[str, Any] | None = None,
     precision: str = "auto",
 ) -> Settings:
-    """Return the script's settings, else the launcher's, else a save every ten minutes with three retained."""
+    """Return the script's settings, else the launcher's, else a save every ten minutes with three retained.
+
+    At least two are retained.
+    """
     run = folder or environ.get("CLUSTERWRIGHT_RUN")
     checkpoints = environ.get("CLUSTERWRIGHT_CHECKPOINTS") if not folder else None
     if run and not checkpoints:

@@ -20,8 +20,8 @@ def first_host(nodelist: str) -> str:
 def adopt(environ: MutableMapping[str, str]) -> None:
     """Set RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT from a job step; variables already set stay.
 
-    A batch script has SLURM_PROCID too without being one of several ranks: only a step has
-    SLURM_STEP_NUM_TASKS.
+    Nothing changes if RANK is set, or outside a step of several tasks. A batch script has SLURM_PROCID too without
+    being one of several ranks: only a step has SLURM_STEP_NUM_TASKS.
     """
     if "RANK" in environ or int(environ.get("SLURM_STEP_NUM_TASKS", "1")) == 1:
         return

@@ -68,7 +68,7 @@ class SyncPoint:
         self._saving.restart_clock()
 
     def begin(self, step: int) -> None:
-        """Start a step, and cast its vote if one is due."""
+        """Start a step, and cast its vote if one is due; after steps of 1 s or more ranks vote at the end instead."""
         self._voting = self._rounds.due(step) or bool(self._replicas and self._replicas.due(step))
         if self._voting and not self._long:
             self._cast()

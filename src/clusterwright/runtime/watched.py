@@ -103,7 +103,10 @@ class Watched:
         self._log.flush()
 
     def stepped(self, optimizer: Optimizer, _args: Any, _more: Any) -> None:
-        """Write a step event; torch calls this hook after each step of each optimizer."""
+        """Write a step event; torch calls this hook after each step of each optimizer.
+
+        Only rank 0 writes, for the first optimizer that stepped; for an unsupervised run also a heartbeat every 5 s.
+        """
         if self._first_optimizer is None:
             self._first_optimizer = id(optimizer)
         if self._rank or id(optimizer) != self._first_optimizer:
@@ -160,7 +163,10 @@ class Watched:
 
 
 def watch(environ: dict[str, str]) -> Watched | None:
-    """Start recording; None if there is no folder to write to, or if another rank writes for an unsupervised job."""
+    """Start recording; None if there is no folder to write to, or if another rank writes for an unsupervised job.
+
+    A folder that cannot be written to is logged and gives None.
+    """
     run_folder = environ.get("CLUSTERWRIGHT_RUN")
     run = Path(run_folder) if run_folder else _default_run(environ)
     if run is None or (not run_folder and environ.get("RANK", "0") != "0"):
@@ -173,7 +179,7 @@ def watch(environ: dict[str, str]) -> Watched | None:
 
 
 def _starts(run: Path) -> int:
-    """Count the starts of the script in this folder."""
+    """Count the starts of the script that the events in this folder record; 0 without events."""
     try:
         with (run / "events" / "rank-00000.jsonl").open(errors="replace") as file:
             return sum('"event": "generation_start"' in line for line in file)

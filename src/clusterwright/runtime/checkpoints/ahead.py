@@ -46,7 +46,7 @@ class Ahead:
         return self._thread.is_alive()
 
     def claim(self) -> torch.Tensor:
-        """Stop the thread and return the memory for the caller to write to."""
+        """Stop the thread and return the memory, pinned on a GPU, for the caller to write to."""
         self._stop()
         if not self._pinned:
             self._pin()
@@ -79,10 +79,10 @@ class Ahead:
 
 
 def _pages(length: int) -> torch.Tensor:
-    """Map memory in huge pages where the kernel has them: five hundred times fewer page faults.
+    """Return `length` bytes as a uint8 tensor, in huge pages where the kernel has them: 500 times fewer page faults.
 
-    Forked processes, such as data loader workers, see it empty (MADV_WIPEONFORK); otherwise the next save after a fork
-    would copy every page.
+    Forked processes, such as data loader workers, see it empty (MADV_WIPEONFORK); otherwise the next save after a
+    fork would copy every page.
     """
     pages = mmap.mmap(-1, max(1, length), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     for advice in (mmap.MADV_HUGEPAGE, _WIPE_ON_FORK):
@@ -92,7 +92,7 @@ def _pages(length: int) -> torch.Tensor:
 
 
 def _scarce() -> bool:
-    """Return whether available memory is below the share that is spared."""
+    """Return whether less than a tenth of the host's memory is available."""
     rows = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
     total, available = (int(rows[name].split()[0]) for name in ("MemTotal", "MemAvailable"))
     return available < _SPARED * total

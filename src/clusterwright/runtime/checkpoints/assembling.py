@@ -75,7 +75,11 @@ def _add_chunk(
     target: TargetState | None,
     worker: BackgroundWorker,
 ) -> None:
-    """Read the needed part of this chunk into its tensor; skip a chunk that was read from another rank's part."""
+    """Read the needed part of this chunk into its tensor; skip a chunk that was read from another rank's part.
+
+    Raises:
+        Damaged: the parts have different shapes or dtypes of the tensor.
+    """
     if entry.name not in tensors:
         piece = target.piece(entry.name, entry.full_shape) if target else shards.full_box(entry.full_shape)
         tensors[entry.name] = _Tensor(entry.full_shape, entry.dtype, piece)

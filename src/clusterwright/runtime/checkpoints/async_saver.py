@@ -96,7 +96,7 @@ class AsyncSaver:
         self._staging_free.wait()
 
     def wait(self) -> Saved | None:
-        """Wait for the last save on all ranks; return its result, equal on all ranks."""
+        """Wait for the last save on all ranks; return its result, equal on all ranks, None if nothing was saved."""
         self._idle.wait()
         if self._last_order and self._group.rank != 0:
             (document,) = self._board.read(f"{self._last_order.topic}/saved")
@@ -105,7 +105,7 @@ class AsyncSaver:
         return self._last
 
     def refuse(self, saved: Saved) -> None:
-        """Report a save that could not start on any rank."""
+        """Wait for the last save, then report `saved`, a save that could not start on any rank, as the result."""
         self.wait()
         self._last = saved
         self._notify(saved)
@@ -132,7 +132,7 @@ class AsyncSaver:
                     self._idle.set()
 
     def _write(self, order: Order) -> dict[str, Any]:
-        """Write this rank's part, and read it back if this save is to be verified."""
+        """Write this rank's part, and read it back if this save is to be verified; return its record as a dict."""
         name = f"part-{self._group.rank:05d}-of-{self._group.world_size:05d}.safetensors"
         with contextlib.suppress(FileExistsError):  # the first rank creates it; none creates the parent
             order.folder.mkdir()
@@ -142,7 +142,10 @@ class AsyncSaver:
         return asdict(part)
 
     def _complete(self, order: Order) -> None:
-        """On rank 0, wait for all parts, commit the checkpoint and publish the result."""
+        """On rank 0, wait for all parts, commit the checkpoint and publish the result; then remove old checkpoints.
+
+        If a part or the commit failed, the files of this save are removed instead.
+        """
         parts = self._board.read(f"{order.topic}/part", self._group.world_size)
         reason = next(
             (
@@ -205,7 +208,7 @@ class AsyncSaver:
 
 
 def _run_guarded(action: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
-    """Return the result, or an error as `reason` for the other ranks."""
+    """Call the action and return its result, or its error as `{"reason": text}` for the other ranks."""
     try:
         return action(*arguments)
     except (OSError, Damaged) as error:

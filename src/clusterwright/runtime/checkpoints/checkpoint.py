@@ -95,9 +95,10 @@ class Checkpoints:
     def save(self, step: int, shared: dict[str, Any], local: dict[str, Any]) -> float:
         """Start to save the shared state and this rank's local state; return the seconds that training waited.
 
-        That is the time of a copy, and at the first save of what was not prepared. If this rank's last part is not on
-        disk yet, it waits for it: ranks would have to agree on skipping a save, and would silently fall behind more
-        and more.
+        That is the time of a copy, and at the first save of what was not prepared. If this rank's last part is
+        not on disk yet, it waits for it: ranks would have to agree on skipping a save, and would silently fall
+        behind more and more. If the folder for saves cannot be created, nothing is saved and the failure is
+        reported as by a save.
         """
         begun = time.perf_counter()
         self._saver.wait_for_staging()
@@ -184,7 +185,11 @@ class Checkpoints:
 def load(
     folder: Path, rank: int = 0, world_size: int | None = None
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Load a checkpoint folder: the unsharded shared state, and the rank's local state if `world_size` matches."""
+    """Load a checkpoint folder: the unsharded shared state, and the rank's local state if `world_size` matches.
+
+    Raises:
+        Damaged: the checkpoint differs from what was saved.
+    """
     saved_manifest = manifest.read(folder)
     shared, local = assemble(_opened(folder, saved_manifest), rank=rank)
     return shared, local if saved_manifest.world_size == world_size else None

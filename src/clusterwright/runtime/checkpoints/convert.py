@@ -43,7 +43,11 @@ def convert(
 ) -> dict[str, Any]:
     """Convert a checkpoint of ours `to` another format, or to ours from the format `origin`.
 
-    Returns the target, its bytes, and what could not be converted (`left_behind`).
+    Returns the target, its bytes, and what could not be converted (`left_behind`). `name`: the model that a
+    checkpoint's safetensors file is made of.
+
+    Raises:
+        Refused: the options exclude each other, the target exists, or the conversion is not possible.
     """
     if (to or origin) not in forms.FORMS or bool(to) == bool(origin) or origin == "safetensors":
         message = "a checkpoint is converted --to torch, dcp or safetensors, or --from torch or dcp"
@@ -60,7 +64,11 @@ def convert(
 
 
 def to_other(source: Path, target: Path, form: str, name: str) -> list[str]:
-    """Convert to another format; return what it cannot hold."""
+    """Convert to another format; return what it cannot hold.
+
+    Raises:
+        Refused: the checkpoint is damaged, or its state changes in the other format.
+    """
     try:
         shared, _ = load(source)
     except Damaged as error:
@@ -82,7 +90,11 @@ def to_other(source: Path, target: Path, form: str, name: str) -> list[str]:
 
 
 def from_other(source: Path, target: Path, form: str, name: str) -> list[str]:
-    """Convert from another format into the folder of a step; return what was not converted."""
+    """Convert from another format into the folder of a step; return what was not converted.
+
+    Raises:
+        Refused: the target's name has no step, the source is missing or unreadable, or the state changes.
+    """
     if target.name != manifest.step_name(_step(target)):
         message = f"{target.name} is not a checkpoint name, which contains the step"
         raise Refused("checkpoint-form", message, "name it step-00000100, in a folder of checkpoints")
@@ -119,7 +131,7 @@ def _read_other(source: Path, form: str) -> dict[str, Any]:
 
 
 def _model(shared: dict[str, Any], name: str) -> tuple[dict[str, Any], list[str]]:
-    """Return the tensors of one tracked module by name, and the names of all other state."""
+    """Return the tensors of one tracked module by name, and the names of all other state; Refused if there is none."""
     chosen = shared.get(name)
     if not isinstance(chosen, dict):
         message = f"the checkpoint has no `{name}`, only {', '.join(shared)}"
@@ -130,7 +142,7 @@ def _model(shared: dict[str, Any], name: str) -> tuple[dict[str, Any], list[str]
 
 
 def _same_model(state: dict[str, Any], folder: Path) -> None:
-    """Refuse a folder whose newest readable checkpoint is of another model; the message names tensors that differ."""
+    """Raise Refused if the folder's newest readable checkpoint is of another model, naming tensors that differ."""
     for path in sorted(folder.glob("step-*"), reverse=True):
         try:
             saved = _saved_shapes(path)
@@ -213,7 +225,7 @@ class _AtomicTarget:
 
 
 def _compare(expected: Any, actual: Any, form: str) -> None:
-    """Refuse a result that differs from the source in any bit."""
+    """Raise Refused for a result that differs from the source in any bit."""
     for path in _unlike(expected, actual, ""):
         message = f"{path} changes in the format {form}"
         raise Refused("checkpoint-not-carried", message, "choose another form")
@@ -257,7 +269,7 @@ def _step(target: Path) -> int:
 
 
 def main() -> int:
-    """Run the command line, for hosts and jobs without `wright`."""
+    """Convert as the command line says, for hosts and jobs without `wright`; return 1 if it is refused, else 0."""
     parser = argparse.ArgumentParser(
         prog="convert", description="Convert a checkpoint to or from another format."
     )

@@ -80,7 +80,7 @@ def _read_dcp(path: Path) -> Any:
 
 
 def _nested(values_by_path: dict[tuple[Any, ...], Any]) -> dict[str, Any]:
-    """Build nested dicts from values by path."""
+    """Build nested dicts and lists from values by path."""
     result: dict[Any, Any] = {}
     for path, value in values_by_path.items():
         inner = result

@@ -94,7 +94,11 @@ class Layout:
 
 
 def layout(chunks: Sequence[Chunk]) -> Layout:
-    """Compute the layout of a part with these chunks, reordered only for alignment."""
+    """Compute the layout of a part with these chunks, reordered only for alignment.
+
+    Raises:
+        ValueError: two tensors have the same name.
+    """
     order = tuple(sorted(range(len(chunks)), key=lambda number: _alignment(chunks[number])))
     ordered = [chunks[number] for number in order]
     sums = digest.SUM_BYTES * sum(digest.blocks(_bytes(chunk)) for chunk in ordered)
@@ -127,7 +131,10 @@ def places(plan: Layout, into: torch.Tensor) -> list[torch.Tensor]:
 def stage(
     plan: Layout, chunks: Sequence[Chunk], into: torch.Tensor, views: list[torch.Tensor] | None = None
 ) -> None:
-    """Copy the chunks to their places in `into`, or to `views` if the caller has them from `places`."""
+    """Copy the chunks to their places in `into`, or to `views` if the caller has them from `places`.
+
+    From a GPU to pinned memory the copies may still run at the return.
+    """
     torch._foreach_copy_(  # for many small tensors twice as fast as single copies
         places(plan, into) if views is None else views,
         [chunks[number].data for number in plan.order],
@@ -232,7 +239,11 @@ class Reader:
 
 
 def _entries(head: bytes) -> tuple[PartEntry, ...]:
-    """Parse the header into entries in byte order; each tensor begins where the one before it ends."""
+    """Parse the header into entries in byte order; each tensor begins where the one before it ends.
+
+    Raises:
+        ValueError: a shape does not match the length of its tensor.
+    """
     header = json.loads(head[8:])
     boxes = json.loads(header.pop("__metadata__")["boxes"])
     body_start = len(head) + header.pop(SUMS)["data_offsets"][1]

@@ -19,7 +19,7 @@ _UNFINISHED = ".partial-"
 
 
 def steps(folder: Path) -> list[int]:
-    """Return the steps that have a checkpoint folder, newest first, without verifying them."""
+    """Return the steps that have a checkpoint folder, newest first, without verifying them; empty without `folder`."""
     try:
         names = [path.name for path in folder.iterdir()]
     except FileNotFoundError:  # any other error is no proof that there are none
@@ -55,7 +55,10 @@ def remove(path: Path) -> None:
 
 
 def point(folder: Path, step: int) -> None:
-    """Point the symlink `latest` to this step, for users and other programs; Clusterwright does not read it."""
+    """Point the symlink `latest` to this step, for users and other programs; Clusterwright does not read it.
+
+    An OSError is ignored.
+    """
     with suppress(OSError):  # a file system without symbolic links
         replace_link(folder / LATEST, manifest.step_name(step))
 
@@ -66,7 +69,7 @@ def _generation(partial_folder: Path) -> int:
 
 
 def _discard(path: Path) -> None:
-    """Rename the path away, then remove it."""
+    """Rename the path away, then remove it; nothing if it does not exist."""
     trash = path.with_name(f"{_UNFINISHED}gone-{secrets.token_hex(4)}")
     try:
         rename(path, trash, durable=False)
@@ -90,7 +93,7 @@ class Keeper:
         self.verified: set[int] = set()
 
     def verifies(self, number: int) -> bool:
-        """Return whether to read back this save, counted from 0."""
+        """Return whether to read back this save, counted from 0: every N-th one, N being the checkpoints retained."""
         return number % self._save_total_limit == 0
 
     def tidy(self) -> None:
@@ -130,7 +133,7 @@ class Keeper:
         return min(values, key=lambda step: (values[step], -step), default=None)
 
     def _complete(self, step: int) -> manifest.Manifest | None:
-        """Return the manifest if all files exist with their full length."""
+        """Return the manifest if all files exist with their full length, else None."""
         folder = self._folder / manifest.step_name(step)
         try:
             saved_manifest = manifest.read(folder)

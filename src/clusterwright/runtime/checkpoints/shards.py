@@ -48,7 +48,10 @@ def sharded(tensor: torch.Tensor) -> bool:
 
 
 def absent(tensor: torch.Tensor) -> bool:
-    """Return whether only other ranks hold a tensor, as in pipeline stages: here it is on the device `meta`."""
+    """Return whether only other ranks hold a tensor, as in pipeline stages: here it is on the device `meta`.
+
+    Scalars are never absent.
+    """
     return tensor.is_meta and tensor.dim() > 0
 
 
@@ -56,6 +59,9 @@ def box(tensor: Any) -> Box:
     """Return the box of a DTensor that this rank holds: one, also on multi-dimensional meshes and with uneven shards.
 
     An absent tensor has an empty box.
+
+    Raises:
+        TypeError: the DTensor has a Partial placement.
     """
     if absent(tensor):
         return Box((0,) * tensor.dim(), (0,) * tensor.dim())
@@ -68,7 +74,7 @@ def box(tensor: Any) -> Box:
 
 
 def chunk(name: str, tensor: torch.Tensor) -> Chunk:
-    """Return the piece of a tensor that this rank holds, as a chunk."""
+    """Return the piece of a tensor that this rank holds, as a chunk; an empty one for a tensor on `meta`."""
     if tensor.is_meta:
         return Chunk(name, torch.empty(0, dtype=tensor.dtype), tuple(tensor.shape), (0,) * tensor.dim())
     if not sharded(tensor):

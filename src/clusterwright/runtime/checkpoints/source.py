@@ -32,7 +32,12 @@ class CheckpointSource(Protocol):
         ...
 
     def read(self, start: int, into: memoryview) -> None:
-        """Fill `into` with the bytes from `start` on."""
+        """Fill `into` with the bytes from `start` on.
+
+        Raises:
+            Damaged: the bytes end early or differ from what was saved.
+            OSError: they cannot be read.
+        """
         ...
 
     def close(self) -> None:
@@ -60,7 +65,11 @@ class FileSource:
         return os.fstat(self._file.fileno()).st_size
 
     def read(self, start: int, into: memoryview) -> None:
-        """Fill `into` from the offset `start`, in several calls: one reads at most 2 GiB and may read less."""
+        """Fill `into` from the offset `start`, in several calls: one reads at most 2 GiB and may read less.
+
+        Raises:
+            Damaged: the file ends early.
+        """
         offset = 0
         while offset < len(into):
             if not (count := os.preadv(self._file.fileno(), [into[offset:]], start + offset)):
@@ -83,7 +92,11 @@ class MemorySource:
         return len(self._data)
 
     def read(self, start: int, into: memoryview) -> None:
-        """Copy the bytes from the offset `start` to `into`."""
+        """Copy the bytes from the offset `start` to `into`.
+
+        Raises:
+            Damaged: the memory ends early.
+        """
         if start + len(into) > len(self._data):
             raise Damaged(f"{self.name} ends early")
         into[:] = self._data[start : start + len(into)]

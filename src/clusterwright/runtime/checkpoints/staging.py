@@ -37,7 +37,7 @@ class Staging:
         return self._plan[1]
 
     def prepare(self, length: int) -> Ahead:
-        """Start to allocate memory for parts of about `length` bytes in a thread, unless it is allocated."""
+        """Start to allocate memory for parts of about `length` bytes in a thread, unless there is enough; return it."""
         if self._memory and self._memory.bytes >= length:
             return self._memory
         if self._memory:

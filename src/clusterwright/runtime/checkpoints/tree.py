@@ -115,7 +115,10 @@ class _NotPlainError(Exception):
 
 class _PlainPickler(pickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
-        """Reduce dense CPU tensors; called for each object that pickle does not serialize natively."""
+        """Reduce dense CPU tensors, and raise _NotPlainError for all other objects.
+
+        Called for each object that pickle does not serialize natively.
+        """
         if obj is _tensor:
             return NotImplemented  # pickled by name
         if type(obj) is not torch.Tensor or obj.device.type != "cpu" or not _dense(obj, ""):
@@ -126,7 +129,7 @@ class _PlainPickler(pickle.Pickler):
 
 class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        """Allow no global but `_tensor`."""
+        """Return `_tensor`; raise Damaged for any other global."""
         if name == _tensor.__name__:
             return _tensor
         raise Damaged(f"unexpected {module}.{name} in a checkpoint")

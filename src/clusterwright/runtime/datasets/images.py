@@ -57,7 +57,7 @@ class Images(Dataset[Any]):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the images' paths, in order."""
+        """A hash of the images' paths in the folder, in order; not of their contents."""
         hasher = hashlib.sha256()
         for path, _ in self._samples:
             hasher.update(os.path.relpath(path, self.folder).encode() + b"\n")

@@ -47,7 +47,7 @@ def _state(path: Path) -> tuple[int, int]:
 
 
 def _read_index(index_path: Path, path: Path) -> Spans | None:
-    """Map an index, so that all ranks of a host share its pages; None if it is outdated or truncated."""
+    """Map an index, so that all ranks of a host share its pages; None if it is missing, outdated or truncated."""
     try:
         with index_path.open("rb") as file:
             head = file.read(_HEAD.size)

@@ -19,7 +19,7 @@ class Jsonl(Shards):
 
     @staticmethod
     def scan(path: Path) -> Iterator[tuple[int, int]]:
-        """Yield offset and length of each line, without its newline."""
+        """Yield offset and length of each line that is not blank, without its newline."""
         if not path.stat().st_size:
             return
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:

@@ -77,7 +77,11 @@ class Parquet(Dataset[Any]):
         return hasher.hexdigest()[:16]
 
     def __getitem__(self, number: int) -> dict[str, Any]:
-        """Return a row."""
+        """Return a row as a dict by column.
+
+        Raises:
+            IndexError: the dataset has no such row.
+        """
         row = self._row_cache.get(number)
         return self._read(number) if row is None else row
 

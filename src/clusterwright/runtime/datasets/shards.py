@@ -36,7 +36,7 @@ class Shards(Dataset[Any]):
 
     @staticmethod
     def scan(path: Path) -> Iterable[tuple[int, int]]:
-        """Yield offset and length of each sample of a file."""
+        """Yield offset and length of each sample of a file; each kind of file has its own."""
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -67,7 +67,11 @@ class Shards(Dataset[Any]):
         return shard, number - self._starts[shard]
 
     def read(self, number: int) -> bytes:
-        """Return the bytes of a sample."""
+        """Return the bytes of a sample.
+
+        Raises:
+            IndexError: the dataset has no such sample.
+        """
         shard, inside = self.locate(number)
         row = self._spans[shard]
         file = self._files[shard]

@@ -53,7 +53,11 @@ class Windows(Dataset[torch.Tensor]):
         return hasher.hexdigest()[:16]
 
     def __getitem__(self, number: int) -> torch.Tensor:
-        """Return a window as an int64 tensor of length `context` + 1."""
+        """Return a window as an int64 tensor of length `context` + 1.
+
+        Raises:
+            IndexError: the dataset has no such window.
+        """
         if not 0 <= number < len(self):
             raise IndexError(f"window {number} of {len(self)}")
         file = bisect.bisect_right(self._ends, number)

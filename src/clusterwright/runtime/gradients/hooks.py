@@ -69,7 +69,10 @@ _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def buckets(settings: GradientSettings) -> None:
-    """Set the default bucket size of all DistributedDataParallel models created from now on."""
+    """Set the default bucket size of all DistributedDataParallel models created from now on.
+
+    Without a bucket size in the settings nothing changes.
+    """
     if settings.bucket_mib:
         original_init = DistributedDataParallel.__init__
         sized: Any = functools.partialmethod(original_init, bucket_cap_mb=settings.bucket_mib)

@@ -173,7 +173,7 @@ def _future(like: Tensor) -> Any:
 
 
 def _spoil(transfers: Iterable[_Transfer]) -> None:
-    """Set all gradients to NaN, without updating residuals."""
+    """Set all gradients to NaN and complete the futures with them, without updating residuals."""
     for transfer in transfers:
         transfer.buffer.fill_(float("nan"))
         transfer.future.set_result(transfer.buffer)

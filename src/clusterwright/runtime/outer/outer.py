@@ -66,7 +66,10 @@ class Outer:
 
     @torch.no_grad()
     def stepped(self, completed: int, *, last: bool) -> bool:
-        """Run an outer step if one is due after this step, or if it is the last; return whether it ran."""
+        """Run an outer step if one is due after this step, or if it is the last; return whether it ran.
+
+        None runs during the warm-up.
+        """
         self._completed = completed
         if completed <= self._settings.warm_up:
             for name, parameter in self._parameters.items():

@@ -33,7 +33,10 @@ class Mask:
         self._tokens, self._sign, self._seed = tokens, sign, seed
 
     def hide(self, windows: Tensor, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return the windows (B, T) with masked tokens, and the masked positions (B, K)."""
+        """Return the windows (B, T) with masked tokens, and the masked positions (B, K).
+
+        Of the masked tokens 80% become the mask token, 10% a random one, and 10% stay.
+        """
         hidden, places = windows.clone(), torch.empty(len(windows), self.count, dtype=torch.int64)
         for row, number in enumerate(numbers):
             draw = torch.Generator().manual_seed(sample_seed(number, self._seed))
@@ -94,7 +97,11 @@ class Masked(Windows):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train for `--steps` steps or until the run is stopped."""
+    """Train for `--steps` steps or until the run is stopped; a finished training writes the model to `--save`.
+
+    Raises:
+        ValueError: `--context` exceeds the positions of the config.
+    """
     options = parse(Options, arguments)
     run = start(seed=options.seed, folder=options.folder or None, precision=options.precision)
     config, tokenizer = shape(options), tokens.find(options.tokenizer)

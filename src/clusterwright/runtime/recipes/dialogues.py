@@ -54,7 +54,7 @@ class Read:
 
 
 def read(path: str, tokenizer: Bytes | File, context: int, *, skip_bad: bool) -> Read:
-    """Read all lines of a file or of the files in a folder.
+    """Read all lines of a file or of the files in a folder; every 20th sample is for validation.
 
     Raises:
         ValueError: a line is unusable and `skip_bad` is not set, or too few usable lines are left.
@@ -80,7 +80,7 @@ def read(path: str, tokenizer: Bytes | File, context: int, *, skip_bad: bool) ->
 
 
 def pad(samples: list[Sample]) -> tuple[Tensor, Tensor]:
-    """Return padded tokens and targets (B, T); padding comes last and is not in the loss."""
+    """Return padded tokens and targets (B, T), T a multiple of 16; padding comes last and is not in the loss."""
     longest = max(len(sample.tokens) for sample in samples) - 1
     length = -(-longest // _MULTIPLE) * _MULTIPLE
     tokens = torch.zeros(len(samples), length, dtype=torch.int64)
@@ -128,7 +128,10 @@ def turns(record: Any) -> Iterator[tuple[str, str]]:
 
 
 def encode(dialogue: list[tuple[str, str]], tokenizer: Bytes | File) -> Sample:
-    """Tokenize a dialogue, in the format of Llama 3 if the tokenizer has its tokens; the loss covers the end token."""
+    """Tokenize a dialogue, in the format of Llama 3 if the tokenizer has its tokens, else as `role: text`.
+
+    The loss covers the answers with their end token.
+    """
     begin, end = tokenizer.special("<|begin_of_text|>", "<s>"), tokenizer.special("<|eot_id|>", "</s>")
     opens, closes = tokenizer.special("<|start_header_id|>"), tokenizer.special("<|end_header_id|>")
     tokens = [begin] if begin is not None else []

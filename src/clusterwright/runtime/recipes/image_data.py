@@ -37,7 +37,10 @@ def shifted(images: Tensor, most: int, drawn: Tensor) -> Tensor:
 
 
 def random(image: Any, side: int) -> Tensor:
-    """Crop a random 8 to 100 % of a Pillow image at 3:4 to 4:3, as for GoogLeNet; mirror every second one."""
+    """Crop a random 8 to 100 % of a Pillow image at 3:4 to 4:3, as for GoogLeNet, and resize it to `side` pixels.
+
+    Half of the crops, at random, are mirrored. Images too narrow for ten tries are cropped in the middle.
+    """
     width, height = image.size
     for _ in range(10):
         area = width * height * (0.08 + 0.92 * torch.rand(()).item())
@@ -51,7 +54,7 @@ def random(image: Any, side: int) -> Tensor:
 
 
 def middle(image: Any, side: int) -> Tensor:
-    """Crop the center of a Pillow image."""
+    """Crop the central square of a Pillow image, 224/256 of the shorter edge, and resize it to `side` pixels."""
     width, height = image.size
     size = min(width, height) / _MARGIN
     left, top = (width - size) / 2, (height - size) / 2
@@ -124,7 +127,10 @@ def identity_collate(batch: Any) -> Any:
 def read(
     name: str, side: int, *, skip_bad: bool, report: Any = print, seed: int = 0
 ) -> tuple[Any, Any, ImageKind]:
-    """Return datasets for training and validation; `report` is called with a message for each skipped image.
+    """Return datasets for training and validation, and their shape; `name`: `digits`, or a folder.
+
+    The folder has CIFAR-10's *.bin, or `train` and `val` with a folder per class. `report` is called with a
+    message for each skipped image.
 
     Raises:
         ValueError: files are missing or invalid; the message names one.
@@ -162,7 +168,11 @@ def digits(seed: int = 0) -> tuple[InMemory, InMemory, ImageKind]:
 
 
 def cifar(folder: Path, seed: int = 0) -> tuple[InMemory, InMemory]:
-    """Read CIFAR-10 from data_batch_1.bin to _5.bin and test_batch.bin."""
+    """Read CIFAR-10 from data_batch_1.bin to _5.bin and test_batch.bin; return datasets for training and validation.
+
+    Raises:
+        ValueError: a file is missing or invalid.
+    """
     training = [_records(path) for path in sorted(folder.glob("data_batch_*.bin"))]
     if not training or not (folder / "test_batch.bin").exists():
         raise ValueError(f"{folder} lacks data_batch_*.bin or test_batch.bin of CIFAR-10's binary version")

@@ -51,7 +51,7 @@ class Answers:
         self.fingerprint = data.fingerprint
 
     def batches(self, sampler: Sampler) -> Sampler:
-        """Yield indexes of dialogues."""
+        """Return the sampler: batches are indexes of dialogues."""
         return sampler
 
     def weight(self, sampler: Sampler) -> float:
@@ -86,7 +86,11 @@ class Answers:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train for `--steps` steps or until the run is stopped."""
+    """Train for `--steps` steps or until the run is stopped; a finished training writes the model or adapters.
+
+    Raises:
+        ValueError: an option is missing, or `--lora` is combined with tensor parallelism.
+    """
     options = parse(Options, arguments)
     if not options.model or not options.data:
         raise ValueError("--model or --data is missing; fix: pass --model FOLDER and --data FILE.jsonl")

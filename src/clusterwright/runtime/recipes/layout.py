@@ -68,10 +68,10 @@ class Layout:
             raise ValueError(f"{summary} on some and {most} on others, which share weights; fix: {fix}")
 
     def spread(self, model: nn.Module) -> nn.Module:
-        """Distribute the model over the ranks and return it.
+        """Distribute the model over the ranks, turn on recomputation if set, and return it.
 
         Raises:
-            ValueError: the model does not support the layout.
+            ValueError: the model does not support the layout, or recomputation is `selective`.
         """
         if self.tensor * self.context > 1 and not hasattr(model, "parallelize"):
             raise ValueError(

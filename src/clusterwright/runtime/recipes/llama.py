@@ -37,7 +37,7 @@ class Options(Common):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train for `--steps` steps or until the run is stopped."""
+    """Train for `--steps` steps or until the run is stopped; a finished training writes the model to `--save`."""
     options = parse(Options, arguments)
     run = start(seed=options.seed, folder=options.folder or None, precision=options.precision)
     config = shape(options)

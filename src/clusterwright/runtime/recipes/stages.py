@@ -82,7 +82,10 @@ class Stage:
         self._flush()
 
     def _backward(self, activation: Tensor | None, out: Tensor) -> None:
-        """Backpropagate from the loss, or from the gradient that the next stage sends."""
+        """Backpropagate from the loss, or from the gradient that the next stage sends.
+
+        The gradient of the activation is sent to the previous stage.
+        """
         gradient = None if self.last else self._receive(torch.empty_like(out), self.index + 1)
         torch.autograd.backward(out, gradient)
         if activation is not None and activation.grad is not None:
@@ -121,7 +124,7 @@ def order(schedule: str, index: int, count: int, pieces: int) -> Iterator[tuple[
 
 
 def deal(model: Any, stage: Stage) -> None:
-    """Move all layers of other stages to the device `meta`.
+    """Move the modules of all other stages to the device `meta`, and set the model's stage.
 
     Raises:
         ValueError: the number of stages does not divide the layers, or first and last stage share a weight.

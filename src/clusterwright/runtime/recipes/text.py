@@ -53,7 +53,13 @@ def encode_bytes(data: bytes) -> torch.Tensor:
 def read(
     name: str, *, context: int, limit: int, encode: Callable[[bytes], torch.Tensor] = encode_bytes
 ) -> tuple[Text, Text]:
-    """Read whole files, about `limit` bytes in all; return text for training and for validation."""
+    """Read whole files, about `limit` bytes in all; return text for training and for validation (every 20th file).
+
+    `name`: a folder; default: Python's standard library. `encode` turns bytes into tokens.
+
+    Raises:
+        ValueError: the folder has fewer than two text files.
+    """
     folder = Path(name or sysconfig.get_path("stdlib"))
     training, validation = bytearray(), bytearray()
     for number, path in enumerate(files(folder)):

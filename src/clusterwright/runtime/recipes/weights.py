@@ -86,7 +86,11 @@ def save(
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """Return the file of each tensor."""
+    """Return the file of each tensor of a folder, from its index or its single file.
+
+    Raises:
+        ValueError: the folder has neither, or a file of the index is missing.
+    """
     if (folder / INDEX).exists():
         weight_map = json.loads((folder / INDEX).read_text())["weight_map"]
         missing_files = sorted({file for file in weight_map.values() if not (folder / file).exists()})
@@ -133,7 +137,10 @@ def _parts(parameters: dict[str, Any], width: int, largest: int) -> Iterator[lis
 
 
 def _holders(parameters: dict[str, Any]) -> dict[str, tuple[int, torch.device]]:
-    """Under pipeline parallelism, return for each parameter the first rank that holds it and this rank's device."""
+    """Under pipeline parallelism, return for each parameter the first rank that holds it and this rank's device.
+
+    Empty if this rank has all parameters.
+    """
     present = [parameter for parameter in parameters.values() if not parameter.is_meta]
     if len(present) == len(parameters):
         return {}

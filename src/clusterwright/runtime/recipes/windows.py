@@ -23,7 +23,7 @@ class Windows:
         self.size, self.validation_size, self.fingerprint = len(data[0]), len(data[1]), data[0].fingerprint
 
     def batches(self, sampler: Sampler) -> Sampler:
-        """Yield indexes of windows."""
+        """Return the sampler: batches are indexes of windows."""
         return sampler
 
     def weight(self, sampler: Sampler) -> float:

@@ -37,7 +37,11 @@ class Fetched:
         return self._size
 
     def read(self, start: int, into: memoryview) -> None:
-        """Fill `into` with the bytes from offset `start`, discarding those before it."""
+        """Fill `into` with the bytes from offset `start`, discarding those before it.
+
+        Raises:
+            Damaged: the part ends early.
+        """
         while self._offset < start:
             self._offset += self._read_into(memoryview(bytearray(min(start - self._offset, _SKIPPED))))
         self._offset += self._read_into(into)

@@ -44,7 +44,11 @@ class Rhythm:
 
     @staticmethod
     def parse(text: str) -> Rhythm | None:
-        """Parse `auto`, `steps:N` or `never` (None)."""
+        """Parse `auto`, `steps:N` or `never` (None).
+
+        Raises:
+            ValueError: another text, or N is 0.
+        """
         if text == "never":
             return None
         match = re.fullmatch(r"steps:(\d{1,9})", text)
@@ -136,7 +140,7 @@ class Replicas:
             self._make(moment, part(), begun)
 
     def copy_before_exit(self, moment: SaveMoment, part: Part) -> bool:
-        """Copy this step before all ranks exit, at any cost; return False on all ranks if one fails."""
+        """Copy this step before all ranks exit, at any cost; return on all ranks whether every copy succeeded."""
         if self._over or not self._capacity_requested:
             return False
         begun, last = time.monotonic(), self._wait(_LEAVING_S)
@@ -153,7 +157,7 @@ class Replicas:
         self._writer.close()
 
     def _last_round(self) -> int:
-        """Return the state of the last round's copy on this rank."""
+        """Return the state of the last round's copy on this rank: ARRIVED, VOID (none or failed), WAIT or REFUSED."""
         if self._writer.refused:
             return REFUSED
         if not self._writer.ready():
@@ -186,7 +190,7 @@ class Replicas:
         self._record_copy(moment.step, now - begun, length)
 
     def _record_copy(self, step: int, seconds: float, length: int) -> None:
-        """Write at most one event per second, with the seconds of all copies since the last event."""
+        """Count a copy; write at most one event per second, with the seconds of all copies since the last event."""
         count, total = self._unsaid[0] + 1, self._unsaid[1] + seconds
         self._unsaid = (count, total)
         if time.monotonic() - self._logged_at >= _LOG_INTERVAL_S:
@@ -202,7 +206,10 @@ class Replicas:
 def begin(
     group: Group, generation: int, outputs: tuple[Progress, Events], environ: Mapping[str, str] = os.environ
 ) -> Replicas | None:
-    """Set up in-memory checkpoints; None if the launcher provides no memory or the job file disables them."""
+    """Set up in-memory checkpoints; None if the launcher provides no memory or the job file disables them.
+
+    A rank that cannot open its agent's memory gets replicas that turn off copies on all ranks.
+    """
     rhythm = Rhythm.parse(environ.get(VARIABLE, "auto"))
     if rhythm is None or "CLUSTERWRIGHT_COPY" not in environ:
         return None

@@ -50,7 +50,10 @@ def slice_batch(batch: Any, start: int, end: int) -> Any:
 
 
 def send(model: nn.Module | None, *, now: bool) -> None:
-    """Set whether the next backward pass of `model` reduces gradients or only accumulates them."""
+    """Set whether the next backward pass of `model` reduces gradients or only accumulates them.
+
+    Nothing for models that are neither in DistributedDataParallel nor sharded by `fully_shard`.
+    """
     if isinstance(model, DistributedDataParallel):
         model.require_backward_grad_sync = now  # as its no_sync() does
         return

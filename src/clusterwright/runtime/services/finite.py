@@ -58,13 +58,19 @@ class Finite:
         return self._write(problem, stop=self.policy == "stop" or self._skipped > _SKIPS)
 
     def unseen(self, loss: float, step: int) -> bool:
-        """Return whether the weights were updated with a loss that was not finite and not checked."""
+        """Record a loss that is not finite and was not checked before its update, unless the policy is ignore.
+
+        Returns whether there was one in this step or an earlier one.
+        """
         if self.policy != "ignore" and self._checked_step != step and not math.isfinite(loss):
             self._unseen = self._unseen or (step, "the loss", loss)
         return bool(self._unseen)
 
     def agreed(self) -> NonFinite | None:
-        """Return a loss of any rank that was not finite and not checked in time, unless ignored; the caller stops."""
+        """Return a loss of any rank that was not finite and not checked in time, unless ignored; collective.
+
+        It is recorded as an event; the caller stops.
+        """
         problem = None if self.policy == "ignore" else self._gather(self._unseen)
         if problem:
             self._write(problem, stop=True)

@@ -70,7 +70,10 @@ def holders(
 
 
 def odd_replicas(sums: Mapping[int, object]) -> tuple[tuple[int, ...], bool]:
-    """Return the ranks whose sum differs from the majority's, and True; without a majority all ranks, and False."""
+    """Return the ranks whose sum differs from the majority's, and True; without a majority all ranks, and False.
+
+    No ranks and True if all sums are equal.
+    """
     value, votes = Counter(sums.values()).most_common(1)[0]
     if 2 * votes <= len(sums) and votes < len(sums):
         return tuple(sums), False
@@ -104,7 +107,10 @@ class Verify:
     def weights(
         self, step: int, models: list[nn.Module], dimensions: Mapping[str, int]
     ) -> codes.Leaving | None:
-        """Compare the weights of replicas; return how to exit if they differ, None to continue."""
+        """Compare the weights of replicas, and log ranks that differ; collective.
+
+        Returns how to exit if they differ and the policy is stop, None to continue.
+        """
         parameters = [parameter for model in models for parameter in model.parameters()]
         tensors_by_ranks = holders(parameters, self._group.rank, dimensions)
         sums = {ranks: total(tensors) for ranks, tensors in tensors_by_ranks.items()}
@@ -114,6 +120,9 @@ class Verify:
         """Compute rank 0's microbatch on all ranks and compare bitwise; return as `weights` does.
 
         A model that is not deterministic on one rank cannot be compared; this is logged once.
+
+        Raises:
+            ValueError: the model is sharded.
         """
         inner = names.bare(model)
         if any(hasattr(parameter, "placements") for parameter in inner.parameters()):

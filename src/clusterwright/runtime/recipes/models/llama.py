@@ -119,7 +119,10 @@ class Body(nn.Module):
         self.norm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
 
     def forward(self, tokens: Tensor, angles: Angles, stage: Any, multiple: int) -> Tensor:
-        """Return the hidden states of tokens (B, T) after all layers, or those of a pipeline stage."""
+        """Return the hidden states of tokens (B, T) after all layers, or those of a pipeline stage.
+
+        A later stage receives its input, of which this rank has T / `multiple` positions under sequence parallelism.
+        """
         samples, positions = tokens.shape
         x: Tensor
         if stage.is_first:

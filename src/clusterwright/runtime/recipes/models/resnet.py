@@ -15,7 +15,7 @@ class SharedNorm(nn.BatchNorm2d):
     """Batch norm with mean and variance over all ranks, so that results do not depend on their number."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalize x (B, C, height, width)."""
+        """Normalize x (B, C, height, width), in training by the mean and variance over all ranks."""
         if not self.training or not dist.is_initialized():
             return super().forward(x)
         sums = torch.cat((x.sum((0, 2, 3)), (x * x).sum((0, 2, 3)), x.new_tensor([x.numel() / x.shape[1]])))
@@ -86,7 +86,7 @@ class Block(nn.Module):
         self.downsample = shortcut
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the sum of convolutions and shortcut."""
+        """Return the ReLU of the sum of convolutions and shortcut."""
         shortcut = self.downsample(x) if self.downsample is not None else x
         for n in range(1, self.count + 1):
             x = getattr(self, f"bn{n}")(getattr(self, f"conv{n}")(x))
