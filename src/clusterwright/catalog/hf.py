@@ -175,7 +175,7 @@ def _heads(read: _HfReader, values: dict[str, Any], kind: str) -> None:
         values.setdefault("head_dim", 0)
         return
     if hidden % heads:
-        fix = _("set `head_dim`, or correct one of the two")
+        fix = _("set `head_dim`, or correct the hidden size or the number of heads")
         read.wrong(
             "hidden_size",
             _("hidden size {hidden} is not divisible by {heads} heads", hidden=hidden, heads=heads),

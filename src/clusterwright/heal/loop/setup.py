@@ -78,7 +78,7 @@ def loop_lock(folder: Path) -> Iterator[None]:
             raise WrightError.from_code(
                 "heal-runs-already",
                 _("another `wright heal` process holds {folder}/lock", folder=folder),
-                _("wait for it or stop it; `wright heal log` shows its actions"),
+                _("wait until the other `wright heal` ends, or stop it; `wright heal log` shows its actions"),
             ) from None
         yield
     finally:

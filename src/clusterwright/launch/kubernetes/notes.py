@@ -133,7 +133,7 @@ def _of_environment(job: Job, cluster: Cluster) -> Iterator[str]:
     if job.environment.modules:
         yield _("environment.modules: install what they load into the image")
     if job.container and job.container.mounts:
-        yield _("container.mounts: only shared folders are mounted, not other folders of hosts")
+        yield _("container.mounts: pods mount only the cluster's shared folders; mounts of other folders of the hosts are left out")
     if job.recipe:
         yield _(
             "recipe: {recipe}: the image must have clusterwright (pip install clusterwright)",
