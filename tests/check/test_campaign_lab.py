@@ -69,7 +69,7 @@ class Fault:
 
     def drains(self, verdict):
         """The health program, which looks every five minutes, may have looked while the fault was there."""
-        words = ("drained by its health check program", "in spite of a fault")
+        words = ("drained by the host's health check program", "in spite of a fault")
         return (
             verdict.check == "node_states"
             and verdict.subject == self.host

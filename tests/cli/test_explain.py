@@ -46,7 +46,7 @@ def test_a_failure_mode_is_explained_in_either_language(capsys):
 
 def test_a_mode_that_is_not_there_is_refused_with_the_one_that_is_meant():
     """By its name."""
-    with pytest.raises(WrightError, match="there is no failure mode `shm/ful`") as caught:
+    with pytest.raises(WrightError, match="no failure mode has the name `shm/ful`") as caught:
         explain("shm/ful")
 
     assert caught.value.findings[0].fix == "did you mean `shm/full`?"

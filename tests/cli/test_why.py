@@ -123,7 +123,7 @@ def test_a_file_that_is_no_text_is_said_to_be_none(capsys, tmp_path):
 
     app()(["why", str(path)], result_action="return_value")
 
-    assert f"cannot read {path}: it is not a text file" in capsys.readouterr().err
+    assert f"cannot read {path}: not a text file" in capsys.readouterr().err
 
 
 def test_a_hostile_log_cannot_write_on_the_terminal(why, tmp_path):
@@ -173,7 +173,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 def test_an_option_that_is_none_is_no_log():
     """It is said."""
-    with pytest.raises(WrightError, match="there is no option --jsn"):
+    with pytest.raises(WrightError, match="this command has no option --jsn"):
         app()(["why", "--jsn", "-"], result_action="return_value")
 
 

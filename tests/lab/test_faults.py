@@ -24,9 +24,9 @@ def test_every_fault_has_its_undo_and_says_what_it_takes():
     ("kind", "options", "said"),
     [
         ("burn-host", {}, "lab-unknown-fault.*name one of: .*link-down"),
-        ("kill-host", {"network": "compute"}, "lab-fault-option.*its options: none"),
+        ("kill-host", {"network": "compute"}, "lab-fault-option.*options of this fault: none"),
         ("slow-link", {"speed": "1"}, "--rate, --network"),
-        ("clock-skew", {"to": "noon"}, "its options: --by"),
+        ("clock-skew", {"to": "noon"}, "options of this fault: --by"),
     ],
 )
 def test_a_fault_that_cannot_be_is_refused_before_any_lab_is_looked_for(kind, options, said):

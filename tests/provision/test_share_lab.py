@@ -134,7 +134,7 @@ def test_a_share_of_the_hosts_at_most_is_drained(site):
     assert states[1] == "idle|none"
     assert (told[0].status, told[1].status) == (Status.FAIL, Status.WARN)
     assert "in spite of a fault" in told[0].observed
-    assert "drained by its health check program: gpu-file-missing" in told[1].observed
+    assert "drained by the host's health check program: gpu-file-missing" in told[1].observed
     assert (job.code, "gpu-file-missing" in job.err) == (0, True)  # named, and let in: the share says so
     assert later[0] == "idle|none"
     assert later[1].startswith("drained|wright: gpu-file-missing")
@@ -166,7 +166,7 @@ def test_a_reason_that_a_person_changed_is_kept(site):
 
     assert site.state("gpu-node1") == f"drained|{reason} RMA 77"
     assert site.state("gpu-node3") == "drained|alice: new fan"
-    assert all("ask " in each.fix and "its health check program" not in each.observed for each in found)
+    assert all("ask " in each.fix and "the host's health check program" not in each.observed for each in found)
 
 
 SLEEPS = """#!/bin/sh

@@ -226,13 +226,13 @@ def _experts(read: _HfReader, values: dict[str, Any]) -> None:
         read.wrong(
             "num_hidden_layers",
             _("more dense layers than layers in the model"),
-            _("correct one of the two"),
+            _("correct one of the two fields"),
         )
     if values["experts_per_token"] > values["experts"]:
         read.wrong(
             "num_experts_per_tok",
             _("experts per token exceed the number of experts"),
-            _("correct one of the two"),
+            _("correct one of the two fields"),
         )
 
 

@@ -52,7 +52,10 @@ def common_currency(price_list: Iterable[Price]) -> str:
                 currency=first_quote.currency,
                 other=quote.currency,
             )
-            fix = _("write both in {currency}; exchange rates are not assumed", currency=first_quote.currency)
+            fix = _(
+                "write both prices in {currency}; exchange rates are not assumed",
+                currency=first_quote.currency,
+            )
             raise WrightError(Finding("currency-mixed", message, fix, places), exit_code=EXIT_USAGE)
     return first_quote.currency if first_quote else ""
 

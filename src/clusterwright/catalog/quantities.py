@@ -96,9 +96,7 @@ def rates(value: Any) -> dict[str, float]:
     """Parse FLOP/s by precision: `{bf16 = "989TFLOP/s"}`."""
     precisions = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4")
     if not isinstance(value, dict) or not value:
-        raise QuantityError(
-            _("it is not a table of rates by precision"), _('write it as {bf16 = "989TFLOP/s"}')
-        )
+        raise QuantityError(_("not a table of rates by precision"), _('write it as {bf16 = "989TFLOP/s"}'))
     for precision in value:
         if precision not in precisions:
             raise QuantityError(

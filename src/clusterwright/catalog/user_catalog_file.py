@@ -164,7 +164,10 @@ class _CatalogReader:
                     "hidden size {hidden} is not divisible by {heads} heads", hidden=hidden, heads=heads
                 )
                 self._add_finding(
-                    "out-of-range", (*path, "heads"), message, _("set head_dim, or correct one of the two")
+                    "out-of-range",
+                    (*path, "heads"),
+                    message,
+                    _("set `head_dim`, or correct the hidden size or the number of heads"),
                 )
             read["head_dim"] = hidden // heads
 
@@ -195,7 +198,7 @@ class _CatalogReader:
                     total=total,
                     limit=getattr(model, total),
                 )
-                self._add_finding("out-of-range", (*path, part), message, _("correct one of the two"))
+                self._add_finding("out-of-range", (*path, part), message, _("correct one of the two fields"))
 
     def _prices(self, items: Mapping[str, Any]) -> list[Price]:
         prices = []

@@ -60,7 +60,7 @@ def _describe(node: str, drain_reason: DrainReason) -> tuple[str, str, str]:
     text, user = drain_reason.text, drain_reason.user
     resume = f"scontrol update nodename={node} state=resume"
     if drain_reason.origin == "health":
-        return _("its health check program"), text, _(_BACK, fix=fault_fix(drain_reason.faults))
+        return _("the host's health check program"), text, _(_BACK, fix=fault_fix(drain_reason.faults))
     if drain_reason.origin == "hooks":
         return _("Slurm because its prolog or epilog failed"), text, _(_BACK, fix=_(_HOOK))
     if drain_reason.command in ("heal", "spare"):

@@ -61,5 +61,5 @@ def _unknown_check_error(name: str, check_ids: Iterable[str]) -> WrightError:
         else _("see docs/reference/checks.md for all checks")
     )
     return WrightError.from_code(
-        "no-such-check", _("there is no check `{name}`", name=name), fix, exit_code=EXIT_USAGE
+        "no-such-check", _("no check has the name `{name}`", name=name), fix, exit_code=EXIT_USAGE
     )

@@ -101,7 +101,7 @@ def _choose_language(arguments: list[str]) -> list[str]:
             if language is None:
                 raise WrightError.from_code(
                     "unknown-name",
-                    _("{option} `{value}`: there is no such language", option=name, value=value),
+                    _("{option} `{value}`: not a supported language", option=name, value=value),
                     _("use one of {languages}", languages=", ".join(LANGUAGES)),
                     exit_code=EXIT_USAGE,
                 )

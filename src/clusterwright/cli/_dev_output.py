@@ -89,14 +89,14 @@ def _talk(session: Session, connection: DevReach, session_options: SessionOption
             )
         )
     if connection.tunnel:
-        show_message(_("run this on your machine and leave it running:"))
+        show_message(_("run this command on your machine and leave it running:"))
         show_text(shlex.join(connection.tunnel))
         show_message(
             _("then open this address in a browser there (keep it secret: it grants access to the session):")
         )
         show_text(connection.url)
     if connection.ssh_block:
-        show_message(_("add this to ~/.ssh/config, or once: Include {file}", file=config))
+        show_message(_("add these lines to ~/.ssh/config, or add `Include {file}` once", file=config))
         show_text(connection.ssh_block)
         show_message(
             _("then: ssh wright-dev-{job}, or `Remote-SSH: Connect to Host` in VS Code", job=session.job)

@@ -133,7 +133,11 @@ def show(current_file: ClusterFile, proposed_file: ClusterFile, report: ChangeRe
         if not host.ok:
             error = host.error.splitlines()[0]
             show_note(
-                _("{host}: skipped: {error}; run wright apply when it is up", host=host.host, error=error)
+                _(
+                    "{host}: skipped: {error}; run `wright apply` when the host is up",
+                    host=host.host,
+                    error=error,
+                )
             )
 
 

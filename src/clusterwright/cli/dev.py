@@ -34,7 +34,7 @@ class Common:
     vscode: Annotated[bool, _flag("An sshd in the job, for VS Code Remote-SSH and other SSH clients.")] = (
         False
     )
-    shell: Annotated[bool, _flag("A shell in the job; a terminal opens it at once.")] = False
+    shell: Annotated[bool, _flag("Start a shell in the job; in a terminal it opens at once.")] = False
     gpus: Annotated[int, Parameter(help="GPUs of one host.")] = 1
     cpus: Annotated[int | None, Parameter(help="CPUs; default: the share of the GPUs.")] = None
     memory: Annotated[str, Parameter(help="Memory, such as 64GiB; default: the share of the GPUs.")] = ""
@@ -50,7 +50,7 @@ class Common:
         str, Parameter(help="Name of a Python environment of the cluster file (environments.python).")
     ] = ""
     folder: Annotated[str, Parameter(help="Start folder of JupyterLab; default: the user's home.")] = ""
-    port: Annotated[int, Parameter(help="Port on both ends; default: any free port.")] = 0
+    port: Annotated[int, Parameter(help="Port on this machine and on the host; default: any free port.")] = 0
     new: Annotated[bool, _flag("Start another session beside the running ones.")] = False
     dry_run: Annotated[bool, _flag("Print the sbatch script; submit nothing.")] = False
     tunnel: Annotated[bool, _flag("Open the tunnel as well, until Ctrl-C.")] = False
@@ -244,7 +244,7 @@ def _session_options(typed: Common, cluster: Cluster, job: Job | None) -> Sessio
 def _kind(typed: Common) -> Kind:
     if typed.jupyter + typed.vscode + typed.shell > 1:
         message = _("--jupyter, --vscode and --shell exclude each other")
-        raise _refused("dev-kind", message, _("pass one of them"))
+        raise _refused("dev-kind", message, _("pass one of the two options"))
     return "vscode" if typed.vscode else "shell" if typed.shell else "jupyter"
 
 

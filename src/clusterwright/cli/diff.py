@@ -148,9 +148,9 @@ def two_files(old: Path, new: Path, *, json: bool) -> bool:
     for change in changes:
         show_text(field_line(change))
     if coming:
-        show_message(_("new hosts: {hosts}; no jobs run there yet", hosts=coming))
+        show_message(_("new hosts: {hosts}; no jobs run on them yet", hosts=coming))
     if going:
-        show_message(_("removed hosts: {hosts}; drain them first", hosts=going))
+        show_message(_("removed hosts: {hosts}; drain these hosts first", hosts=going))
     show_message(
         _n(
             "{count} field differs: [{cost}] {effect}",

@@ -55,7 +55,7 @@ def _mode_page(topic: str) -> str:
             else _("see docs/reference/why/index.md")
         )
         raise WrightError.from_code(
-            "unknown-topic", _("there is no failure mode `{name}`", name=topic), fix, exit_code=EXIT_USAGE
+            "unknown-topic", _("no failure mode has the name `{name}`", name=topic), fix, exit_code=EXIT_USAGE
         ) from None
 
 
@@ -79,7 +79,10 @@ def _fields(topic: str, codes: list[str]) -> tuple[Field, ...]:
         else _("see docs/reference/fields.md and docs/reference/errors.md")
     )
     raise WrightError.from_code(
-        "unknown-topic", _("there is no field or error code `{name}`", name=topic), fix, exit_code=EXIT_USAGE
+        "unknown-topic",
+        _("no field and no error code has the name `{name}`", name=topic),
+        fix,
+        exit_code=EXIT_USAGE,
     )
 
 

@@ -170,7 +170,7 @@ def undo(id_: Id, /, *, cluster: Path | None = None, local: Local = False) -> in
         show_message(_("cannot undo #{id}: {error}", id=id_, error=error))
         return EXIT_FAILED
     journal.set_state(id_, "undone", joined.moment(), wall=time.time())
-    show_message(_("#{id} is undone; the same action waits for its pause", id=id_))
+    show_message(_("#{id} is undone; heal repeats this action only after its pause", id=id_))
     return EXIT_OK
 
 
@@ -363,7 +363,7 @@ def _entry(journal: Journal, id_: int) -> Entry:
     if entry is None:
         raise WrightError.from_code(
             "heal-no-such-id",
-            _("there is no action #{id}", id=id_),
+            _("the journal has no action #{id}", id=id_),
             _("see `wright heal log` for the numbers"),
             exit_code=EXIT_USAGE,
         )

@@ -137,7 +137,7 @@ def fault(
     )
     show_message(_("injected: {kind} on {host}", kind=kind, host=host))
     if lasts:
-        show_message(_("to undo it: {command}", command=f"wright lab fault undo {host}"))
+        show_message(_("to undo the fault: {command}", command=f"wright lab fault undo {host}"))
     return 0
 
 
@@ -270,7 +270,7 @@ def run_campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], o
         raise WrightError.from_code(
             "campaign-apply",
             _("wright apply failed on {hosts}", hosts=", ".join(wrong)),
-            _("run wright apply {file} and fix its errors", file=file),
+            _("run `wright apply {file}` and fix the errors that it reports", file=file),
         )
     out.mkdir(parents=True, exist_ok=True)
     scores: list[Score] = []
@@ -291,7 +291,7 @@ def _drawn(seed: int, faults: int, only: tuple[str, ...]) -> tuple[Planned, ...]
 
     kinds_by_name = kinds()
     if strange := set(only) - set(kinds_by_name):
-        message = _("there is no kind of fault `{kind}`", kind=min(strange))
+        message = _("no kind of fault has the name `{kind}`", kind=min(strange))
         fix = _("use one of {names}", names=", ".join(kinds_by_name))
         raise WrightError.from_code("campaign-kind", message, fix, exit_code=EXIT_USAGE)
     return draw(

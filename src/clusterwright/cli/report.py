@@ -169,10 +169,10 @@ def of_job(name: str, file: Path | None) -> Report:
     data = fetch_job(cluster, connection_to(cluster), name)
     job_facts = _facts(data)
     if job_facts is None:
-        reasons = "; ".join(data.missing) or _("neither Slurm nor the runs folder has it")
+        reasons = "; ".join(data.missing) or _("neither Slurm nor the runs folder has this job")
         raise WrightError.from_code(
             "no-such-job",
-            _("there is no job or run `{name}`: {reasons}", name=name, reasons=reasons),
+            _("no job or run has the name `{name}`: {reasons}", name=name, reasons=reasons),
             _("choose a job that wright jobs lists"),
         )
     price, watts = of_gpus(cluster)
@@ -206,7 +206,7 @@ def of_month(file: Path | None, label: str, team: str = "") -> Report:
         teams = ", ".join(cluster.teams) or "-"
         raise WrightError.from_code(
             "unknown-name",
-            _("there is no team `{team}`", team=team),
+            _("no team has the name `{team}`", team=team),
             _("use one of {names}", names=teams),
             exit_code=EXIT_USAGE,
         )

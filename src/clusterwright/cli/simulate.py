@@ -89,7 +89,7 @@ def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad
     if bool(path) == bool(options.teams):
         _refuse(
             "trace-which",
-            _("--trace and --teams exclude each other") if path else _("there is no trace to replay"),
+            _("--trace and --teams exclude each other") if path else _("the command has no trace to replay"),
             _("pass --trace FILE or --teams 5"),
         )
     if path is None:
@@ -113,7 +113,7 @@ def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad
             _("fix the lines, or skip them with --skip-bad"),
         )
     if not job_trace.jobs:
-        _refuse("trace-empty", _("{file}: none of its jobs ever started", file=path), fix)
+        _refuse("trace-empty", _("{file}: no job of this trace ever started", file=path), fix)
     return job_trace
 
 

@@ -221,7 +221,8 @@ def concluded(
         show_json({**asdict(result), **more})
     else:
         show_table(
-            ("settings", "trials", "median", "relative to default", "why it can matter"), _rows(result)
+            ("settings", "trials", "median", "relative to default", "why the setting can matter"),
+            _rows(result),
         )
         sys.stdout.write(diff)
     for line in (*_summary_lines(result), *result.notes, _method(result)):

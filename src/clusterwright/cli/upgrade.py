@@ -43,7 +43,7 @@ def upgrade(
     Parameters
     ----------
     cluster
-        Cluster file; its version is set to the new one.
+        Cluster file; the command sets its Slurm version to the new one.
     slurm
         New version of Slurm, such as 26.05.
     driver

@@ -150,7 +150,7 @@ def _serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
     checked(listener, users=bool(users.all()))
     opened = bound(listener)
     with _site(cluster, users, listener) as site:
-        show_message(_("serving {url} (Ctrl-C stops it)", url=listener.url(opened.getsockname()[1])))
+        show_message(_("serving {url} (Ctrl-C stops the server)", url=listener.url(opened.getsockname()[1])))
         with suppress(KeyboardInterrupt):
             serve(application(site), listener, opened)
     return EXIT_OK

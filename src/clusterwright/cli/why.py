@@ -54,7 +54,7 @@ def why(
     if wrong := [source for source in sources if source.startswith("-") and source != "-"]:
         raise WrightError.from_code(
             "unknown-name",
-            _("there is no option {option}", option=wrong[0]),
+            _("this command has no option {option}", option=wrong[0]),
             _("see wright why --help"),
             exit_code=EXIT_USAGE,
         )

@@ -94,7 +94,7 @@ class Cluster(Section):
     heal: Heal = setting("Self-healing.", default=Heal)
     security: Security = setting("Firewall and login security.", default=Security)
     lab: Lab | None = setting(
-        "Marks the file as that of a lab on this machine.", cost=Cost.REBUILD, default=None
+        "Marks the file as the cluster file of a lab on this machine.", cost=Cost.REBUILD, default=None
     )
 
     @cache_per_instance

@@ -35,9 +35,11 @@ Requirement = Annotated[str, AfterValidator(_requirement)]
 class PythonEnvironment(Section):
     """A Python environment of a team; a member of the team builds it on the control host."""
 
-    team: AccountName = setting("Team whose members may change it.", example="vision")
+    team: AccountName = setting("Team whose members may change the environment.", example="vision")
     owner: AccountName | None = setting(
-        "Team member who builds it; default: the first member in the file.", default=None, example="bob"
+        "Team member who builds the environment; default: the first member in the file.",
+        default=None,
+        example="bob",
     )
     path: HostPath = setting(
         "Path below a shared folder; jobs use PATH/bin/python.", example="/shared/envs/vision"

@@ -215,7 +215,7 @@ class _Converter:
         if node.get("examples"):
             return _("write it as {name}: {value}", name=name, value=written(node["examples"][0]))
         if keys := list(properties(node, self._schema)):
-            return _("its keys are {keys}", keys=", ".join(keys))
+            return _("the valid keys are {keys}", keys=", ".join(keys))
         if schema_type in _TYPES:
             return _("write {expected}", expected=_(_TYPES[schema_type]))
         return _("write a value of another type")

@@ -161,7 +161,7 @@ class Security(Section):
         "Networks that SSH connections are accepted from; empty: any.", default=(), example="[10.77.0.0/24]"
     )
     selinux: Literal["enforcing", "permissive"] = setting(
-        "SELinux mode of hosts that have it.", cost=Cost.REBOOT, default="enforcing", example="enforcing"
+        "SELinux mode of hosts with SELinux.", cost=Cost.REBOOT, default="enforcing", example="enforcing"
     )
     password_login: bool = setting("Allow password login over SSH.", default=False, example="false")
     login: Literal["jobs-only", "free"] = setting(

@@ -141,11 +141,16 @@ class Qos(Section):
         "Maximum time limit of a job; default: that of the partition.", default=None, example="4h", least=60
     )
     max_gpus: int | None = setting(
-        "Maximum GPUs of all its jobs together; overrides the limits of their teams.",
+        "Maximum GPUs of all jobs in this QOS together; overrides the limits of the jobs' "
+"teams.",
         default=None, example="64", least=0, most=_MAX_GPUS,
     )  # fmt: skip
     max_gpus_per_user: int | None = setting(
-        "Maximum GPUs of all its jobs of one user.", default=None, example="8", least=0, most=_MAX_GPUS
+        "Maximum GPUs of all jobs of one user in this QOS.",
+        default=None,
+        example="8",
+        least=0,
+        most=_MAX_GPUS,
     )
     max_gpus_per_job: int | None = setting(
         "Maximum GPUs of one job.", default=None, example="8", least=0, most=_MAX_GPUS
@@ -154,11 +159,11 @@ class Qos(Section):
         "Maximum running jobs of one user.", default=None, example="4", least=0, most=1_000_000
     )
     preempts: tuple[SlurmName, ...] = setting(
-        "Qualities of service whose jobs it preempts.",
+        "Qualities of service (QOS) whose jobs this QOS preempts.",
         cost=Cost.RESTART, default=(), example="[scavenger]",
     )  # fmt: skip
     preempt_mode: Literal["requeue", "cancel"] = setting(
-        "What happens to its jobs when they are preempted (PreemptMode).", default="requeue", example="cancel"
+        "What Slurm does with preempted jobs of this QOS (PreemptMode).", default="requeue", example="cancel"
     )
     grace: Duration | None = setting(
         "Time from the preemption of a job to its end (GraceTime), to save a checkpoint; default: kill_wait.",

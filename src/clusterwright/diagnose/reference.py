@@ -12,8 +12,8 @@ _ROLES = {
     "teardown": N_("printed when a run is stopped"), "benign": N_("harmless"),
 }  # fmt: skip
 _RETRIES = {
-    "no": N_("no, it would fail again"), "yes": N_("yes, unchanged"), "elsewhere": N_("yes, on other hosts"),
-    "fixed": N_("yes, once it is fixed"),
+    "no": N_("no: the job would fail again"), "yes": N_("yes, unchanged"), "elsewhere": N_("yes, on other hosts"),
+    "fixed": N_("yes, once the cause is fixed"),
 }  # fmt: skip
 NAMES = re.compile(r"(?<!\$)\{([a-z_][a-z0-9_]*)\}")  # `{path}` in a cause; not the shell's `${HOME}`
 
@@ -64,7 +64,7 @@ def _mode(failure_mode: Mode) -> str:
         (_("Fix"), _in_italics(_(failure_mode.fix))),
         (_("Role"), _(_ROLES[failure_mode.role])),
         (_("Retry"), _(_RETRIES[failure_mode.retry])),
-        (_("Exclude"), _("the host, until it is repaired") if failure_mode.exclude else ""),
+        (_("Exclude"), _("the host, until the host is repaired") if failure_mode.exclude else ""),
     ]
     lines = [f"## {failure_mode.id.partition('/')[2]}", ""]
     lines += [f"- **{name}**: {value}" for name, value in rows if value]

@@ -16,8 +16,8 @@ _ROLES = {
     "benign": N_("harmless"),
 }  # fmt: skip
 _RETRIES = {
-    "no": N_("no, it would fail again"), "yes": N_("yes, unchanged"), "elsewhere": N_("yes, on other hosts"),
-    "fixed": N_("yes, once it is fixed"),
+    "no": N_("no: the job would fail again"), "yes": N_("yes, unchanged"), "elsewhere": N_("yes, on other hosts"),
+    "fixed": N_("yes, once the cause is fixed"),
 }  # fmt: skip
 _MAX_DIAGNOSES = 3  # shown without --all
 

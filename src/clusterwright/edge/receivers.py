@@ -48,7 +48,7 @@ def _read(name: str, path: Path, *, address: bool) -> bytes:
     if address and not re.fullmatch(_ADDRESS, lines[0]):
         raise _wrong(
             _("the first line of {path} is not an HTTP URL", path=path),
-            _("paste the full URL of the webhook there"),
+            _("paste the full URL of the webhook into the file"),
         )
     return b"\n".join(lines)
 

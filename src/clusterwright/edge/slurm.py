@@ -91,7 +91,7 @@ def submitted(result: CommandResult, host: str, user: str | None) -> str:
     job_id = out[-1].split(";")[0] if out else ""
     if not job_id.isdigit():
         message = _("sbatch on {host} printed no job id: {output}", host=host, output=result.last_lines())
-        raise WrightError.from_code("slurm-said", message, _("run sbatch there by hand"))
+        raise WrightError.from_code("slurm-said", message, _("run sbatch on that host by hand"))
     return job_id
 
 
@@ -106,7 +106,7 @@ def checked(result: CommandResult, host: str, program: str) -> CommandResult:
     output = result.last_lines()
     if result.code == SSH_FAILED:
         message = _("{host} is unreachable: {output}", host=host, output=output)
-        fix = _("try `ssh {host}`; nothing was changed there", host=host)
+        fix = _("try `ssh {host}`; the command changed nothing on the host", host=host)
         raise WrightError.from_code("unreachable", message, fix)
     values = {"program": program, "host": host, "code": result.code, "output": output}
     message = _("{program} on {host} exited with {code}: {output}", **values)

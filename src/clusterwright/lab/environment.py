@@ -46,7 +46,7 @@ def probe_environment(folder: str) -> PythonEnvironment:
     """
     result = run((f"{folder}/bin/python", "-c", _PROBE)) if Path(folder, "bin/python").exists() else None
     if result is None or not result.ok:
-        error = result.last_lines() if result else _("it has no bin/python")
+        error = result.last_lines() if result else _("the environment has no bin/python")
         raise WrightError.from_code(
             "lab-environment",
             _("lab.environment {folder} cannot be used: {error}", folder=folder, error=error),

@@ -59,9 +59,12 @@ def list_variables(job: Job, cluster: Cluster, shell: Mapping[str, str]) -> tupl
     ]
     for name in shell_names:
         if is_secret(name):
-            source = _("your shell, not passed on: write it into {file} on the cluster", file=SECRETS)
+            source = _(
+                "set in your shell, not passed on: write the variable into {file} on the cluster",
+                file=SECRETS,
+            )
         else:
-            source = _("your shell, not passed on: write it into the job file")
+            source = _("set in your shell, not passed on: write the variable into the job file")
         variables_by_name[name] = Variable(name, HIDDEN if is_secret(name) else shell[name], source)
     return tuple(variables_by_name[name] for name in sorted(variables_by_name, key=_order))
 

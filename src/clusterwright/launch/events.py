@@ -87,7 +87,7 @@ def wait(
     raise WrightError.from_code(
         "run-not-ended",
         _("run {run} did not end within {limit}", run=run.name, limit=human_duration(limit_s)),
-        _("follow its logs: wright logs -f {run}", run=run.name),
+        _("follow the run's logs: wright logs -f {run}", run=run.name),
     )
 
 

@@ -65,7 +65,7 @@ def _job(job: Job, folder: Mapping[str, Any]) -> JobRow:
 def _run(folder: Mapping[str, Any]) -> JobRow:
     ended = folder.get("ended") or {
         "outcome": "gone",
-        "reason": _("it has no job in the queue, and no recorded outcome"),
+        "reason": _("the run has no job in the queue, and no recorded outcome"),
     }
     ids = folder.get("jobs") or ["-"]
     outcome, reason = str(ended.get("outcome")), str(ended.get("reason", ""))

@@ -81,7 +81,7 @@ def submit(
     if result.code == EXIT_SCRIPT_MISSING and submission.script:
         values = {"path": submission.script, "host": cluster.control.name}
         message = _("the script {path} does not exist on {host}", **values)
-        raise script_missing(message, _("set its path on shared storage"))
+        raise script_missing(message, _("set the script's path on shared storage"))
     job_id = slurm.submitted(result, cluster.control.name, owner)
     return RunFolder(
         submission.name, job_id, f"{runs}/{submission.name}", warnings(result.out), submission.runs
@@ -225,7 +225,7 @@ def resume(name: str, cluster: Cluster, remote: Remote, *, user: str | None = No
                 submitter=submitter,
             ),
             _(
-                "its owner resumes it; root can: `wright train --resume {name} --as {owner}`",
+                "the owner resumes this run; root can: `wright train --resume {name} --as {owner}`",
                 name=name,
                 owner=owner,
             ),
@@ -283,7 +283,9 @@ def find_script_path(job: Job, cluster: Cluster, run: str, copy: CodeSnapshot | 
         if copy is not None and not job.environment.workdir:
             if inside not in copy.names:
                 message = _("the script {path} is not in the copy of the code", path=name)
-                raise script_missing(message, _("use its path in the code folder; git may ignore the file"))
+                raise script_missing(
+                    message, _("use the script's path in the code folder; git may ignore the file")
+                )
             return None
         if working_folder is None:
             message = _(

@@ -44,7 +44,7 @@ def warnings(text: str) -> tuple[Warned, ...]:
     settings = {name: value.strip() for name, value in _LINE.findall(text)}
     if not settings:
         costs = _("the settings that decide how soon a training continues after a failure are unknown")
-        return (Warned("scontrol show config", _("empty"), costs, _("run it on the control host")),)
+        return (Warned("scontrol show config", _("empty"), costs, _("run the command on the control host")),)
     return tuple(warning for reading in _READINGS if (warning := reading(settings)))
 
 

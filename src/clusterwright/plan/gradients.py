@@ -61,7 +61,11 @@ METHODS = (  # ordered by cost in loss, the cheapest first
     GradientMethod(N_("default"), 1.0, 0.0, BUCKET_BYTES, N_("none")),
     GradientMethod("gradients: {bucket: 4MiB}", 1.0, 0.0, _SMALL, N_("none")),
     GradientMethod(
-        "gradients: {compress: bf16, bucket: 4MiB}", 0.5, 0.0, _SMALL, N_("loss within 1% of the default's (1.003 times)")
+        "gradients: {compress: bf16, bucket: 4MiB}",
+        0.5,
+        0.0,
+        _SMALL,
+        N_("loss within 1% of the default's (1.003 times)"),
     ),
     GradientMethod(
         "gradients: {compress: int8, bucket: 4MiB}", _BYTES, 0.0, _SMALL, N_("loss within 1% (0.998 times)")

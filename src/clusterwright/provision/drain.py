@@ -83,7 +83,7 @@ class Drains:
             return dict.fromkeys(
                 target_hosts, _("the host could not be drained: {error}", error=result.last_lines(2))
             )
-        self.on_progress(_("{hosts}: drained, no new job starts there", hosts=fold(target_hosts)))
+        self.on_progress(_("{hosts}: drained, no new job starts on these hosts", hosts=fold(target_hosts)))
         return {}
 
     def wait(self, hosts: list[str]) -> dict[str, list[str]]:

@@ -145,7 +145,7 @@ def empty(
     free = [host for host in hosts if host in nodes and not is_out(nodes[host])]  # others keep their reason
     if free:
         removal.run_slurm(remote, client.drain(",".join(free), REMOVE_HOSTS))
-    on_progress(_("{hosts}: drained, no new job starts there", hosts=fold(hosts)))
+    on_progress(_("{hosts}: drained, no new job starts on these hosts", hosts=fold(hosts)))
     if removal.cancel and (jobs := jobs_on(removal, hosts, remote)):
         on_progress(_("canceling jobs {jobs}", jobs=", ".join(jobs)))
         removal.run_slurm(remote, client.cancel(jobs))

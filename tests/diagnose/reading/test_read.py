@@ -109,7 +109,7 @@ def test_bytes_that_are_no_text_are_said_not_to_be(known, tmp_path):
 
     result = read(find_sources([str(path)]), known)
 
-    assert (result.sightings, result.unread) == ((), ((str(path), "it is not a text file"),))
+    assert (result.sightings, result.unread) == ((), ((str(path), "not a text file"),))
 
 
 def test_holes_in_a_text_are_passed_over(seen):

@@ -90,11 +90,11 @@ def _late_links(bench: str, passes: Sequence[Times], bound: Bound, well: set[str
         if {*ends} <= well and min(several) > bound.most:
             status = Status.FAIL if len(several) >= LEAST_REPEATS else Status.WARN
             observed = _(
-                "{amount}{times}; both are faster with other hosts",
+                "{amount}{times}; both hosts are faster with other hosts",
                 amount=amount(min(several), "s"),
                 times=_times(several),
             )
-            fix = _("check the route between the two: its switches and their load")
+            fix = _("check the route between the two hosts: its switches and their load")
             yield Verdict(pair(*ends), bench, status, observed, str(bound), fix, "way")
 
 

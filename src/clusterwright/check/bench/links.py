@@ -20,7 +20,7 @@ Speeds = Mapping[Pair, float]  # by source and target, bytes/s
 SENDS, RECEIVES = "sending", "receiving"
 DIRECTIONS = {SENDS: 0, RECEIVES: 1}  # index of the host in the pair
 # Ours: smaller differences are noise of one run; a flow that shares an uplink with one other loses more.
-OF_ENDS = Expectation(1.0, N_("of that"), N_("rate of both ends with other hosts"), 0.8)
+OF_ENDS = Expectation(1.0, N_("of that"), N_("rate of both hosts of the link with other hosts"), 0.8)
 REPEATS_WITH = 2  # partners that a host in doubt is measured with again: one of them may be at fault itself
 
 

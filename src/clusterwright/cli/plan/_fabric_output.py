@@ -176,5 +176,5 @@ def _show_advice(advice: Advice) -> None:
         )
         for choice in advice.choices
     ]
-    show_table(("network", "step", "waiting for it", "slower than the fastest", "layout"), rows)
+    show_table(("network", "step", "waiting for the network", "slower than the fastest", "layout"), rows)
     show_text(f"\n{advice.verdict}")

@@ -158,7 +158,7 @@ def read_scenario(text: str) -> Scenario | None:
         else _("use one of {names}", names=", ".join(Scenario))
     )
     raise WrightError.from_code(
-        "size-workload", _("there is no scenario `{name}`", name=text), fix, exit_code=EXIT_USAGE
+        "size-workload", _("no scenario has the name `{name}`", name=text), fix, exit_code=EXIT_USAGE
     )
 
 

@@ -233,7 +233,7 @@ def with_user_figures(values: Mapping[str, Estimate], figures: tuple[str, ...]) 
                 if suggestion
                 else _("use one of {names}", names=", ".join(values))
             )
-            findings.append(Finding("cost-figure", _("there is no figure `{name}`", name=name), fix))
+            findings.append(Finding("cost-figure", _("no figure has the name `{name}`", name=name), fix))
         except ValueError:
             message = _("`{text}` is not NAME=LOW:LIKELY:HIGH in ascending order", text=text)
             findings.append(

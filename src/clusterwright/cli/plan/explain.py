@@ -223,7 +223,7 @@ def _stages(explanation: Explained) -> list[tuple[str, ...]]:
 
 def _show_changes(explanation: Explained) -> None:
     if not explanation.changes:
-        show_heading(_("no single known change makes it noticeably faster"))
+        show_heading(_("no single known change makes the training noticeably faster"))
         return
     show_heading(_("best improvements, each alone, by time per sample"))
     rows = [

@@ -122,7 +122,7 @@ def _show(load: PowerLoad, node: Node, hall_report: Hall, supply_check: Supply |
         "{power:.1f} kW, cooling: {cooling}", power=hall_report.rack_w / 1e3, cooling=_(hall_report.cooling)
     )
     circuits = _(
-        "{count} three-phase, half of them on each of two feeds", count=hall_report.circuits_per_rack
+        "{count} three-phase circuits, half of them on each of two feeds", count=hall_report.circuits_per_rack
     )
     rows = [
         (_("nodes per rack"), f"{hall_report.nodes_per_rack}"),

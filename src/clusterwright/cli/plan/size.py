@@ -221,7 +221,7 @@ def _row(choice: Choice, cells: tuple[str, ...], width: int) -> tuple[str, ...]:
         return (choice.gpu.name, *[""] * (width - 1), "", "", "", choice.why_not)
     money = choice.money
     if money is None:
-        return (*cells, "", "", "", _("the catalog has no server with it"))
+        return (*cells, "", "", "", _("the catalog has no server with this GPU"))
     return (
         *cells,
         f"{money.kw:,.1f}",

@@ -252,7 +252,7 @@ def show(report: StorageReport) -> None:
     show_table(
         ("required", ""),
         [
-            (_("capacity"), _("{size}, with a fifth of it free", size=capacity)),
+            (_("capacity"), _("{size}, of which a fifth stays free", size=capacity)),
             (_("checkpoint"), checkpoint),
             (_("read"), _("{rate} in reads of {size}", rate=read, size=human_size(need.read_bytes))),
             (_("write"), _("{rate} during a checkpoint", rate=write)),

@@ -14,18 +14,18 @@ from clusterwright.config.slurm_keys.table import Span, key_spans, line_keys, va
 from clusterwright.errors import closest_name
 from clusterwright.i18n import N_, _
 
-_KMEM = N_("remove it: Slurm no longer constrains kernel memory")
+_KMEM = N_("remove this key: Slurm no longer constrains kernel memory")
 _REMOVE, _TIMEOUT = N_("remove it"), N_("use PrologEpilogTimeout, for both prolog and epilog")
 # The fix for a removed key or word, from the release notes of the release that removed it.
 REPLACED = {
     "accountingstorageloc": N_(
         "set the database in slurmdbd.conf, and the file of completed jobs as JobCompLoc"
     ),
-    "accountingstorageuser": N_("remove it: it had no effect; slurmdbd.conf has StorageUser"),
+    "accountingstorageuser": N_("remove this key: it had no effect; slurmdbd.conf has StorageUser"),
     "allowedkmemspace": _KMEM,
     "blocklevels": N_("use BlockSizes, in hosts"),
     "blocksizes": N_("use BlockLevels, in powers of two of the first block"),
-    "cgroupautomount": N_("remove it: Slurm uses mounted control groups"),
+    "cgroupautomount": N_("remove this key: Slurm uses mounted control groups"),
     "cgroupreleaseagentdir": _REMOVE,
     "constrainkmemspace": _KMEM,
     "corespecplugin": _REMOVE,
@@ -126,9 +126,9 @@ def _judge_span(number: int, span: Span, slurm_release: str, context: str = "") 
     """The finding about a key or word that some other release supports, or that has no effect."""
     if slurm_release < span.first_release:
         values = {"release": slurm_release, "first": span.first_release}
-        message = _("Slurm {release} does not support it: it was added in {first}", **values)
+        message = _("Slurm {release} does not support this key: Slurm {first} added it", **values)
     elif not span.covers(slurm_release):
-        message = _("it was removed after Slurm {last}", last=span.last_release)
+        message = _("Slurm removed this key after {last}", last=span.last_release)
     elif span.is_defunct(slurm_release):
         message = _(
             "it has no effect since Slurm {release}, and each start logs an error", release=span.defunct

@@ -75,7 +75,7 @@ def _explain_state(name: str, parsed: NodeState, line: str) -> NodeExplanation:
         return NodeExplanation(name, state, "other", "node/maintenance", cause, fix, line, out=True)
     if parsed.is_power_saving:
         cause = _("Power saving has powered the node down, or is changing its power state.")
-        fix = _("nothing: Slurm powers it up for a job that needs it")
+        fix = _("no action needed: Slurm powers the node up for a job that needs it")
         return NodeExplanation(name, state, "other", "node/power-saving", cause, fix, line, out=True)
     cause = _("The node's slurmd is not responding ({state}).", state=state)
     fix = _(

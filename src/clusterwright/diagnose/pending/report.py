@@ -29,7 +29,7 @@ def _who(change: StartCommand) -> str:
 
 
 def _no_change() -> str:
-    return _("no command starts it now")
+    return _("no command starts the job now")
 
 
 def _padded(name: str) -> str:

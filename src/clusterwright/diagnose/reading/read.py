@@ -228,7 +228,7 @@ class _LogReader:
             with reading(self._source) as stream:
                 for number, block in enumerate(blocks(stream)):
                     if number == 0 and is_binary(block.data[:HEAD]):
-                        return Observations(unread=((self._source.name, _("it is not a text file")),))
+                        return Observations(unread=((self._source.name, _("not a text file")),))
                     self._block(block)
                     self._saturated |= self._store.saturated_texts()
                     if self._saturated:

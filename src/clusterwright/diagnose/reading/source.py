@@ -78,7 +78,7 @@ def _unzstd(path: Path) -> BinaryIO:
     if program := which("zstd"):
         from clusterwright.edge.processes import Output
 
-        failed = _("zstd cannot decompress it: it is truncated, or not a zstd file")
+        failed = _("zstd cannot decompress the file: it is truncated, or not a zstd file")
         return io.BufferedReader(Output((program, "-dcq", "--", str(path)), failed))
     raise OSError(
         _(

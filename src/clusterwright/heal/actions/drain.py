@@ -44,7 +44,9 @@ def undo(order: ActionOrder, executor: Executor) -> str:
     if node is None:
         return _("Slurm does not respond")
     if not is_ours(node, order):
-        return _("#{id} no longer drains it: {state}", id=order.id, state=node.reason or _("in service"))
+        return _(
+            "#{id} no longer drains the host: {state}", id=order.id, state=node.reason or _("in service")
+        )
     host = order.intent.host
     update = client.line(client.resume(host))
     return failed(executor.slurm(unless_changed(host, node.signed) + update))

@@ -36,7 +36,9 @@ def undo(order: ActionOrder, executor: Executor) -> str:
     node = executor.node(order.intent.spare)
     if node is None or node.holder != "free":
         return (
-            _("Slurm does not respond") if node is None else _("it is drained: {reason}", reason=node.reason)
+            _("Slurm does not respond")
+            if node is None
+            else _("the spare is drained: {reason}", reason=node.reason)
         )
     host = order.intent.spare
     update = client.line(client.drain(host, SPARE))

@@ -35,4 +35,8 @@ def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) 
 def undo(order: ActionOrder, executor: Executor) -> str:
     """Drain the node again."""
     prior = drain.prepare(order, executor)
-    return _("another user or program drained it") if prior is None else drain.execute(order, prior, executor)
+    return (
+        _("another user or program drained the host")
+        if prior is None
+        else drain.execute(order, prior, executor)
+    )

@@ -250,7 +250,7 @@ def _return(
     limit = rate_limit(intent, context.observation, context.past, context.policy)
     if isinstance(limit, Handoff):
         text = _(
-            "{host}: {reason}; it stays drained until an operator resumes it",
+            "{host}: {reason}; the host stays drained until an operator resumes it",
             host=node.name,
             reason=limit.reason,
         )
@@ -313,7 +313,9 @@ def _blocked(context: _Context, intent: Intent) -> str:
         )
     if intent.action == "drain" and not context.budget.has(intent.host):
         percent = context.policy.max_unavailable_percent
-        return _("not drained: {percent}% of its partition are out already", percent=percent)
+        return _(
+            "not drained: {percent}% of the partition's hosts are out of service already", percent=percent
+        )
     return ""
 
 

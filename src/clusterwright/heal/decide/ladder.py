@@ -55,7 +55,11 @@ def next_step(fault: LadderFault, observation: Observation, past: Past, policy: 
             ]
             if len(attempts) < step.times:
                 return rate_limit(intent, observation, past, policy) or _when_empty(intent, fault.node)
-    return Handoff(_("no action is left to try") if fault.rule.steps else _("an operator must fix this"))
+    return Handoff(
+        _("no action is left to try")
+        if fault.rule.steps
+        else _("the rule has no repair; an operator must repair the host")
+    )
 
 
 def _is_same_action(record: ActionRecord, intent: Intent) -> bool:

@@ -104,7 +104,7 @@ class Journal:
                     schema=schema,
                     supported=SCHEMA,
                 ),
-                _("use the version that wrote it"),
+                _("use the version of clusterwright that wrote the file"),
             )
         if (report := self._db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             raise _damaged(path, str(report))

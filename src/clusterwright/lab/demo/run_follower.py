@@ -45,7 +45,7 @@ class RunFollower:
                 return
             if over or self._clock.monotonic() > limit:
                 reason = (
-                    _("it ended: {outcome}, {reason}", outcome=over.outcome, reason=over.reason)
+                    _("the run ended: {outcome}, {reason}", outcome=over.outcome, reason=over.reason)
                     if over
                     else _("{limit_s} s passed", limit_s=LIMIT_S)
                 )

@@ -22,7 +22,7 @@ from clusterwright.launch.run import RunFolder
 RUN_VARIABLE = "CLUSTERWRIGHT_RUN"  # set for every process of a run (decision 0001)
 AGENTS = "clusterwright.onhost.supervisor."
 GOODBYE_S = 10.0  # a canceled run saves first, which takes a second
-NOT_APPLICABLE = N_("requires hosts; this run used one machine")
+NOT_APPLICABLE = N_("requires several hosts; this run used one machine")
 FIELDS = ("image", "lab_up", "apply", "second_apply", "check", "lab_down")
 
 

@@ -41,7 +41,7 @@ class Talk:
         """Ignore Ctrl-C and SIGTERM in the block, which removes what would be left behind otherwise."""
 
         def answer(_number: int, _frame: object) -> None:
-            self.log(_("this takes a few seconds and ends without intervention"))
+            self.log(_("this step takes a few seconds and needs no intervention"))
 
         previous_handlers = {
             number: signal.signal(number, answer) for number in (signal.SIGINT, signal.SIGTERM)

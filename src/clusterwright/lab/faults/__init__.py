@@ -118,7 +118,7 @@ def _chosen(kind: str, options: Mapping[str, str]) -> ModuleType:
         raise WrightError.from_code(
             "lab-fault-option",
             _("{kind} has no option --{strange}", kind=kind, strange=min(strange)),
-            _("its options: {takes}", takes=takes),
+            _("options of this fault: {takes}", takes=takes),
             exit_code=EXIT_USAGE,
         )
     return chosen

@@ -52,7 +52,7 @@ def labels(texts: tuple[str, ...]) -> dict[str, str]:
                     second=text,
                     name=name,
                 ),
-                _("rename one of them"),
+                _("rename one of the two"),
                 exit_code=EXIT_USAGE,
             )
         names[text] = name

@@ -94,7 +94,9 @@ def _of_recovery(job: Job) -> Iterator[str]:
             "recovery.on_host_loss: spare: there is no standby host; all pods restart, on any available hosts"
         )
     if job.recovery.on_host_loss == "shrink":
-        yield _("recovery.on_host_loss: shrink: it never shrinks; all pods restart, on any available hosts")
+        yield _(
+            "recovery.on_host_loss: shrink: the job never shrinks; all pods restart, on any available hosts"
+        )
     if job.elastic:
         yield _("elastic: the number of pods is fixed")
     if registry.launcher(job.launcher).is_agent:
@@ -133,7 +135,9 @@ def _of_environment(job: Job, cluster: Cluster) -> Iterator[str]:
     if job.environment.modules:
         yield _("environment.modules: install what they load into the image")
     if job.container and job.container.mounts:
-        yield _("container.mounts: pods mount only the cluster's shared folders; mounts of other folders of the hosts are left out")
+        yield _(
+            "container.mounts: pods mount only the cluster's shared folders; mounts of other folders of the hosts are left out"
+        )
     if job.recipe:
         yield _(
             "recipe: {recipe}: the image must have clusterwright (pip install clusterwright)",

@@ -57,7 +57,7 @@ class ConfirmScreen(ModalScreen[bool]):
         """The question, and the keys that answer it."""
         with VerticalScroll(id="page"):
             yield Static(Text(self._question, "bold"), markup=False)
-            yield Static(_("y: cancel it    n, Esc: leave it"), classes="hint", markup=False)
+            yield Static(_("y: cancel the job    n, Esc: keep the job"), classes="hint", markup=False)
 
     def action_answer(self, answer: bool) -> None:  # noqa: FBT001 (a key's action)
         """Close with the answer."""

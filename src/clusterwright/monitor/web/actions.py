@@ -66,7 +66,7 @@ class ClusterActions:
             raise WrightError.from_code(
                 "node-drained",
                 _("{node} is drained already: {reason}", node=node.name, reason=node.reason),
-                _("resume it first to set another reason"),
+                _("resume the node first to set another reason"),
             )
         text = f"{by.name}: {reason}"
         self._journaled(
@@ -110,7 +110,7 @@ class ClusterActions:
             raise WrightError.from_code(
                 "web-journal",
                 _("{journal} cannot be written: {strerror}", journal=self.journal, strerror=error.strerror),
-                _("make the journal writable; no action is taken without it"),
+                _("make the journal writable; the page takes no action without a journal"),
             ) from error
 
 

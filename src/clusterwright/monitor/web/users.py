@@ -63,7 +63,7 @@ def create_user(name: str, role: str, password: str) -> WebUser:
     if role not in ROLES:
         raise WrightError.from_code(
             "web-user",
-            _("there is no role `{role}`", role=role),
+            _("no role has the name `{role}`", role=role),
             _("use one of {roles}", roles=", ".join(ROLES)),
             exit_code=EXIT_USAGE,
         )

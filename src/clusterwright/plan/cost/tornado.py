@@ -101,7 +101,7 @@ def _bar(x: Scale, top: float, bar: TornadoBar, width: float) -> Iterator[str]:
         yield text_element(name, 202, top + THICK / 2 + 5, "said", text_anchor="end")
     low, high = sorted((bar.at_low, bar.at_high))
     text = _(
-        "{name}: {low:.3g} at its low, {high:.3g} at its high value",
+        "{name}: {low:.3g} at the low value, {high:.3g} at the high value",
         name=name,
         low=bar.at_low,
         high=bar.at_high,

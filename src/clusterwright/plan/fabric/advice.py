@@ -117,7 +117,7 @@ def _verdict(choices: tuple[Choice, ...], enough: Choice, worth: float) -> str:
     cheaper = choices[: choices.index(enough)]
     reasons = [
         _(
-            "{network} is fast enough: a step loses {share:.0%} to it",
+            "{network} is fast enough: a step loses {share:.0%} of its time to this network",
             network=enough.name,
             share=enough.waiting,
         )

@@ -50,7 +50,11 @@ def experts(cells: Cells, setting: Setting, group: int) -> int:
             group=group,
             degree=degree,
         )
-        cells.wrong("predict-experts-indivisible", message, _("give an ep that divides both"))
+        cells.wrong(
+            "predict-experts-indivisible",
+            message,
+            _("give an `ep` that divides the number of experts and dp x cp x tp"),
+        )
     if degree:
         return degree
     ep = gcd(gcd(experts, group), setting.node)

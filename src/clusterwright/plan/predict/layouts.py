@@ -193,7 +193,7 @@ def _check(cells: Cells, setting: Setting, tp: int, pp: int) -> None:
     heads = setting.model.heads
     if heads % tp:
         message = _("{heads} heads are not divisible by tp {tp}", heads=heads, tp=tp)
-        cells.wrong("predict-heads-indivisible", message, _("give a tp that divides them"))
+        cells.wrong("predict-heads-indivisible", message, _("give a `tp` that divides the attention heads"))
     _check_stages(cells, setting, pp)
 
 
@@ -202,7 +202,7 @@ def _check_stages(cells: Cells, setting: Setting, pp: int) -> None:
     uneven = "deepspeed" in setting.stack.family  # DeepSpeed partitions by parameters, not by layers
     if spare not in (MOE_SLOTS if setting.model.experts else SLOTS) and not uneven:
         message = _("{layers} layers are not divisible by pp {pp}", layers=layers, pp=pp)
-        cells.wrong("predict-layers-indivisible", message, _("give a pp that divides them"))
+        cells.wrong("predict-layers-indivisible", message, _("give a `pp` that divides the layers"))
     elif spare:
         cells.note(
             _("{layers} layers in {pp} stages: embedding and head count as layers", layers=layers, pp=pp)

@@ -99,4 +99,6 @@ def _memory(plan: Plan, limit: float) -> str:
 
 def _why(outcome: SearchOutcome) -> str:
     rows = [(_(loss.family), format_layout(loss.plan.run.layout), loss.reason) for loss in outcome.families]
-    return table((_("family"), _("fastest, or with least memory"), _("why it is not the best")), rows)
+    return table(
+        (_("family"), _("fastest, or with least memory"), _("why this layout is not the best")), rows
+    )

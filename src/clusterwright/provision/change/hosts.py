@@ -92,7 +92,7 @@ def _dependency(cluster: Cluster, name: str) -> tuple[str, str] | None:
     if cluster.host(name).group.role == "control":
         return (
             _("{host} is a control host, which runs slurmctld", host=name),
-            _("move its role to another host in the cluster file first"),
+            _("move the host's role to another host in the cluster file first"),
         )
     if cluster.accountant and cluster.accountant.name == name:
         return _("{host} runs slurmdbd", host=name), _("set accounting.host to another host first")
@@ -106,7 +106,7 @@ def _dependency(cluster: Cluster, name: str) -> tuple[str, str] | None:
         if name in expand(reservation.hosts):
             return (
                 _("{host} is in reservation `{reservation}`", host=name, reservation=title),
-                _("remove it from reservations.{reservation}.hosts first", reservation=title),
+                _("remove the host from reservations.{reservation}.hosts first", reservation=title),
             )
     return None
 

@@ -116,7 +116,7 @@ def steps(cluster: Cluster, have: Mapping[str, str], target: str, batch: int) ->
     accountant = cluster.accountant.name if cluster.accountant else ""
     step_list: list[UpgradeStep] = []
     if accountant in todo:
-        backups = _("stop it; dump its database and verify the dump")
+        backups = _("stop slurmdbd; dump its database and verify the dump")
         if accountant == cluster.control.name:
             backups = _("stop slurmctld and slurmdbd; back up database and state and verify both")
         step_list.append(
@@ -124,7 +124,9 @@ def steps(cluster: Cluster, have: Mapping[str, str], target: str, batch: int) ->
         )
     for host in cluster.hosts("control"):
         if host.name in todo:
-            backups = "" if host.name == accountant else _("stop it; copy its state and verify the copy")
+            backups = (
+                "" if host.name == accountant else _("stop slurmctld; copy its state and verify the copy")
+            )
             then = _("slurmctld responds with the new version and has every previous job")
             step_list.append(UpgradeStep("slurmctld", (host.name,), backups, then))
     compute = [host.name for host in cluster.hosts("compute") if host.name in todo]

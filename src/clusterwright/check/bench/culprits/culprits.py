@@ -56,7 +56,7 @@ class Culprit:
 
 OBSERVED_AND_FIX = {
     "host": (
-        N_("slow in every group; the other members are normal"),
+        N_("this host is slow in every group; the other members are normal"),
         N_("run `wright bench network FILE` to test its port"),
     ),
     "uplink": (
@@ -64,8 +64,8 @@ OBSERVED_AND_FIX = {
         N_("check the switch's uplinks"),
     ),
     "way": (
-        N_("each is fast with other hosts; together they are slow"),
-        N_("check routing and flow hashing between them"),
+        N_("each host is fast with other hosts; together these hosts are slow"),
+        N_("check routing and flow hashing between these hosts"),
     ),
     "switches": (
         N_("hosts of each switch are fast among each other and slow to the other switch"),
@@ -73,7 +73,7 @@ OBSERVED_AND_FIX = {
     ),
     "open": (
         N_("slow as a whole; no host or link stands out"),
-        N_("check what they share and its settings"),
+        N_("check what these hosts share (a switch, a cable, a server) and its settings"),
     ),
 }
 

@@ -24,13 +24,13 @@ FIXES = {
     "host": N_(
         "check its PCIe lanes and slot, and IOMMU and ACS in the BIOS (wright check; nvidia-smi topo -m)"
     ),
-    "peer": N_("check its NVLinks and the fabric manager (wright check; nvidia-smi nvlink --status)"),
+    "peer": N_("check the GPU's NVLinks and the fabric manager (wright check; nvidia-smi nvlink --status)"),
 }
 WRONG = N_(
     "the GPU computes wrong results: drain the host, run dcgmi diag -r 4, replace the GPU if it repeats"
 )
-HOT = N_("check its cooling: fans, filters, inlet air, heat sink contact")
-BRAKED = N_("check power supplies and their cables")
+HOT = N_("check the GPU's cooling: fans, filters, inlet air, heat sink contact")
+BRAKED = N_("check the host's power supplies and their cables")
 SLOWED = N_("check power and cooling of the host (nvidia-smi -q -d PERFORMANCE); reset the GPU when idle")
 
 Hosts = Mapping[str, Gpus]

@@ -159,7 +159,7 @@ def _missing_rails(bench: Bench) -> Iterator[Verdict]:
             BENCH,
             Status.UNKNOWN,
             reason,
-            fix=_("run the bench again; without it if the result repeats"),
+            fix=_("run the bench again; if the result repeats, run without this host"),
         )
     expected = _(
         "{rails} rails of {kind} (networks.compute)", rails=bench.network.rails, kind=bench.network.kind

@@ -33,8 +33,8 @@ from clusterwright.i18n import N_, _
 
 ENOUGH = 0.5  # ours: hosts that share a server differ by less, also on a busy one
 TWO = 2
-AT_SERVER = N_("check the server and its link: load, disks, nfsd threads, other clients")
-SHARED = N_("check what they share: the server, the switch, their mount options")
+AT_SERVER = N_("check the file server and its link: load, disks, nfsd threads, other clients")
+SHARED = N_("check what these hosts share: the server, the switch, the mount options")
 
 
 @dataclass(slots=True)

@@ -35,13 +35,17 @@ class Exchange:
     def rule(self) -> str:
         """The rule of what is exposed, as text."""
         if self.shows >= NOTHING_HIDES:
-            return _("a CPU does not overlap it")
+            return _("a CPU does not overlap communication with computation")
         remainder = _(
             "the part longer than {backward:.0%} of the step, or one of {buckets} buckets",
             backward=BACKWARD,
             buckets=self.buckets,
         )
-        return _("{shows:.0%} of it is exposed, or {remainder}", shows=self.shows, remainder=remainder)
+        return _(
+            "{shows:.0%} of the communication is exposed, or {remainder}",
+            shows=self.shows,
+            remainder=remainder,
+        )
 
     def exposed_s(self, compute_s: float, *, bandwidth: float = 1.0) -> float:
         """Return the seconds that a step of `compute_s` waits for the exchange, at that share of the bandwidth."""

@@ -81,7 +81,7 @@ class Trials:
             ValueError: Its ranks failed, or its gradients used another transport.
         """
         if not answers:
-            raise ValueError(_("its ranks failed"))
+            raise ValueError(_("the trial's ranks failed"))
         result = trained(hosts, answers)
         if astray := strayed(route, result):
             raise ValueError(astray)

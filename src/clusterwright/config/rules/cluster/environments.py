@@ -51,7 +51,7 @@ def _places(cluster: Cluster, name: str, environment: PythonEnvironment) -> Iter
                 "environment `{name}` is at the top of a shared folder, whose permissions must not change",
                 name=name,
             ),
-            _("choose a folder below it, such as /shared/envs/vision"),
+            _("choose a folder below that path, such as /shared/envs/vision"),
             ((*_PYTHON_LOC, name, "path"),),
         )
 
@@ -127,6 +127,6 @@ def _packages(cluster: Cluster) -> Iterator[Clash]:
                 os=cluster.os,
                 runtimes=", ".join(missing),
             ),
-            _("add a repository with them to `software.repositories`"),
+            _("add a repository with these packages to `software.repositories`"),
             (("environments", "containers"), ("os",)),
         )

@@ -31,7 +31,7 @@ def hosts(cluster: Cluster) -> Iterator[Clash]:
                     first=group_name,
                     second=other_name,
                 ),
-                _("remove {hosts} from one of them", hosts=fold(shared_hosts)),
+                _("remove {hosts} from one of the two groups", hosts=fold(shared_hosts)),
                 (("nodes", group_name, "hosts"), ("nodes", other_name, "hosts")),
             )
 

@@ -30,7 +30,7 @@ def networks(cluster: Cluster) -> Iterator[Clash]:
                     second=other_name,
                     second_subnet=theirs.subnet,
                 ),
-                _("choose another subnet for one of them"),
+                _("choose another subnet for one of the two networks"),
                 (("networks", network_name, "subnet"), ("networks", other_name, "subnet")),
             )
     for name, network in cluster.networks.named().items():
@@ -179,7 +179,7 @@ def topology(cluster: Cluster) -> Iterator[Clash]:
             "{names} without `switch`: with topology tree Slurm allocates no hosts without a switch",
             names=names(switchless),
         )
-        fix = _("add `switch:` to them, or set slurm.topology to none")
+        fix = _("add `switch:` to these groups, or set slurm.topology to none")
         locs = (*(("nodes", name) for name in switchless), ("slurm", "topology"))
         yield Clash("switch-missing", message, fix, locs)
     hosts = len(members(cluster, "compute"))

@@ -80,7 +80,7 @@ def _defaults(cluster: Cluster) -> Iterator[Clash]:
         yield Clash("default-partition", message, fix, (("partitions",),))
     if len(chosen) > 1:
         message = _("more than one partition is the default: {names}", names=names(chosen))
-        fix = _("set `default: true` on only one of them")
+        fix = _("set `default: true` on only one partition")
         locs = tuple(("partitions", name, "default") for name in chosen)
         yield Clash("default-partition", message, fix, locs)
 

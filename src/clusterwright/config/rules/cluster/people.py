@@ -43,7 +43,7 @@ def _named_as_a_team(cluster: Cluster, name: str, user: User) -> Iterator[Clash]
     if team and team.gid != user.uid:
         values = {"name": name, "uid": user.uid, "gid": team.gid}
         message = _("`{name}` is both a user with uid {uid} and a team with gid {gid}", **values)
-        fix = _("rename one of them, or use the same number as uid and gid")
+        fix = _("rename the user or the team, or use the same number as uid and gid")
         yield Clash("name-taken", message, fix, (("users", name, "uid"), ("teams", name, "gid")))
 
 
@@ -118,7 +118,7 @@ def _without_shares(cluster: Cluster) -> Iterator[Clash]:
     for siblings in siblings_by_parent.values():
         if all(cluster.teams[name].shares == 0 for name in siblings):
             message = _("all teams of one parent have shares of 0: {names}", names=names(siblings))
-            fix = _("set `shares: 1` or more for at least one of them")
+            fix = _("set `shares: 1` or more for at least one team")
             yield Clash("shares-nothing", message, fix, tuple(("teams", name, "shares") for name in siblings))
 
 

@@ -38,6 +38,6 @@ def _duplicate(item: str, loc: Loc, first_index: int, second: int) -> Clash:
     return Clash(
         "repeated-item",
         _("{field} lists `{item}` twice", field=dotted(loc), item=excerpt),
-        _("remove or correct one of them"),
+        _("remove or correct one of the two items"),
         ((*loc, first_index), (*loc, second)),
     )

@@ -117,7 +117,9 @@ def _nested(folders: list[tuple[str, Loc]], only: list[tuple[str, Loc]] | None =
             message = _(
                 "the mount points {first} and {second} overlap", first=folder[0], second=other_folder[0]
             )
-            yield Clash("paths-nested", message, _("mount them side by side"), (folder[1], other_folder[1]))
+            yield Clash(
+                "paths-nested", message, _("mount the two folders side by side"), (folder[1], other_folder[1])
+            )
 
 
 # nfs(5) and mount(8); in the last line similar options of NFS clients of storage vendors.
@@ -169,7 +171,7 @@ def _contradicted(name: str, folder: Nfs) -> Iterator[Clash]:
                 name=name,
                 option=option,
             ),
-            _("remove one of them; `{option}` alone is faster", option=option),
+            _("remove one of the two options; `{option}` alone is faster", option=option),
             (noac_loc, ("storage", name, "options", times[0])),
         )
 

@@ -24,7 +24,7 @@ def program(job: Job) -> Iterator[Clash]:
         fix = _("add `command: [train.py]`, `program: [./simulate]` or `recipe: gpt`")
         yield Clash("command-or-recipe", message, fix, ((),))
     if len(entry_points) > 1:
-        message = _("the job sets {fields}, but runs only one of them", fields=names(entry_points))
+        message = _("the job sets {fields}, but runs only one program", fields=names(entry_points))
         yield Clash(
             "command-or-recipe", message, _("remove all but one"), tuple((name,) for name in entry_points)
         )
@@ -32,7 +32,7 @@ def program(job: Job) -> Iterator[Clash]:
         yield Clash(
             "arguments-without-recipe",
             _("`arguments` are for a recipe, but the job has no recipe"),
-            _('write them into the command: [train.py, --steps, "300"]'),
+            _('write the arguments into the command: [train.py, --steps, "300"]'),
             (("arguments",),),
         )
 
@@ -177,7 +177,7 @@ def container_mounts(job: Job) -> Iterator[Clash]:
             )
         elif path in mounts[:index]:
             message, first = _("{path} is mounted twice", path=path), (*loc[:2], mounts.index(path))
-            yield Clash("container-mount", message, _("remove one of the two"), (loc, first))
+            yield Clash("container-mount", message, _("remove one of the two fields"), (loc, first))
 
 
 def secrets(job: Job) -> Iterator[Clash]:
@@ -260,6 +260,6 @@ def data(job: Job) -> Iterator[Clash]:
                     path=path,
                     other_path=other_path,
                 ),
-                _("remove the inner one: it is copied with the outer one"),
+                _("remove the inner folder: it is copied with the outer folder"),
                 (("data", inner, "path"), ("data", first_index if inner == second else second, "path")),
             )

@@ -82,7 +82,7 @@ def _experts(job: Job, layout: Parallel) -> Iterator[Clash]:
 def _pipeline(layout: Parallel) -> Iterator[Clash]:
     if layout.pipeline == 1 and (layout.interleave > 1 or layout.schedule != "1f1b"):
         message = _("interleave and schedule are for pipelines, but the job has one stage")
-        fix = _("set pipeline to 2 or more, or remove them")
+        fix = _("set pipeline to 2 or more, or remove interleave and schedule")
         yield _clash(message, fix, _named(layout, "interleave", "schedule"))
     elif layout.interleave > 1 and layout.schedule not in ("1f1b", "afab"):
         message = _(
@@ -121,7 +121,7 @@ def _recipe(job: Job, layout: Parallel) -> Iterator[Clash]:
         yield Clash(
             "recipe-parallel",
             _("recipe `{recipe}` does not support {fields}", recipe=job.recipe, fields=", ".join(cannot)),
-            _("remove them, or set a `command:` that supports them"),
+            _("remove these fields, or set a `command:` that supports them"),
             (*_named(layout, *cannot), ("recipe",)),
         )
     yield from _stages(job, layout)

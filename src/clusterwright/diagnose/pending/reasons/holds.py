@@ -43,7 +43,7 @@ def after_failure(facts: Facts) -> Waiting:
         _(
             "The job's launch failed (prolog failed, or the user or the working folder is missing on the node), and "
             "Slurm requeued and holds it. The reason is in slurmd's log on {host}.",
-            host=facts.job["BatchHost"] or facts.job["NodeList"] or _("its first node"),
+            host=facts.job["BatchHost"] or facts.job["NodeList"] or _("the job's first node"),
         ),
         _(NOT_BY_ITSELF),
         StartCommand(f"scontrol release {facts.id}", "admin", _("release the job")),

@@ -30,7 +30,7 @@ _UNITS = {
     "license": N_("licenses"), "energy": N_("energy in joules"),
 }  # fmt: skip
 _SCOPES = {  # as text, and the prefix and the suffix of Slurm's field
-    "Grp": (N_("all its jobs together"), "Grp", ""),
+    "Grp": (N_("all jobs under the limit together"), "Grp", ""),
     "PerUser": (N_("each user"), "Max", "PU"),
     "PerAccount": (N_("each account"), "Max", "PA"),
     "PerNode": (N_("each node of a job"), "Max", "PN"),

@@ -38,7 +38,7 @@ def priority(facts: Facts) -> Waiting:
     return Waiting(
         "priority",
         cause,
-        starts(facts, _("when the jobs ahead of it have started")),
+        starts(facts, _("when the jobs with a higher priority have started")),
         _sooner(facts, jobs_ahead),
         holders(jobs_ahead),
     )
@@ -74,5 +74,8 @@ def _above(facts: Facts, jobs_ahead: list[Job]) -> StartCommand | None:
     if not jobs_ahead:
         return None
     return update(
-        facts, f"Priority={jobs_ahead[0].priority + 1}", _("raise its priority above theirs"), "admin"
+        facts,
+        f"Priority={jobs_ahead[0].priority + 1}",
+        _("raise the job's priority above that of the jobs ahead"),
+        "admin",
     )

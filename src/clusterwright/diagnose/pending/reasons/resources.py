@@ -96,7 +96,7 @@ def _possible(facts: Facts, request: Need, shortage: str) -> StartCommand | None
 def _smaller(facts: Facts, request: Need, *, only_exclusive: bool) -> StartCommand | None:
     """A request that fits now: shared nodes, fewer nodes, or fewer GPUs."""
     if only_exclusive:
-        return update(facts, "OverSubscribe=YES", _("allow other jobs on its nodes"), "admin")
+        return update(facts, "OverSubscribe=YES", _("allow other jobs on the nodes of this job"), "admin")
     ready = len(fitting(facts, request, now=True))
     if 0 < ready < request.nodes:
         text = _n("use the {count} node that is free now", "use the {count} nodes that are free now", ready)

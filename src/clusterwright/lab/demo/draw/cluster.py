@@ -153,7 +153,7 @@ def _failover_arrow(report: DemoReport, boxes: tuple[Box, ...]) -> Iterator[str]
     yield tag("path", d=curve, class_="takeover")
     head = f"{x2 - 5:.1f},{y2 + 11:.1f} {x2 + 5:.1f},{y2 + 11:.1f} {x2:.1f},{y2 + 3:.1f}"
     yield tag("polygon", points=head, class_="takeover-head")
-    label = _("its ranks, {seconds:.1f} s later", seconds=report.recovery.seconds)
+    label = _("the run's ranks, {seconds:.1f} s later", seconds=report.recovery.seconds)
     yield text_element(label, (x1 + x2) / 2, low + 13, "new-text", text_anchor="middle")
 
 

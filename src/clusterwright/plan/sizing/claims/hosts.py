@@ -189,7 +189,7 @@ def cloud() -> Checked:
         _(
             "On demand it saves 40% below {forty:,.0f} h per year and breaks even at {even:,.0f} "
             "h; reserved for a year it saves {reserved:.0%} at {hours:,.0f} h. `wright plan "
-            "cost` shows the inputs that determine it.",
+            "cost` shows the inputs that determine the costs of buying and renting.",
             forty=forty,
             even=even,
             reserved=reserved,

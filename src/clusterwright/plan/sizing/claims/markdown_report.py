@@ -46,7 +46,7 @@ def off(claim: Checked) -> str:
 
 
 def _section(claim: Checked) -> str:
-    head = f"\n## {claim.row}: {claim.verdict}\n\n{claim.statement}.\n\n"
+    head = f"\n## {claim.row}: {claim.verdict}\n\nClaim: {claim.statement}.\n\n"
     return f"{head}Computed for: {claim.inputs}.\n\n{claim.reason}\n"
 
 

@@ -217,7 +217,7 @@ def two_25gbe() -> Checked:
         50.0,
         2 * 25.0,
         "Gbit/s",
-        _("both ports, several streams"),
+        _("both ports of the adapter, several streams"),
         Verdict.AGREE,
         _("One TCP stream uses one port, so a single iperf3 stream shows at most 25 Gbit/s."),
     )

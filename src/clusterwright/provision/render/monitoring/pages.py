@@ -54,7 +54,7 @@ def _alert(alert: Alert) -> str:
         f"`{text.summary}`",
         "",
         f"- **{_('Severity')}**: {severity}, {wait}",
-        f"- **{_('What it means')}**: {text.description}",
+        f"- **{_('What the alert means')}**: {text.description}",
         f"- **{_('What to do')}**: {text.fix}",
     ]
     if alert.muted_by:
