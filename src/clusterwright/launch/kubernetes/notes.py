@@ -136,7 +136,8 @@ def _of_environment(job: Job, cluster: Cluster) -> Iterator[str]:
         yield _("environment.modules: install what they load into the image")
     if job.container and job.container.mounts:
         yield _(
-            "container.mounts: pods mount only the cluster's shared folders; mounts of other folders of the hosts are left out"
+            "container.mounts: pods mount only the cluster's shared folders; "
+            "mounts of other folders of the hosts are left out"
         )
     if job.recipe:
         yield _(
