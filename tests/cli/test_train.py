@@ -72,6 +72,15 @@ def test_without_a_cluster_file_the_places_are_named(wright, job):
     assert "--cluster" in done.stderr
 
 
+def test_a_missing_job_file_is_named_before_the_cluster_file(wright):
+    """A mistyped name is no reason to look for another file."""
+    done = wright("train", "missing.yaml")
+
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        2, "error[file-unreadable]: No such file or directory: missing.yaml"
+    )  # fmt: skip
+
+
 def test_any_field_can_be_set_by_its_path(wright, job):
     """Sections keep what the file has beside it; values and what is wrong with them are as in a file."""
     paths = (

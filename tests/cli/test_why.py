@@ -116,14 +116,23 @@ def test_a_healthy_log_has_no_answer(why, tmp_path):
     assert json.loads(why("--json", path)[1]) == {"schema": 1, "diagnoses": []}
 
 
-def test_a_file_that_is_no_text_is_said_to_be_none(capsys, tmp_path):
-    """On stderr; the other files are read."""
-    path = tmp_path / "core.log"
+def test_a_binary_file_is_named(why, capsys, tmp_path):
+    """On stderr; the other files are read, and without another one there is no diagnosis."""
+    path, log = tmp_path / "core.log", tmp_path / "a.log"
     path.write_bytes(b"\x7fELF" + bytes(range(256)))
+    log.write_text("step 1 loss 2.3\n")
 
-    app()(["why", str(path)], result_action="return_value")
-
+    app()(["why", str(path), str(log)], result_action="return_value")
     assert f"cannot read {path}: not a text file" in capsys.readouterr().err
+
+    with pytest.raises(WrightError, match="file-unreadable"):
+        why(path)
+
+
+def test_a_name_of_a_log_file_is_no_job(why):
+    """Nobody without a cluster file is asked for one."""
+    with pytest.raises(WrightError, match="`nofile.out` does not exist"):
+        why("nofile.out")
 
 
 def test_a_hostile_log_cannot_write_on_the_terminal(why, tmp_path):

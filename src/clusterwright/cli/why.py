@@ -27,6 +27,21 @@ if TYPE_CHECKING:
 
 _JOB = re.compile(r"\d+(?:_\d+)?|last")
 _OUTPUT = re.compile(r".*?slurm-(\d+)\.out")
+_SUFFIXES = (
+    ".out",
+    ".err",
+    ".log",
+    ".txt",
+    ".json",
+    ".jsonl",
+    ".gz",
+    ".xz",
+    ".zst",
+    ".bz2",
+    ".zip",
+    ".tar",
+    ".tgz",
+)
 _MARKUP = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}  # HTML characters of logs, escaped as in JSON
 
 
@@ -65,20 +80,36 @@ def why(
             _("pass a log, a folder, - for stdin, a job or a node"),
             exit_code=EXIT_USAGE,
         )
-    if not sources or any(source == "-" or Path(source).exists() or "/" in source for source in sources):
+    if not sources or any(_is_file(source) for source in sources):
         return answer(_of_logs(sources or ("-",)), everything=all, as_json=json)
     return _why_cluster(sources, everything=all, as_json=json, cluster=cluster)
 
 
+def _is_file(source: str) -> bool:
+    """True for a file or what is named like one; `slurm-12.out` without a file is job 12."""
+    return (
+        source == "-" or "/" in source or Path(source).exists()
+        or (Path(source).suffix in _SUFFIXES and not _OUTPUT.fullmatch(source))
+    )  # fmt: skip
+
+
 def _of_logs(names: Sequence[str]) -> list[Diagnosis]:
-    """Diagnose files, folders and stdin."""
+    """Diagnose files, folders and stdin.
+
+    Raises:
+        WrightError: a file does not exist, or no file is a text file.
+    """
     from clusterwright.diagnose.reading import find_sources
 
-    return of_sources(find_sources(names))
+    return of_sources(find_sources(names), require_text=True)
 
 
-def of_sources(sources: list[LogSource]) -> list[Diagnosis]:
-    """Diagnose lines of any source; report unreadable sources on stderr."""
+def of_sources(sources: list[LogSource], *, require_text: bool = False) -> list[Diagnosis]:
+    """Diagnose lines of any source; report unreadable sources on stderr.
+
+    Raises:
+        WrightError: with `require_text`, every source is unreadable.
+    """
     from clusterwright.diagnose.flight import recorded
     from clusterwright.diagnose.judge import judge
     from clusterwright.diagnose.knowledge import knowledge
@@ -87,6 +118,13 @@ def of_sources(sources: list[LogSource]) -> list[Diagnosis]:
     evidence = read(recorded(sources), knowledge())
     for name, reason in evidence.unread:
         show_message(_("cannot read {file}: {error}", file=name, error=reason))
+    if require_text and sources and len(evidence.unread) == len(sources):
+        raise WrightError.from_code(
+            "file-unreadable",
+            _("no log is readable, so there is no diagnosis"),
+            _("name a log file, a folder of log files, or `-` for standard input"),
+            exit_code=EXIT_USAGE,
+        )
     for place in evidence.cut_short:
         show_message(
             _(

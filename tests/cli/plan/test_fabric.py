@@ -70,6 +70,7 @@ def test_with_a_model_steps_and_advice_are_there(plan):
     ("code", "arguments"),
     [
         ("fabric-size", ("--nodes", 0)),
+        ("fabric-size", ("--nodes", 999_999_999)),
         ("fabric-size", ()),
         ("fabric-size", ("--nodes", 4, "--nodes-per-rack", 0)),
         ("fabric-size", ("--nodes", 4, "--planes", 0)),

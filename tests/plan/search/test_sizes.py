@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 
 from clusterwright.catalog import architecture, gpu
@@ -71,3 +74,22 @@ def test_without_numpy_the_mend_is_the_extra(monkeypatch):
     monkeypatch.setattr(meshes, "find_spec", lambda name: None)  # stands for a Python without numpy
 
     assert refused(llama())[0].fix == 'pip install "clusterwright[plan]"'
+
+
+def test_without_numpy_the_extra_is_named():
+    """The search is the only part that needs it."""
+    code = """
+import importlib.machinery as machinery
+find = machinery.PathFinder.find_spec
+machinery.PathFinder.find_spec = classmethod(
+    lambda cls, name, *rest: None if name.partition(".")[0] == "numpy" else find(name, *rest)
+)
+from clusterwright.cli import main
+import sys
+sys.argv[1:] = "plan search --model llama2-7b --seq 4096 --global-batch 64 --gpu a100-80g --gpus 8".split()
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+    assert (done.returncode, done.stderr.split(":")[0]) == (EXIT_USAGE, "error[plan-needs-numpy]")
+    assert 'pip install "clusterwright[plan]"' in done.stderr

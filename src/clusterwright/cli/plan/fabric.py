@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Flag = Annotated[bool, Parameter(negative="")]
 
+_MAX_NODES = 65_536  # that of a host list in a cluster file; every node is drawn and cabled
+
 
 @dataclass(frozen=True, kw_only=True)
 class Join:
@@ -151,9 +153,13 @@ def _machine(join: Join, user_catalog: UserCatalog | None) -> tuple[Machine, tup
         hosts = tuple(name for group in alike for name in group.names())
         return replace(cluster_machine, gpus=len(hosts) * cluster_machine.gpus_per_node), hosts
     nodes, per_node = join.nodes or 0, 1 if join.gpus_per_node is None else join.gpus_per_node
-    if min(nodes, per_node) < 1:
+    if min(nodes, per_node) < 1 or nodes > _MAX_NODES:
         message = (
-            _("the number of nodes is not given") if nodes < 1 else _("--gpus-per-node must be at least 1")
+            _("--nodes must be at most {count}", count=_MAX_NODES)
+            if nodes > _MAX_NODES
+            else _("the number of nodes is not given")
+            if nodes < 1
+            else _("--gpus-per-node must be at least 1")
         )
         fix = _("pass --nodes 64, or --cluster cluster.yaml")
         raise WrightError.from_code("fabric-size", message, fix, exit_code=EXIT_USAGE)

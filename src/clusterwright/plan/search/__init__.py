@@ -19,10 +19,11 @@ def search(training: Training, machine: Machine, *, options: Options | None = No
     Raises:
         WrightError: invalid or indivisible sizes (all at once), or numpy is not installed.
     """
-    from clusterwright.plan.search.answer import answer
     from clusterwright.plan.search.meshes import require_numpy, require_sizes
 
     chosen = options or Options()
     require_sizes(training, machine, chosen)
     require_numpy()
+    from clusterwright.plan.search.answer import answer
+
     return answer(training, machine, chosen)
