@@ -131,7 +131,7 @@ def test_a_binary_file_is_named(why, capsys, tmp_path):
 
 def test_a_name_of_a_log_file_is_no_job(why):
     """Nobody without a cluster file is asked for one."""
-    with pytest.raises(WrightError, match="`nofile.out` does not exist"):
+    with pytest.raises(WrightError, match=r"`nofile\.out` does not exist"):
         why("nofile.out")
 
 

@@ -26,7 +26,9 @@ def test_what_is_not_handed_on_is_said_and_a_secret_is_not(cluster, a_job):
     """Its name alone, and where it belongs."""
     found = {one.name: one for one in list_variables(a_job(), cluster, SHELL)}
 
-    assert found["NCCL_ALGO"].source == "set in your shell, not passed on: write the variable into the job file"
+    assert (
+        found["NCCL_ALGO"].source == "set in your shell, not passed on: write the variable into the job file"
+    )
     assert found["HF_TOKEN"].value == "(hidden)"
     assert "secrets.env" in found["HF_TOKEN"].source
     assert not any("hf_abc" in f"{one}" for one in found.values())

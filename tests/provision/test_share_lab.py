@@ -166,7 +166,9 @@ def test_a_reason_that_a_person_changed_is_kept(site):
 
     assert site.state("gpu-node1") == f"drained|{reason} RMA 77"
     assert site.state("gpu-node3") == "drained|alice: new fan"
-    assert all("ask " in each.fix and "the host's health check program" not in each.observed for each in found)
+    assert all(
+        "ask " in each.fix and "the host's health check program" not in each.observed for each in found
+    )
 
 
 SLEEPS = """#!/bin/sh

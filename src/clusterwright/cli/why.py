@@ -87,10 +87,9 @@ def why(
 
 def _is_file(source: str) -> bool:
     """True for a file or what is named like one; `slurm-12.out` without a file is job 12."""
-    return (
-        source == "-" or "/" in source or Path(source).exists()
-        or (Path(source).suffix in _SUFFIXES and not _OUTPUT.fullmatch(source))
-    )  # fmt: skip
+    path = Path(source)
+    is_log = path.suffix in _SUFFIXES and not _OUTPUT.fullmatch(source)
+    return source == "-" or "/" in source or path.exists() or is_log
 
 
 def _of_logs(names: Sequence[str]) -> list[Diagnosis]:
