@@ -39,7 +39,7 @@ def _key(verdict: Verdict, groups: dict[str, str]) -> Key:
 
 
 def _alike(verdicts: Iterable[Verdict], groups: dict[str, str]) -> dict[Key, int]:
-    """Return the failures that all readable hosts of a group share, with the number of hosts."""
+    """Return the failures that all readable hosts of a group share, at least two, with the number of hosts."""
     hosts_by_group: dict[str, set[str]] = {}
     failed: dict[Key, set[str]] = {}
     for verdict in verdicts:

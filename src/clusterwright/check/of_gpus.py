@@ -36,8 +36,8 @@ def gpu_verdicts(
 ) -> Iterator[Verdict]:
     """Yield a fault for each problem that `wrong` finds on a GPU, else one verdict for all GPUs.
 
-    `read_value` returns None for a GPU that does not report the value; where no GPU reports it, the check is skipped
-    with the reason `unsupported`.
+    `read_value` returns None for a GPU that does not report the value; where no GPU reports it, the check is
+    skipped with the reason `unsupported`. Where no GPU answers the driver, the verdict is that of `no_gpu`.
     """
     if not have.gpus:
         yield no_gpu(spec, have, expected)
@@ -58,7 +58,7 @@ def gpu_verdicts(
 
 
 def no_gpu(spec: HostSpec, have: Driver, expected: str) -> Verdict:
-    """Return the verdict for a host where nvidia-smi lists no GPU."""
+    """Return the verdict for a host where nvidia-smi lists no GPU: unknown; skipped in a lab without nvidia-smi."""
     if have.absent and spec.cluster.lab:
         return skip(
             _(

@@ -73,7 +73,10 @@ def sort(text: str, requested_hosts: Iterable[str]) -> Hosts:
 
 
 def _is_coming(state: NodeState) -> bool:
-    """True for a node that has not registered since slurmctld started; a node that never does becomes DOWN."""
+    """True for a node that soon will be idle: UNKNOWN, or idle and just not responding, as after slurmctld starts.
+
+    One that never registers becomes DOWN.
+    """
     return state.base == "UNKNOWN" or (
         state.base == "IDLE" and len(state.flags) == 1 and not state.is_responding
     )

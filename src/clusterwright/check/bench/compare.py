@@ -30,7 +30,7 @@ class BenchChange:
 
     @property
     def ratio(self) -> float:
-        """After divided by before."""
+        """After divided by before; infinite if before is 0."""
         return self.after / self.before if self.before else float("inf")
 
 

@@ -21,7 +21,7 @@ def script(
     partition: str,
     reservation: str = "",
 ) -> str:
-    """Return the script's text; the same arguments give the same text."""
+    """Return the sbatch script of a bench's job; the same arguments give the same text."""
     gpus = [cluster.host(host).group.gpus for host in hosts]
     # Slurm allocates no host that has fewer GPUs than the job requests.
     least = min(gpu_spec.count if gpu_spec else 0 for gpu_spec in gpus)
@@ -56,6 +56,6 @@ def script(
 
 
 def partition_of(cluster: Cluster) -> str:
-    """Return the default partition, else the first one."""
+    """Return the cluster's default partition, else the first one; "" without partitions."""
     names = list(cluster.partitions)
     return next((name for name in names if cluster.partitions[name].default), names[0] if names else "")

@@ -30,12 +30,12 @@ class BenchSite:
 
     @property
     def network_name(self) -> NetworkName:
-        """The network for gradients."""
+        """The name of the network that gradients use: `compute` if it is declared, else `management`."""
         return "compute" if self.cluster.networks.compute else "management"
 
     @property
     def network(self) -> Network:
-        """That network, as the cluster file declares it."""
+        """The network that gradients use, as the cluster file declares it."""
         return self.cluster.networks.named()[self.network_name]
 
     @property
@@ -44,7 +44,7 @@ class BenchSite:
         return self.cluster.lab.rate_divisor if self.cluster.lab else 1
 
     def address(self, host: str) -> str:
-        """Return the host's address on that network."""
+        """Return the host's address on the network that gradients use."""
         return str(self.host(host).addresses[self.network_name])
 
     def host(self, name: str) -> Host:
@@ -61,7 +61,7 @@ class BenchSite:
 
 
 def port(order: int) -> int:
-    """Return the first of an order's ports."""
+    """Return the first TCP port of the order with this number; each order has eight."""
     return FIRST_PORT + order * PORTS_AN_ORDER % PORTS
 
 

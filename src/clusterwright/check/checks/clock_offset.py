@@ -28,7 +28,8 @@ def clock_offset(
     """Every host's clock agrees with the control host's.
 
     Measured by NTP with the control host. Where its chronyd does not answer, the round trip of the SSH call bounds
-    the offset: it can prove a large offset, never a small one, and so is never ok.
+    the offset: it can prove a large offset, never a small one, and so is never ok. More than 50 ms is a warning,
+    more than 1 s a failure.
     """
     control = reach[cluster.control.name]
     return [
@@ -45,7 +46,10 @@ def _ntp_verdict(host: str, offset: Offset) -> Verdict:
 
 
 def _bounded(host: str, reach: HostReach, control: HostReach) -> Verdict:
-    """Bound the offset by the operator's times of request and reply, and the readers' times of start and end."""
+    """Bound the offset by the operator's times of request and reply, and the readers' times of start and end.
+
+    Unknown if these times do not prove an offset of more than 50 ms.
+    """
     least = (reach.ended - reach.answered) - (control.began - control.requested_at)
     most = (reach.began - reach.requested_at) - (control.ended - control.answered)
     skew = max(0.0, least, -most)

@@ -15,7 +15,10 @@ _EXPECTED = N_("chronyd running and synchronized, offset below 50 ms")
 
 @check(clock_tracking, fix="run `systemctl restart chrony`; `chronyc sources -v` must show a source with `*`")
 def clock_synchronized(_spec: HostSpec, have: Tracking) -> Verdict:
-    """Chronyd runs and is synchronized; munge rejects credentials of a host whose clock is 5 minutes off."""
+    """Chronyd runs and is synchronized; munge rejects credentials of a host whose clock is 5 minutes off.
+
+    An offset of 50 ms or more is a warning.
+    """
     if not have.synchronized:
         return fault(
             observed=_("chronyd is not synchronized") if have.running else _("chronyd does not answer"),

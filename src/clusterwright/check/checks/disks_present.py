@@ -33,7 +33,10 @@ def _in_lab(spec: HostSpec) -> str:
     fix="run `dmesg | grep -i nvme`; reseat or replace the missing disk",
 )
 def disks_present(spec: HostSpec, have: tuple[BlockDevice, ...]) -> Iterator[Verdict]:
-    """The host has at least the declared number of disks of each kind and size."""
+    """The host has at least the declared number of disks of each kind and size.
+
+    A size may differ by 10%.
+    """
     for disk in spec.host.group.disks:
         like = [
             device

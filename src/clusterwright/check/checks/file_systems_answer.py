@@ -22,7 +22,10 @@ _EXPECTED_SHARED = N_("statvfs returns within 1 s (storage.{name})")
     fix="check the file server and the network to it; run `umount -f -l PATH` and mount it again, or reboot the host",
 )
 def file_systems_answer(spec: HostSpec, have: dict[str, float | str]) -> Iterator[Verdict]:
-    """Statvfs on every shared folder and local disk returns within five seconds and without an error."""
+    """Statvfs on every shared folder and local disk returns within five seconds and without an error.
+
+    More than 1 s is a warning. A folder that does not exist is ignored, one that was not tested is unknown.
+    """
     shared = {folder.path: name for name, folder in spec.cluster.storage.items()}
     verdicts = []
     for path, answer in have.items():

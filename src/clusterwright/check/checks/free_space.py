@@ -23,7 +23,10 @@ _SYSTEM_PATHS = ("/", "/var", "/tmp")  # nosec B108 # noqa: S108 (read only)
     fix="find the largest folders with `du -xh --max-depth=2 PATH | sort -h` and free space; `df -i` shows inodes",
 )
 def free_space(spec: HostSpec, have: dict[str, Space]) -> Iterator[Verdict]:
-    """System disks have free space and inodes, and every shared folder has its declared free space."""
+    """System disks have free space and inodes, and every shared folder has its declared free space.
+
+    /, /var and /tmp warn below 10% and 20 GB of free space, or below 10% of inodes; below 5% they fail.
+    """
     verdicts = [
         verdict for path in _SYSTEM_PATHS if path in have for verdict in _check_system_path(path, have[path])
     ]

@@ -55,7 +55,10 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     fix="drain the host and run `nvidia-smi --gpu-reset -i GPU`; replace the GPU if the errors return",
 )
 def gpu_ecc(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
-    """No GPU has uncorrectable ECC errors since the driver was loaded, or too many SRAM errors in its lifetime."""
+    """No GPU has uncorrectable ECC errors since the driver was loaded, or too many SRAM errors in its lifetime.
+
+    More than 4 such SRAM errors are too many. More than 20 million corrected errors are a warning.
+    """
     expected = _(
         "no uncorrectable error, at most {sram} SRAM errors in a GPU's lifetime, at most {corrected} corrected errors",
         sram=_SRAM,

@@ -27,7 +27,10 @@ _MAX_DRIVER_BYTES = 1024 * MiB  # ours: more than any driver reserves
     "`nvidia-smi --gpu-reset -i GPU`",
 )
 def gpu_idle(spec: HostSpec, have: Driver, running: Processes) -> Iterator[Verdict]:
-    """Every process on a GPU belongs to a Slurm job, and a GPU without processes has no memory in use."""
+    """Every process on a GPU belongs to a Slurm job, and a GPU without processes has no memory in use.
+
+    15 MiB may be in use without a process; more is a warning, more than 1 GiB a failure.
+    """
     by_gpu: dict[str, list[GpuProcess]] = {}
     for process in running.processes:
         by_gpu.setdefault(process.uuid, []).append(process)

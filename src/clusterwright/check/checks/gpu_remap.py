@@ -50,7 +50,10 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     fix="drain the host, run `nvidia-smi --gpu-reset -i GPU`, and check again",
 )
 def gpu_remap(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
-    """No GPU needs a reset to remap a memory row, and none has run out of spare rows."""
+    """No GPU needs a reset to remap a memory row, and none has run out of spare rows.
+
+    A failed remapping, or more than 512 remapped rows, is a failure, the rest a warning.
+    """
     expected = _("no remapping pending or failed, at most {most} remapped rows", most=_MOST)
     unsupported = _("this GPU model or driver does not report row remapping")
     return gpu_verdicts(

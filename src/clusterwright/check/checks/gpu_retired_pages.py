@@ -32,7 +32,10 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 
 @check(gpus, when=has_gpus, fix="drain the host and run `nvidia-smi --gpu-reset -i GPU`")
 def gpu_retired_pages(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
-    """GPUs before Ampere (page retirement, not row remapping) have few retired pages and none pending."""
+    """GPUs before Ampere (page retirement, not row remapping) have few retired pages and none pending.
+
+    More than 10 or a pending one is a warning, 62 a failure.
+    """
     expected, unsupported = (
         _("at most {most} retired pages, none pending", most=_SOME),
         _("this GPU model remaps rows instead; see gpu_remap"),

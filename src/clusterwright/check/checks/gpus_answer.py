@@ -25,7 +25,10 @@ _SHARE = 0.9  # ours: ECC takes up to 6.25 % of GDDR memory; a wrong model is a 
     fix="drain the host; read `nvidia-smi -q` and `dmesg | grep -i xid`, then reboot the host or replace the GPU",
 )
 def gpus_answer(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
-    """Every declared GPU answers the driver and has the memory of the cluster file or the GPU catalog."""
+    """Every declared GPU answers the driver and has the memory of the cluster file or the GPU catalog.
+
+    90% of the memory is enough.
+    """
     declared = spec.host.group.gpus
     count = declared.count if declared else 0
     expected = _("{count} GPUs (nodes.{group}.gpus.count)", count=count, group=spec.host.group_name)

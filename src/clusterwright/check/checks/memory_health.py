@@ -22,7 +22,10 @@ def _in_lab(spec: HostSpec) -> str:
     fix="drain the host and replace the memory module that `ras-mc-ctl --errors` or `ipmitool sel elist` names",
 )
 def memory_health(_spec: HostSpec, have: MemoryErrors) -> Verdict:
-    """Host memory has no uncorrectable error since boot; kernel_faults judges corrected errors."""
+    """Host memory has no uncorrectable error since boot; kernel_faults judges corrected errors.
+
+    Skipped where the kernel counts no memory errors (no EDAC driver).
+    """
     if not have.uncorrected:
         return skip(_("the kernel has no EDAC driver for this host, so it counts no memory errors"))
     bad = {name: count for name, count in have.uncorrected.items() if count}

@@ -30,7 +30,7 @@ def _mounts_some(spec: HostSpec) -> bool:
 
 
 def _is_mounted(spec: HostSpec, kind: str, server: str) -> bool:
-    """False for a local folder, and on the NFS server that exports the folder itself."""
+    """True for a shared folder that the host must mount: not a local one, nor one that it exports by NFS itself."""
     return kind in _KINDS and server != spec.host.name
 
 
@@ -41,7 +41,10 @@ def _is_mounted(spec: HostSpec, kind: str, server: str) -> bool:
     fix="run `mount PATH` on the host and read its error; then check the file server",
 )
 def mounted(spec: HostSpec, have: dict[str, Mount]) -> Iterator[Verdict]:
-    """Every shared folder is mounted with the declared file system type, and read-write."""
+    """Every shared folder is mounted with the declared file system type, and read-write.
+
+    Local folders, and those that the host exports itself, are left out.
+    """
     for name, folder in spec.cluster.storage.items():
         if not _is_mounted(spec, folder.kind, getattr(folder, "server", "")):
             continue

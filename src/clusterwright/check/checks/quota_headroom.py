@@ -26,7 +26,10 @@ def _is_applicable(spec: HostSpec) -> bool:
     "limit writes fail with `Disk quota exceeded` (errno 122)",
 )
 def quota_headroom(spec: HostSpec, have: Quotas) -> Iterator[Verdict]:
-    """No user has reached a quota of a shared folder, in bytes or files; checkpoints would fail to be written."""
+    """No user has reached a quota of a shared folder, in bytes or files; checkpoints would fail to be written.
+
+    More than the soft limit, or 95% of the hard limit, is a warning; a failure at the hard limit or after grace.
+    """
     if have.missing:
         tools = ", ".join(dict.fromkeys(have.missing))
         yield unknown(

@@ -22,7 +22,10 @@ def _in_lab(spec: HostSpec) -> str:
     fix="find the cause in `journalctl -b -1 -e` (last kernel lines) and `ipmitool sel elist` (power, heat, memory)",
 )
 def reboot_expected(_spec: HostSpec, have: LastBoot) -> Verdict:
-    """A host that booted within the last day had a clean shutdown before."""
+    """A host that booted within the last day had a clean shutdown before.
+
+    Otherwise a warning; skipped without the journal of the previous boot.
+    """
     if have.orderly is None:
         return skip(_("the journal of the previous boot is not stored"))
     recent = have.up_s < _RECENT_S

@@ -11,7 +11,10 @@ from clusterwright.i18n import _
 
 @check(slurmctld_ping, fix="run `systemctl status slurmctld` on the control host and read its log")
 def slurmctld_answers(spec: HostSpec, have: dict[str, bool]) -> Verdict:
-    """The primary slurmctld answers `scontrol ping` from every host."""
+    """The primary slurmctld answers `scontrol ping` from every host.
+
+    It must run on the control host of the cluster file.
+    """
     primary, up = next(iter(have.items()))
     control = spec.cluster.control.name
     observed = (

@@ -20,7 +20,10 @@ _EXPECTED = N_("no process in state D for 10 s, at most 20 zombies")
     fix="read `cat /proc/PID/stack` to find what the process waits for: mostly a file server, a disk or the GPU driver",
 )
 def stuck_processes(_spec: HostSpec, have: Stuck) -> Iterator[Verdict]:
-    """No process is stuck in uninterruptible sleep (state D), and there are few zombies."""
+    """No process is stuck in uninterruptible sleep (state D), and there are few zombies.
+
+    One in state D for 10 s is a warning, and so are more than 20 zombies.
+    """
     if have.waiting:
         yield fault(
             observed=_("in state D for 10 s: {processes}", processes=_names(have.waiting)),

@@ -37,7 +37,10 @@ class BmcEvents:
 
 @fact("sh", "-c", bmc_command(_COMMAND), limit_s=60)
 def bmc_events(out: str) -> BmcEvents:
-    """The last 200 events of `ipmitool sel elist`, without those that a later event deasserts."""
+    """The last 200 events of `ipmitool sel elist`, without those that a later event deasserts.
+
+    Also the fill level of the log; or only the reason where there is no BMC, driver or tool.
+    """
     if reason := unavailable_reason(out):
         return BmcEvents(unavailable=reason)
     head, begun, tail = out.partition("\n@\n")

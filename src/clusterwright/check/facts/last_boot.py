@@ -32,7 +32,10 @@ class LastBoot:
 
 @fact("sh", "-c", _COMMAND)
 def last_boot(out: str) -> LastBoot:
-    """Uptime, and the last journal lines of the previous boot."""
+    """Uptime, and the last journal lines of the previous boot.
+
+    They tell whether it ended with a clean shutdown; None without them.
+    """
     uptime, *lines, last = out.splitlines()
     if last != "END":
         raise ValueError(last)

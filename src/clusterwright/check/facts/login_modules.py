@@ -27,7 +27,10 @@ class LoginModules:
 
 @fact("sh", "-c", _COMMAND)
 def login_modules(out: str) -> LoginModules:
-    """The account lines of /etc/pam.d/sshd, without comments and included files."""
+    """The account lines of /etc/pam.d/sshd, without comments and included files.
+
+    Also whether sshd uses PAM, and whether pam_slurm_adopt is installed.
+    """
     rows = [line.strip() for line in out.splitlines()]
     if rows[-1:] != ["END"]:
         raise ValueError(out[:80])

@@ -29,7 +29,7 @@ def style(status: Status | None) -> str:
 
 
 def is_small(findings: Findings) -> bool:
-    """True for a cluster that is small enough to draw each host as a tile with its parts."""
+    """True for a cluster of at most 40 hosts, which is drawn with a tile and its parts for each host."""
     return len(findings.hosts) <= MAX_TILES
 
 
@@ -90,7 +90,7 @@ def _strip(
 
 
 def _squares(hosts: Sequence[HostFindings], top: float, width: float) -> tuple[list[str], float]:
-    """Draw one square per host, in the color of its worst verdict."""
+    """Draw one square per host, in the color of its worst verdict; return the elements and the y below them."""
     in_row = max(1, int(width // SQUARE))
     drawn = []
     for number, host in enumerate(hosts):

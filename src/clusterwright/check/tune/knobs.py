@@ -54,6 +54,8 @@ def chosen(
 ) -> tuple[Knob, ...]:
     """Return the named knobs (all if none is named), each without its current value.
 
+    Knobs that change numerical results are left out unless `numbers` is True.
+
     Raises:
         WrightError: There is no such knob here, or it changes numbers and `numbers` is False.
     """

@@ -22,7 +22,9 @@ KIND, ITERATIONS = "all_reduce_pieces", 7
 
 
 def tune_network(site: BenchSite, budget: Budget, names: Sequence[str] = ()) -> Tuned:
-    """Run an all-reduce over all hosts on the stage for each trial, on top of the cluster file's current variables.
+    """Search for the variables with the fastest all-reduce over all hosts on the stage, one run per trial.
+
+    They come on top of the cluster file's current variables.
 
     Raises:
         WrightError: The default run failed, or there is no such knob.

@@ -60,7 +60,10 @@ def _doubled_up_to(most: int) -> tuple[str, ...]:
 
 
 def _threads(job: Job, target: RunTarget) -> Iterator[Knob]:
-    """Up to twice a rank's share of CPUs; binding only with one rank a host, as it binds all to the same CPUs."""
+    """Yield the knobs of CPU threads: their number, up to twice a rank's share of CPUs, and binding.
+
+    Binding only with one rank a host, as it binds all to the same CPUs.
+    """
     counts = _doubled_up_to(2 * _threads_of_a_rank(job, target))
     yield Knob("OMP_NUM_THREADS", counts, _("too many threads wait for each other, too few leave CPUs idle"))
     if job.gpus_per_node == 1:
@@ -80,7 +83,10 @@ def _gradients(target: RunTarget) -> Iterator[Knob]:
 
 
 def _pieces(job: Job) -> Iterator[Knob]:
-    """A recipe keeps the batch of a step by accumulation, whatever its pieces; batch-norm statistics are per piece."""
+    """Yield the knob of a recipe's microbatch, which does not change the batch of a step.
+
+    None for batch norm, whose statistics are per microbatch, or where `parallel` sets the microbatch.
+    """
     microbatch, norm = _argument(job, "microbatch"), _argument(job, "norm")
     if microbatch.isdecimal() and norm != "batch" and not (job.parallel and job.parallel.micro_batch > 1):
         now = int(microbatch)
@@ -92,7 +98,7 @@ def _pieces(job: Job) -> Iterator[Knob]:
 
 
 def _readers(job: Job, target: RunTarget) -> Iterator[Knob]:
-    """Loader processes, up to a rank's number of CPUs; by default the recipe chooses by its first steps."""
+    """Yield the knob of a recipe's loader processes, up to a rank's number of CPUs; by default it chooses itself."""
     if _argument(job, "workers"):
         counts = ("0", *_doubled_up_to(_threads_of_a_rank(job, target)))
         yield Knob("arguments.workers", counts, _("too few workers delay the step, too many take its CPUs"))

@@ -48,7 +48,7 @@ class TuningOutcome:
 
     @property
     def winner(self) -> KnobSettings:
-        """The settings to use from now on."""
+        """The settings to use from now on: the best ones if they won, else the default."""
         return self.best if self.won else DEFAULT
 
 

@@ -55,7 +55,7 @@ class Drift:
 
 
 def drift(rates: Sequence[float]) -> Drift | None:
-    """Return the drift of one load's rates per slice; None with too few slices."""
+    """Return the drift of one load's rates per slice; None for fewer than 12 slices, or if the first ones are 0."""
     quarter = len(rates) // 4
     if quarter < LEAST_QUARTER:
         return None
@@ -79,7 +79,10 @@ def verdicts(burned: Sequence[Burned]) -> Iterator[Verdict]:
 
 
 def _of_results(record: Burned) -> Verdict:
-    """Fail a host with one wrong result, or whose same product gives another result at another time."""
+    """Fail a host with one wrong result, or whose same product gives another result at another time.
+
+    Unknown if nothing was measured.
+    """
     errors = [
         _("{name}: {message}, {count} times", name=name, message=messages[0], count=len(messages))
         for name, messages in record.wrong.items()
@@ -106,7 +109,10 @@ def _of_results(record: Burned) -> Verdict:
 
 
 def _of_drift(name: str, drifts: Mapping[str, Drift]) -> Iterator[Verdict]:
-    """Fail a host that slowed down beyond the spread of the others; warn where it is no outlier among them."""
+    """Fail a host that slowed down beyond the spread of the others; warn where it is no outlier among them.
+
+    Slowed down: the last quarter is below 90% of the first, and every slice of it below every slice of the first.
+    """
     if not drifts:
         return
     shares = {host: max(host_drift.share, TINY) for host, host_drift in drifts.items()}

@@ -35,7 +35,7 @@ class Sampled:
     final_verdicts: tuple[Verdict, ...] = ()
 
     def add(self, sample: list[Verdict]) -> None:
-        """Add the verdicts of one sample."""
+        """Count a sample of the checks, and store its bad verdicts."""
         self.samples += 1
         for verdict in sample:
             if verdict.status in BAD:
@@ -89,7 +89,7 @@ def sampling(site: BenchSite) -> Iterator[Sampled]:
 
 
 def _run_checks(site: BenchSite, state: Sampled) -> list[Verdict]:
-    """Return the checks' verdicts on the bench's hosts; an empty list where the checks cannot run now."""
+    """Return the checks' verdicts on the bench's hosts; an empty list, and a log line, where they cannot run now."""
     try:
         return [verdict for verdict in site.check() if verdict.subject in state.hosts]
     except WrightError as error:

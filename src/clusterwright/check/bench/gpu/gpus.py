@@ -107,7 +107,7 @@ def _of_rate(run: GpuRun, observation: Observation, quantity: str) -> Verdict:
 
 
 def _state(load: GpuLoad) -> str:
-    """Format the state: `; at 1.2 GHz of 1.98 GHz, 88 C (31 before), 412 W, slowed by heat`; empty without readings."""
+    """Format it: `; at 1.2 GHz of 1.98 GHz, 88 C (31 before), 412 W, throttled by heat`; empty without readings."""
     of_most = _(" of {amount}", amount=amount(load.sm_most_hz, "Hz")) if load.sm_most_hz else ""
     initial = "" if load.before_c is None else _(" ({before_c:g} before)", before_c=load.before_c)
     parts = (
@@ -123,7 +123,7 @@ def _state(load: GpuLoad) -> str:
 
 
 def _link(load: GpuLoad) -> str:
-    """Format its PCIe link: `; over 8 of 16 lanes of PCIe 4.0 (it can 5.0)`."""
+    """Format its PCIe link: `; over 8 of 16 lanes of PCIe 4.0 (supports 5.0)`; empty without readings."""
     if load.pcie is None:
         return ""
     gen, gen_most, width, width_most = load.pcie

@@ -71,7 +71,10 @@ def collectives(site: BenchSite) -> BenchOutcome:
 
 
 def plan_of(site: BenchSite) -> GroupPlan:
-    """Return NCCL's plan if every host has NCCL and a driver, else Gloo's, with messages of at most 0.25 s."""
+    """Return NCCL's plan if every host has NCCL and a driver, and is no lab host.
+
+    Else Gloo's, with messages of at most 0.25 s.
+    """
     versions = [site.facts[host]["versions"] for host in site.stage.hosts]
     if (
         all(host_versions["nccl"] and host_versions["driver"] for host_versions in versions)

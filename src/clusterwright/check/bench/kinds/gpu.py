@@ -37,7 +37,10 @@ Failed = dict[str, str]
 
 
 def gpu(site: BenchSite) -> BenchOutcome:
-    """Measure all hosts with GPUs; those in doubt once more."""
+    """Measure the GPUs of all hosts that have any; those of hosts in doubt once more.
+
+    In a lab all hosts are unknown.
+    """
     hosts = tuple(host for host in site.stage.hosts if site.host(host).group.gpus)
     if not hosts or site.cluster.lab:
         reason = SIMULATED if hosts else _("none of these hosts has GPUs (nodes.*.gpus)")

@@ -23,7 +23,7 @@ FIX = N_("check the host's route to the file server (wright bench storage FILE) 
 
 
 def loader(site: BenchSite) -> BenchOutcome:
-    """Measure with 0, 1, 2, 4 ... workers, for data in the page cache and for data that is not."""
+    """Measure every host's DataLoader with 0, 1, 2, 4 ... workers, for data in the page cache and for other data."""
     samples = LAB_SAMPLES if site.cluster.lab else SAMPLES
     arguments = {
         "folder": f"{site.cluster.shared_folder}/bench",

@@ -17,7 +17,7 @@ FIX = N_(
 
 
 def memory(site: BenchSite) -> BenchOutcome:
-    """Run on all cores of every host, with the Python that has torch."""
+    """Measure the memory bandwidth of every host on all its cores, with the Python that has torch."""
     python = site.cluster.software.python
 
     def part(host: str) -> StagedPart:

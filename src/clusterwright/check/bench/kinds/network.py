@@ -29,7 +29,7 @@ HEADERS_IN_MTU, FRAME_BYTES = (
 
 
 def network(site: BenchSite) -> BenchOutcome:
-    """Measure all pairs in rounds, then those in doubt once more."""
+    """Measure the TCP bandwidth of all pairs of hosts in rounds, then of those in doubt once more."""
     expected_rate, tool = expectation(site), "iperf3" if site.have("iperf3") else "tcp"
     notes = (
         ()

@@ -43,7 +43,10 @@ FIXES = {
 
 
 def rdma(site: BenchSite) -> BenchOutcome:
-    """Measure all pairs in rounds, once in each direction; then those in doubt once more."""
+    """Measure RDMA between all pairs of hosts in rounds, once in each direction; then those in doubt once more.
+
+    Without RDMA in the cluster file, in a lab, or without perftest on every host nothing is measured.
+    """
     network = site.cluster.networks.compute
     if reason := _not_at_all(site, network):
         return BenchOutcome(verdicts=tuple(Verdict(host, BENCH, *reason) for host in site.stage.hosts))

@@ -20,7 +20,10 @@ FIX = N_("check the host's route to the file server: mount options (nconnect), M
 
 
 def storage(site: BenchSite) -> BenchOutcome:
-    """Measure with fio and small files; without fio only small files, with a verdict that says so."""
+    """Measure the shared folder and the local disks with fio and small files.
+
+    Without fio only with small files, and a verdict reports that.
+    """
     path = site.cluster.shared_folder or ""
     part = folder.part(site, f"{path}/bench")
     outcomes = (

@@ -134,7 +134,10 @@ def _all(rows: Iterable[Mapping[str, Any]], field: str) -> list[float]:
 
 
 def _pcie(rows: list[Mapping[str, Any]]) -> tuple[int, int, int, int] | None:
-    """Return the link's best values during copies: an idle link rests at a lower generation."""
+    """Return the PCIe link's best (generation, its maximum, lanes, their maximum) during copies; None without readings.
+
+    An idle link rests at a lower generation.
+    """
     names = [f"pcie.link.{attribute}.{when}" for attribute in ("gen", "width") for when in ("current", "max")]
     values = [_all(rows, name) for name in names]
     if not all(values):

@@ -24,7 +24,10 @@ TIMES = 2.0
 
 
 def rate(quantity: str, network: Network, gpus: Gpus | None) -> Expectation:
-    """Return the expected bandwidth of one rail."""
+    """Return the expected bandwidth of one rail: the declared line rate.
+
+    90% of it is acceptable; for GPUDirect, the share that the GPU reaches by the catalog.
+    """
     line, reason = network.rate / 8, _("networks.compute.rate {rate}", rate=format_rate(network.rate))
     if quantity != GDR or gpus is None:
         return Expectation(line, "bytes/s", reason, ENOUGH)

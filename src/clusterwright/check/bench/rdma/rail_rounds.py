@@ -56,7 +56,7 @@ class Bench:
     count: int = 0
 
     def discover_rails(self) -> None:
-        """Find the rails of each host."""
+        """Find the rails of each host, and the hosts that do not respond; note what cannot be measured."""
         part = StagedPart("rdma", {"role": "ports", "probe": probe("rdma")}, DISCOVERY_TIMEOUT_S)
         variables = self.site.cluster.jobs.variables
         for host, answer in self.site.stage.do(dict.fromkeys(self.site.stage.hosts, part)).items():

@@ -91,7 +91,7 @@ def _chosen(ports: tuple[RdmaPort, ...], declared: Network) -> tuple[RdmaPort, .
 
 
 def _gid(port: RdmaPort, index: str | None) -> int | None:
-    """Return the GID index set for NCCL, else the port's first one of RoCE v2 on IPv4."""
+    """Return the GID index set for NCCL, else the port's first one of RoCE v2 on IPv4; None without such a GID."""
     fitting = (gid.index for gid in port.gids if gid.type == "RoCE v2" and gid.ipv4)
     return next((gid for gid in fitting if index in (None, str(gid))), None)
 

@@ -69,11 +69,14 @@ class RelativeFigure:
 
     @property
     def low(self) -> bool:
-        """True if the share is too low."""
+        """True if the share is below half, among at least three hosts."""
         return self.hosts >= FEWEST and self.share < ENOUGH
 
     def verdict(self, path: str) -> Verdict:
-        """Return `fail` for a low outlier in two measurements, `warn` in one; low without being an outlier is OK."""
+        """Return `fail` for a low outlier in two measurements, `warn` in one; low without being an outlier is OK.
+
+        Unknown for fewer than three hosts.
+        """
         bad = self.low and self.deviations < -OUTLIER_DEVIATIONS
         status = (Status.FAIL if self.times >= MIN_REPEATS else Status.WARN) if bad else Status.OK
         status = status if self.hosts >= FEWEST else Status.UNKNOWN

@@ -48,7 +48,7 @@ class Served:
     least: Mapping[str, float] = field(default_factory=dict)
 
     def run_pass(self, hosts: Group) -> tuple[Figures, dict[str, str]]:
-        """Measure these hosts at once, and store the pass."""
+        """Measure these hosts at once, and store the pass; return their figures, and the errors of the others."""
         figures, failed = run_pass(self.site, self.host_bench, hosts)
         self.passes.append(figures)
         return figures, failed
@@ -65,7 +65,10 @@ class Served:
         return slow
 
     def slow_hosts(self, figures: Figures) -> dict[str, str]:
-        """Return hosts that are too low in at least two quantities: a disturbance seldom affects two."""
+        """Return the low figures, as text, of hosts that are too low in at least two lasting quantities.
+
+        A disturbance seldom affects two. If there is only one such quantity, it is enough.
+        """
         shortfalls: dict[str, str] = {}
         for host in figures:
             lasting = _lasting(figures, host)
@@ -139,7 +142,7 @@ def _by_itself(folder_bench: Served, usual: Mapping[str, float]) -> Figures:
 
 
 def _of_server(path: str, hosts: Group, usual: Mapping[str, float], itself: Figures) -> Iterator[Verdict]:
-    """Compare all hosts together with one alone, in the quantity in which all together do worst."""
+    """Warn if all hosts together get less than half of what one gets alone, in the quantity in which they do worst."""
     lone = [figure for host in itself for figure in _lasting(itself, host) if figure.value]
     if not lone:
         return

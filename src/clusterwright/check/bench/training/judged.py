@@ -84,7 +84,7 @@ def _host_expectation(trials: Trials, host: str, hosts: int, step_s: float) -> E
 
 
 def of_scaling(trials: Trials, case: Case) -> Iterator[Verdict]:
-    """Judge each group of that size."""
+    """Judge each group of that size by its compute share of a step; nothing where the planner has no estimate."""
     return (
         judge(BENCH, observation, expectation, SLOW_LINK)
         for observation, expectation in _scaled(trials, case)
@@ -122,7 +122,7 @@ def of_data(trials: Trials) -> Iterator[Verdict]:
 
 
 def of_failures(trials: Trials) -> Iterator[Verdict]:
-    """Yield an `unknown` verdict for each group that failed."""
+    """Yield an `unknown` verdict for each group that failed while all its hosts still answer."""
     alive = {*trials.site.stage.hosts}
     for (route, hosts), reason in trials.failed.items():
         if {*hosts} <= alive:

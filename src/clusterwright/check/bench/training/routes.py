@@ -31,7 +31,10 @@ GPUDIRECT = Route("gpudirect", {"NCCL_NET_GDR_LEVEL": "SYS"}, "NET/IB", gdr=True
 
 
 def routes(site: BenchSite, backend: str) -> tuple[Route, ...]:
-    """Return the transports to measure: TCP; RDMA and GPUDirect too if every host has an InfiniBand or RoCE port."""
+    """Return the transports to measure: TCP; RDMA and GPUDirect too if every host has an InfiniBand or RoCE port.
+
+    Without NCCL only Gloo's TCP.
+    """
     if backend != "nccl":
         return (GLOO,)
     ports = all(site.facts[host]["versions"].get("firmware") for host in site.stage.hosts)
