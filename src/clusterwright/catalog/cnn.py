@@ -165,7 +165,8 @@ def _resnet(
 ) -> list[int]:
     """Add basic blocks (3x3, 3x3) or bottleneck blocks (`deep`: 1x1, 3x3, 1x1); ResNeXt's 3x3 has 32 groups.
 
-    `squeeze`: factor by which squeeze and excitation after each block reduces the channels; 0: none.
+    Returns the widths of the inputs of the dense layers. `squeeze`: factor by which squeeze and excitation after
+    each block reduces the channels; 0: none.
     """
     to.conv(64, 7, 2)
     to.side = ceil(to.side / 2)  # max pooling
@@ -211,7 +212,10 @@ _MOBILE = (
 def _inverted(
     to: _Builder, stages: tuple[tuple[int, ...], ...], *, width: float, depth: float, squeeze: bool
 ) -> list[int]:
-    """Add inverted residual blocks: 1x1 expansion, depthwise, (squeeze and excitation,) 1x1 projection."""
+    """Add inverted residual blocks: 1x1 expansion, depthwise, (squeeze and excitation,) 1x1 projection.
+
+    Returns the widths of the inputs of the dense layers.
+    """
     to.conv(_eighths(32 * width), 3, 2)
     for kernel, expansion, channels, repeats, stride in stages:
         for index in range(ceil(repeats * depth)):

@@ -172,7 +172,10 @@ def vendor(model: str) -> str:
 
 
 def has_nvswitch(model: str, count: int, *, nvlink: bool) -> bool:
-    """True if a host's `count` NVLink GPUs are joined by NVSwitches, which need the fabric manager on the host."""
+    """True if a host's `count` NVLink GPUs are joined by NVSwitches, which need the fabric manager on the host.
+
+    That is from 8 GPUs on, from 16 for Pascal and Volta; False for other vendors' GPUs.
+    """
     arch = architecture(model)
     return bool(arch) and nvlink and count >= (_DGX_2 if arch in CLOSED_ONLY else _BOARD)
 

@@ -79,7 +79,7 @@ class _HfReader:
         return 0 if key is None else self._read_int(key, least=0)
 
     def flag(self, key: str, *, otherwise: bool) -> bool:
-        """Return a boolean key; `otherwise` if it is missing."""
+        """Return a boolean key; `otherwise` if it is missing. Another value adds a finding and is False."""
         value = self.config.get(key)
         if value is None:
             return otherwise

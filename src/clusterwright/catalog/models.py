@@ -32,7 +32,7 @@ def architecture(name: str, extra: UserCatalog | None = None) -> Architecture:
 
 
 def resembling(name: str) -> Architecture | None:
-    """Return the original of a cut-down or changed model: `deepseekv2 cut to 4 layers` -> DeepSeek-V2."""
+    """Return the original of a changed model: `deepseekv2 cut to 4 layers` -> DeepSeek-V2; None if unknown."""
     return _find_architecture(name, changed=True)
 
 

@@ -30,7 +30,7 @@ def price(item: str, deal: Deal, extra: UserCatalog | None = None) -> Price | No
 
 
 def common_currency(price_list: Iterable[Price]) -> str:
-    """Return the currency that all the prices share.
+    """Return the currency that all the prices share; "" without prices.
 
     Raises:
         WrightError: `currency-mixed`, with both sources; there are no exchange rates.

@@ -21,45 +21,53 @@ _PER = {None: "piece", "h": "GPU-hour", "kWh": "kWh", "kW/month": "kW-month"}
 
 
 def size(value: Any) -> float:
-    """Parse a size such as `80GB` or `79.1GiB` to bytes."""
+    """Parse a size such as `80GB` or `79.1GiB` to bytes; raises QuantityError for another value or 0."""
     return _some(float(parse_size(_text(value, "write it as 80GB or 79.1GiB"))), value)
 
 
 def byte_rate(value: Any) -> float:
-    """Parse a rate such as `3.35TB/s` to bytes per second."""
+    """Parse a rate such as `3.35TB/s` to bytes per second; raises QuantityError for another value or 0."""
     return _some(parse_rate(_text(value, "write it as 3.35TB/s")) / 8, value)
 
 
 def bit_rate(value: Any) -> float:
-    """Parse a rate such as `400Gbit/s` to bits per second."""
+    """Parse a rate such as `400Gbit/s` to bits per second; raises QuantityError for another value or 0."""
     return _some(float(parse_rate(_text(value, "write it as 400Gbit/s"))), value)
 
 
 def flops(value: Any) -> float:
-    """Parse a rate such as `989TFLOP/s` to FLOP/s; the text cannot tell whether it is dense."""
+    """Parse a rate such as `989TFLOP/s` to FLOP/s; the text cannot tell whether it is dense.
+
+    Raises:
+        QuantityError: another value, or 0.
+    """
     match = _match(_FLOPS, value, "a rate of arithmetic", "write the dense rate as 989TFLOP/s")
     return _some(float(match[1]) * _SCALES[match[2]], value)
 
 
 def power(value: Any) -> float:
-    """Parse a power such as `700W` or `10.2kW` to watts."""
+    """Parse a power such as `700W` or `10.2kW` to watts; raises QuantityError for another value."""
     match = _match(_POWER, value, "a power", "write it as 700W or 10.2kW")
     return float(match[1]) * _SCALES[match[2]]
 
 
 def seconds(value: Any) -> float:
-    """Parse a time such as `130ns` to seconds."""
+    """Parse a time such as `130ns` to seconds; raises QuantityError for another value."""
     match = _match(_TIME, value, "a short time", "write it as 130ns or 80us")
     return float(match[1]) * _TIMES[match[2]]
 
 
 def metres(value: Any) -> float:
-    """Parse a length such as `50m` to meters."""
+    """Parse a length such as `50m` to meters; raises QuantityError for another value."""
     return float(_match(_LENGTH, value, "a length", "write it as 50m")[1])
 
 
 def money(value: Any) -> tuple[float, str, str]:
-    """Parse a price such as `30000 USD` or `3.5 USD/h` to (amount, currency, unit)."""
+    """Parse a price such as `30000 USD` or `3.5 USD/h` to (amount, currency, unit).
+
+    Raises:
+        QuantityError: another value.
+    """
     match = _match(
         _MONEY, value, "a price", "write it as 30000 USD, 3.5 USD/h, 0.1 EUR/kWh or 200 USD/kW/month"
     )
@@ -67,33 +75,33 @@ def money(value: Any) -> tuple[float, str, str]:
 
 
 def integer(value: Any) -> int:
-    """Return an integer of at least 0."""
+    """Return the value if it is an integer of at least 0, else raise QuantityError."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise QuantityError(_("`{value}` is not an integer", value=value), _("write an integer such as 8"))
     return value
 
 
 def flag(value: Any) -> bool:
-    """Return a boolean."""
+    """Return the value if it is a boolean, else raise QuantityError."""
     if not isinstance(value, bool):
         raise QuantityError(_("`{value}` is neither true nor false", value=value), _("write true or false"))
     return value
 
 
 def text(value: Any) -> str:
-    """Return a string that is not empty."""
+    """Return the value if it is a string that is not blank, else raise QuantityError."""
     if not isinstance(value, str) or not value.strip():
         raise QuantityError(_("`{value}` is not a string", value=value), _('write it in quotes: "..."'))
     return value
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """Return a list of strings; a single string is a list of one."""
+    """Return a list of strings as a tuple; a single string is a list of one. Raises QuantityError for another value."""
     return (text(value),) if isinstance(value, str) else _read_items(value, text, "a list of texts")
 
 
 def rates(value: Any) -> dict[str, float]:
-    """Parse FLOP/s by precision: `{bf16 = "989TFLOP/s"}`."""
+    """Parse FLOP/s by precision: `{bf16 = "989TFLOP/s"}`; raises QuantityError for another value or precision."""
     precisions = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4")
     if not isinstance(value, dict) or not value:
         raise QuantityError(_("not a table of rates by precision"), _('write it as {bf16 = "989TFLOP/s"}'))
@@ -107,7 +115,7 @@ def rates(value: Any) -> dict[str, float]:
 
 
 def day(value: Any) -> str:
-    """Return a date as YYYY-MM or YYYY-MM-DD, from a TOML date or a string."""
+    """Return a date as YYYY-MM or YYYY-MM-DD, from a TOML date or a string; raises QuantityError for another value."""
     written = str(value)
     if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])(-\d{2})?", written):
         raise QuantityError(_("`{written}` is not a date", written=written), _("write it as 2026-11-21"))

@@ -106,6 +106,9 @@ def major(text: str) -> int:
 
 
 def version(text: str) -> tuple[int, ...]:
-    """Return a version's leading numbers, for comparison: (2, 11, 0) of `2.11.0+cu126`, (12, 8) of `12.8-1`."""
+    """Return a version's leading numbers, for comparison: (2, 11, 0) of `2.11.0+cu126`, (12, 8) of `12.8-1`.
+
+    (0,) if there are none.
+    """
     match = re.match(r"\d+(\.\d+)*", text)
     return tuple(int(part) for part in match[0].split(".")) if match else (0,)

@@ -33,6 +33,6 @@ def slug(text: str) -> str:
 
 
 def named(rows: Mapping[str, Row], name: str) -> Row | None:
-    """Return the row of that name, ignoring case, spaces and dashes."""
+    """Return the row of that name, ignoring case, spaces and dashes; None if there is none."""
     name_slug = slug(name)
     return next((row for key, row in rows.items() if slug(key) == name_slug), None)

@@ -52,7 +52,7 @@ class _CatalogReader:
     findings: list[Finding] = field(default_factory=list)
 
     def read_catalog(self, tables: Mapping[str, Any]) -> UserCatalog:
-        """Read all tables of the file."""
+        """Read all tables of the file; errors become findings, and rows with errors are None."""
         section_names = [*TABLES, "prices"]
         for name in tables:
             if name not in section_names:

@@ -95,7 +95,11 @@ def read(name: str, text: str) -> Dashboard:
 
 
 def _panel(row: Mapping[str, Any]) -> Panel:
-    """Parse a panel; `query` and `legend` are short for a list of one query."""
+    """Parse a panel; `query` and `legend` are short for a list of one query.
+
+    Raises:
+        ValueError: the kind is unknown, a row has queries, or another panel has none.
+    """
     panel_fields = dict(row)
     queries = tuple(Query(**query) for query in panel_fields.pop("queries", []))
     if "query" in panel_fields:
