@@ -39,7 +39,7 @@ class Convolution:
 
     @property
     def elements(self) -> int:
-        """Number of elements of the output."""
+        """Number of elements of the convolution's output for one image."""
         return self.outputs * self.height * self.width
 
     @property
@@ -57,7 +57,7 @@ class Dense:
 
     @property
     def weights(self) -> int:
-        """Number of parameters."""
+        """Number of parameters of the matrix and its bias."""
         return (self.inputs + 1) * self.outputs
 
     @property
@@ -101,7 +101,10 @@ class _Builder:
     layers: list[Convolution] = field(default_factory=list)
 
     def conv(self, outputs: int, kernel: int, stride: int = 1, groups: int = 1, *, norm: bool = True) -> None:
-        """Add a convolution padded to keep the size, halved by a stride of two."""
+        """Add a convolution padded to keep the size, halved by a stride of two.
+
+        Without `norm` it has a bias in place of a batch norm.
+        """
         self.side = ceil(self.side / stride)
         self.layers.append(
             Convolution(
@@ -139,7 +142,7 @@ def network(name: str, image: int = 0, classes: int = 1000) -> Cnn:
 
 
 def networks() -> list[str]:
-    """Return the names of all networks."""
+    """Return the names of all convolutional networks in the catalog."""
     return list(_NETWORKS)
 
 

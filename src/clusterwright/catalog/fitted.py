@@ -12,6 +12,6 @@ _DATA = Path(__file__).parent / "data" / "fitted"
 
 @cache
 def coefficients(name: str) -> dict[str, Any]:
-    """Return the stored table `name`; keys that start with an underscore are remarks."""
+    """Return the table of data/fitted/NAME.json; keys that start with an underscore are remarks."""
     table: dict[str, Any] = json.loads((_DATA / f"{name}.json").read_text(encoding="utf-8"))
     return table

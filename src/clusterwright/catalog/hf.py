@@ -139,7 +139,10 @@ def _values(read: _HfReader, family: Family, kind: str) -> dict[str, Any]:
 
 
 def _layers(read: _HfReader, values: dict[str, Any]) -> None:
-    """Read the layer pattern of a hybrid model: M a mixer, * attention, - a feed-forward part, E experts."""
+    """Set the layer counts by the pattern of a hybrid model: M mixer, * attention, - feed-forward part, E experts.
+
+    Without experts in the pattern their sizes become 0. A pattern that is not supported adds a finding.
+    """
     block_types = read.config.get("layers_block_type")
     listed = block_types if isinstance(block_types, list) else []
     pattern = read.config.get("hybrid_override_pattern") or "".join(
@@ -157,7 +160,7 @@ def _layers(read: _HfReader, values: dict[str, Any]) -> None:
 
 
 def _heads(read: _HfReader, values: dict[str, Any], kind: str) -> None:
-    """Set the number of key-value heads, and the width of one head."""
+    """Set the number of key-value heads, and the width of one head; sizes that do not divide add a finding."""
     heads, hidden = values["heads"], values["hidden"]
     if kind == "falcon":
         values["kv_heads"] = _falcon_heads(read, heads)

@@ -20,7 +20,7 @@ Part = TypeVar("Part")
 
 @cache
 def nics() -> Mapping[str, Nic]:
-    """Return all NICs by name."""
+    """Return all NICs of the built-in catalog by name."""
     return {
         row["name"]: Nic(
             row["name"],
@@ -38,7 +38,7 @@ def nics() -> Mapping[str, Nic]:
 
 @cache
 def switches() -> Mapping[str, Switch]:
-    """Return all switches by name."""
+    """Return all switches of the built-in catalog by name."""
     return {
         row["name"]: Switch(
             row["name"],
@@ -56,7 +56,7 @@ def switches() -> Mapping[str, Switch]:
 
 @cache
 def cables() -> Mapping[str, Cable]:
-    """Return all classes of cables by name."""
+    """Return all classes of cables of the built-in catalog by name."""
     return {
         row["name"]: Cable(
             row["name"],
@@ -72,7 +72,7 @@ def cables() -> Mapping[str, Cable]:
 
 @cache
 def storages() -> Mapping[str, Storage]:
-    """Return all drives and storage servers by name."""
+    """Return all drives and storage servers of the built-in catalog by name."""
     return {
         row["name"]: Storage(
             row["name"],
@@ -91,7 +91,7 @@ def storages() -> Mapping[str, Storage]:
 
 @cache
 def servers() -> Mapping[str, Server]:
-    """Return all servers by name."""
+    """Return all servers of the built-in catalog by name."""
     return {row["name"]: _server(row) for row in rows("servers")}
 
 

@@ -50,13 +50,13 @@ class Generation:
 
 @cache
 def releases() -> Mapping[str, Release]:
-    """Return all tested releases by the version of PyTorch."""
+    """Return all tested releases, by the version of PyTorch."""
     return {row["torch"]: Release(**row) for row in rows("software")}
 
 
 @cache
 def generations() -> Mapping[str, Generation]:
-    """Return the requirements of each generation by Gpu.arch."""
+    """Return the requirements of each GPU generation by architecture (`Gpu.arch`)."""
     return {row["arch"]: Generation(**row) for row in rows("architectures")}
 
 
@@ -101,7 +101,7 @@ def generation_of(model: str) -> Generation | None:
 
 
 def major(text: str) -> int:
-    """Return a version's first number: 580 of 580.95, with any distribution suffix."""
+    """Return a version's first number: 580 of 580.95, with any distribution suffix; 0 if there is none."""
     return version(text)[0]
 
 

@@ -91,7 +91,7 @@ class _CatalogReader:
         return sections
 
     def _read_row(self, table: Table, path: tuple[str, ...], raw_values: Any) -> Any:
-        """Read one row; None if it has findings."""
+        """Read one section of the user's file as a row, on top of the row that `like` names; None if it has errors."""
         if not isinstance(raw_values, dict):
             self._add_finding(
                 "wrong-type",

@@ -35,7 +35,7 @@ class Table:
 
 
 def _unitless_keys(kind: type, skip: tuple[str, ...], **extra_keys: Key) -> dict[str, Key]:
-    """Return keys for a dataclass's fields without a unit, and the extra keys."""
+    """Return keys for a dataclass's fields of type int, bool and str, and the extra keys; `skip` names others."""
     keys = {
         dataclass_field.name: Key(
             dataclass_field.name, _OF_TYPE[str(dataclass_field.type)], dataclass_field.default is MISSING

@@ -77,7 +77,7 @@ def _describe(node: str, drain_reason: DrainReason) -> tuple[str, str, str]:
 
 
 def fault_fix(faults: Sequence[DrainFault]) -> str:
-    """Return the fix of the first fault that the health check program reported."""
+    """Return the fix of the first fault that the health check program reported; a general one if unknown."""
     fault_code = faults[0].code if faults else ""
     fixes = (_(fix) for code, fix in _FIXES.items() if fault_code.startswith(code))
     return next(fixes, _("fix the fault that the reason names"))

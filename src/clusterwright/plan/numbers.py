@@ -48,7 +48,7 @@ def pick(condition: Any, yes: Real, no: Real) -> Real:
 
 
 def ceil(value: Real) -> Real:
-    """Round up to a whole number, element by element."""
+    """Round a number or an array up to whole numbers."""
     if is_array(value):
         import numpy as np
 

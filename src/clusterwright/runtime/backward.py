@@ -36,7 +36,7 @@ class Backward:
         self._callback_queued = self._pass_completed = False
 
     def close(self) -> None:
-        """Remove all hooks."""
+        """Remove all hooks from the model's weights."""
         for hook in self._hooks:
             hook.remove()
         self._hooks = []

@@ -81,7 +81,7 @@ class Sampler:
         return self.consumed // self.size
 
     def advance(self) -> None:
-        """Move the position by one step."""
+        """Move the position in the order of samples by one step, `batch` samples."""
         self.consumed += self.batch
 
     def __iter__(self) -> Iterator[list[Number]]:

@@ -83,13 +83,13 @@ class Exposed:
         return reason[0] if reason else EXACT if self._passes else NOT_DDP
 
     def ready(self) -> None:
-        """Start measuring the wait, and call the `ready` callback."""
+        """Start measuring the wait for other ranks' gradients, and call the `ready` callback."""
         self._clock.ready()
         if self._on_ready:
             self._on_ready()
 
     def complete(self) -> None:
-        """Stop measuring the wait."""
+        """Stop measuring the wait for other ranks' gradients."""
         self._clock.complete()
 
     def stepped(self) -> None:
@@ -113,7 +113,7 @@ class Exposed:
         return {VOTE_KEY: -self._rank_us}
 
     def apply_vote(self, agreed: Mapping[str, int]) -> None:
-        """Add the minimum over all ranks for the steps since the last vote."""
+        """Add the agreed minimum wait of the steps since the last vote to the total, if all models are measured."""
         least_us = -agreed.get(VOTE_KEY, -UNKNOWN_US)
         if least_us < UNKNOWN_US and self.status == EXACT:
             self._all_s += least_us / 1e6 * self._voted_steps
@@ -127,7 +127,7 @@ class Exposed:
         return {"communicated": self._all_s, "communicated_of": self._of_s} if new else {}
 
     def close(self) -> None:
-        """Remove all hooks."""
+        """Remove all hooks from the models."""
         for backward_pass in self._passes:
             backward_pass.close()
 
@@ -140,11 +140,11 @@ class Processor:
         self._sum: float | None = None
 
     def ready(self) -> None:
-        """Start the clock."""
+        """Start the clock: this rank's own gradients are computed."""
         self._ready_at = time.monotonic()
 
     def complete(self) -> None:
-        """Add the time since `ready`."""
+        """Add the time since `ready` to the step's; without `ready` nothing."""
         if self._ready_at is not None:
             self._sum, self._ready_at = (self._sum or 0.0) + time.monotonic() - self._ready_at, None
 
@@ -164,12 +164,12 @@ class CudaStream:
         self._open: deque[list[tuple[Any, Any]]] = deque(maxlen=OPEN)
 
     def ready(self) -> None:
-        """Record an event in the stream."""
+        """Record a CUDA event in the stream: this rank's own gradients are computed."""
         self._from = self._event()
         self._from.record()
 
     def complete(self) -> None:
-        """Record an event after the reduction of gradients."""
+        """Record a CUDA event after the reduction of gradients; without `ready` nothing."""
         if self._from is not None:
             to = self._event()
             to.record()

@@ -59,7 +59,7 @@ class Pace:
         self._previous_slow: Slow | None = None
 
     def begin(self) -> None:
-        """Start the clock of a step."""
+        """Start the clock of a step, and the GPU timer if there is one."""
         self._began = time.monotonic()
         if self._timer:
             self._timer.begin()
@@ -75,7 +75,7 @@ class Pace:
             self._timer.ready()
 
     def stepped(self) -> None:
-        """Add the finished steps to the means."""
+        """Add this rank's own part of the finished steps to its means."""
         of_gpu = self._timer.ended() if self._timer else None
         for rank_s in [self._rank_s] if of_gpu is None else of_gpu:
             self._round.add(rank_s)
@@ -155,7 +155,7 @@ class GpuTimer:
         self._used = False
 
     def begin(self) -> None:
-        """Record the start of a step in the stream."""
+        """Record a CUDA event at the start of a step in the stream."""
         self._begun, self._ready = self._event(), None
         self._begun.record()
 
@@ -192,10 +192,10 @@ class Mean:
         self._sum, self.count = 0.0, 0
 
     def add(self, value: float) -> None:
-        """Add a value."""
+        """Add a value to the mean."""
         self._sum, self.count = self._sum + value, self.count + 1
 
     @property
     def value(self) -> float:
-        """The mean of the values so far."""
+        """The mean of the values so far; 0 without values."""
         return self._sum / self.count if self.count else 0.0

@@ -28,7 +28,7 @@ class Progress:
                 self._cells = _map_page(path, int(offset))
 
     def stepped(self, step: int) -> None:
-        """Record the number of completed steps."""
+        """Record the number of completed steps and the time, for the agent."""
         self._cells[MOVED] = time.monotonic_ns()
         self._cells[STEP] = step
         self._cells[PHASE] = STEPPING

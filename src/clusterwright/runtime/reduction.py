@@ -74,7 +74,7 @@ class Reduction:
             exposed.complete()
 
     def local(self) -> dict[str, Any]:
-        """Return the state that belongs to this rank alone."""
+        """Return the reduction's state that belongs to this rank alone: residuals, or what outer steps leave local."""
         state: dict[str, Any] = {}
         if self._stateful_hooks:
             state["gradients"] = {name: hook.state() for name, hook in self._stateful_hooks.items()}

@@ -291,7 +291,10 @@ class Run(Services):
             self.record("stopped", step=self.completed, reason=self.stopped)
 
     def _check_weights(self, *, spoilt: bool, saves: bool) -> None:
-        """Exit instead of saving weights that are not finite or that differ between replicas."""
+        """Exit instead of saving weights that are not finite or that differ between replicas.
+
+        Checked before a save, after a loss that was not finite (`spoilt`), and every `verify_every` steps.
+        """
         if (spoilt or saves) and (problem := self._finite.agreed()):
             self._exit(codes.Leaving(codes.NOT_FINITE, problem.message))
         if self._verify.due(self.completed) or (saves and self._verify.every):
@@ -380,7 +383,7 @@ class Run(Services):
 
 
 def write_finished(folder: Path, step: int, loss: float | None) -> None:
-    """Write finished.json atomically."""
+    """Write the run's step, loss and the time to finished.json in its folder, atomically."""
     loss_hex = None if loss is None else loss.hex()
     summary = {"step": step, "loss": loss, "loss_hex": loss_hex, "time": time.time()}
     write_atomic(folder / "finished.json", json.dumps(summary) + "\n", durable=False)

@@ -76,7 +76,7 @@ class SyncPoint:
         self.pace.begin()
 
     def fetched(self) -> None:
-        """Record that the step's batch has arrived."""
+        """Record that the step's batch has arrived, and add the time that it took to the total wait for data."""
         self.waited_s += time.monotonic() - self._began
         self.pace.fetched()
 
@@ -117,7 +117,7 @@ class SyncPoint:
         return self._stop_request.reason(self._slowest_s, self._saving.slowest_s) > REASONS.index(REGROUP)
 
     def settle(self) -> None:
-        """Finish an open vote."""
+        """Wait for an open vote, whose result is dropped."""
         self._vote.count()
 
     def _cast(self) -> None:

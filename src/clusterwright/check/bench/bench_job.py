@@ -83,7 +83,7 @@ def _is_coming(state: NodeState) -> bool:
 
 
 def holders(jobs: Iterable[Job], hosts: Iterable[str]) -> str:
-    """Return the jobs that are allocated on the hosts, as text for a message."""
+    """Return the jobs that are allocated on the hosts, or that there are none, as text for a message."""
     host_set = frozenset(hosts)
     blocking_jobs = [
         job for job in jobs if job.is_allocated and job.hosts and host_set & {*expand(job.hosts)}

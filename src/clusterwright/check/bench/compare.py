@@ -45,7 +45,7 @@ class Comparison:
 
 
 def compare(baseline: Stored, current: Stored) -> Comparison:
-    """Compare the later run with the earlier one."""
+    """Compare the later run of a bench with the earlier one: changed values first, then by ratio."""
     baseline_values, current_values = _values(baseline.measurements), _values(current.measurements)
     changes = [
         _change(key, baseline_values[key], current_values[key])

@@ -27,7 +27,7 @@ class Expectation:
 
     @property
     def least(self) -> float:
-        """The lowest acceptable value."""
+        """The lowest acceptable value: the expected value times the share that is enough."""
         return self.value * self.enough
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class Observation:
 
     @property
     def best(self) -> float:
-        """The highest value: disturbances only lower a rate."""
+        """The highest of the measured values: disturbances only lower a rate."""
         return max(self.values)
 
 
@@ -62,7 +62,7 @@ def below(observation: Observation, expectation: Expectation | None) -> bool:
 
 
 def is_outlier(observation: Observation) -> bool:
-    """True if the best value is far below the fleet's median."""
+    """True if the best value is over 3.5 deviations below the fleet's median; False for fewer than three values."""
     distance = observation.fleet.distance(observation.best)
     return distance is not None and distance < -OUTLIER_DEVIATIONS
 

@@ -30,7 +30,7 @@ class Bound:
 
     @property
     def most(self) -> float:
-        """The highest acceptable latency."""
+        """The highest acceptable latency in seconds."""
         return self.seconds * self.times
 
     def __str__(self) -> str:

@@ -142,7 +142,7 @@ def _larger(rates: Mapping[str, float], other_rates: Mapping[str, float]) -> dic
 
 
 def _best_partners(speeds: Speeds) -> dict[str, list[Pair]]:
-    """Return each host's fastest pairs, in either direction."""
+    """Return each host's two fastest pairs, in either direction."""
     pairs_by_host: dict[str, dict[frozenset[str], Pair]] = {}
     for ends in sorted(speeds, key=lambda ends: -speeds[ends]):
         for host in ends:

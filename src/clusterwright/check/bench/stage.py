@@ -53,7 +53,7 @@ class StageAnswer:
 
     @property
     def document(self) -> Any:
-        """The JSON on stdout."""
+        """The JSON that the program printed on stdout."""
         return json.loads(self.out)
 
 

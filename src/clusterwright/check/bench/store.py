@@ -67,7 +67,7 @@ class Listed:
 
 
 def file_of(cluster: str) -> Path:
-    """Return the path of the cluster's results."""
+    """Return the path of the SQLite file with the cluster's bench results."""
     return state_folder(cluster) / FILE
 
 
@@ -158,7 +158,7 @@ def latest(path: Path) -> list[Stored]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the file; create it if missing.
+    """Open the SQLite file of bench results as a context manager; create it if missing.
 
     Raises:
         WrightError: A newer version of Clusterwright wrote the file.

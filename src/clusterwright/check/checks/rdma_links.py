@@ -20,7 +20,10 @@ from clusterwright.units import human_bit_rate
     "cable and check the switch port",
 )
 def rdma_links(spec: HostSpec, have: Rdma) -> Iterator[Verdict]:
-    """Every declared rail of the compute network has an active RDMA port with at least the declared rate."""
+    """Every declared rail of the compute network has an active RDMA port with at least the declared rate.
+
+    A missing /dev/infiniband/uverbs* is a fault, too.
+    """
     compute = spec.cluster.networks.compute
     if compute is None:
         return

@@ -139,7 +139,7 @@ class Driver:
 
     @property
     def reason(self) -> str:
-        """The messages of nvidia-smi, for a host without a GPU that answers."""
+        """The first three messages of nvidia-smi, for a host without a GPU that answers."""
         return "; ".join(self.messages[:3]) or _("nvidia-smi lists no GPU")
 
 

@@ -45,7 +45,7 @@ class RdmaPort:
 
     @property
     def up(self) -> bool:
-        """True if the port can carry data."""
+        """True if the port can carry data: state ACTIVE, physical state LinkUp."""
         return self.state == "ACTIVE" and self.physical == "LinkUp"
 
 
@@ -58,7 +58,7 @@ class Rdma:
 
 
 def has_rdma(spec: HostSpec) -> bool:
-    """True for a host whose compute network is InfiniBand or RoCE."""
+    """True for a host with an address in a compute network of InfiniBand or RoCE."""
     compute = spec.cluster.networks.compute
     return compute is not None and compute.kind in LAYER and "compute" in spec.host.addresses
 

@@ -19,7 +19,7 @@ class Hardware:
 
     @property
     def cpus(self) -> int:
-        """Hardware threads."""
+        """Number of hardware threads that slurmd detects."""
         return self.sockets * self.cores_per_socket * self.threads_per_core
 
 

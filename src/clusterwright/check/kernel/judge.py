@@ -117,7 +117,7 @@ def _cascade(event: KernelEvent, current_events: Iterable[KernelEvent]) -> str:
 
 
 def _peers(event: KernelEvent, current_events: Iterable[KernelEvent]) -> int:
-    """Count the other GPUs with the same Xid at the same time."""
+    """Count the other GPUs with the same Xid within 3 minutes of this one."""
     addresses = {
         peer.pci
         for peer in current_events

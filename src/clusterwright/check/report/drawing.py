@@ -78,7 +78,10 @@ def _tile(host: HostFindings, x: float, top: float, wide: float) -> Iterator[str
 def _strip(
     host: HostFindings, parts: Sequence[HostPart], area: tuple[float, float, float], size: tuple[float, float]
 ) -> Iterator[str]:
-    """Draw parts of one kind side by side, narrower where they would not fit."""
+    """Draw parts of one kind side by side, narrower where they would not fit.
+
+    `area`: left edge, top and width of the strip; `size`: width and height of a part.
+    """
     start_x, top, strip_width = area
     step = min(size[0] + 4, strip_width / max(1, len(parts)))
     for number, part in enumerate(parts):

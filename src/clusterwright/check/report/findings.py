@@ -86,7 +86,7 @@ def findings(
 
 
 def contact(verdict: Verdict, networks: Iterable[str]) -> str:
-    """Return who fixes the problem of a verdict."""
+    """Return who fixes the problem of a verdict, by the kind of its part: GPU, network, disk or host."""
     return _(CONTACTS[kind_of(verdict.part, networks)])
 
 

@@ -18,7 +18,7 @@ WELL = (Status.OK, Status.SKIPPED)
 def metrics(
     cluster: str, verdicts: Sequence[Verdict], benches: Iterable[Stored], *, checked_at: float
 ) -> str:
-    """Return the file: the verdicts of one pass (`checked_at`: Unix time) and of the newest benchmarks."""
+    """Return the metrics of one pass's verdicts (`checked_at`: Unix time) and of the newest benchmarks, as text."""
     registry, benches = CollectorRegistry(), tuple(benches)
 
     def gauge(name: str, about: str, *labels: str) -> Gauge:

@@ -135,6 +135,6 @@ _NCCL = (
 
 
 def explain_settings(settings: KnobSettings, knobs: Sequence[Knob]) -> str:
-    """Return the reasons of the settings' knobs, for the table."""
+    """Return the reasons why the settings' knobs can matter, joined by semicolons, for the table."""
     reasons = {knob.variable: knob.reason for knob in knobs}
     return "; ".join(reasons[name] for name, _value in settings.pairs if name in reasons)

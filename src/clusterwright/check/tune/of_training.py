@@ -22,7 +22,7 @@ class RunTarget:
 
 
 def knobs(job: Job, target: RunTarget) -> tuple[Knob, ...]:
-    """Return the knobs that can matter to this job."""
+    """Return the knobs that can matter to this job: threads, gradients on several hosts, microbatch, loaders."""
     return (
         *_threads(job, target),
         *(_gradients(target) if job.nodes > 1 else ()),

@@ -79,7 +79,10 @@ def search(knobs: Sequence[Knob], budget: int, seed: int) -> Search:
 
 
 def better(default: Sequence[float], tuned: Sequence[float]) -> bool:
-    """True if nearly every pair agrees, and the gain exceeds the default's own spread."""
+    """True if the gain is proven by at least seven pairs, of which 6 in 7 agree.
+
+    It must exceed the default's own spread, and 1%.
+    """
     pairs = list(zip(default, tuned, strict=True))
     if len(pairs) < FINAL:
         return False
@@ -90,7 +93,7 @@ def better(default: Sequence[float], tuned: Sequence[float]) -> bool:
 
 
 def _spread(values: Sequence[float]) -> float:
-    """Return half the interquartile range."""
+    """Return half the interquartile range of the values."""
     low, _, high = statistics.quantiles(values, n=4)
     return (high - low) / 2
 
@@ -137,7 +140,7 @@ def _halved(alive: Sequence[KnobSettings], trials: Sequence[Trial]) -> list[Knob
 
 
 def _combine_best(alive: Sequence[KnobSettings], trials: Sequence[Trial]) -> KnobSettings:
-    """Combine the best value of each knob whose gain is large enough."""
+    """Combine the best value of each knob whose median gain exceeds 1%."""
     ratios = _ratios(trials)
     winners = [settings for settings in alive if statistics.median(ratios[settings]) > 1 + LEAST_GAIN]
     winners.sort(key=lambda settings: statistics.median(ratios[settings]))

@@ -33,7 +33,7 @@ class Subject:
 
     @property
     def job(self) -> Job:
-        """The job, as the file declares it now."""
+        """The job, as the job file declares it without trial settings."""
         return self.with_settings(KnobSettings())
 
     def with_settings(self, settings: KnobSettings) -> Job:

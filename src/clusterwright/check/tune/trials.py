@@ -55,7 +55,7 @@ class Tuned:
     line: float = 0.0  # the highest possible value, if known
 
     def format_value(self, value: float) -> str:
-        """Format a value for messages."""
+        """Format a value of the tuned quantity for messages."""
         return format_measurement(value, self.unit, self.line)
 
 
@@ -89,7 +89,7 @@ class Trials:
             )
 
     def search(self, knobs: Sequence[Knob], budget: Budget) -> TuningOutcome:
-        """Run the search with the trials that are left."""
+        """Run the search with the trials of the budget that are left; measure and log each."""
         search_run = search(knobs, budget.trials - self.spent, budget.seed)
         try:
             batch = next(search_run)

@@ -46,7 +46,7 @@ def memory_bars(stages: Sequence[tuple[str, Memory]], limit_bytes: float, width:
 
 
 def color(part: str) -> str:
-    """Return the CSS class of a field of `Memory`."""
+    """Return the CSS class (`part-N`) of the field of `Memory` with this name."""
     return f"part-{list(MEMORY).index(part)}"
 
 

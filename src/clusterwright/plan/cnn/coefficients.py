@@ -57,7 +57,7 @@ class Coefficients:
 
 @cache
 def stored() -> Coefficients:
-    """Return the coefficients shipped with the package."""
+    """Return the CNN model's coefficients that are shipped with the package."""
     return from_table(coefficients("cnn"))
 
 

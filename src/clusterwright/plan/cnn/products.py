@@ -111,5 +111,5 @@ class Encoder:
 
     @property
     def parameters(self) -> float:
-        """Number of parameters."""
+        """Number of parameters of the encoder."""
         return float(count(self.architecture).total)

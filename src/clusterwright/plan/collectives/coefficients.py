@@ -47,7 +47,7 @@ class Coefficients:
 
 @cache
 def stored() -> Coefficients:
-    """Return the coefficients shipped with the package."""
+    """Return the collectives model's coefficients that are shipped with the package."""
     return from_table(coefficients("collectives"))
 
 

@@ -86,7 +86,7 @@ Inputs = Mapping[str, Estimate]  # by field of Figures
 
 
 def likely(inputs: Inputs) -> Figures:
-    """Return the likely value of each input."""
+    """Return the likely value of each cost input."""
     return Figures(**{name: estimate.likely for name, estimate in inputs.items()})
 
 

@@ -31,7 +31,7 @@ class Gathered:
     server: Server
 
     def warnings(self, today: str) -> list[str]:
-        """Return one warning for each price that is outdated on the day `today` (YYYY-MM-DD)."""
+        """Return one warning for each price that is more than 6 months old on the day `today` (YYYY-MM-DD)."""
         return [warning for entry in self.prices if (warning := age_warning(entry, today))]
 
 

@@ -71,7 +71,7 @@ def crowding(fabric: Fabric, placement: Placement) -> float:
 
 
 def on(machine: Machine, fabric: Fabric, placement: Placement = ORDERED) -> Machine:
-    """Return the machine with this fabric between its nodes."""
+    """Return the machine with this fabric as the network between its nodes, which are placed as `placement` says."""
     return replace(machine, network=network(fabric, placement))
 
 

@@ -34,7 +34,7 @@ class Coefficients:
 
 @cache
 def stored() -> Coefficients:
-    """Return the coefficients shipped with the package."""
+    """Return the memory model's coefficients that are shipped with the package."""
     return from_table(coefficients("memory"))
 
 
@@ -66,7 +66,7 @@ def outside(run: Run, fitted: Coefficients) -> Real:
 
 
 def communicators(layout: Layout) -> Real:
-    """Number of NCCL communicators of a rank: one per parallel degree above 1."""
+    """Number of NCCL communicators of a rank: one each for dp x cp, tp, pp, cp and ep, where above 1."""
     number: Real = 0.0
     for degree in (layout.dp * layout.cp, layout.tp, layout.pp, layout.cp, layout.ep):
         number = number + pick(degree > 1, 1.0, 0.0)

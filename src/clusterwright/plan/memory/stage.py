@@ -104,7 +104,7 @@ def stage_parameters(run: Run, stage: MemoryStage) -> StageParameters:
 
 
 def vocabulary(run: Run) -> Real:
-    """Vocabulary size, padded if the software family pads it."""
+    """Vocabulary size of the run's model, padded to a multiple of 128 tp if the software family pads it (Megatron)."""
     vocab = run.training.architecture.vocab
     return padded_vocab(vocab, run.layout.tp) if run.stack.family in PADS else vocab
 

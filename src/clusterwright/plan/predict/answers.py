@@ -112,7 +112,7 @@ def of_run(row: dict[str, str], lookup: CatalogLookup) -> dict[str, str]:
 
 
 def _outside(run: Run) -> tuple[str, ...]:
-    """Return a warning if no run of this kind on this GPU generation was fitted."""
+    """Return a warning if no run of this kind on this GPU generation was fitted, else nothing."""
     plan, chip = kind(run), generation(run.machine.gpu)
     if f"{chip}.{plan}" in fitted.coefficients("speed")["span"]:
         return ()

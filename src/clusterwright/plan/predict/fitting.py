@@ -96,7 +96,7 @@ def _lengths(run: Run, inferred: set[str]) -> Iterator[int]:
 
 
 def _difference(run: Run, variant: Run) -> str:
-    """Describe how a variant differs from the run."""
+    """Describe the settings in which a variant differs from the run, as text for a note."""
     layout = variant.layout
     mesh = f"dp {layout.dp}, tp {layout.tp}, pp {layout.pp}, ep {layout.ep}"
     changed = [

@@ -192,7 +192,7 @@ def _usual_vocab(cells: Cells, name: str) -> int:
 
 
 def _with_flags(model: Architecture, settings: dict[str, str]) -> Architecture:
-    """Return the architecture with Megatron's flags in the notes applied."""
+    """Return the architecture changed by Megatron's flags: experts, MLA, SwiGLU, biases, untied head, MTP layers."""
     if "num-experts" in settings:
         model = _with_experts(model, settings)
     if settings.get("multi-latent-attention") == "True" and model.attention != "mla":

@@ -75,7 +75,7 @@ def _ranked(
 
 
 def _in_order(losses: Iterable[Loss]) -> tuple[Loss, ...]:
-    """Sort by family, the simplest first."""
+    """Sort losses by their family, the simplest first."""
     return tuple(sorted(losses, key=lambda loss: -FAMILIES.index(loss.family)))
 
 

@@ -39,7 +39,7 @@ class Plan:
 
     @property
     def memory_fit(self) -> MemoryFit:
-        """Whether the layout fits into GPU memory."""
+        """Whether the layout fits into GPU memory: fits, tight (within the prediction's error) or oom."""
         return classify_fit(self.memory, self.run.machine.gpu)
 
     @property

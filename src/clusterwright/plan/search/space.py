@@ -39,7 +39,7 @@ class Rows:
         return len(self.columns["mesh"])
 
     def select(self, which: Array | slice) -> Rows:
-        """Return the rows at these indices."""
+        """Return the rows that an index array, a mask or a slice selects."""
         columns = {name: column[which] for name, column in self.columns.items()}
         return Rows(columns, self.interleave, self.sequence)
 

@@ -77,17 +77,17 @@ class Sized:
 
     @property
     def nodes(self) -> int:
-        """Number of whole nodes with these GPUs."""
+        """Number of whole nodes that hold the GPUs which train."""
         return math.ceil(self.machine.gpus / self.machine.gpus_per_node)
 
     @property
     def hours(self) -> float:
-        """Likely duration in hours, including failures and checkpoints."""
+        """Likely duration of the workload in hours, including failures and checkpoints."""
         return self._hours(float(self.planned_layout.time.total))
 
     @property
     def hours_range(self) -> tuple[float, float]:
-        """P10 and P90 of the duration in hours."""
+        """P10 and P90 of the workload's duration in hours."""
         return self._hours(self.planned_layout.span_s[0]), self._hours(self.planned_layout.span_s[1])
 
     @property
@@ -97,7 +97,7 @@ class Sized:
 
     @property
     def tokens_per_s(self) -> float:
-        """Throughput of the whole machine, without checkpoints and failures."""
+        """Throughput of all GPUs in tokens/s, without checkpoints and failures."""
         training = self.workload.training
         return training.global_batch * training.seq_len / float(self.planned_layout.time.total)
 

@@ -19,7 +19,7 @@ class Shared:
 
     @property
     def slots(self) -> int:
-        """Number of trainings that run at the same time."""
+        """Number of trainings that run on the cluster at the same time."""
         return self.nodes // self.job_nodes
 
     @property

@@ -85,7 +85,10 @@ def buckets(parameters: Real, ranks: Real) -> Real:
 
 
 def in_messages(run: Run, size_bytes: Real, messages: Real, ranks: Real, stride: Real) -> Real:
-    """Seconds of a gather or scatter of `size_bytes` in total, split into `messages` messages."""
+    """Seconds of a gather or scatter of `size_bytes` in total, split into `messages` messages; 0 for one rank.
+
+    The ranks of the group are `stride` GPUs apart.
+    """
     message_s = links.gather(larger(size_bytes / messages, 1), ranks, run.machine, stride)
     return pick((ranks > 1) & (size_bytes > 0), messages * message_s, 0.0)
 

@@ -26,7 +26,7 @@ class Ends:
 
     @property
     def last(self) -> Real:
-        """Extra seconds of the last stage."""
+        """Extra seconds per microbatch of the last pipeline stage: output projection and loss."""
         return self.head + self.loss
 
 

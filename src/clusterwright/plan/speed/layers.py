@@ -28,7 +28,7 @@ class Parts:
 
     @property
     def total(self) -> Real:
-        """Sum of all parts."""
+        """Sum of all parts in seconds."""
         return self.compute + self.memory_bound + self.tensor + self.context + self.expert
 
     def __add__(self, other: Parts) -> Parts:
@@ -50,7 +50,7 @@ class LayerTime:
 
     @property
     def total(self) -> Real:
-        """Seconds of forward, backward and recomputation."""
+        """Seconds of the layer's forward pass, backward pass and recomputation."""
         return self.forward.total + self.backward.total + self.recompute
 
 
@@ -192,7 +192,7 @@ def casts(m: Real, shapes: list[tuple[Real, Real]], rates: Rates, side: int) -> 
 
 
 def seconds(size_bytes: Real, rates: Rates) -> Real:
-    """Seconds of memory traffic of `size_bytes`."""
+    """Seconds of moving `size_bytes` between GPU memory and processors."""
     return size_bytes / rates.bytes_per_s
 
 

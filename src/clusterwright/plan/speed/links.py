@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def collective(kind: Collective, size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
-    """Seconds of one collective; `size_bytes` as in nccl-tests: of a gather or scatter the whole buffer."""
+    """Seconds of one collective of ranks that are `stride` GPUs apart; 0 for one rank.
+
+    `size_bytes` as in nccl-tests: of a gather or scatter the whole buffer.
+    """
     if not is_array(ranks) and ranks == 1:  # nothing to exchange; arrays are handled by `seconds`
         return 0.0
     domain = domain_size(machine)
@@ -22,17 +25,17 @@ def collective(kind: Collective, size_bytes: Real, ranks: Real, machine: Machine
 
 
 def gather(size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
-    """Seconds of an all-gather or reduce-scatter of a buffer of `size_bytes` in total."""
+    """Seconds of an all-gather or reduce-scatter of `size_bytes` in total; ranks are `stride` GPUs apart."""
     return collective(Collective.ALL_GATHER, size_bytes, ranks, machine, stride)
 
 
 def all_reduce(size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
-    """Seconds of an all-reduce of `size_bytes`."""
+    """Seconds of an all-reduce of `size_bytes`; ranks are `stride` GPUs apart."""
     return collective(Collective.ALL_REDUCE, size_bytes, ranks, machine, stride)
 
 
 def all_to_all(size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
-    """Seconds of an all-to-all in which every GPU sends `size_bytes` in total."""
+    """Seconds of an all-to-all in which every GPU sends `size_bytes` in total; ranks are `stride` GPUs apart."""
     return collective(Collective.ALL_TO_ALL, size_bytes, ranks, machine, stride)
 
 

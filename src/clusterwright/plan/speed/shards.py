@@ -26,7 +26,7 @@ class Shards:
 
     @property
     def total(self) -> Real:
-        """All parameters on the GPU."""
+        """Number of all parameters on the GPU, dense and expert."""
         return self.dense + self.expert
 
 

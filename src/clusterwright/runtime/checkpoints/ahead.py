@@ -42,7 +42,7 @@ class Ahead:
 
     @property
     def busy(self) -> bool:
-        """Whether the thread is still allocating."""
+        """Whether the thread is still allocating the memory's pages."""
         return self._thread.is_alive()
 
     def claim(self) -> torch.Tensor:

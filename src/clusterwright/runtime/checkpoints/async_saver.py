@@ -50,12 +50,15 @@ class Order:
 
     @property
     def topic(self) -> str:
-        """Its topic on the board; the folder's random name keeps messages of an earlier start apart."""
+        """The topic on the board under which ranks publish results of this save.
+
+        The folder's random name keeps messages of an earlier start apart.
+        """
         return f"{self.partial_folder.name}/{self.number}"
 
     @property
     def folder(self) -> Path:
-        """The folder of this save's parts."""
+        """The folder of this save's parts: `step-00000100` in the folder of unfinished saves."""
         return self.partial_folder / manifest.step_name(self.step)
 
 

@@ -58,7 +58,7 @@ class Skipped:
 
     @staticmethod
     def by(rank: int, step: int, error: Damaged | OSError) -> Skipped:
-        """Return the checkpoint that a rank skips for this error."""
+        """Return the record that a rank skips the checkpoint of this step because of the error."""
         damaged, other_format = isinstance(error, Damaged), isinstance(error, OtherFormat)
         return Skipped(step, f"rank {rank}: {error}", damaged, other_format)
 

@@ -157,7 +157,7 @@ def _same_model(state: dict[str, Any], folder: Path) -> None:
 
 
 def _saved_shapes(path: Path) -> dict[str, list[int]]:
-    """Read the shapes of the model's tensors from the headers of a checkpoint."""
+    """Read the shapes of a checkpoint's tensors by name from its headers, without optimizer state."""
     shapes: dict[str, list[int]] = {}
     for part_record in manifest.read(path).parts:
         with disk.reader(path, part_record) as reader:
@@ -173,7 +173,7 @@ def _shapes(state: dict[str, Any]) -> dict[str, list[int]]:
 
 
 def _of_optimizer(name: str) -> bool:
-    """Return whether a tensor is optimizer state, which exists only after the first step."""
+    """Return whether the tensor of this name is optimizer state, which exists only after the first step."""
     return name.startswith("optimizer/")
 
 
@@ -232,7 +232,7 @@ def _compare(expected: Any, actual: Any, form: str) -> None:
 
 
 def _unlike(a: Any, b: Any, path: str) -> Iterator[str]:
-    """Yield the paths of values that differ."""
+    """Yield the paths of values that differ in two nested states; two NaN are equal."""
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         if a.dtype != b.dtype or a.shape != b.shape or not torch.equal(forms.flat(a), forms.flat(b)):
             yield path

@@ -30,7 +30,7 @@ class Manifest:
 
     @property
     def bytes(self) -> int:
-        """The bytes of all parts."""
+        """The total size of the checkpoint's parts in bytes."""
         return sum(part.bytes for part in self.parts)
 
 

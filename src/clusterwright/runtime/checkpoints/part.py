@@ -158,12 +158,12 @@ def finish(plan: Layout, memory_of_part: torch.Tensor, sums: bytes, name: str) -
 
 
 def blocks(memory_of_part: torch.Tensor, entry: PartEntry) -> tuple[torch.Tensor, ...]:
-    """Return the blocks of one tensor in a part."""
+    """Return views of the blocks of at most 1 MiB of one tensor in a part."""
     return split_blocks(memory_of_part[entry.start : entry.end])
 
 
 def split_blocks(data: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Split bytes into blocks; only the last may be shorter."""
+    """Split bytes into blocks of 1 MiB; only the last may be shorter."""
     return torch.split(data, digest.BLOCK_BYTES) if data.numel() else ()
 
 

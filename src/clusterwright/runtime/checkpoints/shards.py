@@ -20,7 +20,7 @@ class Box:
 
     @property
     def numel(self) -> int:
-        """The number of elements."""
+        """The number of elements in the box."""
         return math.prod(self.shape)
 
     def overlap(self, other: Box) -> Box | None:

@@ -28,7 +28,7 @@ class CheckpointSource(Protocol):
     name: str
 
     def size(self) -> int:
-        """Return the number of bytes."""
+        """Return the number of bytes of the part."""
         ...
 
     def read(self, start: int, into: memoryview) -> None:
@@ -88,7 +88,7 @@ class MemorySource:
         self.name, self._data = name, data
 
     def size(self) -> int:
-        """Return the number of bytes."""
+        """Return the number of bytes of the memory."""
         return len(self._data)
 
     def read(self, start: int, into: memoryview) -> None:
@@ -102,5 +102,5 @@ class MemorySource:
         into[:] = self._data[start : start + len(into)]
 
     def close(self) -> None:
-        """Release the memoryview."""
+        """Release the memoryview, so that the memory can be resized."""
         self._data.release()

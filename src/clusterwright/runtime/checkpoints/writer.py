@@ -41,24 +41,24 @@ class Unable:
         log_line(f"in-memory checkpoints are off: {reason}")
 
     def ready(self) -> bool:
-        """Return False."""
+        """Return False: there is no slot to copy to."""
         return False
 
     def request_capacity(self, chunks: Sequence[Chunk]) -> None:
-        """Do nothing."""
+        """Do nothing: there is no agent to request memory from."""
 
     def resumed(self, step: int) -> None:
-        """Do nothing."""
+        """Do nothing: there is no agent to report to."""
 
     def copy(self, step: int, chunks: Sequence[Chunk], complete: SaveMoment | None) -> int:  # noqa: ARG002 (Writer's signature)
         """Return 0: nothing is copied."""
         return 0
 
     def settle(self) -> None:
-        """Do nothing."""
+        """Do nothing: there is no copy to wait for."""
 
     def close(self) -> None:
-        """Do nothing."""
+        """Do nothing: no pipe is open."""
 
 
 class Writer:

@@ -59,7 +59,7 @@ class Power:
         self._open: list[_Transfer] = []
 
     def state(self) -> dict[str, Any]:
-        """Return the state for a checkpoint."""
+        """Return the state for a checkpoint: number of steps, residuals, and the last Q of each gradient."""
         return {"steps": self._steps, "left": dict(self._residuals), "directions": dict(self._directions)}
 
     def load_state(self, steps: int, state: Mapping[str, Any] | None) -> None:
@@ -150,7 +150,7 @@ def _worth(gradient: Tensor, rank: int) -> bool:
 
 
 def _random(name: str, rows: int, rank: int) -> Tensor:
-    """Return random numbers, equal on all ranks."""
+    """Return a (rows, rank) tensor of normal random numbers seeded by `name`, so equal on all ranks."""
     return torch.randn(rows, rank, generator=torch.Generator().manual_seed(zlib.crc32(name.encode())))
 
 

@@ -20,7 +20,7 @@ class Rounded:
         self._residuals: dict[int, Residual] = {}
 
     def state(self) -> dict[str, Any]:
-        """Return the state for a checkpoint."""
+        """Return the state for a checkpoint: the residuals by bucket index."""
         return {str(index): [residual.numbers, residual.sums] for index, residual in self._residuals.items()}
 
     def load_state(self, _steps: int, state: Mapping[str, Any] | None) -> None:

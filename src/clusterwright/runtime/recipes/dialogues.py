@@ -32,7 +32,7 @@ class Sample:
 
     @property
     def count(self) -> int:
-        """The number of tokens in the loss."""
+        """The number of the dialogue's tokens that the loss covers."""
         return sum(self.learned[1:])
 
 

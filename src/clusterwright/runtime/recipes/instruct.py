@@ -63,7 +63,7 @@ class Answers:
         return sum(len(self._training[n].tokens) for n in self._everyones(sampler))
 
     def loss(self, model: nn.Module, piece: Sequence[int]) -> Tensor:
-        """Return the summed loss of these dialogues."""
+        """Return the loss of these dialogues, summed over their answer tokens."""
         return self._loss(model, [self._training[n] for n in piece])
 
     def validation(self, passes: list[list[int]]) -> list[list[int]]:

@@ -60,7 +60,7 @@ class Task(Protocol):
         """Return the number of tokens in a step, None without tokens."""
 
     def loss(self, model: nn.Module, piece: Any) -> Tensor:
-        """Return the summed loss of a microbatch."""
+        """Return the loss of a microbatch, summed over what `weight` counts."""
 
     def validation(self, passes: list[list[int]]) -> Iterable[Any]:
         """Return validation batches for these lists of sample indexes."""

@@ -73,7 +73,7 @@ class Classes:
         """Return None: images are not tokens."""
 
     def loss(self, model: nn.Module, piece: Any) -> Tensor:
-        """Return the summed loss of these images."""
+        """Return the cross-entropy of these images, summed."""
         scores, classes = self._scores(model, piece)
         return F.cross_entropy(scores, classes, reduction="sum")
 

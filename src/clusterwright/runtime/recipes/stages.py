@@ -24,7 +24,7 @@ class SingleStage:
     is_first = last = True
 
     def select_layers(self, layers: nn.ModuleList) -> nn.ModuleList:
-        """Return all layers."""
+        """Return all layers: without pipeline parallelism the stage has all."""
         return layers
 
 
@@ -48,7 +48,7 @@ class Stage:
         self._messages: list[dist.P2POp] = []
 
     def select_layers(self, layers: nn.ModuleList) -> list[nn.Module]:
-        """Return the layers of this stage."""
+        """Return the layers of this rank's pipeline stage, an equal share of consecutive ones."""
         size = len(layers) // self.count
         return list(layers)[self.index * size : (self.index + 1) * size]
 
@@ -103,7 +103,7 @@ class Stage:
         return dist.P2POp(operation, x, dist.get_global_rank(self._group, peer), self._group)
 
     def _flush(self) -> None:
-        """Exchange all queued messages in one batch."""
+        """Exchange all queued messages with the neighbor stages in one batch, and wait for them."""
         messages, self._messages = self._messages, []
         for work in dist.batch_isend_irecv(messages) if messages else ():
             work.wait()
@@ -146,7 +146,7 @@ def deal(model: Any, stage: Stage) -> None:
 
 
 def elsewhere(module: nn.Module) -> bool:
-    """Return whether another stage holds this module."""
+    """Return whether another stage holds this module: a parameter of it is on the device `meta`."""
     return any(parameter.is_meta for parameter in module.parameters())
 
 

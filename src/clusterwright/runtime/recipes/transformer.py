@@ -38,7 +38,7 @@ class Attention(nn.Module):
         self.out = nn.Linear(shape.width, shape.width, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Attend over the positions of x (B, T, D)."""
+        """Return causal self-attention over the positions of x (B, T, D)."""
         samples, positions, width = x.shape
         heads = self.query_key_value(x).view(samples, positions, 3, self.heads, width // self.heads)
         q, k, v = heads.permute(2, 0, 3, 1, 4)
@@ -60,7 +60,7 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(shape.dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply the layer to x (B, T, D)."""
+        """Apply attention and the feed-forward network to x (B, T, D), each with a residual connection."""
         x = x + self.dropout(self.attention(self.before_attention(x)))
         out: Tensor = x + self.dropout(self.down(F.gelu(self.up(self.before_network(x)))))
         return out
@@ -98,7 +98,7 @@ class Transformer(nn.Module):
         return [self.bytes, self.positions], self.blocks, [self.norm, self.out]
 
     def _through(self, tokens: Tensor) -> Tensor:
-        """Apply this stage's layers."""
+        """Apply this stage's layers to tokens (B, T), or to the activation that the previous stage sends."""
         x: Tensor
         if self.stage.is_first:
             x = self.bytes(tokens) + self.positions.weight[: tokens.shape[1]]

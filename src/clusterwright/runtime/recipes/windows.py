@@ -35,7 +35,7 @@ class Windows:
         return sampler.batch * self._context
 
     def loss(self, model: nn.Module, piece: Sequence[int]) -> Tensor:
-        """Return the summed loss of these windows."""
+        """Return the cross-entropy of these windows, summed over their tokens."""
         return self._loss(model, self._training, piece)
 
     def validation(self, passes: list[list[int]]) -> list[list[int]]:

@@ -55,7 +55,7 @@ class Slots:
         return int(_UINT64.unpack_from(self._page, CAPACITY_OFFSET)[0])
 
     def stored(self) -> list[Stored]:
-        """Return the complete parts."""
+        """Return the complete parts in this rank's slots."""
         return [entry for slot in range(SLOTS) if (entry := self._read(slot))]
 
     def clear(self, slot: int) -> None:
@@ -63,7 +63,7 @@ class Slots:
         _UINT64.pack_into(self._page, slot * HEADER_EVERY, 0)
 
     def write(self, part: Stored) -> None:
-        """Mark a slot's bytes as a complete part."""
+        """Mark a slot's bytes as a complete part, with its step, generation, rank, size and digest."""
         header_offset = part.slot * HEADER_EVERY
         fields = (0, part.step, part.generation, part.world_size, part.rank, part.bytes)
         HEADER.pack_into(self._page, header_offset, *fields, part.digest.encode())

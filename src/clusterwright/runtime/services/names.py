@@ -26,7 +26,10 @@ def bare(item: Any) -> Any:
 
 
 def state(item: Any) -> Any:
-    """Return an object's state dict; a model's without the prefixes of wrappers."""
+    """Return an object's state dict; a model's without the prefixes of wrappers.
+
+    An optimizer's has `meta` tensors for the weights that other ranks hold.
+    """
     values = item.state_dict()
     if isinstance(item, torch.optim.Optimizer):
         moments = {**_of_others(item), **values["state"]}

@@ -49,7 +49,7 @@ def sizes(parallel: Mapping[str, Any], world_size: int) -> dict[str, int]:
 
 
 def make(device: str, dimensions: Mapping[str, int]) -> DeviceMesh:
-    """Create the device mesh; collective."""
+    """Create a device mesh with these named dimensions; collective."""
     return init_device_mesh(device, tuple(dimensions.values()), mesh_dim_names=tuple(dimensions))
 
 

@@ -101,7 +101,7 @@ class Verify:
         self._unsteady = False
 
     def due(self, step: int) -> bool:
-        """Return whether replicas are compared at this step."""
+        """Return whether replicas are compared at this step: every `every` steps, with more than one rank."""
         return bool(self.every and step % self.every == 0 and self._group.world_size > 1)
 
     def weights(

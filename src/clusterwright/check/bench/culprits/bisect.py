@@ -86,7 +86,7 @@ class _Search:
         return [part for part in larger if self.answers[part]]
 
     def find_good(self) -> bool:
-        """Measure pairs of single hosts that were not paired yet, until one pair is fast."""
+        """Measure pairs of single hosts that were not paired yet, until one pair is fast; return whether one was."""
         for pairs in round_robin(self.waiting):
             self.measure(pair for pair in pairs if pair not in self.answers)
             if self.healthy_hosts:
@@ -94,7 +94,7 @@ class _Search:
         return False
 
     def by_pairs(self, hosts: Group) -> Bisection:
-        """Bisect a few hosts by measuring all their pairs."""
+        """Bisect a few hosts (no healthy one is known) by measuring all their pairs."""
         for pairs in round_robin(hosts):
             self.measure(pairs)
         bad = [pair for pair, slow in self.answers.items() if slow]
@@ -105,7 +105,7 @@ class _Search:
         return Bisection(shared, slow_pairs, rounds=self.rounds)
 
     def result(self) -> Bisection:
-        """Derive the bisection from all answers so far."""
+        """Derive the slow hosts, slow pairs and unresolved hosts from all measurements so far."""
         singles = {group[0]: bad for group, bad in self.answers.items() if len(group) == 1}
         slow_pairs = [pair for pair in self.halved if all(self.answers.get(half) is False for half in pair)]
         open_hosts = tuple(host for host in self.waiting if host not in singles)

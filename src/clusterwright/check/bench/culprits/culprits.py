@@ -103,7 +103,7 @@ class Counted:
     rounds: int = 0
 
     def __call__(self, groups: tuple[Group, ...]) -> tuple[bool, ...]:
-        """Measure one round."""
+        """Measure one round of groups and count it; return whether each group was slow."""
         self.rounds += 1
         return self.slow(groups)
 

@@ -20,7 +20,10 @@ TABLE = "catalog/data/gpu_copies.csv"
 
 
 def expected(quantity: str, gpu: Gpu, *, nvlink: bool) -> Expectation | None:
-    """Return the expected value of one quantity of a GPU; None where the catalog gives none."""
+    """Return the expected value of one quantity of a GPU; None where the catalog gives none.
+
+    None also for copies between GPUs without NVLink.
+    """
     if quantity.endswith(" products"):
         return _matrix(gpu, quantity.removesuffix(" products"))
     if quantity.startswith("memory ") and gpu.memory_bytes_per_s:

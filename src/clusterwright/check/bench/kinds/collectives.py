@@ -87,7 +87,7 @@ def plan_of(site: BenchSite) -> GroupPlan:
 
 
 def ranks(site: BenchSite, group: Group, plan: GroupPlan) -> int:
-    """Return the number of ranks of the group."""
+    """Return the number of ranks of a group of hosts under the plan's backend."""
     return sum(ranks_of(site, host, plan.backend) for host in group)
 
 

@@ -68,7 +68,10 @@ def network(site: BenchSite) -> BenchOutcome:
 
 
 def expectation(site: BenchSite) -> Expectation:
-    """Return a port's declared rate less headers, at most the rate that TCP reaches on an Ethernet or RoCE port."""
+    """Return the expected TCP rate of a port: its declared rate less headers, in a lab by its rate divisor.
+
+    At most the rate that TCP reaches on an Ethernet or RoCE port; 80% of it is acceptable.
+    """
     declared, name, mtu = site.network, site.network_name, site.network.mtu
     share = (mtu - HEADERS_IN_MTU) / (mtu + FRAME_BYTES)
     reason = _("networks.{name}.rate {rate}", name=name, rate=format_rate(declared.rate))
@@ -85,7 +88,7 @@ def expectation(site: BenchSite) -> Expectation:
 
 
 def streams_for(bits_per_s: float) -> int:
-    """Return the number of parallel streams for a line of this rate, 1 to 8."""
+    """Return the number of parallel streams for a line of this rate: one per 10 Gbit/s, from 1 to 8."""
     return int(max(1, min(MOST_STREAMS, -(-bits_per_s // STREAM_BITS_PER_S))))
 
 

@@ -21,7 +21,7 @@ class Ibping:
 
 
 def ibping(out: str) -> Ibping:
-    """Parse the statistics of a run.
+    """Parse the statistics that a run of ibping prints.
 
     Raises:
         ValueError: There are none; has the last lines of output.

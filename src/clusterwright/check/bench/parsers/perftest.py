@@ -46,7 +46,7 @@ class RdmaPath:
 
 
 def perftest(out: str) -> Perftest:
-    """Parse the results of a run.
+    """Parse the results that a run of a perftest program prints.
 
     Raises:
         ValueError: There are none; has the last lines of output.

@@ -47,7 +47,7 @@ class Sweep:
 
 
 def sweep(out: str) -> Sweep:
-    """Parse the sweep; skips lines of other forms (warnings of torch)."""
+    """Parse the output of a sweep of collectives; skips lines of other forms (warnings of torch)."""
     records = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
     rows = tuple(
         SweepRow(

@@ -40,7 +40,7 @@ class Trained:
 
     @property
     def step_s(self) -> float:
-        """Median seconds of a step."""
+        """Median seconds of a training step, gradient exchange included."""
         return statistics.median(self.step_times)
 
     @property

@@ -37,7 +37,7 @@ MIN_REPEATS = 2
 
 
 def scratch(site: BenchSite) -> tuple[BenchOutcome, ...]:
-    """Return one outcome for each path and kind of disk."""
+    """Measure the local disks of all hosts; return one outcome for each path and kind of disk."""
     return tuple(_of_equals(site, path, hosts) for (path, _disk), hosts in equals(site).items())
 
 
@@ -64,7 +64,7 @@ class RelativeFigure:
 
     @property
     def share(self) -> float:
-        """Share of the median; 1 if the median is 0."""
+        """The figure as a share of the median of equal disks; 1 if the median is 0."""
         return self.figure.value / self.usual if self.usual else 1.0
 
     @property

@@ -118,7 +118,7 @@ def _lasting(figures: Figures, host: str) -> list[BenchFigure]:
 
 
 def _values(figures: Figures) -> dict[str, list[float]]:
-    """Return the values of each lasting quantity."""
+    """Return the values of all hosts by quantity, of quantities that were measured for seconds."""
     values: dict[str, list[float]] = {}
     for host in figures:
         for figure in _lasting(figures, host):
@@ -132,7 +132,7 @@ def _enough(values: list[float]) -> float:
 
 
 def _by_itself(folder_bench: Served, usual: Mapping[str, float]) -> Figures:
-    """Measure the fastest host alone."""
+    """Measure the host that was fastest in the first pass alone; return its figures."""
     first_pass = folder_bench.passes[0]
 
     def share(host: str) -> float:

@@ -33,7 +33,7 @@ class Exchange:
 
     @property
     def rule(self) -> str:
-        """The rule of what is exposed, as text."""
+        """The rule of how much of the exchange is exposed, as text."""
         if self.shows >= NOTHING_HIDES:
             return _("a CPU does not overlap communication with computation")
         remainder = _(
@@ -53,7 +53,7 @@ class Exchange:
 
 
 def buckets_of(gradient_bytes: int) -> int:
-    """Return the number of DistributedDataParallel's buckets."""
+    """Return the number of buckets that DistributedDataParallel splits these gradients into."""
     return ceil(gradient_bytes / BUCKET_BYTES)
 
 
@@ -100,7 +100,7 @@ class ScalingRow:
 
     @property
     def samples_per_s(self) -> float:
-        """Samples a second of one group."""
+        """Samples a second of one group of hosts."""
         return self.samples_a_rank * self.groups[0].ranks / self.step_s
 
     @property
@@ -110,16 +110,16 @@ class ScalingRow:
 
     @property
     def step_s(self) -> float:
-        """Median seconds of a step."""
+        """Median seconds of a step, over the groups."""
         return statistics.median(group.step_s for group in self.groups)
 
     @property
     def compute_s(self) -> float:
-        """Median seconds of a step without the exchange."""
+        """Median seconds of a step without the exchange, over the groups."""
         return statistics.median(group.compute_s for group in self.groups)
 
     def __str__(self) -> str:
-        """Format the table row."""
+        """Format the row of the scaling table."""
         first_group, waiting, share = self.groups[0], "-", "-"
         spread = statistics.median(group.spread for group in self.groups)
         if len(first_group.hosts) > 1:
@@ -133,5 +133,5 @@ class ScalingRow:
 
 
 def table(rows: Sequence[ScalingRow]) -> str:
-    """Format all rows below the heading."""
+    """Format all rows of the scaling table below its heading."""
     return "\n".join((HEAD, *map(str, rows)))

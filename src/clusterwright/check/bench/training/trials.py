@@ -88,7 +88,7 @@ class Trials:
         return result
 
     def passes_by_group(self, route: Route, size: int) -> dict[Group, list[Trained]]:
-        """Return the passes of each group."""
+        """Return the results of each group of that size over that route, one per pass."""
         by_group: dict[Group, list[Trained]] = {}
         for result in self.passes.get(route.name, {}).get(size, ()):
             by_group.setdefault(result.hosts, []).append(result)
@@ -100,7 +100,7 @@ class Trials:
         return tuple(min(passes, key=lambda result: result.step_s) for passes in several)
 
     def all(self) -> Mapping[str, tuple[Trained, ...]]:
-        """Return all results by route name."""
+        """Return all results of all group sizes, by route name."""
         return {
             name: tuple(result for passes in by_size.values() for result in passes)
             for name, by_size in self.passes.items()
@@ -113,5 +113,5 @@ class Trials:
         return statistics.median(step_times) if step_times else 0.0
 
     def samples(self, hosts: Group) -> int:
-        """Return the samples of one step of the group."""
+        """Return the number of samples in one step of a group of hosts."""
         return self.shape.sequences * sum(ranks_of(self.site, host, self.shape.backend) for host in hosts)

@@ -31,7 +31,7 @@ def a100_hdr100(nodes: int) -> Machine:
 
 
 def a100_hdr(nodes: int, ports: int = 8, oversubscription: float = 1.0) -> Machine:
-    """Return nodes of 8 x A100-80G with an HDR port for each GPU, as in DGX A100."""
+    """Return nodes of 8 x A100-80G with `ports` HDR ports each; default: one for each GPU, as in DGX A100."""
     wiring = Wiring(8, 8, "infiniband", ports, 200 * GBIT, oversubscription)
     return machine(gpu(A100), 8 * nodes, wiring)
 
@@ -47,7 +47,7 @@ def h100_ndr(nodes: int) -> Machine:
 
 
 def over(base: Machine, kind: str, nics: float, bits_per_s: float) -> Machine:
-    """Return the same nodes with another network."""
+    """Return the same nodes with another network: its kind, ports per node and bit/s per port."""
     network = replace(base.network, kind=kind, nics=nics, nic_bytes_per_s=bits_per_s / 8)
     return replace(base, network=network)
 

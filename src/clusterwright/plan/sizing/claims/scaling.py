@@ -49,12 +49,12 @@ def single_node() -> Checked:
 
 
 def two_nodes() -> Checked:
-    """Check the claimed speed-up of 1.83 on two nodes."""
+    """Check the claimed speed-up of 1.83 for ResNet-50 on two nodes."""
     return _speedup(2, "two-nodes")
 
 
 def four_nodes() -> Checked:
-    """Check the claimed speed-up of 3.44 on four nodes."""
+    """Check the claimed speed-up of 3.44 for ResNet-50 on four nodes."""
     return _speedup(4, "four-nodes")
 
 

@@ -100,7 +100,7 @@ class Heads(nn.Module):
         self.value = nn.Linear(config.hidden_size, config.hidden_size)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Attend over the positions of x (B, T, D)."""
+        """Return bidirectional self-attention over the positions of x (B, T, D)."""
         parts = (self.query, self.key, self.value)
         q, k, v = (projection(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for projection in parts)
         return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
@@ -118,7 +118,7 @@ class Layer(nn.Module):
         self.output = Added(config.intermediate_size, config)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply the layer to x (B, T, D)."""
+        """Apply attention and the feed-forward network to x (B, T, D), each with residual and layer norm."""
         x = self.attention["output"](self.attention["self"](x), x)
         out: Tensor = self.output(F.gelu(self.intermediate["dense"](x)), x)
         return out
@@ -138,7 +138,7 @@ class Head(nn.Module):
         self.bias = self.decoder.bias
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return logits for x (B, K, D)."""
+        """Return logits over the vocabulary for hidden states x (B, K, D)."""
         out: Tensor = self.decoder(self.transform["LayerNorm"](F.gelu(self.transform["dense"](x))))
         return out
 

@@ -61,7 +61,7 @@ class Attention(nn.Module):
         self.context: Any = None  # gathers keys and values under context parallelism
 
     def forward(self, x: Tensor, angles: Angles) -> Tensor:
-        """Attend over the positions of x (B, T, D)."""
+        """Return causal self-attention over the positions of x (B, T, D), with rotary positions by `angles`."""
         # a rank of a tensor group has only some heads: infer their number from the projection
         q, k, v = (
             projection(x).unflatten(-1, (-1, self.size)).transpose(1, 2)
@@ -103,7 +103,7 @@ class Layer(nn.Module):
         self.mlp = LlamaNetwork(config)
 
     def forward(self, x: Tensor, angles: Angles) -> Tensor:
-        """Apply the layer to x (B, T, D)."""
+        """Apply attention and the feed-forward network to x (B, T, D), each with a residual connection."""
         x = x + self.self_attn(self.input_layernorm(x), angles)
         out: Tensor = x + self.mlp(self.post_attention_layernorm(x))
         return out
@@ -180,7 +180,11 @@ class Llama(nn.Module):
         return [self.model.embed_tokens], self.model.layers, [self.model.norm, self.lm_head]
 
     def parallelize(self, mesh: Any) -> None:
-        """Apply tensor and context parallelism."""
+        """Apply tensor and context parallelism: the dimensions `tp` and `cp` of the mesh.
+
+        Raises:
+            ValueError: the tensor group does not divide the model.
+        """
         from clusterwright.runtime.recipes.models import llama_parallel
 
         llama_parallel.parallelize(self, mesh)

@@ -127,7 +127,7 @@ class ResNet(nn.Module):
         self.fc = nn.Linear(inputs, classes)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return logits (B, classes)."""
+        """Return logits (B, classes) for images (B, C, height, width)."""
         x = self.maxpool(F.relu(self.bn1(self.conv1(images))))
         for stage in range(1, 5):
             x = getattr(self, f"layer{stage}")(x)
