@@ -85,6 +85,8 @@ def nvlink_domain(gpu: Gpu, gpus_per_node: int) -> int:
 def machine_of(cluster: Cluster, group: str | None, gpus: Iterable[Gpu]) -> Machine:
     """Return the `Machine` of all hosts in one node group of a cluster file; `group` None: the group with most GPUs.
 
+    Its network is `compute`, or `management` without one.
+
     Raises:
         WrightError: no such group, no GPUs in it, or a model that is not in `gpus`.
     """

@@ -57,7 +57,10 @@ class Hosts:
 
 
 def sort(text: str, requested_hosts: Iterable[str]) -> Hosts:
-    """Sort the nodes of sinfo's output into idle, busy and unavailable; only the requested ones, if any are."""
+    """Sort the nodes of sinfo's output into idle, busy and unavailable; only the requested ones, if any are.
+
+    Of the busy ones it also names those that will be idle soon.
+    """
     only = frozenset(requested_hosts)
     nodes = {name: node for name, node in parse_sinfo(text).items() if not only or name in only}
     coming = {name for name, node in nodes.items() if _is_coming(node.state)}

@@ -64,7 +64,10 @@ def compare(
     run: Run | None = None,
     kinds: Iterable[FabricKind] = (),
 ) -> tuple[Compared, ...]:
-    """Design and compare the requested kinds of fabric, or all; kinds that cannot be built have a reason."""
+    """Design and compare the requested kinds of fabric, or all; kinds that cannot be built have a reason.
+
+    A direct connection is compared by default only for two nodes.
+    """
     chosen = tuple(kinds) or (*SWITCHED, *((FabricKind.DIRECT,) if requirements.nodes == 2 else ()))
     return tuple(_compared(kind, requirements, machine, run) for kind in chosen)
 
@@ -118,7 +121,7 @@ class Cost:
 
 
 def cost(fabric: Fabric, cables: list[Cable], user_catalog: UserCatalog | None = None) -> Cost:
-    """Compute the purchase price of a fabric's switches and cables.
+    """Compute the purchase price of a fabric's switches and cables; items without a price are only listed.
 
     Raises:
         WrightError: currency-mixed if prices are in two currencies.

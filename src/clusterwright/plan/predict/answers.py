@@ -43,7 +43,10 @@ class PredictedAnswer:
 def answer(
     row: dict[str, str], sort: headers.Sort, lookup: CatalogLookup, remark: str = ""
 ) -> PredictedAnswer:
-    """Predict a row; if that is impossible, `prediction_note` lists every problem of the row."""
+    """Predict a row; if that is impossible, `prediction_note` lists every problem of the row.
+
+    `remark` comes first in the note.
+    """
     try:
         _check_sizes(row, sort)
         cells = _PREDICTORS[sort.name](row, lookup)

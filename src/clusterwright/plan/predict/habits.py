@@ -71,7 +71,10 @@ def expert_tensor(cells: Cells, setting: Setting, tp: int) -> int:
 
 
 def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> int:
-    """Return model chunks per stage; default: interleaved if layers and microbatches allow it (Megatron's README)."""
+    """Return model chunks per stage; default: interleaved if layers and microbatches allow it (Megatron's README).
+
+    1 without a pipeline, or in software of a year before it interleaved by default.
+    """
     text = setting.settings.get("VP", "")
     requested = cells.integer("interleave") or (int(text) if text.isdigit() else 0)
     if requested or pp == 1:
@@ -93,7 +96,10 @@ def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> in
 
 
 def recompute(cells: Cells, setting: Setting, zero: int) -> Recompute:
-    """Return the activation recomputation; default: that of the software at the time."""
+    """Return the activation recomputation; default: that of the software at the time.
+
+    What is assumed is noted.
+    """
     text = cells.text("recompute").lower()
     for pattern, mode in _RECOMPUTED:
         if re.match(pattern, text):

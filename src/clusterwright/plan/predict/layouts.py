@@ -45,7 +45,10 @@ def gpus_of(cells: Cells, node: int) -> int:
 
 
 def layout(cells: Cells, setting: Setting) -> tuple[Layout, int]:
-    """Return the parallel layout of a row, and the global batch in sequences."""
+    """Return the parallel layout of a row, and the global batch in sequences.
+
+    What is inferred is noted; ZeRO 3 with a pipeline becomes ZeRO 2.
+    """
     zero = _zero(cells, setting)
     tp, pp, cp = _model_parallel(cells, setting, zero)
     dp = _replicas(cells, setting, tp * pp * cp)

@@ -35,7 +35,10 @@ class Remedy:
 
 
 def remedies(training: Training, machine: Machine, options: Options, search: Search) -> tuple[str, ...]:
-    """Try every change with a search, and return one sentence each: its best layout, or how much memory is missing."""
+    """Try every change with a search, and return one sentence each: its best layout, or how much memory is missing.
+
+    Of more GPUs, and of larger ones, only the first with which a layout fits is returned.
+    """
     single = replace(options, top=1)
     tried = [_try(step, search)[0] for step in _steps(training, machine, single)]
     tried += [_first_fit(_more_gpus(training, machine, single), search)]

@@ -190,7 +190,7 @@ def _nic(machine: Machine, user_catalog: UserCatalog | None) -> str:
 
 
 def _has_price(item: str, user_catalog: UserCatalog | None) -> bool:
-    """True if the catalog has a price for the item."""
+    """True if the catalog has a purchase price for the item."""
     return price(item, Deal.OWNED, user_catalog) is not None
 
 

@@ -82,7 +82,7 @@ def buckets(settings: GradientSettings) -> None:
 def attach(item: Any, settings: GradientSettings) -> Power | Rounded | None:
     """Register the comm hook that the settings select on a DistributedDataParallel model.
 
-    Returns the hook if its state must be saved, else None.
+    Returns the hook if its state must be saved, else None. Hierarchical reduction is attached for CPU models only.
     """
     for model in hookable(item):
         dtype = _DTYPES.get(settings.compress)

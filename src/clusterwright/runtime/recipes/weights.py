@@ -139,7 +139,7 @@ def _parts(parameters: dict[str, Any], width: int, largest: int) -> Iterator[lis
 def _holders(parameters: dict[str, Any]) -> dict[str, tuple[int, torch.device]]:
     """Under pipeline parallelism, return for each parameter the first rank that holds it and this rank's device.
 
-    Empty if this rank has all parameters.
+    Collective. Empty without pipeline parallelism, where each rank has all parameters.
     """
     present = [parameter for parameter in parameters.values() if not parameter.is_meta]
     if len(present) == len(parameters):

@@ -120,7 +120,10 @@ class Replicas:
         return not self._over and (self._newest is None or self._rhythm.due(step))
 
     def run_round(self, moment: SaveMoment, agreed: Mapping[str, int], part: Part) -> None:
-        """At a step boundary, evaluate the last round, and copy this step if due and a slot is free."""
+        """At a step boundary, evaluate the last round, and copy this step if due and a slot is free.
+
+        Under `steps:N` it first waits up to 5 s for the last round.
+        """
         if self._over:
             return
         begun = time.monotonic()

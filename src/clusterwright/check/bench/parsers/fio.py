@@ -19,7 +19,9 @@ class Fio:
 
 
 def fio(out: str) -> Fio:
-    """Parse the first job of a run; skips warnings that fio prints before its JSON.
+    """Parse the first job of a fio run; skips warnings that fio prints before its JSON.
+
+    Of reads and writes, the figures are of those with more operations.
 
     Raises:
         ValueError: There is no job, or it ended with an error.

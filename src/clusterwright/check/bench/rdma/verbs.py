@@ -58,7 +58,10 @@ class Reading:
 
 
 def orders(server: Rail, client: Rail, address: str, first_port: int, *, ping: bool) -> list[dict[str, Any]]:
-    """Return the tests of a rail with both ends' commands; TCP ports count up from the first."""
+    """Return the tests of a rail with both ends' commands; TCP ports count up from the first.
+
+    GPUDirect is tested if both ends have a GPU for it, and ibping runs if `ping` is True.
+    """
     tests = []
     for index, test in enumerate((*TESTS, GDR_TEST) if _gdr(server, client) else TESTS):
         commands = [
