@@ -53,7 +53,10 @@ def tune_network(site: BenchSite, budget: Budget, names: Sequence[str] = ()) -> 
 
 
 def value_of(sweep: Sweep) -> float | None:
-    """Return the geometric mean of the sizes' bus bandwidths: a gain at each counts alike; None if data was wrong."""
+    """Return the geometric mean of the sizes' bus bandwidths: a gain at each counts alike.
+
+    None if data was wrong or nothing was measured.
+    """
     rates = [row.bus_bw for row in sweep.rows if row.kind == KIND]
     wrong = any(row.wrong for row in sweep.rows)
     return statistics.geometric_mean(rates) if rates and min(rates) > 0 and not wrong else None

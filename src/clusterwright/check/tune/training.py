@@ -86,7 +86,7 @@ def _losses(runs: Runs, best: KnobSettings) -> Iterator[str]:
 
 
 def _network(site: BenchSite, job: Job, runs: Runs, rates: Sequence[float]) -> Iterator[str]:
-    """Advise a gradient setting that spares the network, if gradients take a large part of a step even at line rate."""
+    """Advise a gradient setting that spares the network, if gradients take over 5% of a step even at line rate."""
     if not runs.parameters or not rates or job.nodes == 1:
         return
     rate, step_s = site.network.rate / site.rate_divisor, 1 / statistics.median(rates)
@@ -120,7 +120,10 @@ class Runs:
     losses: dict[KnobSettings, float] = field(default_factory=dict)
 
     def measure(self, settings: KnobSettings) -> float | None:
-        """Return steps a second, by the mean, so that stalls of a loader count; None if the run failed."""
+        """Run the training with these settings; return steps a second, by the mean, so that stalls of a loader count.
+
+        None if the run failed, which is logged.
+        """
         self.number += 1
         answers = self.site.stage.do(self._parts(self.subject.with_settings(settings)))
         if wrong := {host: answer.reason for host, answer in answers.items() if answer.reason}:

@@ -52,7 +52,7 @@ def samples_of_row(
 
 
 def read(row: Mapping[str, str], notes: list[str]) -> CnnJob | None:
-    """Parse a row into a `Job`, or None if its network is unknown; what was inferred is appended to `notes`."""
+    """Parse a row into a `CnnJob`, or None if its network is unknown; what was inferred is appended to `notes`."""
     net = _network(row, notes)
     if net is None:
         return None

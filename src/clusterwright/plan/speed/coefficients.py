@@ -110,7 +110,10 @@ def generation(gpu: Gpu) -> str:
 
 
 def peak(gpu: Gpu, precision: str) -> float:
-    """Return dense peak FLOP/s of a precision from the datasheet; of the next wider one if the GPU lacks it."""
+    """Return dense peak FLOP/s of a precision from the datasheet; of the next wider one if the GPU lacks it.
+
+    The highest of all rates if it has none of them.
+    """
     wider = {"nvfp4": "fp4", "fp4": "fp8", "mxfp8": "fp8", "fp8": "bf16", "bf16": "fp16", "fp16": "bf16"}
     visited = []
     name = precision

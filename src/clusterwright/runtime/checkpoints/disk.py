@@ -41,7 +41,7 @@ def reader(folder: Path, part_record: Part) -> Iterator[Reader]:
 
 
 def verify(folder: Path, part_record: Part) -> None:
-    """Read and verify every byte.
+    """Read and verify every byte of a part in a file.
 
     Raises:
         Damaged: the part differs from what was saved.

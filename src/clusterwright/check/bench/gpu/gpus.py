@@ -94,7 +94,10 @@ def _observations(run: GpuRun) -> Iterator[tuple[Observation, str]]:
 
 
 def _of_rate(run: GpuRun, observation: Observation, quantity: str) -> Verdict:
-    """Judge one rate; a bad verdict adds the GPU's state under load, and the fix for its throttling first."""
+    """Judge one rate; a bad verdict adds the GPU's state under load, and the fix for its throttling first.
+
+    A copy to or from the host adds the GPU's PCIe link instead.
+    """
     fix = next(text for name, text in FIXES.items() if name in quantity)
     verdict = judge(BENCH, observation, run.expect(observation.subject, quantity), fix)
     observed = f"{quantity} {verdict.observed}"
@@ -107,7 +110,10 @@ def _of_rate(run: GpuRun, observation: Observation, quantity: str) -> Verdict:
 
 
 def _state(load: GpuLoad) -> str:
-    """Format it: `; at 1.2 GHz of 1.98 GHz, 88 C (31 before), 412 W, throttled by heat`; empty without readings."""
+    """Format a GPU's state under load; "" without readings.
+
+    Example: `; at 1.2 GHz of 1.98 GHz, 88 C (31 before), 412 W, throttled by heat`.
+    """
     of_most = _(" of {amount}", amount=amount(load.sm_most_hz, "Hz")) if load.sm_most_hz else ""
     initial = "" if load.before_c is None else _(" ({before_c:g} before)", before_c=load.before_c)
     parts = (
@@ -123,7 +129,7 @@ def _state(load: GpuLoad) -> str:
 
 
 def _link(load: GpuLoad) -> str:
-    """Format its PCIe link: `; over 8 of 16 lanes of PCIe 4.0 (supports 5.0)`; empty without readings."""
+    """Format a GPU's PCIe link: `; over 8 of 16 lanes of PCIe 4.0 (supports 5.0)`; empty without readings."""
     if load.pcie is None:
         return ""
     gen, gen_most, width, width_most = load.pcie
