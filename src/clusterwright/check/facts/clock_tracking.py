@@ -32,7 +32,10 @@ class Tracking:
 
 @fact("sh", "-c", _COMMAND, limit_s=25, codes=(0, 1))
 def clock_tracking(out: str) -> Tracking:
-    """The source that chronyd follows and its offset, from the comma-separated form of `chronyc tracking`."""
+    """The source that chronyd follows and its offset, from the comma-separated form of `chronyc tracking`.
+
+    Or that chronyd does not run.
+    """
     if out.startswith(_NO_DAEMON):
         return Tracking(running=False)
     _, source, stratum, _, offset, *_, leap = out.strip().split(",")

@@ -35,7 +35,10 @@ class Dcgm:
 
 @fact("sh", "-c", _COMMAND, limit_s=90)  # the exit code depends on the faults; only the output counts
 def dcgm(out: str) -> Dcgm:
-    """Test results of `dcgmi diag -r 1 -j` (DCGM 2 to 4): software, permissions, blocked modules, readable fields."""
+    """Test results of `dcgmi diag -r 1 -j` (DCGM 2 to 4): software, permissions, blocked modules, readable fields.
+
+    Or that dcgmi is not installed, or the error with which it did not start.
+    """
     if out.strip() == _ABSENT:
         return Dcgm((), absent=True)
     start = out.find("{")

@@ -24,7 +24,10 @@ class FabricManager:
 
 @fact("sh", "-c", _COMMAND)
 def fabric_manager(out: str) -> FabricManager:
-    """The host's NVSwitches and nvidia-fabricmanager; switches that another host manages (NVL72) are not counted."""
+    """The host's NVSwitches and nvidia-fabricmanager; switches that another host manages (NVL72) are not counted.
+
+    The state is `not installed` without the service.
+    """
     rows = [line.partition("=") for line in out.splitlines() if "=" in line]
     values = {key: value.strip() for key, _, value in rows}
     state = values["ActiveState"] if values["LoadState"] == "loaded" else "not installed"

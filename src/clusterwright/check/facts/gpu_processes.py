@@ -28,7 +28,10 @@ class Processes:
 
 @fact(probe="gpu_processes", limit_s=30)
 def gpu_processes(out: str) -> Processes:
-    """Every compute process on a GPU with its Slurm job; processes in other PID namespaces are missing."""
+    """Every compute process on a GPU with its Slurm job; processes in other PID namespaces are missing.
+
+    Or that nvidia-smi is not installed.
+    """
     report = json.loads(out)
     if report.get("absent"):
         return Processes((), absent=True)

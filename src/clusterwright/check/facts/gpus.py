@@ -150,7 +150,10 @@ def _arguments(spec: HostSpec) -> Sequence[str]:
 
 @fact(_arguments, probe="nvidia_smi", limit_s=30)
 def gpus(out: str) -> Driver:
-    """GPUs that answer the driver, by one call of nvidia-smi; a GPU that fell off the bus is only in its messages."""
+    """GPUs that answer the driver, by one call of nvidia-smi; a GPU that fell off the bus is only in its messages.
+
+    Or that nvidia-smi is not installed, did not answer in time, or does not match the driver.
+    """
     document = json.loads(out)
     rows = tuple(_gpu(row) for row in document["rows"])
     messages = tuple(map(str, document["said"]))

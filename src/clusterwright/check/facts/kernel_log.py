@@ -41,7 +41,10 @@ def _patterns(_spec: HostSpec) -> Sequence[str]:
 
 @fact(_patterns, probe="kernel_log", limit_s=20)  # 100,000 lines of a journal took 4 s
 def kernel_log(out: str) -> KernelLog:
-    """Warnings of this boot and lines about GPUs, disks and links; lines lost by log rotation are missing."""
+    """Warnings of this boot and lines about GPUs, disks and links; lines lost by log rotation are missing.
+
+    Its source is empty where neither the journal nor dmesg can be read.
+    """
     document = json.loads(out)
     lines = tuple(KernelLine(float(when), int(grave), str(text)) for when, grave, text in document["lines"])
     minors = {pci(address): int(number) for address, number in document["minors"].items()}

@@ -64,7 +64,10 @@ def _report(path: str, served: str) -> str:
 
 @fact(_command, limit_s=30)
 def quotas(out: str) -> Quotas:
-    """Users with a quota, by `lfs quota` or `repquota`; quotas of an external NFS server are not read."""
+    """Users with a quota, by `lfs quota` or `repquota`; quotas of an external NFS server are not read.
+
+    Also the quota tools that are missing although quotas are on.
+    """
     if not out.startswith("@ ") or not out.endswith("@ END\n"):
         raise ValueError(out[:80])
     blocks = [block.splitlines() for block in out.split("@ ")[1:-1]]

@@ -40,7 +40,10 @@ def _argv(spec: HostSpec) -> Sequence[str]:
 
 @fact(_argv, limit_s=120, codes=(0, 1, 126, 127))  # 2 s alone; over 60 s with 12 processes to a core
 def torch_import(out: str) -> Torch:
-    """Result of `import torch` in the Python of the cluster file."""
+    """Result of `import torch` in the Python of the cluster file.
+
+    The versions of Python, torch, CUDA and NCCL, or the last line of the error.
+    """
     last = out.strip().splitlines()[-1]
     columns = last.split()
     if len(columns) == 5 and columns[4] == "imported":

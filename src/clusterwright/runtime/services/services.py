@@ -121,7 +121,10 @@ class Services:
         return accumulate.pieces(batch, micro, model)
 
     def clip(self, model: nn.Module, largest: float) -> Tensor:
-        """Scale the gradients down if their global norm exceeds `largest`; return the norm before."""
+        """Scale the gradients down if their global norm exceeds `largest`; return the norm before.
+
+        The norm is also recorded with the step's metrics.
+        """
         stages = self.mesh.get_group("pp") if "pp" in self.dimensions else None
         norm = clip.clip(model.parameters(), largest, stages)
         self._meter.norm(norm)
