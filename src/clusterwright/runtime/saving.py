@@ -119,6 +119,8 @@ class Saving:
     def resume(self) -> Resumed | None:
         """Load the newest valid state, from memory or else disk, into the tracked objects; None if there is none.
 
+        The restore is logged, with its source (memory or disk) and its duration.
+
         Raises:
             Leaving: checkpoints exist and cannot be used: the run does not silently restart from step 0.
         """

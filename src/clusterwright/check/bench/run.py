@@ -75,7 +75,7 @@ def on_site(
     log: Callable[[str], None],
     clock: Clock,
 ) -> Iterator[tuple[JobStage, BenchSite]]:
-    """Allocate the hosts, read each one's facts, and yield both; release the hosts afterwards.
+    """Allocate the hosts, read their facts, yield the job's stage and the bench's site; release the hosts afterwards.
 
     Raises:
         WrightError: Slurm rejects the job, or it does not start within the timeout.

@@ -159,7 +159,10 @@ def _inner(model: Architecture, work: Training, width: float, *, store_activatio
 
 
 def experts(run: Run, modules: tuple[str, ...]) -> Activations:
-    """Activations of the MoE part of one layer: norm, router, dispatch, experts, shared expert; balanced load."""
+    """Activations of the MoE part of one layer: norm, router, dispatch, experts, shared expert; balanced load.
+
+    Modules that are recomputed are left out.
+    """
     work, model, layout = run.training, run.training.architecture, run.layout
     size, low = element(work), saved_input(work)
     mask = 1.0 * model.hidden if work.dropout else 0.0

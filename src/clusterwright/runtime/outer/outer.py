@@ -86,7 +86,7 @@ class Outer:
         return True
 
     def state_dict(self) -> dict[str, Any]:
-        """Return weights and momentum; empty before `begin`."""
+        """Return the outer optimizer's weights and momentum; empty before `begin`."""
         return {"met": dict(self._met), "momentum": dict(self._momentum)} if self._met else {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -62,7 +62,7 @@ class Gpus:
 
 
 def gpus(report: Mapping[str, Any]) -> Gpus:
-    """Parse everything that a host measured.
+    """Parse everything that the GPU bench measured on one host.
 
     Raises:
         ValueError: A key is missing.
