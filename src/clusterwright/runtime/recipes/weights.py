@@ -61,7 +61,10 @@ def save(
     largest: int = 5 * _GB,
     stem: str = "model",
 ) -> None:
-    """Write the weights to files of at most `largest` bytes, each atomically; collective, rank 0 writes."""
+    """Write the weights to files of at most `largest` bytes, each atomically; collective, rank 0 writes.
+
+    A single file is named by `stem` alone.
+    """
     parts = list(_parts(parameters, dtype.itemsize, largest))
     names = [f"{stem}-{n:05d}-of-{len(parts):05d}.safetensors" for n in range(1, len(parts) + 1)]
     names = names if len(parts) > 1 else [f"{stem}.safetensors"]

@@ -111,7 +111,7 @@ class Counted:
 def culprits(hosts: Group, slow: Slow, switches: Mapping[str, str] | None = None) -> tuple[Culprit, ...]:
     """Find what makes the group of these hosts slow; the group is known to be slow.
 
-    `switches`: the leaf switch of each host, if known.
+    `slow` measures groups and says which are slow; `switches`: the leaf switch of each host, if known.
     """
     hosts_by_leaf = _hosts_by_leaf(hosts, switches or {})
     if len(hosts_by_leaf) < 2:

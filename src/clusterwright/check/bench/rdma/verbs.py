@@ -84,7 +84,7 @@ def orders(server: Rail, client: Rail, address: str, first_port: int, *, ping: b
 def readings(
     server: Rail, client: Rail, outputs: tuple[Mapping[str, Any], Mapping[str, Any]]
 ) -> Iterator[Reading]:
-    """Read the tests of one rail from the outputs of its server and its client."""
+    """Read one rail's tests from the outputs of its server and client; tests missing in either are left out."""
     for test in (*TESTS, GDR_TEST):
         server_output, client_output = (output.get(test.quantity) for output in outputs)
         if server_output is not None and client_output is not None:
