@@ -139,7 +139,7 @@ class Driver:
 
     @property
     def reason(self) -> str:
-        """The first three messages of nvidia-smi, for a host without a GPU that answers."""
+        """The first three messages of nvidia-smi, for a host without a GPU that answers; if none, a default text."""
         return "; ".join(self.messages[:3]) or _("nvidia-smi lists no GPU")
 
 
