@@ -32,8 +32,8 @@ def single_server() -> Checked:
         _("bus bandwidth of a 512 MiB all-reduce on one server of 8 A100 with NVSwitch"),
         judged(ON_8[1], a100),
         _(
-            "An A100's NVLink carries {link:.0f} GB/s one way, which bus bandwidth cannot "
-            "exceed. For a server of 8 H100 the planner predicts {h100:.0f} GB/s, so the figure "
+            "An A100's NVLink carries {link:.0f} GB/s one way, which the bus bandwidth of an all-reduce "
+            "cannot exceed. For a server of 8 H100, the planner predicts {h100:.0f} GB/s, so the claim "
             "fits such a server.",
             link=link,
             h100=h100,
@@ -47,16 +47,19 @@ def four_servers() -> Checked:
     return Checked(
         "all-reduce-32",
         "V3",
-        _("The same on 32 GPUs: 280 GB/s, tuned 340"),
+        _("all_reduce_perf on 32 GPUs: 280 GB/s, tuned 340"),
         ON_32[1],
         narrow,
         "GB/s",
-        _("512 MiB over 4 of the guides' servers, 8 A100 with one HDR100 port each"),
+        _(
+            "bus bandwidth of a 512 MiB all-reduce over 4 of the guides' servers, 8 A100 with one HDR100 "
+            "port each"
+        ),
         judged(ON_32[1], narrow),
         _(
-            "With eight HDR ports per server it is {a100:.0f} GB/s, on 4 servers of 8 H100 with "
-            "eight NDR ports {h100:.0f} GB/s. One 100 Gbit/s port carries 12.5 GB/s into a "
-            "server.",
+            "With eight HDR ports per server, the planner predicts {a100:.0f} GB/s for 4 servers of 8 "
+            "A100, and with eight NDR ports {h100:.0f} GB/s for 4 servers of 8 H100. One 100 Gbit/s port "
+            "carries 12.5 GB/s into a server.",
             a100=a100,
             h100=h100,
         ),
@@ -79,12 +82,15 @@ def transports() -> Checked:
         IMAGES[2],
         third,
         "images/s",
-        _("time per image = compute + communication / share of the bandwidth, solved from the first two"),
+        _(
+            "time per image = compute + communication / share of the bandwidth, solved from the "
+            "throughputs over TCP and RDMA"
+        ),
         judged(IMAGES[2], third),
         _(
-            "The three figures are consistent. They also mean that {talking:.0%} of the time is "
-            "still exposed communication; a job whose all-reduce overlaps the backward pass "
-            "gains less from RDMA than this one.",
+            "The three throughputs over TCP, RDMA and GPUDirect RDMA in the claim are consistent. They "
+            "also mean that {talking:.0%} of the time over GPUDirect RDMA is still exposed communication;"
+            " a job whose all-reduce overlaps the backward pass gains less from RDMA.",
             talking=talking,
         ),
     )

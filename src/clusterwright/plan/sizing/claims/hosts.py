@@ -71,7 +71,7 @@ def psu() -> Checked:
         _("the sum of the parts under load, with PCIe cards of 250 W; two supplies of which one may fail"),
         verdict,
         _(
-            "With PCIe cards, {cards}. With SXM modules of 400 W, {modules}.",
+            "With 4 PCIe cards of 250 W, {cards}. With 4 SXM modules of 400 W, {modules}.",
             cards=of_cards.reason,
             modules=of_modules.reason,
         ),
@@ -110,8 +110,9 @@ def headroom() -> Checked:
         ),
         Verdict.AGREE if enough and abs(_least() - HEADROOM) <= 0.1 else Verdict.PARTLY,
         _(
-            "Mean wait: {waits}. A wait below the run time needs {least:.0%} free; fewer or "
-            "longer trainings at a time need more, many small ones less.",
+            "The mean wait of a training depends on the free share of the cluster: {waits}. A wait below "
+            "the run time needs {least:.0%} of the cluster free; fewer or longer trainings at a time need"
+            " more, many small ones less.",
             waits=waits,
             least=_least(),
         ),
@@ -145,8 +146,9 @@ def utilization() -> Checked:
         _("the same work on GPUs that are busy 92% of the time instead of 60%"),
         judged(FASTER, saved),
         _(
-            "60% to 92% alone saves {saved:.0%} of the time. As queue load, 92% of {slots} slots "
-            "makes {waits:.0%} of the trainings wait, for {wait:.0%} of a run time on average.",
+            "Utilization of 92% in place of 60% alone saves {saved:.0%} of the time. As queue load, 92% "
+            "of {slots} slots makes {waits:.0%} of the trainings wait, for {wait:.0%} of a run time on "
+            "average.",
             saved=saved,
             slots=slots,
             waits=waits,
@@ -187,9 +189,9 @@ def cloud() -> Checked:
         ),
         verdict,
         _(
-            "On demand it saves 40% below {forty:,.0f} h per year and breaks even at {even:,.0f} "
-            "h; reserved for a year it saves {reserved:.0%} at {hours:,.0f} h. `wright plan "
-            "cost` shows the inputs that determine the costs of buying and renting.",
+            "Renting on demand saves 40% below {forty:,.0f} h per year and breaks even with buying at "
+            "{even:,.0f} h; reserved for a year, renting saves {reserved:.0%} at {hours:,.0f} h. `wright "
+            "plan cost` shows the inputs that determine the costs of buying and renting.",
             forty=forty,
             even=even,
             reserved=reserved,
@@ -213,9 +215,9 @@ def half_idle() -> Checked:
         _("the published mean of one large shared cluster; no model predicts how people use theirs"),
         Verdict.INCONCLUSIVE,
         _(
-            "At {low_use:.0%} a GPU-hour of 4 servers of 8 A100 costs {low_cost:.2f} {currency}, at "
-            "{high_use:.0%} {high_cost:.2f}: {more:.0%} more. Microsoft's Philly used {philly:.0%} of "
-            "the GPUs allocated to jobs.",
+            "At a utilization of {low_use:.0%}, a GPU-hour of 4 servers of 8 A100 costs {low_cost:.2f} "
+            "{currency}, at {high_use:.0%} {high_cost:.2f}: {more:.0%} more. Microsoft's cluster Philly "
+            "used {philly:.0%} of the GPUs allocated to jobs.",
             low_use=HALF,
             low_cost=idle,
             currency=gathered.currency,

@@ -12,12 +12,12 @@ HEAD = """\
 # Claims of field guides, checked
 
 This page compares the figures of field guides on building a training cluster with the planner's.
-Each claim has the computed value, its inputs and a verdict.
-"Agree" means within 15%, "partly" within 50% or under a condition.
-Where a claim lacks an input, the page names the input that would make it true.
-The models compute the figures each time the page is generated.
-[The accuracy page](../accuracy.md) shows their errors against published runs.
-`wright plan claims` prints the same.
+Each claim of a field guide has the planner's value, its inputs and a verdict.
+The verdict "agree" means that the planner's value is within 15% of the claim, "partly" within 50% or under a condition.
+Where a claim of a field guide lacks an input, the page names the input that would make it true.
+The planner computes its values each time the page is generated.
+[The accuracy page](../accuracy.md) shows the planner's errors against published runs.
+`wright plan claims` prints the same claims and verdicts.
 """
 
 
@@ -32,7 +32,7 @@ def render_markdown(claims: Iterable[Checked]) -> str:
         f"{sum(claim.verdict is verdict for claim in listed)} {verdict}" for verdict in Verdict
     )
     table = "| row | claim | computed | difference | verdict |\n| --- | --- | --- | --- | --- |\n"
-    return f"{HEAD}\n{table}{rows}\n{counts}.\n" + "".join(map(_section, listed))
+    return f"{HEAD}\n{table}{rows}\nVerdicts on these claims: {counts}.\n" + "".join(map(_section, listed))
 
 
 def computed(claim: Checked) -> str:
@@ -46,8 +46,9 @@ def off(claim: Checked) -> str:
 
 
 def _section(claim: Checked) -> str:
-    head = f"\n## {claim.row}: {claim.verdict}\n\nClaim: {claim.statement}.\n\n"
-    return f"{head}Computed for: {claim.inputs}.\n\n{claim.reason}\n"
+    head = f"\n## {claim.row}: {claim.verdict}\n\n"
+    value = f"the planner's value is {computed(claim)}, based on: {claim.inputs}"
+    return f'{head}A field guide claims "{claim.statement}"; {value}.\n\n{claim.reason}\n'
 
 
 def _short(value: float) -> str:
