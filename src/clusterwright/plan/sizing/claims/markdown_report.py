@@ -32,7 +32,8 @@ def render_markdown(claims: Iterable[Checked]) -> str:
         f"{sum(claim.verdict is verdict for claim in listed)} {verdict}" for verdict in Verdict
     )
     table = "| row | claim | computed | difference | verdict |\n| --- | --- | --- | --- | --- |\n"
-    return f"{HEAD}\n{table}{rows}\nVerdicts on the claims of field guides: {counts}.\n" + "".join(map(_section, listed))
+    summary = f"Verdicts on the claims of field guides: {counts}."
+    return f"{HEAD}\n{table}{rows}\n{summary}\n" + "".join(map(_section, listed))
 
 
 def computed(claim: Checked) -> str:
