@@ -19,6 +19,15 @@ NOT_NODES = {
     "diagnose/pending/reasons/nodes.py", "onhost/provision/reservations.py", "provision/render/reservations.py",
     "provision/render/slurm_releases.py", "monitor/web/compact.py",
 }  # fmt: skip
+# Files that name a program of Slurm and split texts without names and comments of jobs: messages, files and answers of
+# our own, the output of sbatch, accounts and reservations.
+NOT_SLURM = {
+    "check/bench/stage.py", "lab/chaos/service.py", "lab/demo/on_lab.py", "launch/arrays.py", "onhost/bench/hello.py",
+    "onhost/dev/requests.py", "onhost/provision/reservations.py", "onhost/provision/sacctmgr.py",
+    "onhost/supervisor/dependencies.py", "onhost/supervisor/inside.py", "onhost/supervisor/schedulers.py",
+    "onhost/supervisor/unsupervised.py", "provision/export/readme.py", "provision/roles/slurm.py",
+    "provision/shrink.py",
+}  # fmt: skip
 
 
 def texts(tree):
@@ -60,3 +69,23 @@ def test_flags_of_a_node_are_read_in_its_room(source):
     found = naming(source, FLAG, ("slurm/",))
 
     assert set(found) <= NOT_NODES
+
+
+def test_lines_of_slurm_are_split_in_its_room(source):
+    """`str.splitlines` also splits at characters that names and comments of jobs may contain: `records.split_lines`."""
+    commands = re.compile(rf"\b(?:{PROGRAMS})\b")
+    found = [
+        module.inside
+        for module in source
+        if module.inside not in NOT_SLURM
+        and any(
+            isinstance(node, ast.Attribute) and node.attr == "splitlines" for node in ast.walk(module.tree)
+        )
+        and (
+            module.inside.startswith("slurm/")
+            or "clusterwright.slurm" in module.text
+            or any(commands.search(text) for text in texts(module.tree))
+        )
+    ]
+
+    assert found == []

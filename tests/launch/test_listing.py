@@ -1,4 +1,4 @@
-from clusterwright.edge.slurm import FIELDS
+from clusterwright.edge.slurm import NAMED_FIELDS
 from clusterwright.launch.listing import rows
 from clusterwright.slurm.jobs import parse_queue
 
@@ -22,7 +22,7 @@ FOLDERS = [
 
 def test_queue_and_runs_are_one_list():
     """Slurm's states come first, then runs that ended."""
-    by_job = {(row.job_id, row.run): row for row in rows(parse_queue(QUEUE, FIELDS), FOLDERS)}
+    by_job = {(row.job_id, row.run): row for row in rows(parse_queue(QUEUE, NAMED_FIELDS), FOLDERS)}
 
     assert by_job["9", "gpt-20261121-131500"].step == 30
     assert by_job["10", "gpt-20261121-131500"].reason.startswith("successor job")

@@ -5,7 +5,6 @@ import pytest
 from clusterwright.diagnose.judge.counting import absent
 from clusterwright.monitor.gather.jobs import jobs
 from clusterwright.monitor.gather.nodes import NodeSpec, nodes
-from clusterwright.onhost.exporter import job_environment
 from clusterwright.onhost.lib.safe_reader import parse_object
 from clusterwright.onhost.snapshot.monitors import seconds
 
@@ -40,12 +39,6 @@ def test_gpus_that_a_host_invents_are_not_shown():
     (node,) = nodes("NodeName=n1 State=IDLE", {"n1": NodeSpec("a", "b")}, measures, {}, {})
 
     assert [gpu.watts for gpu in node.gpus] == [None, 7.0]
-
-
-@pytest.mark.parametrize("text", ["²", "٢", "9" * 5000, "²,1"], ids=lambda text: text[:5])
-def test_an_environment_with_other_digits_names_no_gpus(text):
-    """Of a job whose prolog wrote no GPUs."""
-    assert job_environment.gpus({"SLURM_JOB_GPUS": text}, "") == ([1] if "1" in text else [])
 
 
 def test_ranks_that_a_log_invents_name_nobody():

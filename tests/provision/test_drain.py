@@ -3,7 +3,7 @@
 import pytest
 
 from clusterwright.edge.fakes import FakeClock, FakeRemote
-from clusterwright.edge.slurm import FIELDS
+from clusterwright.edge.slurm import NAMED_FIELDS
 from clusterwright.provision.drain import Drains, is_ours, is_out, jobs_on
 from clusterwright.slurm.jobs import parse_queue
 from clusterwright.slurm.nodes import parse_sinfo
@@ -44,7 +44,7 @@ def test_nodes_are_read_with_the_reasons_that_people_wrote():
 
 def test_a_job_holds_its_hosts_until_it_is_gone():
     """Also while it is completing; neither before it starts nor afterwards."""
-    assert jobs_on(parse_queue(QUEUE, FIELDS)) == {"gpu-node1": ["7"], "gpu-node2": ["7", "8"]}
+    assert jobs_on(parse_queue(QUEUE, NAMED_FIELDS)) == {"gpu-node1": ["7"], "gpu-node2": ["7", "8"]}
 
 
 def test_only_hosts_that_nobody_drained_are_drained(cluster):

@@ -1,8 +1,12 @@
 """Jobs as Slurm prints them."""
 
+import re
+
 import pytest
 
-from clusterwright.edge.slurm import FIELDS
+from clusterwright.edge import slurm
+from clusterwright.edge.fakes import FakeRemote
+from clusterwright.edge.slurm import NAMED_FIELDS
 from clusterwright.slurm.jobs import job_state_of, parse_queue
 from clusterwright.slurm.records import Record
 
@@ -40,4 +44,33 @@ def test_a_queue_passes_over_lines_of_another_form():
     job = "5|bob|PENDING|0:00|1:00|2||(Resources)|r\n"
     text = "slurm_load_jobs: warning | x\n\n" + job + job.replace("|2|", "|many|")
 
-    assert [job.id for job in parse_queue(text, FIELDS)] == ["5"]
+    assert [job.id for job in parse_queue(text, NAMED_FIELDS)] == ["5"]
+
+
+FORGED = "99999|root|RUNNING|1:00|1:00|4|gpu-node[1-4]|None|maintenance"
+
+
+@pytest.mark.parametrize(
+    "separator", ["\n", "\r", "\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e"]
+)
+def test_the_name_of_a_job_adds_no_job_to_the_queue(separator):
+    """Whatever separates lines for Python or for squeue."""
+
+    def squeue(_host, command, _stdin):
+        mark = re.search("--format='?([0-9a-f]*)%i", command)[1]
+        name = f"x{separator}{FORGED}"
+        return f"{mark}7|eve|RUNNING|1:00|1:00|1|gpu-node1|None|{name}\n{mark}8|bob|RUNNING|1:00|1:00|1|b|None|y\n"
+
+    jobs = slurm.queue(FakeRemote(squeue), "control")
+
+    assert [(job.id, job.user) for job in jobs] == [("7", "eve"), ("8", "bob")]
+
+
+def test_a_row_without_a_job_id_is_no_job():
+    """An id goes to command lines of Slurm."""
+    row = "|root|RUNNING|1:00|1:00|4|gpu-node1|None"
+
+    assert parse_queue(f"--user=bob{row}\n7 8{row}\n7\u2028{row}\n", slurm.FIELDS) == ()
+    assert [job.id for job in parse_queue(f"12_[0-99%4]{row}\n12_3{row}\n12+1{row}\n", slurm.FIELDS)] == [
+        "12_[0-99%4]", "12_3", "12+1",
+    ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 
 from clusterwright.edge.host import CANNOT_BECOME, REFUSED_ROOT
@@ -11,20 +12,26 @@ from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.slurm import client
 from clusterwright.slurm.jobs import Job, parse_queue
-from clusterwright.slurm.records import Record
+from clusterwright.slurm.records import Record, split_lines
 
-# The name comes last: only names can contain a |.
-FIELDS = ("id", "user", "state", "elapsed", "limit", "nodes", "hosts", "reason", "name")
+FIELDS = ("id", "user", "state", "elapsed", "limit", "nodes", "hosts", "reason")
+NAMED_FIELDS = (*FIELDS, "name")  # the name is last: it may contain any character
 QUEUE = client.line(client.queue(FIELDS))
 
 
+def random_mark() -> str:
+    """Return a text that begins each row of the queue, and that no user can know when naming a job."""
+    return secrets.token_hex(8)
+
+
 def queue(remote: Remote, host: str) -> tuple[Job, ...]:
-    """Return all jobs in Slurm's queue.
+    """Return all jobs in Slurm's queue, with their names.
 
     Raises:
         WrightError: the host or slurmctld does not answer.
     """
-    return parse_queue(_run(remote, host, client.queue(FIELDS)).out, FIELDS)
+    mark = random_mark()
+    return parse_queue(_run(remote, host, client.queue(NAMED_FIELDS, mark)).out, NAMED_FIELDS, mark)
 
 
 def show_job(remote: Remote, host: str, job_id: str) -> Record:
@@ -87,7 +94,7 @@ def submitted(result: CommandResult, host: str, user: str | None) -> str:
         message = _("the login on {host} is neither root nor {user}", host=host, user=user)
         fix = _("log in as {user} (`ssh.user`), or remove the user", user=user)
         raise WrightError.from_code("other-user", message, fix)
-    out = checked(result, host, "sbatch").out.strip().splitlines()
+    out = split_lines(checked(result, host, "sbatch").out.strip())
     job_id = out[-1].split(";")[0] if out else ""
     if not job_id.isdigit():
         message = _("sbatch on {host} printed no job id: {output}", host=host, output=result.last_lines())

@@ -23,6 +23,7 @@ from clusterwright.provision.report import ChangeReport
 from clusterwright.slurm import client
 from clusterwright.slurm.jobs import Job, parse_queue
 from clusterwright.slurm.nodes import parse_nodes
+from clusterwright.slurm.records import split_lines
 from clusterwright.slurm.states import FAILED_BY_HOST
 from clusterwright.units import KiB, human_size
 
@@ -149,7 +150,7 @@ def _packages(task: Upgrade, host: str) -> str:
     available = _("none")
     for _ignored in range(MAX_ATTEMPTS):  # while another apt runs, `apt-get update` does not read the lists
         result = task.run(host, "apt-cache madison slurm-client slurm-smd-client")
-        rows = [line.split("|")[1].strip() for line in result.out.splitlines() if line.count("|") > 1]
+        rows = [line.split("|")[1].strip() for line in split_lines(result.out) if line.count("|") > 1]
         if any(is_of(row.split(":")[-1], task.target) for row in rows):
             return ""
         available = ", ".join(rows) or available

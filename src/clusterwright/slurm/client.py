@@ -32,9 +32,17 @@ def node_states(names: Sequence[str] = (), partition: str = "") -> List[str]:
     return ["sinfo", "--noheader", "--Node", *chosen, "--format=%N|%T|%E"]
 
 
-def queue(fields: Sequence[str], states: str = "all") -> List[str]:
-    """Return the command for `jobs.parse_queue`: jobs in these states; `all` includes recently ended ones."""
-    return ["squeue", "--noheader", "--all", "--states=" + states, "--format=" + queue_format(fields)]
+def queue(fields: Sequence[str], mark: str = "", numbers: Iterable[str] = ()) -> List[str]:
+    """Return the command for `jobs.parse_queue`: all jobs or those with these numbers, also recently ended ones."""
+    chosen = ["--jobs=" + ",".join(numbers)] if numbers else []
+    return [
+        "squeue",
+        "--noheader",
+        "--all",
+        "--states=all",
+        *chosen,
+        "--format=" + queue_format(fields, mark),
+    ]
 
 
 def queue_of_tasks(fields: Sequence[str]) -> List[str]:

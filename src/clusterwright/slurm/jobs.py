@@ -3,14 +3,14 @@
 import re
 from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
 
-from clusterwright.slurm.records import Record, count_gpus
+from clusterwright.slurm.records import Record, count_gpus, split_lines
 from clusterwright.slurm.states import is_allocated, is_finished, is_pending, job_state
 
 # Field codes of squeue's --format and field names of its --Format, by field of Job.
 _SIGNS = {
-    "id": "%i", "user": "%u", "account": "%a", "partition": "%P", "qos": "%q", "state": "%T", "reason": "%r",
-    "elapsed": "%M", "limit": "%l", "nodes": "%D", "cpus": "%C", "priority": "%Q", "start": "%S", "end": "%e",
-    "hosts": "%N", "excluded": "%x", "reservation": "%v", "gres": "%b", "name": "%j",
+    "id": "%i", "number": "%A", "user": "%u", "account": "%a", "partition": "%P", "qos": "%q", "state": "%T",
+    "reason": "%r", "elapsed": "%M", "limit": "%l", "nodes": "%D", "cpus": "%C", "priority": "%Q", "start": "%S",
+    "end": "%e", "hosts": "%N", "excluded": "%x", "reservation": "%v", "gres": "%b", "name": "%j",
 }  # fmt: skip
 FORMAT_FIELDS = {
     "id": "JobArrayID", "number": "JobID", "user": "UserName", "account": "Account", "partition": "Partition",
@@ -19,6 +19,7 @@ FORMAT_FIELDS = {
     "eligible": "EligibleTime", "start": "StartTime", "end": "EndTime", "hosts": "NodeList", "tres": "tres-alloc",
     "gres": "tres-per-node", "name": "Name",
 }  # fmt: skip
+_ID = re.compile(r"[0-9]+(?:[_+][0-9\[\],:%+.-]*)?")  # 12, 12_3, 12_[0-99%4], 12+1
 _INTEGER = re.compile(r"\s*(\d+)")
 
 
@@ -70,14 +71,18 @@ class Job(NamedTuple):
         return count_gpus("", self.tres) or count_gpus(self.gres) * max(1, self.nodes)
 
 
-def queue_format(fields: Iterable[str]) -> str:
+def queue_format(fields: Iterable[str], mark: str = "") -> str:
     """Return the --format argument of squeue for `parse_queue`."""
-    return "|".join(_SIGNS[field] for field in fields)
+    return mark + "|".join(_SIGNS[field] for field in fields)
 
 
-def parse_queue(text: str, fields: Sequence[str]) -> Tuple[Job, ...]:
-    """Return the jobs of squeue's output with these columns; the last may contain `|`, malformed lines are skipped."""
-    rows = (line.strip().split("|", len(fields) - 1) for line in text.splitlines())
+def parse_queue(text: str, fields: Sequence[str], mark: str = "") -> Tuple[Job, ...]:
+    """Return the jobs of squeue's output with these columns; the last may contain `|`, malformed lines are skipped.
+
+    A name may contain line feeds. With names among the columns, `mark` is a random text that begins each row.
+    """
+    lines = ("\n" + text).split("\n" + mark)[1:] if mark else split_lines(text)
+    rows = (line.strip().split("|", len(fields) - 1) for line in lines)
     return tuple(make_jobs(rows, fields))
 
 
@@ -87,7 +92,9 @@ def make_jobs(rows: Iterable[Sequence[str]], fields: Sequence[str]) -> List[Job]
     return [
         _job(row)
         for row in cells
-        if re.fullmatch("[A-Z_]+", row["state"]) and row.get("nodes", "0").isdigit()
+        if re.fullmatch("[A-Z_]+", row["state"])
+        and _ID.fullmatch(row.get("id") or row.get("number") or "0")
+        and re.fullmatch("[0-9]*", row.get("nodes", ""))
     ]
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import Dict, NamedTuple, Tuple
 
-from clusterwright.slurm.records import Record, count_gpus, gpu_type, parse_fields
+from clusterwright.slurm.records import Record, count_gpus, gpu_type, parse_fields, split_lines
 from clusterwright.slurm.states import NodeState, parse_node_state
 
 # Free-text fields, in this order at the end of a record; no field is parsed after the first of them.
@@ -78,13 +78,13 @@ def parse_node(line: str) -> Node:
 
 def parse_nodes(text: str) -> Dict[str, Node]:
     """Return the nodes of `scontrol show node -o` by name; malformed lines are skipped."""
-    nodes = [parse_node(line) for line in text.splitlines() if line.startswith("NodeName=")]
+    nodes = [parse_node(line) for line in split_lines(text) if line.startswith("NodeName=")]
     return {node.name: node for node in nodes if node.name and node.record["State"]}
 
 
 def parse_sinfo(text: str) -> Dict[str, Node]:
     """Return the nodes of `sinfo --Node`, columns of client.node_states, by name; a reason may contain `|`."""
-    rows = [line.strip().split("|", 2) for line in text.splitlines() if "|" in line]
+    rows = [line.strip().split("|", 2) for line in split_lines(text) if "|" in line]
     return {
         row[0]: Node(
             row[0], parse_node_state(row[1]), Record(dict(zip(("NodeName", "State", "Reason"), row)))

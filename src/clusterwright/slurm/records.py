@@ -65,9 +65,17 @@ def parse_fields(line: str) -> Dict[str, str]:
     return {match.group(1): line[match.end() : end].strip() for match, end in zip(matches, ends)}
 
 
+def split_lines(text: str) -> List[str]:
+    """Return the lines of a Slurm program's output. Only a line feed ends one.
+
+    Names and comments of users can contain the other characters at which `str.splitlines` splits.
+    """
+    return [line for line in text.split("\n") if line]
+
+
 def parse_records(text: str, first_field: str) -> List[Record]:
     """Return the records of the lines that start with the field `first_field`."""
-    return [Record.parse(line) for line in text.splitlines() if line.startswith(f"{first_field}=")]
+    return [Record.parse(line) for line in split_lines(text) if line.startswith(f"{first_field}=")]
 
 
 def count_gpus(gres: str, tres: str = "") -> int:

@@ -1,6 +1,7 @@
 """Which hosts a bench takes, what it says when it cannot, and what its job looks like."""
 
 import json
+import re
 
 import pytest
 
@@ -10,7 +11,7 @@ from clusterwright.check.bench.script import script
 from clusterwright.check.bench.stage import StagedPart
 from clusterwright.edge.bundler import PACKAGE
 from clusterwright.edge.fakes import FakeClock, FakeRemote, program_stdin
-from clusterwright.edge.slurm import FIELDS
+from clusterwright.edge.slurm import NAMED_FIELDS
 from clusterwright.errors import WrightError
 from clusterwright.onhost.bench.conduct import MARKER
 from clusterwright.slurm.jobs import parse_queue
@@ -31,7 +32,8 @@ def remote(states=IDLE, *, job="JobState=RUNNING", answers=None, log=None):
         if command.startswith("sinfo"):
             return states
         if command.startswith("squeue"):
-            return QUEUE
+            mark = re.search("--format='?([0-9a-f]*)%i", command)[1]
+            return "".join(mark + row for row in QUEUE.splitlines(keepends=True))
         if "sbatch --parsable" in command:
             return "42\n"
         if "scontrol show job" in command:
@@ -60,7 +62,7 @@ def test_states_are_sorted_into_free_busy_and_away():
 
 def test_jobs_that_hold_hosts_are_named_and_ended_ones_are_not():
     """With their users."""
-    jobs = parse_queue(QUEUE, FIELDS)
+    jobs = parse_queue(QUEUE, NAMED_FIELDS)
 
     assert holders(jobs, ["gpu-node3"]) == "job 7 (train-x) of bob on gpu-node[2-3]"
     assert holders(jobs, ["gpu-node4"]) == "no job in squeue"

@@ -70,6 +70,15 @@ def test_who_said_it_is_short(who, shown):
     assert prefix(who) == shown
 
 
+def test_lines_in_opposite_order_do_not_stop_the_reader():
+    """Each waits for the other: 150,000 lines of both take seconds."""
+    rows = [b"%d" % number for number in range(150_000)]
+    begun = time.process_time()
+
+    assert sum(len(line.sources) for line in fold({"h:0": rows, "h:1": rows[::-1]})) == 300_000
+    assert time.process_time() - begun < 30
+
+
 @pytest.mark.parametrize("alike", [True, False])
 def test_a_million_lines_do_not_stop_the_reader(alike):
     """The time for each line does not grow with the ranks: 200,000 lines of 8 ranks and of 64 take about as long."""

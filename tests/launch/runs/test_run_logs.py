@@ -1,6 +1,7 @@
 """The logs of a run, merged by what is sent to the control host."""
 
 import time
+import tracemalloc
 
 import pytest
 
@@ -90,3 +91,40 @@ def test_a_run_that_is_about_to_end_is_looked_at_more_often(runs, ended, cancell
     assert run_logs.Follow(str(run)).poll_interval_s(ended=ended) == (
         run_logs.SOON_S if soon else run_logs.POLL_INTERVAL_S
     )
+
+
+def test_a_line_without_end_fills_no_memory(runs, capfdbinary):
+    """A sparse file costs its writer nothing; lines after it are shown."""
+    run = runs / "old-20261120-100000"
+    path = run / "logs/1/gpu-node1/0.out"
+    with path.open("wb") as file:
+        file.write(b"first\n")
+        file.truncate(300 << 20)
+        file.seek(0, 2)
+        file.write(b"end of it\nlast\n")
+    follow = run_logs.Follow(str(run))
+    tracemalloc.start()
+    follow.show(live=False)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    out = capfdbinary.readouterr().out
+
+    assert peak < 30 << 20
+    assert len(out) < 2 << 20
+    first, long, last = out.splitlines()
+    assert (first, last) == (b"[gpu-node1:0] first", b"[gpu-node1:0] last")
+    assert long.endswith(b"[the rest of this line is left out: it has more than 1048576 bytes]")
+    assert b"end of it" not in out
+
+
+def test_events_of_brackets_do_not_end_the_logs(runs, capfdbinary, monkeypatch):
+    """The progress is missing, with a reason, and the logs go on."""
+    run = runs / "old-20261120-100000"
+    (run / "slurm-7.out").write_text("job 7\n")
+    monkeypatch.setattr(run_logs, "EVENTS_BYTES", 10)
+    follow = run_logs.Follow(str(run))
+    follow.show(live=True)
+    out, err = capfdbinary.readouterr()
+
+    assert b"[job] job 7" in out
+    assert b"the progress cannot be read: it takes too many bytes to read" in err

@@ -53,8 +53,8 @@ def test_waits_and_failures(jobs):
 def test_one_team(jobs):
     """Only its jobs, its runs, and what was measured of it."""
     runs = [
-        {"jobs": ["1"], "failures": [{"reason": "hung"}], "gpu_s": {"step": 3600.0}},
-        {"jobs": ["2"], "failures": [{"reason": "host-lost"}], "gpu_s": {"step": 7200.0}},
+        {"user": "alice", "jobs": ["1"], "failures": [{"reason": "hung"}], "gpu_s": {"step": 3600.0}},
+        {"user": "bob", "jobs": ["2"], "failures": [{"reason": "host-lost"}], "gpu_s": {"step": 7200.0}},
     ]
     values = {"busy_s": [({"account": "vision"}, 7200.0), ({"account": "language"}, 3600.0)]}
     found = month(Span(0.0, 10 * HOUR, 8, "vision"), jobs, runs, values)
@@ -63,6 +63,18 @@ def test_one_team(jobs):
     assert found.broken == {"hung": 1}
     assert found.lost_h == {"step": 1.0}
     assert found.all.busy_h == 2.0
+
+
+def test_an_accounting_of_a_user_counts_up_to_the_hours_that_slurm_recorded(jobs):
+    """Of this user's jobs, each once: neither invented hours nor jobs of others are in the report."""
+    evil = {"failures": [{"reason": "hung"}], "gpu_s": {"step": 3e12, "lost work": 1e12, "queue": 1e12}}
+    of_bob = {"user": "bob", "jobs": ["3", "1", "77"], **evil}
+    found = month(SPAN, jobs, [of_bob, of_bob, {"user": "eve", "jobs": ["3", "4"], **evil}], {})
+
+    assert found.broken == {"hung": 1}
+    assert found.lost_h["step"] == pytest.approx(6)  # three quarters of 4 hours of 2 GPUs
+    assert found.lost_h["lost work"] == pytest.approx(2)
+    assert found.lost_h["queue"] <= 1
 
 
 def test_what_was_measured(jobs):

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from clusterwright.monitor.report.month_figures import Span, month
 from clusterwright.onhost.snapshot import active_runs, history
 
 STEP = {"event": "step", "time": 1, "generation": 1, "loss": 1.0}
@@ -46,14 +47,21 @@ def test_a_record_of_other_types_hides_no_run(made, record):
 
 
 @pytest.mark.parametrize(
-    "ledger", [{"failures": [1]}, {"failures": 1}, {"failures": [{"time": "x"}]}, {"gpu_s": 1}]
-)
+    "ledger",
+    [
+        {"failures": [1]}, {"failures": 1}, {"failures": [{"time": "x"}]}, {"gpu_s": 1}, {"gpu_s": [1]},
+        {"gpu_s": {"step": "x", "launch": -1, "idle": [1], "queue": "NaN", "hours of eve": 1e12}},
+        {"gpu_s": {"step": {}}, "goodput": "x", "failures": [{"reason": {}, "time": 1}]},
+    ],
+)  # fmt: skip
 def test_a_ledger_of_other_types_ends_no_report(made, ledger):
     """Of a month."""
     evil, _ = made("evil", ledger=ledger), made("good", ledger={"gpu_s": {}, "goodput": 0.9})
     rows = list(history._runs(str(evil.parent), 0.0, time.time() + 9))
 
     assert 0.9 in [row["goodput"] for row in rows]
+    assert all(set(row["gpu_s"].values()) <= {0.0} and "hours of eve" not in row["gpu_s"] for row in rows)
+    month(Span(0.0, time.time(), 8), [], rows, {})
 
 
 def test_a_step_number_allocates_nothing(made):

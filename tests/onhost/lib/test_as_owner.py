@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import tempfile
 import time
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.onhost.lib.as_owner import OwnerWorkError, account_of, as_owner
+from clusterwright.onhost.lib.as_owner import OwnerWorkError, WorkLimits, account_of, as_owner
 from clusterwright.onhost.lib.files import append
 from clusterwright.onhost.lib.safe_reader import UnsafeFileError, list_folder, read_text
 from clusterwright.onhost.runs import run_checkpoints
@@ -70,6 +71,37 @@ def test_a_link_leads_the_work_no_further_than_its_owner(shared, secret):
     assert secret.read_text() == "secret of root"
 
 
+def test_what_another_user_wrote_fills_no_memory(shared):
+    """Brackets of a manifest or an event become twenty times as much; the caller goes on, with a reason."""
+    brackets = shared / str(MALLORY) / "brackets"
+    brackets.write_text("[" + "[]," * 12_000_000 + "[]]")
+
+    def peak(whose=resource.RUSAGE_CHILDREN):
+        return resource.getrusage(whose).ru_maxrss
+
+    before = max(peak(), peak(resource.RUSAGE_SELF))
+    with pytest.raises(OwnerWorkError, match="more than 256 MiB of memory"):
+        as_owner(
+            shared / str(MALLORY),
+            lambda: json.loads(brackets.read_text()),
+            WorkLimits(memory_bytes=256 << 20),
+        )
+
+    assert peak() < before + (400 << 10)  # KiB; without the limit, a gigabyte
+    assert as_owner(shared / str(MALLORY), lambda: len(b" " * (100 << 20))) == 100 << 20
+
+
+def test_what_another_user_wrote_takes_no_processor_without_end(shared):
+    """Also when nobody waits for the result any more."""
+
+    def spin():
+        while True:
+            pass
+
+    with pytest.raises(OwnerWorkError, match="more than 1 s of processor time"):
+        as_owner(shared / str(MALLORY), spin, WorkLimits(cpu_s=1))
+
+
 def test_a_link_to_the_folder_of_another_gives_nobody_his_rights(shared, secret):
     """Neither root's nor those of the other user."""
     run = shared / str(MALLORY)
@@ -107,7 +139,7 @@ def test_work_that_never_ends_is_ended(shared):
     """Within its limit; and the caller gets an error."""
     begun = time.monotonic()
     with pytest.raises(OwnerWorkError, match="too long"):
-        as_owner(shared / str(MALLORY), lambda: time.sleep(600), limit_s=0.5)
+        as_owner(shared / str(MALLORY), lambda: time.sleep(600), WorkLimits(0.5))
 
     assert time.monotonic() - begun < 10
 

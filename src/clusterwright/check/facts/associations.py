@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from clusterwright.check.fact import HostSpec, fact
 from clusterwright.slurm import client
+from clusterwright.slurm.records import split_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ def _command(spec: HostSpec) -> Sequence[str]:
 @fact(_command, limit_s=20, codes=(0, 1))  # sacctmgr itself waits MessageTimeout, 10 s by default
 def associations(out: str) -> Associations:
     """Users and shares of every Slurm account; an error where slurmdbd does not answer."""
-    lines = out.strip().splitlines()
+    lines = split_lines(out.strip())
     if any(line.startswith("sacctmgr: error:") for line in lines):
         return Associations(error=lines[-1])
     rows = [line.split("|") for line in lines]

@@ -24,12 +24,12 @@ from clusterwright.monitor.gather.gather import PROMETHEUS
 from clusterwright.onhost.lib import journal
 from clusterwright.slurm import client
 from clusterwright.slurm.nodes import parse_node
-from clusterwright.slurm.records import Record, stamp
+from clusterwright.slurm.records import Record, split_lines, stamp
 
 MOST_HOSTS = 128  # whose logs are read; of a larger job, the first ones
 _COLUMNS = "JobID,JobName,State,ExitCode,DerivedExitCode,NodeList,Start,End,Elapsed,Timelimit,ReqMem,MaxRSS"
 _SCRIPT = """
-part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>/dev/null; }}
+part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>/dev/null | sed "s/^@@ / @@ /"; }}
 part now date '+%s %Y-%m-%dT%H:%M:%S'
 part job {job}
 part sacct {records}
@@ -43,7 +43,7 @@ log=$({config} 2>/dev/null | sed -n 's/^SlurmctldLogFile *= *//p')
 part slurmctld sh -c '{slurmctld}; tail -n 20000 "$0"' "$log"
 """
 _ON_HOST = """
-part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>/dev/null | tail -n {lines}; }}
+part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>/dev/null | tail -n {lines} | sed "s/^@@ / @@ /"; }}
 part kernel {kernel}
 part slurmd {slurmd}
 part munge {munge}
@@ -238,7 +238,7 @@ def of_slurm(parts: Mapping[str, str], ids: Sequence[str], when: Window) -> Iter
     yield of_text("sacct", "\n".join(records), kind="sacct")
     yield of_text("scontrol show job", parts.get("job", ""), kind="scontrol")
     yield of_text("slurmctld", "\n".join(_log(parts, ids, when)), kind="slurm")
-    for line in parts.get("nodes", "").splitlines():
+    for line in split_lines(parts.get("nodes", "")):
         node = parse_node(line).record
         if node["NodeName"] in when.hosts and when.contains_reason(node["Reason"]):
             text = node.quoted("NodeName", "State", "Reason")
@@ -247,7 +247,7 @@ def of_slurm(parts: Mapping[str, str], ids: Sequence[str], when: Window) -> Iter
 
 def _rows(parts: Mapping[str, str]) -> list[dict[str, str]]:
     """Accounting records of the job and its steps."""
-    names, *lines = parts.get("sacct", "").splitlines() or [""]
+    names, *lines = split_lines(parts.get("sacct", "")) or [""]
     return [dict(zip(names.split("|"), line.split("|"), strict=False)) for line in lines]
 
 
@@ -260,7 +260,7 @@ def _log(parts: Mapping[str, str], ids: Sequence[str], when: Window) -> list[str
         rf"\b{re.escape(host)}\b" for host in when.hosts
     ]
     about = re.compile("|".join(names))
-    log_lines = dict.fromkeys(parts.get("slurmctld", "").splitlines())  # the journal may repeat the file
+    log_lines = dict.fromkeys(split_lines(parts.get("slurmctld", "")))  # the journal may repeat the file
     return [line for line in log_lines if about.search(line) and when.contains_line(line)]
 
 
@@ -295,7 +295,7 @@ def window(parts: Mapping[str, str]) -> Window:
     """
     now, local = [*parts.get("now", "0 ").split(), "", ""][:2]
     now_s = int(now or 0)
-    rows = [line.split("|") for line in parts.get("window", "").splitlines()]
+    rows = [line.split("|") for line in split_lines(parts.get("window", ""))]
     record = Record.parse(parts.get("times", "").partition("\n")[0])
     nodes = frozenset(re.findall(r"^NodeName=(\S+)", parts.get("nodes", ""), re.MULTILINE))
     recorded = [host for host in expand_valid(record["NodeList"]) if host in nodes]

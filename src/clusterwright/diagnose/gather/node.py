@@ -65,7 +65,7 @@ def record(remote: Remote, control: str, node: str) -> NodeStatus:
     result = Host(remote, control).run(f"sh -c {shlex.quote(script)}")
     if "not found" in result.out + result.err:
         return NodeStatus(Record({}))
-    line, now, *log_lines = [*checked(result, control, "scontrol").out.splitlines(), ""][:4]
+    line, now, *log_lines = [*checked(result, control, "scontrol").out.split("\n"), ""][:4]
     node_record = parse_node(line).record
     return NodeStatus(node_record, _reason_age_s(node_record["Reason"], now), _back(log_lines, now))
 

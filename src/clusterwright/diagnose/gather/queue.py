@@ -15,7 +15,7 @@ from clusterwright.slurm import client
 # Each part may fail on its own: without accounting there are no associations, and without reservations `scontrol` exits
 # with an error. `--start` costs time of the backfill scheduler, so it is queried for this job only.
 _SCRIPT = """
-part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>&1; }}
+part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>&1 | sed "s/^@@ / @@ /"; }}
 part now date +%Y-%m-%dT%H:%M:%S
 part job {job}
 part partitions {partitions}

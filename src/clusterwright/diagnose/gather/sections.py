@@ -1,4 +1,4 @@
-"""Split the output of a script whose parts begin with `@@ NAME`."""
+"""Split the output of a script whose parts begin with `@@ NAME`; the script indents such lines of other programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def sections(text: str) -> dict[str, str]:
     """Texts of the parts by name; lines before the first marker are dropped."""
     lines_by_name: dict[str, list[str]] = {}
     name = ""
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if line.startswith(MARKER):
             name = line.removeprefix(MARKER).strip()
             lines_by_name.setdefault(name, [])

@@ -13,7 +13,7 @@ from clusterwright.config.names import expand
 from clusterwright.i18n import _
 from clusterwright.slurm.jobs import Job, parse_queue
 from clusterwright.slurm.nodes import parse_nodes
-from clusterwright.slurm.records import Record, clock, parse_records, stamp
+from clusterwright.slurm.records import Record, clock, parse_records, split_lines, stamp
 from clusterwright.slurm.states import is_pending, job_state, parse_node_state
 
 FIELDS = (
@@ -114,7 +114,7 @@ class Facts:
     @cached_property
     def _allowed(self) -> list[list[str]]:
         """Account, user, partition and QOS list of each of the user's associations."""
-        rows = [line.split("|") for line in self.texts.get("allowed", "").splitlines()]
+        rows = [line.split("|") for line in split_lines(self.texts.get("allowed", ""))]
         return [row for row in rows if len(row) > _QOS_COLUMN]
 
     @cached_property
@@ -148,7 +148,7 @@ class Facts:
     @cached_property
     def start(self) -> str:
         """The start that Slurm expects; empty where Slurm has no estimate."""
-        for line in self.texts.get("start", "").splitlines():
+        for line in split_lines(self.texts.get("start", "")):
             when = line.partition("|")[2].partition("|")[0]
             if stamp(when) is not None:
                 return when

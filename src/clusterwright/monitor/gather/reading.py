@@ -13,6 +13,7 @@ from clusterwright.monitor.gather.nodes import NodeSpec, nodes, unknown_nodes
 from clusterwright.monitor.gather.slurm_text import number
 from clusterwright.monitor.snapshot import JobView, NodeView, Snapshot, Team
 from clusterwright.monitor.snapshot.lacks import PARTS, lack
+from clusterwright.slurm.records import split_lines
 from clusterwright.slurm.states import is_pending
 
 
@@ -45,7 +46,7 @@ def teams(text: str, jobs: Iterable[JobView], shares: Mapping[str, float]) -> tu
 
 def _parse_accounts(text: str) -> dict[str, tuple[float | None, float | None, float | None]]:
     """Share, use and fair share by account. With Fair Tree only users have a fair share: the best of them counts."""
-    heads, *lines = text.splitlines() or [""]
+    heads, *lines = split_lines(text) or [""]
     columns = [head.strip() for head in heads.split("|")]
     rows = [dict(zip(columns, line.split("|"), strict=False)) for line in lines]
     best: dict[str, float] = {}

@@ -91,7 +91,6 @@ def month(
     """Sum up the records; of a requeued job, which has several, each allocation counts."""
     team_records = [record for record in records if not span.team or record.account == span.team]
     figures = Month(span, Sum(), {}, {}, [], missing=missing)
-    ids = {record.id for record in team_records}
     for record in team_records:
         hours = record.gpus * record.allocated_s(span.begin, span.end) / HOUR_S
         for total in (
@@ -103,13 +102,32 @@ def month(
         if hours:
             figures.top.append((record, hours))
     figures.top = sorted(figures.top, key=lambda pair: -pair[1])[:TOP]
-    for run in runs:
-        if not span.team or ids & set(map(str, run.get("jobs") or ())):
-            figures.broken.update(str(failure.get("reason")) for failure in run.get("failures") or ())
-            for name, seconds in (run.get("gpu_s") or {}).items():
-                figures.lost_h[name] = figures.lost_h.get(name, 0.0) + float(seconds) / HOUR_S
+    _add_runs(figures, team_records, runs)
     _add_metrics(figures, values)
     return figures
+
+
+def _add_runs(figures: Month, records: Sequence[AccountingRecord], runs: Iterable[Mapping[str, Any]]) -> None:
+    """Add failures and GPU hours inside runs, as far as Slurm recorded jobs of their users for them.
+
+    A user writes the accounting of a run: it counts for jobs of this user, each once, and up to Slurm's GPU hours.
+    """
+    unused: dict[tuple[str, str], list[AccountingRecord]] = {}
+    for record in records:
+        unused.setdefault((record.user, record.id), []).append(record)
+    for run in runs:
+        keys = [(str(run.get("user")), str(job)) for job in run.get("jobs") or ()]
+        of_run = [record for key in keys for record in unused.pop(key, ())]
+        if not of_run:
+            continue
+        figures.broken.update(str(failure.get("reason")) for failure in run.get("failures") or ())
+        gpu_s = run.get("gpu_s") or {}
+        waited_s = sum(record.gpus * (record.waited_s or 0.0) for record in of_run)
+        allocated_s = sum(record.gpus * record.ran_s(figures.span.end) for record in of_run)
+        share = ratio(allocated_s, sum(gpu_s.values()) - gpu_s.get("queue", 0.0)) or 0.0
+        for name, seconds in gpu_s.items():
+            counted_s = min(seconds, waited_s) if name == "queue" else seconds * share
+            figures.lost_h[name] = figures.lost_h.get(name, 0.0) + counted_s / HOUR_S
 
 
 def _add(total: Sum, record: AccountingRecord, hours: float, span: Span) -> None:

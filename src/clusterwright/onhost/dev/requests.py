@@ -17,6 +17,7 @@ from typing import Any, Dict, List, Optional, Set
 
 from clusterwright.onhost.dev.events import Trouble, read_events
 from clusterwright.onhost.lib import processes
+from clusterwright.slurm.records import split_lines
 from clusterwright.slurm.states import is_allocated, is_pending
 
 POLL_INTERVAL_S = 0.2
@@ -135,7 +136,7 @@ def submit(session: str, files: Dict[str, str]) -> str:
             f"sbatch exited with code {result.code}: {output}",
             "correct what Slurm reports; nothing was submitted",
         )
-    return result.out.strip().splitlines()[-1].partition(";")[0]
+    return split_lines(result.out.strip())[-1].partition(";")[0]
 
 
 def run_slurm(*argv: str) -> Optional[str]:
@@ -151,7 +152,7 @@ def queued(*, everybody: bool = False) -> List[Dict[str, str]]:
     if text is None:
         raise Trouble("slurm-said", "squeue failed", "check that slurmctld runs: systemctl status slurmctld")
     keys = ("job", "user", "state", "elapsed", "limit", "name", "folder", "start", "host", "reason")
-    lines = [line.split("|", len(keys) - 1) for line in text.splitlines()]
+    lines = [line.split("|", len(keys) - 1) for line in split_lines(text)]
     rows = [dict(zip(keys, line)) for line in lines if len(line) == len(keys)]
     sessions = [
         {**row, "kind": row["name"][len(NAME) :], "reason": row["reason"].replace("None", "")}

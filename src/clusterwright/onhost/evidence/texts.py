@@ -17,7 +17,14 @@ from fnmatch import fnmatch
 from functools import partial
 from typing import Any, Dict, List, Optional
 
-from clusterwright.onhost.lib.as_owner import UserRights, account_of, as_account, as_owner, user_account
+from clusterwright.onhost.lib.as_owner import (
+    UserRights,
+    WorkLimits,
+    account_of,
+    as_account,
+    as_owner,
+    user_account,
+)
 from clusterwright.onhost.lib.safe_reader import (
     Budget,
     OverBudgetError,
@@ -46,10 +53,10 @@ def main() -> int:
     document: Dict[str, Any] = {"run": run, "jobs": [], "events": [], "texts": [], "dumps": []}
     try:
         if run:
-            document.update(as_owner(run, lambda: of_run(run), 2 * READ_S))
+            document.update(as_owner(run, lambda: of_run(run), WorkLimits(2 * READ_S, 2 * READ_S)))
         for path in named:
             account = named_account(path, uid)
-            document["texts"] += as_account(account, partial(texts, [path]), READ_S)
+            document["texts"] += as_account(account, partial(texts, [path]), WorkLimits(READ_S, READ_S))
     except OSError as error:
         sys.stderr.write(f"cannot read the files of {job}: {error}\n")
     json.dump(document, sys.stdout)

@@ -78,6 +78,21 @@ def processes(group: ControlGroup) -> List[int]:
     return sorted(pids)
 
 
+def owner(group: ControlGroup, pids: List[int], proc: str) -> Optional[int]:
+    """Return the uid of the job: of its folder in v1, else of its processes; root's are Slurm's, if it has others."""
+    path = next(iter(group.folders.values()))
+    uid_text = os.path.basename(os.path.dirname(path)).partition("uid_")[2]
+    if uid_text.isdigit():
+        return int(uid_text)
+    owners = set()
+    for pid in pids:
+        try:
+            owners.add(os.stat(os.path.join(proc, str(pid))).st_uid)
+        except OSError:
+            continue
+    return max(owners, default=None)
+
+
 def cpu_seconds(group: ControlGroup) -> Optional[float]:
     """Return the CPU time of the job so far."""
     folder = group.folder("cpuacct")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Dict, Iterator, List, NamedTuple, Optional
 
 from clusterwright.slurm.jobs import FORMAT_FIELDS, Job, make_jobs
+from clusterwright.slurm.records import split_lines
 
 # squeue's fields and column widths: fixed columns, so that user text with spaces cannot shift fields.
 COLUMNS = (
@@ -23,7 +24,7 @@ def squeue() -> List[str]:
 
 def jobs(text: str) -> List[Job]:
     """Return the jobs of squeue's output, a pending array as one; malformed rows are skipped."""
-    rows = [list(_cells(line)) for line in text.splitlines()]
+    rows = [list(_cells(line)) for line in split_lines(text)]
     return make_jobs(
         [row for row in rows if row[0].partition("_")[0].isdigit()], [name for name, _ in COLUMNS]
     )
@@ -40,7 +41,7 @@ def diagnosis(text: str) -> Dict[str, float]:
     """Return from sdiag the seconds of the last main (`cycle`) and backfill cycle, and the number of threads."""
     result: Dict[str, float] = {}
     part = ""
-    for line in text.splitlines():
+    for line in split_lines(text):
         name, _, value = (piece.strip() for piece in line.partition(":"))
         if name.startswith("Main schedule statistics"):
             part = "cycle"
@@ -71,7 +72,7 @@ def shares(text: str) -> List[Share]:
     """
     accounts: Dict[str, Share] = {}
     users: Dict[str, List[float]] = {}
-    for line in text.splitlines():
+    for line in split_lines(text):
         cells = [cell.strip() for cell in line.split("|")]
         if len(cells) < 5 or cells[0] in ("", "root"):
             continue

@@ -7,6 +7,7 @@ Standard library only, Python 3.6 or later.
 import json
 import os
 import pwd
+import resource
 import select
 import signal
 import stat
@@ -15,10 +16,12 @@ import time
 import traceback
 from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 
-from clusterwright.onhost.lib.safe_reader import Path, UnsafeFileError, location, pin
+from clusterwright.onhost.lib.safe_reader import OverBudgetError, Path, UnsafeFileError, location, pin
 
 NOBODY = 65534  # group of an account that the password database does not have
 RESULT_BYTES = 256 << 20
+MEMORY_BYTES = 2 << 30  # of a child beside what it has at its start
+CPU_S = 24 * 3600  # of a child without another limit: a checksum of 100 TB
 
 
 class UserRights(NamedTuple):
@@ -33,21 +36,32 @@ class OwnerWorkError(OSError):
     """The work as the folder's owner ended without a result, exceeded a limit, or cannot be done safely."""
 
 
-def as_owner(folder: Path, work: Callable[[], Any], limit_s: Optional[float] = None) -> Any:
+class WorkLimits(NamedTuple):
+    """Limits of the work of a child; None: no limit."""
+
+    seconds: Optional[float] = None
+    cpu_s: float = CPU_S
+    memory_bytes: Optional[int] = MEMORY_BYTES
+
+
+DEFAULT_LIMITS = WorkLimits()
+
+
+def as_owner(folder: Path, work: Callable[[], Any], limits: WorkLimits = DEFAULT_LIMITS) -> Any:
     """Call `work` as the owner of the folder and return its result, which must be JSON.
 
-    Only root changes its account; anybody else calls `work` in this process.
+    Only root changes its account; anybody else calls `work` in this process, without limits.
 
     Raises:
         OwnerWorkError: the child exceeded a limit or failed.
         UnsafeFileError: the path of the folder is under the control of another user.
         OSError: the folder is missing, or `work` raised it.
     """
-    return as_account(account_of(folder), work, limit_s)
+    return as_account(account_of(folder), work, limits)
 
 
 def as_account(
-    account: Optional[UserRights], work: Callable[[], Any], limit_s: Optional[float] = None
+    account: Optional[UserRights], work: Callable[[], Any], limits: WorkLimits = DEFAULT_LIMITS
 ) -> Any:
     """Call `work` with an account's rights, None for this process's own; raises as `as_owner`."""
     if account is None:
@@ -58,16 +72,19 @@ def as_account(
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _run_child(account, work, writing)
+        _run_child(account, work, writing, limits)
     os.close(writing)
+    status = 0
     try:
-        data = _collect(reading, None if limit_s is None else time.monotonic() + limit_s)
+        data = _collect(reading, None if limits.seconds is None else time.monotonic() + limits.seconds)
     except BaseException:
         os.kill(child, signal.SIGKILL)
         raise
     finally:
         os.close(reading)
-        os.waitpid(child, 0)
+        status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        raise OwnerWorkError(_reason(os.WTERMSIG(status), limits))
     return _result(data)
 
 
@@ -125,13 +142,21 @@ def _load_bundle() -> None:
             getattr(module, "main", None)
 
 
-def _run_child(account: UserRights, work: Callable[[], Any], writing: int) -> None:
+def _reason(number: int, limits: WorkLimits) -> str:
+    """Return why a signal ended the child."""
+    if number == signal.SIGXCPU:
+        return "it took more than %d s of processor time" % limits.cpu_s
+    return "signal %d ended it%s" % (number, ", maybe for lack of memory" if number == signal.SIGKILL else "")
+
+
+def _run_child(account: UserRights, work: Callable[[], Any], writing: int, limits: WorkLimits) -> None:
     """Work and write the outcome as JSON; never return."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent handles it
         _end_first_when_memory_runs_out()
         drop(account)
-        document = _outcome(work)
+        _limit(limits)
+        document = _outcome(work, limits)
         sys.stdout.flush()
         with os.fdopen(writing, "wb") as file:
             file.write(json.dumps(document).encode())
@@ -139,9 +164,32 @@ def _run_child(account: UserRights, work: Callable[[], Any], writing: int) -> No
         os._exit(0)
 
 
-def _outcome(work: Callable[[], Any]) -> Dict[str, Any]:
+def _limit(limits: WorkLimits) -> None:
+    """Set the limits of this process; what it inherited counts for none of them."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    cpu_s = int(used.ru_utime + used.ru_stime + limits.cpu_s) + 1
+    _lower(resource.RLIMIT_CPU, cpu_s)
+    if limits.memory_bytes is not None:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            pages = int(file.read().split()[5])
+        # Not the address space: files that are mapped take none of this memory.
+        _lower(resource.RLIMIT_DATA, pages * resource.getpagesize() + limits.memory_bytes)
+
+
+def _lower(kind: int, limit: int) -> None:
+    hard = resource.getrlimit(kind)[1]
+    limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(kind, (limit, hard))
+
+
+def _outcome(work: Callable[[], Any], limits: WorkLimits) -> Dict[str, Any]:
     try:
         return {"result": work()}
+    except OverBudgetError as error:
+        return {"errno": None, "text": str(error), "filename": None}
+    except MemoryError:
+        text = "it takes more than %d MiB of memory" % ((limits.memory_bytes or 0) >> 20)
+        return {"errno": None, "text": text, "filename": None}
     except OSError as error:
         filename = None if error.filename is None else os.fsdecode(error.filename)
         return {"errno": error.errno, "text": error.strerror or str(error), "filename": filename}

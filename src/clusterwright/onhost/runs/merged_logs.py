@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
+from heapq import heappop, heappush
 from typing import Deque, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
 
 JOB = "job"
@@ -52,33 +53,73 @@ def split(source: str, lines: Iterable[bytes], generation: int) -> List[Chunk]:
 
 def fold(lines: Mapping[str, Sequence[bytes]]) -> Iterator[MergedLine]:
     """Merge the lines of several sources, each in its order; a line that others have too waits until they reach it."""
-    queues: Dict[str, Deque[bytes]] = {
-        source: deque(source_lines) for source, source_lines in lines.items() if source_lines
-    }
-    remaining = Counter(text for queue in queues.values() for text in queue)
-    while queues:
-        text, sources = _next(queues, remaining)
-        remaining[text] -= len(sources)
-        for source in sources:
-            queues[source].popleft()
-            if not queues[source]:
-                del queues[source]
-        yield MergedLine(tuple(sources), text)
+    names = [source for source, source_lines in lines.items() if source_lines]
+    queues = _Queues([deque(lines[source]) for source in names])
+    while True:
+        text, numbers = queues.pop()
+        if not numbers:
+            return
+        yield MergedLine(tuple(names[number] for number in numbers), text)
 
 
-def _next(queues: Mapping[str, Deque[bytes]], remaining: Mapping[bytes, int]) -> Tuple[bytes, List[str]]:
-    """Return a line that needs to wait for no other source; if all wait for each other, the first one."""
-    waiting: Dict[bytes, List[str]] = {}
-    for source, queue in queues.items():
-        text = queue[0]
-        if remaining[text] == 1:
-            return text, [source]
-        waiting.setdefault(text, []).append(source)
-    for text, some in waiting.items():
-        elsewhere = (queue for queue in queues.values() if queue[0] != text)
-        if remaining[text] == len(some) or not any(text in queue for queue in elsewhere):
-            return text, some
-    return next(iter(waiting.items()))
+class _Queues:
+    """The lines of several sources that wait for each other; takes time by the number of lines, times its logarithm."""
+
+    def __init__(self, queues: List[Deque[bytes]]) -> None:
+        self._queues = queues
+        self._left = [Counter(queue) for queue in queues]  # of each source
+        self._remaining = Counter(text for queue in queues for text in queue)
+        self._holders = Counter(
+            text for counts in self._left for text in counts
+        )  # sources that have the text
+        self._heads: Dict[bytes, List[int]] = {}  # sources whose next line it is
+        self._single: List[int] = []  # heaps; entries that are no longer true are skipped
+        self._ready: List[Tuple[int, bytes]] = []
+        self._first = 0
+        for number in range(len(queues)):
+            self._reached(number)
+
+    def pop(self) -> Tuple[bytes, List[int]]:
+        """Take the line that needs to wait for no other source; if all wait for each other, the first one."""
+        text = self._next()
+        numbers = sorted(self._heads.pop(text, ()))
+        for number in numbers:
+            self._queues[number].popleft()
+            self._left[number][text] -= 1
+            self._remaining[text] -= 1
+            self._holders[text] -= not self._left[number][text]
+        for number in numbers:
+            if self._queues[number]:
+                self._reached(number)
+        self._look(text)
+        return text, numbers
+
+    def _reached(self, number: int) -> None:
+        text = self._queues[number][0]
+        self._heads.setdefault(text, []).append(number)
+        self._look(text)
+
+    def _look(self, text: bytes) -> None:
+        """Note that a text needs to wait no longer."""
+        heads = self._heads.get(text)
+        if heads and self._remaining[text] == 1:
+            heappush(self._single, heads[0])
+        elif heads and self._holders[text] == len(heads):
+            heappush(self._ready, (min(heads), text))
+
+    def _next(self) -> bytes:
+        while self._single:
+            queue = self._queues[heappop(self._single)]
+            if queue and self._remaining[queue[0]] == 1:
+                return queue[0]
+        while self._ready:
+            number, text = heappop(self._ready)
+            heads = self._heads.get(text)
+            if heads and min(heads) == number and self._holders[text] == len(heads):
+                return text
+        while self._first < len(self._queues) and not self._queues[self._first]:
+            self._first += 1
+        return self._queues[self._first][0] if self._first < len(self._queues) else b""
 
 
 def _joined(chunks: Sequence[Chunk]) -> Iterator[Chunk]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List
 
 from clusterwright.onhost.lib import checkpoint_manifest
-from clusterwright.onhost.lib.as_owner import as_owner
+from clusterwright.onhost.lib.as_owner import WorkLimits, as_owner
 from clusterwright.onhost.lib.checkpoint_manifest import NAME as MANIFEST
 from clusterwright.onhost.lib.files import append
 from clusterwright.onhost.lib.json_lines import read_lines
@@ -55,8 +55,9 @@ def answer(action: Callable[..., Row], path: str, **options: Any) -> Row:
     if os.geteuid() == 0 and action is not listing:
         with suppress(Trouble):  # raised again by the action; the owner may not be able to read root's torch
             runtime("manifest", "disk", "source", "convert")
+    limits = LIMITS.get(action, WorkLimits())
     try:
-        return dict(as_owner(existing, lambda: _answer(action, path, options)))
+        return dict(as_owner(existing, lambda: _answer(action, path, options), limits))
     except OSError as error:
         return _unreadable(error)
 
@@ -382,6 +383,11 @@ def _is_mark(entry: Row) -> bool:
 
 
 ACTIONS: Dict[str, Callable[..., Row]] = {"list": listing, "verify": verify, "convert": convert}
+# For checkpoints of any size; torch's threads have stacks, and a conversion holds whole tensors.
+LIMITS: Dict[Callable[..., Row], WorkLimits] = {
+    verify: WorkLimits(memory_bytes=8 << 30),
+    convert: WorkLimits(memory_bytes=None),
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -15,6 +15,8 @@ from typing import List, Optional, Tuple
 
 from clusterwright.onhost.lib import processes
 from clusterwright.onhost.lib.safe_reader import list_folder, text_or_empty
+from clusterwright.onhost.lib.shared_folder import list_shared_folder
+from clusterwright.slurm.records import split_lines
 
 SLURM_S = 30
 SUCCESSORS = 1000  # of a run, whose job ids are read
@@ -42,7 +44,7 @@ def user_name(uid: int) -> str:
 
 def newest(runs: str) -> List[str]:
     """Return the names of the runs, the one submitted last first."""
-    folders = [(name, os.path.join(runs, name)) for name in list_folder(runs)]
+    folders = [(name, os.path.join(runs, name)) for name in list_shared_folder(runs)]
     dated_names = [(_submitted(path), name) for name, path in folders if owner_of(path) is not None]
     return [name for _, name in sorted(dated_names, reverse=True)]
 
@@ -126,7 +128,7 @@ def own_job_ids(run: str) -> List[str]:
         ["sacct", "--noheader", "--parsable2", "--allocations", jobs, "--format=JobID,UID"],
     )
     for argv in commands if ids else ():
-        for line in processes.run(argv, SLURM_S).out.splitlines():
+        for line in split_lines(processes.run(argv, SLURM_S).out):
             job, _, user = line.strip().partition("|")
             if user != str(owner):
                 others.add(job)

@@ -10,16 +10,19 @@ import json
 import os
 import sys
 import time
-from typing import Any, Dict, List
+from typing import Any, Callable, Dict, List
 
-from clusterwright.onhost.lib.as_owner import as_owner
+from clusterwright.onhost.lib.as_owner import CPU_S, WorkLimits, as_owner
 from clusterwright.onhost.lib.files import append
 from clusterwright.onhost.lib.safe_reader import (
+    Budget,
+    OverBudgetError,
     list_folder,
     parse_object,
     read_by_owner,
     read_object,
     read_part,
+    reading_budget,
 )
 from clusterwright.onhost.runs import run_series, run_status
 from clusterwright.onhost.runs.run_files import cancel_jobs, in_queue
@@ -32,7 +35,7 @@ RECENT = 10  # number of ended runs in a list
 NO_RUN = 69  # sysexits.h EX_UNAVAILABLE
 UNREADABLE = 74  # sysexits.h EX_IOERR
 LIST_S, LIST_BYTES = 20.0, 1 << 30  # to list all runs: seconds together, bytes of each owner
-READ_S = 300.0  # to read one run
+READ_S, READ_BYTES = 300.0, 1 << 30  # to read one run
 
 
 def main() -> int:
@@ -54,15 +57,23 @@ def main() -> int:
         if command == "cancel":
             return cancel(run)
         if command == "logs":
-            return int(as_owner(run, lambda: show_logs(run, *arguments[1:])))
+            # A pager stops the clock, not the processor; who follows a run may do so for days.
+            limits = WorkLimits(cpu_s=CPU_S if arguments[1] == "live" else READ_S)
+            return int(as_owner(run, lambda: show_logs(run, *arguments[1:]), limits))
         text: Any = {"status": run_status.text, "curves": run_series.text}[command]
-        sys.stdout.write(as_owner(run, lambda: text(run, *arguments[1:]), READ_S))
+        limits = WorkLimits(READ_S, READ_S)
+        sys.stdout.write(as_owner(run, lambda: _within_budget(lambda: text(run, *arguments[1:])), limits))
     except BrokenPipeError:
         raise  # the reader of stdout has left
-    except OSError as error:
+    except (OSError, OverBudgetError) as error:
         sys.stderr.write(f"cannot read {run}: {error}\n")
         return UNREADABLE
     return 0
+
+
+def _within_budget(read: Callable[[], str]) -> str:
+    with reading_budget(Budget(READ_S, READ_BYTES)):
+        return read()
 
 
 def show_logs(run: str, how: str, form: str = "text") -> int:
@@ -133,7 +144,7 @@ def cancel(run: str) -> int:
     """Request that the ranks save and leave; after 40 s, cancel the job in Slurm."""
     name = os.path.basename(run)
     try:  # a file server may deny writes to root
-        as_owner(run, lambda: touch(run, "cancelled", "stop"), READ_S)
+        as_owner(run, lambda: touch(run, "cancelled", "stop"), WorkLimits(READ_S, READ_S))
     except OSError as error:  # its owner cannot keep the job by making the folder unwritable
         sys.stderr.write(f"the ranks cannot be told to save: {error}\n")
     cancel_jobs(run, pending=True)

@@ -8,9 +8,19 @@ import select
 import sys
 import time
 from fnmatch import fnmatch
-from typing import Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Set, Tuple
 
-from clusterwright.onhost.lib.safe_reader import list_folder, modified, read_object, read_part, walk_folder
+from clusterwright.onhost.lib.safe_reader import (
+    DATA_ERRORS,
+    Budget,
+    list_folder,
+    modified,
+    open_regular,
+    read_object,
+    read_part,
+    reading_budget,
+    walk_folder,
+)
 from clusterwright.onhost.runs import run_progress
 from clusterwright.onhost.runs.merged_logs import JOB, Chunk, merge, prefix, split
 from clusterwright.onhost.runs.run_files import in_queue
@@ -21,6 +31,10 @@ QUEUE_S = 5.0  # poll of Slurm for jobs of the run
 CLOSE_TIMEOUT_S = 5.0  # after the end of a run, within which its supervisor prints the accounting
 PROGRESS_S = 30.0  # interval of progress lines in a log file
 LIVE_S = 2.0  # the same on a terminal
+PASS_BYTES, READ_BYTES = 64 << 20, 1 << 20  # read at once: of all files, of one
+LINE_BYTES = 1 << 20  # the rest of a longer line is left out
+EVENTS_S, EVENTS_BYTES = 60.0, 1 << 30  # to read the events of the run for its progress
+LEFT_OUT = b" [the rest of this line is left out: it has more than %d bytes]" % LINE_BYTES
 RUNNING = 0
 RANK_DEPTH, TORCHRUN_DEPTH = (
     3,
@@ -39,6 +53,7 @@ class Follow:
         self.run, self.form = run, form
         self._offsets: Dict[str, int] = {}
         self._partial: Dict[str, bytes] = {}
+        self._too_long: Set[str] = set()  # files whose current line is left out from here on
         self._generation: Dict[str, int] = {}
         self._queue_polled_at = self._progress_polled_at = time.monotonic()
         self._progress_interval_s = PROGRESS_S if form == "text" else LIVE_S
@@ -68,8 +83,10 @@ class Follow:
         return SOON_S if ended or os.path.exists(os.path.join(self.run, "cancelled")) else POLL_INTERVAL_S
 
     def _pass_on(self) -> bool:
-        """Print new complete lines, each once, with a prefix of its sources; return whether there were any."""
-        chunks = [chunk for path, source in sources(self.run) for chunk in self._new(path, source)]
+        """Print new complete lines, each once, with a prefix of its sources; return whether the files had more."""
+        files, before = list(sources(self.run)), sum(self._offsets.values())
+        size = min(READ_BYTES, PASS_BYTES // max(1, len(files)))
+        chunks = [chunk for path, source in files for chunk in self._new(path, source, size)]
         out = sys.stdout.buffer
         for merged_line in merge(chunks):
             if self.form == "json":
@@ -78,29 +95,45 @@ class Follow:
             else:
                 out.write(b"[%b] %b\n" % (prefix(merged_line.sources).encode(), merged_line.text))
         out.flush()
-        return bool(chunks)
+        return sum(self._offsets.values()) > before
 
-    def _new(self, path: str, source: str) -> List[Chunk]:
+    def _new(self, path: str, source: str, size: int) -> List[Chunk]:
+        offset = self._offsets.get(path, 0)
         try:
-            data = read_part(path, 1 << 20, self._offsets.get(path, 0))
+            if path in self._too_long:
+                offset = skip_hole(path, offset)
+            data = read_part(path, size, offset)
         except OSError:
             return []
-        self._offsets[path] = self._offsets.get(path, 0) + len(data)
-        *lines, self._partial[path] = (self._partial.get(path, b"") + data).split(b"\n")
-        stripped_lines = [line.rstrip(b"\r") for line in lines]
+        self._offsets[path] = offset + len(data)
+        stripped_lines = [line.rstrip(b"\r") for line in self._lines(path, data)]
         if source != JOB:
             return [Chunk(source, generation(path), stripped_lines)] if stripped_lines else []
         chunks = split(source, stripped_lines, self._generation.get(path, 0))
         self._generation[path] = chunks[-1].generation if chunks else self._generation.get(path, 0)
         return chunks
 
+    def _lines(self, path: str, data: bytes) -> List[bytes]:
+        """Return the complete lines, and the beginning of a line that is too long."""
+        *lines, rest = (self._partial.get(path, b"") + data).split(b"\n")
+        if path in self._too_long and lines:
+            del lines[0]  # its end
+            self._too_long.discard(path)
+        if path in self._too_long:
+            rest = b""
+        elif len(rest) > LINE_BYTES:
+            lines.append(rest)
+            self._too_long.add(path)
+            rest = b""
+        self._partial[path] = rest
+        return [line if len(line) <= LINE_BYTES else line[:LINE_BYTES] + LEFT_OUT for line in lines]
+
     def _progress(self, *, at_once: bool) -> None:
         """Print the progress when due and changed; reading a long run's events takes at most a tenth of the time."""
         now = time.monotonic()
         if not at_once and now - self._progress_polled_at < self._progress_interval_s:
             return
-        progress = run_progress.read_progress(self.run)
-        text = json.dumps({"progress": progress}) if self.form == "json" else run_progress.line(progress)
+        text = self._read_progress()
         self._progress_polled_at = time.monotonic()
         self._progress_interval_s = max(self._progress_interval_s, 10 * (self._progress_polled_at - now))
         if text == self._last_progress:
@@ -109,6 +142,15 @@ class Follow:
         into = sys.stdout if self.form == "json" else sys.stderr
         into.write(text + "\n")
         into.flush()
+
+    def _read_progress(self) -> str:
+        try:
+            with reading_budget(Budget(EVENTS_S, EVENTS_BYTES)):
+                progress: Any = run_progress.read_progress(self.run)
+        except DATA_ERRORS as error:
+            message = f"the progress cannot be read: {str(error) or type(error).__name__}"
+            return json.dumps({"progress": None, "error": message}) if self.form == "json" else message
+        return json.dumps({"progress": progress}) if self.form == "json" else run_progress.line(progress)
 
     def _closed(self) -> bool:
         """Return True once the supervisor has written its accounting, or will not."""
@@ -143,6 +185,15 @@ def sources(run: str) -> Iterator[Tuple[str, str]]:
             pairs.append((path, f"{below[1]}:{below[4]}"))
     dated = [(modified(path), path, source) for path, source in pairs]
     return iter([(path, source) for date, path, source in sorted(row for row in dated if row[0] is not None)])
+
+
+def skip_hole(path: str, offset: int) -> int:
+    """Return the offset of the next bytes that were written; a hole of a terabyte costs its owner nothing."""
+    with open_regular(path) as file:
+        try:
+            return os.lseek(file.fileno(), offset, os.SEEK_DATA)
+        except OSError:  # no data follows
+            return max(offset, os.fstat(file.fileno()).st_size)
 
 
 def generation(path: str) -> int:

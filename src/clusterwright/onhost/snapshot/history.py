@@ -15,11 +15,13 @@ import sys
 import time
 from typing import Any, Dict, Iterator, List
 
-from clusterwright.onhost.lib.as_owner import as_owner
+from clusterwright.onhost.lib.as_owner import WorkLimits, as_owner
+from clusterwright.onhost.lib.numbers import finite
 from clusterwright.onhost.lib.safe_reader import modified, read_by_owner, read_object
 from clusterwright.onhost.runs import run_folders, run_series, run_status
 from clusterwright.onhost.snapshot import monitors, programs
 from clusterwright.onhost.supervisor.goodput import advice, communication, figures, history, slow, speed
+from clusterwright.onhost.supervisor.goodput.accounting import BINS
 from clusterwright.slurm.states import HOLDING
 
 Document = Dict[str, Any]
@@ -34,6 +36,8 @@ QUEUE = (
 MOST_BYTES = 512 << 20  # of slurmctld's job completion file: a million jobs; the rest is not read
 NEWEST_RUNS = 200  # runs without stored goodput accounting, mostly running ones, for which it is computed
 RUNS_S, RUNS_BYTES = 120.0, 4 << 30  # to read all runs: seconds together, bytes of each owner
+MOST_FAILURES = 1000  # of a run
+RUN_S = 30.0  # to compute the accounting of one run
 _END = re.compile(r" EndTime=(\S+) ")
 
 
@@ -136,7 +140,7 @@ def _add_metrics(result: Document, request: Document) -> None:
 def run_of(result: Document, folder: str) -> Document:
     """Return all records of a run, read as its owner; an error is added to `silent`."""
     try:
-        return dict(as_owner(folder, lambda: _records(folder), RUNS_S))
+        return dict(as_owner(folder, lambda: _records(folder), WorkLimits(RUNS_S, RUNS_S)))
     except Exception as error:  # noqa: BLE001 (a thread that must never end)
         result["silent"]["run"] = f"{os.path.basename(folder)}: {type(error).__name__}: {error}"
         return {}
@@ -196,21 +200,23 @@ def _run_row(folder: str, begin: float, end: float, computed: List[str]) -> Docu
     written = read_object(os.path.join(folder, "ledger.json"))
     if not written and len(computed) < NEWEST_RUNS:
         computed.append(folder)
-        written = _goodput_accounting(folder)
+        written = as_owner(folder, lambda: _goodput_accounting(folder), WorkLimits(RUN_S, RUN_S))
     if not written:
         return {}
+    owner, gpu_s = run_folders.owner_of(folder), written.get("gpu_s") or {}
     return {
         "run": os.path.basename(folder),
+        "user": "" if owner is None else run_folders.user_name(owner),
         "jobs": run_folders.job_ids(folder),
-        "gpu_s": written.get("gpu_s", {}),
-        "goodput": written.get("goodput"),
+        "gpu_s": {name: max(0.0, finite(gpu_s[name]) or 0.0) for name in BINS if name in gpu_s},
+        "goodput": finite(written.get("goodput")),
         "failures": [
             {
-                "reason": failure.get("reason"),
+                "reason": str(failure.get("reason"))[:100],
                 "time": failure.get("time", 0),
                 "first_failure": str(failure.get("first_failure", ""))[:200],
             }
-            for failure in written.get("failures", [])
+            for failure in written.get("failures", [])[:MOST_FAILURES]
             if begin <= failure.get("time", 0) < end
         ],
     }

@@ -6,12 +6,14 @@ import os
 import pwd
 from typing import Any, Dict, Iterator, List, Optional
 
-from clusterwright.onhost.exporter import cgroups, gpu_places, job_environment, traffic
+from clusterwright.onhost.exporter import cgroups, gpu_places, traffic
+from clusterwright.onhost.exporter.job_records import JobRecords
 from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.state_files import text_of
 from clusterwright.onhost.exporter.tally import GrownTally, Tally
 from clusterwright.onhost.exporter.text import Family, counter, gauge
 from clusterwright.onhost.lib.numbers import ascii_int
+from clusterwright.slurm.jobs import Job
 
 EVERY_S, TIMEOUT_S, STAYS = 10.0, 20.0, True
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -21,7 +23,6 @@ class JobSample:
     """The state of one job between collections."""
 
     def __init__(self) -> None:
-        self.environment: Dict[str, str] = {}
         self.uid: Optional[int] = None
         self.cpu, self.read, self.written, self.ooms = Tally(), Tally(), Tally(), Tally()
         self.received, self.sent = GrownTally(), GrownTally()
@@ -36,6 +37,8 @@ def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Famil
     """Yield the metrics of the jobs; ended jobs are dropped, because Slurm's accounting has them."""
     jobs_by_id: Dict[str, JobSample] = state.setdefault("jobs", {})
     groups = cgroups.jobs(settings.cgroup)
+    records: JobRecords = state.setdefault("records", JobRecords())
+    records.update([group.job for group in groups])
     for job_id in set(jobs_by_id) - {group.job for group in groups}:
         del jobs_by_id[job_id]
     places = gpu_places.by_minor(settings.proc)
@@ -45,9 +48,11 @@ def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Famil
     for group in groups:
         job = jobs_by_id.setdefault(group.job, JobSample())
         pids = cgroups.processes(group)
-        _identify(job, group, pids, settings.proc)
-        _add_values(group, job, families, _used(job, group, pids, settings.proc))
-        _add_gpus(group.job, job, families, settings, places)
+        if job.uid is None:
+            job.uid = cgroups.owner(group, pids, settings.proc)
+        record = records.find(group.job)._replace(number=group.job, user=_name(job.uid))
+        _add_values(group, record, families, _used(job, group, pids, settings.proc))
+        _add_gpus(record, families, settings, places)
         is_exclusive = state["before"] == previous == [group.job]
         for grown, counters, name in ((job.received, received, "received"), (job.sent, transmitted, "sent")):
             grown.update(counters, counts=is_exclusive)
@@ -78,16 +83,6 @@ def _families() -> Dict[str, Family]:
     return families
 
 
-def _identify(job: JobSample, group: cgroups.ControlGroup, pids: List[int], proc: str) -> None:
-    """Set the job's uid and environment; repeated until both are known."""
-    if job.uid is None:
-        path = next(iter(group.folders.values()))
-        uid_text = os.path.basename(os.path.dirname(path)).partition("uid_")[2]
-        job.uid = int(uid_text) if uid_text.isdigit() else job_environment.owner(pids, proc)
-    if "SLURM_JOB_ACCOUNT" not in job.environment:
-        job.environment = job_environment.read_environment(group.job, pids, proc) or job.environment
-
-
 def _used(
     job: JobSample, group: cgroups.ControlGroup, pids: List[int], proc: str
 ) -> Dict[str, Optional[float]]:
@@ -101,7 +96,7 @@ def _used(
         times[part] = (int(stat[11]) + int(stat[12])) / _TICK
         rows = dict(
             line.split(": ")
-            for line in text_of(os.path.join(proc, str(pid), "io"), 4096).splitlines()
+            for line in text_of(os.path.join(proc, str(pid), "io"), 4096).split("\n")
             if ": " in line
         )
         reads[part], writes[part] = float(rows.get("read_bytes", 0)), float(rows.get("write_bytes", 0))
@@ -118,40 +113,37 @@ def _used(
 
 
 def _add_values(
-    group: cgroups.ControlGroup, job: JobSample, into: Dict[str, Family], used: Dict[str, Optional[float]]
+    group: cgroups.ControlGroup, record: Job, into: Dict[str, Family], used: Dict[str, Optional[float]]
 ) -> None:
-    cpus_text = job.environment.get("SLURM_CPUS_ON_NODE", "")
-    cpus = cgroups.cpus(group) or ascii_int(cpus_text)
     values = {
-        **used, "cpus": cpus, "memory_bytes": cgroups.memory_bytes(group),
+        **used, "cpus": cgroups.cpus(group), "memory_bytes": cgroups.memory_bytes(group),
         "memory_limit_bytes": cgroups.memory_limit_bytes(group),
     }  # fmt: skip
     for name, value in values.items():
         into[name].add(value, job=group.job)
     into["info"].add(
         1,
-        job=group.job,
-        user=_name(job.uid),
-        account=job.environment.get("SLURM_JOB_ACCOUNT", ""),
-        partition=job.environment.get("SLURM_JOB_PARTITION", ""),
-        name=job.environment.get("SLURM_JOB_NAME", ""),
+        job=record.number,
+        user=record.user,
+        account=record.account,
+        partition=record.partition,
+        name=record.name,
     )
 
 
-def _add_gpus(
-    number: str, job: JobSample, into: Dict[str, Family], settings: ExporterSettings, places: Any
-) -> None:
+def _add_gpus(record: Job, into: Dict[str, Family], settings: ExporterSettings, places: Any) -> None:
     """Add the job's GPUs; the prolog writes their file before the job starts."""
-    prolog_gpus = text_of(os.path.join(settings.hooks, "jobs", f"{number}.held"), 4096)
-    for minor in job_environment.gpus(job.environment, prolog_gpus):
+    text = text_of(os.path.join(settings.hooks, "jobs", f"{record.number}.held"), 4096)
+    minors = (ascii_int(part) for part in text.strip().split(","))
+    for minor in (number for number in minors if number is not None):
         device = places.get(minor)
         into["gpu_info"].add(
             1,
             gpu=device.number if device else minor,
             uuid=device.uuid if device else "",
-            job=number,
-            user=_name(job.uid),
-            account=job.environment.get("SLURM_JOB_ACCOUNT", ""),
+            job=record.number,
+            user=record.user,
+            account=record.account,
         )
 
 

@@ -15,10 +15,10 @@ from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family
 from clusterwright.onhost.lib.safe_reader import (
     is_regular,
-    list_folder,
     read_by_owner,
     read_object,
 )
+from clusterwright.onhost.lib.shared_folder import list_shared_folder
 from clusterwright.onhost.supervisor.goodput import figures, reading, slow, speed
 from clusterwright.onhost.supervisor.goodput.history import History
 from clusterwright.onhost.supervisor.goodput.timeline import jobs
@@ -95,7 +95,7 @@ def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Famil
 
 def _find(folder: str, runs_by_name: Dict[str, Followed], past: Set[str], now: float) -> None:
     """Add new runs, and drop removed and old ones."""
-    names = list_folder(folder)
+    names = list_shared_folder(folder)
     for removed in (set(runs_by_name) | past) - set(names):
         runs_by_name.pop(removed, None)
         past.discard(removed)

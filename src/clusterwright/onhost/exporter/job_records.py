@@ -1,0 +1,39 @@
+"""Accounts, partitions and names of this host's jobs, from slurmctld: users can change the environment of a job."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from typing import Dict, List
+
+from clusterwright.onhost.exporter.commands import command_output
+from clusterwright.slurm import client
+from clusterwright.slurm.jobs import Job, parse_queue
+
+LIMIT_S = 5.0
+RETRY_S = 60.0  # after slurmctld did not respond, or did not know a job
+_FIELDS = ("number", "account", "partition", "state", "name")
+
+
+class JobRecords:
+    """The records of jobs, each queried once."""
+
+    def __init__(self) -> None:
+        self._jobs: Dict[str, Job] = {}
+        self._retry_at = 0.0
+
+    def update(self, numbers: List[str]) -> None:
+        """Query slurmctld for the jobs that are new, and drop those that ended."""
+        self._jobs = {number: self._jobs[number] for number in numbers if number in self._jobs}
+        if all(number in self._jobs for number in numbers) or time.monotonic() < self._retry_at:
+            return
+        mark = secrets.token_hex(8)
+        missing = [number for number in numbers if number not in self._jobs]
+        text = command_output(client.queue(_FIELDS, mark, missing), LIMIT_S) or ""
+        self._jobs.update((job.number, job) for job in parse_queue(text, _FIELDS, mark))
+        if not all(number in self._jobs for number in numbers):
+            self._retry_at = time.monotonic() + RETRY_S
+
+    def find(self, number: str) -> Job:
+        """Return the record of a job; without values while it is not known."""
+        return self._jobs.get(number, Job())
