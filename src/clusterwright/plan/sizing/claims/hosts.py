@@ -189,9 +189,9 @@ def cloud() -> Checked:
         ),
         verdict,
         _(
-            "Renting on demand saves 40% below {forty:,.0f} h per year and breaks even with buying at "
-            "{even:,.0f} h; reserved for a year, renting saves {reserved:.0%} at {hours:,.0f} h. `wright "
-            "plan cost` shows the inputs that determine the costs of buying and renting.",
+            "Compared with buying, renting on demand saves 40% below {forty:,.0f} h per year and breaks "
+            "even at {even:,.0f} h; reserved for a year, renting saves {reserved:.0%} at {hours:,.0f} h. "
+            "`wright plan cost` shows the inputs that determine the costs of buying and renting.",
             forty=forty,
             even=even,
             reserved=reserved,
