@@ -1,12 +1,15 @@
 """Who may see and do what; what a stranger's page, a guesser and a careless listener cannot."""
 
+import asyncio
 import json
+import threading
 
 import pytest
 from starlette.testclient import TestClient
 
 from clusterwright.edge.bundler import program_command
-from clusterwright.monitor.web import entry, sessions
+from clusterwright.monitor.web import entry, guard, sessions
+from clusterwright.monitor.web.actions import AT_ONCE, FOR_OPERATORS, ActionThreads, BusyError
 from clusterwright.monitor.web.users import create_user
 
 HERE = "http://localhost"
@@ -405,3 +408,74 @@ def test_the_cookie_alone_changes_nothing(signed_in, client, page, small):
     assert not any(token in answer.text + str(answer.headers) for answer in answers)
     assert client.post(path, json={}, headers={"x-wright-token": client.cookies["wright"]}).status_code == 403
     assert page.remote.calls == []
+
+
+def test_a_known_browser_is_not_kept_out_by_others_at_its_address(page, door, client, browser):
+    """All users of a host are one address; a browser that signed in has a count of its own."""
+    assert browser.sign_in("ann").status_code == 303
+    guess(door, "testclient", "ann", times=20)
+    assert door.wait_s("ann", "testclient") > 0
+    client.cookies.delete("wright")
+    assert browser.sign_in("ann").status_code == 303
+
+    client.cookies.clear()
+    assert browser.sign_in("ann").status_code == 429
+
+
+def test_a_known_browser_guesses_no_faster(page, door, client, browser):
+    """Its own wrong passwords delay it, on the account that it is known for; on another it is a stranger."""
+    browser.sign_in("ann")
+    for _ in range(6):
+        browser.sign_in("ann", "wrong password")
+    assert browser.sign_in("ann").status_code == 429
+    assert door.wait_s("ann", "testclient") == 0
+
+    cookie = client.cookies["wright-browser"]
+    assert door.attempt_source("bob", "10.0.0.1", cookie) == "10.0.0.1"
+    assert door.attempt_source("ann", "10.0.0.1", cookie).startswith("browser ")
+    for forged in ("", "x", "x.y", cookie[:-1], "x" + cookie, cookie + "\u00e9"):
+        assert door.attempt_source("ann", "10.0.0.1", forged) == "10.0.0.1"
+
+
+def test_a_body_that_does_not_arrive_frees_its_place(monkeypatch, page):
+    """Its head is complete, so that the connection does not count as one that waits."""
+    monkeypatch.setattr(guard, "BODY_S", 0.1)
+
+    async def never():
+        await asyncio.sleep(600)
+
+    answers = []
+
+    async def send(message):
+        answers.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-length", b"8000")]
+    scope = {
+        "type": "http", "method": "POST", "path": "/sign-in", "raw_path": b"/sign-in", "query_string": b"",
+        "headers": headers, "scheme": "http", "server": ("localhost", 80), "client": ("127.0.0.1", 9), "root_path": "",
+        "http_version": "1.1",
+    }  # fmt: skip
+    asyncio.run(asyncio.wait_for(page.app(scope, never, send), 30))
+
+    assert answers[0]["status"] == 408
+    assert (b"connection", b"close") in answers[0]["headers"]
+
+
+def test_slow_actions_of_users_stop_neither_operators_nor_the_page():
+    """A cancel that its ranks ignore takes 40 s: two of one user, and never the threads of the page."""
+    end, threads = threading.Event(), ActionThreads()
+    users = [create_user(f"user{number}", "user", "a long password") for number in range(AT_ONCE)]
+    operator = create_user("ann", "operator", "a long password")
+
+    async def attack():
+        tasks = [asyncio.create_task(threads.run(user, end.wait)) for user in users for _ in range(40)]
+        await asyncio.sleep(0.2)
+        refused = [task for task in tasks if task.done() and isinstance(task.exception(), BusyError)]
+        assert len(tasks) - len(refused) == AT_ONCE - FOR_OPERATORS
+        await asyncio.wait_for(threads.run(operator, lambda: None), 10)
+        await asyncio.wait_for(asyncio.to_thread(int), 10)
+        end.set()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.wait_for(threads.run(users[0], lambda: None), 10)
+
+    asyncio.run(attack())

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +24,36 @@ from clusterwright.monitor.snapshot import JobView, NodeView
 from clusterwright.monitor.web.users import WebUser
 
 LONGEST_REASON = 120
+AT_ONCE, FOR_OPERATORS, OF_USER = 16, 8, 2  # actions: all together, of these for operators only, of one user
 _JOB = re.compile(r"(\d+(?:_(?:\d+|\[[\d,:-]+))?)(?:%\d+)?(\]?)((?:\+\d+)?)")  # 12, 12_3, 12_[0-99%4], 12+1
+
+
+class BusyError(Exception):
+    """Too many actions of the user, or of all users, have not ended."""
+
+
+class ActionThreads:
+    """Threads for actions, so that slow ones delay neither snapshots nor sign-ins; a few for each user."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(AT_ONCE, "action")
+        self._running: Counter[str] = Counter()
+
+    async def run(self, user: WebUser, work: Callable[[], None]) -> None:
+        """Run an action to its end, in this context.
+
+        Raises:
+            BusyError: no thread is free for this user; the last ones are for operators.
+        """
+        limit = AT_ONCE if user.role == "operator" else AT_ONCE - FOR_OPERATORS
+        if self._running[user.name] >= OF_USER or self._running.total() >= limit:
+            raise BusyError
+        self._running[user.name] += 1
+        try:
+            loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+            await loop.run_in_executor(self._threads, context.run, work)
+        finally:
+            self._running[user.name] -= 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,14 @@ from starlette.routing import Route
 from clusterwright.errors import WrightError
 from clusterwright.i18n import in_language
 from clusterwright.monitor.web import pages
-from clusterwright.monitor.web.actions import ClusterActions, good_reason, may_cancel, may_serve
+from clusterwright.monitor.web.actions import (
+    ActionThreads,
+    BusyError,
+    ClusterActions,
+    good_reason,
+    may_cancel,
+    may_serve,
+)
 from clusterwright.monitor.web.compact import Json, job_page, node_page, visible
 from clusterwright.monitor.web.entry import SignIn
 from clusterwright.monitor.web.feed import Feed, encoded
@@ -79,7 +86,7 @@ class Views:
     """One method for each route."""
 
     def __init__(self, site: Site) -> None:
-        self.site = site
+        self.site, self._threads = site, ActionThreads()
 
     async def index(self, request: Request) -> Response:
         """The HTML page."""
@@ -154,7 +161,7 @@ class Views:
             return _missing()
         if actions is None or user is None or not may_cancel(user, job):
             return _refused("role")
-        return await self._done(request, partial(actions.cancel, job, user))
+        return await self._done(request, user, partial(actions.cancel, job, user))
 
     async def drain(self, request: Request) -> Response:
         """Drain a node."""
@@ -167,7 +174,7 @@ class Views:
         reason = good_reason((await _body(request)).get("reason"))
         if reason is None:
             return JSONResponse({"error": "reason"}, 422)
-        return await self._done(request, partial(actions.drain, node, reason, user))
+        return await self._done(request, user, partial(actions.drain, node, reason, user))
 
     async def resume(self, request: Request) -> Response:
         """Resume a node."""
@@ -177,13 +184,15 @@ class Views:
             return _missing()
         if actions is None or user is None or not may_serve(user):
             return _refused("role")
-        return await self._done(request, partial(actions.resume, node, user))
+        return await self._done(request, user, partial(actions.resume, node, user))
 
-    async def _done(self, request: Request, work: Callable[[], None]) -> Response:
+    async def _done(self, request: Request, user: WebUser, work: Callable[[], None]) -> Response:
         """Run an action in a thread, with errors in the request's language, then take a new snapshot soon."""
         try:
             with in_language(preferences(request.cookies, request.headers)[0]):
-                await asyncio.to_thread(work)
+                await self._threads.run(user, work)
+        except BusyError:
+            return JSONResponse({"error": "busy"}, 429)
         except WrightError as error:
             finding = error.findings[0]
             return JSONResponse(

@@ -20,6 +20,7 @@ from clusterwright.monitor.web.sessions import Door, network
 
 _HASHES_AT_ONCE = 2  # scrypt takes 32 MiB each
 _MOST_WAITING = 32  # sign-ins that wait; more are answered with 429
+_BROWSER_S = 90 * 24 * 3600  # for which a browser that has signed in is known
 _MOST_OF_ADDRESS, _MOST_OF_ACCOUNT = 8, 2  # of these: from one address, and on one account from one address
 
 
@@ -65,7 +66,15 @@ class SignIn:
         token = request.cookies.get(self._form_cookie, "")
         if not token or not hmac.compare_digest(form.get("token", "").encode(), token.encode()):
             return self._form(request, "sign.stale", 403)
-        name, address = form.get("name", ""), request.client.host if request.client else ""
+        name = form.get("name", "")
+        try:
+            address = self._door.attempt_source(
+                name,
+                request.client.host if request.client else "",
+                request.cookies.get(self._browser_cookie, ""),
+            )
+        except WrightError:
+            return self._form(request, "sign.closed", 503)
         wait_s, address_wait_s = self._door.wait_s(name, address), self._door.address_wait_s(address)
         if wait_s > 0 or not self._waiting.enter(name, network(address)):
             return self._wait(request, wait_s)
@@ -86,6 +95,7 @@ class SignIn:
         cookie, session = self._guard.sessions.begin(user)
         answer = RedirectResponse(f"/#token={session.token}", 303)
         self._set_cookie(answer, self._guard.cookie, cookie)
+        self._set_cookie(answer, self._browser_cookie, self._door.browser_cookie(user), max_age=_BROWSER_S)
         answer.delete_cookie(self._form_cookie, secure=self._guard.tls, httponly=True, samesite="strict")
         return answer
 
@@ -106,6 +116,10 @@ class SignIn:
     def _form_cookie(self) -> str:
         return f"{self._guard.cookie}-form"
 
+    @property
+    def _browser_cookie(self) -> str:
+        return f"{self._guard.cookie}-browser"
+
     def _form(self, request: Request, trouble: str, code: int) -> Response:
         """The form, with a token that is in a cookie as well, so that another site cannot submit it (CSRF)."""
         token = secrets.token_urlsafe(24)
@@ -115,5 +129,7 @@ class SignIn:
         self._set_cookie(answer, self._form_cookie, token)
         return answer
 
-    def _set_cookie(self, answer: Response, name: str, value: str) -> None:
-        answer.set_cookie(name, value, secure=self._guard.tls, httponly=True, samesite="strict", path="/")
+    def _set_cookie(self, answer: Response, name: str, value: str, max_age: int | None = None) -> None:
+        answer.set_cookie(
+            name, value, max_age, secure=self._guard.tls, httponly=True, samesite="strict", path="/"
+        )

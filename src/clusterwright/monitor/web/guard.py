@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -17,7 +18,7 @@ from clusterwright.monitor.web.sessions import Session, Sessions
 from clusterwright.monitor.web.users import WebUser
 from clusterwright.onhost.lib.numbers import ascii_int
 
-LONGEST_BODY = 8192  # a sign-in or a reason
+LONGEST_BODY, BODY_S = 8192, 10.0  # a sign-in or a reason; seconds until all of it has arrived
 TOKEN = "x-wright-token"  # nosec B105 # noqa: S105 (a header's name)
 _SAFE = frozenset({"GET", "HEAD"})
 _OPEN = ("/sign-in", "/static/")  # available without sign-in
@@ -135,7 +136,29 @@ class Guarded:
             await send(message)
 
         refused = self.guard.refusal(Request(scope))
+        if refused is None and scope["method"] not in _SAFE:
+            try:
+                async with asyncio.timeout(BODY_S):
+                    receive = await _with_body(receive)
+            except TimeoutError:
+                refused = _no(408, "body")
+                refused.headers["connection"] = "close"
         await (refused or self.app)(scope, receive, headed)
+
+
+async def _with_body(receive: Receive) -> Receive:
+    """Read the whole body, whose length is limited; return a `receive` that starts with it."""
+    messages = [await receive()]
+    while messages[-1].get("more_body"):
+        messages.append(await receive())
+    unread = iter(messages)
+
+    async def replay() -> Message:
+        for message in unread:
+            return message
+        return await receive()
+
+    return replay
 
 
 def _no(code: int, reason: str) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import secrets
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -73,6 +74,10 @@ def _key(cookie: str) -> bytes:
     return hashlib.sha256(cookie.encode("utf-8", "replace")).digest()
 
 
+def _proof(user: WebUser, number: str) -> str:
+    return hmac.new(user.hashed, f"browser\0{user.name}\0{number}".encode(), hashlib.sha256).hexdigest()
+
+
 @dataclass(slots=True)
 class _Attempts:
     failed: int
@@ -102,6 +107,21 @@ class Door:
     def _pause_s(self, key: tuple[str, str]) -> float:
         attempts = self._attempts.get(key)
         return max(0.0, attempts.retry_at - self._clock.monotonic()) if attempts else 0.0
+
+    def attempt_source(self, name: str, address: str, cookie: str) -> str:
+        """Return for what attempts are counted: the browser of an account that has signed in there, else the address.
+
+        All users of one host, and all behind a tunnel, are one address: none may keep a known browser out.
+        """
+        user = self._users.all().get(name)
+        number, _, proof = cookie.partition(".")
+        is_valid = user is not None and hmac.compare_digest(proof.encode(), _proof(user, number).encode())
+        return f"browser {number}" if is_valid else address
+
+    def browser_cookie(self, user: WebUser) -> str:
+        """Return the cookie by which `attempt_source` recognizes a browser; another password ends it, and it opens nothing."""
+        number = secrets.token_urlsafe(16)
+        return f"{number}.{_proof(user, number)}"
 
     def opens(self, name: str, password: str, address: str) -> WebUser | None:
         """The user, if the password is right; unknown names take as long."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Dict, Iterable, List, Optional, Tuple
 
+from clusterwright.onhost.lib.safe_names import safe_name
+
 PREFIX = "clusterwright_"
 MOST = 200  # characters of a label value: paths, drain reasons
 MOST_NAME = 64  # of the label `name`: users choose job names
+# Labels that users write and that alerts put into commands to copy.
+_NAMES = frozenset({"host", "job", "run"})
 
 
 class Family:
@@ -36,6 +40,7 @@ def counter(name: str, meaning: str) -> Family:
 
 
 def _label(name: str, text: str) -> str:
+    text = safe_name(text) if name in _NAMES else text
     return clean(text, MOST_NAME if name == "name" else MOST)
 
 

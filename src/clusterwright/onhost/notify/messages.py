@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterwright.onhost.lib.clean_text import UNSAFE
+from clusterwright.onhost.lib.safe_names import without_unsafe_commands
 
 MOST_ALERTS = 10  # per message; the rest is counted
 _CAPTIONS = {
@@ -44,12 +45,20 @@ def _lines(alert: Mapping[str, Any], captions: dict[str, str]) -> str:
     notes: Mapping[str, str] = alert.get("annotations") or {}
     over = alert.get("status") == "resolved"
     level = captions["resolved"] if over else captions.get(labels.get("severity", ""), "")
-    lines = ["[{}] {}".format(level, sanitize(notes.get("summary") or labels.get("alertname", "")))]
+    lines = ["[{}] {}".format(level, note(alert, "summary") or sanitize(labels.get("alertname", "")))]
     if not over:
-        lines += [sanitize(notes.get("description", ""))] if notes.get("description") else []
-        lines += [captions["fix"] + sanitize(notes["fix"])] if notes.get("fix") else []
+        lines += [note(alert, "description")] if notes.get("description") else []
+        lines += [captions["fix"] + note(alert, "fix")] if notes.get("fix") else []
         lines += [captions["page"] + sanitize(notes["runbook_url"])] if notes.get("runbook_url") else []
     return "\n".join(lines)
+
+
+def note(alert: Mapping[str, Any], name: str) -> str:
+    """Return an annotation; names of jobs and runs that a shell could read otherwise are in no command to copy."""
+    labels: Mapping[str, Any] = alert.get("labels") or {}
+    text = str((alert.get("annotations") or {}).get(name, ""))
+    values = (str(value) for key, value in labels.items() if key != "incident")
+    return sanitize(without_unsafe_commands(text, values))
 
 
 def sanitize(text: str) -> str:

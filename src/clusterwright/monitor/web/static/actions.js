@@ -17,7 +17,7 @@ export function say(text) {
 function trouble(answer) {
   if (answer.done) return t("act.done");
   if (answer.error === "failed") return t("error.failed", answer.said);
-  const known = ["role", "sign-in", "token", "reason"].includes(answer.error);
+  const known = ["role", "sign-in", "token", "reason", "busy"].includes(answer.error);
   return known ? t(`error.${answer.error}`) : t("error.other", answer.error ?? "");
 }
 

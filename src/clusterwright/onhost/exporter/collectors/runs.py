@@ -13,6 +13,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Set, 
 from clusterwright.onhost.exporter.run_events import RunEvents, memory_bytes
 from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family
+from clusterwright.onhost.lib.safe_names import is_safe_name
 from clusterwright.onhost.lib.safe_reader import (
     is_regular,
     read_by_owner,
@@ -95,7 +96,7 @@ def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Famil
 
 def _find(folder: str, runs_by_name: Dict[str, Followed], past: Set[str], now: float) -> None:
     """Add new runs, and drop removed and old ones."""
-    names = list_shared_folder(folder)
+    names = list(filter(is_safe_name, list_shared_folder(folder)))  # `wright train` gives no others
     for removed in (set(runs_by_name) | past) - set(names):
         runs_by_name.pop(removed, None)
         past.discard(removed)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from clusterwright.onhost.lib.files import write_atomic
-from clusterwright.onhost.notify.messages import sanitize, truncate
+from clusterwright.onhost.notify.messages import note, sanitize, truncate
 from clusterwright.onhost.notify.settings import NotifySettings
 from clusterwright.onhost.notify.zabbix import wire
 
@@ -185,8 +185,8 @@ def fingerprint(alert: Alert) -> str:
 def item_value(alert: Alert) -> str:
     """Return the text that opens or closes the problem."""
     state = "OK" if alert.get("status") == "resolved" else "PROBLEM"
-    labels, annotations = alert.get("labels") or {}, alert.get("annotations") or {}
-    lines = [truncate(sanitize(annotations.get(name, "")), _MOST_LINE) for name in _WORDS]
+    labels = alert.get("labels") or {}
+    lines = [truncate(note(alert, name), _MOST_LINE) for name in _WORDS]
     lines[0] = lines[0] or sanitize(labels.get("alertname", ""))
     subject = [truncate(sanitize(labels.get(name, "")), _MOST_NAME) for name in ("node", "incident")]
     return "\n".join([state, fingerprint(alert), *subject, *lines])
