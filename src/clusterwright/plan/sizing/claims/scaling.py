@@ -83,9 +83,9 @@ def _speedup(nodes: int, name: str) -> Checked:
         ),
         judged(claimed_speedup, theirs.speedup),
         _(
-            "At so few samples/s, training waits for the network {share:.0%} of the time: the loss in the"
-            " claim exceeds the time of the gradients. If the GPUs ran at full speed, the speed-up of "
-            "ResNet-50 on {nodes} nodes would be {speedup:.2f}x.",
+            "At so few samples/s, training on {nodes} nodes waits for the network only {share:.0%} of the"
+            " time: the claimed speed-up is lower than the network alone explains. If the GPUs ran at "
+            "full speed, the speed-up of ResNet-50 on {nodes} nodes would be {speedup:.2f}x.",
             share=theirs.step.communication / theirs.step.total,
             nodes=nodes,
             speedup=ours.speedup,
