@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import socket
 import threading
@@ -11,7 +12,7 @@ import pytest
 from clusterwright.onhost.exporter import server as exporter
 from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.notify import server as notify
-from clusterwright.onhost.notify.settings import NotifySettings
+from clusterwright.onhost.notify.settings import AUTHORIZATION, NotifySettings
 
 COUNT = 100_000
 REAL_COUNT = 200
@@ -78,6 +79,7 @@ def test_connections_that_send_nothing_do_not_stop_scrapes(scrapes):
 def receiver(tmp_path):
     """The receiver of alerts, with a channel whose address is of no host."""
     (tmp_path / "a").write_text("http://127.0.0.1:9/\n")
+    (tmp_path / AUTHORIZATION).write_text("secret")
     settings = NotifySettings("c", "control1", "en", 0, str(tmp_path), {"a": "feishu"}, "", str(tmp_path))
     with notify.Server(settings) as ours:
         yield ours
@@ -95,7 +97,7 @@ class Request(notify.HttpAnswer):
 def test_any_request_to_the_receiver_has_an_answer(receiver, hostile, monkeypatch, capfd):
     """A hundred thousand bodies and heads: an HTTP status, and no exception."""
     monkeypatch.setattr(notify.send, "post", lambda *_, **__: b'{"code": 0}')
-    head = b"POST /to/a HTTP/1.1\r\nContent-Length: %d\r\n\r\n"
+    head = b"POST /to/a HTTP/1.1\r\nAuthorization: Bearer secret\r\nContent-Length: %d\r\n\r\n"
     statuses = set()
     for number, data in enumerate(hostile(COUNT, ALERT)):
         whole = head % len(data) + data
@@ -107,7 +109,7 @@ def test_any_request_to_the_receiver_has_an_answer(receiver, hostile, monkeypatc
     assert (
         {b"200", b"400"}
         <= statuses
-        <= {b"", b"200", b"400", b"404", b"413", b"414", b"431", b"501", b"505", b"502"}
+        <= {b"", b"200", b"400", b"401", b"404", b"413", b"414", b"431", b"501", b"505", b"502"}
     )
     assert "Traceback" not in capfd.readouterr().err
 
@@ -116,7 +118,39 @@ def test_many_nested_alerts_are_refused(receiver):
     """Brackets, and lengths in other digits."""
     for body, length in ((b"[" * 60_000, b"60000"), (b"{}", "٢".encode()), (b"{}", b"9" * 5000)):
         answer = Request(
-            receiver, b"POST /heartbeat HTTP/1.1\r\nContent-Length: " + length + b"\r\n\r\n" + body
+            receiver,
+            b"POST /heartbeat HTTP/1.1\r\nAuthorization: Bearer secret\r\nContent-Length: "
+            + length
+            + b"\r\n\r\n"
+            + body,
         )
         assert answer.wfile.getvalue()[9:12] in (b"400", b"413")
     assert os.path.exists("/")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "Authorization: Bearer\r\n",
+        "Authorization: Bearer wrong\r\n",
+        "Authorization: secret\r\n",
+        "Authorization: Bearer s\xe9\r\n",
+    ],
+)
+def test_nobody_forges_an_alert_or_the_heartbeat(receiver, monkeypatch, tmp_path, header):
+    """All users of the host reach loopback, and only Alertmanager's account can read the token."""
+    sent = []
+    monkeypatch.setattr(notify.send, "post", lambda *_, **__: sent.append(1) or b'{"code": 0}')
+    receiver.watch.last = beat = -1000.0
+    body = json.dumps({"alerts": [{"status": "firing"}]}).encode()
+
+    def status(path, header):
+        head = f"POST {path} HTTP/1.1\r\n{header}Content-Length: {len(body)}\r\n\r\n"
+        return Request(receiver, head.encode("latin-1") + body).wfile.getvalue()[9:12]
+
+    assert {status("/to/a", header), status("/heartbeat", header)} == {b"401"}
+    assert (sent, receiver.watch.last) == ([], beat)
+    assert status("/to/a", "Authorization: Bearer secret\r\n") == b"200"
+    (tmp_path / AUTHORIZATION).unlink()
+    assert status("/to/a", "Authorization: Bearer \r\n") == b"401"

@@ -29,7 +29,7 @@ from clusterwright.provision.recover import refuse_new_key
 from clusterwright.provision.report import ChangeReport
 from clusterwright.provision.resources import RoleContext
 from clusterwright.provision.roles import desired_resources
-from clusterwright.provision.roles.alertmanager import secret_files
+from clusterwright.provision.roles.alertmanager import NOTIFY_AUTHORIZATION, secret_files
 from clusterwright.provision.roles.certificates import subjects
 from clusterwright.provision.roles.munge import KEY
 from clusterwright.provision.work import HostWork, stamp
@@ -55,6 +55,7 @@ def build_context(cluster: Cluster, source: str) -> RoleContext:
         secrets |= certificates(folder, named, SystemClock())
     if cluster.monitoring.prometheus:
         secrets |= receiver_secrets(secret_files(cluster))
+        secrets[NOTIFY_AUTHORIZATION] = first_password(folder, NOTIFY_AUTHORIZATION)
     if cluster.monitoring.grafana:
         secrets["grafana.password"] = first_password(folder, "grafana.password")
     if cluster.heal.watch:

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.config.load import load_cluster
+from clusterwright.onhost.notify.settings import AUTHORIZATION
 from clusterwright.provision.render.monitoring.alertmanager import NOTIFY, SECRETS, alertmanager_conf
 from clusterwright.provision.resources import RoleContext
 from clusterwright.provision.roles.notify import SETTINGS, notify
@@ -126,6 +127,7 @@ def monitoring(tmp_path_factory, receiving):
             "heartbeat_timeout_s": 3, "every_s": 0.3, "least_free": 0,
         }  # fmt: skip
         (folder / "notify.json").write_text(json.dumps(settings))
+        (folder / AUTHORIZATION).write_text("secret")
         conf = alertmanager_conf(cluster).replace(SECRETS, str(folder))
         conf = (
             conf.replace(NOTIFY, f"http://127.0.0.1:{ports[1]}")

@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from clusterwright.onhost.notify.server import AT_ONCE_PER_RECEIVER, Server
-from clusterwright.onhost.notify.settings import NotifySettings
+from clusterwright.onhost.notify.settings import AUTHORIZATION, NotifySettings
 
 ALERT = {
     "status": "firing", "fingerprint": "f1",
@@ -22,6 +22,7 @@ ALERT = {
 def program(trapper, receiving, tmp_path):
     """The server with two receivers of Zabbix, one of them with a host that is not there, and a chat room."""
     with receiving.http_receiver() as room:
+        (tmp_path / AUTHORIZATION).write_text("secret")
         (tmp_path / "room").write_text(f"http://127.0.0.1:{room.port}/hook")
         there = {"server": f"127.0.0.1:{trapper.port}", "host": "lab"}
         zabbix = {"site": there, "other": {**there, "host": "nobody"}}
@@ -43,7 +44,9 @@ def program(trapper, receiving, tmp_path):
 def tell(program, name, *alerts):
     """Code and text of the answer."""
     body = json.dumps({"alerts": alerts or [ALERT], "groupLabels": {}}).encode()
-    asked = urllib.request.Request(f"http://127.0.0.1:{program.server_port}/to/{name}", body)
+    asked = urllib.request.Request(
+        f"http://127.0.0.1:{program.server_port}/to/{name}", body, {"Authorization": "Bearer secret"}
+    )
     try:
         with urllib.request.urlopen(asked, timeout=30) as answer:
             return answer.status, answer.read().decode()

@@ -119,7 +119,7 @@ class Door:
         return f"browser {number}" if is_valid else address
 
     def browser_cookie(self, user: WebUser) -> str:
-        """Return the cookie by which `attempt_source` recognizes a browser; another password ends it, and it opens nothing."""
+        """Return the cookie that `attempt_source` recognizes; another password ends it, and it opens nothing."""
         number = secrets.token_urlsafe(16)
         return f"{number}.{_proof(user, number)}"
 

@@ -1,7 +1,11 @@
-"""Listens on loopback for Alertmanager; responds with an error until the channel has accepted the message."""
+"""Listens on loopback for Alertmanager; responds with an error until the channel has accepted the message.
+
+Every user of the host reaches loopback, so each request needs a token that only Alertmanager's account can read.
+"""
 
 from __future__ import annotations
 
+import hmac
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,7 +14,7 @@ from typing import Any
 from clusterwright.onhost.lib.safe_reader import parse_object
 from clusterwright.onhost.notify import send
 from clusterwright.onhost.notify.heartbeat import Watch
-from clusterwright.onhost.notify.settings import NotifySettings, read
+from clusterwright.onhost.notify.settings import NotifySettings, read, request_token
 from clusterwright.onhost.notify.zabbix.figures import Figures
 from clusterwright.onhost.notify.zabbix.site import RefusedError, sites
 
@@ -48,7 +52,7 @@ class HttpAnswer(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Receive a message for a channel, or the heartbeat."""
-        payload = self._read_payload()
+        payload = self._read_payload() if self._is_authorized() else None
         if payload is None:
             return
         if self.path == "/heartbeat":
@@ -78,6 +82,15 @@ class HttpAnswer(BaseHTTPRequestHandler):
             self.server.sites[name].notify(payload.get("alerts") or [])
         else:
             send.send_to_channel(self.server.settings, name, payload)
+
+    def _is_authorized(self) -> bool:
+        token = request_token(self.server.settings)
+        header = self.headers.get("Authorization", "").encode("utf-8", "replace")
+        if token and hmac.compare_digest(header, f"Bearer {token}".encode()):
+            return True
+        self.close_connection = True
+        self._respond(401, "the token of Alertmanager is missing or wrong")
+        return False
 
     def _read_payload(self) -> Any:
         length = self.headers.get("Content-Length", "")

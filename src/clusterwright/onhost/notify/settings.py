@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+AUTHORIZATION = ".notify-token"  # file in the folder of secrets
+
 
 @dataclass(frozen=True)
 class NotifySettings:
@@ -41,6 +43,15 @@ def read(path: str) -> NotifySettings:
     return NotifySettings(
         **{name: document[name] for name in NotifySettings.__dataclass_fields__ if name in document}
     )
+
+
+def request_token(settings: NotifySettings) -> str:
+    """Return the token of requests, "" if there is none; only the account of Alertmanager can read it."""
+    try:
+        with open(f"{settings.secrets}/{AUTHORIZATION}", encoding="utf-8") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
 
 
 def channel_address(settings: NotifySettings, name: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.receivers import Zabbix
+from clusterwright.onhost.notify.settings import AUTHORIZATION
 from clusterwright.provision.render.monitoring.alertmanager import (
     ALERTMANAGER_PORT,
     SECRETS,
@@ -13,6 +14,7 @@ from clusterwright.provision.resources import Directory, File, Package, Resource
 
 DEPENDENCIES = ("prometheus",)
 
+NOTIFY_AUTHORIZATION = "notify.token"  # the secret's name: what only Alertmanager and our receiver know
 OWNER = "prometheus"  # Debian's and Ubuntu's packages run both under it
 DROP_IN = """[Service]
 Restart=always
@@ -50,16 +52,19 @@ def alertmanager(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Re
         path="/etc/systemd/system/prometheus-alertmanager.service.d/clusterwright.conf",
         content=header + DROP_IN,
     )
+    names = {AUTHORIZATION: NOTIFY_AUTHORIZATION} | {
+        name: f"receivers/{name}" for name in secret_files(cluster)
+    }
     secrets = tuple(
         File(
             path=f"{SECRETS}/{name}",
-            content=context.secrets.get(f"receivers/{name}", b""),
+            content=context.secrets.get(secret, b""),
             owner=OWNER,
             group=OWNER,
             mode=0o400,
-            secret=f"receivers/{name}",
+            secret=secret,
         )
-        for name in secret_files(cluster)
+        for name, secret in names.items()
     )
     read = (conf.id, settings.id, drop_in.id, *(file.id for file in secrets))
     return (

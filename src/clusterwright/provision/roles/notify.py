@@ -28,8 +28,8 @@ SETTINGS = "/etc/clusterwright/notify.json"
 TEMPLATE = "/etc/clusterwright/zabbix-template.json"
 SOURCES = ("clusterwright/onhost/notify/", "clusterwright/onhost/lib/")
 _THREATS = (
-    "Reached by: Alertmanager and whoever has a shell on this host, on loopback. Reads: alerts, whose labels "
-    "users can write. A user who takes it over reads the receivers' addresses and tokens and sends false "
+    "Reached by: on loopback; only Alertmanager has the token of requests. Reads: alerts, whose labels users can "
+    "write. A user who takes it over reads the receivers' addresses and tokens and sends false "
     "messages; it has no other rights on this host."
 )
 _TEXT = f"""[Unit]

@@ -8,6 +8,7 @@ from typing import Any
 from clusterwright.catalog.watch.alert import Severity, alerts
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.receivers import Email, Receiver, Slack, Webhook
+from clusterwright.onhost.notify.settings import AUTHORIZATION
 
 ALERTMANAGER_PORT, NOTIFY_PORT = 9093, 9098
 SECRETS = "/etc/clusterwright/receivers"
@@ -38,7 +39,7 @@ def alertmanager_conf(cluster: Cluster) -> str:
         "inhibit_rules": inhibitions(),
         "receivers": [
             {"name": "nobody"},
-            {"name": "heartbeat", "webhook_configs": [_hook(f"{NOTIFY}/heartbeat", resolved=False)]},
+            {"name": "heartbeat", "webhook_configs": [_notify_hook("heartbeat", resolved=False)]},
             *(_receiver(cluster.name, name, receiver) for name, receiver in receivers.items()),
         ],
     }
@@ -95,7 +96,14 @@ def _receiver(cluster: str, name: str, receiver: Receiver) -> Json:
         if receiver.secret_file is not None:
             hook["http_config"] = {"authorization": {"credentials_file": secret}}
         return config | {"webhook_configs": [hook]}
-    return config | {"webhook_configs": [_hook(f"{NOTIFY}/to/{name}")]}
+    return config | {"webhook_configs": [_notify_hook(f"to/{name}")]}
+
+
+def _notify_hook(path: str, *, resolved: bool = True) -> Json:
+    """Return the webhook of our receiver; this name of the field is valid in all releases of Alertmanager."""
+    return _hook(f"{NOTIFY}/{path}", resolved=resolved) | {
+        "http_config": {"bearer_token_file": f"{SECRETS}/{AUTHORIZATION}"}
+    }
 
 
 def _hook(url: str, *, resolved: bool = True) -> Json:
