@@ -172,6 +172,7 @@ def test_times_need_their_unit(line, code):
         ("user: alice", "environment: {variables: {A: 8}}", ["wrong-type"]),
         ("user: alice", "environment: {variables: {A: true}}", ["wrong-type"]),
         ("user: alice", "data: [{path: /x, stage: remote}]", ["not-a-choice"]),
+        ("user: alice", "share: group", ["not-a-choice"]),
         ("user: alice", "command: []", ["out-of-range"]),
         ("user: alice", "container: docker://x", ["wrong-type"]),
         ("user: alice", "environment: {variables: {A: [1]}}", ["wrong-type"]),

@@ -164,6 +164,14 @@ def test_a_job_on_the_common_cluster(more, expected):
     assert against(JOB + more) == expected
 
 
+def test_a_job_may_be_charged_to_each_team_of_its_user():
+    """Also to an additional one."""
+    cluster = changed(("team: language}", "team: language, additional_teams: [vision]}"))
+
+    assert against(JOB + "user: alice\nteam: vision\n", cluster) == []
+    assert against(JOB + "user: alice\nteam: vision\n") == ["team-mismatch"]
+
+
 def test_a_partition_may_give_fewer_gpus_than_its_hosts_have():
     """Its own limit is the other side of the clash."""
     cluster = changed(("nodes: [a100]", "nodes: [a100], gpus_per_node: 1"))

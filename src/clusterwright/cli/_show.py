@@ -98,7 +98,7 @@ def write_file(to: Path, text: str) -> None:
     from clusterwright.edge.files import write_file_atomic
 
     try:
-        write_file_atomic(to, clean(text))
+        write_file_atomic(to, clean(text), mode=None)
     except OSError as error:
         raise WrightError.from_code(
             "report-not-written",

@@ -227,10 +227,12 @@ def _something(arguments: tuple[str, ...], resume: str | None) -> None:
 def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
     """Run on this machine and follow the logs: Ctrl-C saves and ends the run, a second one stops following."""
     from clusterwright.launch.local import interrupt, local
+    from clusterwright.onhost.supervisor.folder import set_umask
 
     if dry_run:
         return _dry_run(resolved_job.job, None, str(folder))
     run = local(resolved_job.job, folder, base_folder=resolved_job.base_folder)
+    set_umask(run.folder)
     _show_run(run.name, run.job_id)
 
     def on_interrupt(*_: object) -> None:

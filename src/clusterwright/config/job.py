@@ -259,6 +259,13 @@ class Job(Section):
     user: AccountName | None = setting(
         "User that runs the job; default: the user that logs in.", default=None, example="alice"
     )
+    # Not in job.json: the mode of the run's folder is the only record, so a run of an older version has one too.
+    share: Annotated[Literal["me", "team", "everyone"], Field(exclude=True)] = setting(
+        "Who else can read the run's folder: me: nobody; team: the Unix group of `team`, by default the user's primary"
+        " group; everyone: all users.",
+        default="team",
+        example="me",
+    )
     parallel: Parallel | None = setting("Parallel layout of the model; passed to the program.", default=None)
     elastic: Elastic | None = setting(
         "Range of the number of hosts, for `on_host_loss: shrink`.", default=None

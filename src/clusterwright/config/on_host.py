@@ -26,6 +26,8 @@ def source() -> str:
 def _collect(section: type[Section], sections: dict[str, str]) -> None:
     lines = []
     for name, field in section.model_fields.items():
+        if field.exclude:
+            continue
         for inner in _sections(field.annotation):
             _collect(inner, sections)
         lines.append(f"    {name}: {_type(field.annotation)}\n")

@@ -12,15 +12,16 @@ from pathlib import Path
 import clusterwright
 from clusterwright.config.job import Job
 from clusterwright.edge.clock import Clock, SystemClock
-from clusterwright.edge.files import write_file_atomic
 from clusterwright.edge.processes import start
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
+from clusterwright.launch import access
 from clusterwright.launch.command import is_plain, launcher
 from clusterwright.launch.record import record
 from clusterwright.launch.run import RunFolder, run_name
-from clusterwright.launch.snapshot import snapshot
+from clusterwright.launch.snapshot import CodeSnapshot, snapshot
 from clusterwright.launch.variables import job_variables
+from clusterwright.onhost.lib.files import write_atomic
 
 
 def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Path = Path()) -> RunFolder:
@@ -29,24 +30,31 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Pa
     Raises:
         WrightError: the launcher needs Slurm or MPI, or the code cannot be copied.
     """
-    from clusterwright.launch.peak import local_peak
-
     _able(job)
     now = (clock or SystemClock()).now()
     copy = snapshot(job.code, base_folder) if job.code else None
-    name = _new(folder.absolute(), run_name(job.name, now))
-    run = folder.absolute() / name
+    folder.mkdir(parents=True, exist_ok=True)
+    with access.umask_of(job):
+        name = _new(folder.absolute(), run_name(job.name, now))
+        run = folder.absolute() / name
+        access.restrict(run, job)
+        job_id = _start(job, run, now, copy)
+    return RunFolder(name, str(job_id), str(run))
+
+
+def _start(job: Job, run: Path, now: float, copy: CodeSnapshot | None) -> int:
+    """Fill the run's folder and start the run; return its process id."""
+    from clusterwright.launch.peak import local_peak
+
     if copy:
-        copy.unpack(run / "code")
+        copy.unpack(run / "code", access.umask(job))
     digest = copy.digest if copy else None
-    write_file_atomic(
-        run / "job.json", record(job, None, str(run), now, user=None, gpu=local_peak(), code=digest)
-    )
-    write_file_atomic(run / "job.sh", local_script(job, str(run)), mode=0o755)
+    write_atomic(run / "job.json", record(job, None, str(run), now, user=None, gpu=local_peak(), code=digest))
+    write_atomic(run / "job.sh", local_script(job, str(run)), mode=0o777 & ~access.umask(job))
     with (run / "job.out").open("ab") as out:
         job_id = start([str(run / "job.sh")], out=out)
-    write_file_atomic(run / "jobs", f"{job_id}\n")
-    return RunFolder(name, str(job_id), str(run))
+    write_atomic(run / "jobs", f"{job_id}\n")
+    return job_id
 
 
 def _able(job: Job) -> None:
@@ -77,7 +85,7 @@ def _new(folder: Path, name: str) -> str:
     free, number = name, 1
     while True:
         try:
-            (folder / free).mkdir(parents=True)
+            (folder / free).mkdir()
         except FileExistsError:
             number += 1
             free = f"{name}-{number}"

@@ -9,7 +9,7 @@ from clusterwright.config.job import Job
 from clusterwright.config.load import check_job_against
 from clusterwright.config.scratch import scratch_of
 from clusterwright.errors import SpecError
-from clusterwright.launch import container
+from clusterwright.launch import access, container
 from clusterwright.launch.command import (
     LIBRARY,
     adapter,
@@ -75,7 +75,8 @@ def _head(job: Job, cluster: Cluster, run: str) -> str:
         ("no-requeue", None, "a requeued job waits two minutes; a successor starts at once"),
     ]
     option_lines = [_line(*line) for line in lines if line[1] is not None or line[0].startswith("no-")]
-    header = f"# Made by clusterwright from job `{job.name}`. By hand: mkdir -p {run} && sbatch THIS_FILE"
+    create = access.create_command(job, run)
+    header = f"# Made by clusterwright from job `{job.name}`. By hand: {create} && sbatch THIS_FILE"
     return "\n".join(["#!/bin/bash", header, *option_lines])
 
 

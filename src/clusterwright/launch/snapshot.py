@@ -42,11 +42,15 @@ class CodeSnapshot:
     data: bytes
     names: frozenset[str]
 
-    def unpack(self, folder: Path) -> None:
+    def unpack(self, folder: Path, umask: int = 0o022) -> None:
         """Extract the files into a new folder."""
         folder.mkdir()
         with tarfile.open(fileobj=io.BytesIO(self.data), mode="r:gz") as tar:
-            tar.extractall(folder, filter="data")
+            # 3.11.2, the Python of Debian 12, has no argument `filter`.
+            tar.extraction_filter = getattr(tarfile, "data_filter", lambda entry, _folder: entry)
+            for entry in tar:
+                entry.mode &= ~umask
+            tar.extractall(folder)  # noqa: S202 (made by this process)
 
 
 def snapshot(code: Code, base_folder: Path) -> CodeSnapshot:

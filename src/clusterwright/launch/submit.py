@@ -20,7 +20,7 @@ from clusterwright.edge.host import Host, as_user
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
-from clusterwright.launch import arrays
+from clusterwright.launch import access, arrays
 from clusterwright.launch.command import workdir
 from clusterwright.launch.record import record
 from clusterwright.launch.run import RunFolder, run_name, runs_folder
@@ -46,6 +46,8 @@ _OWN_SCRIPT = (
     'owner=$(stat -c %U "$path") && [ "$owner" = "$me" ] || { echo "${owner:-?} $me"; exit 77; }; '
     "done; } && [ ! -L job.sh ]"
 )
+# As onhost/supervisor/folder.py does for the run's processes.
+_UMASK = 'mode=$(stat -c %a .) && umask "$(printf %o $((~0$mode & 0777 | 022)))"'
 
 
 def submit(
@@ -141,7 +143,6 @@ class _SubmissionBuilder:
         files[f"{name}/array.sh"] = arrays.script(
             files[f"{first_run}/job.sh"], name, top, arrays.range_of(job)
         )
-        files[f"{name}/runs"] = "".join(f"{number} {run}\n" for number, (run, _) in runs_by_number.items())
         links = {f"{run}/code": f"../{name}/code" for run, _ in runs_by_number.values()} if self.copy else {}
         folders = [
             f"{run}/{part}"
@@ -149,7 +150,14 @@ class _SubmissionBuilder:
             for part in ("events", "logs", "checkpoints")
         ]
         data = arrays.packed(files, links, folders)
-        steps = f"head -c {len(data)} | tar -xz -C .. && {self._unpack('code')}{_require_path(script_path)}"
+        run_lines = "".join(f"{number} {run}\n" for number, (run, _) in runs_by_number.items()).encode()
+        create = (
+            'while read -r number run; do mkdir -p "../$run" && restrict "../$run" || exit 1; done < runs'
+        )
+        steps = (
+            f"head -c {len(run_lines)} > runs && ( {create} ) && head -c {len(data)} | tar -xz -C .. && "
+            f"{self._unpack('code')}{_require_path(script_path)}"
+        )
         # Name each task after its run, as for the jobs of single runs.
         named = 'scontrol update "jobid=${id}_$number" "jobname=$run" >/dev/null 2>&1 </dev/null'
         write_job_ids = (
@@ -158,7 +166,11 @@ class _SubmissionBuilder:
         )
         names = tuple(run for run, _ in runs_by_number.values())
         return _Submission(
-            name, self._submitted(name, steps, job, "array.sh", write_job_ids), data, script_path, names
+            name,
+            self._submitted(name, steps, job, "array.sh", write_job_ids),
+            run_lines + data,
+            script_path,
+            names,
         )
 
     def _files(self, job: Job, name: str) -> dict[str, str]:
@@ -181,9 +193,10 @@ class _SubmissionBuilder:
         ids, dependency_option = _dependencies(self.runs, job)
         run_folders = f"{run} $(cut -d ' ' -f 2 {run}/runs 2>/dev/null | sed 's|^|../|')"
         return (
-            f"{_SETTINGS}umask 022; mkdir -p {shlex.quote(self.runs)} && "
+            f"{_SETTINGS}{access.restrict_function(job)}umask 022; mkdir -p {shlex.quote(self.runs)} && "
+            f"umask {access.umask(job):03o} && "
             f"{{ mkdir {run} || {{ [ ! -e {run} ] || exit {EXIT_NAME_EXISTS}; false; }}; }} && cd {run} && "
-            f"{steps}{ids}id=$(sbatch --parsable {dependency_option}{file}) && "
+            f"restrict . && {steps}{ids}id=$(sbatch --parsable {dependency_option}{file}) && "
             f"id=$({_LAST}) && {write_job_ids}echo $id | tee jobs "
             f"|| {{ code=$?; rm -rf {run_folders if write_job_ids else run}; exit $code; }}"
         )
@@ -243,7 +256,7 @@ def _as_owner(runs: str, steps: str, user: str | None) -> str:
 def _resubmit_command(run: str) -> str:
     return (
         f"{_SETTINGS}cd {shlex.quote(run)} && {_OWN_SCRIPT} && "
-        "rm -rf chain pulse stop cancelled ended.json standby.json && "
+        f"{_UMASK} && rm -rf chain pulse stop cancelled ended.json standby.json && "
         f"id=$(sbatch --parsable job.sh) && {_LAST} | tee -a jobs"
     )
 

@@ -172,6 +172,8 @@ def watch(environ: dict[str, str]) -> Watched | None:
     if run is None or (not run_folder and environ.get("RANK", "0") != "0"):
         return None
     try:
+        if not run_folder:
+            run.mkdir(mode=0o750, parents=True, exist_ok=True)  # as `share: team` without a team
         return Watched(run, environ, is_unsupervised=not run_folder)
     except OSError as error:
         log_line(f"cannot record steps: {error}")

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Made by clusterwright from job `gpt`. By hand: mkdir -p /shared/runs/gpt-20261121-131500 && sbatch THIS_FILE
+# Made by clusterwright from job `gpt`. By hand: install -d -m 2750 /shared/runs/gpt-20261121-131500 && sbatch THIS_FILE
 #SBATCH --job-name=gpt-20261121-131500       # unique: `squeue --name` shows all jobs of the run, with successors
 #SBATCH --partition=train
 #SBATCH --nodes=4                            # training: 4, standby: 0

@@ -190,7 +190,8 @@ def _submit(cluster: Cluster, remote: Remote, hosts: Sequence[str], request: Hos
     fill = "".join(f'IFS= read -r text && printf %s "$text" | base64 -d > {file} && ' for file in files)
     path, above = shlex.quote(folder), shlex.quote(folder.rpartition("/")[0])
     steps = (
-        f"umask 022; mkdir -p {above} && mkdir {path} && cd {path} && mkdir orders answers programs && {fill}"
+        f"umask 022; mkdir -p {above} && umask 077 && mkdir {path} && cd {path} && "
+        f"mkdir orders answers programs && {fill}"
         f"sbatch --parsable job.sh || {{ code=$?; cd / && rm -rf {path}; exit $code; }}"
     )
     # every user's bench folder lies in this folder and belongs to that user: sticky, as /tmp

@@ -150,6 +150,8 @@ def _of_environment(job: Job, cluster: Cluster) -> Iterator[str]:
 
 
 def _of_people(job: Job, cluster: Cluster) -> Iterator[str]:
+    if "share" in job.model_fields_set:
+        yield _("share: Slurm only; the permissions of the volumes decide who reads the run")
     if job.user not in cluster.users:
         yield _(
             "user: not set; the pods run as the image's user, who needs write access to the shared folders"

@@ -16,10 +16,11 @@ from clusterwright.onhost.adapters.adapter import Adapter
 from clusterwright.onhost.adapters.registry import adapter
 from clusterwright.onhost.frameworks import pytorch
 from clusterwright.onhost.supervisor import network
+from clusterwright.onhost.supervisor.folder import set_umask
 from clusterwright.onhost.supervisor.host import private, rank
 from clusterwright.onhost.supervisor.host.generation import QUIET
 
-COMPUTE, LOGS = "CLUSTERWRIGHT_COMPUTE", "CLUSTERWRIGHT_LOGS"
+COMPUTE, LOGS, RUN = "CLUSTERWRIGHT_COMPUTE", "CLUSTERWRIGHT_LOGS", "CLUSTERWRIGHT_RUN"
 PYTHON = "python"  # before a script: replaced by the job's Python
 
 
@@ -64,6 +65,8 @@ def run(command: List[str]) -> None:
 def _prepare(kind: str) -> None:
     """Set what the agent sets for its ranks: the compute network's interface, the user's secrets, the thread count."""
     environ = os.environ
+    if RUN in environ:
+        set_umask(environ[RUN])  # mpirun's daemons and container runtimes set their own
     interface = network.inside(environ[COMPUTE], network.interfaces()) if COMPUTE in environ else None
     ours = {**QUIET, **private.secrets_of_user()}
     if kind == "task":  # the CPUs that Slurm allocates to one task

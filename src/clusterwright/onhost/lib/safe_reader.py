@@ -93,11 +93,34 @@ def read_by_owner(
     """
     for folder, budget in by_owner(folders, seconds, size):
         try:
-            with reading_budget(budget):
+            with reading_budget(budget), owner_access(folder):
                 result, failure = read(folder), None  # type: Any, Optional[BaseException]
         except DATA_ERRORS as error:
             result, failure = None, error
         yield folder, result, failure
+
+
+@contextmanager
+def owner_access(folder: Path) -> Iterator[None]:
+    """Let this thread of root read a folder that a file server denies to root (root_squash), as the folder's owner.
+
+    Only for reading: setfsuid(2) changes the rights to files and nothing else. Without the capability it does nothing.
+    """
+    try:
+        owner = os.lstat(folder).st_uid
+    except OSError:
+        owner = 0
+    if os.geteuid() != 0 or not owner or os.access(folder, os.R_OK | os.X_OK):
+        yield
+        return
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    previous_uid = libc.setfsuid(owner)
+    try:
+        yield
+    finally:
+        libc.setfsuid(previous_uid)
 
 
 @contextmanager

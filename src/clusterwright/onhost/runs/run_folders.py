@@ -14,7 +14,7 @@ import sys
 from typing import List, Optional, Tuple
 
 from clusterwright.onhost.lib import processes
-from clusterwright.onhost.lib.safe_reader import list_folder, text_or_empty
+from clusterwright.onhost.lib.safe_reader import list_folder, owner_access, text_or_empty
 from clusterwright.onhost.lib.shared_folder import list_shared_folder
 from clusterwright.slurm.records import split_lines
 
@@ -27,7 +27,8 @@ _OUTPUT = re.compile(r"(?:.*/)?slurm-(\d+)\.out")
 def owner_of(run: str) -> Optional[int]:
     """Return the user id that owns a run's folder and its job.json; None if it is not a run, or a link."""
     try:
-        folder, record = os.lstat(run), os.lstat(os.path.join(run, "job.json"))
+        with owner_access(run):
+            folder, record = os.lstat(run), os.lstat(os.path.join(run, "job.json"))
     except OSError:
         return None
     is_run = stat.S_ISDIR(folder.st_mode) and stat.S_ISREG(record.st_mode) and record.st_uid == folder.st_uid
@@ -52,10 +53,17 @@ def newest(runs: str) -> List[str]:
 def _submitted(run: str) -> float:
     """Return the time of job.json. A user can set its mtime, but not its ctime to the future."""
     try:
-        status = os.lstat(os.path.join(run, "job.json"))
+        with owner_access(run):
+            status = os.lstat(os.path.join(run, "job.json"))
     except OSError:
         return 0.0
     return min(status.st_mtime, status.st_ctime)
+
+
+def denied(runs: str, reference: str) -> str:
+    """Return the folder that a reference names if this user may not read it; else empty."""
+    path = os.path.join(runs, os.path.basename(reference.rstrip("/")))
+    return path if os.path.isdir(path) and not os.access(path, os.R_OK | os.X_OK) else ""
 
 
 def find(runs: str, reference: str) -> str:
@@ -110,6 +118,11 @@ def _slurm_job(job: str) -> Optional[Tuple[int, str]]:
 
 def job_ids(run: str) -> List[str]:
     """Return the ids of the run's jobs in the order of submission, as its folder lists them."""
+    with owner_access(run):
+        return _job_ids(run)
+
+
+def _job_ids(run: str) -> List[str]:
     ids = [text for text in text_or_empty(os.path.join(run, "jobs")).split() if _JOB.fullmatch(text)]
     chain = os.path.join(run, "chain")
     numbers = sorted(int(name) for name in list_folder(chain) if re.fullmatch("[0-9]+", name))

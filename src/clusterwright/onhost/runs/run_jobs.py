@@ -26,7 +26,7 @@ from clusterwright.onhost.lib.safe_reader import (
 )
 from clusterwright.onhost.runs import run_series, run_status
 from clusterwright.onhost.runs.run_files import cancel_jobs, in_queue
-from clusterwright.onhost.runs.run_folders import find, job_ids, newest
+from clusterwright.onhost.runs.run_folders import denied, find, job_ids, newest
 from clusterwright.onhost.runs.run_logs import POLL_INTERVAL_S, Follow
 from clusterwright.onhost.supervisor.goodput import history
 
@@ -45,6 +45,9 @@ def main() -> int:
         json.dump(list_runs(runs), sys.stdout)
         return 0
     run = find(runs, arguments[0])
+    if not run and denied(runs, arguments[0]):
+        sys.stderr.write(f"cannot read {denied(runs, arguments[0])}: its owner does not share it with you\n")
+        return UNREADABLE
     if not run:
         sys.stderr.write(
             f"no run `{arguments[0]}` in {runs}; runs: {', '.join(newest(runs)[:5]) or 'none'}\n"

@@ -157,8 +157,14 @@ def _numbers(folder: str) -> List[int]:
     return [int(name) for name in _names(folder) if name.isdigit()]
 
 
+def set_umask(path: str) -> None:
+    """Set this process's umask by the run's folder: who cannot read the folder cannot read the run's new files."""
+    os.umask(~os.stat(path).st_mode & 0o777 | 0o022)
+
+
 def open_run(path: str) -> Tuple[Folder, JobRecord]:
     """Return the folder of a run and its record; an invalid record ends the run and this process."""
+    set_umask(path)
     folder = Folder(path)
     try:
         return folder, read_record(path)

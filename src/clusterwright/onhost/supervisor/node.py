@@ -19,7 +19,7 @@ from typing import Any, Deque, Dict, Iterable, Mapping, Optional, Sequence, Set
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.supervisor import console, meeting, network, wakeup_socket, wire
 from clusterwright.onhost.supervisor.failover import Failover
-from clusterwright.onhost.supervisor.folder import Events, Folder
+from clusterwright.onhost.supervisor.folder import Events, Folder, set_umask
 from clusterwright.onhost.supervisor.hang import progress
 from clusterwright.onhost.supervisor.hang.standstill import Standstill
 from clusterwright.onhost.supervisor.host import generation as g
@@ -284,6 +284,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the agent for the run and the supervisor address of the command line; return the exit code."""
     run, address, port = arguments
     processes.adopt_orphans()
+    set_umask(run)  # container runtimes set their own
     try:
         agent = Agent(run, address, int(port))
     except InvalidRecordError as error:

@@ -108,7 +108,7 @@ def people(job: Job, cluster: Cluster) -> Iterator[Clash]:
         locs = (In("job", ("team",)), In("cluster", ("teams",)))
         yield unknown(_("the job"), _("team"), job.team, cluster.teams, locs)
     user = cluster.users.get(job.user or "")
-    if user and job.team in cluster.teams and job.team != user.team:
+    if user and job.team in cluster.teams and job.team not in (user.team, *user.additional_teams):
         yield Clash(
             "team-mismatch",
             _(
