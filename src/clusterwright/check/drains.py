@@ -31,6 +31,7 @@ _FIXES = {
     "rdma-": N_(
         "run `ibstat` on the host: Initializing means no subnet manager, Polling a bad cable or switch port"
     ),
+    "isolation-": N_("run `nft -f /etc/clusterwright/isolation.nft` on the host, then `wright apply`"),
     "network-": N_("run `ip address` on the host and restart its network service"),
 }
 _BACK = N_("{fix}; the health check program then resumes the node within 5 minutes")

@@ -157,6 +157,13 @@ class Security(Section):
         "Firewall program; auto: firewalld on Rocky and Alma, nftables elsewhere.",
         cost=Cost.RESTART, default="auto", example="nftables",
     )  # fmt: skip
+    isolate_users: bool = setting(
+        "Keep users apart on compute hosts: a user's packets reach only hosts with a job of that user, and within"
+        " a host only that user's programs.",
+        cost=Cost.RESTART,
+        default=True,
+        example="false",
+    )
     ssh_from: tuple[Origin, ...] = setting(
         "Networks that SSH connections are accepted from; empty: any.", default=(), example="[10.77.0.0/24]"
     )

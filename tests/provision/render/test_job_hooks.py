@@ -52,12 +52,12 @@ def test_a_host_without_gpus_and_disks_declares_none(of):
     assert (found["GPU_FILES"], found["SCRATCH"]) == ("", "")
 
 
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name != "health"])
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in ("health", "isolate")])
 def test_no_program_but_health_calls_slurm(name):
     """slurm.conf(5) forbids it to prolog and epilog: they would wait for a controller that waits for them (D8)."""
     texts = hook_texts(HEADER)
     words = set()
-    for text in (texts[f"{FOLDER}/{each}"] for each in (name, "common", "probes", "gpus")):
+    for text in (texts[f"{FOLDER}/{each}"] for each in (name, "common", "probes", "gpus", "isolation")):
         lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
         words |= set(re.findall(r"[a-z]+", "\n".join(lines)))
 

@@ -113,7 +113,7 @@ def _ssh(cluster: Cluster, host: Host) -> Opening:
     peers = Peers("anyone", ())
     if cluster.security.ssh_from:
         nets = [_span(subnet) for subnet in cluster.security.ssh_from]
-        peers = Peers("ssh_from", _joined([*nets, *_hosts(cluster, "hosts", "management").ranges]))
+        peers = Peers("ssh_from", join_ranges([*nets, *_hosts(cluster, "hosts", "management").ranges]))
     return Opening("ssh", "tcp", (cluster.ssh.port,) * 2, "management", host.management, peers, "SSH")
 
 
@@ -199,14 +199,14 @@ def _hosts(cluster: Cluster, role_group: str, network: NetworkName) -> Peers:
     roles = ROLES[role_group]
     hosts = (host for host in cluster.hosts() if host.group.role in roles)
     spans = [(host.addresses[network],) * 2 for host in hosts if network in host.addresses]
-    return Peers(f"{role_group}_{network}", _joined(spans))
+    return Peers(f"{role_group}_{network}", join_ranges(spans))
 
 
 def _span(subnet: IPv4Network) -> Range:
     return (subnet[0], subnet[-1])
 
 
-def _joined(ranges: Iterable[Range]) -> tuple[Range, ...]:
+def join_ranges(ranges: Iterable[Range]) -> tuple[Range, ...]:
     """Return the sorted addresses with adjacent and overlapping ones merged: 1,024 consecutive hosts are one range."""
     spans: list[Range] = []
     for first_address, last in sorted(ranges):

@@ -7,10 +7,11 @@ from pathlib import Path
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.networks import NetworkName
 from clusterwright.config.storage import Local
+from clusterwright.provision.render import isolation
 
 FOLDER = "/etc/slurm/clusterwright"
-PROGRAMS = ("prolog", "epilog", "health", "unkillable", "task_prolog")
-_SHARED = ("common", "probes", "gpus", "counters", "share", "xids", "xids.awk")
+PROGRAMS = ("prolog", "epilog", "health", "unkillable", "task_prolog", "isolate")
+_SHARED = ("common", "probes", "gpus", "counters", "isolation", "share", "xids", "xids.awk")
 _TEXTS = Path(__file__).with_name("hooks")
 _LAYER = {"infiniband": "InfiniBand", "roce": "Ethernet"}  # as the kernel calls it
 _PROBE_S = 1  # ours: what a prolog waits for one probe at most; a job should not notice it
@@ -52,7 +53,9 @@ def declared(cluster: Cluster, host: Host, header: str) -> str:
         "MOST_DRAINED": str(cluster.slurm.max_drained_percent),
         # The journal of a container has what was written to its /dev/kmsg; dmesg would show the machine's lines.
         "KERNEL_LOG": "journalctl -k -b -q --no-pager -o short-monotonic" if cluster.lab else "dmesg",
-        "FIRST_USER": "1000",  # below are the system's own accounts (Debian policy 9.2.2, RHEL's login.defs)
+        "FIRST_USER": str(isolation.FIRST_USER),
+        "ISOLATION": isolation.RULES if isolation.is_isolated(cluster) else "",
+        "RAILS": "1" if any(network.rails > 1 for network in networks.values()) else "",
     } | _PLACES
     return header + "".join(f"{name}='{value}'\n" for name, value in rows.items())
 
@@ -74,7 +77,7 @@ def scratch_of(host: Host) -> str:
 
 
 _PLACES = {
-    "RUN": "/run/clusterwright/jobs",
+    "RUN": isolation.JOBS,
     "STATE": "/run/clusterwright",
     "KEPT": "/var/lib/clusterwright/hooks",
     "NVIDIA_SMI": "/usr/bin/nvidia-smi",

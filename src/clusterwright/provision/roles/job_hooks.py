@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
+from clusterwright.provision.render.isolation import host_addresses, is_isolated
 from clusterwright.provision.render.job_hooks import FOLDER, PROGRAMS, declared, hook_texts, scratch_of
 from clusterwright.provision.resources import Directory, File, Resource, RoleContext
 
@@ -21,6 +22,8 @@ def job_hooks(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resou
     header = context.header()
     names = tuple(f"{FOLDER}/{name}" for name in PROGRAMS)
     texts = {f"{FOLDER}/declared": declared(cluster, host, header)} | hook_texts(header)
+    if is_isolated(cluster):
+        texts[f"{FOLDER}/host_addresses"] = host_addresses(cluster, header)
     scratch = scratch_of(host)
     return (
         *((Directory(path=scratch),) if scratch and cluster.lab else ()),

@@ -1,0 +1,59 @@
+"""Users apart on compute hosts: rules by user id, which the prolog and epilog of jobs fill."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.alike import alike
+from clusterwright.provision.render.isolation import RULES, is_isolated
+from clusterwright.provision.render.isolation import isolation as rules
+from clusterwright.provision.render.job_hooks import FOLDER
+from clusterwright.provision.resources import File, Package, Resource, RoleContext, Unit
+from clusterwright.provision.sandbox import sandbox
+
+DEPENDENCIES = ("job_hooks", "packet_filter")
+
+NAME = "clusterwright-isolation.service"
+_THREATS = (
+    "Reached by: nobody; a user's packets cause one question to slurmctld in 10 s. Reads: user ids of dropped packets, "
+    "Slurm's hosts of their jobs. Changes: a table of nftables."
+)
+_SANDBOX = sandbox(
+    _THREATS,
+    CapabilityBoundingSet="CAP_NET_ADMIN",
+    RestrictAddressFamilies="AF_UNIX AF_NETLINK AF_INET AF_INET6",
+)
+UNIT = f"""[Unit]
+Description=Keeps users apart on this host (clusterwright)
+After=nftables.service
+Before=slurmd.service
+
+[Service]
+ExecStartPre={FOLDER}/isolate load
+ExecStart={FOLDER}/isolate watch
+ExecReload={FOLDER}/isolate load
+ExecStop=-/usr/sbin/nft delete table inet clusterwright_users
+Restart=always
+{_SANDBOX}
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+@alike
+def isolation(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
+    """Return the rules, in a table of their own beside the firewall's, and the service that loads them.
+
+    A reload of the firewall leaves them unchanged; after a reload of these the jobs' entries are there again.
+    """
+    if not is_isolated(cluster) or host.group.role != "compute":
+        return ()
+    header = context.header()
+    text = File(path=RULES, content=rules(cluster, header), validate=("nft", "-c", "-f", "{}"))
+    unit = File(path=f"/etc/systemd/system/{NAME}", content=header + UNIT)
+    return (
+        Package(name="nftables"),
+        text,
+        unit,
+        Unit(name=NAME, restart_on=(text.id, unit.id), reload=True),
+    )
