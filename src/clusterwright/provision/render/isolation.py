@@ -28,7 +28,7 @@ _USER_SETS = """
   set other_hosts {
     type uid . ipv4_addr
     flags timeout
-    timeout 10m
+    timeout 1m
   }
   set requests {
     type uid . ipv4_addr
