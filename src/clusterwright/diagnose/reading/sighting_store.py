@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -11,6 +10,7 @@ from dataclasses import replace
 from clusterwright.diagnose.judge.sighting import Observations, Position, Sighting, Witnessed
 from clusterwright.diagnose.knowledge import Knowledge
 from clusterwright.diagnose.mode import Mode
+from clusterwright.diagnose.reading.expression import expression
 from clusterwright.diagnose.reading.line import Line
 from clusterwright.diagnose.reading.source import LogSource
 
@@ -61,7 +61,7 @@ class SightingStore:
 
     def _matches_expression(self, text: str, line: str) -> bool:
         likes = self._likes.get(text, {""})
-        return "" in likes or any(re.search(like, line) for like in likes)
+        return "" in likes or any(expression(like).search(line) for like in likes)
 
     def add(self, mode: Mode, signature: int, names: dict[str, str], line: Line, number: int) -> None:
         """Store a sighting of a mode."""

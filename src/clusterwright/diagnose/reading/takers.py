@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from clusterwright.diagnose.knowledge import Knowledge
 from clusterwright.diagnose.mode import KINDS, Mode, Signature
+from clusterwright.diagnose.reading.expression import expression
 from clusterwright.diagnose.reading.line import Line
 
 _KIND = re.compile(rf"({'|'.join(KINDS)}):")
@@ -64,13 +65,12 @@ def _expects_information(signature: Signature) -> bool:
 def _matcher(signature: Signature) -> Callable[[Line], dict[str, str] | None]:
     if not signature.like:
         return lambda _: {}
-    pattern = re.compile(signature.like)
-    anchored = "^" in signature.like or "\\A" in signature.like
+    pattern = expression(signature.like)
 
     def names(line: Line) -> dict[str, str] | None:
         """The named values; an anchored expression may match after the launcher's prefix as well."""
         hit = pattern.search(about(line.text, signature.has))
-        if hit is None and anchored:
+        if hit is None and pattern.is_anchored:
             hit = pattern.search(about(line.parts.body, signature.has))
         return None if hit is None else {name: value for name, value in hit.groupdict().items() if value}
 
