@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -54,19 +53,23 @@ class Cluster:
 
     def wright(self, *lines):
         """Run command lines as root, in a folder of its own; return their results."""
-        argv = [sys.executable, str(HERE / "runner.py"), str(LIMIT_S)]
-        done = subprocess.run(
-            argv, input=json.dumps(lines), capture_output=True, text=True, check=False, cwd=self.out,
-            env=self.environment(), timeout=LIMIT_S * len(lines) + 60,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        return run_lines(lines, self.out, self.environment())
 
     def outside(self):
         """Everything that a command against mallory's runs leaves as it is: what is root's and what is the victim's."""
         folders = (self.private, self.base / "victim", self.out, self.base / "shared/other")
         paths = [path for folder in folders for path in sorted(folder.rglob("*"))]
         return {str(path): (path.lstat().st_mode, path.lstat().st_uid, _content(path)) for path in paths}
+
+
+def run_lines(lines, folder, environment, limit_s=LIMIT_S):
+    """Run command lines of `wright` one after another; return their results."""
+    done = subprocess.run(
+        [sys.executable, str(HERE / "runner.py"), str(limit_s)], input=json.dumps(lines), capture_output=True,
+        text=True, check=False, cwd=folder, env=environment, timeout=limit_s * len(lines) + 60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def _sleep():
@@ -84,10 +87,13 @@ def cluster(pytestconfig):
     if os.geteuid() != 0:
         pytest.skip("another account needs root")
     base = Path(tempfile.mkdtemp(prefix="cw-mallory-", dir="/srv"))
+    base.chmod(0o755)
+    built = _built(base)
     try:
-        base.chmod(0o755)
-        yield _built(base)
+        yield built
     finally:
+        built.victim.kill()
+        built.victim.wait()
         shutil.rmtree(base)
 
 
@@ -124,16 +130,9 @@ def _built(base):
     return made
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def victim(cluster):
     """Another user's process, which no command ends."""
     yield cluster.victim
     if cluster.victim.poll() is not None:
         cluster.victim = _sleep()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _no_victim_remains(cluster):
-    yield
-    cluster.victim.send_signal(signal.SIGKILL)
-    cluster.victim.wait()

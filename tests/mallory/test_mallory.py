@@ -10,19 +10,16 @@ from tests.mallory.registry import REGISTRY, Attack, Nothing
 from clusterwright.cli import app
 from clusterwright.onhost.lib.clean_text import UNSAFE
 
-# Command lines that do not hold yet, or were not seen to hold; each is removed here once it does.
-OPEN = {
-    "cancel {run}", "cancel {folder}", "checkpoints convert {folder} {out}/model --to torch",
-    "checkpoints list {folder}", "checkpoints list {run} --cluster {file}", "checkpoints verify {folder}",
-    "checkpoints verify {folder} --all", "curves {folder} --output {out}/curves.html", "curves {run} --json",
-    "logs {folder}", "logs {run} --json", "report cluster", "report job {folder}", "report team vision",
-    "report cluster --csv {out}/month.csv --html {out}/month.html",
-    "report job {run} --csv {out}/job.csv --html {out}/job.html", "status {folder}", "status {run}",
-    "status {run} --json", "status {run} --metrics", "why 100", "why {run}",
+# Lines that take more than ten seconds for all runs, often after another one that reads the same.
+SLOW = {
+    "checkpoints convert {folder} {out}/model --to torch", "checkpoints verify {folder}",
+    "checkpoints verify {folder} --all",
+    "checkpoints list {run} --cluster {file}", "curves {run} --json", "logs {run} --json", "status {run} --json",
+    "status {run} --metrics", "report job {run} --csv {out}/job.csv --html {out}/job.html", "why {run}",
 }  # fmt: skip
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 LINES = [
-    pytest.param(line, marks=[pytest.mark.xfail(strict=False), pytest.mark.long] if line in OPEN else [])
+    pytest.param(line, marks=[pytest.mark.long] if line in SLOW else [])
     for entry in REGISTRY.values()
     if isinstance(entry, Attack)
     for line in (*entry.lines, *entry.once)
@@ -38,11 +35,6 @@ def every_command(tree, prefix=()):
             yield from every_command(tree[name], (*prefix, name))
         if not below or tree[name].default_command:
             yield " ".join((*prefix, name))
-
-
-def test_open_lines_are_lines():
-    """A line that is renamed leaves no entry behind."""
-    assert {parameter.values[0] for parameter in LINES} >= OPEN
 
 
 def test_every_command_is_registered():

@@ -9,6 +9,7 @@ import json
 from typing import Any, Dict
 
 NAME = "manifest.json"
+LIMIT_BYTES = 256 << 20  # of a manifest, which has a checksum per MiB of the checkpoint
 FORMAT = 2  # tests/data/formats has a checkpoint of each format in READABLE
 READABLE = (FORMAT,)  # a new format adds itself; the one of the last release stays
 

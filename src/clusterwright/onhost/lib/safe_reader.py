@@ -15,7 +15,7 @@ import time
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple, Union
 
-from clusterwright.onhost.lib.numbers import json_integer
+from clusterwright.onhost.lib.numbers import finite, json_integer
 
 MiB = 1 << 20
 TEXT_BYTES = 16 * MiB  # limit for a text file
@@ -333,9 +333,15 @@ def read_object(path: Path, limit: int = DOCUMENT_BYTES, *, inside: Optional[Pat
 
 
 def parse_object(data: Union[bytes, str]) -> Dict[str, Any]:
-    """Parse a JSON object; empty for anything else, also for deep nesting and integers of more than 40 digits."""
+    """Parse a JSON object in UTF-8; empty for anything else, also for deep nesting and integers of more than 40 digits.
+
+    A number that is not finite becomes None.
+    """
     try:
-        document = json.loads(data, parse_int=json_integer)
+        text = (
+            data.decode("utf-8") if isinstance(data, bytes) else data
+        )  # json would accept UTF-16 and UTF-32
+        document = json.loads(text, parse_int=json_integer, parse_float=finite, parse_constant=finite)
     except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}

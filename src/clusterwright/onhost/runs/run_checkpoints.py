@@ -18,6 +18,7 @@ from typing import Any, Callable, Dict, Iterator, List
 
 from clusterwright.onhost.lib import checkpoint_manifest
 from clusterwright.onhost.lib.as_owner import WorkLimits, as_owner
+from clusterwright.onhost.lib.checkpoint_manifest import LIMIT_BYTES
 from clusterwright.onhost.lib.checkpoint_manifest import NAME as MANIFEST
 from clusterwright.onhost.lib.files import append
 from clusterwright.onhost.lib.json_lines import read_lines
@@ -27,7 +28,6 @@ Row = Dict[str, Any]
 STEP = re.compile(r"step-([0-9]{8,})")
 CHECKSUM = re.compile(r"[0-9a-f]{64}")  # SHA-256
 VERIFIED_LOG = "verified.jsonl"
-MANIFEST_BYTES = 256 << 20  # a manifest has a checksum per MiB
 PIECE_BYTES = 64 << 20  # read and verified at once
 OTHER_FORMAT = "other-format"  # state of a checkpoint that this version does not read
 DEFAULT_RETENTION = 3  # the runtime's default for runs without `checkpoint.keep`
@@ -177,7 +177,7 @@ def about(path: Path, verifications: Dict[str, Row]) -> Row:
 def read_manifest(path: Path) -> Any:
     """Return the content of a manifest, and what is wrong with it (empty if nothing); raises OtherFormat."""
     try:
-        manifest = checkpoint_manifest.parse(read_text(path / MANIFEST, MANIFEST_BYTES))
+        manifest = checkpoint_manifest.parse(read_text(path / MANIFEST, LIMIT_BYTES))
         sizes = [(part["file"], part["bytes"]) for part in manifest["parts"]]
         if not are_valid(manifest):
             return {}, f"{MANIFEST} has an invalid field"
@@ -355,7 +355,7 @@ def runtime(*names: str) -> List[Any]:
 
 def note(folder: Path, row: Row) -> bool:
     """Append the outcome of a verification to the folder's log; return False if that is not permitted."""
-    checksum = read_object(folder / row["name"] / MANIFEST, MANIFEST_BYTES).get("sha256")
+    checksum = read_object(folder / row["name"] / MANIFEST, LIMIT_BYTES).get("sha256")
     line = {
         "name": row["name"],
         "manifest": checksum if isinstance(checksum, str) and CHECKSUM.fullmatch(checksum) else None,

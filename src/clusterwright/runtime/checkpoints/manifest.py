@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from clusterwright.onhost.lib import checkpoint_manifest
-from clusterwright.onhost.lib.checkpoint_manifest import FORMAT, NAME
+from clusterwright.onhost.lib.checkpoint_manifest import FORMAT, LIMIT_BYTES, NAME
 from clusterwright.onhost.lib.files import sync_folder
+from clusterwright.onhost.lib.safe_reader import UnsafeFileError, read_text
 from clusterwright.runtime.checkpoints.part import Part
 from clusterwright.runtime.checkpoints.source import Damaged, OtherFormat
 
@@ -54,7 +55,7 @@ def read(folder: Path) -> Manifest:
         Damaged: it is missing, invalid or of another folder.
     """
     try:
-        document = checkpoint_manifest.parse((folder / NAME).read_text())
+        document = checkpoint_manifest.parse(read_text(folder / NAME, LIMIT_BYTES))
         parts = tuple(Part(**part) for part in document["parts"])
         manifest = Manifest(
             document["step"],
@@ -70,7 +71,7 @@ def read(folder: Path) -> Manifest:
         raise OtherFormat(f"{folder.name} {error}") from None
     except checkpoint_manifest.InvalidManifest as error:
         raise Damaged(f"{folder.name}/{NAME} {error}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (UnsafeFileError, ValueError, KeyError, TypeError) as error:
         raise Damaged(f"{folder.name}/{NAME} cannot be read: {error}") from None
     if folder.name != step_name(manifest.step) or len(parts) != manifest.world_size:
         raise Damaged(f"{folder.name}/{NAME} is of step {manifest.step}: it belongs to another folder")
