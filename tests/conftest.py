@@ -100,27 +100,39 @@ VALUES = (
 
 @pytest.fixture
 def hostile():
-    """Return a function that yields inputs of a stranger: fixed ones, then valid ones with random changes."""
+    """Return a function that yields inputs of a stranger: fixed ones, then valid ones with random changes.
+
+    A test that fails shows its seed and the last input.
+    """
+    last = []
 
     def inputs(count, *valid, seed=22):
-        generator = random.Random(seed)
-        yield from HOSTILE
-        for _ in range(count - len(HOSTILE)):
-            data = bytearray(generator.choice(valid))
-            for _ in range(generator.randint(1, 4)):
-                start = generator.randrange(len(data) + 1)
-                end = min(len(data), start + generator.choice((0, 1, 2, 8, 40)))
-                data[start:end] = generator.choice(
-                    (
-                        b"",
-                        generator.randbytes(generator.randint(1, 6)),
-                        generator.choice(VALUES),
-                        data[start:end] * 3,
-                    )
-                )
-            yield bytes(data)
+        for number, data in enumerate(_hostile_inputs(count, valid, seed)):
+            last[:] = seed, number, data
+            yield data
 
-    return inputs
+    yield inputs
+    if last:
+        sys.stdout.write(f"hostile inputs of seed {last[0]}, number {last[1]}: {last[2][:500]!r}\n")
+
+
+def _hostile_inputs(count, valid, seed):
+    generator = random.Random(seed)
+    yield from HOSTILE
+    for _ in range(count - len(HOSTILE)):
+        data = bytearray(generator.choice(valid))
+        for _ in range(generator.randint(1, 4)):
+            start = generator.randrange(len(data) + 1)
+            end = min(len(data), start + generator.choice((0, 1, 2, 8, 40)))
+            data[start:end] = generator.choice(
+                (
+                    b"",
+                    generator.randbytes(generator.randint(1, 6)),
+                    generator.choice(VALUES),
+                    data[start:end] * 3,
+                )
+            )
+        yield bytes(data)
 
 
 @dataclass(frozen=True)

@@ -157,6 +157,16 @@ def test_any_text_is_a_hostlist_or_is_refused(text):
         assert 1 <= len(names.expand(text)) <= names.MAX_HOSTS
 
 
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [("n[1-3,7]", 4), ("Node_1,gpu[1-2].x", 3), ("n[1-999999999]", 0), ("n[1-9999]m[1-9999]", 0),
+     ("gpu-node[1--node[1--node[1-2]", 0), ("n[", 0), ("", 0), ("n[1-99999999999999999999]", 0)],
+)  # fmt: skip
+def test_a_hostlist_of_slurm_that_is_damaged_or_too_large_has_no_hosts(value, count):
+    """It is not expanded first, which would take all memory."""
+    assert len(names.expand_valid(value)) == count
+
+
 @pytest.mark.parametrize("value", ["25.11", "22.05.8", "12.8", "580.95.05", "2.27.3-1", "8"])
 def test_versions_are_text(value):
     """As vendors write them, in quotes."""

@@ -109,12 +109,12 @@ def _count(hostlist: str) -> int | None:
     """Count the hosts of a hostlist without expanding it (`n[1-999999999]`); None if it is malformed."""
     total, position = 0, 0
     while position < len(hostlist):
-        part = re.match(_HOSTLIST_PART, hostlist[position:])
+        part = re.compile(_HOSTLIST_PART).match(hostlist, position)
         if part is None:
             return None
         sizes = [_size(ranges) for ranges in re.findall(_BRACKET, part[1])]
         total += prod(sizes)
-        position += part.end()
+        position = part.end()
     return None if hostlist.endswith(",") else total
 
 
@@ -198,10 +198,13 @@ def expand(hostlist: str) -> tuple[str, ...]:
 
 
 def expand_valid(hostlist: str) -> tuple[str, ...]:
-    """Expand a hostlist from Slurm's text, where users can add fields; empty if it is invalid."""
+    """Expand a hostlist from Slurm's text, where users can add fields; empty if it is invalid or too large."""
+    count = _count(re.sub("[A-Z_.]", "a", hostlist))  # other hosts of Slurm may have such names
+    if not count or count > MAX_HOSTS:
+        return ()
     try:
         return expand(hostlist)
-    except NodeSetException:
+    except (NodeSetException, ValueError):  # ClusterShell raises both for damaged ranges
         return ()
 
 

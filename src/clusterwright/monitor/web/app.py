@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -35,6 +34,7 @@ from clusterwright.monitor.web.pages import preferences
 from clusterwright.monitor.web.sessions import Door
 from clusterwright.monitor.web.stream import EventStream
 from clusterwright.monitor.web.users import WebUser
+from clusterwright.onhost.lib.safe_reader import parse_object
 
 _IMMUTABLE = "public, max-age=31536000, immutable"
 
@@ -209,11 +209,7 @@ def _user(request: Request) -> WebUser | None:
 
 async def _body(request: Request) -> Mapping[str, object]:
     """The JSON object of the body, whose length the guard has limited; empty for anything else."""
-    try:
-        body = json.loads(await request.body())
-    except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}
+    return parse_object(await request.body())
 
 
 def _json(document: Json) -> Response:

@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Dict, List, Optional
 
+from clusterwright.onhost.lib.clean_text import clean
 from clusterwright.onhost.power import decide, slurm
 from clusterwright.onhost.power.actions import PowerActions
 from clusterwright.onhost.power.providers import Provider, provider_of
@@ -91,10 +92,10 @@ def listen(path: str) -> socket.socket:
 
 
 def receive(line: socket.socket, wait_s: float) -> Optional[str]:
-    """Return a message of one of Slurm's programs, None if none comes within the time."""
+    """Return a message of one of Slurm's programs as one line, None if none comes within the time."""
     line.settimeout(wait_s)
     try:
-        return line.recv(LISTENS).decode(errors="replace")
+        return clean(line.recv(LISTENS).decode(errors="replace"), lines=False)
     except OSError:
         return None
 

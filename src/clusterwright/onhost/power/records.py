@@ -4,6 +4,7 @@ import json
 from typing import Any, Dict, List, Optional
 
 from clusterwright.onhost.lib.files import write_atomic
+from clusterwright.onhost.lib.safe_reader import read_object
 
 
 class PowerRecord:
@@ -20,9 +21,9 @@ class PowerRecord:
         self.requested_at, self.next = 0.0, 0.0
         self.calls, self.failed_boots = 0, 0
         self.sure = self.hopeless = self.drained = False
-        vars(self).update(
-            {name: value for name, value in (stored_values or {}).items() if name in vars(self)}
-        )
+        for name, value in (stored_values or {}).items():
+            if name in vars(self) and type(value) is type(getattr(self, name)):
+                setattr(self, name, value)
 
     def request_state(self, state: str, now: float) -> None:
         """Set the requested state and reset its retries."""
@@ -34,12 +35,12 @@ class Records:
 
     def __init__(self, path: str, hosts: List[str]) -> None:
         self.path = path
-        try:
-            with open(path) as file:
-                stored_records = json.load(file)
-        except (OSError, ValueError):
-            stored_records = {}  # the first start, or a full disk: all requests start anew
-        self.by_host = {host: PowerRecord(stored_records.get(host)) for host in hosts}
+        stored_records = read_object(path)  # empty at the first start, or after a full disk
+        records = {host: stored_records.get(host) for host in hosts}
+        self.by_host = {
+            host: PowerRecord(record if isinstance(record, dict) else None)
+            for host, record in records.items()
+        }
         self.written = ""
 
     def write(self) -> None:

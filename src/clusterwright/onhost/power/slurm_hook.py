@@ -3,22 +3,20 @@
 A lost message does no harm: the daemon polls Slurm's state and notices the change within seconds.
 """
 
-import json
 import os
 import socket
 import sys
 import syslog
 
+from clusterwright.onhost.lib.safe_reader import read_object
 from clusterwright.onhost.power.settings import KICK
 
 
 def jobs() -> str:
     """Return ` for jobs ID, ID`, the jobs that wait for these hosts by SLURM_RESUME_FILE; empty without that file."""
-    try:
-        with open(os.environ["SLURM_RESUME_FILE"]) as file:
-            ids = [str(job["job_id"]) for job in json.load(file).get("jobs", [])]
-    except (KeyError, OSError, ValueError, TypeError):
-        return ""
+    jobs_waiting = read_object(os.environ.get("SLURM_RESUME_FILE", "")).get("jobs")
+    rows = jobs_waiting if isinstance(jobs_waiting, list) else []
+    ids = [str(row["job_id"]) for row in rows if isinstance(row, dict) and isinstance(row.get("job_id"), int)]
     return " for jobs " + ", ".join(ids) if ids else ""
 
 

@@ -396,5 +396,8 @@ def main() -> None:
     """Read the compressed bundle from stdin and write the answer to stdout on a line of its own."""
     os.umask(0o022)
     with step("read bundle"):
-        bundle = json.loads(zlib.decompress(sys.stdin.buffer.read()).decode())
+        try:
+            bundle = json.loads(zlib.decompress(sys.stdin.buffer.read()).decode())
+        except (ValueError, zlib.error) as error:
+            sys.exit(f"the input is damaged, and nothing was changed: {error}")
     sys.stdout.write(f"\n{ANSWER}{json.dumps(run_bundle(bundle))}\n")

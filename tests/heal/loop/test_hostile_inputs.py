@@ -1,0 +1,131 @@
+"""Damaged and hostile inputs of heal: its loop goes on, and no host is touched because of them."""
+
+import itertools
+import sqlite3
+
+import pytest
+
+from clusterwright.check import Status, run
+from clusterwright.edge.fakes import FakeRemote
+from clusterwright.errors import WrightError
+from clusterwright.heal.actions import Executor
+from clusterwright.heal.journal import Journal
+from clusterwright.heal.loop.action_runner import ActionRunner
+from clusterwright.heal.loop.gather import Gatherer, of_verdicts, required_checks
+from clusterwright.heal.loop.loop import Loop
+from clusterwright.heal.moment import Moment
+from clusterwright.heal.observation import FaultFinding, JobStatus
+from clusterwright.heal.policy import policy_of
+from clusterwright.heal.rule import rule_for, rules
+from clusterwright.heal.slurm_text import with_record
+
+FEW, MANY = 1_000, 100_000
+COUNTS = pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.long)])
+NODES = "".join(
+    f"NodeName=gpu-node{number} Arch=x86_64 CPUAlloc=1 CPUTot=16 Gres=gpu:a100:4 State=MIXED Partitions=train "
+    "BootTime=2026-11-21T10:00:00 Comment=a Reason=none\n"
+    for number in (1, 2, 3)
+)
+QUEUE = "7|FAILED|mallory||gpu-node1\n8|RUNNING|victim|gpu-node3|gpu-node[1-2]\n"
+JOB = b"JobId=8 JobName=j Requeue=1 Restarts=0 BatchFlag=1 JobState=RUNNING NodeList=gpu-node[1-2] \n"
+pytestmark = pytest.mark.timeout(1800)
+
+
+class HealthyCluster:
+    """What heal reads of three healthy hosts; a test damages a part of it."""
+
+    def __init__(self, cluster):
+        self.slurm, self.claims, self._s = f"{NODES}@@\n{QUEUE}", [], 0.0
+        self.remote = FakeRemote(lambda *_: self.slurm)
+        policy = policy_of(cluster)
+        self.journal = Journal(":memory:")
+        runner = ActionRunner(
+            self.journal, Executor(cluster, self.remote), policy, self.now, lambda: self._s, print, 1.0
+        )
+        gatherer = Gatherer(cluster, self.remote, lambda _hosts: [], lambda _job: self.claims)
+        self.loop = Loop(self.journal, gatherer, runner, policy, rules(), 0.0, lambda _text: None)
+
+    def now(self):
+        """A minute after the last moment."""
+        self._s += 60
+        return Moment("boot", self._s)
+
+    def actions(self):
+        """The actions after as many polls as heal requires a finding for."""
+        for _ in range(2):
+            self.loop.tick()
+        return [entry.record.intent.action for entry in self.journal.entries()]
+
+
+@pytest.fixture
+def healthy(pretended):
+    """A cluster on which heal may do everything."""
+    return HealthyCluster(pretended().cluster)
+
+
+@COUNTS
+def test_damaged_records_of_slurm_drain_nobody(healthy, hostile, count):
+    """Nodes and jobs, as a broken slurmctld or an exotic release prints them."""
+    for data in hostile(count, healthy.slurm.encode()):
+        healthy.slurm = data.decode("utf-8", "replace")
+        assert healthy.actions() == []
+
+    healthy.slurm = f"{NODES}@@\n".replace("State=MIXED", "State=DOWN+NOT_RESPONDING")
+    assert healthy.actions() != []
+
+
+@COUNTS
+def test_what_a_log_claims_drains_nobody(healthy, hostile, count):
+    """All codes that rules know, and damaged ones; of the job's own hosts and of others."""
+    known = [
+        f"{kind}:{code}".encode() for rule in rules() for kind in rule.answers for code in rule.answers[kind]
+    ]
+    codes = itertools.chain(known, hostile(count, *known))
+    for number, data in enumerate(codes):
+        code = data.decode("utf-8", "replace").rpartition(":")[2]
+        healthy.slurm = f"{NODES}@@\n" + QUEUE.replace("7|", f"{number}|")
+        healthy.claims = [FaultFinding(host, "check", code, code) for host in ("gpu-node1", "control", code)]
+        assert healthy.actions() == []
+
+
+@COUNTS
+def test_a_damaged_record_of_a_job_is_read(hostile, count):
+    """Its job is not requeued by a number that is none."""
+    job = JobStatus("8", "RUNNING", ("gpu-node1",))
+    read = {with_record(job, data.decode("utf-8", "replace")).can_requeue for data in hostile(count, JOB)}
+    assert read == {True, False}
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(2_000, marks=pytest.mark.long)])
+def test_damaged_output_of_a_host_is_no_fault_of_it(pretended, hostile, count):
+    """Checks whose facts cannot be parsed are unknown."""
+    cluster = pretended().cluster
+    for data in hostile(count, b'clusterwright-facts {"gpus": {"code": 0, "out": ""}}\n'):
+        remote = FakeRemote(lambda *_, data=data: data.decode("utf-8", "replace"))
+        verdicts = run(cluster, remote, hosts=("gpu-node1",), only=required_checks())
+        assert [rule_for(finding, rules()) for finding in of_verdicts(verdicts)] == []
+        assert {verdict.status for verdict in verdicts} <= {Status.UNKNOWN, Status.SKIPPED, Status.OK}
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(MANY, marks=pytest.mark.long)])
+def test_a_damaged_journal_is_refused_or_read(tmp_path, hostile, count):
+    """Nothing but heal's own error, which names the file."""
+    path = tmp_path / "intents.sqlite"
+    journal = Journal(path)
+    journal.close()
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA journal_mode = DELETE")
+    database.close()
+    intact, outcomes = path.read_bytes(), set()
+    for data in hostile(count, intact):
+        path.write_bytes(data)
+        for other in tmp_path.glob("*-*"):
+            other.unlink()
+        try:
+            journal = Journal(path)
+            outcomes.add(len(journal.entries()))
+            journal.close()
+        except WrightError as error:
+            outcomes.add(error.findings[0].code)
+    assert outcomes <= {0, "state-damaged", "state-newer"}
+    assert "state-damaged" in outcomes

@@ -1,0 +1,24 @@
+"""The agent of an apply with input that was damaged or cut off on its way."""
+
+import io
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from clusterwright.onhost.provision import agent
+from clusterwright.provision.bundle import Order, bundle
+from clusterwright.provision.resources import Directory
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("count", [2_000, pytest.param(100_000, marks=pytest.mark.long)])
+def test_damaged_input_changes_nothing(tmp_path, hostile, monkeypatch, count):
+    """The compressed bundle has a checksum; the message says that nothing was changed."""
+    intact = bundle(Order("apply", "cluster.yaml", "100", "", str(tmp_path)), [Directory(path="/a")], ())
+    for data in hostile(count, intact):
+        part = data[: len(data) // 2] if data.startswith(intact) else data
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(part)))
+        with pytest.raises(SystemExit, match="nothing was changed"):
+            agent.main()
+    assert list(tmp_path.iterdir()) == []
