@@ -65,11 +65,11 @@ def argv(cluster, line, name):
     return [word.format(**values) for word in shlex.split(line)]
 
 
-def trouble_of(row):
+def trouble_of(row, limit_s=LIMIT_S):
     """What is wrong with the result of a command; empty if nothing is."""
     text = row["out"] + row["err"]
     shown = COLOR.sub("", text) if row["argv"][0] == "logs" else text
-    if row["code"] == 124 or row["seconds"] > LIMIT_S:
+    if row["code"] == 124 or row["seconds"] > limit_s:
         return "did not end"
     if row["code"] not in SANE:
         return f"exit code {row['code']}: {row['err'][-300:]}"

@@ -68,7 +68,8 @@ def _entered_at_start(like: str) -> str:
 
 def _split(like: str) -> list[list[str]]:
     """The alternatives of an expression, each as its parts between `.*`, outside of groups and classes."""
-    alternatives, begin, position, depth = [[]], 0, 0, 0
+    alternatives: list[list[str]] = [[]]
+    begin = position = depth = 0
     while position < len(like):
         sign = like[position]
         gap = _GAP.match(like, position) if depth == 0 else None
