@@ -4,8 +4,11 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from clusterwright.edge.processes import run
 
 CHILD = "import time; print('on', flush=True); time.sleep(1); print('over', flush=True)"
 PROGRAM = f"""
@@ -29,3 +32,14 @@ def test_a_command_that_is_deaf_outlives_the_terminals_interrupt(how, said, code
         rest = process.stdout.read()
 
     assert (rest, process.returncode) == (said, code)
+
+
+@pytest.mark.parametrize("to", ["", ">&2"])
+def test_a_command_that_prints_too_much_is_stopped(to, tmp_path):
+    """Its output is dropped, and its children end with it."""
+    result = run(["sh", "-c", f"sleep 60 & echo $! >{tmp_path}/pid; head -c 100M /dev/zero {to}"], timeout_s=9)
+
+    assert not result.ok
+    assert result.out == ""
+    assert result.last_lines() == "it printed more than 64 MiB and was stopped"
+    assert not Path("/proc", (tmp_path / "pid").read_text().strip(), "fd/1").exists()

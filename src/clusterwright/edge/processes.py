@@ -16,9 +16,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, cast
 
+from clusterwright.i18n import _
+from clusterwright.onhost.lib import processes
 from clusterwright.onhost.lib.clean_text import clean, unfiltered
+from clusterwright.units import human_size
 
-TIMED_OUT = 124  # what coreutils' timeout returns
 LONGEST_LINE = 16 << 20  # bytes; the rest of a longer line counts as the next one
 READER_POLL_MS = 500
 ERRORS_S = 2.0  # for the last lines of stderr; a background process of ssh may hold it open
@@ -48,10 +50,13 @@ class CommandResult:
 def run(
     argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60, env: Mapping[str, str] | None = None
 ) -> CommandResult:
-    """Run a command; one that exceeds the time limit is killed with its children."""
+    """Run a command; one that exceeds the time limit or prints more than 64 MiB is killed with its children.
+
+    The output of the latter is dropped: nobody parses the first part of it.
+    """
     started = time.monotonic()
-    process = subprocess.Popen(
-        list(argv),
+    process = processes.start(
+        argv,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -59,20 +64,15 @@ def run(
         start_new_session=True,
     )
     try:
-        out, err = process.communicate(stdin, timeout=timeout_s)
-        code = process.returncode
-    except subprocess.TimeoutExpired:
-        _kill(process.pid)
-        out, err = process.communicate()
-        code = TIMED_OUT
+        result = processes.collect(process, timeout_s, stdin=stdin)
     except BaseException:
-        _kill(process.pid)
-        process.wait()
+        processes.kill_group(process)
         raise
-    seconds = time.monotonic() - started
-    return CommandResult(
-        tuple(argv), code, out.decode(errors="replace"), err.decode(errors="replace"), seconds
-    )
+    out, err = result.out, result.err
+    if result.code == processes.TOO_LARGE and result.stopped:
+        limit = human_size(processes.OUTPUT_BYTES)
+        out, err = "", _("it printed more than {limit} and was stopped", limit=limit)
+    return CommandResult(tuple(argv), result.code, out, err, time.monotonic() - started)
 
 
 def output(argv: Sequence[str], *, cwd: str | os.PathLike[str] | None = None) -> bytes | None:
@@ -127,12 +127,6 @@ class Output(io.RawIOBase):
             self._process.kill()
             self._process.communicate()
         super().close()
-
-
-def _kill(group: int) -> None:
-    """Kill a process group, if it still exists."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)
 
 
 def stream(argv: Sequence[str], *, stdin: bytes = b"", ignore_interrupts: bool = False) -> int:

@@ -14,9 +14,10 @@ from clusterwright.config.field import Cost
 from clusterwright.edge.bundler import PROVISION
 from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
-from clusterwright.edge.processes import TIMED_OUT, CommandResult
+from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.ssh import SSH_FAILED, Remote
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.processes import TIMED_OUT
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.onhost.provision.files import diff_of
