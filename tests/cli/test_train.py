@@ -171,6 +171,24 @@ def test_a_local_run_that_fails_says_so(wright, job, tmp_path):
 
 
 @pytest.mark.train
+def test_a_job_file_copies_no_folder_elsewhere_unless_it_is_typed(wright, job, tmp_path):
+    """A job file from somebody else could publish private files of the user."""
+    job = (tmp_path / "project" / "job.yaml").resolve()
+    job.parent.mkdir()
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "notes.py").write_text("PRIVATE")
+    text = "name: x\nprogram: ['true']\nnodes: 1\ntime: 1m\nlauncher: agent\n"
+    job.write_text(f"{text}code: {{folder: {tmp_path}/private}}\n")
+    refused = wright("train", job, "--local")
+
+    assert refused.returncode == 2
+    assert "code-folder-outside" in refused.stderr
+    assert not (tmp_path / "runs").exists()
+    wright("train", job, "--local", "--code", tmp_path / "private")
+    assert list((tmp_path / "runs").glob("*/code/notes.py"))
+
+
+@pytest.mark.train
 def test_an_interrupt_saves_and_ends_a_local_run(job, tmp_path):
     """Control-C asks the ranks to save; exit code 143, and a checkpoint where they stopped."""
     job.write_text(job.read_text().replace("'8', '0.01'", "'5000', '0.05'"))

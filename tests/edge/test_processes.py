@@ -37,7 +37,9 @@ def test_a_command_that_is_deaf_outlives_the_terminals_interrupt(how, said, code
 @pytest.mark.parametrize("to", ["", ">&2"])
 def test_a_command_that_prints_too_much_is_stopped(to, tmp_path):
     """Its output is dropped, and its children end with it."""
-    result = run(["sh", "-c", f"sleep 60 & echo $! >{tmp_path}/pid; head -c 100M /dev/zero {to}"], timeout_s=9)
+    result = run(
+        ["sh", "-c", f"sleep 60 & echo $! >{tmp_path}/pid; head -c 100M /dev/zero {to}"], timeout_s=9
+    )
 
     assert not result.ok
     assert result.out == ""

@@ -9,7 +9,7 @@ import pytest
 
 from clusterwright.config.job import Code
 from clusterwright.errors import WrightError
-from clusterwright.launch.snapshot import snapshot
+from clusterwright.launch.snapshot import check_folder, snapshot
 
 
 @pytest.fixture
@@ -104,3 +104,52 @@ def test_a_link_out_of_the_folder_is_refused(code, tmp_path):
         (code / "data" / "notes.txt").unlink()
     (code / "up").symlink_to("..")
     assert not any("ed25519" in name for name in snapshot(of("code"), code.parent).names)
+
+
+def test_a_job_file_names_no_folder_elsewhere(code, tmp_path, monkeypatch):
+    """Neither a private one, nor the home or what is above it, nor by a link or the settings of a repository."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".ssh").mkdir()
+    (code / "keys").symlink_to("../.ssh")
+    (code / ".git").mkdir()
+    (code / ".git" / "config").write_text("[core]\n\tworktree = /\n")
+    for folder in (tmp_path / ".ssh", "../.ssh", "..", "../..", "/", "/etc", "keys"):
+        with pytest.raises(WrightError) as refused:
+            check_folder(of(folder), code)
+
+        assert refused.value.findings[0].code == "code-folder-outside"
+
+
+def test_folders_of_the_job_file_s_project_are_allowed(code, tmp_path, monkeypatch):
+    """Its own, those below and above it, and others of its repository."""
+    monkeypatch.setenv("HOME", "/nowhere")
+    (code / "jobs").mkdir()
+    (code / ".git").mkdir()
+
+    for base, folder in ((code, "."), (code, "lib"), (code / "jobs", ".."), (code / "jobs", "../lib"),
+                         (code / "jobs", code), (code / "jobs", tmp_path)):  # fmt: skip
+        check_folder(of(folder), base)
+
+
+@pytest.mark.parametrize("with_git", [False, True])
+def test_keys_are_never_copied(code, with_git):
+    """Whether or not git tracks them."""
+    for name in (".ssh/id_ed25519", "sub/.aws/credentials", ".netrc", ".config/gcloud/credentials.db"):
+        (code / name).parent.mkdir(parents=True, exist_ok=True)
+        (code / name).write_text("PRIVATE")
+    if with_git:
+        subprocess.run("git init -q && git add -f .", cwd=code, check=True, shell=True)
+
+    assert not any("ssh" in name or "aws" in name or "netrc" in name or "gcloud" in name
+                   for name in snapshot(of(), code).names)  # fmt: skip
+
+
+def test_a_repository_names_no_program_to_run(code, tmp_path):
+    """Git would execute `core.fsmonitor` to list files."""
+    subprocess.run(["git", "init", "-q"], cwd=code, check=True)
+    (tmp_path / "monitor").write_text(f"#!/bin/sh\ntouch {tmp_path}/executed\n")
+    (tmp_path / "monitor").chmod(0o755)
+    subprocess.run(["git", "config", "core.fsmonitor", str(tmp_path / "monitor")], cwd=code, check=True)
+    snapshot(of(), code)
+
+    assert not (tmp_path / "executed").exists()

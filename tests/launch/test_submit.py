@@ -9,6 +9,7 @@ import pytest
 from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
+from clusterwright.launch.run import run_name
 from clusterwright.launch.submit import resume, submit
 
 
@@ -272,3 +273,41 @@ def test_runs_of_the_same_second_have_names_of_their_own(small, here, a_job):
     assert first.name != second.name
     assert (Path(first.folder) / "job.sh").exists()
     assert f".supervisor {second.folder}\n" in (Path(second.folder) / "job.sh").read_text()
+
+
+def test_folders_that_another_user_made_beforehand_do_not_stop_a_submission(small, here, a_job, tmp_path):
+    """Names end in the second of the submission, so those of the next hour can be taken."""
+    runs = tmp_path / "shared" / "runs"
+    clock = FakeClock()
+    for second in range(3600):
+        (runs / run_name("gpt", clock.now() + second)).mkdir(parents=True)
+    made = submit(a_job(user="alice"), small, here, clock=clock)
+
+    assert made.name.startswith(run_name("gpt", clock.now()) + "-")
+    assert Path(made.folder, "jobs").read_text() == "123\n"
+
+
+def test_a_run_of_an_array_is_not_written_into_a_folder_of_another_user(small, here, a_job, tmp_path):
+    """Its owner could exchange the script; the folder stays as it is."""
+    clock = FakeClock()
+    theirs = tmp_path / "shared" / "runs" / run_name("gpt-1", clock.now())
+    theirs.mkdir(parents=True)
+    theirs.chmod(0o777)
+    made = submit(a_job(user="alice", array="0-2"), small, here, clock=clock)
+
+    assert list(theirs.iterdir()) == []
+    assert theirs.name not in made.runs
+    assert {path.name for path in theirs.parent.iterdir()} == {made.name, *made.runs, theirs.name}
+
+
+def test_a_run_of_another_user_is_no_dependency(small, here, a_job, tmp_path):
+    """Its owner decides what its folder names as its job."""
+    other = tmp_path / "shared" / "runs" / "other-20261121-131500"
+    other.mkdir(parents=True)
+    (other / "jobs").write_text("9,singleton\n")
+    (tmp_path / "bin" / "stat").write_text("#!/bin/sh\necho eve\n")
+    with pytest.raises(WrightError, match="belongs to eve") as refused:
+        submit(a_job(user="alice", dependencies=[other.name]), small, here)
+
+    assert refused.value.findings[0].code == "run-of-other-user"
+    assert list(other.parent.iterdir()) == [other]

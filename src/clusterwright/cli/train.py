@@ -309,12 +309,17 @@ def resolve_job(arguments: Sequence[str], typed: Typed, cluster: Path | None) ->
 
 def _of_file(file: Path, typed: Typed, cluster: Path | None) -> ResolvedJob:
     from clusterwright.config.load import load_both, load_cluster, load_job, source_of
+    from clusterwright.launch.snapshot import check_folder
 
     if typed.fields() or typed.set:
         cluster_config = load_cluster(cluster) if cluster else None
         values = {**source_of(file).values, **typed.fields()}
-        return ResolvedJob(_typed(_with_paths(values, typed), cluster_config), cluster_config, file.parent)
-    job, cluster_config = load_both(file, cluster) if cluster else (load_job(file), None)
+        job = _typed(_with_paths(values, typed), cluster_config)
+    else:
+        job, cluster_config = load_both(file, cluster) if cluster else (load_job(file), None)
+    is_typed = typed.code not in (None, "none") or any(text.startswith("code.folder=") for text in typed.set)
+    if job.code and not is_typed:
+        check_folder(job.code, file.parent)
     return ResolvedJob(job, cluster_config, file.parent)
 
 

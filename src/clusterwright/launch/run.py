@@ -56,6 +56,7 @@ def runs_folder(cluster: Cluster) -> str:
     return f"{cluster.shared_folder}/runs"
 
 
-def run_name(job_name: str, now: float) -> str:
-    """A run name from the job's name and the local time: `gpt-small-20261121-131500`."""
-    return f"{job_name}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
+def run_name(job_name: str, now: float, suffix: str = "") -> str:
+    """A run name from the job's name and the local time: `gpt-small-20261121-131500`; with a suffix, `...-SUFFIX`."""
+    name = f"{job_name}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
+    return f"{name}-{suffix}" if suffix else name

@@ -30,7 +30,13 @@ USUAL = (
     ".pytest_cache",
     "runs",
 )
-GIT = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+# Keys and passwords: never copied, because a run is readable by other users.
+PRIVATE = (
+    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", "gcloud", ".netrc", ".git-credentials", ".pgpass",
+    "secrets.env",
+)  # fmt: skip
+# Without fsmonitor, a program that the configuration of a repository names.
+GIT = ("git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 MAX_LISTED = 5  # of the largest files, in the error about too much code
 
 
@@ -66,7 +72,7 @@ def snapshot(code: Code, base_folder: Path) -> CodeSnapshot:
             _("the code folder {folder} does not exist", folder=top),
             _("set an existing folder: `code: {folder: .}`"),
         )
-    names = [name for name in _listed(top) if not _left_out(name, code.exclude)]
+    names = [name for name in _listed(top) if not _left_out(name, (*code.exclude, *PRIVATE))]
     if not names:
         message = _("the code folder {folder} has no files to copy", folder=top)
         raise _refused("code-folder", message, _("set the folder of the code"))
@@ -75,6 +81,31 @@ def snapshot(code: Code, base_folder: Path) -> CodeSnapshot:
     archive = _archive(top, names)
     packed = gzip.compress(archive, compresslevel=3, mtime=0)
     return CodeSnapshot(hashlib.sha256(archive).hexdigest(), packed, frozenset(names))
+
+
+def check_folder(code: Code, base_folder: Path) -> None:
+    """Refuse a code folder that has nothing to do with the job file's, `base_folder`.
+
+    A job file from somebody else could otherwise publish private files of the user who submits it. Allowed are the
+    folder of the job file, its git repository, all folders below these, and folders above it, except the user's
+    home and what is above that.
+
+    Raises:
+        WrightError: the folder is another one.
+    """
+    base, top, home = base_folder.resolve(), (base_folder / code.folder).resolve(), Path.home().resolve()
+    above = [folder for folder in base.parents if not home.is_relative_to(folder)]
+    repository = next((folder for folder in (base, *above) if (folder / ".git").exists()), base)
+    if top in above or top.is_relative_to(base) or top.is_relative_to(repository):
+        return
+    raise _refused(
+        "code-folder-outside",
+        _("the job file in {base} copies code from another folder, {folder}", base=base, folder=top),
+        _(
+            "if you trust the job file, name the folder yourself: wright train --code {folder} ...",
+            folder=top,
+        ),
+    )
 
 
 def _listed(top: Path) -> list[str]:

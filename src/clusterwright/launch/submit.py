@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import posixpath
+import secrets
 import shlex
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -31,7 +32,8 @@ from clusterwright.launch.warnings import warnings
 from clusterwright.plan.machines import gpu_like
 
 SUBMIT_LIMIT_S = 60
-# A run's name ends in the second of its submission; if it exists (exit code 73, EX_CANTCREAT), try the next second.
+# A run's name ends in the second of its submission. If it exists (exit code 73, EX_CANTCREAT), a random suffix is
+# added: other users can create folders for all seconds to come.
 EXIT_NAME_EXISTS, MAX_ATTEMPTS = 73, 5
 # Printed before the id, which stays the last line; empty output leads to a warning.
 _SETTINGS = "timeout 5 scontrol show config 2>/dev/null; "
@@ -39,11 +41,12 @@ _SETTINGS = "timeout 5 scontrol show config 2>/dev/null; "
 _LAST = """printf '%s\\n' "$id" | tail -n 1 | cut -d ';' -f 1"""
 
 EXIT_SCRIPT_MISSING = 66  # sysexits.h EX_NOINPUT
-EXIT_OTHER_OWNER = 77  # sysexits.h EX_NOPERM
+EXIT_OTHER_OWNER = 79  # the first number after those of sysexits.h and of `as_user`
 # The script runs with the rights of whoever submits it, so the folder and the script must be that user's.
 _OWN_SCRIPT = (
     "me=$(id -un) && { for path in . job.sh; do "
-    'owner=$(stat -c %U "$path") && [ "$owner" = "$me" ] || { echo "${owner:-?} $me"; exit 77; }; '
+    'owner=$(stat -c %U "$path") && [ "$owner" = "$me" ] '
+    f'|| {{ echo "${{owner:-?}} $me"; exit {EXIT_OTHER_OWNER}; }}; '
     "done; } && [ ! -L job.sh ]"
 )
 # As onhost/supervisor/folder.py does for the run's processes.
@@ -71,8 +74,9 @@ def submit(
     now, owner = (clock or SystemClock()).now(), user or job.user
     copy = snapshot(job.code, base_folder) if job.code else None
     runs, price, gpu = runs_folder(cluster), hourly(job, cluster), peak(job, cluster)
-    for later in range(MAX_ATTEMPTS):
-        submission = _SubmissionBuilder(runs, owner, now + later, copy, cluster, price, gpu).build(job)
+    for attempt in range(MAX_ATTEMPTS):
+        suffix = secrets.token_hex(4) if attempt else ""
+        submission = _SubmissionBuilder(runs, owner, now, suffix, copy, cluster, price, gpu).build(job)
         result = Host(remote, cluster.control.name).run(
             _as_owner(runs, submission.steps, owner),
             stdin=submission.stdin + (copy.data if copy else b""),
@@ -84,6 +88,10 @@ def submit(
         values = {"path": submission.script, "host": cluster.control.name}
         message = _("the script {path} does not exist on {host}", **values)
         raise script_missing(message, _("set the script's path on shared storage"))
+    if result.code == EXIT_OTHER_OWNER:
+        run, other, submitter = result.out.split()[-3:]
+        fix = _("wait for its job by number: `dependencies: [JOB]`; see `squeue --user={owner}`", owner=other)
+        raise run_of_other_user(f"{runs}/{run}", other, submitter, fix)
     job_id = slurm.submitted(result, cluster.control.name, owner)
     return RunFolder(
         submission.name, job_id, f"{runs}/{submission.name}", warnings(result.out), submission.runs
@@ -108,6 +116,7 @@ class _SubmissionBuilder:
     runs: str
     user: str | None
     now: float
+    suffix: str
     copy: CodeSnapshot | None
     cluster: Cluster
     price: dict[str, Any] | None
@@ -119,7 +128,7 @@ class _SubmissionBuilder:
 
     def build_run(self, job: Job) -> _Submission:
         """Build the submission of a single run; stdin has its files as base64 lines, then the code archive."""
-        name = run_name(job.name, self.now)
+        name = self._name(job.name)
         script_path = find_script_path(job, self.cluster, f"{self.runs}/{name}", self.copy)
         files = self._files(job, name)
         stdin = "".join(base64.b64encode(text.encode()).decode() + "\n" for text in files.values())
@@ -129,10 +138,9 @@ class _SubmissionBuilder:
 
     def array(self, job: Job) -> _Submission:
         """Build the submission of an array: its folder and those of its runs, which share one copy of the code."""
-        name = run_name(f"{job.name}-array", self.now)
+        name = self._name(f"{job.name}-array")
         runs_by_number = {
-            number: (run_name(array_job.name, self.now), array_job)
-            for number, array_job in arrays.expand(job)
+            number: (self._name(array_job.name), array_job) for number, array_job in arrays.expand(job)
         }
         files: dict[str, str] = {}
         for run, array_job in runs_by_number.values():
@@ -150,9 +158,12 @@ class _SubmissionBuilder:
             for part in ("events", "logs", "checkpoints")
         ]
         data = arrays.packed(files, links, folders)
+        # No run's folder may exist: its owner could exchange the script in it.
         run_lines = "".join(f"{number} {run}\n" for number, (run, _) in runs_by_number.items()).encode()
         create = (
-            'while read -r number run; do mkdir -p "../$run" && restrict "../$run" || exit 1; done < runs'
+            'made=; while read -r number run; do mkdir "../$run" '
+            f"|| {{ cd .. && rm -r {shlex.quote(name)} && rmdir -- $made; exit {EXIT_NAME_EXISTS}; }}; "
+            'made="$made $run"; restrict "../$run" || exit 1; done < runs'
         )
         steps = (
             f"head -c {len(run_lines)} > runs && ( {create} ) && head -c {len(data)} | tar -xz -C .. && "
@@ -172,6 +183,9 @@ class _SubmissionBuilder:
             script_path,
             names,
         )
+
+    def _name(self, job_name: str) -> str:
+        return run_name(job_name, self.now, self.suffix)
 
     def _files(self, job: Job, name: str) -> dict[str, str]:
         run = f"{self.runs}/{name}"
@@ -207,12 +221,20 @@ def _require_path(path: str | None) -> str:
 
 
 def _dependencies(runs: str, job: Job) -> tuple[str, str]:
-    """Shell that looks up the job ids of the runs in `dependencies`, and the options of sbatch for them."""
+    """Shell that looks up the job ids of the runs in `dependencies`, and the options of sbatch for them.
+
+    Only the user's own runs: another user chooses what `jobs` in their folders contains.
+    """
     lookup, names = "", []
     for index, dependency in enumerate(job.dependencies):
         names.append(dependency if dependency.isdigit() else f"$after{index}")
         if not dependency.isdigit():
-            lookup += f"after{index}=$(tail -n 1 {shlex.quote(f'{runs}/{dependency}/jobs')}) && "
+            run = shlex.quote(f"{runs}/{dependency}")
+            lookup += (
+                f'me=$(id -un) && owner=$(stat -c %U {run}) && {{ [ "$owner" = "$me" ] '
+                f'|| {{ echo {shlex.quote(dependency)} "$owner" "$me"; (exit {EXIT_OTHER_OWNER}); }}; }} && '
+                f"after{index}=$(tail -n 1 {run}/jobs) && "
+            )
     listed = ":".join(names)
     return lookup, f'--dependency="afterok:{listed}" --kill-on-invalid-dep=yes ' if names else ""
 
@@ -229,22 +251,24 @@ def resume(name: str, cluster: Cluster, remote: Remote, *, user: str | None = No
     result = Host(remote, cluster.control.name).run_as(user, command, timeout_s=SUBMIT_LIMIT_S)
     if result.code == EXIT_OTHER_OWNER:
         owner, submitter = result.out.split()[-2:]
-        raise WrightError.from_code(
-            "run-of-other-user",
-            _(
-                "{run} belongs to {owner}, but the job would run as {submitter}",
-                run=run,
-                owner=owner,
-                submitter=submitter,
-            ),
-            _(
-                "the owner resumes this run; root can: `wright train --resume {name} --as {owner}`",
-                name=name,
-                owner=owner,
-            ),
-            exit_code=EXIT_USAGE,
+        fix = _(
+            "the owner resumes this run; root can: `wright train --resume {name} --as {owner}`",
+            name=name,
+            owner=owner,
         )
+        raise run_of_other_user(run, owner, submitter, fix)
     return RunFolder(name, slurm.submitted(result, cluster.control.name, user), run, warnings(result.out))
+
+
+def run_of_other_user(run: str, owner: str, submitter: str, fix: str) -> WrightError:
+    """The error of a run that belongs to another user than the job."""
+    message = _(
+        "{run} belongs to {owner}, but the job would run as {submitter}",
+        run=run,
+        owner=owner,
+        submitter=submitter,
+    )
+    return WrightError.from_code("run-of-other-user", message, fix, exit_code=EXIT_USAGE)
 
 
 def _as_owner(runs: str, steps: str, user: str | None) -> str:

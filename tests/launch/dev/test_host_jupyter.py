@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from clusterwright.onhost.dev.events import Trouble
 from clusterwright.onhost.dev.jupyter import Jupyter
+from clusterwright.onhost.dev.ports import free
 
 pytestmark = pytest.mark.skipif(not find_spec("jupyterlab"), reason="no jupyterlab (pip install jupyterlab)")
 
@@ -84,3 +86,52 @@ def test_one_that_ends_at_once_is_told_with_its_last_words(server):
         server.start()
     assert caught.value.code == "dev-did-not-start"
     assert "ended at once" in caught.value.message
+
+
+EVE = """
+import socket, sys
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print("ready", flush=True)
+while True:
+    peer, _ = server.accept()
+    print(peer.recv(65536), flush=True)
+    peer.sendall(b"HTTP/1.0 404 No\\r\\n\\r\\n")
+    peer.close()
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to start a process of another user")
+def test_another_user_on_the_port_gets_no_token(server, tmp_path):
+    """Neither that of the attempt, nor that of the server which runs on another port then."""
+    port = free()
+    argv = ["/usr/bin/python3", "-u", "-c", EVE, str(port)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, user=65534, group=65534, cwd="/") as eve:
+        try:
+            assert eve.stdout.readline() == b"ready\n"
+            server.ports = (port,)
+            server.start()
+        finally:
+            eve.kill()
+        heard = eve.stdout.read()
+
+    assert server.port != port
+    assert server.query_api("status")["kernels"] == 0
+    assert b"token" not in heard
+    assert server.token.encode() not in heard
+
+
+def test_each_attempt_has_a_token_of_its_own(server):
+    """A token that reached somebody else admits to no server."""
+    tokens = []
+
+    class Recording(Server):
+        def _write_config(self, root):
+            super()._write_config(root)
+            tokens.append(self.token)
+
+    server.__class__ = Recording
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        server.ports = (taken.getsockname()[1],)
+        server.start()
+
+    assert len(set(tokens)) == len(tokens) == 2

@@ -14,7 +14,7 @@ from typing import Any, Dict, List
 
 from clusterwright.onhost.dev.events import Trouble
 from clusterwright.onhost.dev.home import home
-from clusterwright.onhost.dev.ports import free
+from clusterwright.onhost.dev.ports import free, is_ours
 from clusterwright.onhost.lib import processes
 
 START_LIMIT_S = 180  # the imports take a minute from a cold file server
@@ -29,7 +29,7 @@ class Jupyter:
     def __init__(self, folder: str, request: Dict[str, Any]) -> None:
         self.folder, self.request, self.port = folder, request, 0
         self.notes: List[str] = []
-        self.token = secrets.token_hex(24)
+        self.token = ""
         self.process: Any = None
         self.log = os.path.join(folder, "jupyter.log")
 
@@ -47,6 +47,7 @@ class Jupyter:
             raise Trouble("dev-no-folder", f"this host has no folder {root}", "choose another one: --folder")
         for _ in range(ATTEMPTS):
             self._choose_port()
+            self.token = secrets.token_hex(24)  # whoever took the port before knows the last one
             self._write_config(root)
             self._begin(variables, root)
             if self._wait_until_ready():
@@ -124,7 +125,13 @@ class Jupyter:
         return " | ".join(self._read_log().strip().splitlines()[-3:])
 
     def query_api(self, endpoint: str) -> Any:
-        """Return the JSON response of its REST API."""
+        """Return the JSON response of its REST API.
+
+        Raises:
+            OSError: it does not respond, or another user listens on the port, who does not get the token.
+        """
+        if not is_ours(self.port):
+            raise ConnectionRefusedError("no server of this user listens on the port")
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/api/{endpoint}", headers={"Authorization": f"token {self.token}"}
         )

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import socket
+
+LISTEN = "0A"  # of the state column in /proc/net/tcp
+TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
 def free(preferred_port: int = 0) -> int:
@@ -22,3 +26,21 @@ def answers(port: int) -> bool:
     with socket.socket() as sock:
         sock.settimeout(1)
         return sock.connect_ex(("127.0.0.1", port)) == 0
+
+
+def is_ours(port: int) -> bool:
+    """Return True if this user's processes listen on the port, and no other user's do, on any address.
+
+    Whoever sends a secret to a port checks this first: another user may have taken it.
+    """
+    owners = set()
+    for table in TABLES:
+        try:
+            with open(table, encoding="ascii") as file:
+                rows = [line.split() for line in file][1:]
+        except OSError:  # a kernel without IPv6
+            continue
+        owners |= {
+            int(row[7]) for row in rows if row[3] == LISTEN and int(row[1].rpartition(":")[2], 16) == port
+        }
+    return owners == {os.getuid()}

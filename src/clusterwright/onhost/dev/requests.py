@@ -10,13 +10,14 @@ import json
 import os
 import select
 import shutil
-import stat
 import sys
+import tempfile
 import time
 from typing import Any, Dict, List, Optional, Set
 
 from clusterwright.onhost.dev.events import Trouble, read_events
 from clusterwright.onhost.lib import processes
+from clusterwright.onhost.lib.files import is_own_folder
 from clusterwright.slurm.records import split_lines
 from clusterwright.slurm.states import is_allocated, is_pending
 
@@ -78,21 +79,25 @@ def let_in(session: str, key: str) -> None:
 
 
 def user_folder(runs: str) -> str:
-    """Return the private folder of the user's sessions, beside the folder of runs."""
+    """Return the private folder of the user's sessions, beside the folder of runs: `dev-USER`.
+
+    If another user has taken that name, it is one with a random end, found again by its owner.
+    """
     path = os.path.join(runs, f"dev-{getpass.getuser()}")
     try:
         os.makedirs(path, mode=0o700, exist_ok=True)
-        about = os.lstat(path)
+    except FileExistsError:  # a file or a broken link
+        pass
     except OSError as error:
         raise write_error(path, error) from error
-    if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
-        raise Trouble(
-            "dev-folder",
-            f"{path} is not a folder of {getpass.getuser()}'s",
-            f"ask an administrator to remove it: rm -r {path}",
-        )
-    if stat.S_IMODE(about.st_mode) & 0o077:
+    try:
+        if not is_own_folder(path):
+            names = sorted(name for name in os.listdir(runs) if name.startswith(os.path.basename(path) + "-"))
+            ours = [os.path.join(runs, name) for name in names if is_own_folder(os.path.join(runs, name))]
+            path = ours[0] if ours else tempfile.mkdtemp(prefix=path + "-")
         os.chmod(path, 0o700)
+    except OSError as error:
+        raise write_error(path, error) from error
     return path
 
 

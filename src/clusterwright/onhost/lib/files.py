@@ -75,6 +75,18 @@ def replacing(
         raise
 
 
+def is_own_folder(path: Path) -> bool:
+    """Return True for a folder, not a link, that belongs to this process's user.
+
+    In a folder with the sticky bit nobody else but root can then exchange it.
+    """
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+
+
 def replace_link(path: Path, target: Path) -> None:
     """Point a symbolic link to another target atomically."""
     scratch = scratch_path(path)
