@@ -24,7 +24,7 @@ from clusterwright.units import MiB
 ROOT = Path(__file__).parents[2]
 HGX = ROOT / "examples" / "hgx" / "cluster.yaml"
 WE_RENDER = RELEASES[RELEASES.index("21.08") :]
-GIVEN = RoleContext("cluster.yaml", {"munge.key": bytes(range(256)) * 4}, {})
+GIVEN = RoleContext({"munge.key": bytes(range(256)) * 4}, {})
 
 
 def driver_says(errors):

@@ -23,7 +23,7 @@ from clusterwright.provision.roles.package_hold import DRIVER, FABRIC, SLURM, ex
 from clusterwright.units import MiB
 
 WE_RENDER = RELEASES[RELEASES.index("21.08") :]
-GIVEN = RoleContext("cluster.yaml", {"munge.key": bytes(range(256)) * 4}, {})
+GIVEN = RoleContext({"munge.key": bytes(range(256)) * 4}, {})
 
 
 def compute(example):

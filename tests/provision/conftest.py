@@ -52,9 +52,7 @@ def real(altered):
 @pytest.fixture
 def given():
     """A key that is no key, and one file of ours."""
-    return RoleContext(
-        "cluster.yaml", {"munge.key": bytes(range(256)) * 4}, {"clusterwright/__init__.py": "VALUE = 1\n"}
-    )
+    return RoleContext({"munge.key": bytes(range(256)) * 4}, {"clusterwright/__init__.py": "VALUE = 1\n"})
 
 
 BEAT = "while :; do date +%s.%N >> /shared/beats/{name}-$(hostname); sleep 1; done"

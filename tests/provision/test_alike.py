@@ -26,7 +26,7 @@ def test_a_role_asked_once_answers_for_every_host(name, given):
 def test_another_key_is_another_answer(cluster, given):
     """An answer is kept for what was given with the question."""
     munge, host = roles()["munge"], cluster.host("gpu-node1")
-    other = RoleContext(given.source, dict(given.secrets) | {"munge.key": b"x" * 1024}, given.payload)
+    other = RoleContext(dict(given.secrets) | {"munge.key": b"x" * 1024}, given.payload)
 
     assert munge(cluster, host, given) != munge(cluster, host, other)
     assert munge(cluster, host, given) == munge(cluster, cluster.host("gpu-node2"), given)

@@ -47,9 +47,7 @@ def test_heal_is_closed(tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text((ROOT / "examples/lab/cluster.yaml").read_text() + "\nheal: {watch: true}\n")
     cluster = load_cluster(file)
-    context = RoleContext(
-        "cluster.yaml", {"munge.key": b"", "heal/key": b"", "heal/key.pub": b"ssh-ed25519 AAAA heal\n"}
-    )
+    context = RoleContext({"munge.key": b"", "heal/key": b"", "heal/key.pub": b"ssh-ed25519 AAAA heal\n"})
     unit = next(
         one
         for one in heal(cluster, cluster.control, context)

@@ -29,7 +29,7 @@ def render(cluster: Path, /, *, out: Path) -> int:
     from clusterwright.provision.resources import RoleContext
 
     spec = load_cluster(cluster)
-    files = tree(spec, RoleContext(cluster.name, {"munge.key": b""}, library()))
+    files = tree(spec, RoleContext({"munge.key": b""}, library()))
     write_tree(out, fold_files(files, spec.hosts()))
     count = sum(map(len, files.values()))
     show_message(

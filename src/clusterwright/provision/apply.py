@@ -60,7 +60,7 @@ def build_context(cluster: Cluster, source: str) -> RoleContext:
         secrets["grafana.password"] = first_password(folder, "grafana.password")
     if cluster.heal.watch:
         secrets |= heal_files(folder, Path(source))
-    return RoleContext(Path(source).name, secrets, library())
+    return RoleContext(secrets, library())
 
 
 def apply(
@@ -85,7 +85,7 @@ def apply(
     context = build_context(cluster, source)
     work = HostWork(
         cluster,
-        context.source,
+        Path(source).name,
         remote,
         clock,
         stamp(clock),

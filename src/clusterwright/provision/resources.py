@@ -323,20 +323,24 @@ Resource = (
 )
 
 
+# Without the cluster file's name: a file that is renamed changes no host.
+BANNER = "made by clusterwright; edit the cluster file instead"
+
+
 @dataclass(frozen=True, slots=True)
 class RoleContext:
-    """What a role needs beyond the cluster: the cluster file's name for headers, secrets, and our job-side code.
+    """What a role needs beyond the cluster: secrets, and our job-side code.
 
     `secrets` maps names such as `munge.key` to bytes, `payload` paths below /opt/clusterwright/lib to text.
     """
 
-    source: str
     secrets: Mapping[str, bytes] = field(default_factory=dict)
     payload: Mapping[str, str] = field(default_factory=dict)
 
-    def header(self, comment: str = "#") -> str:
+    @staticmethod
+    def header(comment: str = "#") -> str:
         """Return the first line of every rendered file."""
-        return f"{comment} made by clusterwright from {self.source}, do not edit\n"
+        return f"{comment} {BANNER}\n"
 
 
 def mount_unit_name(path: str) -> str:

@@ -195,7 +195,7 @@ def stop(removal: Removal, remote: Remote, on_progress: ProgressCallback) -> dic
 
 def _purge(removal: Removal, remote: Remote, host: str) -> str:
     """Remove our files except /etc/hosts and stop our units; return the error, or an empty text."""
-    header = RoleContext(removal.path.name).header()
+    header = RoleContext.header()
     names = File(path="/etc/hosts", content=hosts_file(removal.cluster_file.cluster, header))
     order = bundle(Order("apply", removal.path.name, stamp(SystemClock())), [names])
     result = Host(remote, host).run_program(PROVISION, stdin=order, root=True, timeout_s=120)

@@ -120,7 +120,7 @@ def monitoring(tmp_path_factory, receiving):
         ports = free_port(), free_port()
         settings = json.loads(
             next(
-                one for one in notify(cluster, cluster.control, RoleContext("c")) if one.id == f"file:{SETTINGS}"
+                one for one in notify(cluster, cluster.control, RoleContext()) if one.id == f"file:{SETTINGS}"
             ).content
         ) | {
             "port": ports[1], "secrets": str(folder), "alertmanager": f"http://127.0.0.1:{ports[0]}", "data": "/",

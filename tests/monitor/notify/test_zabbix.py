@@ -125,7 +125,7 @@ def cluster_of(folder, **receiver):
 
 def rendered(cluster):
     """What the role puts on the control host, by path."""
-    found = notify(cluster, cluster.control, RoleContext("cluster.yaml"))
+    found = notify(cluster, cluster.control, RoleContext())
     return {one.path: one.content for one in found if hasattr(one, "path")}
 
 

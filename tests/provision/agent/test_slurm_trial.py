@@ -56,7 +56,7 @@ def attempt(tmp_path):
     """(exit code, words) of the trial of a host, with files changed as a test wants."""
 
     def run(cluster, host, programs=None, edit=None):
-        resources = slurm(cluster, cluster.host(host), RoleContext("cluster.yaml"))
+        resources = slurm(cluster, cluster.host(host), RoleContext())
         (trial,) = (found for found in resources if isinstance(found, Trial))
         folder = tmp_path / "scratch"
         folder.mkdir()

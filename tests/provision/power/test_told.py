@@ -32,7 +32,7 @@ def with_provider(cluster, provider):
 
 def resources(cluster, host):
     """By kind and path."""
-    return role(cluster, cluster.host(host), RoleContext("cluster.yaml"))
+    return role(cluster, cluster.host(host), RoleContext())
 
 
 def test_slurm_conf_and_the_keepers_settings(cluster):

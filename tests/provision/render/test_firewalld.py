@@ -13,7 +13,7 @@ def files(cluster):
     """The files of a host by their last name."""
 
     def find(host, of=cluster):
-        return {path.rpartition("/")[2]: text for path, text in firewalld(of, of.host(host), "c").items()}
+        return {path.rpartition("/")[2]: text for path, text in firewalld(of, of.host(host)).items()}
 
     return find
 

@@ -12,12 +12,13 @@ from clusterwright.provision.render.gres_conf import gres_conf
 from clusterwright.provision.render.slurm_conf import slurm_conf
 from clusterwright.provision.render.slurmdbd_conf import slurmdbd_conf
 from clusterwright.provision.render.topology_conf import topology
+from clusterwright.provision.resources import RoleContext
 
 ROOT = Path(__file__).parents[3]
 VERSIONS = ROOT / "tests" / "golden" / "render" / "versions"
 EXAMPLES = sorted((ROOT / "examples").glob("*/cluster.yaml"))
 RENDERED_FOR = RELEASES[3:]
-HEADER = "# made by clusterwright from cluster.yaml, do not edit\n"
+HEADER = RoleContext.header()
 # Keys that we write and that a site may set in their place.
 FREE = {
     "batchstarttimeout", "completewait", "enforcepartlimits", "epilogtimeout", "healthcheckinterval",

@@ -5,8 +5,9 @@ import pytest
 from clusterwright.config.slurm_keys.lint import lint
 from clusterwright.provision.render.mariadb_conf import SQL, database_sql, mariadb_conf
 from clusterwright.provision.render.slurmdbd_conf import slurmdbd_conf
+from clusterwright.provision.resources import RoleContext
 
-HEADER = "# made by clusterwright from cluster.yaml, do not edit\n"
+HEADER = RoleContext.header()
 
 
 @pytest.mark.parametrize("version", ["21.08", "22.05", "23.11", "24.11", "25.11", "26.05"])

@@ -102,4 +102,4 @@ def test_every_file_says_who_made_it(cluster, given, host):
     for path, text in tree(cluster, given)[host].items():
         if path not in PLAIN and not path.startswith("/opt/") and "<secret" not in text:
             said = text.removeprefix("#!/bin/sh\n")
-            assert said.startswith("# made by clusterwright from cluster.yaml, do not edit\n"), path
+            assert said.startswith("# made by clusterwright; edit the cluster file instead\n"), path

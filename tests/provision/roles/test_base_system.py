@@ -285,7 +285,7 @@ def test_every_distribution_renders_whole(of, os):
 
 def test_without_secrets_a_tree_shows_their_names_only(cluster):
     """As `wright render` does, which touches none."""
-    given = RoleContext("cluster.yaml", {"munge.key": b""})
+    given = RoleContext({"munge.key": b""})
     found = {one.id: one for one in desired_resources(cluster, cluster.control, given)}
 
     assert "<public key ssh/bob>" in found["file:/etc/ssh/authorized_keys.d/bob"].content

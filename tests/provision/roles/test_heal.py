@@ -12,9 +12,7 @@ from clusterwright.provision.roles import desired_resources
 from clusterwright.provision.roles.heal import FOLDER, UNIT, heal
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "lab" / "cluster.yaml"
-GIVEN = RoleContext(
-    "cluster.yaml", {"munge.key": b"", "heal/key": b"PRIVATE\n", "heal/key.pub": b"ssh-ed25519 AAAA heal\n"}
-)
+GIVEN = RoleContext({"munge.key": b"", "heal/key": b"PRIVATE\n", "heal/key.pub": b"ssh-ed25519 AAAA heal\n"})
 
 
 @pytest.fixture

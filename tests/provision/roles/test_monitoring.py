@@ -45,14 +45,14 @@ def refused(with_monitoring, section, **more):
 
 def resources(cluster, host, **secrets):
     """All that the host must have, by id."""
-    given = RoleContext("cluster.yaml", {"munge.key": b"", **secrets})
+    given = RoleContext({"munge.key": b"", **secrets})
     return {one.id: one for one in desired_resources(cluster, cluster.host(host), given)}
 
 
 def test_secrets_are_in_no_rendered_file(with_monitoring):
     """A file for Alertmanager's user alone has them; a render has their name."""
     cluster = with_monitoring({"prometheus": True, "receivers": {"room": ROOM}, "notify": ["room"]})
-    given = RoleContext("cluster.yaml", {"munge.key": b"", "receivers/room": SECRET.encode()})
+    given = RoleContext({"munge.key": b"", "receivers/room": SECRET.encode()})
     texts = tree(cluster, given)["control"]
     file = resources(cluster, "control", **{"receivers/room": SECRET.encode()})[
         "file:/etc/clusterwright/receivers/room"

@@ -42,7 +42,7 @@ def cluster_with(tmp_path):
 
 def files(cluster):
     """Of the control host, by path."""
-    return tree(cluster, RoleContext("cluster.yaml", {"munge.key": b""}))["control"]
+    return tree(cluster, RoleContext({"munge.key": b""}))["control"]
 
 
 def test_the_program_is_told_where_zabbix_is_and_what_its_template_knows(cluster_with, tmp_path):

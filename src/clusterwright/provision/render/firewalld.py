@@ -10,6 +10,7 @@ from ipaddress import IPv4Network, summarize_address_range
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.render.firewall_table import Opening, Peers, openings
+from clusterwright.provision.resources import BANNER
 
 FOLDER = "/etc/firewalld"
 OUTSIDE = "cw-outside"  # a zone's name has at most 17 letters (firewalld.zone(5))
@@ -28,39 +29,38 @@ ICMP = """  <rule family="ipv4"><protocol value="icmp"/><accept/></rule>
 """
 
 
-def firewalld(cluster: Cluster, host: Host, source: str) -> dict[str, str]:
-    """Return every file below /etc/firewalld by its path; `source` is the name of the cluster file."""
+def firewalld(cluster: Cluster, host: Host) -> dict[str, str]:
+    """Return every file below /etc/firewalld by its path."""
     rows = openings(cluster, host)
     sets = {row.peers.name: row.peers for row in rows if row.peers.ranges}
     zones = {f"cw-{name}": network.subnet for name, network in cluster.networks.named().items()}
-    banner = f"made by clusterwright from {source}, do not edit"
-    files = {f"{FOLDER}/firewalld.conf": f"# {banner}\n" + CONF.format(zone=OUTSIDE)}
+    files = {f"{FOLDER}/firewalld.conf": f"# {BANNER}\n" + CONF.format(zone=OUTSIDE)}
     for name, peers in sets.items():
-        files[f"{FOLDER}/ipsets/cw-{name}.xml"] = _set(peers, banner)
+        files[f"{FOLDER}/ipsets/cw-{name}.xml"] = _set(peers)
     for zone, subnet in zones.items():
         inside = [row for row in rows if f"cw-{row.network}" == zone]
-        files[f"{FOLDER}/zones/{zone}.xml"] = _zone(zone, (subnet,), inside, banner)
+        files[f"{FOLDER}/zones/{zone}.xml"] = _zone(zone, (subnet,), inside)
     outside = [row for row in rows if row.service == "ssh"]
-    files[f"{FOLDER}/zones/{OUTSIDE}.xml"] = _zone(OUTSIDE, (), outside, banner)
+    files[f"{FOLDER}/zones/{OUTSIDE}.xml"] = _zone(OUTSIDE, (), outside)
     return files
 
 
-def _set(peers: Peers, banner: str) -> str:
+def _set(peers: Peers) -> str:
     nets = [
         net for first_address, last in peers.ranges for net in summarize_address_range(first_address, last)
     ]
     entries = "".join(f"  <entry>{_format_network(net)}</entry>\n" for net in nets)
     return (
-        f'{XML}<!-- {banner} -->\n<ipset type="hash:net">\n  <short>{peers.name}</short>\n{entries}</ipset>\n'
+        f'{XML}<!-- {BANNER} -->\n<ipset type="hash:net">\n  <short>{peers.name}</short>\n{entries}</ipset>\n'
     )
 
 
-def _zone(name: str, sources: Iterable[IPv4Network], rows: Iterable[Opening], banner: str) -> str:
+def _zone(name: str, sources: Iterable[IPv4Network], rows: Iterable[Opening]) -> str:
     """Return a zone. DHCPv6 replies go to link-local addresses, which no cluster network contains."""
     source_lines = "".join(f'  <source address="{source}"/>\n' for source in sources)
     dhcp = "" if source_lines else '  <service name="dhcpv6-client"/>\n'
     return (
-        f'{XML}<!-- {banner} -->\n<zone target="DROP">\n  <short>{name}</short>\n'
+        f'{XML}<!-- {BANNER} -->\n<zone target="DROP">\n  <short>{name}</short>\n'
         f"{source_lines}{dhcp}{ICMP}{''.join(_rule(row) for row in rows)}</zone>\n"
     )
 

@@ -47,9 +47,7 @@ def firewalld(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resou
     """Return our zones and the default zone; the site's zones, policies and services stay unchanged."""
     if firewall_program(cluster) != "firewalld":
         return ()
-    files = tuple(
-        File(path=path, content=text) for path, text in rules(cluster, host, context.source).items()
-    )
+    files = tuple(File(path=path, content=text) for path, text in rules(cluster, host).items())
     unit = File(path=f"/etc/systemd/system/{NAME}", content=context.header() + UNIT)
     inputs = tuple(file.id for file in (*files, unit))
     return (

@@ -6,7 +6,7 @@ import pytest
 
 from clusterwright.onhost.provision.derive import sshd_pam
 
-HEADER = "# made by clusterwright from cluster.yaml, do not edit\n"
+HEADER = "# made by clusterwright; edit the cluster file instead\n"
 USERS = ["alice", "root"]
 DEBIAN = {
     "sshd": """# PAM configuration for the Secure Shell service
@@ -157,6 +157,16 @@ def test_free_restores_the_file(host):
     host.apply()
 
     assert host.apply("free") == before
+    assert host.apply("free") == before
+
+
+def test_the_header_of_an_earlier_version_is_recognized(host):
+    """It named the cluster file."""
+    before = (host.root / "etc/pam.d/sshd").read_text()
+    host.apply()
+    file = host.root / "etc/pam.d/sshd"
+    file.write_text(file.read_text().replace(HEADER, "# made by clusterwright from a.yaml, do not edit\n"))
+
     assert host.apply("free") == before
 
 

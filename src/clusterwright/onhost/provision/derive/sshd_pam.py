@@ -11,7 +11,7 @@ from typing import List, Optional
 from clusterwright.onhost.provision.host import Json, LocalHost, read
 
 FOLDER = "/etc/pam.d"
-HEADER = "# made by clusterwright "
+HEADER = "# made by clusterwright"
 BEGIN, END, WAS = "# clusterwright: begin\n", "# clusterwright: end\n", "# clusterwright: was "
 SYSTEMD = re.compile(r"-?session\s.*\bpam_systemd\.so\b")
 INCLUDE = re.compile(r"(?:@include|(?P<type>-?\w+)\s+include)\s+(?P<file>\S+)")

@@ -1,4 +1,4 @@
-# made by clusterwright from cluster.yaml, do not edit
+# made by clusterwright; edit the cluster file instead
 # GPUs are reached by peermem.
 # NVIDIA driver README, GPUDirect RDMA peer memory client: nvidia-peermem comes with the driver since 470 and needs MLNX_OFED 5.1 or later.
 # A missing module is logged and the others are loaded; `wright check` reports it.

@@ -1,4 +1,4 @@
-# made by clusterwright from cluster.yaml, do not edit
+# made by clusterwright; edit the cluster file instead
 # shellcheck disable=SC2317 # functions are called by `try`
 # RoCE v2 as in rdma.roce; the switches need the same settings.
 networks="compute storage"

@@ -1,4 +1,4 @@
-# made by clusterwright from cluster.yaml, do not edit
+# made by clusterwright; edit the cluster file instead
 # Lines without a matching device do nothing: a virtual machine, a container.
 
 set_all() { # VALUE FILES...

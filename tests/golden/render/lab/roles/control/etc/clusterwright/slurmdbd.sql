@@ -1,4 +1,4 @@
-# made by clusterwright from cluster.yaml, do not edit
+# made by clusterwright; edit the cluster file instead
 CREATE DATABASE IF NOT EXISTS slurm_acct_db;
 CREATE USER IF NOT EXISTS slurm@localhost IDENTIFIED VIA unix_socket;
 ALTER USER slurm@localhost IDENTIFIED VIA unix_socket;

@@ -1,4 +1,4 @@
-# made by clusterwright from cluster.yaml, do not edit
+# made by clusterwright; edit the cluster file instead
 # Evaluates the Xids of a kernel log by the rules of `wright check` (gpu_xids) and the rows of the file `xids`. Reads
 # lines that begin with `[SECONDS]`; prints `NUMBER MEANING: ACTION (PCI ADDRESS)` for each Xid that takes the host out
 # of service. Variables: known=FILE, now=SECONDS, since=SECONDS (older Xids are ignored).
