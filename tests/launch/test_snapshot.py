@@ -153,3 +153,12 @@ def test_a_repository_names_no_program_to_run(code, tmp_path):
     snapshot(of(), code)
 
     assert not (tmp_path / "executed").exists()
+
+
+def test_a_virtual_environment_is_left_out_whatever_its_name(code):
+    """Its links lead out of the folder, and its packages are not the user's code."""
+    (code / "env311" / "bin").mkdir(parents=True)
+    (code / "env311" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    (code / "env311" / "bin" / "python").symlink_to("/usr/bin/python3")
+
+    assert not any(name.startswith("env311") for name in snapshot(of("code"), code.parent).names)

@@ -109,14 +109,18 @@ def check_folder(code: Code, base_folder: Path) -> None:
 
 
 def _listed(top: Path) -> list[str]:
-    """Paths of files below the folder: tracked or not ignored by git, else all but the usual generated files."""
+    """Paths of files below the folder: tracked or not ignored by git, else all but generated ones and environments."""
     tracked = output((*GIT, "."), cwd=top)
     if tracked is not None:
         names = os.fsdecode(tracked).split("\0")
         return sorted({name for name in names if name and (top / name).is_file()})
     paths = []
     for folder, inner, files in os.walk(top):
-        inner[:] = [name for name in inner if not _left_out(name, USUAL)]
+        inner[:] = [
+            name
+            for name in inner
+            if not _left_out(name, USUAL) and not Path(folder, name, "pyvenv.cfg").exists()
+        ]
         paths += [os.path.relpath(Path(folder, name), top) for name in files if not _left_out(name, USUAL)]
     return sorted(name for name in paths if (top / name).is_file())
 

@@ -247,11 +247,14 @@ def test_no_room_for_the_session_itself_is_refused_before_anything_is_submitted(
 
 
 def test_a_folder_that_somebody_else_made_first_is_not_used(dev):
-    """Its owner would read the token."""
+    """Its owner would read the token; the session uses another folder."""
     dev.sh("control", f"mv {RUNS} {RUNS}.kept 2>/dev/null; install -d -o alice -m 777 {RUNS}")
     try:
-        said = dev.refused()
+        dev.up()
+        theirs = dev.sh("control", f"ls -A {RUNS}")
+        ours = dev.sh("control", f"stat -c '%U %a' {RUNS}-*").splitlines()
     finally:
         dev.sh("control", f"rm -r {RUNS}; mv {RUNS}.kept {RUNS} 2>/dev/null; true")
 
-    assert f"error[dev-folder]: {RUNS} is not a folder of bob's" in said
+    assert theirs == ""
+    assert ours == ["bob 700"]
