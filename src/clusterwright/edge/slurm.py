@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from clusterwright.edge.host import CANNOT_BECOME, REFUSED_ROOT
 from clusterwright.edge.processes import CommandResult
-from clusterwright.edge.ssh import SSH_FAILED, Remote
+from clusterwright.edge.ssh import SSH_FAILED, Remote, ssh_failure
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.slurm import client
@@ -112,9 +112,11 @@ def checked(result: CommandResult, host: str, program: str) -> CommandResult:
         return result
     output = result.last_lines()
     if result.code == SSH_FAILED:
+        failure = ssh_failure(result, host)
         message = _("{host} is unreachable: {output}", host=host, output=output)
-        fix = _("try `ssh {host}`; the command changed nothing on the host", host=host)
-        raise WrightError.from_code("unreachable", message, fix)
+        raise WrightError.from_code(
+            failure.code, message if failure.code == "unreachable" else failure.message, failure.fix
+        )
     values = {"program": program, "host": host, "code": result.code, "output": output}
     message = _("{program} on {host} exited with {code}: {output}", **values)
     fix = _("fix the error that Slurm reports; nothing was submitted or canceled, so a retry is safe")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -10,8 +12,16 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from clusterwright.edge.processes import CommandResult, run
+from clusterwright.i18n import _
 
 SSH_FAILED = 255  # ssh(1): "255 if an error occurred"; otherwise the exit code of the remote command
+
+# What OpenSSH prints about host keys. The names and paths go into a command to copy, so no others match.
+_KEY_REFUSED = "Host key verification failed."
+_CHANGED = re.compile(
+    r"^Host key for ([\w.:\[\]-]+) has changed and you have requested strict checking", re.MULTILINE
+)
+_OFFENDING = re.compile(r"^Offending \S+ key in ([\w./-]+):(\d+)", re.MULTILINE)
 
 T = TypeVar("T")
 
@@ -81,6 +91,52 @@ def _transient_unit(command: str, timeout_s: float) -> tuple[str, ...]:
     limit = f"--property=RuntimeMaxSec={timeout_s + 5:.0f}"
     escaped = command.replace("$", "$$")  # systemd expands variables in a unit's command line
     return ("systemd-run", "--quiet", "--pipe", "--wait", "--collect", limit, "--", "sh", "-c", escaped)
+
+
+@dataclass(frozen=True, slots=True)
+class SshFailure:
+    """Why ssh did not reach a host: the code of the error, its message and its fix."""
+
+    code: str
+    message: str
+    fix: str
+
+    def __str__(self) -> str:
+        """The message and the fix in one line; for an unreachable host only the message."""
+        return self.message if self.code == "unreachable" else f"{self.message}; {self.fix}"
+
+
+def ssh_failure(result: CommandResult, host: str) -> SshFailure:
+    """Explain a result with the code SSH_FAILED: a changed or unknown host key, or else what ssh printed."""
+    changed, offending = _CHANGED.search(result.err), _OFFENDING.search(result.err)
+    if changed and offending:
+        name, (file, line) = changed[1], offending.groups()
+        message = _(
+            "the SSH host key of {host} differs from the one in {file}, line {line}",
+            host=host,
+            file=file,
+            line=line,
+        )
+        command = f"ssh-keygen -f {shlex.quote(file)} -R {shlex.quote(name)}"
+        fix = _(
+            "compare its new key with `ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` on the host's console;"
+            " if the host was reinstalled, run `{command}` and `ssh {host}`; otherwise another machine answers"
+            " at its address",
+            command=command,
+            host=host,
+        )
+        return SshFailure("host-key-changed", message, fix)
+    if _KEY_REFUSED in result.err:
+        message = _("no SSH host key of {host} is known on this machine", host=host)
+        fix = _(
+            "run `ssh {host}` once, and accept the key if it is the one that `ssh-keygen -lf"
+            " /etc/ssh/ssh_host_ed25519_key.pub` prints on the host's console",
+            host=host,
+        )
+        return SshFailure("host-key-unknown", message, fix)
+    output = result.last_lines(1) or _("ssh failed without a message")
+    fix = _("try `ssh {host}`; the command changed nothing on the host", host=host)
+    return SshFailure("unreachable", output, fix)
 
 
 def fan_out(hosts: Iterable[str], work: Callable[[str], T], *, at_once: int = 32) -> dict[str, T]:

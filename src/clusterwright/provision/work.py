@@ -15,7 +15,7 @@ from clusterwright.edge.bundler import PROVISION
 from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.processes import CommandResult
-from clusterwright.edge.ssh import SSH_FAILED, Remote
+from clusterwright.edge.ssh import SSH_FAILED, Remote, ssh_failure
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.processes import TIMED_OUT
 from clusterwright.onhost.provision.agent import ANSWER
@@ -104,7 +104,7 @@ def read_answer(
         fault_domain: Literal["host", "change"] = "change" if "Traceback" in result.err else "host"
         return HostReport(
             host,
-            error=_no_answer_reason(result),
+            error=_no_answer_reason(host, result),
             reached=reached,
             seconds=result.seconds,
             fault_domain=fault_domain,
@@ -169,7 +169,9 @@ def _change(row: dict[str, Any]) -> Change:
     return Change(row["id"], row["summary"], row["diff"], cost, verbs, bool(row.get("applied")), drift)
 
 
-def _no_answer_reason(result: CommandResult) -> str:
+def _no_answer_reason(host: str, result: CommandResult) -> str:
+    if result.code == SSH_FAILED and (failure := ssh_failure(result, host)).code != "unreachable":
+        return str(failure)
     if result.code == TIMED_OUT:
         return _(
             "no response after {duration}; changes that have started continue on the host; run the command again",
