@@ -73,15 +73,30 @@ def main() -> None:
             sys.stdout.write(_overview())
             return
         outcome = app()(arguments, result_action="return_value")
+        sys.stdout.flush()
     except WrightError as error:
         sys.stderr.write(f"{error}\n")
         raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except BrokenPipeError:  # `wright ... | head` has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         raise SystemExit(141) from None
+    except Exception as error:
+        from clusterwright.cli._unexpected import explain, shows_traceback
+
+        if shows_traceback():
+            raise
+        explained = explain(error)
+        sys.stderr.write(f"{explained}\n")
+        _discard_output()
+        raise SystemExit(explained.exit_code) from None
     raise SystemExit(outcome if isinstance(outcome, int) else 0)
+
+
+def _discard_output() -> None:
+    """Keep the interpreter from writing the rest of stdout at its exit, which would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _choose_language(arguments: list[str]) -> list[str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from clusterwright.edge.files import write_file_atomic
@@ -21,16 +23,16 @@ def write_tree(folder: Path, files: Mapping[str, Mapping[str, str]]) -> int:
     Raises:
         WrightError: the folder has files that are not from a render.
     """
-    _cleared(folder)
     parents: set[str] = set()
-    for subtree, texts in files.items():
-        for path, text in texts.items():
-            target = _inside(folder / subtree, path)
-            parent = f"{subtree}{path.rpartition('/')[0]}"
-            if parent not in parents:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                parents.add(parent)
-            target.write_bytes(text.encode())
+    with _replacing(folder) as new_tree:
+        for subtree, texts in files.items():
+            for path, text in texts.items():
+                target = _inside(new_tree / subtree, path)
+                parent = f"{subtree}{path.rpartition('/')[0]}"
+                if parent not in parents:
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    parents.add(parent)
+                target.write_bytes(text.encode())
     return sum(len(texts) for texts in files.values())
 
 
@@ -40,17 +42,21 @@ def write_files(folder: Path, files: Mapping[str, tuple[bytes, int]]) -> None:
     Raises:
         WrightError: the folder has files that are not from a render.
     """
-    _cleared(folder)
-    for path, (data, mode) in files.items():
-        target = _inside(folder, path)
-        if not mode & 0o077:
-            top = folder / target.relative_to(folder).parts[0]
-            top.mkdir(mode=0o700, exist_ok=True)
-        write_file_atomic(target, data, mode=mode)
+    with _replacing(folder) as new_tree:
+        for path, (data, mode) in files.items():
+            target = _inside(new_tree, path)
+            if not mode & 0o077:
+                top = new_tree / target.relative_to(new_tree).parts[0]
+                top.mkdir(mode=0o700, exist_ok=True)
+            write_file_atomic(target, data, mode=mode)
 
 
-def _cleared(folder: Path) -> None:
-    """Empty the folder of an earlier render and write the marker."""
+@contextmanager
+def _replacing(folder: Path) -> Iterator[Path]:
+    """Yield a new folder whose entries replace those of `folder` at the end; if the block raises, nothing changes.
+
+    It is inside of `folder`, which may be a mount point or the current folder.
+    """
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).is_file():
         raise WrightError.from_code(
             "render-folder",
@@ -58,9 +64,25 @@ def _cleared(folder: Path) -> None:
             _("use a new folder, or empty this one"),
             exit_code=EXIT_USAGE,
         )
-    for old in folder.iterdir() if folder.is_dir() else ():
-        shutil.rmtree(old) if old.is_dir() and not old.is_symlink() else old.unlink()
-    write_file_atomic(folder / MARKER, "The next render replaces this folder.\n")
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    new_tree = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
+    try:
+        (new_tree / MARKER).write_text("The next render replaces this folder.\n", encoding="utf-8")
+        yield new_tree
+        for old in folder.iterdir():
+            if old != new_tree:
+                shutil.rmtree(old) if old.is_dir() and not old.is_symlink() else old.unlink()
+        for entry in new_tree.iterdir():
+            entry.rename(folder / entry.name)
+        new_tree.rmdir()
+    except BaseException as error:
+        shutil.rmtree(new_tree, ignore_errors=True)
+        if is_new:
+            shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError) and error.filename is None:  # the error of a write names no file
+            error.filename = str(folder)
+        raise
 
 
 def _inside(folder: Path, path: str) -> Path:

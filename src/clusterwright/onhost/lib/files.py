@@ -29,8 +29,13 @@ def write_atomic(
     Raises:
         OSError: the write failed; the old content stays.
     """
-    with replacing(path, mode=mode, owner=owner, durable=durable) as file:
-        file.write(data.encode() if isinstance(data, str) else data)
+    try:
+        with replacing(path, mode=mode, owner=owner, durable=durable) as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+    except OSError as error:
+        if error.filename is None:  # of a full disk: the error of a write names no file
+            error.filename = os.fspath(path)
+        raise
 
 
 def append(path: Path, data: bytes, *, mode: int = 0o644) -> None:

@@ -1,0 +1,78 @@
+"""Errors that no command handles: a disk that is full or read-only, and bugs."""
+
+from __future__ import annotations
+
+import errno
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+from clusterwright import __version__
+from clusterwright.errors import WrightError
+from clusterwright.i18n import _
+from clusterwright.units import human_size
+
+TRACEBACK = "CLUSTERWRIGHT_TRACEBACK"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_REFUSED = (
+    errno.EROFS,
+    errno.EIO,
+    errno.EFBIG,
+    errno.EACCES,
+    errno.EPERM,
+)  # of a write, or of a file to read
+
+
+def shows_traceback() -> bool:
+    """Return True if the traceback is wanted, or if stderr is the journal of a service."""
+    stream = os.fstat(sys.stderr.fileno())
+    is_journal = os.environ.get("JOURNAL_STREAM") == f"{stream.st_dev}:{stream.st_ino}"  # systemd.exec(5)
+    return bool(os.environ.get(TRACEBACK)) or is_journal
+
+
+def explain(error: Exception) -> WrightError:
+    """Return what to print in place of the traceback, which is written to a file if the error is a bug."""
+    if isinstance(error, OSError) and error.errno in (*_FULL, *_REFUSED):
+        return _of_disk(error)
+    message = _("unexpected {kind}: {error}", kind=type(error).__name__, error=str(error)[:500])
+    fix = _(
+        "this is a bug in wright: report it with {file}; {variable}=1 shows the traceback",
+        file=_write_details(error),
+        variable=TRACEBACK,
+    )
+    return WrightError.from_code("bug", message, fix)
+
+
+def _of_disk(error: OSError) -> WrightError:
+    path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+    message = f"{path or _('standard output')}: {error.strerror}"
+    if error.errno not in _FULL:
+        fix = _("choose a path that you may write; files are written whole or not at all")
+        return WrightError.from_code("not-writable", message, fix)
+    fix = _("free space and run the command again; files are written whole or not at all")
+    if free := _free_bytes(path):
+        message = _("{message} ({free} free)", message=message, free=human_size(free))
+    return WrightError.from_code("disk-full", message, fix)
+
+
+def _free_bytes(path: str) -> int:
+    folder = Path(path or "/nowhere").absolute().parent
+    return shutil.disk_usage(folder).free if folder.is_dir() and path else 0
+
+
+def _write_details(error: Exception) -> str:
+    """Write the traceback, versions and arguments into a private file; return its path, or a note without one."""
+    text = "".join(traceback.format_exception(error))
+    arguments = " ".join(argument.partition("=")[0] for argument in sys.argv[1:])  # values may be secrets
+    head = f"wright {__version__}, Python {platform.python_version()}, {platform.platform()}\nwright {arguments}\n\n"
+    try:
+        number, path = tempfile.mkstemp(prefix="wright-bug-", suffix=".txt")
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            file.write(head + text)
+    except OSError:
+        return _("the output of {variable}=1", variable=TRACEBACK)
+    return path
