@@ -21,7 +21,7 @@ from clusterwright.launch.command import (
 from clusterwright.launch.share import partition, share
 from clusterwright.launch.variables import job_variables
 from clusterwright.onhost.supervisor.host.private import SECRETS_FILE
-from clusterwright.provision.render.caches import caches
+from clusterwright.provision.render.caches import cache_lines
 from clusterwright.units import format_duration, format_slurm_time
 
 PREFIX = "CLUSTERWRIGHT_STAGED"
@@ -123,10 +123,7 @@ def settings(job: Job, cluster: Cluster) -> str:
     lines += [f"export {name}={shlex.quote(text)}" for name, text in file_variables.items()]
     runtime_variables = {**job_variables(job), **container.variables(job, cluster)}
     lines += [f"export {name}={shlex.quote(text)}" for name, text in runtime_variables.items()]
-    cache_lines = [
-        f'export {name}="{text}"' for name, text in caches(cluster).items() if name not in file_variables
-    ]
-    lines += [': "${USER:=$(id -un)}"', *cache_lines] if cache_lines else []
+    lines += cache_lines(cluster, 'export {name}="{value}"', file_variables)
     return "\n".join(lines)
 
 

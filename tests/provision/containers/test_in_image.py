@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -139,3 +140,25 @@ def test_the_result_is_json(config):
     adapt(config, [], "bob.1.0.0", "gpu-node1")
 
     assert json.loads(json.dumps(config)) == config
+
+
+def test_the_state_of_a_step_has_a_name_that_nobody_can_create_first(config, tmp_path, monkeypatch):
+    """Users know each other's job numbers; Slurm removes what begins with the step's name."""
+    bundle = tmp_path / "bundle"
+    bundle.mkdir()
+    (bundle / "config.json").write_text(json.dumps(config))
+    (tmp_path / "state" / "bob.7.batch.0").mkdir(parents=True)
+    monkeypatch.setattr(in_image, "STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(in_image, "places", list)
+    monkeypatch.setattr(in_image, "unfit", lambda *_: "")
+    monkeypatch.setattr("sys.argv", ["in_image.py", str(bundle), "bob.7.batch.0", "gpu-node2"])
+    started = []
+    monkeypatch.setattr("os.execvp", lambda program, argv: started.append(argv))
+    in_image.main()
+    in_image.main()
+
+    roots = [Path(argv[argv.index("--root") + 1]) for argv in started]
+    assert len(set(roots)) == 2
+    assert all(
+        root.name.startswith("bob.7.batch.0.") and root.stat().st_mode & 0o777 == 0o700 for root in roots
+    )

@@ -1,6 +1,7 @@
 """A Python environment of a team, really made; its packages come from a folder."""
 
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -115,3 +116,17 @@ def test_conda_is_asked_for_all_at_once():
             "pytorch",
         ]
     ]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to own folders as another user")
+@pytest.mark.parametrize("name", ["seeing", "seeing.versions"])
+def test_a_folder_that_another_user_made_first_is_not_used(make, tmp_path, name):
+    """Its owner could put code into the environment of a team."""
+    taken = tmp_path / "envs" / name
+    taken.mkdir(parents=True)
+    os.chown(taken, 65534, 65534)
+    made = make()
+
+    assert made.returncode == 1
+    assert f"{taken} belongs to user id 65534" in made.stderr
+    assert list(taken.iterdir()) == []

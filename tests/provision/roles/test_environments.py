@@ -1,6 +1,8 @@
 """Containers, Python environments, modules and caches: what hosts must have, on each kind of distribution."""
 
 import json
+import os
+import subprocess
 
 import pytest
 
@@ -199,10 +201,36 @@ def test_caches_are_where_the_file_says_and_a_user_may_say_otherwise(found):
     host = found("gpu-node1", {"caches": {"shared": "/shared/caches", "local": "/scratch/caches"}})
     text = host["file:/etc/profile.d/clusterwright-caches.sh"].content
 
-    assert 'export HF_HOME="${HF_HOME:-/shared/caches/$USER/huggingface}"\n' in text
-    assert 'export TRITON_CACHE_DIR="${TRITON_CACHE_DIR:-/scratch/caches/$USER/triton}"\n' in text
+    assert '  export HF_HOME="${HF_HOME:-/shared/caches/$USER/huggingface}"\n' in text
+    assert '  export TRITON_CACHE_DIR="${TRITON_CACHE_DIR:-/scratch/caches/$USER/triton}"\n' in text
     assert host["directory:/scratch/caches"].mode == 0o1777
     assert "directory:/shared/caches" not in host
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to own folders as another user")
+@pytest.mark.parametrize("shell", ["bash", "dash"])
+def test_a_cache_folder_that_another_user_made_first_is_not_used(found, shell, tmp_path):
+    """Its owner could exchange compiled code; a folder of one's own is private, and used again."""
+    for name in ("shared", "local"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name).chmod(0o1777)
+    host = found("gpu-node1", {"caches": {"shared": "/shared/caches", "local": "/scratch/caches"}})
+    text = host["file:/etc/profile.d/clusterwright-caches.sh"].content + 'echo "$HF_HOME|$TRITON_CACHE_DIR"'
+    here = text.replace("/shared/caches", f"{tmp_path}/shared").replace(
+        "/scratch/caches", f"{tmp_path}/local"
+    )
+    (tmp_path / "profile").write_text(here)
+    (tmp_path / "shared" / "root").mkdir()
+    os.chown(tmp_path / "shared" / "root", 65534, 65534)
+    env = {"PATH": os.environ["PATH"], "USER": "root"}
+
+    for _ in range(2):
+        done = subprocess.run(
+            [shell, tmp_path / "profile"], capture_output=True, text=True, env=env, check=True
+        )
+        assert done.stdout == f"|{tmp_path}/local/root/triton\n"
+        assert done.stderr.count("belongs to another user") == 1
+    assert (tmp_path / "local" / "root").stat().st_mode & 0o777 == 0o700
 
 
 def test_every_file_is_live(found):

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 from typing import Any, Dict, List, Optional
 
 from clusterwright.onhost.lib import processes
@@ -37,14 +38,15 @@ def main() -> None:
     path = os.path.join(bundle, "config.json")
     with open(path) as file:
         config = json.load(file)
-    refused = adapt(config, places(), name, host)
+    # A random end: users know each other's job numbers, and could create the folder first.
+    state = tempfile.mkdtemp(prefix=name + ".", dir=STATE)  # Slurm removes it: RunTimeDelete
+    refused = adapt(config, places(), os.path.basename(state), host)
     if refused:
+        os.rmdir(state)
         sys.exit("clusterwright: " + refused)
     os.unlink(path)  # owned by root, in a folder of ours
     with open(path, "w") as file:
         json.dump(config, file)
-    state = os.path.join(STATE, name)
-    os.mkdir(state, 0o700)  # Slurm removes it: RunTimeDelete
     crun = [
         "crun",
         "--root",

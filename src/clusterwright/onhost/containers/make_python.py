@@ -25,6 +25,9 @@ def main() -> int:
     path, missing = spec["path"], unreadable(spec)
     if missing:
         return refuse(spec, "%s cannot be read: %s" % (spec["requirements"], missing))
+    owner = foreign_owner(path, path + ".versions")
+    if owner:
+        return refuse(spec, owner)
     folder = "%s.versions/%s" % (path, digest(spec))
     if os.path.exists(folder + "/complete"):
         replace_link(path, folder)
@@ -44,6 +47,27 @@ def refuse(spec: Spec, reason: str) -> int:
     """Write the error, which `apply` shows from the unit's log."""
     sys.stderr.write("environment `%s`: %s; the previous version stays\n" % (spec["name"], reason))
     return 1
+
+
+def foreign_owner(*paths: str) -> str:
+    """Return which path another user than root has created first, with the fix, or "".
+
+    All users may create entries beside the environment; the owner of a folder chooses what lies in it.
+    """
+    for path in paths:
+        try:
+            uid = os.lstat(path).st_uid
+        except FileNotFoundError:
+            continue
+        if uid not in (0, os.geteuid()):
+            return (
+                "%s belongs to user id %d, not to the user who builds it: remove it, or set that user as `owner`"
+                % (
+                    path,
+                    uid,
+                )
+            )
+    return ""
 
 
 def unreadable(spec: Spec) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from clusterwright.config.cluster import Cluster
 
 # Large, downloaded once, then only read: one copy for all hosts.
@@ -20,3 +22,28 @@ def caches(cluster: Cluster) -> dict[str, str]:
     local = {name: f"{section.local}/$USER/{folder}" for name, folder in LOCAL.items() if section.local}
     # uv links from its cache into environments, which needs one file system
     return shared | local | ({"UV_LINK_MODE": "copy"} if section.local else {})
+
+
+def cache_lines(cluster: Cluster, form: str, left_out: Container[str] = ()) -> list[str]:
+    """Return lines of sh that set the variables, each as `form` with its `name` and `value`.
+
+    All users may create folders below the cache folders. A user's folder that is a link or belongs to somebody else is
+    not used: its owner could exchange compiled code. The programs then use their own defaults.
+    """
+    section, values = cluster.environments.caches, caches(cluster)
+    lines = []
+    for base, names in ((section.shared, (*SHARED,)), (section.local, (*LOCAL, "UV_LINK_MODE"))):
+        exports = [
+            form.format(name=name, value=values[name]) for name in names if base and name not in left_out
+        ]
+        if exports:
+            folder = f'"{base}/$USER"'
+            lines += [
+                f"if mkdir -m 700 {folder} 2>/dev/null ||",
+                f"  {{ [ -d {folder} ] && [ ! -L {folder} ] && [ -O {folder} ]; }}; then",
+                *(f"  {line}" for line in exports),
+                f"elif [ -e {folder} ] || [ -L {folder} ]; then",
+                f'  echo "clusterwright: {base}/$USER belongs to another user, so it is not used for caches" >&2',
+                "fi",
+            ]
+    return [': "${USER:=$(id -un)}"', *lines] if lines else []

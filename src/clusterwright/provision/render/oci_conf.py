@@ -25,5 +25,5 @@ RunTimeRun="exec {PROGRAM} %b {NAME} %n"
 # Processes are in Slurm's own cgroup, which ends them; the runtime has nothing to report.
 RunTimeQuery="cat {STOPPED}"
 RunTimeKill="true"
-RunTimeDelete="rm -rf {STATE}/{NAME} /tmp/slurm-{NAME}"
+RunTimeDelete="rm -rf {STATE}/{NAME}.* /tmp/slurm-{NAME}.*"
 """

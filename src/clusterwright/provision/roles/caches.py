@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.render.caches import caches as variables
+from clusterwright.provision.render.caches import cache_lines
 from clusterwright.provision.resources import Directory, File, Resource, RoleContext
 
 DEPENDENCIES = ("base", "shared_folders")
@@ -18,12 +18,11 @@ def caches(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource
 
     Jobs of `wright train` get the same variables.
     """
-    section, cache_variables = cluster.environments.caches, variables(cluster)
-    if not cache_variables:
+    section, lines = cluster.environments.caches, cache_lines(cluster, 'export {name}="${{{name}:-{value}}}"')
+    if not lines:
         return ()
-    rows = "".join(f'export {name}="${{{name}:-{text}}}"\n' for name, text in cache_variables.items())
     directories = [Directory(path=section.local, mode=0o1777)] if section.local else []
     if section.shared and host.name == cluster.control.name:
         directories.append(Directory(path=section.shared, mode=0o1777))
-    text = context.header() + ': "${USER:=$(id -un)}"\n' + rows
+    text = context.header() + "".join(f"{line}\n" for line in lines)
     return (File(path=PROFILE, content=text), *directories)

@@ -211,3 +211,16 @@ def test_a_folder_that_is_not_there_is_named(place, monkeypatch, capfd):
 
     assert staging.main([str(place("9")), "/nowhere/data"]) == 1
     assert "stage: gpu7:" in capfd.readouterr().err
+
+
+def test_a_lock_that_is_never_released_ends_the_wait(kept):
+    """The error names the lock and how to find its holder."""
+    mine, theirs = kept("7"), kept("8")
+    with (
+        theirs.exclusive(),
+        pytest.raises(OSError, match=r"another process of the team holds .*/\.lock"),
+        mine.exclusive(0.3),
+    ):
+        pass
+    with mine.exclusive(0.3):
+        pass

@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Iterator, List, Tuple
@@ -21,6 +22,10 @@ from clusterwright.onhost.supervisor.staging.manifest import Manifest, manifest_
 LEFT_OVER = 256 * 2**20  # bytes that must stay free, which the prolog checks (provision/render/job_hooks.py)
 MB, GB = 10**6, 10**9
 AT_ONCE = 8  # files copied in parallel, since one request mostly waits for the server
+LOCK_LIMIT_S, LOCK_POLL_S = (
+    3600.0,
+    0.2,
+)  # ours: longer than a job that fills the scratch disk from a file server
 GROUP_READS, ALL_READ = 0o040, 0o004
 
 
@@ -35,10 +40,26 @@ class Store:
         self.folder, self._jobs, self._job = folder, jobs, job
 
     @contextmanager
-    def exclusive(self) -> Iterator[None]:
-        """Lock the store against other jobs of the team."""
-        with open(os.path.join(self.folder, ".lock"), "a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    def exclusive(self, limit_s: float = LOCK_LIMIT_S) -> Iterator[None]:
+        """Lock the store against other jobs of the team.
+
+        Raises:
+            OSError: another process holds the lock for longer than the limit.
+        """
+        path = os.path.join(self.folder, ".lock")
+        end = time.monotonic() + limit_s
+        with open(path, "a") as lock:
+            while True:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > end:
+                        raise OSError(
+                            f"another process of the team holds {path} for more than {limit_s:.0f} s; "
+                            f"see `fuser -v {path}` on this host"
+                        ) from None
+                time.sleep(LOCK_POLL_S)
             yield
 
     def find(self, source: str, manifest: Manifest) -> Tuple[str, bool]:
