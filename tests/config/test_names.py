@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from clusterwright.config import names
+from clusterwright.config.names import limit_hosts
 
 HOSTS = st.lists(
     st.builds("{}{}".format, st.sampled_from(["gpu-node", "n", "rack1-gpu"]), st.integers(0, 300)),
@@ -191,3 +192,12 @@ def test_what_is_no_version(value):
 def test_images(value, good):
     """URIs of enroot, and paths."""
     assert taken(names.Image, value) == good
+
+
+def test_the_hosts_of_all_groups_are_limited_before_they_are_expanded():
+    """A file of 60 kB would otherwise take minutes and all memory."""
+    groups = {f"g{number}": {"role": "compute", "hosts": f"h{number}n[1-65536]"} for number in range(1000)}
+    with pytest.raises(ValueError, match="with node group `g1` the cluster has more than 65536 hosts"):
+        limit_hosts(groups)
+    small = {"a": groups["g1"], "b": "x", "c": {"hosts": 5}}
+    assert limit_hosts(small) == small

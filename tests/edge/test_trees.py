@@ -1,8 +1,10 @@
 """Rendered trees on disk."""
 
+import os
+
 import pytest
 
-from clusterwright.edge.trees import write_tree
+from clusterwright.edge.trees import MARKER, write_tree
 from clusterwright.errors import WrightError
 
 
@@ -34,3 +36,15 @@ def test_no_path_leads_out(tmp_path):
     with pytest.raises(AssertionError):
         write_tree(tmp_path / "out", {"a": {"/../../x": "1\n"}})
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to own a folder as another user")
+def test_a_folder_that_another_user_prepared_is_refused(tmp_path):
+    """Its owner could exchange a playbook before it runs."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / MARKER).touch()
+    os.chown(tmp_path / "out", 65534, 65534)
+
+    with pytest.raises(WrightError, match="belongs to another user"):
+        write_tree(tmp_path / "out", {"a": {"/etc/x": "1\n"}})
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [MARKER]

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import IPv4Address
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import BeforeValidator
 
 from clusterwright.config.environments import Environments
 from clusterwright.config.field import Cost, Section, setting
 from clusterwright.config.heal import Heal
 from clusterwright.config.memoize import cache_per_instance
-from clusterwright.config.names import AccountName, ClusterName, Identifier, PackageName, SlurmName
+from clusterwright.config.names import (
+    AccountName,
+    ClusterName,
+    Identifier,
+    PackageName,
+    SlurmName,
+    limit_hosts,
+)
 from clusterwright.config.networks import NetworkName, Networks
 from clusterwright.config.nodes import NodeGroup
 from clusterwright.config.people import Team, User
@@ -71,7 +80,9 @@ class Cluster(Section):
     os: Os = setting("Operating system of the hosts.", cost=Cost.REBUILD, default=DEFAULT, example=EXAMPLE)
     ssh: Access = setting("SSH access to the hosts.", default=Access)
     networks: Networks = setting("Networks by purpose.", cost=Cost.REBUILD)
-    nodes: dict[Identifier, NodeGroup] = setting("Node groups by name.", cost=Cost.DRAIN)
+    nodes: Annotated[dict[Identifier, NodeGroup], BeforeValidator(limit_hosts)] = setting(
+        "Node groups by name.", cost=Cost.DRAIN
+    )
     storage: dict[Identifier, Storage] = setting("Shared folders by name.", cost=Cost.DRAIN, default={})
     system: System = setting("Base system settings.", default=System)
     rdma: Rdma | None = setting(

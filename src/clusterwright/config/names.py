@@ -118,6 +118,29 @@ def _count(hostlist: str) -> int | None:
     return None if hostlist.endswith(",") else total
 
 
+def limit_hosts(groups: Any) -> Any:
+    """Refuse node groups with more hosts together than Slurm supports, before their hostlists are expanded."""
+    total = 0
+    for name, group in groups.items() if isinstance(groups, dict) else ():
+        hosts = group.get("hosts") if isinstance(group, dict) else None
+        is_short = isinstance(hosts, str) and len(hosts) <= MAX_HOSTLIST
+        total += (_count(hosts) or 0) if is_short else 0
+        if total > MAX_HOSTS:
+            raise refuse(
+                "bad-hostlist",
+                _(
+                    "with node group `{name}` the cluster has more than {limit} hosts",
+                    name=name,
+                    limit=MAX_HOSTS,
+                ),
+                _(
+                    "write a cluster file for each cluster; Slurm supports at most {limit} nodes",
+                    limit=MAX_HOSTS,
+                ),
+            )
+    return groups
+
+
 def _size(ranges: str) -> int:
     """Count the numbers in `1-8,12`; 0 if it is malformed."""
     matches = [re.fullmatch(_RANGE, text) for text in ranges.split(",")]

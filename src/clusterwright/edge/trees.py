@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -65,6 +66,13 @@ def _replacing(folder: Path) -> Iterator[Path]:
             exit_code=EXIT_USAGE,
         )
     is_new = not folder.exists()
+    if not is_new and folder.stat().st_uid not in _own_ids():
+        raise WrightError.from_code(
+            "render-folder",
+            _("{folder} belongs to another user, who could exchange the files", folder=folder),
+            _("use a new folder in a folder of your own"),
+            exit_code=EXIT_USAGE,
+        )
     folder.mkdir(parents=True, exist_ok=True)
     new_tree = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
     try:
@@ -83,6 +91,11 @@ def _replacing(folder: Path) -> Iterator[Path]:
         if isinstance(error, OSError) and error.filename is None:  # the error of a write names no file
             error.filename = str(folder)
         raise
+
+
+def _own_ids() -> set[int]:
+    """User ids whose folders are trusted: this user, root, and the one who called sudo."""
+    return {0, os.geteuid()} | ({int(os.environ.get("SUDO_UID", "0"))} if os.geteuid() == 0 else set())
 
 
 def _inside(folder: Path, path: str) -> Path:

@@ -97,7 +97,7 @@ def read_answer(
     received_at: float = 0.0,
     resources: Iterable[Resource] = (),
 ) -> HostReport:
-    """Parse the agent's answer into a report; without an answer, report why."""
+    """Parse the agent's answer into a report; without an answer, or with a damaged one, report why."""
     lines = [line for line in result.out.splitlines() if line.startswith(ANSWER)]
     if not lines:
         reached = result.code != SSH_FAILED
@@ -109,7 +109,24 @@ def read_answer(
             seconds=result.seconds,
             fault_domain=fault_domain,
         )
-    answer: dict[str, Any] = json.loads(lines[-1].removeprefix(ANSWER))
+    try:
+        return _report_of(host, result, lines[-1].removeprefix(ANSWER), (sent_at, received_at), resources)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        kind = type(error).__name__
+        message = _(
+            "the answer of the agent is damaged ({kind}); changes that it reports are not shown", kind=kind
+        )
+        return HostReport(host, error=message, seconds=result.seconds, fault_domain="host")
+
+
+def _report_of(
+    host: str,
+    result: CommandResult,
+    text: str,
+    sent_and_received: tuple[float, float],
+    resources: Iterable[Resource],
+) -> HostReport:
+    answer: dict[str, Any] = json.loads(text)
     facts, error, fault_domain = answer["facts"], answer["error"], answer.get("fault_domain", "change")
     if answer["stale"]:
         error = _("the host has changed since the plan was shown and was not modified; run the command again")
@@ -117,7 +134,7 @@ def read_answer(
     return HostReport(
         host,
         changes=tuple(_change(row) for row in _with_diffs(answer["changes"], resources)),
-        notes=tuple(answer["notes"]),
+        notes=tuple(map(str, answer["notes"])),
         error=error,
         sum=answer.get("sum", ""),
         interrupted=facts["interrupted"],
@@ -132,7 +149,7 @@ def read_answer(
         unavailable=answer.get("unavailable", {}),
         unavailable_ids=tuple(answer.get("unavailable_ids", ())),
         timings=tuple(Timing("", name, seconds) for name, seconds in answer.get("timings", {}).items()),
-        clock_off_s=_off(facts.get("now"), sent_at, received_at),
+        clock_off_s=_off(facts.get("now"), *sent_and_received),
         undoes=tuple(
             (row["when"], row["source"], row["to"], row["changed"]) for row in answer.get("applies", ())
         ),

@@ -128,3 +128,37 @@ def test_versions_that_differ_are_named():
 
     found = compare(run(measured("a", 1.0)), run(measured("a", 1.0), versions=upgraded))
     assert found.versions == (("nccl", "2.21.5", "2.21.5, 2.27.3"),)
+
+
+def test_a_view_in_place_of_a_table_is_refused(tmp_path):
+    """It could have rows without end."""
+    path = tmp_path / "bench.sqlite"
+    with sqlite3.connect(path) as base:
+        base.executescript(
+            "PRAGMA user_version = 1; CREATE VIEW runs AS WITH RECURSIVE c(id) AS"
+            " (SELECT 1 UNION ALL SELECT id + 1 FROM c)"
+            " SELECT id, 'network' bench, 0.0 time, '1' job, '[]' hosts, '[]' notes FROM c;"
+        )
+    for use in (lambda: runs(path), lambda: read(path, 1), lambda: save(path, run())):
+        with pytest.raises(WrightError, match="bench-store-damaged"):
+            use()
+
+
+@pytest.mark.parametrize(("column", "value"), [("hosts", "[" * 200_000), ("hosts", "5"), ("notes", "x")])
+def test_a_damaged_row_is_an_error(tmp_path, column, value):
+    """With the file's name and what to do."""
+    path = tmp_path / "bench.sqlite"
+    number = save(path, run(measured("a>b", 5.0)))
+    with sqlite3.connect(path) as base:
+        base.execute(f"UPDATE runs SET {column} = ?", (value,))
+    with pytest.raises(WrightError, match="bench-store-damaged"):
+        read(path, number)
+
+
+def test_a_file_that_is_no_database_is_an_error(tmp_path):
+    """It stays as it is."""
+    path = tmp_path / "bench.sqlite"
+    path.write_bytes(b"x" * 5000)
+    with pytest.raises(WrightError, match="bench-store-damaged"):
+        runs(path)
+    assert path.read_bytes() == b"x" * 5000

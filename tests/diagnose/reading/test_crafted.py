@@ -8,7 +8,7 @@ from clusterwright.diagnose.knowledge import knowledge
 from clusterwright.diagnose.reading import of_bytes, read
 from clusterwright.diagnose.reading.clean import clean
 from clusterwright.diagnose.reading.quoted import is_quoted
-from clusterwright.diagnose.reading.read import ALL_S, SOURCE_S, TimeBudget
+from clusterwright.diagnose.reading.read import ALL_S, SOURCE_S, OverBudgetError, TimeBudget
 
 SHORT, LONG = 500, 8000  # characters of a line
 
@@ -82,3 +82,15 @@ def test_many_sources_share_one_budget():
     found = read(sources, knowledge(), TimeBudget(lambda: next(clock)))
 
     assert ALL_S / 10 < 200 - len(found.cut_short) < ALL_S
+
+
+def test_a_stream_without_end_is_read_for_a_limited_time():
+    """More bytes add no more time from a number of MiB on."""
+    now = [0.0]
+    budget = TimeBudget(lambda: now[0])
+    budget.begin_source()
+    budget.add(1 << 40)
+    now[0] = 120.0
+
+    with pytest.raises(OverBudgetError):
+        budget.check()

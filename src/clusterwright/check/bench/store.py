@@ -123,12 +123,12 @@ def read(path: Path, number: int) -> Stored:
         judged = base.execute(
             "SELECT subject, status, observed, expected, fix, part FROM verdicts WHERE run = ?", (number,)
         ).fetchall()
-    bench = str(run[1])
-    measurements = tuple(_measurement(bench, row) for row in rows)
-    versions = {host: host_versions for row in rows for host, host_versions in json.loads(row[6]).items()}
-    verdicts = tuple(Verdict(v[0], bench, Status(v[1]), *v[2:]) for v in judged)
-    hosts, notes = tuple(json.loads(run[4])), tuple(json.loads(run[5]))
-    return Stored(run[0], bench, run[2], run[3], hosts, notes, measurements, verdicts, versions)
+        bench = str(run[1])
+        measurements = tuple(_measurement(bench, row) for row in rows)
+        versions = {host: host_versions for row in rows for host, host_versions in json.loads(row[6]).items()}
+        verdicts = tuple(Verdict(v[0], bench, Status(v[1]), *v[2:]) for v in judged)
+        hosts, notes = tuple(json.loads(run[4])), tuple(json.loads(run[5]))
+        return Stored(run[0], bench, run[2], run[3], hosts, notes, measurements, verdicts, versions)
 
 
 def runs(path: Path) -> list[Listed]:
@@ -139,13 +139,13 @@ def runs(path: Path) -> list[Listed]:
             " FROM runs ORDER BY id DESC"
         ).fetchall()
         counted = base.execute("SELECT run, status, count(*) FROM verdicts GROUP BY run, status").fetchall()
-    statuses: dict[int, dict[str, int]] = {}
-    for number, status, count in counted:
-        statuses.setdefault(number, {})[status] = count
-    return [
-        Listed(number, bench, time, job, tuple(json.loads(hosts)), count, statuses.get(number, {}))
-        for number, bench, time, job, hosts, count in rows
-    ]
+        statuses: dict[int, dict[str, int]] = {}
+        for number, status, count in counted:
+            statuses.setdefault(number, {})[status] = count
+        return [
+            Listed(number, bench, time, job, tuple(json.loads(hosts)), count, statuses.get(number, {}))
+            for number, bench, time, job, hosts, count in rows
+        ]
 
 
 def latest(path: Path) -> list[Stored]:
@@ -161,9 +161,23 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the SQLite file of bench results as a context manager; create it if missing.
 
     Raises:
-        WrightError: A newer version of Clusterwright wrote the file.
+        WrightError: A newer version of Clusterwright wrote the file, or it is damaged or another program's.
     """
+    try:
+        with _connection(path) as base:
+            yield base
+    except (sqlite3.DatabaseError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise _damaged(path, f"{type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def _connection(path: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(path, timeout=BUSY_S)) as base:
+        base.execute("PRAGMA trusted_schema = OFF")
+        # A view in place of a table may have rows without end, and a trigger may change other rows.
+        others = base.execute("SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone()
+        if others is not None:
+            raise _damaged(path, _("it has a view or trigger, `{name}`", name=others[0]))
         base.execute("PRAGMA journal_mode = WAL")
         with base:
             base.execute("BEGIN IMMEDIATE")
@@ -175,6 +189,14 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
                     base.execute(statement)
                 base.execute(f"PRAGMA user_version = {SCHEMA}")
         yield base
+
+
+def _damaged(path: Path, reason: str) -> WrightError:
+    return WrightError.from_code(
+        "bench-store-damaged",
+        _("{path} is no intact file of bench results: {reason}", path=path, reason=reason),
+        _("move the file away: the next bench creates a new one"),
+    )
 
 
 def _newer(path: Path, schema: int) -> WrightError:

@@ -143,6 +143,7 @@ class Scanner:
 SOURCE_S = 5.0  # of one source, however small,
 ALL_S = 60.0  # and of all together;
 S_PER_MIB = 0.2  # more for each MiB: ordinary logs need a tenth of it
+MOST_MIB = 256  # that add time: a stream without end and a small file that unpacks to terabytes end too
 
 
 class OverBudgetError(Exception):
@@ -169,10 +170,9 @@ class TimeBudget:
     def check(self) -> None:
         """Raise OverBudgetError once the time is used up."""
         now_s = self._clock()
-        if (
-            now_s - self._source_begun_s > SOURCE_S + S_PER_MIB * self._source_mib
-            or now_s - self._begun_s > ALL_S + S_PER_MIB * self._mib
-        ):
+        if now_s - self._source_begun_s > SOURCE_S + S_PER_MIB * min(
+            self._source_mib, MOST_MIB
+        ) or now_s - self._begun_s > ALL_S + S_PER_MIB * min(self._mib, MOST_MIB):
             raise OverBudgetError
 
 

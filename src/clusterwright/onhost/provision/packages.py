@@ -24,6 +24,11 @@ APT = (
     *("-o", "Dpkg::Options::=--force-confold"),  # a file that was changed by hand stays, without a prompt
     *("-o", f"DPkg::Lock::Timeout={LOCKED_S}"),
 )
+INTERRUPTED = (
+    "U",
+    "F",
+    "H",
+)  # unpacked, half-configured, half-installed (dpkg-query(1)): an installation was killed
 ONLY_NEEDED = "--setopt=install_weak_deps=False"
 
 Installed = Dict[str, Tuple[str, bool]]  # name: version, held
@@ -147,7 +152,10 @@ def apt_install(host: LocalHost, todo: List[Json]) -> None:
 
 
 def apt_get(todo: List[Json]) -> None:
-    """Install; on failure refresh the package lists and try again."""
+    """Install, after an interrupted installation is completed; on failure refresh the package lists and try again."""
+    states = run(["dpkg-query", "-W", "-f", "${db:Status-Abbrev}\\n"])
+    if states.ok and any(line[1:2] in INTERRUPTED for line in states.out.splitlines()):
+        must(["dpkg", "--configure", "-a", "--force-confdef", "--force-confold"], INSTALL_S)
     names = [package["name"] + (f"={package['version']}*" if package["version"] else "") for package in todo]
     over = ["--allow-change-held-packages"] if any(package["version"] for package in todo) else []
     argv = ["apt-get", "install", "-y", "--no-install-recommends", *APT, *over, *names]
