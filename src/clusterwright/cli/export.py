@@ -31,6 +31,7 @@ def export(
     from clusterwright.edge.trees import write_files
     from clusterwright.provision.apply import build_context
     from clusterwright.provision.export.export import export as exported
+    from clusterwright.provision.export.places import computed_on_hosts
     from clusterwright.provision.roles.munge import KEY
 
     spec = load_cluster(cluster)
@@ -42,5 +43,12 @@ def export(
     show_message(
         _("{folder}: {files} files for {hosts} hosts", folder=out, files=len(files), hosts=len(spec.hosts()))
     )
+    if left_out := computed_on_hosts(spec, context):
+        show_message(
+            _(
+                "not in the export, because hosts compute them: {paths}; see README.md",
+                paths=", ".join(left_out),
+            )
+        )
     show_next(f"less {out / 'README.md'}")
     return 0

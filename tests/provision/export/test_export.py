@@ -13,7 +13,7 @@ from clusterwright.provision.export.export import export
 from clusterwright.provision.export.fold import places
 from clusterwright.provision.export.inventory import group_of, inventory
 from clusterwright.provision.export.steps import steps, widest
-from clusterwright.provision.resources import File
+from clusterwright.provision.resources import Derived, File
 from clusterwright.provision.roles import desired_resources
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -54,6 +54,17 @@ def test_every_file_of_every_host_is_there_byte_for_byte(example, given):
             top = "secrets" if file.secret else "files"
             found = [f"{top}/{place}{file.path}" for place in places(host)]
             assert [exported[name].data for name in found if name in exported] == [content], file.path
+
+
+def test_files_that_hosts_compute_are_named_with_their_hosts(cluster, given):
+    """Without the lines of pam_slurm_adopt, logins are not restricted to users with a job."""
+    text = export(cluster, given)["README.md"].data.decode()
+    resources = [resource for host in cluster.hosts() for resource in desired_resources(cluster, host, given)]
+    paths = {resource.path for resource in resources if isinstance(resource, Derived)}
+
+    assert "/etc/pam.d/sshd" in paths
+    assert all(f"- `{path}` on gpu-node[1-4]" in text for path in paths)
+    assert "users without a job can log in" in text
 
 
 def test_secrets_are_exported_only_when_asked(cluster, given):

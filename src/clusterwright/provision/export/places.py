@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clusterwright.config.cluster import Cluster
+from clusterwright.config.names import fold
 from clusterwright.provision.export.exported import SECRET, Exported
 from clusterwright.provision.export.fold import fold_files
 from clusterwright.provision.export.steps import is_library
-from clusterwright.provision.resources import File, Resource, RoleContext
+from clusterwright.provision.resources import Derived, File, Resource, RoleContext
 from clusterwright.provision.roles import desired_resources
 
 # Expression for a host's own place of each kind.
@@ -73,3 +74,13 @@ def places_of(cluster: Cluster, context: RoleContext) -> Places:
         for host in cluster.hosts()
     }
     return Places(fold_files(files, cluster.hosts()))
+
+
+def computed_on_hosts(cluster: Cluster, context: RoleContext) -> dict[str, str]:
+    """Return the paths of files that hosts compute, each with its hosts as a hostlist."""
+    hosts_by_path: dict[str, list[str]] = {}
+    for host in cluster.hosts():
+        for resource in desired_resources(cluster, host, context):
+            if isinstance(resource, Derived):
+                hosts_by_path.setdefault(resource.path, []).append(host.name)
+    return {path: fold(names) for path, names in sorted(hosts_by_path.items())}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.provision.export.places import Places
+from clusterwright.provision.export.places import Places, computed_on_hosts
 from clusterwright.provision.resources import RoleContext
 
 
@@ -14,18 +14,38 @@ def readme(cluster: Cluster, context: RoleContext, files: Places, *, ansible: bo
             f"<!-- {context.header('').strip()} -->",
             f"# Cluster {cluster.name}",
             "",
-            "Files for the hosts, as `wright apply` would put them there; Clusterwright is not needed to use them.",
+            "The files that `wright apply` would write on the hosts. They work without Clusterwright.",
             "",
-            "`files/all` is for every host, `files/roles/ROLE` and `files/groups/GROUP` for those of one role or node",
-            "group, `files/hosts/HOST` for one host; what a host has is all four together.",
-            "`accounts.sh` makes teams, limits and qualities of service in Slurm's accounting.",
-            "`library.tar` is what `wright train` runs on the hosts, below /opt/clusterwright/lib.",
+            "`files/all` is for every host, `files/roles/ROLE` and `files/groups/GROUP` for the hosts of a role or",
+            "node group, `files/hosts/HOST` for one host. Each host needs the files of all four.",
+            "`accounts.sh` creates the teams, limits and qualities of service in Slurm's accounting.",
+            "`library.tar` has the programs that `wright train` runs on the hosts, below /opt/clusterwright/lib.",
+            *_left_out(cluster, context),
             *_secrets(files),
             *(_ANSIBLE if ansible else ()),
             *(_COMPOSE if compose else ()),
             "",
         ]
     )
+
+
+def _left_out(cluster: Cluster, context: RoleContext) -> list[str]:
+    if not (paths := computed_on_hosts(cluster, context)):
+        return []
+    return [
+        "",
+        "## Not in this export",
+        "",
+        "`wright apply` computes these files on the hosts, from their own files and hardware. Write them yourself:",
+        "",
+        *(f"- `{path}` on {hosts}{_NOTES.get(path, '')}" for path, hosts in paths.items()),
+    ]
+
+
+_NOTES = {
+    "/etc/pam.d/sshd": ": until it has the lines of pam_slurm_adopt, users without a job can log in to compute hosts "
+    "(https://slurm.schedmd.com/pam_slurm_adopt.html)"
+}
 
 
 def _secrets(files: Places) -> list[str]:
@@ -35,8 +55,8 @@ def _secrets(files: Places) -> list[str]:
         "",
         "## Secrets",
         "",
-        "These hold secrets. They are here only after `wright export --with-secrets`; else put your own there,",
-        "mode 0600. A munge key is made by `head -c 1024 /dev/urandom`.",
+        "These files contain secrets. Only `wright export --with-secrets` writes them; otherwise create your own",
+        "with mode 0600. `head -c 1024 /dev/urandom` creates a munge key.",
         "",
         *(f"- `{path}`" for path in places),
     ]
@@ -48,13 +68,13 @@ _ANSIBLE = """
     ansible-playbook site.yaml --check --diff
     ansible-playbook site.yaml
 
-Any ansible-core from 2.15 on will do; no collection is needed.
-`--skip-tags packages` leaves the packages as they are.
+The playbook requires ansible-core 2.15 or later and no collections.
+`--skip-tags packages` changes no packages.
 
-What `wright apply` does beyond that: it tries Slurm's daemons on the new files before these take their place,
-takes hosts in batches and waits for running jobs where a change needs that, keeps what it replaces for
-`wright rollback`, and removes what an earlier file wanted, accounts inside Slurm too. Reservations are made by
-it as well; here they are yours to make with scontrol.
+The playbook does not do everything that `wright apply` does: `wright apply` tests new files with Slurm's daemons
+before it installs them, works in batches, waits for running jobs where a change requires it, keeps replaced files
+for `wright rollback`, and removes what left the cluster file, also accounts in Slurm. Create reservations with
+scontrol.
 """.splitlines()
 
 _COMPOSE_TEXT = """
@@ -63,8 +83,8 @@ _COMPOSE_TEXT = """
     docker compose up --build --detach
     docker compose exec CONTROL-HOST sinfo
 
-The cluster on one machine, for trying things out: every host is a container with its own addresses, packages,
-accounts and files. Three lines differ from the host's files (see entrypoint.sh): a node may be smaller than it
-claims, no CPUs are bound, and Slurm does not ask systemd. GPUs are device files where the machine has none.
+The cluster on one machine, for tests: each host is a container with its own addresses, packages, accounts and
+files. Three lines differ from the host's files (see entrypoint.sh): a node may have less than slurm.conf states,
+CPUs are not bound, and Slurm does not use systemd. Without GPUs on the machine, GPUs are plain device files.
 """
 _COMPOSE = _COMPOSE_TEXT.splitlines()
