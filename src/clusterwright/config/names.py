@@ -123,8 +123,8 @@ def limit_hosts(groups: Any) -> Any:
     total = 0
     for name, group in groups.items() if isinstance(groups, dict) else ():
         hosts = group.get("hosts") if isinstance(group, dict) else None
-        is_short = isinstance(hosts, str) and len(hosts) <= MAX_HOSTLIST
-        total += (_count(hosts) or 0) if is_short else 0
+        count = _count(hosts) if isinstance(hosts, str) and len(hosts) <= MAX_HOSTLIST else None
+        total += count if count and count <= MAX_HOSTS else 0  # a longer list is an error of its own
         if total > MAX_HOSTS:
             raise refuse(
                 "bad-hostlist",
