@@ -92,3 +92,27 @@ def test_it_ends_with_its_lab(ask, journal):
     (journal.folder / "lab.json").unlink()
 
     assert ask.process.wait(timeout=30) == 0
+
+
+def test_another_account_than_root_and_slurm_is_not_served(ask, tmp_path):
+    """Every user of the host reaches the socket."""
+    tmp_path.chmod(0o755)
+    code = """
+import os, socket, sys
+os.setuid(int(sys.argv[1]))
+line = socket.socket(socket.AF_UNIX)
+line.settimeout(20)
+line.connect("socket")
+try:
+    line.sendall(b'{"verb": "state", "hosts": ["gpu-node1"]}\\n')
+    sys.stdout.write(line.recv(4096).decode())
+except ConnectionError:
+    pass
+"""
+
+    def served(uid):
+        argv = [sys.executable, "-c", code, str(uid)]
+        return subprocess.run(argv, cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+    assert served(65534) == ""
+    assert json.loads(served(64030)) == json.loads(served(0)) == {"gpu-node1": "off"}

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import sys
 import time
 from pathlib import Path
@@ -17,10 +18,14 @@ from clusterwright.lab import boot, state
 from clusterwright.lab.faults import kill_host
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
+from clusterwright.provision.roles.slurm_account import SLURM_ID
 
 POWER_OFF = signal.SIGRTMIN + 4  # systemd(1): starts poweroff.target
 REQUEST_S = 5  # a request is one line, sent at once
 REST_S = 1.0
+MOST_BYTES = 1 << 20  # of a request: the names of 65,536 hosts
+MOST_REQUESTS = 64  # at once; more wait in the queue of the socket
+USERS = (0, SLURM_ID)  # who may use the switch; hosts of a lab have the user ids of the machine
 INCONSISTENT, SLOW, KILLED = "inconsistent-power-state", "power-slow", "kill-host"
 
 
@@ -29,26 +34,37 @@ def serve(name: str, path: Path) -> None:
     path.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
         door.bind(str(path))
-        path.chmod(0o666)  # the folder is bound into one host only, whose users may all use the switch
+        path.chmod(0o666)  # the folder is bound into one host only; the user ids of its processes are checked
         door.listen(64)
         door.settimeout(REST_S)
+        requests: set[int] = set()
         while state.read(name) is not None:
-            _reap()
+            requests = {child for child in requests if not _has_ended(child)}
+            if len(requests) >= MOST_REQUESTS:
+                time.sleep(REST_S / 10)
+                continue
             try:
                 line, _ = door.accept()
             except TimeoutError:
                 continue
-            if os.fork() == 0:
-                os._exit(_serve_request(name, line))
+            if user_of(line) in USERS:
+                child = os.fork()
+                if child == 0:
+                    os._exit(_serve_request(name, line))
+                requests.add(child)
             line.close()
 
 
-def _reap() -> None:
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return
+def user_of(line: socket.socket) -> int:
+    """The user id of the process at the other end of a Unix socket."""
+    pid_uid_gid = struct.Struct("3i")
+    return int(
+        pid_uid_gid.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, pid_uid_gid.size))[1]
+    )
+
+
+def _has_ended(child: int) -> bool:
+    return os.waitpid(child, os.WNOHANG)[0] != 0
 
 
 def _serve_request(name: str, line: socket.socket) -> int:
@@ -56,7 +72,7 @@ def _serve_request(name: str, line: socket.socket) -> int:
     with line:
         line.settimeout(REQUEST_S)
         with line.makefile("rwb") as stream:
-            request = json.loads(stream.readline())
+            request = json.loads(stream.readline(MOST_BYTES))
             replies = {host: _answer(name, request["verb"], host) for host in request["hosts"]}
             stream.write(json.dumps(replies).encode() + b"\n")
     return 0
