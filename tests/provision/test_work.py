@@ -14,7 +14,13 @@ FACTS = {"interrupted": False, "job_steps": 0, "reached_at": ""}
 
 def answer(facts=(), **other):
     """A host's words."""
-    whole = {"facts": FACTS | dict(facts), "changes": [], "notes": [], "error": "", "stale": False} | other
+    whole = {
+        "facts": FACTS | dict(facts) if facts != 3 else 3,
+        "changes": [],
+        "notes": [],
+        "error": "",
+        "stale": False,
+    } | other
     return CommandResult((), 0, f"{ANSWER}{json.dumps(whole)}\n", "", 1.0)
 
 
@@ -34,6 +40,47 @@ def answer(facts=(), **other):
 def test_an_error_says_whose_fault_it_is(done, blame):
     """Our own program's failure would be the same on every host."""
     assert read_answer("a", done).fault_domain == blame
+
+
+CHANGE = {"id": "file:/a", "summary": "s", "diff": "", "cost": "live", "verbs": [], "applied": False}
+NESTED = "[" * 200_000
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        *(
+            CommandResult((), 0, ANSWER + text, "", 1.0)
+            for text in (NESTED, "{}", "[]", "1", "no JSON", '{"facts": 1}')
+        ),
+        answer(facts=3),
+        answer(changes=[{}]),
+        answer(changes=[CHANGE | {"cost": "free"}]),
+        answer(changes=[CHANGE | {"summary": ["s"]}]),
+        answer(changes=[CHANGE | {"id": 7}]),
+        answer(changes=[CHANGE | {"diff": None}]),
+        answer(notes=[{}]),
+        answer(notes="text"),
+        answer(error={"a": 1}),
+        answer(facts={"job_steps": "x"}),
+        answer(facts={"job_steps": float("inf")}),
+        answer(facts={"now": "x"}),
+        answer(facts={"now": float("nan")}),
+        answer(facts={"reached_at": 5}),
+        answer(facts={"owes": [[]]}),
+        answer(timings=[1]),
+        answer(timings={"a": "x"}),
+        answer(unavailable=[1]),
+        answer(unavailable={"a": []}),
+        answer(applies=[{"when": []}]),
+    ],
+)
+def test_a_malformed_answer_fails_only_its_host(done):
+    """Root of the host chooses these words; an exception here would end the apply of all other hosts."""
+    report = read_answer("a", done, 1000.0, 1002.0)
+
+    assert "malformed" in report.error
+    assert report.fault_domain == "host"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
+from math import isfinite
 from typing import Any, Literal
 
 from clusterwright.config.cluster import Cluster
@@ -97,7 +98,7 @@ def read_answer(
     received_at: float = 0.0,
     resources: Iterable[Resource] = (),
 ) -> HostReport:
-    """Parse the agent's answer into a report; without an answer, or with a damaged one, report why."""
+    """Parse the agent's answer into a report; without an answer or with a malformed one, report why."""
     lines = [line for line in result.out.splitlines() if line.startswith(ANSWER)]
     if not lines:
         reached = result.code != SSH_FAILED
@@ -110,23 +111,27 @@ def read_answer(
             fault_domain=fault_domain,
         )
     try:
-        return _report_of(host, result, lines[-1].removeprefix(ANSWER), (sent_at, received_at), resources)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        kind = type(error).__name__
-        message = _(
-            "the answer of the agent is damaged ({kind}); changes that it reports are not shown", kind=kind
+        return _report_of(
+            host, json.loads(lines[-1].removeprefix(ANSWER)), result, sent_at, received_at, resources
         )
-        return HostReport(host, error=message, seconds=result.seconds, fault_domain="host")
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        error = _("the agent's answer is malformed; check python3 and the shell profiles of root on the host")
+        return HostReport(host, error=error, seconds=result.seconds, fault_domain="host")
 
 
 def _report_of(
     host: str,
+    answer: dict[str, Any],
     result: CommandResult,
-    text: str,
-    sent_and_received: tuple[float, float],
+    sent_at: float,
+    received_at: float,
     resources: Iterable[Resource],
 ) -> HostReport:
-    answer: dict[str, Any] = json.loads(text)
+    """Convert the agent's answer, which root of the host can forge, into a report.
+
+    Raises:
+        ValueError, LookupError, TypeError, AttributeError, ArithmeticError: the answer is malformed.
+    """
     facts, error, fault_domain = answer["facts"], answer["error"], answer.get("fault_domain", "change")
     if answer["stale"]:
         error = _("the host has changed since the plan was shown and was not modified; run the command again")
@@ -134,26 +139,47 @@ def _report_of(
     return HostReport(
         host,
         changes=tuple(_change(row) for row in _with_diffs(answer["changes"], resources)),
-        notes=tuple(map(str, answer["notes"])),
-        error=error,
-        sum=answer.get("sum", ""),
-        interrupted=facts["interrupted"],
-        job_steps=facts["job_steps"],
-        reached_at=facts["reached_at"],
-        reached_port=facts.get("reached_port", ""),
-        ssh_source=facts.get("ssh_source", ""),
+        notes=_texts(answer["notes"]),
+        error=_text(error),
+        sum=_text(answer.get("sum", "")),
+        interrupted=bool(facts["interrupted"]),
+        job_steps=int(facts["job_steps"]),
+        reached_at=_text(facts["reached_at"]),
+        reached_port=_text(facts.get("reached_port", "")),
+        ssh_source=_text(facts.get("ssh_source", "")),
         seconds=result.seconds,
         fault_domain=fault_domain if error else "",
-        boot=facts.get("boot", ""),
-        owes=tuple(facts.get("owes", ())),
-        unavailable=answer.get("unavailable", {}),
-        unavailable_ids=tuple(answer.get("unavailable_ids", ())),
-        timings=tuple(Timing("", name, seconds) for name, seconds in answer.get("timings", {}).items()),
-        clock_off_s=_off(facts.get("now"), *sent_and_received),
+        boot=_text(facts.get("boot", "")),
+        owes=_texts(facts.get("owes", [])),
+        unavailable={name: _text(reason) for name, reason in answer.get("unavailable", {}).items()},
+        unavailable_ids=_texts(answer.get("unavailable_ids", [])),
+        timings=tuple(
+            Timing("", name, float(seconds)) for name, seconds in answer.get("timings", {}).items()
+        ),
+        clock_off_s=_off(_number(facts.get("now")), sent_at, received_at),
         undoes=tuple(
-            (row["when"], row["source"], row["to"], row["changed"]) for row in answer.get("applies", ())
+            (_text(row["when"]), _text(row["source"]), _text(row["to"]), int(row["changed"]))
+            for row in answer.get("applies", ())
         ),
     )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _texts(values: object) -> tuple[str, ...]:
+    if not isinstance(values, list):
+        raise TypeError(values)
+    return tuple(map(_text, values))
+
+
+def _number(value: float | None) -> float | None:
+    if value is not None and not isfinite(value):
+        raise ValueError(value)
+    return value
 
 
 def _off(now: float | None, sent_at: float, received_at: float) -> float:
@@ -181,9 +207,10 @@ def _new_file(name: str, content: str | bytes) -> str:
 
 
 def _change(row: dict[str, Any]) -> Change:
-    cost, drift = Cost(row["cost"]), row.get("drift", "")
+    cost, drift = Cost(row["cost"]), _text(row.get("drift", ""))
     verbs = tuple(map(Verb, row["verbs"]))
-    return Change(row["id"], row["summary"], row["diff"], cost, verbs, bool(row.get("applied")), drift)
+    id_, summary, diff = _text(row["id"]), _text(row["summary"]), _text(row["diff"])
+    return Change(id_, summary, diff, cost, verbs, bool(row.get("applied")), drift)
 
 
 def _no_answer_reason(host: str, result: CommandResult) -> str:
