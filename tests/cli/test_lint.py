@@ -21,8 +21,8 @@ def test_what_a_release_would_die_of_is_named_with_its_line(old, capsys):
     assert lint(old, slurm="25.11") == 5
 
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith(f"{old}:2: select/cons_res: it was removed after Slurm 23.02")
-    assert lines[1].startswith(f"{old}:3: SlurmctldPlugstack: it was removed after Slurm 22.05")
+    assert lines[0].startswith(f"{old}:2: select/cons_res: Slurm removed it after 23.02")
+    assert lines[1].startswith(f"{old}:3: SlurmctldPlugstack: Slurm removed it after 22.05")
 
 
 def test_the_release_of_its_time_takes_it(old, capsys):

@@ -128,7 +128,7 @@ def test_folders_of_the_job_file_s_project_are_allowed(code, tmp_path, monkeypat
 
     for base, folder in ((code, "."), (code, "lib"), (code / "jobs", ".."), (code / "jobs", "../lib"),
                          (code / "jobs", code), (code / "jobs", tmp_path)):  # fmt: skip
-        check_folder(of(folder), base)
+        assert check_folder(of(folder), base) is None
 
 
 @pytest.mark.parametrize("with_git", [False, True])

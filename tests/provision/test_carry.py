@@ -154,7 +154,7 @@ def test_with_drain_hosts_are_emptied_changed_and_given_back(run):
     assert hosts.acted == ["control", *COMPUTE]
     assert (report.ok, report.changed, report.left_out, hosts.slurm.reasons) == (True, 5, (), {})
     assert said[:3] == [
-        "gpu-node1: drained, no new job starts there",
+        "gpu-node1: drained, no new job starts on these hosts",
         "gpu-node1: waiting for jobs 12",
         "gpu-node1: back in service",
     ]

@@ -55,7 +55,7 @@ def test_only_hosts_that_nobody_drained_are_drained(cluster):
     assert [command for _host, command in remote.calls if "update" in command] == [
         "scontrol update NodeName=gpu-node1 State=DRAIN Reason='wright: apply 20261121-200000'"
     ]
-    assert said == ["gpu-node1: drained, no new job starts there"]
+    assert said == ["gpu-node1: drained, no new job starts on these hosts"]
 
 
 def test_only_hosts_that_we_drained_are_resumed(cluster):

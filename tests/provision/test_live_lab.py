@@ -150,6 +150,7 @@ LEFT_OUT = {
     "nodes.NAME.firmware.virtual_functions": "checks hold hosts against it; nothing is written",
     "nodes.NAME.firmware.numa_per_socket": "checks hold hosts against it; nothing is written",
     "nodes.NAME.nics": "test_rdma_lab.py",
+    "security.isolate_users": "test_isolation_lab.py",
     **dict.fromkeys(
         (
             f"{place}.quota.{whose}"

@@ -28,7 +28,7 @@ class Heal(Section):
         cost=Cost.RESTART, default=(), example="[restart-service, drain, reboot]",
     )  # fmt: skip
     watch: bool = setting(
-        "Run self-healing as a systemd unit on the control host; false: only where somebody runs `wright heal watch`.",
+        "Run self-healing as a systemd unit on the control host; false: only where a user runs `wright heal watch`.",
         cost=Cost.RESTART, default=False, example="true",
     )  # fmt: skip
     # Health programs have their own limit, slurm.max_drained_percent; this one counts hosts down for any reason.

@@ -261,8 +261,8 @@ class Job(Section):
     )
     # Not in job.json: the mode of the run's folder is the only record, so a run of an older version has one too.
     share: Annotated[Literal["me", "team", "everyone"], Field(exclude=True)] = setting(
-        "Who else can read the run's folder: me: nobody; team: the Unix group of `team`, by default the user's primary"
-        " group; everyone: all users.",
+        "Who else can read the run's folder: me: no other user; team: the Unix group of `team`, by default"
+        " the user's primary group; everyone: all users.",
         default="team",
         example="me",
     )

@@ -72,7 +72,7 @@ def stored_munge_key(folder: Path) -> bytes | None:
                 expected=MUNGE_KEY_BYTES,
             ),
             _(
-                "run chmod 600 {path}; if somebody may have read it: wright explain munge-key",
+                "run chmod 600 {path}; if another user may have read it: wright explain munge-key",
                 path=path,
             ),
         )

@@ -30,8 +30,8 @@ def queue(remote: Remote, host: str) -> tuple[Job, ...]:
     Raises:
         WrightError: the host or slurmctld does not answer.
     """
-    mark = random_mark()
-    return parse_queue(_run(remote, host, client.queue(NAMED_FIELDS, mark)).out, NAMED_FIELDS, mark)
+    prefix = random_mark()
+    return parse_queue(_run(remote, host, client.queue(NAMED_FIELDS, prefix)).out, NAMED_FIELDS, prefix)
 
 
 def show_job(remote: Remote, host: str, job_id: str) -> Record:

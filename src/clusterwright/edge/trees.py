@@ -66,7 +66,7 @@ def _replacing(folder: Path) -> Iterator[Path]:
             exit_code=EXIT_USAGE,
         )
     is_new = not folder.exists()
-    if not is_new and folder.stat().st_uid not in _own_ids():
+    if not is_new and folder.stat().st_uid not in _trusted_uids():
         raise WrightError.from_code(
             "render-folder",
             _("{folder} belongs to another user, who could exchange the files", folder=folder),
@@ -93,7 +93,7 @@ def _replacing(folder: Path) -> Iterator[Path]:
         raise
 
 
-def _own_ids() -> set[int]:
+def _trusted_uids() -> set[int]:
     """User ids whose folders are trusted: this user, root, and the one who called sudo."""
     return {0, os.geteuid()} | ({int(os.environ.get("SUDO_UID", "0"))} if os.geteuid() == 0 else set())
 

@@ -87,7 +87,7 @@ def test_a_server_that_many_make_slow_is_no_hosts_fault(measured):
     assert told(outcome, "warn") == {("gpu-node[1-8]", "/shared")}
     (verdict,) = [each for each in outcome.verdicts if each.status == "warn"]
     assert "slow for all" in verdict.observed
-    assert "check the server" in verdict.fix
+    assert "check the file server" in verdict.fix
 
 
 def test_a_server_that_all_share_fairly_is_well(measured):

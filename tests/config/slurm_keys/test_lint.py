@@ -51,7 +51,7 @@ def test_what_went_says_what_took_its_place():
 
     assert not finding.fatal
     assert "no effect since Slurm 23.11" in finding.message
-    assert "; remove it" in finding.message
+    assert "; remove this key" in finding.message
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,6 @@ def test_a_job_that_cannot_start_is_a_report_with_the_reason(job, tmp_path):
 
     made = demo(tmp_path, local=True, job=wrong, write=lambda _: None)
     assert not made.ok
-    assert "it ended: failed" in made.problems[0]
+    assert "the run ended: failed" in made.problems[0]
     assert made.left_behind == ()
     assert (tmp_path / "report.html").exists()

@@ -22,7 +22,7 @@ MADE = {
     "tiles.": ("leaf", "class", "partition", "kind", "use", "memory", "celsius", "watts"),
     "history.": ("hours", "day", "week", "month", "year"), "unit.": ("day", "hour", "minute", "second"),
     "by.": ("health", "hooks", "command", "slurm", "person"), "severity.": ("critical", "warning", "info"),
-    "error.": ("role", "sign-in", "token", "reason"), "node.": ("drain", "resume"),
+    "error.": ("role", "sign-in", "token", "reason", "busy"), "node.": ("drain", "resume"),
     "sign.": ("wrong", "wait", "stale", "closed"),
 }  # fmt: skip
 SAME = {"view.gpus", "list.speed", "run.tokens", "run.mfu", "curve.mfu", "job.gpus", "gpu.index", "by.slurm"}

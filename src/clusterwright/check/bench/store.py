@@ -175,9 +175,11 @@ def _connection(path: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(path, timeout=BUSY_S)) as base:
         base.execute("PRAGMA trusted_schema = OFF")
         # A view in place of a table may have rows without end, and a trigger may change other rows.
-        others = base.execute("SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone()
-        if others is not None:
-            raise _damaged(path, _("it has a view or trigger, `{name}`", name=others[0]))
+        foreign_object = base.execute(
+            "SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger')"
+        ).fetchone()
+        if foreign_object is not None:
+            raise _damaged(path, _("it has a view or trigger, `{name}`", name=foreign_object[0]))
         base.execute("PRAGMA journal_mode = WAL")
         with base:
             base.execute("BEGIN IMMEDIATE")

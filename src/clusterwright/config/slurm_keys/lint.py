@@ -126,9 +126,9 @@ def _judge_span(number: int, span: Span, slurm_release: str, context: str = "") 
     """The finding about a key or word that some other release supports, or that has no effect."""
     if slurm_release < span.first_release:
         values = {"release": slurm_release, "first": span.first_release}
-        message = _("Slurm {release} does not support this key: Slurm {first} added it", **values)
+        message = _("Slurm {release} does not support it: Slurm {first} added it", **values)
     elif not span.covers(slurm_release):
-        message = _("Slurm removed this key after {last}", last=span.last_release)
+        message = _("Slurm removed it after {last}", last=span.last_release)
     elif span.is_defunct(slurm_release):
         message = _(
             "it has no effect since Slurm {release}, and each start logs an error", release=span.defunct

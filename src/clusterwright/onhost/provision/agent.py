@@ -12,7 +12,6 @@ import json
 import os
 import sys
 import time
-import zlib
 from typing import IO, Callable, Dict, List, Optional
 
 from clusterwright.onhost.provision import (
@@ -31,7 +30,7 @@ from clusterwright.onhost.provision import (
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.onhost.provision.derive import derived
 from clusterwright.onhost.provision.disk import sync_disk, write_private
-from clusterwright.onhost.provision.host import STATE, ChangeError, Json, LocalHost, read
+from clusterwright.onhost.provision.host import STATE, ChangeError, Json, LocalHost, read, read_bundle
 from clusterwright.onhost.provision.plan import of_kinds, plan
 from clusterwright.onhost.provision.state_files import RECEIPT
 from clusterwright.onhost.provision.storage import disks
@@ -396,8 +395,5 @@ def main() -> None:
     """Read the compressed bundle from stdin and write the answer to stdout on a line of its own."""
     os.umask(0o022)
     with step("read bundle"):
-        try:
-            bundle = json.loads(zlib.decompress(sys.stdin.buffer.read()).decode())
-        except (ValueError, zlib.error) as error:
-            sys.exit(f"the input is damaged, and nothing was changed: {error}")
+        bundle = read_bundle(sys.stdin.buffer.read())
     sys.stdout.write(f"\n{ANSWER}{json.dumps(run_bundle(bundle))}\n")

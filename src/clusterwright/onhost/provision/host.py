@@ -5,6 +5,8 @@ Standard library only, Python 3.6 or later.
 
 import json
 import os
+import sys
+import zlib
 from typing import Any, Dict, List, Optional, Set
 
 from clusterwright.onhost.lib import processes
@@ -146,6 +148,14 @@ def text_of(data: bytes) -> str:
 def bytes_of(text: str) -> bytes:
     """Return the bytes that `text_of` encoded."""
     return text.encode("utf-8", "surrogateescape")
+
+
+def read_bundle(data: bytes) -> Json:
+    """Decode the compressed input of the agent; end the process with a message if it is damaged."""
+    try:
+        return dict(json.loads(zlib.decompress(data).decode()))
+    except (ValueError, TypeError, zlib.error) as error:
+        sys.exit(f"the input is damaged, and nothing was changed: {error}")
 
 
 def run(argv: List[str], limit: int = COMMAND_S) -> processes.Result:

@@ -37,7 +37,7 @@ MOST_BYTES = 512 << 20  # of slurmctld's job completion file: a million jobs; th
 NEWEST_RUNS = 200  # runs without stored goodput accounting, mostly running ones, for which it is computed
 RUNS_S, RUNS_BYTES = 120.0, 4 << 30  # to read all runs: seconds together, bytes of each owner
 MOST_FAILURES = 1000  # of a run
-RUN_S = 30.0  # to compute the accounting of one run
+RUN_S = 30.0  # to read or compute the accounting of one run
 _END = re.compile(r" EndTime=(\S+) ")
 
 
@@ -140,7 +140,7 @@ def _add_metrics(result: Document, request: Document) -> None:
 def run_of(result: Document, folder: str) -> Document:
     """Return all records of a run, read as its owner; an error is added to `silent`."""
     try:
-        return dict(as_owner(folder, lambda: _records(folder), WorkLimits(RUNS_S, RUNS_S)))
+        return dict(as_owner(folder, lambda: _records(folder), WorkLimits(RUN_S, RUN_S)))
     except Exception as error:  # noqa: BLE001 (a thread that must never end)
         result["silent"]["run"] = f"{os.path.basename(folder)}: {type(error).__name__}: {error}"
         return {}

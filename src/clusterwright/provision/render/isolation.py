@@ -107,8 +107,8 @@ def _output(*, has_rails: bool) -> str:
     """Return the chain on the output hook, and the chain for packets to other hosts."""
     first_port, last = FREE_PORTS
     tcp_to, tcp_from, udp_to = (
-        f"{protocol} {way} {first_port}-{last} {protocol} {way} != @services"
-        for protocol, way in (("tcp", "dport"), ("tcp", "sport"), ("udp", "dport"))
+        f"{protocol} {field} {first_port}-{last} {protocol} {field} != @services"
+        for protocol, field in (("tcp", "dport"), ("tcp", "sport"), ("udp", "dport"))
     )
     return f"""
   chain output {{
