@@ -20,7 +20,7 @@ def control(monkeypatch):
     remote = FakeRemote(lambda *_: said["text"])
     # no seam: the command makes its own way from the cluster file, and this machine has no such hosts
     monkeypatch.setattr(_connection, "connection_to", lambda _: remote)
-    monkeypatch.setattr("clusterwright.edge.slurm.random_mark", str)  # no mark in this queue
+    monkeypatch.setattr("clusterwright.launch.listing.random_mark", str)  # no mark in this queue
     monkeypatch.setenv("CLUSTERWRIGHT_CLUSTER", "examples/lab/cluster.yaml")
     return said, remote
 

@@ -83,7 +83,7 @@ def test_the_common_cluster_and_job_are_good():
         ([("10.77.0.10", "10.77.0.14")], ["address-taken"]),
         ([("10.77.0.10", "10.77.0.15")], []),
         ([("gpu-node[1-4]", "gpu-node[1-300]")], ["address-outside-network"]),
-        ([("gpu-node[1-4]", "gpu-node[1-65536]")], ["address-outside-network"]),
+        ([("gpu-node[1-4]", "gpu-node[1-65535]")], ["address-outside-network"]),
         ([("hosts: control", "hosts: gpu-node1")], ["host-in-two-groups"]),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 
 from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.slurm import checked
-from clusterwright.edge.ssh import SSH_FAILED, Ssh, ssh_failure
+from clusterwright.edge.ssh import SSH_FAILED, Ssh, host_key_problem
 from clusterwright.errors import WrightError
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/bin:/sbin")
@@ -70,36 +70,41 @@ def test_a_changed_host_key_has_an_error_of_its_own(ssh, tmp_path):
     other.mkdir()
     know(tmp_path, ssh.port, new_key(other))
     result = ssh.run("gpu1", "true", timeout_s=20)
-    failure = ssh_failure(result, "gpu1")
+    problem = host_key_problem(result, "gpu1")
 
-    assert (result.code, failure.code) == (SSH_FAILED, "host-key-changed")
-    assert failure.message == f"the SSH host key of gpu1 differs from the one in {tmp_path}/known, line 2"
-    assert "StrictHostKeyChecking" not in str(failure)
+    assert (result.code, problem.code) == (SSH_FAILED, "host-key-changed")
+    assert problem.message == f"the SSH host key of gpu1 differs from the one in {tmp_path}/known, line 2"
+    assert "StrictHostKeyChecking" not in str(problem)
     with pytest.raises(WrightError, match="host-key-changed"):
         checked(result, "gpu1", "squeue")
-    command = failure.fix.split("`")[3]
+    command = problem.fix.split("`")[3]
     assert command == f"ssh-keygen -f {tmp_path}/known -R '[127.0.0.1]:{ssh.port}'"
     subprocess.run(command, shell=True, check=True, capture_output=True)
-    assert ssh_failure(ssh.run("gpu1", "true", timeout_s=20), "gpu1").code == "host-key-unknown"
+    assert host_key_problem(ssh.run("gpu1", "true", timeout_s=20), "gpu1").code == "host-key-unknown"
 
 
 @pytest.mark.skipif(not SSHD, reason="no sshd (apt install openssh-server)")
 def test_a_refused_login_is_no_matter_of_host_keys(ssh, tmp_path):
     """The message is the line that ssh prints."""
     know(tmp_path, ssh.port, (tmp_path / "key.pub").read_text())
-    failure = ssh_failure(ssh.run("gpu1", "true", timeout_s=20), "gpu1")
+    result = ssh.run("gpu1", "true", timeout_s=20)
+    with pytest.raises(WrightError, match="Permission denied") as failed:
+        checked(result, "gpu1", "squeue")
 
-    assert failure.code == "unreachable"
-    assert "Permission denied" in failure.message
+    assert failed.value.findings[0].code == "unreachable"
+    assert host_key_problem(result, "gpu1") is None
 
 
 def test_what_a_host_prints_adds_nothing_to_a_command():
     """Its banner reaches stderr too."""
     banner = "Offending ED25519 key in /x;reboot:1\n"
     banner += "Host key for $(reboot) has changed and you have requested strict checking.\n"
-    failure = ssh_failure(CommandResult((), SSH_FAILED, "", banner + "Connection closed", 0.1), "gpu1")
+    result = CommandResult((), SSH_FAILED, "", banner + "Connection closed", 0.1)
+    with pytest.raises(WrightError, match="Connection closed") as failed:
+        checked(result, "gpu1", "squeue")
 
-    assert (failure.code, failure.message) == ("unreachable", "Connection closed")
+    assert failed.value.findings[0].code == "unreachable"
+    assert host_key_problem(result, "gpu1") is None
 
 
 def test_a_port_and_an_address_are_named_as_ssh_keygen_wants_them():
@@ -111,7 +116,7 @@ def test_a_port_and_an_address_are_named_as_ssh_keygen_wants_them():
         "Host key for [2001:db8::7]:2222 has changed and you have requested strict checking.\n"
         "Host key verification failed."
     )
-    failure = ssh_failure(CommandResult((), SSH_FAILED, "", printed, 0.1), "gpu7")
+    problem = host_key_problem(CommandResult((), SSH_FAILED, "", printed, 0.1), "gpu7")
 
-    assert failure.code == "host-key-changed"
-    assert "`ssh-keygen -f /home/ann/.ssh/known_hosts -R '[2001:db8::7]:2222'`" in failure.fix
+    assert problem.code == "host-key-changed"
+    assert "`ssh-keygen -f /home/ann/.ssh/known_hosts -R '[2001:db8::7]:2222'`" in problem.fix

@@ -17,7 +17,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.edge.bundler import FACTS
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.host import Host
-from clusterwright.edge.ssh import SSH_FAILED, Remote, fan_out, ssh_failure
+from clusterwright.edge.ssh import SSH_FAILED, Remote, fan_out, host_key_problem
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
@@ -124,7 +124,8 @@ def _query_host(
     )
     answered = clock.now()
     if result.code == SSH_FAILED:
-        return Reading(HostReach(error=str(ssh_failure(result, name)), seconds=result.seconds))
+        error = host_key_problem(result, name) or result.last_lines(1) or _("ssh failed without a message")
+        return Reading(HostReach(error=str(error), seconds=result.seconds))
     answer = answer_of(result.out)
     if answer is None:
         reason = _(

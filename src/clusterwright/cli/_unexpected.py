@@ -18,13 +18,7 @@ from clusterwright.units import human_size
 
 TRACEBACK = "CLUSTERWRIGHT_TRACEBACK"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_REFUSED = (
-    errno.EROFS,
-    errno.EIO,
-    errno.EFBIG,
-    errno.EACCES,
-    errno.EPERM,
-)  # of a write, or of a file to read
+_REFUSED = (errno.EROFS, errno.EIO, errno.EFBIG, errno.EACCES, errno.EPERM)
 
 
 def shows_traceback() -> bool:
@@ -54,14 +48,11 @@ def _of_disk(error: OSError) -> WrightError:
         fix = _("choose a path that you may write; files are written whole or not at all")
         return WrightError.from_code("not-writable", message, fix)
     fix = _("free space and run the command again; files are written whole or not at all")
-    if free := _free_bytes(path):
-        message = _("{message} ({free} free)", message=message, free=human_size(free))
+    folder = Path(path).absolute().parent
+    if path and folder.is_dir():
+        free = human_size(shutil.disk_usage(folder).free)
+        message = _("{message} ({free} free)", message=message, free=free)
     return WrightError.from_code("disk-full", message, fix)
-
-
-def _free_bytes(path: str) -> int:
-    folder = Path(path or "/nowhere").absolute().parent
-    return shutil.disk_usage(folder).free if folder.is_dir() and path else 0
 
 
 def _write_details(error: Exception) -> str:

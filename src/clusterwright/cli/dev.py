@@ -244,7 +244,7 @@ def _session_options(typed: Common, cluster: Cluster, job: Job | None) -> Sessio
 def _kind(typed: Common) -> Kind:
     if typed.jupyter + typed.vscode + typed.shell > 1:
         message = _("--jupyter, --vscode and --shell exclude each other")
-        raise _refused("dev-kind", message, _("pass one of the two options"))
+        raise _refused("dev-kind", message, _("pass only one of these options"))
     return "vscode" if typed.vscode else "shell" if typed.shell else "jupyter"
 
 

@@ -31,23 +31,24 @@ def export(
     from clusterwright.edge.trees import write_files
     from clusterwright.provision.apply import build_context
     from clusterwright.provision.export.export import export as exported
-    from clusterwright.provision.export.places import computed_on_hosts
+    from clusterwright.provision.export.places import places_of
     from clusterwright.provision.roles.munge import KEY
 
     spec = load_cluster(cluster)
     context = build_context(spec, str(cluster))
     if with_secrets:
         write_munge_key(state_folder(spec.name), context.secrets[KEY])
-    files = exported(spec, context, ansible=ansible, compose=compose, with_secrets=with_secrets)
+    places = places_of(spec, context)
+    files = exported(spec, context, ansible=ansible, compose=compose, with_secrets=with_secrets, files=places)
     write_files(out, {path: (file.data, file.mode) for path, file in files.items()})
     show_message(
         _("{folder}: {files} files for {hosts} hosts", folder=out, files=len(files), hosts=len(spec.hosts()))
     )
-    if left_out := computed_on_hosts(spec, context):
+    if places.computed:
         show_message(
             _(
                 "not in the export, because hosts compute them: {paths}; see README.md",
-                paths=", ".join(left_out),
+                paths=", ".join(places.computed),
             )
         )
     show_next(f"less {out / 'README.md'}")

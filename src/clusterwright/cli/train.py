@@ -133,14 +133,14 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     program
         Job file; or, after --, a program and its arguments.
     """
-    from clusterwright.config.load import load_cluster, source_of
+    from clusterwright.config.load import load_cluster, require_readable
     from clusterwright.launch.run import runs_folder
 
     _something(program, how.resume)
     if how.local and program:
         return _local(resolve_job(program, job, None), how.folder.absolute(), dry_run=how.dry_run)
     if program and Path(program[0]).suffix in _JOB_SUFFIXES:
-        source_of(Path(program[0]))  # a job file that cannot be read is the first error to name
+        require_readable(Path(program[0]))  # the first error to name, before that of a missing cluster file
     cluster = cluster_file(how.cluster, Path(program[0]) if program else None)
     resolved_job = resolve_job(program, job, cluster) if program else None
     cluster_config = resolved_job.cluster if resolved_job and resolved_job.cluster else load_cluster(cluster)

@@ -27,21 +27,6 @@ if TYPE_CHECKING:
 
 _JOB = re.compile(r"\d+(?:_\d+)?|last")
 _OUTPUT = re.compile(r".*?slurm-(\d+)\.out")
-_SUFFIXES = (
-    ".out",
-    ".err",
-    ".log",
-    ".txt",
-    ".json",
-    ".jsonl",
-    ".gz",
-    ".xz",
-    ".zst",
-    ".bz2",
-    ".zip",
-    ".tar",
-    ".tgz",
-)
 _MARKUP = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}  # HTML characters of logs, escaped as in JSON
 
 
@@ -87,9 +72,11 @@ def why(
 
 def _is_file(source: str) -> bool:
     """True for a file or what is named like one; `slurm-12.out` without a file is job 12."""
-    path = Path(source)
-    is_log = path.suffix in _SUFFIXES and not _OUTPUT.fullmatch(source)
-    return source == "-" or "/" in source or path.exists() or is_log
+    if source == "-" or "/" in source or Path(source).exists():
+        return True
+    from clusterwright.diagnose.reading.finding import is_named_like_file
+
+    return is_named_like_file(source) and not _OUTPUT.fullmatch(source)
 
 
 def _of_logs(names: Sequence[str]) -> list[Diagnosis]:

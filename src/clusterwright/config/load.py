@@ -65,8 +65,20 @@ def source_of(path: Path) -> Source:
     Raises:
         SpecError: the file cannot be read.
     """
-    fix = _("pass the path of a readable file; `wright init` writes one to start from")
-    return read(_bytes_of(path, fix), str(path))
+    return read(_spec_bytes(path), str(path))
+
+
+def require_readable(path: Path) -> None:
+    """Read a file without parsing it.
+
+    Raises:
+        SpecError: the file cannot be read.
+    """
+    _spec_bytes(path)
+
+
+def _spec_bytes(path: Path) -> bytes:
+    return _bytes_of(path, _("pass the path of a readable file; `wright init` writes one to start from"))
 
 
 def text_of(path: Path) -> str:

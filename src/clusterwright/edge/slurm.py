@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 
 from clusterwright.edge.host import CANNOT_BECOME, REFUSED_ROOT
 from clusterwright.edge.processes import CommandResult
-from clusterwright.edge.ssh import SSH_FAILED, Remote, ssh_failure
+from clusterwright.edge.ssh import SSH_FAILED, Remote, host_key_problem
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_names import random_mark
 from clusterwright.slurm import client
 from clusterwright.slurm.jobs import Job, parse_queue
 from clusterwright.slurm.records import Record, split_lines
@@ -17,11 +17,6 @@ from clusterwright.slurm.records import Record, split_lines
 FIELDS = ("id", "user", "state", "elapsed", "limit", "nodes", "hosts", "reason")
 NAMED_FIELDS = (*FIELDS, "name")  # the name is last: it may contain any character
 QUEUE = client.line(client.queue(FIELDS))
-
-
-def random_mark() -> str:
-    """Return a text that begins each row of the queue, and that no user can know when naming a job."""
-    return secrets.token_hex(8)
 
 
 def queue(remote: Remote, host: str) -> tuple[Job, ...]:
@@ -112,11 +107,11 @@ def checked(result: CommandResult, host: str, program: str) -> CommandResult:
         return result
     output = result.last_lines()
     if result.code == SSH_FAILED:
-        failure = ssh_failure(result, host)
+        if problem := host_key_problem(result, host):
+            raise WrightError.from_code(problem.code, problem.message, problem.fix)
         message = _("{host} is unreachable: {output}", host=host, output=output)
-        raise WrightError.from_code(
-            failure.code, message if failure.code == "unreachable" else failure.message, failure.fix
-        )
+        fix = _("try `ssh {host}`; the command changed nothing on the host", host=host)
+        raise WrightError.from_code("unreachable", message, fix)
     values = {"program": program, "host": host, "code": result.code, "output": output}
     message = _("{program} on {host} exited with {code}: {output}", **values)
     fix = _("fix the error that Slurm reports; nothing was submitted or canceled, so a retry is safe")

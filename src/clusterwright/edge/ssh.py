@@ -94,20 +94,20 @@ def _transient_unit(command: str, timeout_s: float) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class SshFailure:
-    """Why ssh did not reach a host: the code of the error, its message and its fix."""
+class HostKeyProblem:
+    """Why ssh refused the key of a host: the code of the error, its message and its fix."""
 
     code: str
     message: str
     fix: str
 
     def __str__(self) -> str:
-        """The message and the fix in one line; for an unreachable host only the message."""
-        return self.message if self.code == "unreachable" else f"{self.message}; {self.fix}"
+        """The message and the fix in one line."""
+        return f"{self.message}; {self.fix}"
 
 
-def ssh_failure(result: CommandResult, host: str) -> SshFailure:
-    """Explain a result with the code SSH_FAILED: a changed or unknown host key, or else what ssh printed."""
+def host_key_problem(result: CommandResult, host: str) -> HostKeyProblem | None:
+    """Return the problem with the host's key if it is why ssh failed; None if ssh failed otherwise."""
     changed, offending = _CHANGED.search(result.err), _OFFENDING.search(result.err)
     if changed and offending:
         name, (file, line) = changed[1], offending.groups()
@@ -125,7 +125,7 @@ def ssh_failure(result: CommandResult, host: str) -> SshFailure:
             command=command,
             host=host,
         )
-        return SshFailure("host-key-changed", message, fix)
+        return HostKeyProblem("host-key-changed", message, fix)
     if _KEY_REFUSED in result.err:
         message = _("no SSH host key of {host} is known on this machine", host=host)
         fix = _(
@@ -133,10 +133,8 @@ def ssh_failure(result: CommandResult, host: str) -> SshFailure:
             " /etc/ssh/ssh_host_ed25519_key.pub` prints on the host's console",
             host=host,
         )
-        return SshFailure("host-key-unknown", message, fix)
-    output = result.last_lines(1) or _("ssh failed without a message")
-    fix = _("try `ssh {host}`; the command changed nothing on the host", host=host)
-    return SshFailure("unreachable", output, fix)
+        return HostKeyProblem("host-key-unknown", message, fix)
+    return None
 
 
 def fan_out(hosts: Iterable[str], work: Callable[[str], T], *, at_once: int = 32) -> dict[str, T]:

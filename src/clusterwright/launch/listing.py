@@ -14,6 +14,7 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.i18n import _, _n
 from clusterwright.launch.run import runs_folder
+from clusterwright.onhost.lib.safe_names import random_mark
 from clusterwright.slurm import client
 from clusterwright.slurm.jobs import Job, parse_queue
 
@@ -39,7 +40,7 @@ def listed(cluster: Cluster, remote: Remote) -> tuple[JobRow, ...]:
     Raises:
         WrightError: the control host or slurmctld does not answer.
     """
-    host, runs, mark = cluster.control.name, runs_folder(cluster), slurm.random_mark()
+    host, runs, mark = cluster.control.name, runs_folder(cluster), random_mark()
     squeue = client.line(client.queue(slurm.NAMED_FIELDS, mark))
     command = f"{squeue} </dev/null || exit; echo; {program_command('list', runs)}"
     result = slurm.checked(Host(remote, host).run(command, stdin=program_input(RUNS)), host, "squeue")

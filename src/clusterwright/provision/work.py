@@ -16,7 +16,7 @@ from clusterwright.edge.bundler import PROVISION
 from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.processes import CommandResult
-from clusterwright.edge.ssh import SSH_FAILED, Remote, ssh_failure
+from clusterwright.edge.ssh import SSH_FAILED, Remote, host_key_problem
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.processes import TIMED_OUT
 from clusterwright.onhost.provision.agent import ANSWER
@@ -214,8 +214,8 @@ def _change(row: dict[str, Any]) -> Change:
 
 
 def _no_answer_reason(host: str, result: CommandResult) -> str:
-    if result.code == SSH_FAILED and (failure := ssh_failure(result, host)).code != "unreachable":
-        return str(failure)
+    if result.code == SSH_FAILED and (problem := host_key_problem(result, host)):
+        return str(problem)
     if result.code == TIMED_OUT:
         return _(
             "no response after {duration}; changes that have started continue on the host; run the command again",

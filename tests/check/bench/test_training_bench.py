@@ -279,7 +279,10 @@ def test_gpus_train_over_every_transport_that_is_there(metal):
     assert rdma is None
     assert tcp.seconds > gpudirect.seconds > 10**9 / 12.5e9
     assert "by the planner" in tcp.reason
-    assert tcp.rule == "30% of it is exposed, or the part longer than 67% of the step, or one of 39 buckets"
+    assert (
+        tcp.rule
+        == "30% of the communication is exposed, or the part longer than 67% of the step, or one of 39 buckets"
+    )
 
 
 def test_the_model_of_cpus_fits_the_declared_line(site):

@@ -13,7 +13,7 @@ from typing import Any
 
 from clusterwright.config.names import expand_valid
 from clusterwright.diagnose.gather.live import live
-from clusterwright.diagnose.gather.sections import sections
+from clusterwright.diagnose.gather.sections import INDENT, sections
 from clusterwright.diagnose.reading import LogSource, of_bytes, of_text
 from clusterwright.diagnose.reading.times import moment
 from clusterwright.edge.bundler import RUN_METRICS, RUN_TEXTS
@@ -29,7 +29,7 @@ from clusterwright.slurm.records import Record, split_lines, stamp
 MOST_HOSTS = 128  # whose logs are read; of a larger job, the first ones
 _COLUMNS = "JobID,JobName,State,ExitCode,DerivedExitCode,NodeList,Start,End,Elapsed,Timelimit,ReqMem,MaxRSS"
 _SCRIPT = """
-part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>/dev/null | sed "s/^@@ / @@ /"; }}
+part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>/dev/null | {indent}; }}
 part now date '+%s %Y-%m-%dT%H:%M:%S'
 part job {job}
 part sacct {records}
@@ -43,7 +43,7 @@ log=$({config} 2>/dev/null | sed -n 's/^SlurmctldLogFile *= *//p')
 part slurmctld sh -c '{slurmctld}; tail -n 20000 "$0"' "$log"
 """
 _ON_HOST = """
-part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>/dev/null | tail -n {lines} | sed "s/^@@ / @@ /"; }}
+part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>/dev/null | tail -n {lines} | {indent}; }}
 part kernel {kernel}
 part slurmd {slurmd}
 part munge {munge}
@@ -109,7 +109,9 @@ def _query_script(jobs: str) -> str:
         "config": client.show_config(),
     }
     return _SCRIPT.format(
-        slurmctld=slurmctld_log(), **{name: client.line(argv) for name, argv in commands.items()}
+        indent=INDENT,
+        slurmctld=slurmctld_log(),
+        **{name: client.line(argv) for name, argv in commands.items()},
     )
 
 
@@ -183,7 +185,7 @@ def on_hosts(
         "health": journal.of_hooks(*when),
     }
     texts_of = {name: journal.shell(argv) for name, argv in commands.items()}
-    script = _ON_HOST.format(lines=_LINES, **texts_of) + now
+    script = _ON_HOST.format(indent=INDENT, lines=_LINES, **texts_of) + now
     command = f"sh -c {shlex.quote(script)}"
     answers = fan_out(hosts[:MOST_HOSTS], lambda host: Host(remote, host).run(command, timeout_s=30))
     texts = {host: sections(result.out) for host, result in answers.items() if result.ok}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 
-from clusterwright.diagnose.gather.sections import sections
+from clusterwright.diagnose.gather.sections import INDENT, sections
 from clusterwright.diagnose.pending.facts import FIELDS, Facts
 from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
@@ -15,7 +15,7 @@ from clusterwright.slurm import client
 # Each part may fail on its own: without accounting there are no associations, and without reservations `scontrol` exits
 # with an error. `--start` costs time of the backfill scheduler, so it is queried for this job only.
 _SCRIPT = """
-part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>&1 | sed "s/^@@ / @@ /"; }}
+part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>&1 | {indent}; }}
 part now date +%Y-%m-%dT%H:%M:%S
 part job {job}
 part partitions {partitions}
@@ -50,6 +50,6 @@ def gather_facts(remote: Remote, host: str, job: str) -> Facts:
     }
     lines = {name: client.line(argv) for name, argv in commands.items()}
     allowed = " ".join(client.associations('"user=$user"', "account,user,partition,qos,defaultqos"))
-    command = _SCRIPT.format(allowed=allowed, **lines)
+    command = _SCRIPT.format(indent=INDENT, allowed=allowed, **lines)
     result = Host(remote, host).run(f"sh -c {shlex.quote(command)}")
     return Facts(sections(checked(result, host, "scontrol").out))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 MARKER = "@@ "
+INDENT = f"sed 's/^{MARKER}/ {MARKER}/'"  # in the script, after each program
 
 
 def sections(text: str) -> dict[str, str]:

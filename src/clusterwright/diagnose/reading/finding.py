@@ -16,9 +16,9 @@ from clusterwright.i18n import _
 
 _PACKED = re.compile(r"\.(?:gz|xz|bz2|zst)$")
 _ROTATED = re.compile(r"^(?P<base>.+?)[.-](?P<number>\d{1,3}|\d{8}(?:-?\d{4,6})?)$")
-_LOGS = re.compile(
-    r"\.(?:log|out|err|txt|stderr|stdout|jsonl?|messages|dmesg)(?:\.\d+)?$|^[\w-]+$", re.IGNORECASE
-)
+_SUFFIX = r"\.(?:log|out|err|txt|stderr|stdout|jsonl?|messages|dmesg)(?:\.\d+)?$"
+_LOGS = re.compile(rf"{_SUFFIX}|^[\w-]+$", re.IGNORECASE)
+_FILES = re.compile(rf"{_SUFFIX}|{_PACKED.pattern}|\.(?:zip|tar|tgz)$", re.IGNORECASE)
 _KINDS = (
     ("kernel", re.compile(r"^(?:kern(?:el)?|dmesg)\b|[.-](?:dmesg|kern(?:el)?)\b", re.IGNORECASE)),
     ("slurm", re.compile(r"^slurm(?:ctld|d|dbd|stepd)\b", re.IGNORECASE)),
@@ -34,6 +34,11 @@ _HOST = re.compile(
     r"(?:^|[/._])((?:[a-z]+[a-z-]*)?(?:node|gpu|host|worker-|compute|dgx|hgx)[a-z-]*\d+)(?=[/._-]|$)"
 )
 _OURS = re.compile(r"logs/[^/]+/(?P<host>[^/]+)/(?P<local>\d+)\.(?:out|err)$")
+
+
+def is_named_like_file(name: str) -> bool:
+    """True for a name with the suffix of a log, of a compressed file or of an archive."""
+    return bool(_FILES.search(name))
 
 
 def find_sources(arguments: Sequence[str]) -> list[LogSource]:

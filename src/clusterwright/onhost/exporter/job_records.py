@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from typing import Dict, List
 
 from clusterwright.onhost.exporter.commands import command_output
+from clusterwright.onhost.lib.safe_names import random_mark
 from clusterwright.slurm import client
 from clusterwright.slurm.jobs import Job, parse_queue
 
@@ -25,13 +25,13 @@ class JobRecords:
     def update(self, numbers: List[str]) -> None:
         """Query slurmctld for the jobs that are new, and drop those that ended."""
         self._jobs = {number: self._jobs[number] for number in numbers if number in self._jobs}
-        if all(number in self._jobs for number in numbers) or time.monotonic() < self._retry_at:
-            return
-        mark = secrets.token_hex(8)
         missing = [number for number in numbers if number not in self._jobs]
+        if not missing or time.monotonic() < self._retry_at:
+            return
+        mark = random_mark()
         text = command_output(client.queue(_FIELDS, mark, missing), LIMIT_S) or ""
         self._jobs.update((job.number, job) for job in parse_queue(text, _FIELDS, mark))
-        if not all(number in self._jobs for number in numbers):
+        if not self._jobs.keys() >= set(missing):
             self._retry_at = time.monotonic() + RETRY_S
 
     def find(self, number: str) -> Job:

@@ -74,7 +74,6 @@ def as_account(
         os.close(reading)
         _run_child(account, work, writing, limits)
     os.close(writing)
-    status = 0
     try:
         data = _collect(reading, None if limits.seconds is None else time.monotonic() + limits.seconds)
     except BaseException:

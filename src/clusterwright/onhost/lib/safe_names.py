@@ -1,6 +1,7 @@
-"""Names that users choose, for texts with commands to copy; standard library only, Python 3.6 or later."""
+"""Names that users choose: in lists, and in texts with commands to copy; standard library only, Python 3.6 or later."""
 
 import re
+import secrets
 import shlex
 from typing import Iterable
 
@@ -9,6 +10,11 @@ _SAFE = re.compile("[A-Za-z0-9._-]{1,%d}" % LONGEST)
 _UNSAFE = re.compile("[^A-Za-z0-9._-]")
 _COMMAND = re.compile("`[^`]*`")
 _HOLE = "\0"
+
+
+def random_mark() -> str:
+    """Return the `mark` of the rows of a queue (slurm.jobs.parse_queue), which no user can know when naming a job."""
+    return secrets.token_hex(8)
 
 
 def is_safe_name(name: str) -> bool:

@@ -12,7 +12,7 @@ import os
 import stat
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple, Union
 
 from clusterwright.onhost.lib.numbers import finite, json_integer
@@ -106,11 +106,11 @@ def owner_access(folder: Path) -> Iterator[None]:
 
     Only for reading: setfsuid(2) changes the rights to files and nothing else. Without the capability it does nothing.
     """
-    try:
-        owner = os.lstat(folder).st_uid
-    except OSError:
-        owner = 0
-    if os.geteuid() != 0 or not owner or os.access(folder, os.R_OK | os.X_OK):
+    owner = 0
+    if os.geteuid() == 0:
+        with suppress(OSError):
+            owner = os.lstat(folder).st_uid
+    if not owner or os.access(folder, os.R_OK | os.X_OK):
         yield
         return
     import ctypes

@@ -37,9 +37,9 @@ def list_shared_folder(folder: Path, limit: int = ENTRIES, seconds: float = LIST
 
 def _shorten(rows: Dict[int, List[Tuple[float, str]]], limit: int) -> int:
     """Leave at most `limit` entries: all of owners with few, and an equal number of each other owner."""
-    left = limit
+    remaining = limit
     for number, owner in enumerate(sorted(rows, key=lambda owner: len(rows[owner]))):
-        share = left // (len(rows) - number)
+        share = remaining // (len(rows) - number)
         rows[owner] = sorted(rows[owner])[:share]
-        left -= len(rows[owner])
-    return limit - left
+        remaining -= len(rows[owner])
+    return limit - remaining

@@ -24,11 +24,8 @@ APT = (
     *("-o", "Dpkg::Options::=--force-confold"),  # a file that was changed by hand stays, without a prompt
     *("-o", f"DPkg::Lock::Timeout={LOCKED_S}"),
 )
-INTERRUPTED = (
-    "U",
-    "F",
-    "H",
-)  # unpacked, half-configured, half-installed (dpkg-query(1)): an installation was killed
+# Unpacked, half-configured, half-installed (dpkg-query(1)): an installation was interrupted.
+INTERRUPTED = ("U", "F", "H")
 ONLY_NEEDED = "--setopt=install_weak_deps=False"
 
 Installed = Dict[str, Tuple[str, bool]]  # name: version, held

@@ -45,8 +45,9 @@ def main() -> int:
         json.dump(list_runs(runs), sys.stdout)
         return 0
     run = find(runs, arguments[0])
-    if not run and denied(runs, arguments[0]):
-        sys.stderr.write(f"cannot read {denied(runs, arguments[0])}: its owner does not share it with you\n")
+    unshared = "" if run else denied(runs, arguments[0])
+    if unshared:
+        sys.stderr.write(f"cannot read {unshared}: its owner does not share it with you\n")
         return UNREADABLE
     if not run:
         sys.stderr.write(

@@ -39,9 +39,10 @@ def export(
     ansible: bool = False,
     compose: bool = False,
     with_secrets: bool = False,
+    files: Places | None = None,
 ) -> dict[str, Exported]:
-    """Return `{path below the export folder: file}`."""
-    files = places_of(cluster, context)
+    """Return `{path below the export folder: file}`; `files`: the result of `places_of`, if there is one already."""
+    files = files or places_of(cluster, context)
     outputs = files.exported(with_secrets=with_secrets) | {"library.tar": Exported(archive(context.payload))}
     if cluster.accountant is not None:
         outputs[SCRIPT] = Exported(accounts_script(cluster, context.header()), 0o755)

@@ -19,9 +19,10 @@ _VARIABLES = {"hosts": "inventory_hostname", "groups": "node_group", "roles": "n
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Files by place: `{place: {path: file}}`."""
+    """Files by place: `{place: {path: file}}`, and the paths of files that hosts compute, each with a hostlist."""
 
     folded: Mapping[str, Mapping[str, File]]
+    computed: Mapping[str, str]
 
     def source(self, resource: Resource) -> str:
         """Return an Ansible expression for the source of the file on the current host; empty for other resources."""
@@ -65,22 +66,17 @@ def top(file: File) -> str:
 
 def places_of(cluster: Cluster, context: RoleContext) -> Places:
     """Return all files of all hosts without the library."""
-    files = {
-        host.name: {
-            resource.path: resource
-            for resource in desired_resources(cluster, host, context)
-            if isinstance(resource, File) and not is_library(resource)
-        }
-        for host in cluster.hosts()
-    }
-    return Places(fold_files(files, cluster.hosts()))
-
-
-def computed_on_hosts(cluster: Cluster, context: RoleContext) -> dict[str, str]:
-    """Return the paths of files that hosts compute, each with its hosts as a hostlist."""
+    files: dict[str, dict[str, File]] = {}
     hosts_by_path: dict[str, list[str]] = {}
     for host in cluster.hosts():
-        for resource in desired_resources(cluster, host, context):
+        resources = desired_resources(cluster, host, context)
+        files[host.name] = {
+            resource.path: resource
+            for resource in resources
+            if isinstance(resource, File) and not is_library(resource)
+        }
+        for resource in resources:
             if isinstance(resource, Derived):
                 hosts_by_path.setdefault(resource.path, []).append(host.name)
-    return {path: fold(names) for path, names in sorted(hosts_by_path.items())}
+    computed = {path: fold(names) for path, names in sorted(hosts_by_path.items())}
+    return Places(fold_files(files, cluster.hosts()), computed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.provision.export.places import Places, computed_on_hosts
+from clusterwright.provision.export.places import Places
 from clusterwright.provision.resources import RoleContext
 
 
@@ -20,7 +20,7 @@ def readme(cluster: Cluster, context: RoleContext, files: Places, *, ansible: bo
             "node group, `files/hosts/HOST` for one host. Each host needs the files of all four.",
             "`accounts.sh` creates the teams, limits and qualities of service in Slurm's accounting.",
             "`library.tar` has the programs that `wright train` runs on the hosts, below /opt/clusterwright/lib.",
-            *_left_out(cluster, context),
+            *_left_out(files),
             *_secrets(files),
             *(_ANSIBLE if ansible else ()),
             *(_COMPOSE if compose else ()),
@@ -29,8 +29,8 @@ def readme(cluster: Cluster, context: RoleContext, files: Places, *, ansible: bo
     )
 
 
-def _left_out(cluster: Cluster, context: RoleContext) -> list[str]:
-    if not (paths := computed_on_hosts(cluster, context)):
+def _left_out(files: Places) -> list[str]:
+    if not files.computed:
         return []
     return [
         "",
@@ -38,7 +38,7 @@ def _left_out(cluster: Cluster, context: RoleContext) -> list[str]:
         "",
         "`wright apply` computes these files on the hosts, from their own files and hardware. Write them yourself:",
         "",
-        *(f"- `{path}` on {hosts}{_NOTES.get(path, '')}" for path, hosts in paths.items()),
+        *(f"- `{path}` on {hosts}{_NOTES.get(path, '')}" for path, hosts in files.computed.items()),
     ]
 
 

@@ -177,7 +177,7 @@ def container_mounts(job: Job) -> Iterator[Clash]:
             )
         elif path in mounts[:index]:
             message, first = _("{path} is mounted twice", path=path), (*loc[:2], mounts.index(path))
-            yield Clash("container-mount", message, _("remove one of the two fields"), (loc, first))
+            yield Clash("container-mount", message, _("remove one of the two mounts"), (loc, first))
 
 
 def secrets(job: Job) -> Iterator[Clash]:

@@ -22,10 +22,8 @@ from clusterwright.onhost.supervisor.staging.manifest import Manifest, manifest_
 LEFT_OVER = 256 * 2**20  # bytes that must stay free, which the prolog checks (provision/render/job_hooks.py)
 MB, GB = 10**6, 10**9
 AT_ONCE = 8  # files copied in parallel, since one request mostly waits for the server
-LOCK_LIMIT_S, LOCK_POLL_S = (
-    3600.0,
-    0.2,
-)  # ours: longer than a job that fills the scratch disk from a file server
+LOCK_LIMIT_S = 3600.0  # ours: longer than a job that fills the scratch disk from a file server
+LOCK_POLL_S = 0.2
 GROUP_READS, ALL_READ = 0o040, 0o004
 
 
