@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,48 @@ if TYPE_CHECKING:
     from clusterwright.edge.ssh import Ssh
 
 VARIABLE = "CLUSTERWRIGHT_CLUSTER"
+LOCAL_RUNS = Path("runs")  # where `wright train --local` writes, unless --folder names another folder
+
+
+@dataclass(frozen=True, slots=True)
+class RunLocation:
+    """Where a run is stored: the folder of all runs, on the control host or (without a cluster) on this machine."""
+
+    cluster: Cluster | None
+    runs: str
+    name: str  # or a job id, or `last`, in a cluster
+
+
+def find_run(reference: str, cluster: Path | None) -> RunLocation:
+    """Locate a run by its folder, by its name in ./runs, or in the cluster.
+
+    Raises:
+        WrightError: it is no local run, and no cluster file is found.
+    """
+    if folder := local_run(reference, cluster):
+        return RunLocation(None, str(folder.parent), folder.name)
+    from clusterwright.launch.run import runs_folder
+
+    config = find_cluster(cluster)
+    return RunLocation(config, runs_folder(config), reference)
+
+
+def local_run(reference: str, cluster: Path | None) -> Path | None:
+    """Return the folder of a run on this machine; job ids and `last` mean local runs only without a cluster file."""
+    for folder in (Path(reference), LOCAL_RUNS / reference):
+        if (folder / "job.json").exists():
+            return folder.absolute()
+    if not has_only_local_runs(cluster):
+        return None
+    from clusterwright.onhost.runs.run_folders import find
+
+    run = find(str(LOCAL_RUNS.absolute()), reference)
+    return Path(run) if run else None
+
+
+def has_only_local_runs(cluster: Path | None) -> bool:
+    """Return True if there is no cluster file, but local runs in ./runs."""
+    return not cluster and not any(path.exists() for path in _candidates(None)) and LOCAL_RUNS.is_dir()
 
 
 def find_cluster(named: Path | None) -> Cluster:
@@ -38,11 +81,7 @@ def cluster_file(named: Path | None, job_file: Path | None = None) -> Path:
     if named:
         return named
     env_path = os.environ.get(VARIABLE)
-    candidates = (
-        [Path(env_path)]
-        if env_path
-        else [Path("cluster.yaml"), *([job_file.parent / "cluster.yaml"] if job_file else [])]
-    )
+    candidates = _candidates(job_file)
     cluster_path = next((path for path in candidates if path.exists()), None)
     if cluster_path is None:
         tried = ", ".join(map(str, candidates))
@@ -59,6 +98,12 @@ def cluster_file(named: Path | None, job_file: Path | None = None) -> Path:
             exit_code=EXIT_USAGE,
         )
     return cluster_path
+
+
+def _candidates(job_file: Path | None) -> list[Path]:
+    if env_path := os.environ.get(VARIABLE):
+        return [Path(env_path)]
+    return [Path("cluster.yaml"), *([job_file.parent / "cluster.yaml"] if job_file else [])]
 
 
 def connection_to(cluster: Cluster) -> Ssh:

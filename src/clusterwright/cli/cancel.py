@@ -15,21 +15,22 @@ def cancel(job: str, /, *, cluster: Path | None = None) -> int:
     cluster
         Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     """
-    from clusterwright.cli._connection import find_cluster, run_jobs_command
+    from clusterwright.cli._connection import find_run, run_jobs_command
+    from clusterwright.cli._show import show_message
     from clusterwright.errors import WrightError
     from clusterwright.i18n import _
-    from clusterwright.launch.run import runs_folder
     from clusterwright.onhost.lib.as_owner import as_owner
     from clusterwright.onhost.lib.files import append
 
-    folder = Path(job)
-    if (folder / "job.json").exists():
+    run = find_run(job, cluster)
+    if run.cluster is None:
+        folder = Path(run.runs) / run.name
         try:
             as_owner(folder, lambda: append(folder / "cancelled", b""))
         except OSError as error:
             fix = _("remove the link or pipe in its place; the folder of a run belongs to its user")
             message = f"{error.strerror or error}: {folder / 'cancelled'}"
             raise WrightError.from_code("not-writable", message, fix) from error
+        show_message(_("{run}: the ranks are requested to save and exit", run=run.name))
         return 0
-    cluster_config = find_cluster(cluster)
-    return run_jobs_command(cluster_config, "cancel", runs_folder(cluster_config), job)
+    return run_jobs_command(run.cluster, "cancel", run.runs, run.name)

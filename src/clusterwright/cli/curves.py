@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._connection import connection_to, find_cluster
+from clusterwright.cli._connection import connection_to, find_run
 from clusterwright.cli._show import show_message, write_file
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
@@ -58,22 +58,13 @@ def curve_points(job: str, cluster: Path | None) -> str:
     from clusterwright.edge.bundler import LOADER, RUNS, program_input
     from clusterwright.edge.host import Host
     from clusterwright.edge.processes import run
-    from clusterwright.launch.run import runs_folder
 
-    metrics_path = Path(job)
-    if (metrics_path / "job.json").exists():
-        argv = [
-            sys.executable,
-            "-c",
-            LOADER,
-            "curves",
-            str(metrics_path.absolute().parent),
-            metrics_path.absolute().name,
-        ]
+    location = find_run(job, cluster)
+    if location.cluster is None:
+        argv = [sys.executable, "-c", LOADER, "curves", location.runs, location.name]
         return _out(run(argv, stdin=program_input(RUNS), timeout_s=LIMIT_S), job)
-    cluster_config = find_cluster(cluster)
-    control = Host(connection_to(cluster_config), cluster_config.control.name)
-    return _out(control.run_program(RUNS, "curves", runs_folder(cluster_config), job, timeout_s=LIMIT_S), job)
+    control = Host(connection_to(location.cluster), location.cluster.control.name)
+    return _out(control.run_program(RUNS, "curves", location.runs, job, timeout_s=LIMIT_S), job)
 
 
 def write_curves(text: str, output: Path | None) -> Path:

@@ -12,7 +12,7 @@ from clusterwright.i18n import _
 
 
 def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negative="")] = False) -> int:
-    """Show queued, running and ended runs with their progress.
+    """Show queued, running and ended runs with their progress; without a cluster file, the local runs in ./runs.
 
     Parameters
     ----------
@@ -21,12 +21,15 @@ def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negativ
     json
         Print one JSON document on stdout.
     """
-    from clusterwright.cli._connection import connection_to, find_cluster
+    from clusterwright.cli._connection import LOCAL_RUNS, connection_to, find_cluster, has_only_local_runs
     from clusterwright.cli._show import show_json, show_message, show_next, show_table
-    from clusterwright.launch.listing import listed
+    from clusterwright.launch.listing import listed, listed_locally
 
-    cluster_config = find_cluster(cluster)
-    rows = listed(cluster_config, connection_to(cluster_config))
+    if has_only_local_runs(cluster):
+        rows = listed_locally(LOCAL_RUNS.absolute())
+    else:
+        cluster_config = find_cluster(cluster)
+        rows = listed(cluster_config, connection_to(cluster_config))
     if json:
         show_json(rows)
         return 0

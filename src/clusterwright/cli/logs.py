@@ -35,12 +35,6 @@ def logs(
         Print one JSON object per line: {"from": [..], "text": ..}, and with --follow {"progress": {..}}.
     """
     from clusterwright.cli import _connection
-    from clusterwright.launch.run import runs_folder
 
-    folder = Path(job)
-    if (folder / "job.json").exists():
-        return _connection.follow(
-            None, str(folder.absolute().parent), folder.absolute().name, live=follow, json=json
-        )
-    cluster_config = _connection.find_cluster(cluster)
-    return _connection.follow(cluster_config, runs_folder(cluster_config), job, live=follow, json=json)
+    run = _connection.find_run(job, cluster)
+    return _connection.follow(run.cluster, run.runs, run.name, live=follow, json=json)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._connection import connection_to, find_cluster
+from clusterwright.cli._connection import connection_to, find_cluster, local_run
 from clusterwright.cli._show import show_json, show_message, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
@@ -162,9 +162,8 @@ def of_job(name: str, file: Path | None) -> Report:
     from clusterwright.monitor.fetch import of_job as fetch_job
     from clusterwright.monitor.report import job as job_report
 
-    folder = Path(name)
-    if (folder / "job.json").exists():
-        return _local_report(folder.absolute())
+    if folder := local_run(name, file):
+        return _local_report(folder)
     cluster = find_cluster(file)
     data = fetch_job(cluster, connection_to(cluster), name)
     job_facts = _facts(data)

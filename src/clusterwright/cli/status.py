@@ -30,13 +30,7 @@ def status(
         Print Prometheus metrics, for the textfile collector of node_exporter.
     """
     from clusterwright.cli import _connection
-    from clusterwright.launch.run import runs_folder
 
     form = "json" if json else "metrics" if metrics else "text"
-    folder = Path(job)
-    if (folder / "job.json").exists():
-        return _connection.run_jobs_command(
-            None, "status", str(folder.absolute().parent), folder.absolute().name, form
-        )
-    cluster_config = _connection.find_cluster(cluster)
-    return _connection.run_jobs_command(cluster_config, "status", runs_folder(cluster_config), job, form)
+    run = _connection.find_run(job, cluster)
+    return _connection.run_jobs_command(run.cluster, "status", run.runs, run.name, form)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from clusterwright.cli._connection import cluster_file, connection_to, follow
+from clusterwright.cli._connection import LOCAL_RUNS, cluster_file, connection_to, follow
 from clusterwright.cli._show import show_message, show_next, show_table
 from clusterwright.errors import EXIT_USAGE, SpecError, WrightError
 from clusterwright.i18n import _
@@ -107,7 +107,7 @@ class How:
         bool, _flag("Print the environment variables of the ranks and their sources; submit nothing.")
     ] = False
     local: Annotated[bool, _flag("Run on this machine only, without root, Slurm or a cluster file.")] = False
-    folder: Annotated[Path, _option("With --local: folder of the runs.")] = Path("runs")
+    folder: Annotated[Path, _option("With --local: folder of the runs.")] = LOCAL_RUNS
     follow: Annotated[
         bool, Parameter(name=("--follow", "-f"), negative="", help="Follow the logs until the run ends.")
     ] = False
@@ -225,7 +225,7 @@ def _something(arguments: tuple[str, ...], resume: str | None) -> None:
 
 
 def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
-    """Run on this machine and follow the logs: Ctrl-C saves and ends the run, a second one stops following."""
+    """Run on this machine and follow the logs: Ctrl-C or SIGTERM saves and ends the run, a second Ctrl-C leaves it."""
     from clusterwright.launch.local import interrupt, local
     from clusterwright.onhost.supervisor.folder import set_umask
 
@@ -233,13 +233,14 @@ def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
         return _dry_run(resolved_job.job, None, str(folder))
     run = local(resolved_job.job, folder, base_folder=resolved_job.base_folder)
     set_umask(run.folder)
-    _show_run(run.name, run.job_id)
+    _show_run(run.name if folder == LOCAL_RUNS.absolute() else run.folder, run.job_id)
 
     def on_interrupt(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         interrupt(run)
 
-    signal.signal(signal.SIGINT, on_interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, on_interrupt)
     code = follow(None, str(folder), run.name, live=True, ignore_interrupts=True)
     _draw(folder / run.name)
     return code

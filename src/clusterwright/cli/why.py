@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._connection import connection_to, find_cluster
+from clusterwright.cli._connection import connection_to, find_cluster, local_run
 from clusterwright.cli._show import show_message
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import _, current_language
@@ -43,7 +43,7 @@ def why(
     Parameters
     ----------
     sources
-        Log files (also compressed), folders, or - for stdin; or a job or node of the cluster.
+        Log files (also compressed), folders, or - for stdin; or a run, or a job or node of the cluster.
     all
         Show all findings, also consequences and harmless ones.
     json
@@ -65,6 +65,9 @@ def why(
             _("pass a log, a folder, - for stdin, a job or a node"),
             exit_code=EXIT_USAGE,
         )
+    sources = tuple(
+        source if _is_file(source) else str(local_run(source, cluster) or source) for source in sources
+    )
     if not sources or any(_is_file(source) for source in sources):
         return answer(_of_logs(sources or ("-",)), everything=all, as_json=json)
     return _why_cluster(sources, everything=all, as_json=json, cluster=cluster)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from clusterwright.config.cluster import Cluster
@@ -13,8 +14,10 @@ from clusterwright.edge.bundler import RUNS, program_command, program_input
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.i18n import _, _n
+from clusterwright.launch.local import is_alive
 from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.lib.safe_names import random_mark
+from clusterwright.onhost.runs.run_jobs import list_runs
 from clusterwright.slurm import client
 from clusterwright.slurm.jobs import Job, parse_queue
 
@@ -46,6 +49,14 @@ def listed(cluster: Cluster, remote: Remote) -> tuple[JobRow, ...]:
     result = slurm.checked(Host(remote, host).run(command, stdin=program_input(RUNS)), host, "squeue")
     queue, _separator, folders = result.out.rpartition("\n")
     return rows(parse_queue(queue, slurm.NAMED_FIELDS, mark), json.loads(folders or "[]"))
+
+
+def listed_locally(runs: Path) -> tuple[JobRow, ...]:
+    """List the runs of `wright train --local` in this folder: those that run, then those that ended last."""
+    folders = list_runs(str(runs))
+    running = [folder for folder in folders if not folder["ended"] and is_alive(runs / folder["run"])]
+    alive = tuple(replace(_run(folder), state="RUNNING", reason="") for folder in running)
+    return (*alive, *(_run(folder) for folder in folders if folder not in running))
 
 
 def rows(queue: Iterable[Job], folders: Iterable[Mapping[str, Any]]) -> tuple[JobRow, ...]:

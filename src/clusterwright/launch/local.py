@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import shutil
 import signal
 import sys
 from pathlib import Path
 
 import clusterwright
 from clusterwright.config.job import Job
+from clusterwright.edge import processes
 from clusterwright.edge.clock import Clock, SystemClock
-from clusterwright.edge.processes import start
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch import access
@@ -22,6 +23,11 @@ from clusterwright.launch.run import RunFolder, run_name
 from clusterwright.launch.snapshot import CodeSnapshot, snapshot
 from clusterwright.launch.variables import job_variables
 from clusterwright.onhost.lib.files import write_atomic
+from clusterwright.onhost.lib.safe_reader import text_or_empty
+
+_LIBRARY = "library"  # below the run's folder: this package alone, not what is installed beside it
+_WITHOUT = 10
+_HAS_TORCH = f"import importlib.util, sys; sys.exit(0 if importlib.util.find_spec('torch') else {_WITHOUT})"
 
 
 def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Path = Path()) -> RunFolder:
@@ -31,6 +37,7 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Pa
         WrightError: the launcher needs Slurm or MPI, or the code cannot be copied.
     """
     _able(job)
+    rank_python(job)
     now = (clock or SystemClock()).now()
     copy = snapshot(job.code, base_folder) if job.code else None
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,11 +55,13 @@ def _start(job: Job, run: Path, now: float, copy: CodeSnapshot | None) -> int:
 
     if copy:
         copy.unpack(run / "code", access.umask(job))
+    (run / _LIBRARY).mkdir()
+    (run / _LIBRARY / "clusterwright").symlink_to(Path(clusterwright.__file__).parent)
     digest = copy.digest if copy else None
     write_atomic(run / "job.json", record(job, None, str(run), now, user=None, gpu=local_peak(), code=digest))
     write_atomic(run / "job.sh", local_script(job, str(run)), mode=0o777 & ~access.umask(job))
     with (run / "job.out").open("ab") as out:
-        job_id = start([str(run / "job.sh")], out=out)
+        job_id = processes.start([str(run / "job.sh")], out=out)
     write_atomic(run / "jobs", f"{job_id}\n")
     return job_id
 
@@ -70,6 +79,30 @@ def _able(job: Job) -> None:
         )
 
 
+def rank_python(job: Job) -> str:
+    """Return the Python that starts the ranks: that of the job file, else the first with PyTorch of PATH and ours.
+
+    Raises:
+        WrightError: no-torch.
+    """
+    found = (job.environment.python,) if job.environment.python else (shutil.which("python3"), sys.executable)
+    candidates = tuple(dict.fromkeys(path for path in found if path))
+    env = {**os.environ, **job.environment.variables}
+    for python in candidates:
+        if processes.run([python, "-c", _HAS_TORCH], env=env).code != _WITHOUT:
+            return python
+    names = ", ".join(candidates)
+    raise WrightError.from_code(
+        "no-torch",
+        _("PyTorch, which the ranks need, is not installed for {pythons}", pythons=names),
+        _(
+            "run `{python} -m pip install torch`, or set `environment.python` to a Python with PyTorch",
+            python=candidates[0],
+        ),
+        exit_code=EXIT_USAGE,
+    )
+
+
 def interrupt(run: RunFolder) -> None:
     """Cancel a run: the ranks save a checkpoint and exit. A signal makes the supervisor react at once."""
     (Path(run.folder) / "cancelled").touch()
@@ -78,6 +111,13 @@ def interrupt(run: RunFolder) -> None:
     ).exists():  # before its first heartbeat, the signal would kill the supervisor
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(run.job_id), signal.SIGINT)
+
+
+def is_alive(run: Path) -> bool:
+    """Return True if the local scheduler of this run, whose process id is the job id, still exists."""
+    ids = text_or_empty(str(run / "jobs")).split()
+    command = text_or_empty(f"/proc/{ids[-1]}/cmdline") if ids and ids[-1].isdecimal() else ""
+    return str(run) in command.split("\0")
 
 
 def _new(folder: Path, name: str) -> str:
@@ -95,9 +135,8 @@ def _new(folder: Path, name: str) -> str:
 
 def local_script(job: Job, run: str) -> str:
     """The script of a local run; run by hand again, it resumes from the newest checkpoint."""
-    library = os.pathsep.join(
-        [str(Path(clusterwright.__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    )
+    python = rank_python(job)
+    library = os.pathsep.join([f"{run}/{_LIBRARY}", *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
     lines = [
         "#!/bin/bash",
         f"# Made by clusterwright from job `{job.name}`; run it again to resume the run.",
@@ -105,7 +144,6 @@ def local_script(job: Job, run: str) -> str:
     lines += [f"export PYTHONPATH={shlex.quote(library.strip(os.pathsep))}"]
     variables = {**job.environment.variables, **job_variables(job)}
     lines += [f"export {name}={shlex.quote(text)}" for name, text in variables.items()]
-    python = job.environment.python or sys.executable
     lines += [
         f"exec {shlex.quote(python)} -m clusterwright.onhost.supervisor.local_scheduler {shlex.quote(run)}"
     ]

@@ -165,9 +165,8 @@ class Supervisor:
     def understand(self, peer: Peer, message: wire.Message) -> None:
         """Handle one message from an agent."""
         peer.facts.update({name: message[name] for name in ("copies", "memory") if name in message})
-        if "store" in message:
-            peer.store = message["store"]
-            self.start_ranks()
+        if "store" in message or "store_error" in message:
+            self.handle_store(peer, message)
         if "leaving" in message:
             self.stop_requests.leaving()
         if "exited" in message:
@@ -195,6 +194,20 @@ class Supervisor:
             self.record_fault("rank_exit", **fault)
         kind, rank_exit = host_fault.classify_exit(message)
         self.feed(kind, host=host, generation=message["exited"], exit=rank_exit)
+
+    def handle_store(self, peer: Peer, message: wire.Message) -> None:
+        """Handle the report that a host's rendezvous store listens, or that it cannot start."""
+        if "store" in message:
+            peer.store = message["store"]
+            self.start_ranks()
+        elif self.waiting and peer.host == self.waiting.hosts[0]:
+            reason = f"{peer.host}: the rendezvous store cannot start: {message['store_error']}"
+            self.feed_waiting_failure(reason)
+
+    def feed_waiting_failure(self, reason: str) -> None:
+        """Fail a generation whose ranks have not been started."""
+        rank_exit = d.RankExit(reason, reason, retryable=False)
+        self.feed("failed", generation=self.state.generation, exit=rank_exit)
 
     def handle_standstill(self, host: str, message: wire.Message) -> None:
         """Handle an agent's report about stalled ranks; ranks found hung end the generation."""
@@ -308,6 +321,9 @@ class Supervisor:
 
     def request_stop(self, reason: str) -> None:
         """Request that the ranks save and leave, through the run's `stop` file or, without one, through the agents."""
+        if self.waiting and reason != d.GROWN:  # there are no ranks
+            self.feed_waiting_failure(reason)
+            return
         self.log(f"requesting the ranks to save and leave: {reason}")
         if reason != d.GROWN:
             self.folder.write("stop", {"reason": reason})

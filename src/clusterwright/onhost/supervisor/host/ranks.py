@@ -168,6 +168,8 @@ class Ranks:
                 self._stores[self._making] = self.next_store = message["port"]
                 self._making = 0
                 messages.append({"store": message["port"]})
+            elif "store_error" in message and message["pid"] == self._making:
+                messages.append({"store_error": message["store_error"]})
             elif "raised" in message and message["pid"] in self._pids:
                 messages.append(
                     self._exited(self._pids[message["pid"]], 1, message["message"], message["cause"])

@@ -16,8 +16,11 @@ from clusterwright.onhost.supervisor.host import wake
 
 def serve(address: str) -> None:
     """Listen, report the port to the agent, and serve until killed."""
-    import torch.distributed as dist
-
+    try:
+        import torch.distributed as dist
+    except ImportError as error:
+        wake.send(store_error=f"{type(error).__name__}: {error}"[:300], pid=os.getpid())
+        raise
     listener = network.listen(address)
     port = listener.getsockname()[1]
     serving = dist.TCPStore(  # type: ignore[attr-defined]  # (public, yet not in __all__)
