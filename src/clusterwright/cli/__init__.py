@@ -13,13 +13,28 @@ import sys
 from typing import TYPE_CHECKING
 
 from clusterwright import __version__
-from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.i18n import LANGUAGES, N_, _, current_language, language_of, set_language
+from clusterwright.cli._global_options import OPTIONS, apply_global_options, wants_json
+from clusterwright.errors import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, WrightError
+from clusterwright.i18n import N_, _, current_language, language_of, set_language
 from clusterwright.onhost.lib.clean_text import CleanStream, unfiltered
 
 if TYPE_CHECKING:
     from cyclopts import App
 
+# The commands by what they are for, in the order of `wright --help`.
+GROUPS = {
+    N_("Plan"): ("init", "plan", "validate", "lint", "simulate", "schema", "explain"),
+    N_("Build"): (
+        *("render", "apply", "diff", "rollback", "add-hosts", "remove-hosts", "upgrade"),
+        *("state", "export", "kubernetes"),
+    ),
+    N_("Verify"): ("check", "bench", "tune"),
+    N_("Run"): ("train", "jobs", "status", "logs", "curves", "cancel", "checkpoints", "dev"),
+    N_("Observe"): ("top", "web", "report", "why"),
+    N_("Repair"): ("heal",),
+    N_("Lab"): ("lab", "demo"),
+    N_("Shell"): ("completion",),
+}
 _ABOUT = N_("Plan, build, verify, run and repair GPU training clusters.")
 
 
@@ -32,6 +47,7 @@ def app() -> App:
         name="wright",
         help=_ABOUT,
         version=__version__,
+        version_flags=("--version", "-V"),
         help_format="plaintext",
         default_parameter=Parameter(negative=()),  # no --no-json beside --json
     )
@@ -67,31 +83,44 @@ def main() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     # Everything that a command prints may contain text of other users.
     sys.stdout, sys.stderr = CleanStream(unfiltered(sys.stdout)), CleanStream(unfiltered(sys.stderr))
+    set_language(language_of(os.environ))
     try:
-        arguments = _choose_language(sys.argv[1:])
+        arguments = apply_global_options(sys.argv[1:])
         if arguments in ([], ["-h"], ["--help"]):
             sys.stdout.write(_overview())
             return
-        outcome = app()(arguments, result_action="return_value")
+        outcome = app()(arguments, result_action="return_value", exit_on_error=False, print_error=False)
         sys.stdout.flush()
-    except WrightError as error:
-        sys.stderr.write(f"{error}\n")
-        raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:
-        raise SystemExit(130) from None
+        raise SystemExit(EXIT_INTERRUPTED) from None
     except BrokenPipeError:  # `wright ... | head` has read enough
         _discard_output()
-        raise SystemExit(141) from None
+        raise SystemExit(EXIT_BROKEN_PIPE) from None
+    except WrightError as error:
+        raise SystemExit(_report(error)) from None
     except Exception as error:
         from clusterwright.cli._unexpected import explain, shows_traceback
 
-        if shows_traceback():
+        if shows_traceback(error):
             raise
         explained = explain(error)
-        sys.stderr.write(f"{explained}\n")
-        _discard_output()
-        raise SystemExit(explained.exit_code) from None
+        if isinstance(error, OSError):  # it may be stdout that cannot be written
+            _discard_output()
+            sys.stderr.write(f"{explained}\n")
+            raise SystemExit(explained.exit_code) from None
+        raise SystemExit(_report(explained)) from None
     raise SystemExit(outcome if isinstance(outcome, int) else 0)
+
+
+def _report(error: WrightError) -> int:
+    """Print an error on stderr, or with --json as a document on stdout; return the exit code of the command."""
+    if not wants_json(sys.argv[1:]):
+        sys.stderr.write(f"{error}\n")
+    else:
+        from clusterwright.cli._show import show_json
+
+        show_json({"errors": error.findings, "exit_code": error.exit_code})
+    return error.exit_code
 
 
 def _discard_output() -> None:
@@ -99,36 +128,12 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _choose_language(arguments: list[str]) -> list[str]:
-    """Set the language of the process and return the arguments without `--lang`; arguments after `--` stay.
-
-    Raises:
-        WrightError: there is no such language.
-    """
-    set_language(language_of(os.environ))
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    for index, argument in enumerate(arguments[:end]):
-        if argument == "--lang" or argument.startswith("--lang="):
-            name, equals, value = argument.partition("=")
-            end_index = index + 1 if equals else index + 2
-            value = value or "".join(arguments[index + 1 : end_index])
-            language = next((choice for choice in LANGUAGES if choice == value), None)
-            if language is None:
-                raise WrightError.from_code(
-                    "unknown-name",
-                    _("{option} `{value}`: not a supported language", option=name, value=value),
-                    _("use one of {languages}", languages=", ".join(LANGUAGES)),
-                    exit_code=EXIT_USAGE,
-                )
-            set_language(language)
-            return [*arguments[:index], *arguments[end_index:]]
-    return arguments
-
-
 def _overview() -> str:
-    listed = commands()
-    width = max(len(name) for name, _line in listed)
-    lines = [f"  {name:{width}}  {_(line)}" for name, line in listed]
+    summaries = dict(commands())
+    width = max(map(len, summaries))
+    lines = []
+    for title, names in GROUPS.items():
+        lines += [f"{_(title)}:", *(f"  {name:{width}}  {_(summaries[name])}" for name in names), ""]
     return "\n".join(
         (
             f"{_('Usage:')} wright COMMAND",
@@ -136,8 +141,9 @@ def _overview() -> str:
             _(_ABOUT),
             "",
             *lines,
+            _("Options of every command:"),
+            *(f"  {option:14}  {_(text)}" for option, text in OPTIONS.items()),
             "",
-            _("Every command takes --lang en|zh (default: the language of LC_ALL, LC_MESSAGES or LANG)."),
             _(
                 "Run wright COMMAND --help for details. To begin: wright init --template lab, then wright lab up."
             ),

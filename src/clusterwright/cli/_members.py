@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from clusterwright.cli._show import is_confirmed, show_json, show_message, show_note, show_text
+from clusterwright.cli._show import is_confirmed, show_error, show_json, show_message, show_note, show_text
 from clusterwright.cli.diff import drift_lines, field_line
 from clusterwright.config.load import source_of
 from clusterwright.config.names import fold
@@ -172,7 +172,7 @@ def failures(*reports: ChangeReport | None) -> None:
     for report in reports:
         for host in report.hosts if report else ():
             if not host.ok:
-                show_message(f"{host.host}: {host.error}")
+                show_error(f"{host.host}: {host.error}")
             elif host.left_out:
                 show_message(f"{host.host}: {host.left_out}")
 

@@ -14,9 +14,8 @@ from pathlib import Path
 
 from clusterwright.check.kernel.on_host import on_host
 from clusterwright.check.reference import reference
-from clusterwright.cli import commands
+from clusterwright.cli._command_page import cli_page
 from clusterwright.cli._pages import pages
-from clusterwright.cli.plan import listed
 from clusterwright.config import on_host as job_on_host
 from clusterwright.config.fields import Field, fields
 from clusterwright.diagnose.reference import pages as modes_pages
@@ -61,17 +60,6 @@ def _error(code: str, text: str, golden: Path) -> str:
     golden_file = golden / f"{code}.txt"
     example = f"\n```text\n{golden_file.read_text(encoding='utf-8')}```\n" if golden_file.exists() else ""
     return f"#{text.rstrip()}\n{example}"
-
-
-def cli_page() -> str:
-    """Render docs/reference/cli.md: every command and its summary line."""
-    head = "# Commands\n\n`wright COMMAND --help` lists the options of a command.\n\n"
-    head += "| command | what it does |\n| --- | --- |\n"
-    rows = []
-    for name, line in commands():
-        rows.append((name, line))
-        rows += [(f"plan {under}", summary) for under, summary in listed()] if name == "plan" else []
-    return head + "".join(f"| `wright {name}` | {line} |\n" for name, line in rows)
 
 
 def events_page() -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from clusterwright.cli._global_options import QUIET
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.clean_text import clean
@@ -19,9 +21,16 @@ _LONGEST_CELL = 2000  # characters; a user may have written megabytes
 
 
 def show_message(text: str) -> None:
-    """Print progress or a next step on stderr."""
+    """Print progress or a next step on stderr, unless --quiet is given."""
+    if os.environ.get(QUIET):
+        return
     sys.stderr.write(f"{clean(text)}\n")
     sys.stderr.flush()
+
+
+def show_error(text: str) -> None:
+    """Print what went wrong on stderr; the command continues."""
+    sys.stderr.write(f"{clean(text)}\n")
 
 
 def show_note(text: str) -> None:

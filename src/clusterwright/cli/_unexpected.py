@@ -10,19 +10,24 @@ import sys
 import tempfile
 import traceback
 from pathlib import Path
+from typing import TypeGuard
+
+from cyclopts import CycloptsError
 
 from clusterwright import __version__
-from clusterwright.errors import WrightError
+from clusterwright.cli._global_options import TRACEBACK
+from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.units import human_size
 
-TRACEBACK = "CLUSTERWRIGHT_TRACEBACK"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _REFUSED = (errno.EROFS, errno.EIO, errno.EFBIG, errno.EACCES, errno.EPERM)
 
 
-def shows_traceback() -> bool:
-    """Return True if the traceback is wanted, or if stderr is the journal of a service."""
+def shows_traceback(error: Exception) -> bool:
+    """Return True for a bug if its traceback is wanted, or if stderr is the journal of a service."""
+    if isinstance(error, CycloptsError) or _is_of_disk(error):
+        return False
     stream = os.fstat(sys.stderr.fileno())
     is_journal = os.environ.get("JOURNAL_STREAM") == f"{stream.st_dev}:{stream.st_ino}"  # systemd.exec(5)
     return bool(os.environ.get(TRACEBACK)) or is_journal
@@ -30,7 +35,9 @@ def shows_traceback() -> bool:
 
 def explain(error: Exception) -> WrightError:
     """Return what to print in place of the traceback, which is written to a file if the error is a bug."""
-    if isinstance(error, OSError) and error.errno in (*_FULL, *_REFUSED):
+    if isinstance(error, CycloptsError):
+        return _of_usage(error)
+    if _is_of_disk(error):
         return _of_disk(error)
     message = _("unexpected {kind}: {error}", kind=type(error).__name__, error=str(error)[:500])
     fix = _(
@@ -39,6 +46,19 @@ def explain(error: Exception) -> WrightError:
         variable=TRACEBACK,
     )
     return WrightError.from_code("bug", message, fix)
+
+
+def _of_usage(error: CycloptsError) -> WrightError:
+    """Return the error of a command line that names an unknown command or option, or lacks an argument."""
+    command = " ".join(("wright", *(error.command_chain or ())))
+    message = " ".join(str(error).split()).partition(" Available commands:")[0].rstrip(".")
+    return WrightError.from_code(
+        "usage", message, _("run `{command} --help`", command=command), exit_code=EXIT_USAGE
+    )
+
+
+def _is_of_disk(error: Exception) -> TypeGuard[OSError]:
+    return isinstance(error, OSError) and error.errno in (*_FULL, *_REFUSED)
 
 
 def _of_disk(error: OSError) -> WrightError:

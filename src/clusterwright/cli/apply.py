@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli._disruption import DEFAULT_DISRUPTION, DisruptionOptions
-from clusterwright.cli._show import is_confirmed, show_json, show_message, show_next, show_note, show_table
+from clusterwright.cli._show import (
+    is_confirmed,
+    show_error,
+    show_json,
+    show_message,
+    show_next,
+    show_note,
+    show_table,
+)
 from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import _, _n
 from clusterwright.units import QuantityError, human_duration, parse_duration
@@ -188,9 +196,9 @@ def show(
     if not plan_displayed:
         show_plan(report)
     for hosts, error in _folded(report, reached=False):
-        show_message(_("unreachable: {hosts}: {error}", hosts=hosts, error=error))
+        show_error(_("unreachable: {hosts}: {error}", hosts=hosts, error=error))
     for hosts, error in _folded(report, reached=True):
-        show_message(_("failed: {hosts}: {error}", hosts=hosts, error=error))
+        show_error(_("failed: {hosts}: {error}", hosts=hosts, error=error))
     for hosts, reason in _left_out(report) if not report.dry else ():
         show_message(_("skipped: {hosts}: {reason}", hosts=hosts, reason=reason))
     show_message(_counts(report))

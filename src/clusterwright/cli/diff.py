@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterwright.cli._show import show_json, show_message, show_next, show_text
+from clusterwright.cli._show import show_error, show_json, show_message, show_next, show_text
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _, _n
 
@@ -81,7 +81,7 @@ def show_drift(drift_report: Drift, report: ChangeReport, file: str) -> None:
         if hosts:
             show_message(f"{hosts}: {label}")
     for host, error in drift_report.failed:
-        show_message(f"{host}: {error}")
+        show_error(f"{host}: {error}")
     if drift_report.rows:
         show_message(
             _n(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from clusterwright.cli._connection import cluster_file, connection_to
-from clusterwright.cli._show import show_json, show_message, show_records, show_text
+from clusterwright.cli._show import show_error, show_json, show_message, show_records, show_text
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import N_, _
 from clusterwright.units import human_duration
@@ -167,7 +167,7 @@ def undo(id_: Id, /, *, cluster: Path | None = None, local: Local = False) -> in
         )
     executor = target.loop(journal).runner.executor
     if error := how.undo(ActionOrder(id_, entry.record.intent), executor):
-        show_message(_("cannot undo #{id}: {error}", id=id_, error=error))
+        show_error(_("cannot undo #{id}: {error}", id=id_, error=error))
         return EXIT_FAILED
     journal.set_state(id_, "undone", joined.moment(), wall=time.time())
     show_message(_("#{id} is undone; heal repeats this action only after its pause", id=id_))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from clusterwright.cli._connection import LOCAL_RUNS, cluster_file, connection_to, follow
-from clusterwright.cli._show import show_message, show_next, show_table
+from clusterwright.cli._show import show_error, show_message, show_next, show_table
 from clusterwright.errors import EXIT_USAGE, SpecError, WrightError
 from clusterwright.i18n import _
 
@@ -254,7 +254,7 @@ def _draw(run: Path) -> None:
         path = write_curves(curve_points(str(run), None), run / "curves.html")
         show_message(_("curves: {file}", file=path))
     except (OSError, WrightError) as error:
-        show_message(_("cannot write the curves: {error}", error=error))
+        show_error(_("cannot write the curves: {error}", error=error))
 
 
 def _show_run(name: str, job_id: str) -> None:

@@ -21,7 +21,7 @@ def validate(file: Path, /, *, cluster: Path | None = None, json: bool = False) 
     json
         Print the findings as one JSON document on stdout.
     """
-    from clusterwright.cli._show import show_json, show_message
+    from clusterwright.cli._show import show_error, show_json, show_message
     from clusterwright.config.load import checked
     from clusterwright.errors import EXIT_USAGE, SpecError
 
@@ -30,7 +30,7 @@ def validate(file: Path, /, *, cluster: Path | None = None, json: bool = False) 
     except SpecError as error:
         if not json:
             count = _n("{file}: {count} error", "{file}: {count} errors", len(error.findings), file=file)
-            show_message(f"{error}\n\n{count}")
+            show_error(f"{error}\n\n{count}")
         else:
             show_json({"file": str(file), "findings": error.findings})
         return EXIT_USAGE

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli._connection import connection_to, find_cluster, local_run
-from clusterwright.cli._show import show_message
+from clusterwright.cli._show import show_error, show_message
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import _, current_language
 from clusterwright.onhost.lib.clean_text import unfiltered
@@ -106,7 +106,7 @@ def of_sources(sources: list[LogSource], *, require_text: bool = False) -> list[
 
     evidence = read(recorded(sources), knowledge())
     for name, reason in evidence.unread:
-        show_message(_("cannot read {file}: {error}", file=name, error=reason))
+        show_error(_("cannot read {file}: {error}", file=name, error=reason))
     if require_text and sources and len(evidence.unread) == len(sources):
         raise WrightError.from_code(
             "file-unreadable",

@@ -1,0 +1,78 @@
+"""docs/reference/cli.md: the commands by group, the exit codes, and every option."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from clusterwright.cli import GROUPS, app, commands
+from clusterwright.cli._global_options import OPTIONS
+from clusterwright.errors import (
+    EXIT_BROKEN_PIPE,
+    EXIT_CHANGES_PENDING,
+    EXIT_FAILED,
+    EXIT_FAULTS,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_USAGE,
+)
+
+EXIT_CODES = {
+    EXIT_OK: "done, or nothing to do",
+    EXIT_FAILED: "failed, or the answer is unknown",
+    EXIT_USAGE: "the command line, the cluster file or the job file is wrong; nothing was done",
+    EXIT_CHANGES_PENDING: "with `--exit-code`: changes are pending",
+    4: "`wright train` and `logs`: the run failed at the same step repeatedly",
+    EXIT_FAULTS: "`wright check` and `lint`: faults were found",
+    EXIT_INTERRUPTED: "interrupted with Ctrl-C",
+    EXIT_BROKEN_PIPE: "the reader of stdout has left, as in `wright logs last | head`",
+    143: "`wright train` and `logs`: the run was canceled",
+}
+_PROGRAM = re.compile(
+    r"(?<=[a-z]) -m [\w.]+(?= \[)"
+)  # of this page's own program, which Cyclopts adds to usage lines
+_HEAD = """# Commands
+
+`wright COMMAND --help` shows the same in a terminal.
+`wright completion bash`, `zsh` or `fish` prints a completion script.
+
+## Commands by purpose
+
+| | command | what it does |
+| --- | --- | --- |
+{commands}
+## Options of every command
+
+They may stand before or after the command, but not after `--`.
+
+| option | what it does |
+| --- | --- |
+{options}
+## Exit codes
+
+| code | meaning |
+| --- | --- |
+{codes}
+With `--json`, stdout has one JSON document. So it has for an error: `{{"errors": [...], "exit_code": N}}`.
+"""
+
+
+def cli_page() -> str:
+    """Render the page."""
+    summaries = dict(commands())
+    head = _HEAD.format(
+        commands="".join(
+            f"| {title} | [{name}](#wright-{name}) | {summaries[name]} |\n"
+            for title, names in GROUPS.items()
+            for name in names
+        ),
+        options=_rows((f"`{option}`".replace("|", "\\|"), text) for option, text in OPTIONS.items()),
+        codes=_rows((str(code), meaning) for code, meaning in EXIT_CODES.items()),
+    )
+    document = app().generate_docs(output_format="markdown", heading_level=1, max_heading_level=3)
+    details = _PROGRAM.sub("", document[document.index("\n## wright ") :])
+    return head + "\n".join(line.rstrip() for line in details.splitlines()) + "\n"
+
+
+def _rows(cells: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"| {first} | {second} |\n" for first, second in cells)
