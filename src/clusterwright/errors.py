@@ -10,6 +10,7 @@ from clusterwright.i18n import _
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_CHANGES_PENDING, EXIT_FAULTS = 0, 1, 2, 3, 5
 EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141  # 128 and the number of SIGINT or SIGPIPE, as in a shell
 
+_MAX_FINDINGS = 20  # of a text; one mistake in a file may cause thousands
 _MAX_EXCERPT = 96  # a source line with its number fits a terminal of 110 columns
 
 
@@ -63,7 +64,10 @@ class WrightError(Exception):
     """An error that a user can fix, with all findings and the exit code of the command."""
 
     def __init__(self, *findings: Finding, exit_code: int = EXIT_FAILED) -> None:
-        super().__init__("\n\n".join(str(finding) for finding in findings))
+        texts = [str(finding) for finding in findings[:_MAX_FINDINGS]]
+        if omitted := len(findings) - len(texts):
+            texts.append(_("and {count} more; --json lists all of them", count=omitted))
+        super().__init__("\n\n".join(texts))
         self.findings = findings
         self.exit_code = exit_code
 

@@ -107,3 +107,23 @@ def test_completion_knows_commands_and_options(wright, shell):
 def test_the_package_is_a_program(wright):
     """`python -m clusterwright` is `wright`."""
     assert wright("-V").stdout.strip() == wright("--version").stdout.strip() != ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (["plan", "storage"], "`wright plan storage` needs --dataset (Size of the dataset, such as 2TB)"),
+        (["validate"], "`wright validate` needs FILE"),
+        (["status", "a", "b"], "unexpected argument `b`"),
+        (
+            ["plan", "explain", "--model", "llama2-7b", "--gpu", "h100", "--gpus", "0"],
+            'Invalid value "0" for --gpus. Must be >= 1',
+        ),
+    ],
+)
+def test_a_missing_or_extra_argument_is_named(wright, typed, message):
+    """The name as the user types it, and its meaning."""
+    failed = wright(*typed)
+
+    assert failed.returncode == 2
+    assert failed.stderr.startswith(f"error[usage]: {message}\n")

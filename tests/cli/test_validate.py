@@ -108,3 +108,38 @@ def test_validating_imports_nothing_it_does_not_need():
     }
 
     assert heavy & set(done.stdout.split()) == set()
+
+
+def test_a_misspelled_section_is_one_error(tmp_path):
+    """The unknown key with its correction, not the missing section as well."""
+    file = tmp_path / "c.yaml"
+    file.write_text(LAB.read_text().replace("partitions:", "partition:"))
+    done = wright("validate", file)
+
+    assert "error[unknown-key]" in done.stderr
+    assert "did you mean `partitions`?" in done.stderr
+    assert done.stderr.endswith("1 error\n")
+
+
+def test_thousands_of_errors_are_counted(tmp_path):
+    """Twenty are shown, JSON has all."""
+    file = tmp_path / "c.yaml"
+    file.write_text(LAB.read_text() + "".join(f"x{number}: 1\n" for number in range(3000)))
+    text, document = wright("validate", file).stderr, json.loads(wright("validate", file, "--json").stdout)
+
+    assert text.count("error[unknown-key]") == 20
+    assert "and 2980 more; --json lists all of them" in text
+    assert len(document["findings"]) == 3000
+
+
+def test_a_gpu_that_the_catalog_lacks_is_noted(tmp_path):
+    """The file is valid, since the GPU may be new, and the note names similar GPUs."""
+    file = tmp_path / "c.yaml"
+    file.write_text(
+        (ROOT / "examples" / "hgx" / "cluster.yaml").read_text().replace("h100, count", "h1000, count")
+    )
+    done = wright("validate", file)
+
+    assert done.returncode == 0
+    assert "note: nodes.h100.gpus: the catalog has no GPU `h1000`; did you mean `" in done.stderr
+    assert "`h100-sxm-80gb`" in done.stderr

@@ -226,8 +226,8 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_good_news_says_what_was_read():
     """The one line on success names the kind of file, so that a mix-up shows."""
-    assert "is a valid cluster file: `lab`, 5 hosts, 2 node groups" in checked(LAB)
-    assert "is a valid job file: `gpt-small`" in checked(GPT, LAB)
+    assert "is a valid cluster file: `lab`, 5 hosts, 2 node groups" in checked(LAB)[0]
+    assert "is a valid job file: `gpt-small`" in checked(GPT, LAB)[0]
 
 
 @settings(max_examples=150, deadline=None)

@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 from typing import TypeGuard
 
-from cyclopts import CycloptsError
+from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 from clusterwright import __version__
 from clusterwright.cli._global_options import TRACEBACK
@@ -52,6 +52,12 @@ def _of_usage(error: CycloptsError) -> WrightError:
     """Return the error of a command line that names an unknown command or option, or lacks an argument."""
     command = " ".join(("wright", *(error.command_chain or ())))
     message = " ".join(str(error).split()).partition(" Available commands:")[0].rstrip(".")
+    if isinstance(error, MissingArgumentError) and error.argument and not error.argument.tokens:
+        meaning = _(error.argument.parameter.help or "").rstrip(".。")
+        message = _("`{command}` needs {name}", command=command, name=error.argument.name)
+        message += f" ({meaning})" if meaning else ""
+    elif isinstance(error, UnusedCliTokensError):
+        message = _("unexpected argument `{argument}`", argument=" ".join(error.unused_tokens or ()))
     return WrightError.from_code(
         "usage", message, _("run `{command} --help`", command=command), exit_code=EXIT_USAGE
     )

@@ -223,8 +223,8 @@ def _locate(side: Loc | In, sources: Mapping[str, Source], kind: Kind, *, hidden
     return replace(location, value="", source="") if hidden else location
 
 
-def checked(path: Path, cluster: Path | None = None) -> str:
-    """Validate a cluster or job file and summarize it in one line.
+def checked(path: Path, cluster: Path | None = None) -> tuple[str, Cluster | None]:
+    """Validate a cluster or job file; return a summary of one line, and the cluster of a cluster file.
 
     Raises:
         SpecError: all findings about it, or about the cluster file that the job is for.
@@ -234,7 +234,7 @@ def checked(path: Path, cluster: Path | None = None) -> str:
         cluster_spec = cluster_of(source)
         hosts = _n("{count} host", "{count} hosts", len(cluster_spec.hosts()))
         groups = _n("{count} node group", "{count} node groups", len(cluster_spec.nodes))
-        return _(
+        summary = _(
             "{path} is a valid cluster file: `{name}`, {hosts}, {groups}, partitions {partitions}",
             path=path,
             name=cluster_spec.name,
@@ -242,12 +242,14 @@ def checked(path: Path, cluster: Path | None = None) -> str:
             groups=groups,
             partitions=", ".join(cluster_spec.partitions),
         )
+        return summary, cluster_spec
     job = load_both(path, cluster)[0] if cluster else job_of(source)
     values = {"path": path, "name": job.name, "nodes": job.nodes, "gpus": job.gpus_per_node}
     if not cluster:
-        return _("{path} is a valid job file: `{name}`, hosts x GPUs: {nodes} x {gpus}", **values)
-    return _(
+        return _("{path} is a valid job file: `{name}`, hosts x GPUs: {nodes} x {gpus}", **values), None
+    summary = _(
         "{path} is a valid job file: `{name}`, hosts x GPUs: {nodes} x {gpus}, and {cluster} can run it",
         cluster=cluster,
         **values,
     )
+    return summary, None

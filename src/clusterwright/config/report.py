@@ -34,9 +34,12 @@ _BOUNDS = {
 def findings(reason: ValidationError, source: Source, kind: Kind) -> Iterator[Finding]:
     """One finding for each invalid path, except below paths that the YAML reader rejected already."""
     converter = _Converter(source, kind)
+    errors = [(error, path_of(error["loc"], source.values)) for error in reason.errors(include_url=False)]
+    misspelled = {converter.meant(loc) for error, loc in errors if error["type"] == "extra_forbidden"}
     reported_locs: set[Loc] = set()
-    for error in reason.errors(include_url=False):
-        loc = path_of(error["loc"], source.values)
+    for error, loc in errors:
+        if error["type"] == "missing" and loc in misspelled:
+            continue
         if loc not in reported_locs and not _echo(loc, source.faulty):
             reported_locs.add(loc)
             yield converter.to_finding(error, loc)
@@ -114,9 +117,17 @@ class _Converter:
     def _label(self, section: Loc) -> str:
         return f"`{dotted(section)}`" if section else _(_FILES[self._kind])
 
+    def meant(self, loc: Loc) -> Loc:
+        """The path of the valid key that is closest to an unknown key; the path itself if none is similar."""
+        closest = closest_name(str(loc[-1]), self._valid_keys(loc[:-1]))
+        return (*loc[:-1], closest) if closest else loc
+
+    def _valid_keys(self, section: Loc) -> list[str]:
+        return list(properties(self._schema_for(section), self._schema))
+
     def _unknown_key(self, loc: Loc) -> Finding:
         section, name = loc[:-1], str(loc[-1])
-        valid_keys = list(properties(self._schema_for(section), self._schema))
+        valid_keys = self._valid_keys(section)
         if suggestion := closest_name(name, valid_keys):
             fix = _("did you mean `{suggestion}`?", suggestion=suggestion)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
 from clusterwright.i18n import _
 from clusterwright.plan.run import Machine, Network
 
@@ -121,7 +121,8 @@ def gpu_like(spec: Gpus, gpus: Iterable[Gpu]) -> Gpu:
     named = named or [gpu for gpu in rows if model in gpu.name]
     if not named:
         message = _("the catalog has no GPU `{model}`", model=spec.model)
-        fix = _("use a name from the catalog, e.g. h100, or add the GPU to your catalog.toml")
+        suggestion = did_you_mean(model, [gpu.name for gpu in rows], 0.4)
+        fix = suggestion + _("use a name from the catalog, e.g. h100, or add the GPU to your catalog.toml")
         raise WrightError.from_code("plan-no-gpus", message, fix, exit_code=EXIT_USAGE)
     return min(named, key=lambda gpu: _unlike(gpu, spec))
 

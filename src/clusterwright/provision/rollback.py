@@ -79,6 +79,10 @@ def rollback(
     listed = undoable(cluster, source, remote, clock)
     names = [entry.when for entry in listed.applies]
     chosen = to or (names[0] if names else "")
+    if not names and len(listed.failed) == len(cluster.hosts()):
+        message = _("no host responds: {error}", error=listed.failed[0].error)
+        fix = _("run `wright check` to find out why; nothing was changed")
+        raise WrightError.from_code("unreachable", message, fix)
     if chosen not in names:
         message = (
             _("no host has a stored apply `{apply}`", apply=to)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 
 from clusterwright.i18n import _
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Machine, Training
 
 
+POSITIVE = validators.Number(gte=1)
 Result = TypeVar("Result")
 Precision = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"]
 
@@ -28,8 +29,8 @@ class Work:
     """The training."""
 
     model: Annotated[str, Parameter(help="Model of the catalog, or path of a Hugging Face config.json.")]
-    seq: Annotated[int, Parameter(help="Tokens per sequence.")]
-    global_batch: Annotated[int, Parameter(help="Sequences per step, over all GPUs.")]
+    seq: Annotated[int, Parameter(help="Tokens per sequence.", validator=POSITIVE)]
+    global_batch: Annotated[int, Parameter(help="Sequences per step, over all GPUs.", validator=POSITIVE)]
     precision: Annotated[Precision, Parameter(help="Precision of the matrix products.")] = "bf16"
     optimizer: Annotated[Literal["adam", "adam8bit", "sgd"], Parameter(help="Optimizer.")] = "adam"
 
@@ -40,16 +41,18 @@ class MachineOptions:
 
     gpu: Annotated[str | None, Parameter(help="GPU of the catalog.")] = None
     gpus: Annotated[
-        int | None, Parameter(help="Number of GPUs; with --cluster: all GPUs of the node group.")
+        int | None,
+        Parameter(help="Number of GPUs; with --cluster: all GPUs of the node group.", validator=POSITIVE),
     ] = None
     gpus_per_node: Annotated[
-        int | None, Parameter(help="GPUs per node; default: 8, or 4 for superchips.")
+        int | None, Parameter(help="GPUs per node; default: 8, or 4 for superchips.", validator=POSITIVE)
     ] = None
     network: Annotated[
         Literal["infiniband", "roce", "ethernet"] | None, Parameter(help="Network between the nodes.")
     ] = None
     nics: Annotated[
-        int | None, Parameter(help="Network ports per node; default: those of the vendor's system.")
+        int | None,
+        Parameter(help="Network ports per node; default: those of the vendor's system.", validator=POSITIVE),
     ] = None
     nic_rate: Annotated[
         str | None, Parameter(help="Rate of a port, such as 400Gbit/s; default: that of the vendor's system.")

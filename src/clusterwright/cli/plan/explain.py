@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli._show import show_heading, show_note, show_table, show_text
-from clusterwright.cli.plan._inputs import MachineOptions
+from clusterwright.cli.plan._inputs import POSITIVE, MachineOptions
 from clusterwright.i18n import N_, _
 from clusterwright.units import human_duration
 
@@ -33,14 +33,18 @@ class RunOptions:
     """The training and its layout; missing values are inferred and reported."""
 
     model: Annotated[str | None, Parameter(help="Model of the catalog, or path of a config.json.")] = None
-    seq: Annotated[int | None, Parameter(help="Tokens per sequence.")] = None
-    global_batch: Annotated[int | None, Parameter(help="Sequences per step, over all GPUs.")] = None
-    micro_batch: Annotated[int | None, Parameter(help="Sequences per microbatch.")] = None
-    tp: Annotated[int | None, Parameter(help="Tensor parallel size.")] = None
-    pp: Annotated[int | None, Parameter(help="Pipeline stages.")] = None
-    cp: Annotated[int | None, Parameter(help="Context parallel size.")] = None
-    ep: Annotated[int | None, Parameter(help="Expert parallel size.")] = None
-    interleave: Annotated[int | None, Parameter(help="Model chunks per pipeline stage.")] = None
+    seq: Annotated[int | None, Parameter(help="Tokens per sequence.", validator=POSITIVE)] = None
+    global_batch: Annotated[
+        int | None, Parameter(help="Sequences per step, over all GPUs.", validator=POSITIVE)
+    ] = None
+    micro_batch: Annotated[int | None, Parameter(help="Sequences per microbatch.", validator=POSITIVE)] = None
+    tp: Annotated[int | None, Parameter(help="Tensor parallel size.", validator=POSITIVE)] = None
+    pp: Annotated[int | None, Parameter(help="Pipeline stages.", validator=POSITIVE)] = None
+    cp: Annotated[int | None, Parameter(help="Context parallel size.", validator=POSITIVE)] = None
+    ep: Annotated[int | None, Parameter(help="Expert parallel size.", validator=POSITIVE)] = None
+    interleave: Annotated[
+        int | None, Parameter(help="Model chunks per pipeline stage.", validator=POSITIVE)
+    ] = None
     zero: Annotated[int | None, Parameter(help="ZeRO stage, 0 to 3; 3 is FSDP's full shard.")] = None
     recompute: Annotated[str | None, Parameter(help="Activation recomputation: none, selective or full.")] = (
         None
