@@ -31,7 +31,7 @@ def test_hosts_that_do_not_say_what_can_be_undone_are_named(file, capsys):
 
 def test_without_an_apply_to_undo_nothing_is_begun(file):
     """Hosts that do not respond may have one: the error names the reason."""
-    with pytest.raises(WrightError, match="no host responds: ssh") as error:
+    with pytest.raises(WrightError, match="no host responds: ") as error:
         rollback(file, yes=True)
 
     assert (error.value.findings[0].code, error.value.exit_code) == ("unreachable", 1)
