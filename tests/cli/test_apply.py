@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from clusterwright.cli._disruption import DisruptionOptions
-from clusterwright.cli.apply import Asking, exit_of, plan_lines, read_disruption_policy, show, show_undoable
+from clusterwright.cli._change_plan import plan_lines, show_plan
+from clusterwright.cli.apply import Asking, exit_of, read_disruption_policy, show, show_undoable
 from clusterwright.config.field import Cost
 from clusterwright.config.load import load_cluster
 from clusterwright.edge.fakes import FakeRemote
@@ -175,3 +176,29 @@ def test_applies_that_can_be_undone_are_listed(capsys):
     out, err = capsys.readouterr()
     assert "20260102-000000  rollback to before 20260101-000000  a[1-2]  7" in out
     assert (code, err) == (1, "unreachable: a3: timed out\n")
+
+
+def test_the_plan_begins_with_what_it_costs(capsys):
+    """Hosts, changes, restarts and the jobs that are affected, before the list of changes."""
+    restart = Change("unit:slurmd.service", "restart", "", Cost.RESTART, (Verb.RESTART,))
+    drain = Change("package:driver", "1 -> 2", "", Cost.DRAIN, (Verb.UPGRADE,))
+    quiet = ChangeReport((HostReport("a1", (CHANGE, restart)), HostReport("a2", (restart,))), dry=True)
+    busy = ChangeReport((HostReport("a1", (drain,), job_steps=1),), dry=True)
+
+    show_plan(quiet)
+    assert capsys.readouterr().err.splitlines()[0] == "2 hosts, 3 changes, 2 restarts, no job affected"
+    show_plan(busy)
+    assert capsys.readouterr().err.splitlines()[0] == "1 host, 1 change, jobs on a1 are affected"
+
+
+def test_long_differences_are_counted(capsys):
+    """The changes stay in view; --diff shows all lines."""
+    long = Change("file:/etc/x", "rewrite", "--- x\n+++ x\n" + "+line\n" * 41, Cost.LIVE, (Verb.REWRITE,))
+    report = ChangeReport((HostReport("a1", (long,)),), dry=True)
+    show_plan(report, 40)
+    folded = capsys.readouterr()
+    show_plan(report, None)
+
+    assert folded.out == "a1: file:/etc/x: rewrite\n"
+    assert "note: 41 lines of differences are not shown; --diff shows them" in folded.err
+    assert capsys.readouterr().out.count("    +line\n") == 41

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.cli._change_plan import MOST_DIFF_LINES, left_out, show_plan
 from clusterwright.cli._disruption import DEFAULT_DISRUPTION, DisruptionOptions
 from clusterwright.cli._show import (
     is_confirmed,
@@ -26,7 +27,6 @@ from clusterwright.units import QuantityError, human_duration, parse_duration
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.edge.ssh import Remote
-    from clusterwright.provision.action import Action
     from clusterwright.provision.carry import DisruptionPolicy
     from clusterwright.provision.reboot import HealthCheck
     from clusterwright.provision.report import ChangeReport
@@ -40,6 +40,7 @@ def apply(
     dry_run: Annotated[bool, Parameter(alias="-n", negative="")] = False,
     yes: Annotated[bool, Parameter(alias="-y", negative="")] = False,
     disruption: DisruptionOptions = DEFAULT_DISRUPTION,
+    diff: Annotated[bool, Parameter(negative="")] = False,
     timings: Annotated[bool, Parameter(negative="")] = False,
     exit_code: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
@@ -56,6 +57,8 @@ def apply(
         Do not ask for confirmation.
     disruption
         How running jobs are disrupted.
+    diff
+        Show how every file changes; by default only if that takes at most 40 lines.
     timings
         Show the time of every step on every host, from the connection to the wait for other hosts.
     exit_code
@@ -68,7 +71,9 @@ def apply(
     from clusterwright.provision.apply import remote_of
 
     spec = load_cluster(cluster)
-    asking = Asking(yes=yes, quiet=json, disruption=disruption)
+    asking = Asking(
+        yes=yes, quiet=json, disruption=disruption, most_diff_lines=None if diff else MOST_DIFF_LINES
+    )
     remote = remote_of(spec)
     disruption_policy = read_disruption_policy(disruption, spec, remote)
     report = run(spec, str(cluster), remote, dry_run=dry_run, agree=asking, policy=disruption_policy)
@@ -80,24 +85,32 @@ def apply(
         plan_displayed=asking.plan_displayed,
         json=json,
         timings=timings,
+        most_diff_lines=asking.most_diff_lines,
     )
     return exit_of(report, exit_code=exit_code)
 
 
 SHORT_S = 0.005  # the table omits shorter steps
-FEW = 3  # more new files of one folder are shown as a count
 
 
 class Asking:
     """Shows the plan and asks for confirmation on a terminal."""
 
-    def __init__(self, *, yes: bool, quiet: bool, disruption: DisruptionOptions | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        yes: bool,
+        quiet: bool,
+        disruption: DisruptionOptions | None = None,
+        most_diff_lines: int | None = None,
+    ) -> None:
         self.yes, self.quiet, self.disruption, self.plan_displayed = yes, quiet, disruption, False
+        self.most_diff_lines = most_diff_lines
 
     def __call__(self, report: ChangeReport) -> bool:
         """Return True when the changes may be made."""
         if not self.quiet:
-            show_plan(report)
+            show_plan(report, self.most_diff_lines)
             if self.disruption is not None:
                 _show_disruption(report, self.disruption)
             self.plan_displayed = True
@@ -129,56 +142,6 @@ def _show_disruption(report: ChangeReport, disruption: DisruptionOptions) -> Non
         show_note(_("{hosts}: drained, changed and resumed", hosts=fold(drained)))
 
 
-def show_plan(report: ChangeReport) -> None:
-    """Print one entry per distinct change: its hosts, cost and diff (new files have none: see `wright render`)."""
-    from clusterwright.config.names import fold
-
-    for line in plan_lines(report.actions()):
-        sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-    for hosts, note in report.notes():
-        show_note(f"{hosts}: {note}")
-    for hosts, reason in _left_out(report):
-        show_message(_("skipped: {hosts}: {reason}", hosts=hosts, reason=reason))
-    for host in report.hosts:
-        if host.owes and not host.left_out:
-            show_note(
-                _("{host}: a reboot is pending for {changes}", host=host.host, changes=", ".join(host.owes))
-            )
-    if interrupted := fold([host.host for host in report.hosts if host.interrupted]):
-        show_note(
-            _(
-                "{hosts}: an earlier apply was interrupted; this plan includes its remaining changes",
-                hosts=interrupted,
-            )
-        )
-
-
-def plan_lines(actions: Iterable[Action]) -> list[str]:
-    """Return the plan as text; more than three new files of one folder become one line."""
-    from clusterwright.config.field import Cost
-    from clusterwright.onhost.provision.change import Verb
-    from clusterwright.provision.roles.training import LIBRARY
-
-    lines: list[str] = []
-    new: dict[tuple[str, str, str], list[str]] = {}
-    for action in actions:
-        ours = action.id.startswith(f"file:{LIBRARY}/")  # code: its diff is of no interest here
-        if ours or (Verb.CREATE in action.verbs and action.id.startswith("file:")):
-            folder = action.id.rpartition("/")[0]
-            new.setdefault((action.hosts, folder, action.summary), []).append(action.id)
-            continue
-        cost = "" if action.cost is Cost.LIVE else f"  [{action.cost}]"
-        lines.append(f"{action.hosts}: {action.id}: {action.summary}{cost}")
-        lines += [f"    {line}" for line in action.diff.splitlines() if not line.startswith(("--- ", "+++ "))]
-    for (hosts, folder, description), names in new.items():
-        labels = (
-            names if len(names) <= FEW else [_("{folder}/: {count} files", folder=folder, count=len(names))]
-        )
-        lines += [f"{hosts}: {name}: {description}" for name in labels]
-    return lines
-
-
 def show(
     report: ChangeReport,
     retry_command: str,
@@ -187,6 +150,7 @@ def show(
     plan_displayed: bool,
     json: bool,
     timings: bool = False,
+    most_diff_lines: int | None = None,
 ) -> None:
     """Print the result: failures by host, counts, timings if requested, and the next command."""
     report = report if timings else report.without_timings()
@@ -194,12 +158,12 @@ def show(
         show_json(report)
         return
     if not plan_displayed:
-        show_plan(report)
+        show_plan(report, most_diff_lines)
     for hosts, error in _folded(report, reached=False):
         show_error(_("unreachable: {hosts}: {error}", hosts=hosts, error=error))
     for hosts, error in _folded(report, reached=True):
         show_error(_("failed: {hosts}: {error}", hosts=hosts, error=error))
-    for hosts, reason in _left_out(report) if not report.dry else ():
+    for hosts, reason in left_out(report) if not report.dry else ():
         show_message(_("skipped: {hosts}: {reason}", hosts=hosts, reason=reason))
     show_message(_counts(report))
     show_timings(report)
@@ -288,7 +252,7 @@ def show_undoable(listed: Listed, *, json: bool) -> int:
         rows = [(entry.when, _about(entry), entry.hosts, str(entry.changed)) for entry in listed.applies]
         show_table(("apply (UTC)", "command", "hosts", "changes"), rows)
     for host in listed.failed:
-        show_message(
+        show_error(
             _("failed: {hosts}: {error}", hosts=host.host, error=host.error)
             if host.reached
             else _("unreachable: {hosts}: {error}", hosts=host.host, error=host.error)
@@ -302,16 +266,6 @@ def _about(entry: Undoable) -> str:
         if entry.to
         else _("apply of {file}", file=entry.source)
     )
-
-
-def _left_out(report: ChangeReport) -> list[tuple[str, str]]:
-    """Return (hostlist, reason) of the skipped hosts, hosts with the same reason together."""
-    from clusterwright.config.names import fold
-
-    hosts_by_reason: dict[str, list[str]] = {}
-    for host in report.left_out:
-        hosts_by_reason.setdefault(host.left_out, []).append(host.host)
-    return [(fold(hosts), reason) for reason, hosts in hosts_by_reason.items()]
 
 
 def _folded(report: ChangeReport, *, reached: bool) -> list[tuple[str, str]]:
