@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._disruption import DisruptionOptions
 from clusterwright.cli._change_plan import plan_lines, show_plan
+from clusterwright.cli._disruption import DisruptionOptions
 from clusterwright.cli.apply import Asking, exit_of, read_disruption_policy, show, show_undoable
 from clusterwright.config.field import Cost
 from clusterwright.config.load import load_cluster
