@@ -4,28 +4,31 @@ VENV := .venv
 WRIGHT := $(VENV)/bin/wright
 OUT ?= build/demo
 
-.PHONY: install demo test test-lab test-long check docs messages golden campaign lab-down bench clean
+.PHONY: install dev demo test test-lab test-long check docs messages golden campaign lab-down bench dist clean
 
-install:            ## .venv with every extra, so that .venv/bin/wright is there
+install:            ## .venv with every command but the training's PyTorch: 150 MB
 	@tools/setup base
 
+dev:                ## .venv with every extra and the tools of the developers: 2.4 GB
+	@tools/setup base dev
+
 demo:               ## the whole path on one machine: lab, apply, check, train, a host killed, a report
-	@tools/setup base lab
+	@tools/setup base lab dev
 	@$(WRIGHT) demo --out $(OUT)
 
 test:               ## every test without a lab, and the core of those on one; what cannot run here is skipped by name
-	@tools/setup base lab test
+	@tools/setup base lab dev test
 	@tools/test
 
 test-lab:           ## every test on real hosts: an hour
-	@tools/setup base lab test
+	@tools/setup base lab dev test
 	@tools/test --labs
 
 test-long:          ## those that take minutes each: benches, twenty kills, bursts in a row, guides of benches
-	@tools/setup base lab test zabbix
+	@tools/setup base lab dev test zabbix
 	@.venv/bin/pytest -q -p no:randomly -m long
 
-check: install      ## lint, types, docs that have drifted, code that is unsafe, secrets
+check: dev          ## lint, types, docs that have drifted, code that is unsafe, secrets
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
@@ -34,22 +37,25 @@ check: install      ## lint, types, docs that have drifted, code that is unsafe,
 	$(VENV)/bin/bandit -q -c pyproject.toml -r src tools/build_hook.py tools/messages tools/slurm-keys
 	@git ls-files -z | xargs -0 -P 2 -n 400 $(VENV)/bin/detect-secrets-hook --baseline .secrets.baseline
 
-docs: install       ## write the generated references
+docs: dev           ## write the generated references
 	$(VENV)/bin/python -m clusterwright.cli._reference --write
 
-messages: install   ## extract the texts into the Chinese catalog and compile it
+messages: dev       ## extract the texts into the Chinese catalog and compile it
 	$(VENV)/bin/python tools/messages
 
-golden: install     ## rewrite the golden trees; read the diff like code
+golden: dev         ## rewrite the golden trees; read the diff like code
 	$(VENV)/bin/pytest -q -m "not lab" tests/provision tests/launch tests/config --golden
 
-bench: install      ## every figure we claim, measured here
+bench: dev          ## every figure we claim, measured here
 	@$(VENV)/bin/python -m bench --all
 
 campaign:           ## 200 faults on eight hosts, hours long: SEED=1 FAULTS=200, a page in build/campaign
-	@tools/setup base lab
+	@tools/setup base lab dev
 	@$(WRIGHT) lab campaign examples/campaign/cluster.yaml --seed $(or $(SEED),1) --faults $(or $(FAULTS),200) --out build/campaign
 	@$(WRIGHT) lab down campaign --yes
+
+dist: dev           ## a release in dist/: wheel, source archive, one-file executable, bill of materials, checksums
+	@tools/dist
 
 lab-down:           ## remove the lab of examples/lab, whatever state it is in
 	@$(WRIGHT) lab down lab
