@@ -45,7 +45,7 @@ def remote_of(cluster: Cluster) -> Ssh:
 
 
 def build_context(cluster: Cluster, source: str) -> RoleContext:
-    """Return what roles need beyond the cluster file: keys and certificates (created on first use), the library.
+    """Return what roles need beyond the cluster file: secrets (created on first use) and the library for hosts.
 
     A munge key that this machine does not have is new and not stored; `apply` stores it before any host gets it.
     """

@@ -62,11 +62,14 @@ def batch_size(batch: str, hosts: int) -> int:
 
 
 def _needed(cluster: Cluster, *, calm: bool) -> list[set[str]]:
-    """Return NFS servers, then the host of slurmdbd, then the control hosts."""
+    """Return the sets of hosts that change before all others, in order: NFS servers, slurmdbd's host, control hosts.
+
+    With `calm` (every change is live) control hosts are in no set.
+    """
     servers = {folder.server for folder in cluster.storage.values() if isinstance(folder, Nfs)}
     accountant = {cluster.accountant.name} if cluster.accountant else set()
     control = {host.name for host in cluster.hosts("control")}
-    if calm:  # slurmctld exits while slurmdbd is missing; on a shared host their units are ordered
+    if calm:  # slurmctld exits while slurmdbd is down; on a host with both, systemd orders their units
         return [servers, accountant if cluster.control.name not in accountant else set()]
     return [servers, accountant, control]
 

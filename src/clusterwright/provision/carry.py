@@ -290,7 +290,7 @@ def _rebooted(
 
 
 def _new_slurmd(report: HostReport) -> bool:
-    """Return whether a running slurmd is restarted."""
+    """Return whether the plan or apply in the report restarts a running slurmd."""
     return any(
         change.id == "unit:slurmd.service" and Verb.RESTART in change.verbs for change in report.changes
     )
@@ -299,7 +299,7 @@ def _new_slurmd(report: HostReport) -> bool:
 def _settled(
     host_reports: dict[str, HostReport], drains: Drains, operator_drained: frozenset[str]
 ) -> dict[str, HostReport]:
-    """Add a note to hosts whose node Slurm marks as invalid after its daemons have read the new files."""
+    """Resume hosts that slurmctld drained while their slurmd restarted; add a note to those that it still rejects."""
     hosts = [
         name
         for name, report in host_reports.items()
@@ -337,7 +337,10 @@ def _resume_hosts(hosts: Iterable[str], drains: Drains, reports: dict[str, HostR
 
 
 def _is_complete(report: HostReport) -> bool:
-    """Return whether all changes are made, except those of unavailable packages and of units."""
+    """Return whether every change of the host is made and no reboot is due, so that the host may be resumed.
+
+    If package sets are unavailable, their packages and any unit may be missing.
+    """
     pending_changes = [change for change in report.changes if not change.applied]
     is_complete = report.ok and not pending_changes
     only_missing_packages = bool(report.unavailable) and all(

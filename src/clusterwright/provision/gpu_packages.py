@@ -38,7 +38,10 @@ _CUDA_13 = 580
 def gpu_packages(
     cluster: Cluster, part: Part, which: str, cost: Cost, among: str = ""
 ) -> tuple[Package, ...]:
-    """Return the packages of one part in version `which`, as a set of their own or in the set `among`."""
+    """Return the packages of one part (driver, nccl ...) in version `which`, as one package set.
+
+    The set is the part's own, or the one that `among` names.
+    """
     built_for = f"+cuda{cuda_major(cluster)}" if part == "nccl" else ""
     return tuple(
         Package(

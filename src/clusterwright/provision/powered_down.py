@@ -80,7 +80,7 @@ class PoweredDownHosts:
         )
 
     def reports(self, hosts: Iterable[str]) -> tuple[HostReport, ...]:
-        """Return a report for each of these hosts that is powered down."""
+        """Return a skipped report, with the reason, for each of these hosts that is powered down."""
         return tuple(
             HostReport(host, reached=False, left_out=self._message(host))
             for host in hosts
@@ -120,7 +120,7 @@ class PoweredDownHosts:
             self.work.control.run_root(client.line(client.resume(fold(back))))
 
     def _is_ours(self, host: str, node: Node) -> bool:
-        """Return whether the node is drained because it missed an apply, and for no newer reason."""
+        """Return whether an apply drained the node because it missed changes while off, and no newer reason is set."""
         forgotten = is_out(node) and host in self.drained and not node.reason
         return forgotten or node.reason.startswith(MISSED)
 

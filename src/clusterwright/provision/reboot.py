@@ -107,7 +107,7 @@ class Reboots:
         }
 
     def _slurmd_starts(self, hosts: Mapping[str, str] | list[str]) -> dict[str, str]:
-        """Return compute hosts' slurmd start times from slurmctld; empty if a node is invalid or not responding."""
+        """Return the slurmd start time of each compute host, from slurmctld; "" if it is invalid or not responding."""
         ours = [host.name for host in self.cluster.hosts("compute") if host.name in hosts]
         if not ours:
             return {}

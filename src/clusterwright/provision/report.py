@@ -64,7 +64,7 @@ class HostReport:
     owes: tuple[str, ...] = ()  # changes that were made and wait for a reboot
     unavailable: Mapping[str, str] = field(default_factory=dict)  # package sets, with the reason
     unavailable_ids: tuple[str, ...] = ()  # those packages
-    clock_off_s: float = 0.0  # how far the host's clock is ahead of the operator's
+    clock_off_s: float = 0.0  # seconds by which the host's clock is ahead of the operator's
     timings: tuple[Timing, ...] = ()
     undoes: tuple[
         tuple[str, str, str, int], ...

@@ -19,7 +19,7 @@ from clusterwright.provision.work import HostWork, stamp
 
 @dataclass(frozen=True, slots=True)
 class Undoable:
-    """An apply that can be rolled back (with `to`: itself a rollback), its hosts and its number of changes."""
+    """An apply that can be rolled back, its hosts and its number of changes; `to` is set if it was a rollback."""
 
     when: str
     source: str

@@ -1,4 +1,4 @@
-"""The systemd sandbox of our own units: everything is denied that a unit does not ask for by name."""
+"""The systemd sandbox of our own units: it denies everything that a unit does not explicitly allow."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _DENIED = {
     "SystemCallErrorNumber": "EPERM",
     "UMask": "0077",
 }
-_FILTERED = "~@privileged @resources"  # a second SystemCallFilter: what @system-service has too much of
+_FILTERED = "~@privileged @resources"  # a second SystemCallFilter: calls of @system-service to remove
 
 
 def sandbox(threats: str, *, filtered: str = _FILTERED, **allowed: str) -> str:
-    """Return lines of a [Service] section.
+    """Return the lines of a [Service] section that restrict the service.
 
     Args:
         threats: who reaches the service, what it reads from others, what it can change; a comment of the unit.

@@ -119,7 +119,7 @@ def remove_hosts(
     )
     if present:
         remember(removal.cluster_file.cluster.name, removal.hosts)
-        empty(removal, present, remote, on_progress, clock or SystemClock())
+        drain_and_wait(removal, present, remote, on_progress, clock or SystemClock())
         text = without_hosts(removal.cluster_file, present)
         new_file = ClusterFile.from_source(read(text, removal.cluster_file.source.file))
     failed_hosts = stop(removal, remote, on_progress)
@@ -133,10 +133,10 @@ def remove_hosts(
     return RemovalResult(other_report, failed_hosts)
 
 
-def empty(
+def drain_and_wait(
     removal: Removal, hosts: tuple[str, ...], remote: Remote, on_progress: ProgressCallback, clock: Clock
 ) -> None:
-    """Drain the hosts and wait until their jobs have ended.
+    """Drain the hosts and wait until their jobs have ended; with `removal.cancel`, cancel the jobs first.
 
     Raises:
         WrightError: jobs still run after the wait.
@@ -204,7 +204,7 @@ def _purge(removal: Removal, remote: Remote, host: str) -> str:
 
 
 def remembered(cluster: str) -> tuple[str, ...]:
-    """Return the hosts whose removal has started and is not complete."""
+    """Return the hosts of the cluster whose removal has started and is not complete, from a file on this machine."""
     journal = _journal(cluster)
     return tuple(json.loads(journal.read_text())) if journal.exists() else ()
 

@@ -28,7 +28,7 @@ from clusterwright.slurm.states import FAILED_BY_HOST
 from clusterwright.units import KiB, human_size
 
 BACKUP_FOLDER = (
-    "/var/lib/clusterwright/kept"  # outside undo/, whose oldest folders are deleted; these never are
+    "/var/lib/clusterwright/kept"  # outside undo/, whose oldest folders are deleted; backups never are
 )
 ANSWER_S = 120  # a daemon that has not responded by then has failed
 CONVERT_S = 3600  # slurmdbd converts its tables first; Slurm's own page speaks of hours for millions of jobs
@@ -81,7 +81,7 @@ class Upgrade:
         return f"{BACKUP_FOLDER}/{self.when}"
 
     def has_new(self, host: str) -> bool:
-        """Return whether Slurm's programs on the host are of the new release."""
+        """Return whether the installed Slurm programs on the host have the new release."""
         return is_of(version_of(self.run(host, VERSION).out), self.target)
 
 
@@ -173,7 +173,7 @@ def running(task: Upgrade) -> dict[str, Job]:
 def do(
     task: Upgrade, step: UpgradeStep, previous_jobs: dict[str, Job], on_progress: ProgressCallback
 ) -> ChangeReport:
-    """Run and verify one step.
+    """Upgrade the hosts of one step: back up, install the new release by an apply, and verify daemons and jobs.
 
     Raises:
         WrightError: the step failed; earlier steps stay done, and the same command continues with this one.
@@ -260,14 +260,14 @@ def _backup_items(task: Upgrade, host: str) -> list[tuple[str, str, str]]:
 
 
 def restart_units(task: Upgrade, step: UpgradeStep) -> None:
-    """Start the daemons that `back_up_state` stopped; errors are ignored."""
+    """Start slurmdbd and slurmctld on the step's hosts after `back_up_state` stopped them; errors are ignored."""
     for host in step.hosts:
         for unit, _name, _script in reversed(_backup_items(task, host)):
             task.run(host, f"systemctl start {unit}", timeout_s=120)
 
 
 def lost_jobs(task: Upgrade, previous_jobs: dict[str, Job]) -> list[str]:
-    """Return jobs that ran before and are now pending, failed by a host or unknown to slurmctld."""
+    """Return the IDs of jobs that ran before and are now pending, failed by a host or unknown to slurmctld."""
     control = task.cluster.control.name
     jobs = parse_queue(checked(task.control(QUEUE), control, "squeue").out, FIELDS)
     well = {job.id for job in jobs if not job.is_pending and job.state not in FAILED_BY_HOST}

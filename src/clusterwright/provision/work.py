@@ -38,7 +38,7 @@ LOCK_TIMEOUT_S = 10  # an apply whose SSH connection broke ends its changes with
 
 @dataclass(frozen=True, slots=True)
 class HostWork:
-    """What an apply does on all hosts: bring them to their desired state or, with `to`, roll back that apply."""
+    """What one apply does on all hosts: make their desired `resources` or, with `to`, roll back that apply."""
 
     cluster: Cluster
     source: str

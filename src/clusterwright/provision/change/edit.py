@@ -56,7 +56,7 @@ def drop(text: str, loc: Loc) -> str:
 
 
 def _mapping(text: str, loc: Loc) -> MappingNode | None:
-    """Return the mapping at `loc`, or None."""
+    """Return the YAML node of the mapping at `loc`; None if there is none."""
     node = YAML(typ="rt").compose(text)
     for part in loc:
         entry = _entry(node, str(part)) if isinstance(node, MappingNode) else None
@@ -79,7 +79,7 @@ def _span(node: Node) -> tuple[int, int]:
 
 
 def _spelled(value: str, mapping: MappingNode, old_node: Node | None) -> str:
-    """Quote the value as the old one was; else if YAML would parse it as a list, a number or a keyword."""
+    """Return the value as YAML text: quoted as the old one was, or if YAML would parse it as something else."""
     quote = old_node.style if isinstance(old_node, ScalarNode) and old_node.style in ("'", '"') else ""
     if not quote and mapping.flow_style and any(char in value for char in "[]{},"):
         quote = '"'

@@ -156,7 +156,7 @@ def _only_grows(old: ClusterFile, new: ClusterFile, group: str) -> bool:
 
 
 def _growing(cluster: Cluster) -> Cost:
-    """Return the cost of new hosts for the others: since 23.11 daemons add them at a reconfigure."""
+    """Return the cost of new hosts for existing ones: a reconfigure since 23.11, a restart of daemons before."""
     new_enough = release(cluster.software.slurm) >= RESTARTS_TO_GROW
     return Cost.RECONFIGURE if new_enough else Cost.RESTART
 

@@ -62,7 +62,7 @@ def is_of(version: str, target: str) -> bool:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return 24.11.5-4 as (24, 11, 5)."""
+    """Return the numbers of a version without its package revision: 24.11.5-4 as (24, 11, 5)."""
     parts = version.split("-", maxsplit=1)[0].split(".")
     return tuple(int(part) for part in parts if part.isdecimal())
 

@@ -41,7 +41,10 @@ done
 
 
 def accounts_script(cluster: Cluster, header: str) -> str:
-    """Return the script that creates all names, because limits and teams refer to each other, then all settings."""
+    """Return the script that creates cluster and QOS names, then teams, members and settings.
+
+    Names come first because settings refer to each other's names.
+    """
     names = [["add", "cluster", cluster.name], *(["add", "qos", row["name"]] for row in qos_names(cluster))]
     calls: list[list[str]] = []
     for row in account_rows(cluster):

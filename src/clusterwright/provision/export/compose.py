@@ -1,7 +1,7 @@
-"""The cluster as containers on one machine: a compose file, the image's recipe, and what starts in a container.
+"""The cluster as containers on one machine: compose.yaml, Dockerfile, and the entrypoint of a container.
 
-Each host is one container, with the daemons that the host has, because slurmdbd reaches its database by a socket.
-There is no systemd in them. They have the addresses of the file, in networks of the compose file's own.
+Each host is one container that runs all daemons of the host, because slurmdbd reaches its database by a Unix socket.
+Containers run no systemd. They have the addresses of the cluster file, in networks that the compose file declares.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clusterwright.provision.resources import Directory, Group, Package, User
 
 Tree = dict[str, Any]
 
-# Resources that a container does not need or cannot have.
+# Parts of the names of packages that a container does not need or cannot run.
 _LEFT_OUT = (
     "chrony",
     "nftables",
@@ -29,16 +29,16 @@ _LEFT_OUT = (
     "cpupower",
     "policycoreutils",
 )
-MOUNTED = "/export"  # where a container finds this folder
+MOUNTED = "/export"  # where the export folder is mounted in a container
 
 
 def compose(cluster: Cluster) -> Tree:
-    """Return the compose file."""
+    """Return the content of the compose file: one service per host, the networks and the volumes."""
     nets = {
         name: {"ipam": {"config": [{"subnet": str(network.subnet)}]}}
         for name, network in cluster.networks.named().items()
     }
-    names = _names(cluster)  # one list: it is written once, and referred to
+    names = _names(cluster)  # the same list object, so YAML writes it once and refers to it by an anchor
     services = {host.name: _service(cluster, host) | {"extra_hosts": names} for host in cluster.hosts()}
     return {"services": services, "networks": nets, "volumes": {name: {} for name in _volumes(cluster)}}
 
@@ -50,7 +50,7 @@ def _service(cluster: Cluster, host: Host) -> Tree:
         "build": ".",
         "image": f"clusterwright/{cluster.name}",
         "hostname": host.name,
-        "privileged": True,  # slurmd makes control groups, and device files are made where there are no GPUs
+        "privileged": True,  # slurmd creates cgroups; the entrypoint creates device files if there are no GPUs
         "init": True,
         "environment": {
             "NODE_ROLE": host.group.role,
@@ -75,7 +75,7 @@ def _daemons(cluster: Cluster, host: Host) -> list[str]:
 
 
 def _names(cluster: Cluster) -> list[str]:
-    """Return every name of /etc/hosts, which the container engine writes itself."""
+    """Return `extra_hosts`: every host name with its address. The container engine writes /etc/hosts from them."""
     rows = [(host.name, str(host.management)) for host in cluster.hosts()]
     for host in cluster.hosts():
         rows += [(f"{host.name}-{net}", str(to)) for net, to in host.addresses.items() if net != "management"]
@@ -83,12 +83,12 @@ def _names(cluster: Cluster) -> list[str]:
 
 
 def _volumes(cluster: Cluster) -> dict[str, str]:
-    """Return shared folders as volumes of all containers."""
+    """Return the volumes that all containers mount: name and mount path of each local or NFS folder."""
     return {name: folder.path for name, folder in cluster.storage.items() if isinstance(folder, Local | Nfs)}
 
 
 def dockerfile(cluster: Cluster, all_steps: Sequence[ExportStep], header: str) -> str:
-    """Return one image for all roles: distribution, packages of every host, all accounts."""
+    """Return the Dockerfile of one image for all roles: distribution, packages of every host, all accounts."""
     dnf = cluster.platform.package_manager == "dnf"
     packages = [
         package.name + (f"{'-' if dnf else '='}{package.version}*" if package.version else "")
@@ -125,7 +125,7 @@ def _install(cluster: Cluster, packages: dict[str, None]) -> str:
 
 
 def entrypoint(all_steps: Sequence[ExportStep], header: str) -> str:
-    """Return the start script of a container, which creates the roles' folders."""
+    """Return the entrypoint of a container, which creates the roles' folders in /etc and /var and starts daemons."""
     folders = [
         f"install -d -m {folder.mode:04o} -o {folder.owner} -g {folder.group} {folder.path}"
         for _step, folder in of_kind(all_steps, Directory)

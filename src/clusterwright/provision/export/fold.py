@@ -13,7 +13,7 @@ ALL = "all"
 
 
 def places(host: Host) -> tuple[str, str, str, str]:
-    """Return the folders that may hold files of the host, the widest first."""
+    """Return the four places (export folders) with files of the host, the widest first: all, role, group, host."""
     return (ALL, f"roles/{host.group.role}", f"groups/{host.group_name}", f"hosts/{host.name}")
 
 
@@ -35,7 +35,10 @@ def _fold_path(
     hosts: Sequence[Host],
     level: int,
 ) -> None:
-    """Place the path for hosts of this level: here if all have the same file, else one level below."""
+    """Store the file at this place if all hosts of the place have the same one, else recurse one level down.
+
+    `level` is the index of the place in `places`.
+    """
     rows = [files[host.name] for host in hosts]
     having = [row[path] for row in rows if path in row]
     if not having:

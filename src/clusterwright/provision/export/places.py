@@ -39,7 +39,7 @@ class Places:
         return f"{{{{ lookup('ansible.builtin.first_found', [{', '.join(names)}]) }}}}"
 
     def exported(self, *, with_secrets: bool) -> dict[str, Exported]:
-        """Return every file; those with secrets only on request, with mode 0600."""
+        """Return every file by its path below the export folder; those with secrets only on request, with mode 0600."""
         return {
             f"{top(file)}/{scope}{path}": Exported(
                 file.content, SECRET if file.secret else 0o755 if file.mode & 0o111 else 0o644
@@ -50,7 +50,7 @@ class Places:
         }
 
     def secret(self) -> tuple[str, ...]:
-        """Return the folder of files with secrets."""
+        """Return the paths, below the export folder, of files with secrets."""
         return tuple(
             f"{top(file)}/{scope}{path}"
             for scope, files in self.folded.items()

@@ -1,7 +1,8 @@
 """The playbook for Ansible: what `wright apply` does, in the same order, with modules of ansible-core alone.
 
-All hosts go through one task after the other, so that what serves is there before what uses it. What it does not
-do: try Slurm's daemons on the new files first, drain hosts, keep what can be undone, remove what is gone.
+All hosts run one task before any runs the next, so a service runs before its clients start. Unlike `wright apply`,
+the playbook does not test Slurm's daemons with the new files first, drain hosts, save files for a rollback, or remove
+what has left the cluster file.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def playbook(cluster: Cluster, all_steps: Sequence[ExportStep], files: Places) -
 
 
 def _packages(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
-    """Return one task for packages that the same hosts need."""
+    """Return the tasks that install packages: one for each set of hosts, with all packages that exactly these need."""
     dnf = cluster.platform.package_manager == "dnf"
     rows: dict[tuple[str, ...], list[str]] = {}
     for step, package in of_kind(all_steps, Package):
@@ -69,7 +70,10 @@ def _packages(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
 
 
 def _version(package: Package, *, dnf: bool) -> str:
-    """Return a version pattern: some vendor packages have an epoch."""
+    """Return the version suffix of a package name, such as `=24.11*`; "" for any version.
+
+    For apt it matches any epoch of packages in a set, because some vendor packages have one.
+    """
     if not package.version:
         return ""
     built_for = f"{package.built_for}*" if package.built_for else ""
@@ -78,7 +82,7 @@ def _version(package: Package, *, dnf: bool) -> str:
 
 
 def _folders(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
-    """Return one task for parent folders that no role declares; Ansible's copy creates none."""
+    """Return the tasks that create parent folders that no role declares, because Ansible's copy creates none."""
     role_folders = {folder.path for _step, folder in of_kind(all_steps, Directory)}
     rows: dict[tuple[str, ...], dict[str, None]] = {}
     for step, file in of_kind(all_steps, File):
@@ -110,7 +114,7 @@ def _resources(
 
 
 def _settings(step: ExportStep) -> list[str]:
-    """Return the handler that applies changed system files at once."""
+    """Return the handler that a changed host name, sysctl file or unit file notifies; none for other resources."""
     if not isinstance(step.resource, File):
         return []
     path = step.resource.path
@@ -121,7 +125,10 @@ def _settings(step: ExportStep) -> list[str]:
 
 
 def _accounts(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
-    """Return the task for accounting names, before slurmctld, which exits if slurmdbd is down or a name is unknown."""
+    """Return the tasks that start munge, MariaDB and slurmdbd, then create the names of accounting.
+
+    They run before slurmctld starts, which exits if slurmdbd is down or a name is unknown.
+    """
     if cluster.accountant is None:
         return []
     database_steps = [
@@ -134,7 +141,7 @@ def _accounts(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
 
 
 def _limits(cluster: Cluster) -> list[Task]:
-    """Return the task for limits, after slurmctld has registered its TRES."""
+    """Return the task that sets limits in accounting; it runs after slurmctld has registered its TRES."""
     if cluster.accountant is None:
         return []
     script = {"name": "accounts", f"{BUILTIN}.script": SCRIPT, "changed_when": False}
@@ -142,7 +149,7 @@ def _limits(cluster: Cluster) -> list[Task]:
 
 
 def _munge(all_steps: Sequence[ExportStep]) -> list[ExportStep]:
-    """Return the task for munge, with which slurmdbd authenticates clients."""
+    """Return the steps with munge's unit; slurmdbd needs munge to authenticate clients."""
     return [
         step
         for step in all_steps
@@ -151,7 +158,7 @@ def _munge(all_steps: Sequence[ExportStep]) -> list[ExportStep]:
 
 
 def _units(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
-    """Return the tasks for units; most run already after the restarts."""
+    """Return the tasks that enable and start units; handlers have started most of them already."""
     return [
         task | _condition(cluster, step.hosts)
         for step, unit in of_kind(all_steps, Unit)
@@ -170,20 +177,20 @@ def _library() -> list[Task]:
 
 
 def _handlers(cluster: Cluster, all_steps: Sequence[ExportStep]) -> list[Task]:
-    """Return the handlers in execution order: kernel settings, then units in role order."""
+    """Return the handlers in execution order: host name, kernel settings, daemon-reload, then units in role order."""
     name = {"name": NAMED, f"{BUILTIN}.command": {"argv": ["hostname", "{{ inventory_hostname }}"]}}
     files = [
         f"{file.path}" for _step, file in of_kind(all_steps, File) if file.path.startswith(SYSCTL_FOLDER)
     ]
     command = {"argv": ["sysctl", "--quiet", "--load", *files]}
-    loaded = {"name": LOADED, f"{BUILTIN}.command": command, "failed_when": False}  # a kernel may lack some
+    loaded = {"name": LOADED, f"{BUILTIN}.command": command, "failed_when": False}  # a kernel may lack one
     units = [restart(unit) | _condition(cluster, step.hosts) for step, unit in of_kind(all_steps, Unit)]
     read = {"name": RELOAD_UNIT_FILES, f"{BUILTIN}.systemd_service": {"daemon_reload": True}}
     return [name, *([loaded] if of_kind(all_steps, Sysctl) and files else []), read, *units]
 
 
 def _condition(cluster: Cluster, hosts: Sequence[str]) -> Task:
-    """Return the condition that selects exactly these hosts; none for all hosts."""
+    """Return the task's `when`, which selects exactly these hosts; {} for all hosts."""
     places = widest(cluster, hosts)
     if places == (ALL,):
         return {}

@@ -24,7 +24,7 @@ Task = dict[str, Any]
 def task_of(resource: Resource, source: str) -> Task | None:
     """Return the Ansible task of a resource; None for kinds handled elsewhere or not at all.
 
-    `source` is the file's source.
+    `source` is the path of a file on the machine that runs Ansible.
     """
     if isinstance(resource, File):
         return _file(resource, source)
@@ -111,7 +111,7 @@ _KINDS: dict[type, Callable[[Any], Task]] = {
 
 
 def running(unit: Unit) -> list[Task]:
-    """Return the tasks that enable and start the unit, then stop the unit that it replaces."""
+    """Return the tasks that enable and start the unit, then stop and disable the units that it replaces."""
     module_args = {"name": unit.name, "enabled": True, "state": "started"}
     tasks: list[Task] = [{"name": unit.name, f"{BUILTIN}.systemd_service": module_args}]
     for replaced_unit in unit.replaces:

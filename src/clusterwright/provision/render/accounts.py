@@ -1,7 +1,7 @@
 """Teams, users and QOS of the cluster file as rows of Slurm's accounting.
 
-A row has a `kind`, a `name`, and the settings that are ours; a setting without a value is taken away. What a row
-does not name stays as it is. `GrpTRES gres/gpu` is one part of GrpTRES.
+A row has a `kind`, a `name`, and the settings that Clusterwright manages; a setting with an empty value is removed in
+slurmdbd. Settings that a row does not have stay unchanged. The setting `GrpTRES gres/gpu` is one TRES of GrpTRES.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Row = dict[str, str]
 NORMAL, ROOT = (
     "normal",
     "root",
-)  # what every slurmdbd has: the first quality of service, the uppermost account
+)  # built into every slurmdbd: the default QOS and the root of the account tree
 GPU = "gres/gpu"  # a TRES, as slurm.conf names it
 
 
@@ -27,7 +27,7 @@ def account_rows(cluster: Cluster) -> tuple[Row, ...]:
 
 
 def qos_names(cluster: Cluster) -> tuple[Row, ...]:
-    """Return the QOS that partitions in slurm.conf name.
+    """Return rows with only the names of the QOS that partitions in slurm.conf use.
 
     slurmctld exits, or ignores the partition, if one is unknown at its start.
     """
@@ -43,7 +43,7 @@ def qos_rows(cluster: Cluster) -> tuple[Row, ...]:
 
 
 def has_headroom(partition: Partition) -> bool:
-    """Return whether the partition keeps headroom."""
+    """Return whether the partition reserves headroom: GPUs that its jobs must leave idle."""
     return partition.headroom_percent > 0
 
 
@@ -55,7 +55,7 @@ def headroom_gpus(cluster: Cluster, partition: Partition) -> int:
 
 
 def _headroom(cluster: Cluster, name: str, partition: Partition) -> Row:
-    """Return the headroom limit as billing units.
+    """Return the row of the partition QOS that limits all its jobs together, in billing units.
 
     Slurm ignores a team's limit of a TRES that a partition QOS limits too, so the limit is not in GPUs. It
     includes the CPUs and memory that belong to a GPU, because a GPU without them is unusable.
@@ -77,7 +77,7 @@ def _qos(name: str, qos: Qos) -> Row:
         f"MaxTRESPerJob {GPU}": _number(qos.max_gpus_per_job),
         f"MaxTRESPerUser {GPU}": _number(qos.max_gpus_per_user),
         "MaxJobsPerUser": _number(qos.max_jobs_per_user),
-        "Flags": "DenyOnLimit",  # a job that could never run is refused, and does not wait for ever
+        "Flags": "DenyOnLimit",  # reject a job that exceeds a limit by itself: it would be pending forever
     }
 
 
@@ -92,7 +92,7 @@ def _team(cluster: Cluster, name: str, team: Team) -> Row:
         qos_name for qos_name, quality in cluster.qos.items() if not quality.teams or name in quality.teams
     }
     if NORMAL not in cluster.qos or not qos:
-        qos.add(NORMAL)  # it is there for all, unless the file keeps it for some
+        qos.add(NORMAL)  # every team may use it, unless the file reserves it for some
     return {
         "kind": "account",
         "name": name,

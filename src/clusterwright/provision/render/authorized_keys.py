@@ -19,7 +19,7 @@ def authorized_keys(cluster: Cluster, user: str, context: RoleContext, header: s
 
 
 def logs_in(cluster: Cluster) -> str:
-    """Return the account that applies changes on hosts; root in every lab."""
+    """Return the account by which Clusterwright logs in to hosts: `ssh.user`, in a lab root."""
     return "root" if cluster.lab else cluster.ssh.user
 
 

@@ -11,7 +11,7 @@ AUTHENTICATION = "/etc/beegfs/conn.auth"
 
 
 def beegfs_client_conf(cluster: Cluster, folder: Beegfs) -> str:
-    """Return the settings that differ from the client's defaults; omitted keys have the default."""
+    """Return beegfs-client.conf: only settings that differ from the client's defaults."""
     storage = cluster.networks.storage or cluster.networks.management
     rdma = storage.kind in {"infiniband", "roce"}
     authentication = (
@@ -31,5 +31,5 @@ tuneFileCacheType = native
 
 
 def beegfs_mounts(places: Mapping[str, str]) -> str:
-    """Return beegfs-mounts.conf: a folder and its configuration on each line."""
+    """Return beegfs-mounts.conf: each line has a mount path and its client configuration file (`places`)."""
     return "".join(f"{path} {conf}\n" for path, conf in places.items())

@@ -27,7 +27,10 @@ def chrony_conf(cluster: Cluster, host: Host, header: str) -> str:
 
 
 def _serves(cluster: Cluster, host: Host) -> list[str]:
-    """Return the lines of a time server; without an upstream, several control hosts elect a leader (`orphan`)."""
+    """Return the lines of a control host, which serves time: its own servers, the other control hosts, its clients.
+
+    If no server responds, several control hosts elect a leader (`orphan`).
+    """
     peers = [control_host for control_host in cluster.hosts("control") if control_host.name != host.name]
     lines = [f"server {server} iburst\n" for server in cluster.time.servers]
     if not lines and cluster.lab is None:

@@ -46,7 +46,7 @@ table inet clusterwright {{
 
 @cache_per_instance
 def _sets(_cluster: Cluster, peers: tuple[Peers, ...]) -> str:
-    """Return named address sets; they are equal on all hosts of a group, which may have thousands."""
+    """Return the nft definitions of the peers' address sets; cached, since up to thousands of hosts share them."""
     return "".join(_set(peer_set) for peer_set in peers)
 
 

@@ -1,6 +1,6 @@
 """The services of each host and their permitted clients: the table from which all firewall rules are rendered.
 
-What is not in it is dropped. Forwarded packets are nobody's business here, so bridges of containers go on.
+All other input is dropped. Forwarded packets are not filtered, so container bridges work as before.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from clusterwright.provision.render.slurm_settings import CONTROL_PORT, NODE_POR
 
 ACCOUNTING_PORT = 6819  # slurmdbd.conf(5), DbdPort
 EXPORTER_PORT = 9100  # node_exporter's registered default
-CLUSTER_EXPORTER_PORT = 9105  # ours; of Prometheus's list of ports, nobody's who would be on such a host
+CLUSTER_EXPORTER_PORT = 9105  # ours; in Prometheus's list of default ports no exporter of such hosts has it
 NFS_PORT = 2049  # NFSv4 needs no other
 BEEGFS_PORT = 8004  # connClientPort (BeeGFS, network ports)
 TIME_PORT = 123  # RFC 5905
 LUSTRE_PORT = 988  # Lustre manual, "accept_port": servers open connections to clients as well
 GPFS_PORT = 1191  # IBM Storage Scale, "tscTcpPort": every daemon talks to every other
-FREE_PORTS = (1024, 65535)  # what a process of a user may take (ip(7), ip_unprivileged_port_start)
+FREE_PORTS = (1024, 65535)  # ports that a user's process may bind (ip(7), ip_unprivileged_port_start)
 
 # Host roles of each set of peers.
 ROLES = {
@@ -40,9 +40,9 @@ Range = tuple[IPv4Address, IPv4Address]
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """Who may connect: a name for a set of rules, and addresses.
+    """The clients of a service: the name of their address set, and their address ranges.
 
-    No addresses: anyone outside the other cluster networks.
+    No ranges: any address that is not in a cluster network other than management.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Opening:
 
 
 def openings(cluster: Cluster, host: Host) -> tuple[Opening, ...]:
-    """Return all openings of the host, in a fixed order."""
+    """Return all services that the host offers, each with its permitted clients, in a fixed order."""
     rows = (
         _ssh(cluster, host),
         *_slurm(cluster, host),
@@ -109,7 +109,7 @@ def _outside(cluster: Cluster, address: IPv4Address) -> bool:
 
 
 def _ssh(cluster: Cluster, host: Host) -> Opening:
-    """Return openings for SSH; cluster hosts reach each other whatever `ssh_from` says."""
+    """Return the opening for SSH on management; `ssh_from` limits clients outside the cluster, not cluster hosts."""
     peers = Peers("anyone", ())
     if cluster.security.ssh_from:
         nets = [_span(subnet) for subnet in cluster.security.ssh_from]
@@ -147,7 +147,7 @@ def _trainings(cluster: Cluster, host: Host) -> Iterator[Opening]:
         subnet = cluster.networks.named()[network].subnet
         to = subnet if is_multi_rail else host.addresses[network]
         peers = _hosts(cluster, "compute", network)
-        if is_multi_rail:  # the file names the first rail's address alone
+        if is_multi_rail:  # the cluster file has the address of the first rail only
             peers = Peers(f"subnet_{network}", (_span(subnet),))
         protocols: tuple[Literal["tcp", "udp"], ...] = ("tcp", "udp") if network == "compute" else ("tcp",)
         for protocol in protocols:

@@ -1,6 +1,6 @@
 """A host's firewall for firewalld(1): a zone for each network, one for all others, and sets of addresses.
 
-Each zone drops what no rule of it names; which rules there are is said by `firewall_table`.
+Each zone drops all traffic that none of its rules accepts; the rules come from `firewall_table`.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def gres_conf(cluster: Cluster, header: str, only: NodeGroup | None = None) -> s
 
 
 def _lines(hosts: str, group: NodeGroup) -> Iterator[str]:
-    """Return one line for equal GPUs; one for each GPU if NVLink or sockets distinguish them."""
+    """Yield the lines of one node group: one for equal GPUs, one for each GPU if NVLink or sockets distinguish them."""
     gpus = group.gpus
     if gpus is None:
         return
@@ -38,7 +38,7 @@ def _lines(hosts: str, group: NodeGroup) -> Iterator[str]:
 
 
 def _cores(gpus: Gpus, cpus: Cpus, index: int) -> str:
-    """Return the cores of the GPU's socket in Slurm's numbering, socket by socket; empty without a socket."""
+    """Return `Cores=` of the GPU's socket in Slurm's numbering, socket by socket; empty if no socket is set."""
     if not gpus.sockets:
         return ""
     first_core = gpus.sockets[index] * cpus.cores_per_socket
@@ -46,7 +46,7 @@ def _cores(gpus: Gpus, cpus: Cpus, index: int) -> str:
 
 
 def _links(gpus: Gpus, index: int) -> str:
-    """Return the links of a GPU: -1 for itself, 1 for each other; NVLink joins all of them equally."""
+    """Return a GPU's `Links=`: -1 for itself, 1 for each other GPU, since NVLink joins all alike; "" without NVLink."""
     if not gpus.nvlink or gpus.count == 1:
         return ""
     return " Links=" + ",".join("-1" if peer == index else "1" for peer in range(gpus.count))

@@ -1,4 +1,4 @@
-"""Users apart on compute hosts: nft(8) rules by which the packets of a user reach only hosts of that user's jobs."""
+"""Isolation of users on compute hosts: nft(8) rules that let a user's packets reach only hosts of that user's jobs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from clusterwright.provision.render.firewall_table import (
 )
 
 RULES = "/etc/clusterwright/isolation.nft"
-FIRST_USER = 1000  # below are the system's own accounts (Debian policy 9.2.2, RHEL's login.defs)
-JOBS = "/run/clusterwright/jobs"  # of the prolog; a file NUMBER.hosts for each job
+FIRST_USER = 1000  # lower user ids are system accounts (Debian policy 9.2.2, RHEL's login.defs)
+JOBS = "/run/clusterwright/jobs"  # written by the prolog: a file JOBID.hosts for each job
 _SYN, _REPLY = "tcp flags & (fin|syn|rst|ack) == syn", "tcp flags & (syn|ack) == syn|ack"
 _UNKNOWN = 0xFFFFFFFF  # no uid
 _USER_SETS = """
@@ -67,17 +67,17 @@ _WITHIN_HOST = f"""
 
 
 def is_isolated(cluster: Cluster) -> bool:
-    """Return whether compute hosts keep users apart; without prologs of ours they cannot know whose job runs where."""
+    """Return whether compute hosts isolate users; needs our prolog, which records the user and hosts of each job."""
     return cluster.security.firewall and cluster.security.isolate_users and cluster.slurm.health
 
 
 @cache_per_instance
 def isolation(cluster: Cluster, header: str) -> str:
-    """Return the rules, the same on every compute host.
+    """Return the nft rules, the same on every compute host.
 
-    A connection is judged by its first packet (SYN) at the sender and by the reply to it (SYN-ACK) at the receiver: the
-    kernel knows of both whose socket they belong to. Not by `ct state new`: a SYN that fits a connection whose other
-    end is dead counts as established.
+    The rules filter the first packet of a connection (SYN) at the sender and the reply to it (SYN-ACK) at the receiver,
+    because for both the kernel knows the uid of the socket. They do not use `ct state new`: a SYN that fits a
+    connection whose other end is dead counts as established.
     """
     rails = _rails(cluster)
     named = {
@@ -104,7 +104,7 @@ include "{JOBS}/*.hosts"
 
 
 def _output(*, has_rails: bool) -> str:
-    """Return the chain on the output hook, and the chain for packets to other hosts."""
+    """Return the chain on nft's output hook, and the chain for packets of users to other compute hosts."""
     first_port, last = FREE_PORTS
     tcp_to, tcp_from, udp_to = (
         f"{protocol} {field} {first_port}-{last} {protocol} {field} != @services"
@@ -135,7 +135,7 @@ def _output(*, has_rails: bool) -> str:
 
 
 def host_addresses(cluster: Cluster, header: str) -> str:
-    """Return a line for each compute host: its name and its addresses."""
+    """Return the text of a file with a line for each compute host: its name and its addresses."""
     rows = (" ".join((host.name, *map(str, host.addresses.values()))) for host in cluster.hosts("compute"))
     return header + "".join(f"{row}\n" for row in rows)
 
@@ -156,7 +156,7 @@ def _services(cluster: Cluster) -> list[str]:
 
 
 def _rails(cluster: Cluster) -> list[str]:
-    """Return the networks on which hosts have addresses that the cluster file does not name."""
+    """Return the subnets of networks with several rails: the cluster file has the first rail's addresses only."""
     return [str(network.subnet) for network in cluster.networks.named().values() if network.rails > 1]
 
 

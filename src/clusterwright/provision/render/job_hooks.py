@@ -1,4 +1,4 @@
-"""The programs around jobs: shell texts that are the same everywhere, and what the cluster file declares for a host."""
+"""Prolog, epilog, health program and the like: shell texts equal on all hosts, and the variables of each host."""
 
 from __future__ import annotations
 
@@ -13,23 +13,21 @@ FOLDER = "/etc/slurm/clusterwright"
 PROGRAMS = ("prolog", "epilog", "health", "unkillable", "task_prolog", "isolate")
 _SHARED = ("common", "probes", "gpus", "counters", "isolation", "share", "xids", "xids.awk")
 _TEXTS = Path(__file__).with_name("hooks")
-_LAYER = {"infiniband": "InfiniBand", "roce": "Ethernet"}  # as the kernel calls it
-_PROBE_S = 1  # ours: what a prolog waits for one probe at most; a job should not notice it
-_CLOCK_OFF_S = (
-    1.0  # as check/checks/clock_offset: further apart, lines of two hosts' logs cannot be put in order
-)
-_LEAST_KIB = 256 * 1024  # ours: below it slurmd, munge and the journal begin to fail one by one
+_LAYER = {"infiniband": "InfiniBand", "roce": "Ethernet"}  # the kernel's `link_layer`
+_PROBE_S = 1  # our choice: how long a prolog waits for one probe; short compared with a job's start
+_CLOCK_OFF_S = 1.0  # as check/checks/clock_offset: beyond it, log lines of two hosts cannot be put in order
+_LEAST_KIB = 256 * 1024  # our choice: with less free space slurmd, munge and the journal begin to fail
 
 
 def hook_texts(header: str) -> dict[str, str]:
-    """Return every text that is equal on all hosts, by its path."""
+    """Return the hook programs and the shell files that they share, by path; equal on all hosts."""
     programs = {name: _with_header(name, header) for name in PROGRAMS}
     shared = {name: _with_header(name, header) for name in _SHARED}
     return {f"{FOLDER}/{name}": text for name, text in (programs | shared).items()}
 
 
 def declared(cluster: Cluster, host: Host, header: str) -> str:
-    """Return what the file declares for the host as quoted shell variables."""
+    """Return the shell variables of the hook programs on this host: GPUs, mounts, networks and limits."""
     gpus, scratch, networks = host.group.gpus, scratch_of(host), cluster.networks.named()
     compute = networks.get("compute") if "compute" in host.group.addresses else None
     layer = _LAYER.get(compute.kind, "") if compute else ""
@@ -51,7 +49,7 @@ def declared(cluster: Cluster, host: Host, header: str) -> str:
         "PROBE_S": str(_PROBE_S),
         "CLOCK_OFF_S": f"{_CLOCK_OFF_S:g}",
         "MOST_DRAINED": str(cluster.slurm.max_drained_percent),
-        # The journal of a container has what was written to its /dev/kmsg; dmesg would show the machine's lines.
+        # A lab host is a container: its journal has the lines of its own /dev/kmsg, dmesg would show the machine's.
         "KERNEL_LOG": "journalctl -k -b -q --no-pager -o short-monotonic" if cluster.lab else "dmesg",
         "FIRST_USER": str(isolation.FIRST_USER),
         "ISOLATION": isolation.RULES if isolation.is_isolated(cluster) else "",
@@ -61,18 +59,18 @@ def declared(cluster: Cluster, host: Host, header: str) -> str:
 
 
 def _with_addresses(cluster: Cluster, host: Host) -> list[NetworkName]:
-    """Return the networks without which jobs cannot start or communicate; not IPoIB, which is optional."""
+    """Return the networks on which the host must have an address before a job starts; not IPoIB, which is optional."""
     networks = cluster.networks.named()
     return [name for name in host.group.addresses if networks[name].kind != "infiniband"]
 
 
 def _driver(cluster: Cluster) -> str:
-    """Return the driver version to verify; empty in a lab whose simulated driver could not be built."""
+    """Return `1`: the prolog requires an NVIDIA driver; in a lab `if-there`: only if the simulated one was built."""
     return "1" if cluster.lab is None else "if-there"
 
 
 def scratch_of(host: Host) -> str:
-    """Return the mount point of the host's first local disk; None without one."""
+    """Return the mount point of the host's first local disk; empty without one."""
     return next((disk.mount for disk in host.group.disks if disk.mount), "")
 
 

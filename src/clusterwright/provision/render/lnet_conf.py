@@ -10,16 +10,13 @@ ALL = 255
 
 
 def lnet_network(cluster: Cluster) -> str:
-    """Return LNet's name of the network on which servers are reached."""
+    """Return LNet's name of the storage (else management) network: `o2ib` for RDMA, `tcp` for others."""
     storage = cluster.networks.storage or cluster.networks.management
     return "o2ib" if storage.kind in {"infiniband", "roce"} else "tcp"
 
 
 def lnet_conf(cluster: Cluster) -> str:
-    """Return lnet.conf with one network.
-
-    On a second one, servers would contact the host at an address they cannot reach.
-    """
+    """Return lnet.conf with one network only: with two, servers might contact the host at an unreachable address."""
     network = cluster.networks.storage or cluster.networks.management
     return f"""# o2ib is RDMA (InfiniBand, RoCE), tcp anything else; the interface is the one with such an address.
 ip2nets:

@@ -14,11 +14,11 @@ _SHARE, _LEAST_MIB, _MOST_MIB, _MOST_LOG_MIB = 16, 128, 16 * 1024, 1024
 _LAB_POOL_MIB, _LAB_LOG_MIB = (
     128,
     4,
-)  # a lab's host claims memory that it has not; the log is that of its image
+)  # a lab host declares more memory than it has; the log size is that of its image
 
 
 def mariadb_conf(cluster: Cluster, host: Host, header: str) -> str:
-    """Return the settings, in a file that sorts after the distribution's."""
+    """Return MariaDB's settings for slurmdbd; their file sorts after the distribution's files."""
     pool = max(_LEAST_MIB, min(_MOST_MIB, host.group.memory // MiB // _SHARE))
     log = min(_MOST_LOG_MIB, pool // 4)
     if cluster.lab:

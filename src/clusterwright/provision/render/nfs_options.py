@@ -50,7 +50,7 @@ def nfs_options(cluster: Cluster, folder: Nfs) -> tuple[Option, ...]:
 
 
 def _connections(cluster: Cluster) -> tuple[Option, ...]:
-    """Return the number of connections for the rate of the network to the server."""
+    """Return `nconnect` for the rate of the network to the server; nothing if one connection suffices."""
     network = cluster.networks.storage or cluster.networks.management
     count = min(MOST, math.ceil(network.rate / CONNECTION))
     if count < 2:
@@ -62,7 +62,10 @@ def _connections(cluster: Cluster) -> tuple[Option, ...]:
 
 
 def _attributes(cluster: Cluster, folder: Nfs) -> tuple[Option, ...]:
-    """Return the attribute cache options; short for the folder of runs, where hosts wait for files of each other."""
+    """Return the attribute cache options: `noac` on request; no negative entries where hosts wait for new files.
+
+    That is the shared folder with the runs.
+    """
     if folder.noac:
         return (Option("noac", _NOAC),)
     if folder.path == cluster.shared_folder:

@@ -60,10 +60,13 @@ ResumeTimeout={saving.resume_timeout}
 
 
 def _excepted(cluster: Cluster, saving: PowerSaving) -> str:
-    """Return what power saving excludes: groups, counts and states; Slurm expects entries with a count first."""
+    """Return SuspendExcNodes and SuspendExcStates: spares, excluded groups and states.
+
+    Slurm expects entries with a count (the spares) first.
+    """
     excluded_hosts = [host for group in saving.exclude for host in cluster.nodes[group].names()]
-    switched_hosts = [host.name for host in switched(cluster)]
-    exceptions = [f"{fold(switched_hosts)}:{saving.spares}"] if saving.spares and saving.provider else []
+    managed_hosts = [host.name for host in power_saving_hosts(cluster)]
+    exceptions = [f"{fold(managed_hosts)}:{saving.spares}"] if saving.spares and saving.provider else []
     exceptions += [fold(excluded_hosts)] if excluded_hosts else []
     states = suspend_states(release_of(cluster))
     return (f"SuspendExcNodes={','.join(exceptions)}\n" if exceptions else "") + (
@@ -71,8 +74,8 @@ def _excepted(cluster: Cluster, saving: PowerSaving) -> str:
     )
 
 
-def switched(cluster: Cluster) -> tuple[Host, ...]:
-    """Return the compute hosts that may be powered off."""
+def power_saving_hosts(cluster: Cluster) -> tuple[Host, ...]:
+    """Return the compute hosts that power saving may power off: those of groups that the file does not exclude."""
     saving = cluster.slurm.power_saving
     return tuple(
         host
@@ -86,7 +89,7 @@ def power_settings(cluster: Cluster, saving: PowerSaving) -> str:
     provider = _provider(cluster, saving)
     bmc: Mapping[str, Any] = getattr(saving.provider, "bmc", {}) if provider["kind"] != "lab" else {}
     hosts: dict[str, dict[str, str]] = {}
-    for host in switched(cluster):
+    for host in power_saving_hosts(cluster):
         offset = next(index for index, name in host.group.places() if name == host.name)
         hosts[host.name] = {"bmc": str(bmc[host.group_name] + offset)} if host.group_name in bmc else {}
     document = {

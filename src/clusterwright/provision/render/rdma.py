@@ -56,7 +56,7 @@ def rdma_params(cluster: Cluster, host: Host, prefix: str) -> dict[str, Any]:
 
 
 def find_gpudirect(cluster: Cluster, host: Host) -> GpuDirect | None:
-    """Return how adapters reach GPU memory; None if nothing needs setup or no way exists."""
+    """Return the host's GPUDirect RDMA method; None without GPUs, driver or RDMA network, or if none is supported."""
     rdma, driver = cluster.rdma, cluster.software.driver
     if rdma is None or driver is None or host.group.gpus is None or not rdma_networks(cluster, host):
         return None
@@ -66,7 +66,7 @@ def find_gpudirect(cluster: Cluster, host: Host) -> GpuDirect | None:
 
 
 def _is_supported(cluster: Cluster, host: Host, method: GpuDirect) -> bool:
-    """Return whether the installed kernel modules support this way: DMA-BUF needs the open ones."""
+    """Return whether NVIDIA driver, kernel and RDMA drivers support the method; DMA-BUF needs open kernel modules."""
     rdma, software, gpus = cluster.rdma, cluster.software, host.group.gpus
     if rdma is None or software.driver is None or gpus is None:
         return False

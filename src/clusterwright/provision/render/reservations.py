@@ -33,9 +33,10 @@ def _row(cluster: Cluster, name: str, reservation: Reservation) -> Row:
 
 
 def _access_lists(cluster: Cluster, reservation: Reservation) -> tuple[set[str], set[str]]:
-    """Return users and accounts.
+    """Return the users and accounts of a reservation in slurmctld; root if the file has neither users nor teams.
 
-    Slurm requires both lists to match, ours requires either, so teams beside users are listed as their members.
+    Slurm requires a job to match both lists, the cluster file either one. So if the file has both, the members of its
+    teams are listed as users.
     """
     if reservation.users and reservation.teams:
         members = {

@@ -15,7 +15,7 @@ GATHER_S = 30
 
 
 def accounting(cluster: Cluster) -> str:
-    """Return slurmdbd, enforcement and priority; without accounting, first in, first out."""
+    """Return the lines for slurmdbd, enforced limits and priority; without accounting, jobs run first in, first out."""
     host = cluster.accountant
     if host is None:
         return NONE
@@ -32,7 +32,7 @@ JobAcctGatherFrequency={GATHER_S}
 
 
 def tres(cluster: Cluster) -> tuple[str, ...]:
-    """Return the TRES beyond CPUs and memory: GPUs, and each GPU type."""
+    """Return AccountingStorageTRES beyond CPUs and memory: all GPUs, and each GPU type."""
     models = dict.fromkeys(group.gpus.model for group in cluster.nodes.values() if group.gpus)
     return ("gres/gpu", *(f"gres/gpu:{model}" for model in models))
 
@@ -55,7 +55,7 @@ PriorityFlags=MAX_TRES
 
 
 def _preemption(cluster: Cluster) -> str:
-    """Return preemption; empty unless a QOS may preempt another."""
+    """Return the lines for preemption by QOS; empty unless a QOS may preempt another."""
     if not any(qos.preempts for qos in cluster.qos.values()):
         return ""
     key, value = youngest_first(release_of(cluster))

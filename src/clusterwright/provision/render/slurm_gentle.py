@@ -1,8 +1,8 @@
-"""The lines of slurm.conf that a reconfigure covers, so that no daemon restarts for them.
+"""The lines of slurm.conf whose change `scontrol reconfigure` applies, so that no daemon restarts for them.
 
-Before 23.11: keys that slurm.conf(5) does not mark with "a restart is required", and that slurmctld and slurmd
-of 22.05 were seen to take up. From 23.11 on a reload starts new daemons that take over, so that scontrol(1) names
-only ports and authentication; who a daemon runs as and where its state lies is added.
+Before 23.11: keys that slurm.conf(5) does not mark with "a restart is required", and whose change slurmctld and slurmd
+of 22.05 were observed to apply. Since 23.11 a reload starts new daemons that replace the old ones, and scontrol(1)
+excepts only ports and authentication; the accounts and state folders of daemons are added here.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def partitions(cluster: Cluster) -> str:
 
 
 def usable_memory_mib(group: NodeGroup) -> int:
-    """Return the memory that slurmd finds at least; a host with less than RealMemory is drained.
+    """Return the memory, in MiB, that slurmd finds at least, used as RealMemory: a host with less is drained.
 
     The kernel reserves 64 of every 4096 bytes (struct page: 1.6 %), firmware and crash kernel about as much again:
     hence 31/32 of the declared memory.
@@ -49,7 +49,7 @@ def usable_memory_mib(group: NodeGroup) -> int:
 
 
 def free_memory_mib(group: NodeGroup) -> int:
-    """Return the part of it that jobs may use."""
+    """Return the memory, in MiB, that jobs may allocate: `usable_memory_mib` less `memory_reserved`."""
     return usable_memory_mib(group) - group.memory_reserved // MiB
 
 
@@ -86,14 +86,14 @@ def _limits(partition: Partition) -> Iterator[Row]:
         yield "DefaultTime", format_slurm_time(partition.default_time)
     if partition.max_nodes is not None:
         yield "MaxNodes", str(partition.max_nodes)
-    if partition.priority != 1:  # Slurm's own
+    if partition.priority != 1:  # Slurm's default
         yield "PriorityTier", str(partition.priority)
     if partition.exclusive:
         yield "OverSubscribe", "EXCLUSIVE"
 
 
 def _shares(groups: list[NodeGroup], partition: Partition) -> Iterator[Row]:
-    """Return default memory per CPU, and per GPU, of the smallest host."""
+    """Yield a job's default memory per CPU, and memory and CPUs per GPU: the share on the smallest host."""
     yield "DefMemPerCPU", str(min(free_memory_mib(group) // group.cpus.threads for group in groups))
     with_gpus = [(group, group.gpus.count) for group in groups if group.gpus]
     if with_gpus:
@@ -106,7 +106,7 @@ def _shares(groups: list[NodeGroup], partition: Partition) -> Iterator[Row]:
 
 
 def _billing(groups: list[NodeGroup]) -> Iterator[Row]:
-    """Return billing weights. By default Slurm bills CPUs only: a job of eight GPUs and one CPU is nearly free."""
+    """Yield billing weights. By default Slurm bills CPUs only: a job of eight GPUs and one CPU is nearly free."""
     with_gpus = [(group, group.gpus.count) for group in groups if group.gpus]
     if with_gpus:
         cpu = min(GPU_BILLED * count / group.cpus.threads for group, count in with_gpus)
@@ -117,7 +117,7 @@ def _billing(groups: list[NodeGroup]) -> Iterator[Row]:
 
 
 def _admission(cluster: Cluster, name: str, partition: Partition) -> Iterator[Row]:
-    """Return who may use the partition: teams are Unix groups; QOS need accounting."""
+    """Yield the keys that limit access to the partition: teams as Unix groups; with accounting, its QOS."""
     if partition.teams:
         yield "AllowGroups", ",".join(partition.teams)
     if not cluster.accounting.enabled:

@@ -11,7 +11,10 @@ SITE = "# The site's own (slurm.options)."
 
 
 def with_options(paragraphs: list[str], options: Mapping[str, str]) -> list[str]:
-    """Merge the site's options: into lists, in place of our values, or after them."""
+    """Merge the site's options into paragraphs of slurm.conf.
+
+    Values of list keys such as SchedulerParameters are added to ours; any other key replaces ours, at the end.
+    """
     lists = {key: value for key, value in options.items() if key.lower() in LIST_VALUED_KEYS}
     scalar_options = {key: value for key, value in options.items() if key not in lists}
     filtered_paragraphs = [
@@ -34,9 +37,9 @@ def _drop_keys(paragraph: str, site_options: Mapping[str, str]) -> str:
 
 
 def _joined(paragraphs: list[str], more: Mapping[str, str]) -> list[str]:
-    """Merge list values of a key into its first line, because Slurm uses only the last line of a key.
+    """Merge all lines of a list key, and the site's values, into its first line: Slurm uses only a key's last line.
 
-    Reasons of the merged lines are kept.
+    Comments of the merged lines are kept.
     """
     for key in sorted({_key(line) for part in paragraphs for line in part.splitlines()} | set(more)):
         if key.lower() not in LIST_VALUED_KEYS:
@@ -63,7 +66,7 @@ def _merge_list(paragraphs: list[str], holding: list[str], key: str, site: str |
 
 
 def _merge_values(values: list[str]) -> str:
-    """Return all words; of equal names the last value is used, at the first position."""
+    """Join comma-separated lists; of words with one name (`bf_window=`) the last one counts, in the first place."""
     tokens_by_name: dict[str, str] = {}
     for token in (token.strip() for value in values for token in value.split(",")):
         tokens_by_name[re.split(r"[=:]", token)[0].lower()] = token

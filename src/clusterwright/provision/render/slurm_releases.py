@@ -31,12 +31,12 @@ def prolog_flags(slurm_release: str) -> str:
 
 
 def health_timeout(slurm_release: str, seconds: int) -> Mapping[str, int]:
-    """Return the health check timeout, a key since 26.05; before, it is fixed at 60 s."""
+    """Return HealthCheckTimeout, a key since 26.05; {} before, when the timeout is fixed at 60 s."""
     return {"HealthCheckTimeout": seconds} if slurm_release >= "26.05" else {}
 
 
 def suspend_states(slurm_release: str) -> str:
-    """Return the states that keep a host powered on (23.02 or later): those that need an administrator."""
+    """Return SuspendExcStates (23.02 or later): states that need an administrator, so the host stays powered on."""
     return "DOWN,DRAIN,FAIL,MAINTENANCE" if slurm_release >= "23.02" else ""
 
 
@@ -50,7 +50,7 @@ def youngest_first(slurm_release: str) -> tuple[str, str]:
 
 
 def rate_limit(slurm_release: str) -> tuple[str, ...]:
-    """Return the RPC rate limit per user (23.02 or later); root and slurm are exempt."""
+    """Return the SlurmctldParameters that limit RPCs per user (23.02 or later); root and slurm are exempt."""
     return ("rl_enable",) if slurm_release >= "23.02" else ()
 
 
@@ -64,7 +64,7 @@ def tree_width(slurm_release: str, hosts: int) -> str:
 
 
 def switch_as_rank(slurm_release: str) -> bool:
-    """Return the option (23.02 or later) that orders hosts by switch, so that neighboring ranks share one.
+    """Return whether the release (23.02 or later) can order hosts by switch, so that neighboring ranks share one.
 
     Messages do not follow the switches (RoutePlugin=route/topology, RouteTree since 23.11): that tree describes
     the compute network, but messages use management.
@@ -78,17 +78,17 @@ def topology_file(slurm_release: str) -> str:
 
 
 def block_sizes(slurm_release: str) -> str:
-    """Return BlockSizes: 23.11 counts powers of two of the first block, 24.05 counts hosts."""
+    """Return the key of block sizes: BlockLevels (23.11, powers of two of the first block), since 24.05 BlockSizes."""
     return "BlockSizes" if slurm_release >= "24.05" else "BlockLevels"
 
 
 def cgroup_plugin(slurm_release: str, cgroup_version: str) -> str:
-    """Return CgroupPlugin: since 22.05 it detects the version; 21.08 supports v1 only."""
+    """Return CgroupPlugin; "" for `auto`, since 22.05 detects the version, and for 21.08, which supports v1 only."""
     return "" if cgroup_version == "auto" or slurm_release < "22.05" else f"cgroup/{cgroup_version}"
 
 
 def enable_controllers(slurm_release: str, cgroup_version: str, platform: Platform) -> bool:
-    """Return the option (23.02 or later) that enables controllers which systemd does not delegate to slurmd's scope."""
+    """Return whether cgroup.conf needs `EnableControllers`: cgroup v2 and no delegation by systemd (23.02 or later)."""
     return slurm_release >= "23.02" and cgroup_version == "v2" and not platform.delegates_cgroup_controllers
 
 

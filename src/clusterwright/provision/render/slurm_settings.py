@@ -23,11 +23,11 @@ MODELLED = """
 SlurmdParameters=config_overrides
 MailProg=/usr/bin/true
 """
-MANY_HOSTS = 256  # from here on slurmctld answers late when all of them speak at once (Slurm's big_sys page)
+MANY_HOSTS = 256  # from here on slurmctld responds late when all hosts send at once (Slurm's big_sys page)
 
 
 def slurm_settings(cluster: Cluster) -> str:
-    """Return paragraphs of a reason and its keys."""
+    """Return the cluster-wide lines of slurm.conf as paragraphs: a comment with the reason, then the keys."""
     return (
         _daemons(cluster)
         + _losses(cluster)

@@ -30,6 +30,9 @@ Host {names(cluster)}
 
 @cache_per_instance
 def names(cluster: Cluster) -> str:
-    """Return a few patterns for all hosts, such as `control gpu-node? gpu-node??`; SSH is open on plain names only."""
+    """Return a few patterns that match all host names, such as `control gpu-node? gpu-node??`.
+
+    Names with a network (`NAME-compute`) are not included: SSH is open on the management network only.
+    """
     forms = {re.sub(r"[0-9](?=[0-9]*$)", "?", host.name): None for host in cluster.hosts()}
     return " ".join(forms)

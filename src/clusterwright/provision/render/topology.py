@@ -39,7 +39,7 @@ def kind_of(cluster: Cluster) -> Kind:
 
 
 def tree_of(cluster: Cluster) -> Tree:
-    """Return the leaves of the file, with the upper switches that the planner computes for the fabric."""
+    """Return the leaf switches of the cluster file, with the upper switches that the planner computes for them."""
     from clusterwright.plan.fabric.topology import levels
 
     leaf_switches: dict[str, list[str]] = {}
@@ -51,7 +51,7 @@ def tree_of(cluster: Cluster) -> Tree:
 
 
 def _pods(cluster: Cluster, leaf_switches: dict[str, tuple[str, ...]]) -> int:
-    """Return the number of pods of a three-level fat tree whose leaves match the file's; 0 if there is none."""
+    """Return the number of pods of the planned three-level fat tree if it has the file's leaves; else 0."""
     network = cluster.networks.compute
     if network is None or network.fabric != "fat-tree":
         return 0
@@ -63,7 +63,7 @@ def _pods(cluster: Cluster, leaf_switches: dict[str, tuple[str, ...]]) -> int:
     try:
         switch = for_ports(usual_switch(network.rate, network.kind), network.rate)
         fabric = design("fat-tree", len(hosts), network.rails, switch)
-    except WrightError:  # no such fabric is built of such switches: then nothing is known of its pods
+    except WrightError:  # the planner cannot build a fabric of these switches, so its pods are unknown
         return 0
     is_match = list(placement(fabric, hosts).values()) == list(leaf_switches.values())
     return pods(fabric) if is_match else 0

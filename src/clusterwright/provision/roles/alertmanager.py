@@ -14,8 +14,8 @@ from clusterwright.provision.resources import Directory, File, Package, Resource
 
 DEPENDENCIES = ("prometheus",)
 
-NOTIFY_AUTHORIZATION = "notify.token"  # the secret's name: what only Alertmanager and our receiver know
-OWNER = "prometheus"  # Debian's and Ubuntu's packages run both under it
+NOTIFY_AUTHORIZATION = "notify.token"  # name of the secret that only Alertmanager and our notifier know
+OWNER = "prometheus"  # account of both Alertmanager and Prometheus in Debian's and Ubuntu's packages
 DROP_IN = """[Service]
 Restart=always
 RestartSec=5

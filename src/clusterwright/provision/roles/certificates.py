@@ -9,13 +9,13 @@ DEPENDENCIES = ("base",)
 
 FOLDER = "/etc/clusterwright/tls"
 AUTHORITY, CERTIFICATE, KEY = f"{FOLDER}/ca.crt", f"{FOLDER}/host.crt", f"{FOLDER}/host.key"
-SCRAPE = "scrape"  # Prometheus's own, on the control host
-GROUP = "clusterwright-tls"  # daemons without privileges are in it, to read the host's key
-GROUP_ID = 64877  # of the range that Debian gives on request (60000 to 64999), far from those given
+SCRAPE = "scrape"  # name of Prometheus's client certificate, on the control host
+GROUP = "clusterwright-tls"  # unprivileged daemons are members, to read the host's private key
+GROUP_ID = 64877  # in Debian's range of IDs assigned on request (60000 to 64999), far from assigned ones
 
 
 def subjects(cluster: Cluster) -> dict[str, str]:
-    """Return the subject alternative names of each certificate by name; empty if nothing is scraped."""
+    """Return the subject alternative names of each certificate (by host name, `.scrape`); {} if nothing is scraped."""
     if not cluster.monitoring.is_scraped:
         return {}
     hosts = {host.name: f"DNS:{host.name},IP:{host.management}" for host in cluster.hosts()}

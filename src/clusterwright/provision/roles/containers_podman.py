@@ -9,8 +9,8 @@ from clusterwright.provision.resources import File, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("base", "accounts")
 
-IDS = 65536  # of one user: what images use (nobody is 65534)
-FIRST_SUBUID = 1 << 20  # beyond what useradd gives out by itself (login.defs: from 100000 on)
+IDS = 65536  # subordinate IDs per user: images use IDs up to 65534 (nobody)
+FIRST_SUBUID = 1 << 20  # above the ranges that useradd assigns by itself (login.defs: from 100000 on)
 PACKAGES = ("podman", "uidmap", "fuse-overlayfs", "slirp4netns")
 CDI = "clusterwright-cdi.service"
 NVIDIA_CTK = "/usr/bin/nvidia-ctk"
@@ -18,7 +18,7 @@ NVIDIA_CTK = "/usr/bin/nvidia-ctk"
 
 @alike
 def containers_podman(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Install Podman on compute and login hosts, if `environments.containers` lists it."""
+    """Return Podman and its settings for compute and login hosts, if `environments.containers` lists it."""
     if "podman" not in cluster.environments.containers or host.group.role == "control":
         return ()
     ids = "".join(_ids(name, user.uid) for name, user in cluster.users.items())

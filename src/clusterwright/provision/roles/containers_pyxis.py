@@ -31,7 +31,10 @@ def containers_pyxis(cluster: Cluster, host: Host, context: RoleContext) -> tupl
 
 
 def _plugstack(cluster: Cluster, host: Host, load: str, header: str) -> tuple[File, ...]:
-    """Return plugstack.conf, which keeps the site's plugins; in configless mode it is the one that slurmctld serves."""
+    """Return plugstack.conf, which loads pyxis and the site's plugins in plugstack.conf.d.
+
+    In configless mode slurmctld serves the file to compute hosts, and it loads pyxis only.
+    """
     if cluster.slurm.configless:
         return () if fetches(cluster, host) else (File(path=f"{FOLDER}/plugstack.conf", content=load),)
     return (

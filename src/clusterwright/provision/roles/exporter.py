@@ -90,7 +90,10 @@ def exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
 
 
 def _sandbox(*, has_journal: bool) -> str:
-    """Without a list of devices, as GPU drivers may load later; a lab's host has /dev/kmsg, but no kernel journal."""
+    """Return the sandbox of the unit. It lists no devices, because GPU drivers may load after the unit has started.
+
+    Without `has_journal` (a lab host) the exporter reads /dev/kmsg in place of the kernel's journal.
+    """
     capabilities = "CAP_SYS_PTRACE CAP_DAC_READ_SEARCH"
     return sandbox(
         _THREATS,

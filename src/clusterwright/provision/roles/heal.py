@@ -69,7 +69,7 @@ def heal(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, 
         return _loop(cluster, context)
     user = logs_in(cluster)
     if user in cluster.users:
-        return ()  # the file of that user's keys is another role's, which has the line
+        return ()  # the role `ssh` writes the authorized_keys of this user, with heal's key
     return (
         Directory(path=KEYS),
         File(path=f"{KEYS}/{user}", content=context.header() + heal_key(cluster, context)),

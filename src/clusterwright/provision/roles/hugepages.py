@@ -14,7 +14,7 @@ PAGE_BYTES = 2 * MiB  # of x86-64, and of arm64 with 4 KiB pages
 
 
 def pages(cluster: Cluster) -> int:
-    """Return the number of 2 MiB pages, rounded up."""
+    """Return the number of 2 MiB pages for `system.hugepages` (bytes), rounded up; 0 if it is not set."""
     return -(-(cluster.system.hugepages or 0) // PAGE_BYTES)
 
 

@@ -1,4 +1,4 @@
-"""Users apart on compute hosts: rules by user id, which the prolog and epilog of jobs fill."""
+"""Isolation of users on compute hosts: nft rules by user id; prolog and epilog add and remove the hosts of jobs."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ WantedBy=multi-user.target
 
 @alike
 def isolation(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the rules, in a table of their own beside the firewall's, and the service that loads them.
+    """Return the rules, in an nft table separate from the firewall's, and the service that loads them.
 
-    A reload of the firewall leaves them unchanged; after a reload of these the jobs' entries are there again.
+    A reload of the firewall does not change them; a reload of this service restores the entries of running jobs.
     """
     if not is_isolated(cluster) or host.group.role != "compute":
         return ()

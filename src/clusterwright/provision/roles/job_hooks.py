@@ -8,7 +8,7 @@ from clusterwright.provision.render.isolation import host_addresses, is_isolated
 from clusterwright.provision.render.job_hooks import FOLDER, PROGRAMS, declared, hook_texts, scratch_of
 from clusterwright.provision.resources import Directory, File, Resource, RoleContext
 
-DEPENDENCIES = ("base",)  # before slurm, whose file names them
+DEPENDENCIES = ("base",)  # sorts before slurm, because slurm.conf names the programs
 
 
 @alike

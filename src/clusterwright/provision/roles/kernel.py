@@ -9,7 +9,7 @@ from clusterwright.provision.resources import File, Resource, RoleContext, Sysct
 DEPENDENCIES = ("base",)
 
 PLAIN_MTU = 1500  # IEEE 802.3
-NEIGHBOURS = 512  # Linux's own net.ipv4.neigh.default.gc_thresh2: above it, entries are thrown out early
+NEIGHBOURS = 512  # Linux's default gc_thresh2: above it, the kernel removes neighbor entries early
 Setting = tuple[str, str, str]  # key, value, reason
 
 

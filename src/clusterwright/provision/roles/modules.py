@@ -11,7 +11,7 @@ from clusterwright.provision.resources import File, Resource, RoleContext
 DEPENDENCIES = ("base",)
 
 FOLDER = "/opt/clusterwright/modulefiles"
-PROFILE = "/etc/profile.d/zz-clusterwright-modules.sh"  # after the program's own, which begins the list anew
+PROFILE = "/etc/profile.d/zz-clusterwright-modules.sh"  # after the program's, which resets MODULEPATH
 
 
 @alike

@@ -20,7 +20,7 @@ def munge(_cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resourc
         owner="munge",
         group="munge",
         mode=0o400,
-        cost=Cost.DRAIN,  # jobs that started under the old key cannot talk to the new one
+        cost=Cost.DRAIN,  # jobs started under the old key cannot authenticate to daemons with the new one
         secret=KEY,
     )
     folder = Directory(path="/etc/munge", owner="munge", group="munge", mode=0o700)

@@ -9,10 +9,10 @@ from clusterwright.provision.resources import Derived, File, Resource, RoleConte
 
 DEPENDENCIES = ("base",)
 
-PATH = "/etc/nccl.conf"  # NCCL's user guide, "Environment Variables": read by every process; the environment wins
+PATH = "/etc/nccl.conf"  # NCCL's user guide, "Environment Variables": all processes read it; variables win
 _WHY = """# A job's environment takes precedence over these. Jobs of `wright train` have them in their environment too.
 """
-_WORKED_OUT = """# A job's environment takes precedence over these.
+_COMPUTED_REASON = """# A job's environment takes precedence over these.
 """
 
 
@@ -21,7 +21,7 @@ def nccl(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, 
     if host.group.role != "compute":
         return ()
     if cluster.rdma is not None:
-        return _worked_out(cluster, host, context)
+        return _computed_conf(cluster, host, context)
     return _static_conf(cluster, host, context)
 
 
@@ -34,11 +34,11 @@ def _static_conf(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[R
     return (File(path=PATH, content=context.header() + _WHY + "".join(rows)),)
 
 
-def _worked_out(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return nccl.conf as computed on the host, with that host's interface and adapter names."""
+def _computed_conf(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
+    """Return nccl.conf, which each host computes with its interface and adapter names; if used, also the topology."""
     params = rdma_params(cluster, host, "NCCL_")
     file = Derived(
-        path=PATH, program="nccl_conf", header=context.header(), params={**params, "reason": _WORKED_OUT}
+        path=PATH, program="nccl_conf", header=context.header(), params={**params, "reason": _COMPUTED_REASON}
     )
     if not params["topology"]:
         return (file,)

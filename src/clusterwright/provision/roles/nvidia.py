@@ -38,24 +38,24 @@ def nvidia(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource
 
 
 def _packages(cluster: Cluster, host: Host, section: Nvidia, driver: str) -> tuple[Package, ...]:
-    kind: Part = "driver-open" if opens(host, section) else "driver-proprietary"
+    kind: Part = "driver-open" if uses_open_modules(host, section) else "driver-proprietary"
     package_list = list(gpu_packages(cluster, kind, driver, Cost.REBOOT, DRIVER))
     if section.persistence:
         package_list += gpu_packages(cluster, "persistence", driver, Cost.REBOOT, DRIVER)
-    if switched(host, section):
+    if needs_fabric_manager(host, section):
         package_list += gpu_packages(cluster, "fabric", driver, Cost.REBOOT, DRIVER)
     return tuple(package_list)
 
 
-def opens(host: Host, section: Nvidia) -> bool:
-    """Return whether the host uses the open kernel modules."""
+def uses_open_modules(host: Host, section: Nvidia) -> bool:
+    """Return whether the host gets NVIDIA's open kernel modules; `auto`: if its GPUs support them."""
     gpus = host.group.gpus
     return section.kernel_modules == "open" or (
         section.kernel_modules == "auto" and (gpus is None or takes_open_modules(gpus.model))
     )
 
 
-def switched(host: Host, section: Nvidia) -> bool:
+def needs_fabric_manager(host: Host, section: Nvidia) -> bool:
     """Return whether the host needs fabric manager: it has NVSwitches, or the file requires it."""
     gpus = host.group.gpus
     has_switches = gpus is not None and has_nvswitch(gpus.model, gpus.count, nvlink=gpus.nvlink)
@@ -66,16 +66,16 @@ def _units(host: Host, section: Nvidia, packages: tuple[Package, ...]) -> tuple[
     needs = tuple(package.id for package in packages)
     unit_names = [
         *(["nvidia-persistenced.service"] if section.persistence else []),
-        *(["nvidia-fabricmanager.service"] if switched(host, section) else []),
+        *(["nvidia-fabricmanager.service"] if needs_fabric_manager(host, section) else []),
     ]
     return tuple(Unit(name=name, independent=True, needs=needs) for name in unit_names)
 
 
 def _pins(cluster: Cluster, packages: tuple[Package, ...], context: RoleContext) -> File:
-    """Return the pin of all driver packages, including dependencies, to one version.
+    """Return the file that pins all driver packages, including dependencies, to one version.
 
-    Without it apt selects the newest of each and then rejects the set; dnf uses its module stream (dnf(8),
-    modules.d).
+    Without it apt selects the newest version of each dependency and then rejects the set. For dnf the file selects the
+    module stream of the branch (dnf(8), modules.d).
     """
     driver = str(cluster.software.driver)
     if cluster.platform.package_manager == "dnf":

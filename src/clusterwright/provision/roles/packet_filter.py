@@ -11,7 +11,7 @@ from clusterwright.provision.sandbox import sandbox
 DEPENDENCIES = ("base", "slurm", "shared_folders")
 
 RULES = "/etc/clusterwright/firewall.nft"
-NAME = "clusterwright-firewall.service"  # the same for both programs, so that one takes over from the other
+NAME = "clusterwright-firewall.service"  # the same for nftables and firewalld, so that one replaces the other
 _THREATS = "Reached by: nobody. Reads: the rules, which root alone can write. Changes: nftables."
 _SANDBOX = sandbox(
     _THREATS,

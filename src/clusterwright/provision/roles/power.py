@@ -9,7 +9,7 @@ from clusterwright.provision.render.power import PROGRAMS, power_settings
 from clusterwright.provision.resources import Directory, File, Package, Resource, RoleContext, Unit
 from clusterwright.provision.sandbox import sandbox
 
-DEPENDENCIES = ("slurm_account",)  # before slurm, whose file names the programs
+DEPENDENCIES = ("slurm_account",)  # sorts before slurm, because slurm.conf names the programs
 
 LIBRARY = "/opt/clusterwright/power"
 SETTINGS = f"{PROGRAMS}/power.json"
@@ -99,7 +99,7 @@ def _keeper(settings: str, header: str, lines: str) -> tuple[Resource, ...]:
 
 
 def _called(name: str, verb: str, header: str) -> File:
-    """Return a program for slurm.conf, writable by root only: Slurm rejects others."""
+    """Return a program for slurm.conf that calls slurm_hook with `verb`; only root may write it, as Slurm requires."""
     text = f"""#!/bin/sh
 {header}export PYTHONPATH={LIBRARY}
 exec {PYTHON} -m clusterwright.onhost.power.slurm_hook '{verb}' "$1"

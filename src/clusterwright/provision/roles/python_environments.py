@@ -35,7 +35,7 @@ def python_environments(cluster: Cluster, host: Host, context: RoleContext) -> t
 
 
 def owner(cluster: Cluster, environment: PythonEnvironment) -> str | None:
-    """Return the account that creates the environment: `owner` of the file, or the first member of the team."""
+    """Return the account that creates the environment: its `owner`, else the first member of its team; None without."""
     members = [
         name
         for name, user in cluster.users.items()

@@ -75,7 +75,7 @@ def _modules(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
 
 
 def _note(cluster: Cluster, host: Host, method: GpuDirect | None) -> str:
-    """Return the comment that says how adapters reach GPU memory, or that they do not."""
+    """Return the comment that names the GPUDirect RDMA method, or that there is none; "" if none is configured."""
     if method is not None:
         return f"# GPUs are reached by {method.name}.\n# {method.source}.\n"
     is_auto = cluster.rdma is not None and cluster.rdma.gpudirect == "auto"

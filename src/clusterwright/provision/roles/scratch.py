@@ -13,7 +13,7 @@ from clusterwright.provision.resources import Disks, Package, Resource, RoleCont
 
 DEPENDENCIES = ("base",)
 
-_LABEL = {"xfs": 12, "ext4": 16}  # letters: mkfs.xfs(8), mkfs.ext4(8)
+_LABEL = {"xfs": 12, "ext4": 16}  # longest label in characters: mkfs.xfs(8), mkfs.ext4(8)
 _PROGRAMS = {"xfs": "xfsprogs", "ext4": "e2fsprogs"}
 _COUNTED = {"xfs": ("uquota", "gquota"), "ext4": ("usrquota", "grpquota")}  # xfs(5), ext4(5)
 
@@ -46,7 +46,7 @@ def label_of(disk: Disk) -> str:
 
 
 def quota_of(cluster: Cluster, host: Host, disk: Disk) -> Quota | None:
-    """Return the quota of the disk, or that of the NFS folder which the host serves from it."""
+    """Return the quota of the disk, else that of an NFS folder that the host serves from it; None without."""
     served = (
         folder.quota
         for folder in cluster.storage.values()

@@ -21,7 +21,7 @@ from clusterwright.provision.resources import Directory, File, Resource, RoleCon
 DEPENDENCIES = ("base", "clock", "kernel", "munge", "slurm_account")
 
 FOLDER = "/etc/slurm"
-COMMENTS = "(?!)"  # matches no line: a reload covers what differs in comments alone
+COMMENTS = "(?!)"  # a pattern that matches no line, for File.gentle: a reload suffices only for comments
 # No Slurm release can test its file, but every command parses it first, and this one contacts no daemon.
 PARSES = ("env", "SLURM_CONF={}", "scontrol", "show", "hostnames", "localhost")
 LIMITS = """[Service]
@@ -52,7 +52,7 @@ ConditionPathExists=
 
 
 def slurm(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the daemon of the host and its files; compute hosts in configless mode have no files."""
+    """Return the Slurm packages, daemon and files of the host; compute hosts in configless mode have no files."""
     files = () if fetches(cluster, host) else _files(cluster, host, context.header())
     folder = () if fetches(cluster, host) else (Directory(path=FOLDER),)
     return (
@@ -146,9 +146,10 @@ def _trial(daemon: str, host: Host, files: tuple[File, ...]) -> Trial:
 
 
 def _fetching(cluster: Cluster, header: str) -> File:
-    """Return slurmd's options in configless mode, with a digest of the lines whose change needs a restart.
+    """Return the file of slurmd's options in configless mode.
 
-    slurmctld sends the other changes with a reload.
+    It has a digest of all lines of slurmctld's files whose change needs a restart, so that slurmd restarts when one
+    changes. slurmctld sends other changes at a reload.
     """
     files = _files(cluster, cluster.control, header)
     restart_lines = [

@@ -8,9 +8,7 @@ from clusterwright.provision.resources import Group, Resource, RoleContext, User
 
 DEPENDENCIES = ("base",)
 
-SLURM_ID = (
-    64030  # Debian's id for slurm (base-passwd's list of static ids); the same everywhere, as Slurm asks
-)
+SLURM_ID = 64030  # Debian's static id for slurm (base-passwd); Slurm requires the same id on all hosts
 
 
 @alike

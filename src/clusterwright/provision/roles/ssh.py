@@ -74,7 +74,10 @@ def _by_folder(unit: str, settings: dict[str, str], header: str) -> tuple[Resour
 
 
 def _by_unit(unit: str, settings: dict[str, str], header: str) -> tuple[Resource, ...]:
-    """Return the settings as options of the unit; OpenSSH 8.0 has the former name of the last one."""
+    """Return the settings as command line options in a drop-in of sshd's unit.
+
+    OpenSSH 8.0 knows KbdInteractiveAuthentication by its former name.
+    """
     former = {"KbdInteractiveAuthentication": "ChallengeResponseAuthentication"}
     options = " ".join(f'-o "{former.get(key, key)} {value}"' for key, value in settings.items())
     text = header + OLD_UNIT.format(options=options.replace("%", "%%"))

@@ -13,7 +13,10 @@ DEPENDENCIES = ("slurm", "accounting")
 
 
 def teams(cluster: Cluster, host: Host, _context: RoleContext) -> tuple[Resource, ...]:
-    """Return the QOS names, which slurmctld needs to start, then accounts, limits and reservations."""
+    """Return the records of accounting: QOS names (slurmctld does not start without), then accounts, reservations.
+
+    Only for the first control host, and only with accounting.
+    """
     accountant = cluster.accountant
     if accountant is None or host.name != cluster.control.name:
         return ()

@@ -60,7 +60,10 @@ def inhibitions() -> list[Json]:
 
 
 def _mute(source: str, target: list[str], equal: list[str], *, node: bool = False) -> Json:
-    """Return a rule. Alerts need a `node` label to match: two alerts without the label would count as equal."""
+    """Return an inhibition rule: a firing `source` mutes `target` alerts with equal values of the labels `equal`.
+
+    With `node` only alerts with a node label match: two alerts without the label would count as equal.
+    """
     matchers = [*target, 'severity!="none"', *(['node!=""'] if node else [])]
     return {"source_matchers": [source], "target_matchers": matchers, "equal": equal}
 
@@ -100,7 +103,7 @@ def _receiver(cluster: str, name: str, receiver: Receiver) -> Json:
 
 
 def _notify_hook(path: str, *, resolved: bool = True) -> Json:
-    """Return the webhook of our receiver; this name of the field is valid in all releases of Alertmanager."""
+    """Return the webhook of our notifier; the field `bearer_token_file` is valid in all releases of Alertmanager."""
     return _hook(f"{NOTIFY}/{path}", resolved=resolved) | {
         "http_config": {"bearer_token_file": f"{SECRETS}/{AUTHORIZATION}"}
     }

@@ -52,7 +52,7 @@ def _both(title: str) -> str:
 
 
 def _source() -> Json:
-    """Return the data source variable; a fixed name would not exist at other sites."""
+    """Return the variable by which the user selects Prometheus; a fixed data source would not exist at other sites."""
     return {
         "name": "datasource",
         "type": "datasource",
@@ -176,7 +176,7 @@ def _field(panel: Panel) -> Json:
 
 
 def _steps(panel: Panel) -> list[Json]:
-    """Return color thresholds; the first one has no lower bound."""
+    """Return the panel's color thresholds in Grafana's form; the first one has no lower bound."""
     thresholds = sorted(panel.marks)
     colours = _COLOURS[: len(thresholds) + 1]
     if panel.descending:

@@ -13,12 +13,12 @@ from clusterwright.provision.render.monitoring.rules import EVERY
 
 PROMETHEUS_PORT = 9090
 RULES = "/etc/prometheus/clusterwright.rules.yml"
-SITE = "/etc/prometheus/targets"  # the site's own: DCGM's exporter, switches, chassis
+SITE = "/etc/prometheus/targets"  # folder for further targets of the site: DCGM's exporter, switches, chassis
 TLS = "/etc/clusterwright/tls"
 # A lost host is reported after two scrapes without a response, so these scrapes are frequent and small.
 SCRAPE, QUICK, QUICK_LIMIT = "15s", "5s", "3s"
 
-# What only control hosts tell: runs, Slurm, checks of all nodes, and names of recording rules.
+# Metrics that are accepted from control hosts only: runs, Slurm, checks of all nodes, and names of recording rules.
 _OF_CONTROL = "clusterwright_(run|slurm)_.*|.*:.*"
 
 Json = dict[str, Any]
@@ -66,10 +66,10 @@ def _exporter_jobs(cluster: Cluster) -> list[Json]:
 
 
 def _jobs(cluster: Cluster, name: str, port: int, *, tls: bool) -> list[Json]:
-    """Return two scrape jobs, of control hosts and of all others; for rules and users, `up` of both has one job name.
+    """Return two scrape jobs, of control hosts and of all others; the label `job` of `up` is `name` in both.
 
-    Labels of a metric count for control hosts only. Another host can tell only of itself: the labels of its target
-    win over its own, except `job`, which is the Slurm job.
+    Control hosts may set the labels of their metrics (`honor_labels`). Other hosts can report about themselves only:
+    labels of the target override theirs, except `job`, which is the Slurm job.
     """
     control = cluster.hosts("control")
     others = tuple(host for host in cluster.hosts() if host not in control)

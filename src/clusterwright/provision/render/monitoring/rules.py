@@ -1,6 +1,6 @@
-"""Prometheus's rules, and promtool's tests of them, from the alerts' own files.
+"""Prometheus's rules, and promtool's tests of them, from the files of the alerts (catalog/watch).
 
-What is written is JSON, which is YAML as well: nothing in an expression or in Chinese can be misread.
+The output is JSON, which is also YAML, so no expression and no Chinese text needs YAML's quoting.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _INCIDENTS = {
     "node": "node {{ $labels.node }}", "job": "job {{ $labels.job }}", "run": "run {{ $labels.run }}",
     "storage": "storage", "slurm": "slurm", "hosts": "hosts", "monitoring": "monitoring",
 }  # fmt: skip
-_DASHBOARDS = {"host": "node", "monitoring": "cluster"}  # the others have a component's own name
+_DASHBOARDS = {"host": "node", "monitoring": "cluster"}  # other dashboards have the component's name
 
 Json = dict[str, Any]
 

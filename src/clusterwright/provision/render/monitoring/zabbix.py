@@ -1,7 +1,7 @@
-"""The template that a Zabbix server of 6.0 or later imports: an item and a trigger for each alert, and figures.
+"""The template that a Zabbix server of 6.0 or later imports: an item and a trigger for each alert, and metrics.
 
-An alert's item is text that our program sends: a word, the alert's fingerprint, and what a person reads, a line each.
-Each that fires is a problem of its own, and is closed by the value that has the same fingerprint.
+The value of an alert's item is text that our notifier sends: PROBLEM or OK, the alert's fingerprint, and texts for the
+user, one per line. Each firing alert opens a problem, which an OK value with the same fingerprint closes.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def template_alerts() -> tuple[Alert, ...]:
 
 
 def template_figures() -> list[Json]:
-    """Return the items that onhost/notify/zabbix/figures reads."""
+    """Return the items of metrics; onhost/notify/zabbix/figures sends their values."""
     return [
         {
             "key": figure.key,
