@@ -1,1 +1,1 @@
-"""All side effects: ssh, Slurm, clock, files, processes; with fakes for tests."""
+"""All access to the world outside the program: ssh, Slurm, clock, files, processes; with fakes for tests."""

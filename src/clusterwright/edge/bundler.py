@@ -67,7 +67,7 @@ _IMPORT = re.compile(r"^[ \t]*from (clusterwright[\w.]*) import (?:\(([^)]*)\)|(
 
 
 def program_command(*arguments: str) -> str:
-    """The shell line that runs the program on stdin (`program_input`); process lists show it with its arguments."""
+    """The shell line that runs a program from stdin (`program_input`) with Python; ps shows it with its arguments."""
     return f"{PYTHON} {shlex.join(['-c', LOADER, *arguments])}"
 
 
@@ -113,9 +113,9 @@ def _program_text(program: str) -> str:
 
 
 def sources(program: str) -> list[tuple[str, str]]:
-    """Name and text of the program's modules, each after those that it imports, the program last.
+    """Module name and source text of the program's modules, each after those that it imports, the program last.
 
-    The text of a package is empty unless something is imported from it.
+    The text of a package is empty unless a module imports from the package itself.
     """
     texts: dict[str, str] = {}
     _collect(_dotted(program), texts)
@@ -129,7 +129,7 @@ def library() -> dict[str, str]:
 
 
 def power_programs() -> dict[str, str]:
-    """The programs that power hosts up and down, in the form of `library`."""
+    """The modules of the power control service, as `{path below the library folder: text}`."""
     return _installed(("onhost/lib", "onhost/power", "slurm"))
 
 
@@ -141,7 +141,7 @@ def _installed(folders: tuple[str, ...]) -> dict[str, str]:
 
 
 def imports(text: str) -> list[str]:
-    """The modules of ours that a text imports, at module level or inside functions."""
+    """The names of modules of ours that a source text imports, at module level or inside functions."""
     names = []
     for package, several, single in _IMPORT.findall(text):
         for item in (several or single.partition("#")[0]).split(","):

@@ -19,10 +19,10 @@ from clusterwright.i18n import _
 from clusterwright.onhost.lib.files import rename
 
 DAY_S = 86400
-AUTHORITY_DAYS = 7300  # longer than a cluster's life: a new CA means new certificates on all hosts at once
+AUTHORITY_DAYS = 7300  # longer than a cluster lives: a new CA replaces the certificates of all hosts
 DAYS = 730
 RENEW_S = DAYS * DAY_S // 2  # with one apply a year no certificate expires
-_AT_ONCE = 8  # two runs of openssl each, 15 ms on one core
+_AT_ONCE = 8  # certificates issued in parallel: two runs of openssl each, 15 ms on one core
 _CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 _EXTENSIONS = (
     "[req]\ndistinguished_name=name\nprompt=no\n[name]\nCN={name}\n"
@@ -82,7 +82,7 @@ def _is_valid(tls_folder: Path, name: str, names: str, records: Mapping[str, _Gi
 
 
 def _read_records(tls_folder: Path) -> dict[str, _Given]:
-    """The records of issued certificates; empty if the file cannot be read, so that all are reissued."""
+    """Read the records of issued certificates by name; empty if the file cannot be read, so that all are reissued."""
     try:
         rows = json.loads((tls_folder / "given.json").read_text())
         return {name: _Given(**row) for name, row in rows.items()}
@@ -120,7 +120,7 @@ def _authority(tls_folder: Path, now: float) -> None:
 
 
 def _issue(tls_folder: Path, name: str, names: str) -> None:
-    """Issue a key and its certificate; the old pair stays until both exist."""
+    """Issue a private key and its certificate for the subject names; they replace the old pair once both exist."""
     with tempfile.TemporaryDirectory(dir=tls_folder) as scratch:
         csr, config = f"{scratch}/csr", Path(scratch) / "config"
         config.write_text(_EXTENSIONS.format(name=name, names=names))

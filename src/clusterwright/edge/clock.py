@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """The interface of a clock."""
+    """The interface of SystemClock, and of FakeClock in tests."""
 
     def now(self) -> float:
         """Seconds since the epoch."""

@@ -9,7 +9,7 @@ from clusterwright.edge.ssh import SSH_FAILED
 
 
 class FakeClock:
-    """A clock that only `sleep` advances."""
+    """A Clock for tests whose time advances only by `sleep`, which does not wait."""
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:
         self._now = now
@@ -19,7 +19,7 @@ class FakeClock:
         return self._now
 
     def monotonic(self) -> float:
-        """Seconds of a monotonic clock."""
+        """The same time as `now`."""
         return self._now
 
     def sleep(self, seconds: float) -> None:

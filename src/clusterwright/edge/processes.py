@@ -50,9 +50,9 @@ class CommandResult:
 def run(
     argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60, env: Mapping[str, str] | None = None
 ) -> CommandResult:
-    """Run a command; one that exceeds the time limit or prints more than 64 MiB is killed with its children.
+    """Run a command; one that exceeds the time limit or prints more than 64 MiB is killed with its process group.
 
-    The output of the latter is dropped: nobody parses the first part of it.
+    If it printed too much, `out` is empty, so that nobody parses a truncated output, and `err` has the reason.
     """
     started = time.monotonic()
     process = processes.start(
@@ -96,7 +96,10 @@ def start(argv: Sequence[str], *, out: IO[bytes]) -> int:
 
 
 class Output(io.RawIOBase):
-    """The stdout of a program as a stream; closing it kills the program. `failed` is the message of its OSError."""
+    """The stdout of a program as a binary stream; closing it kills the program.
+
+    `failed` is the message of the OSError that a read raises at the end if the program failed.
+    """
 
     def __init__(self, argv: Sequence[str], failed: str) -> None:
         self._failed = failed
@@ -110,7 +113,7 @@ class Output(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """The next bytes.
+        """Read the next bytes of the program's output into the buffer; return their number.
 
         Raises:
             OSError: the program failed.
@@ -139,7 +142,7 @@ def stream(argv: Sequence[str], *, stdin: bytes = b"", ignore_interrupts: bool =
 
 
 def _writer_to(stream: Any) -> Callable[[bytes], None]:
-    """Return a function that writes lines; a terminal gets the last state of a line that overwrites itself."""
+    """Return a function that writes a cleaned line; to a terminal only the part after its last carriage return."""
     into, overwrites = unfiltered(stream), stream.isatty()
 
     def write(line: bytes) -> None:
@@ -151,10 +154,10 @@ def _writer_to(stream: Any) -> Callable[[bytes], None]:
 
 
 def _terminate_without_reader(process: subprocess.Popen[bytes]) -> None:
-    """Terminate the program once nobody reads our stdout any more; a program that prints nothing would not end."""
+    """Terminate the program once our stdout has lost its reader; a program that prints nothing would not notice."""
     poll = select.poll()
     with contextlib.suppress(OSError, ValueError):  # stdout has no descriptor, as in tests
-        poll.register(sys.stdout.fileno(), 0)  # errors alone
+        poll.register(sys.stdout.fileno(), 0)  # only error conditions, such as a closed pipe
         while process.poll() is None and not sys.stdout.isatty():
             if poll.poll(READER_POLL_MS):
                 process.terminate()
@@ -198,7 +201,7 @@ def _pass_on(stream: IO[bytes] | None, on_line: Callable[[bytes], None]) -> None
 
 @contextlib.contextmanager
 def _ignoring_interrupts() -> Iterator[None]:
-    """Processes started in this context ignore SIGINT for their whole life (signal(7))."""
+    """Make processes that are started in this context ignore SIGINT for their whole life (signal(7))."""
     previous_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield

@@ -22,7 +22,7 @@ def state_folder(cluster: str) -> Path:
 
 
 def munge_key(folder: Path) -> bytes:
-    """Return the cluster's munge key, 1024 random bytes, created on first use; raises WrightError as the next one."""
+    """Return the cluster's munge key, 1024 random bytes, created on first use; raises as `stored_munge_key`."""
     if (key := stored_munge_key(folder)) is None:
         _make(folder / "munge.key", new_munge_key())
         key = stored_munge_key(folder)
@@ -35,7 +35,7 @@ def new_munge_key() -> bytes:
 
 
 def write_munge_key(folder: Path, key: bytes) -> None:
-    """Store a munge key, whole or not at all, with mode 0600; a stored one is never replaced.
+    """Store a munge key atomically, with mode 0600; a stored key is never replaced.
 
     Raises:
         WrightError: another key is stored, or one that cannot be used.
@@ -80,7 +80,7 @@ def stored_munge_key(folder: Path) -> bytes | None:
 
 
 def first_password(folder: Path, name: str) -> bytes:
-    """Return an initial password for a program, random on first use and stored after that."""
+    """Return the stored password `name` of a program; on first use create it at random."""
     path = folder / name
     if not path.exists():
         _make(path, secrets.token_urlsafe(24).encode())

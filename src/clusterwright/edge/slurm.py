@@ -76,7 +76,7 @@ def _run(remote: Remote, host: str, argv: list[str]) -> CommandResult:
 
 
 def submitted(result: CommandResult, host: str, user: str | None) -> str:
-    """Return the job id on the last line of the output of `sbatch --parsable`.
+    """Return the job id on the last line of the output of `sbatch --parsable`, which ran on `host` as `user`.
 
     Raises:
         WrightError: there is none; the message has Slurm's error.
@@ -98,7 +98,7 @@ def submitted(result: CommandResult, host: str, user: str | None) -> str:
 
 
 def checked(result: CommandResult, host: str, program: str) -> CommandResult:
-    """Return the result of a command that succeeded.
+    """Return `result` unchanged if the command succeeded; `program` names it in errors.
 
     Raises:
         WrightError: the host is unreachable, or the program failed; the message has its output.

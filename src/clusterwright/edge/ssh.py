@@ -75,7 +75,7 @@ class FromHost:
 
     @property
     def sudo(self) -> bool:
-        """The value of the connection to the other hosts."""
+        """Whether the login user on the other hosts is not root and needs sudo."""
         return self.remote.sudo
 
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
@@ -87,7 +87,7 @@ class FromHost:
 
 
 def _transient_unit(command: str, timeout_s: float) -> tuple[str, ...]:
-    """Return the command line that runs a shell command as a unit of its own; systemd enforces the timeout too."""
+    """Return the systemd-run command that runs a shell command in a transient unit, killed 5 s after the timeout."""
     limit = f"--property=RuntimeMaxSec={timeout_s + 5:.0f}"
     escaped = command.replace("$", "$$")  # systemd expands variables in a unit's command line
     return ("systemd-run", "--quiet", "--pipe", "--wait", "--collect", limit, "--", "sh", "-c", escaped)

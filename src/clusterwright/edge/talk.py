@@ -1,4 +1,4 @@
-"""A dialog with a program over pipes: it answers in lines, and exits when its stdin is closed."""
+"""A dialog with a program over its stdin and stdout: it answers in lines, and exits when its stdin is closed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ EXIT_TIMEOUT_S = 15
 
 
 class Talk:
-    """A program with its pipes; it receives no Ctrl-C of the terminal, so that closing its stdin ends it."""
+    """A running program and its pipes, as a context manager that closes its stdin at the end.
+
+    The program is in a session of its own, so a Ctrl-C of the terminal does not reach it.
+    """
 
     def __init__(self, argv: Sequence[str]) -> None:
         self._argv, self._began = tuple(argv), time.monotonic()

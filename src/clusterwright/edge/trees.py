@@ -17,7 +17,7 @@ MARKER = ".clusterwright-render"  # marks a folder as a render that may be repla
 
 
 def write_tree(folder: Path, files: Mapping[str, Mapping[str, str]]) -> int:
-    """Write `{place: {/path: text}}` as `folder/place/path` and return the number of files.
+    """Write rendered files `{place: {/path: text}}` as `folder/place/path` and return their number.
 
     Without fsync: after a power failure the tree is rendered again.
 
@@ -94,12 +94,12 @@ def _replacing(folder: Path) -> Iterator[Path]:
 
 
 def _trusted_uids() -> set[int]:
-    """User ids whose folders are trusted: this user, root, and the one who called sudo."""
+    """User ids whose folders are trusted: this user, root, and the user who called sudo."""
     return {0, os.geteuid()} | ({int(os.environ.get("SUDO_UID", "0"))} if os.geteuid() == 0 else set())
 
 
 def _inside(folder: Path, path: str) -> Path:
-    """The path below the folder; a path with .. is a bug."""
+    """Return the absolute path `path` as one below the folder; a path with `..` is an internal error."""
     target = folder / path.lstrip("/")
     if ".." in target.parts:
         raise AssertionError(path)
