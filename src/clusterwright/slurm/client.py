@@ -8,7 +8,7 @@ from clusterwright.slurm.states import HOLDING
 
 
 def line(argv: Iterable[str]) -> str:
-    """Return the command as one shell line; in NAME=VALUE only the value is quoted."""
+    """Return an argument list as one quoted shell line; of NAME=VALUE only the value is quoted."""
     pairs = (argument.partition("=") for argument in argv)
     return " ".join(
         f"{name}={shlex.quote(value)}" if sign else shlex.quote(name) for name, sign, value in pairs
@@ -16,7 +16,7 @@ def line(argv: Iterable[str]) -> str:
 
 
 def show(kind: str, *arguments: str) -> List[str]:
-    """Return the command that prints one record per line: node, job, partition, reservation, licenses, assoc_mgr."""
+    """Return the `scontrol show` command, one record per line; `kind`: node, job, partition, reservation and others."""
     return ["scontrol", "show", kind, "-o", *arguments]
 
 
@@ -89,17 +89,20 @@ def ping() -> List[str]:
 
 
 def clusters() -> List[str]:
-    """Return the command for the names of slurmdbd's clusters."""
+    """Return the command that lists the names of the clusters in slurmdbd."""
     return ["sacctmgr", "--noheader", "--parsable2", "show", "cluster", "format=cluster"]
 
 
 def associations(which: str, fields: str) -> List[str]:
-    """Return the command for slurmdbd's associations of `cluster=NAME` or `user=NAME`, fields separated by `|`."""
+    """Return the command that lists slurmdbd's associations; `which` is `cluster=NAME` or `user=NAME`.
+
+    `fields` are sacctmgr's, separated by commas; the output separates them by `|`.
+    """
     return ["sacctmgr", "-nP", "show", "assoc", which, "format=" + fields]
 
 
 def accounting(jobs: str, fields: str, *flags: str) -> List[str]:
-    """Return the command for slurmdbd's records of jobs and steps, fields separated by `|`."""
+    """Return the sacct command for jobs (ids, separated by commas) and their steps; it separates fields by `|`."""
     return ["sacct", "-P", *flags, "-j", jobs, "-o", fields]
 
 

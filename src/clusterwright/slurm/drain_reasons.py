@@ -15,7 +15,7 @@ _COMMANDS = {HEAL: "heal", SPARE: "spare", APPLY: "apply", REMOVE_HOSTS: "remove
 _SIGNED = re.compile(r"(.*?) \[([\w.$-]+)@(\S+)\]\s*")
 _HEALTH = re.compile(
     r"(wright: .*) \[([0-9a-f]{8})\]"
-)  # the health program appends a checksum to its reasons
+)  # a reason of the health check program: its faults, then a checksum of them
 _HOOKS = re.compile(r"(Prolog|Epilog) error|Prolog/Epilog failure|Job env setup error")
 # Reasons of slurmctld for a host that registers with less than slurm.conf declares (validate_node_specs and
 # gres_node_config_validate in its source). During a rolling change that may be true for a moment.
@@ -50,7 +50,7 @@ class DrainFault(NamedTuple):
 class DrainReason(NamedTuple):
     """A parsed drain reason: its origin and its text."""
 
-    origin: str  # health, hooks, command, slurm or person
+    origin: str  # health, hooks (prolog and epilog), command (ours), slurm (slurmctld) or person
     command: str  # our command that wrote it: heal, spare, apply, remove-hosts or power
     text: str  # without user and time; for the health program its faults only
     user: str
@@ -71,7 +71,7 @@ class DrainReason(NamedTuple):
 def parse_drain_reason(reason: str) -> DrainReason:
     """Parse a reason as scontrol or sinfo prints it.
 
-    A reason of the health program that somebody edited counts as that person's: its checksum no longer matches.
+    A reason of the health check program that somebody edited counts as a person's: its checksum no longer matches.
     """
     signed = _SIGNED.fullmatch(reason)
     text, user, time = signed.groups() if signed else (reason.strip(), "", "")
@@ -92,7 +92,7 @@ def parse_drain_reason(reason: str) -> DrainReason:
 
 
 def parse_faults(text: str) -> Tuple[DrainFault, ...]:
-    """Return the faults in the health program's text."""
+    """Return the faults in a text of the health check program, which are separated by `; `."""
     parts = [(_FAULT.match(part), part) for part in _NEXT_FAULT.split(text) if part]
     return tuple(
         DrainFault(match.group().replace(" ", "-") if match else "other", part) for match, part in parts
@@ -100,7 +100,7 @@ def parse_faults(text: str) -> Tuple[DrainFault, ...]:
 
 
 def _health_text(text: str) -> str:
-    """Return the faults in a reason of the health program; "" if the reason is not its own."""
+    """Return the faults in a reason of the health check program; "" for another reason or a wrong checksum."""
     match = _HEALTH.fullmatch(text)
     if not match or hashlib.sha256(match.group(1).encode()).hexdigest()[:8] != match.group(2):
         return ""

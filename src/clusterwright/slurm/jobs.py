@@ -24,10 +24,10 @@ _INTEGER = re.compile(r"\s*(\d+)")
 
 
 class Job(NamedTuple):
-    """One job of squeue, a pending array as one; a field that was not requested is empty."""
+    """One job in squeue's output, a pending array as one job; a field that was not requested is empty."""
 
     id: str = ""  # `8_3` for an array task
-    number: str = ""  # Slurm's job number, also of an array task
+    number: str = ""  # Slurm's numeric job id; each task of an array has its own
     user: str = ""
     account: str = ""
     partition: str = ""
@@ -72,14 +72,17 @@ class Job(NamedTuple):
 
 
 def queue_format(fields: Iterable[str], mark: str = "") -> str:
-    """Return the --format argument of squeue for `parse_queue`."""
+    """Return squeue's --format argument for these fields of Job, in the form that `parse_queue` parses.
+
+    `mark` is put before each row.
+    """
     return mark + "|".join(_SIGNS[field] for field in fields)
 
 
 def parse_queue(text: str, fields: Sequence[str], mark: str = "") -> Tuple[Job, ...]:
-    """Return the jobs of squeue's output with these columns; the last may contain `|`, malformed lines are skipped.
+    """Parse squeue's output whose columns are these fields of Job; the last may contain `|`; skip malformed rows.
 
-    A name may contain line feeds. With names among the columns, `mark` is a random text that begins each row.
+    Job names may contain line feeds. So if `name` is a column, `mark` must be a random text that begins each row.
     """
     lines = ("\n" + text).split("\n" + mark)[1:] if mark else split_lines(text)
     rows = (line.strip().split("|", len(fields) - 1) for line in lines)
@@ -87,7 +90,7 @@ def parse_queue(text: str, fields: Sequence[str], mark: str = "") -> Tuple[Job, 
 
 
 def make_jobs(rows: Iterable[Sequence[str]], fields: Sequence[str]) -> List[Job]:
-    """Return the jobs of rows with these columns; malformed rows are skipped."""
+    """Convert rows of cells, one per field of Job in `fields`, to jobs; malformed rows are skipped."""
     cells = [dict(zip(fields, row)) for row in rows if len(row) == len(fields)]
     return [
         _job(row)
@@ -110,5 +113,5 @@ def _integer(text: str) -> int:
 
 
 def job_state_of(record: Record) -> str:
-    """Return the state of a record of `scontrol show job`, without its flags."""
+    """Return the job's state (JobState) in a record of `scontrol show job`, without flags."""
     return job_state(record["JobState"])

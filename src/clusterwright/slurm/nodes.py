@@ -6,7 +6,7 @@ from typing import Dict, NamedTuple, Tuple
 from clusterwright.slurm.records import Record, count_gpus, gpu_type, parse_fields, split_lines
 from clusterwright.slurm.states import NodeState, parse_node_state
 
-# Free-text fields, in this order at the end of a record; no field is parsed after the first of them.
+# Free-text fields, in this order at the end of a record; what follows the first of them is text, not further fields.
 _FREE_TEXT = ("InstanceId", "Extra", "Comment", "Reason")
 _REASON_TAIL = re.compile(r"( \[[\w.$-]+@\S+\])\s+[A-Z]\w*=.*")
 
@@ -35,7 +35,7 @@ class Node(NamedTuple):
 
     @property
     def cpus(self) -> int:
-        """CPUs, specialized cores included."""
+        """Number of CPUs of the node (CPUTot), specialized cores included."""
         return self.record.number("CPUTot")
 
     @property
@@ -60,7 +60,7 @@ class Node(NamedTuple):
 
     @property
     def gpu_model(self) -> str:
-        """The type of the first GPUs."""
+        """The GRES type of the node's GPUs, the first of several; "" without a type."""
         return gpu_type(self.record["Gres"])
 
 
@@ -83,7 +83,7 @@ def parse_nodes(text: str) -> Dict[str, Node]:
 
 
 def parse_sinfo(text: str) -> Dict[str, Node]:
-    """Return the nodes of `sinfo --Node`, columns of client.node_states, by name; a reason may contain `|`."""
+    """Parse the output of `client.node_states` (sinfo): nodes by name, with state and reason only."""
     rows = [line.strip().split("|", 2) for line in split_lines(text) if "|" in line]
     return {
         row[0]: Node(

@@ -45,11 +45,11 @@ class Record(Mapping[str, str]):
         return int(match.group()) if match else 0
 
     def split(self, name: str) -> Tuple[str, ...]:
-        """Return the items of a comma-separated field."""
+        """Return the items of a comma-separated field; none if it is empty."""
         return tuple(item for item in self[name].split(",") if item)
 
     def tres(self, name: str) -> Dict[str, float]:
-        """Return trackable resources: memory in MiB, all others as numbers."""
+        """Return the trackable resources (TRES) in a field such as AllocTRES: memory in MiB, all others as numbers."""
         pairs = (item.partition("=") for item in self[name].split(",") if "=" in item)
         return {key: amount(value) for key, _, value in pairs}
 
@@ -109,7 +109,7 @@ def seconds(text: str) -> Optional[int]:
 
 
 def length(of_s: int) -> str:
-    """Format seconds as Slurm's duration."""
+    """Format seconds as Slurm prints a duration: `01:30:00`, `1-00:30:00`."""
     minutes, secs = divmod(of_s, 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
@@ -117,7 +117,7 @@ def length(of_s: int) -> str:
 
 
 def stamp(text: str) -> Optional[int]:
-    """Parse a local time into seconds that ignore time zones, for differences; None for no time."""
+    """Parse Slurm's local time into seconds, as if it were UTC: only differences mean anything; None for no time."""
     match = _STAMP.match(text)
     return calendar.timegm(tuple(int(part) for part in match.groups())) if match else None
 

@@ -20,7 +20,7 @@ JOB_STATES: Dict[str, str] = {
     "DEADLINE": _ENDED,
     "OUT_OF_MEMORY": _ENDED,
     "COMPLETING": _ALLOCATED,  # its epilog runs
-    "STAGE_OUT": _ALLOCATED,  # a burst buffer is written; the hosts may be free already, and waiting is safe
+    "STAGE_OUT": _ALLOCATED,  # its burst buffer is written; the hosts may be free, but to wait for them is safe
     "CONFIGURING": _ALLOCATED,  # its hosts boot
     "RESIZING": _ALLOCATED,
     "STOPPED": _ALLOCATED,  # by SIGSTOP
@@ -41,7 +41,7 @@ _JOB_STATE = re.compile(r"[A-Z_]+")
 
 
 def job_state(text: str) -> str:
-    """Return the state alone: `CANCELLED` for `CANCELLED by 0`; `UNKNOWN` for no state."""
+    """Return the first word of sacct's job state: `CANCELLED` for `CANCELLED by 0`; `UNKNOWN` for no state."""
     match = _JOB_STATE.match(text)
     return match.group() if match else "UNKNOWN"
 
@@ -119,7 +119,7 @@ class NodeState(NamedTuple):
 
     @property
     def is_drained(self) -> bool:
-        """True if the node gets no new jobs; jobs may still run."""
+        """True if the node is drained or draining: it gets no new jobs; jobs may still run."""
         return "DRAIN" in self.flags
 
     @property
@@ -174,7 +174,7 @@ class NodeState(NamedTuple):
 
     @property
     def is_switching(self) -> bool:
-        """True while the node powers up or down, or is about to."""
+        """True while power saving powers the node up or down, or is about to."""
         return self.is_waking or bool(self.flags & {"POWERING_DOWN", "POWER_DOWN"})
 
     @property
@@ -199,12 +199,12 @@ class NodeState(NamedTuple):
 
     @property
     def is_withheld(self) -> bool:
-        """True if a flag keeps jobs away and powering up would not end it."""
+        """True if a flag (drain, fail, invalid, maintenance, reserved) keeps jobs away even from a powered-up node."""
         return bool(self.flags & {"DRAIN", "FAIL", "INVALID_REG", "MAINTENANCE", "RESERVED"})
 
     @property
     def is_usable(self) -> bool:
-        """True if the node has no fault; it may be drained."""
+        """True if the node is up and no flag reports a fault; it may be drained or powered down."""
         return self.base in ("IDLE", "MIXED", "ALLOCATED") and not self.flags & _BROKEN
 
     @property
