@@ -12,7 +12,7 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Platform:
-    """One release of a distribution; values come from the release's file, or from the file that it is `like`.
+    """One release of a distribution; values come from its TOML file, or from the file that its key `like` names.
 
     Code uses Debian's names of packages, units and paths; `packages`, `units` and `paths` map them where they differ.
     """
@@ -66,15 +66,15 @@ class Platform:
     lab_suite: str  # suite for mmdebstrap; empty where lab hosts cannot run it
 
     def package_names(self, name: str) -> Names:
-        """The packages that correspond to Debian's package of that name."""
+        """The packages of this release for a package name of Debian; the name itself where nothing differs."""
         return self.packages.get(name, (name,))
 
     def unit(self, name: str) -> str:
-        """The systemd unit that corresponds to Debian's unit of that name."""
+        """The systemd unit of this release for a unit name of Debian; the name itself where nothing differs."""
         return self.units.get(name, name)
 
     def path(self, name: str) -> str:
-        """The path that corresponds to Debian's path."""
+        """The path on this release for a path on Debian; the path itself where nothing differs."""
         return self.paths.get(name, name)
 
     def has_slurm(self, version: str) -> bool:

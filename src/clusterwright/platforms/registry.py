@@ -12,7 +12,7 @@ from clusterwright.platforms.platform import Platform
 RELEASES = Path(__file__).parent
 FAMILIES = RELEASES / "families"  # values that releases share
 
-DEFAULT, EXAMPLE = "debian-12", "ubuntu-22.04"  # of `os`
+DEFAULT, EXAMPLE = "debian-12", "ubuntu-22.04"  # values of `os` in a cluster file
 
 
 def platform_names() -> tuple[str, ...]:
@@ -43,7 +43,7 @@ def names_by_os_release() -> dict[str, str]:
 
 
 def _values(name: str) -> dict[str, Any]:
-    """The values of a file merged over those of the file that it is `like`; tables are merged key by key."""
+    """Read the file of a release and merge it over the file that its key `like` names; tables merge key by key."""
     file = f"{name}.toml"
     folder = RELEASES if (RELEASES / file).exists() else FAMILIES
     values = tomllib.loads((folder / file).read_text(encoding="utf-8"))
