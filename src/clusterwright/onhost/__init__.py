@@ -1,1 +1,1 @@
-"""Code that runs on hosts: Python 3.6 or 3.8 and its standard library only; sent by the program or installed."""
+"""Code that runs on hosts: Python 3.6 or 3.8 and its standard library only; sent over SSH or installed by apply."""

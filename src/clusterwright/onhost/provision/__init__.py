@@ -1,1 +1,1 @@
-"""The one stdlib-only script that runs on a host."""
+"""The provisioning agent, which `wright apply` sends to each host as one script; standard library only."""

@@ -13,7 +13,7 @@ Changed = List[Tuple[str, str, str]]
 
 
 def make(cluster: str, rows: List[Json], have: Rows, obsolete_keys: List[Key]) -> None:
-    """Add qualities of service, new teams and members, modify settings, and remove obsolete rows last."""
+    """Change slurmdbd: add QOS, teams and members, modify settings that differ, then remove obsolete rows."""
     missing = [row for row in rows if key_of(row) not in have]
     change_all([new_qos(row) for row in missing if row["kind"] == "qos"])
     load(cluster, sections(missing, rows, have))
@@ -28,7 +28,7 @@ def make(cluster: str, rows: List[Json], have: Rows, obsolete_keys: List[Key]) -
 
 
 def moved(row: Json, have: Rows) -> List[Tuple[str, str]]:
-    """Return the setting Parent and its value if the team gets another parent; else nothing."""
+    """Return [("Parent", new parent)] if the row is a team that gets another parent; else an empty list."""
     changes = differences(row, have[key_of(row)])
     return [(setting, value) for setting, _now, value in changes if setting == "Parent"]
 
@@ -75,7 +75,10 @@ def remove(cluster: str, key: Key, have: Rows) -> List[str]:
 
 
 def sections(missing: List[Json], rows: List[Json], have: Rows) -> List[Tuple[str, List[str]]]:
-    """Return new teams by parent and new members by team as lines of `sacctmgr load`, parents first."""
+    """Return (account, lines) for the file of `sacctmgr load`: new teams below their parent, new members in their team.
+
+    Parents come first.
+    """
     people = {row["name"]: row for row in rows if row["kind"] == "person" and key_of(row) not in have}
     lines_by_parent: Dict[str, List[str]] = {}
     for row in missing:

@@ -55,7 +55,7 @@ def differences(row: Json, have: Dict[str, str]) -> List[Tuple[str, str, str]]:
 
 
 def value_of(have: Dict[str, str], setting: str) -> str:
-    """Return a setting as desired rows have it: one TRES of several, times as a number, lists sorted."""
+    """Return slurmdbd's value of a setting in the form of desired rows: one TRES, times as a number, lists sorted."""
     name, _, part = setting.partition(" ")
     value = have.get(name, "")
     if part:
@@ -82,7 +82,10 @@ def describe_changes(changes: Iterable[Tuple[str, str, str]]) -> str:
 
 
 def settings(changes: Iterable[Tuple[str, str, str]]) -> List[str]:
-    """Return the settings as arguments of sacctmgr; -1 removes a limit, an empty value clears a list."""
+    """Return changes (setting, present value, desired value) as arguments of sacctmgr.
+
+    -1 removes a limit, an empty value clears a list.
+    """
     arguments = []
     for setting, _now, value in changes:
         name, _, part = setting.partition(" ")
@@ -100,7 +103,10 @@ def settings(changes: Iterable[Tuple[str, str, str]]) -> List[str]:
 
 
 def find_obsolete(rows: List[Json], have: Rows, ours: Iterable[Key]) -> List[Key]:
-    """Return our rows that the cluster file no longer has, in the order of removal: members, teams, QOS."""
+    """Return the keys of rows that applies made (`ours`) and the cluster file no longer has, in order of removal.
+
+    The order is members, teams, QOS.
+    """
     desired_keys = {key_of(row) for row in rows}
     order = ("user", "account", "qos")
     obsolete = [key for key in ours if key in have and key not in desired_keys and key[0] in order]
@@ -108,7 +114,7 @@ def find_obsolete(rows: List[Json], have: Rows, ours: Iterable[Key]) -> List[Key
 
 
 def strangers(rows: List[Json], have: Rows, ours: Iterable[Key]) -> List[str]:
-    """Return a note for each kind with rows made by hand; they stay."""
+    """Return a note for teams, members and QOS that somebody added by hand; applies do not change them."""
     declared_keys = {key_of(row) for row in rows} | set(ours)
     notes = []
     for kind, label in (("account", "accounts"), ("user", "members"), ("qos", "qualities of service")):

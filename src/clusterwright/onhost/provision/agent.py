@@ -55,9 +55,9 @@ DO: Dict[str, Make] = {
 
 
 def apply(host: LocalHost, changes: List[Json], make: Make) -> Optional[ChangeError]:
-    """Make the changes and journal each one first; stop at the first that fails.
+    """Make the changes of a plan, each journaled first; stop at the first failure and raise it.
 
-    A failure of a daemon's records or of a package set is returned, because all other changes are complete.
+    A failure of a daemon's records, an independent unit or a package set is returned: all other changes are complete.
     """
     if not changes:
         return None
@@ -82,7 +82,7 @@ def apply(host: LocalHost, changes: List[Json], make: Make) -> Optional[ChangeEr
 
 @step("fetch packages")
 def lost_sets(host: LocalHost) -> Dict[str, str]:
-    """Return the package sets that cannot be fetched, with the reason: those known before, and those found now."""
+    """Download pending package sets; return those that cannot be fetched, also earlier ones, with the reason."""
     skipped_sets = host.bundle.get("skip_sets") or {}
     return {**skipped_sets, **sets.fetch(host, skipped_sets)} if host.bundle["mode"] == "apply" else {}
 
@@ -94,7 +94,7 @@ def lost_error(missing_sets: Dict[str, str]) -> Optional[ChangeError]:
 
 
 def settle(host: LocalHost, changes: List[Json], journal: "IO[str]") -> Optional[ChangeError]:
-    """Change units, then records; a unit that must not start before a record exists starts after it."""
+    """Change units, then records; units in a record's `required_by` start after it. Errors as in `apply`."""
     if not of_kinds(host, ("records",)):  # most hosts, which do not load the modules for records
         return settle_units(host, changes, journal, more=False)
     change_ids = {change["id"] for change in changes}
@@ -137,7 +137,7 @@ def snapshot_changes(host: LocalHost, changes: List[Json]) -> None:
 
 
 def steps(host: LocalHost, changes: List[Json], make: Make, journal: "IO[str]") -> None:
-    """Make the changes in order. A changed input of a unit is in the journal on disk first: a restart is then owed."""
+    """Make the changes in order. Inputs of units are in the journal on disk first: if interrupted, a restart is due."""
     trials = of_kinds(host, ("trial",))
     trials = [trial for trial in trials if files.needs_trial(host, trial, changes)]
     read_by_units = {name for unit in of_kinds(host, ("unit",)) for name in unit["restart_on"]}
@@ -169,7 +169,7 @@ def independent_units(host: LocalHost) -> List[str]:
 def settle_units(
     host: LocalHost, changes: List[Json], journal: "IO[str]", *, more: bool
 ) -> Optional[ChangeError]:
-    """Change all units in few calls of systemctl; unless `more` follow, journal that no restart is open."""
+    """Change all units in few calls of systemctl; unless `more` follow, journal that no restart is due any more."""
     of_units = [change for change in changes if change["id"] != "systemd"]
     for change in of_units:
         note(journal, {"doing": change["id"]})
@@ -212,7 +212,7 @@ def make(host: LocalHost, change: Json) -> None:
 
 
 def note(journal: "IO[str]", entry: Json, *, lasting: bool = False) -> None:
-    """Append one line to the journal and flush it; with `lasting`, sync it to disk."""
+    """Append one line to the apply's journal and flush it; with `lasting`, sync it to disk."""
     journal.write(json.dumps(entry) + "\n")
     journal.flush()
     if lasting:
@@ -221,7 +221,7 @@ def note(journal: "IO[str]", entry: Json, *, lasting: bool = False) -> None:
 
 @step("write receipt")
 def write_receipt(host: LocalHost, changes: List[Json]) -> None:
-    """Write the receipt that later applies compare with (drift, removals), and remove the journal."""
+    """Write the receipt, the record of this apply that later ones compare with, and remove the journal."""
     back = host.bundle.get("to", "")
     receipt = undo.receipt_before(host, back) if back else receipt_of(host)
     is_unchanged = all(host.receipt.get(key) == receipt.get(key) for key in ("files", "units", "wanted"))
@@ -268,7 +268,7 @@ def facts(host: LocalHost) -> Json:
 
 
 def sum_of(changes: List[Json]) -> str:
-    """Return one hash for each change of a plan: an apply that gets them makes no change that was not shown."""
+    """Return the hashes of a plan's changes, separated by spaces; an apply makes only changes with approved hashes."""
     texts = (json.dumps(change, sort_keys=True) for change in changes)
     return " ".join(hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts) or "-"
 
@@ -303,7 +303,7 @@ def with_lock(host: LocalHost, answer: Json) -> None:
 
 
 def work(host: LocalHost, answer: Json) -> Json:
-    """Return the answer's additions by mode; `apply` makes the plan's changes if the plan is still an agreed one."""
+    """Do what the mode says; return fields of the answer. `apply` changes nothing (stale) unless all is approved."""
     if host.bundle["mode"] == "list":
         return {"applies": undo.listed(host)}
     if host.bundle["mode"] == "fetch":
@@ -326,7 +326,7 @@ def work(host: LocalHost, answer: Json) -> Json:
 
 
 def note_moved(host: LocalHost, changes: List[Json]) -> None:
-    """Add a note if derived files would differ now: packages or modules of this apply changed the visible devices."""
+    """Add a note if derived files would differ now, because packages or modules of this apply made devices visible."""
     is_derived = any("program" in resource for resource in host.resources)
     paths = derived.moved(host) if changes and is_derived else []
     if paths:
@@ -365,7 +365,7 @@ def locked(host: LocalHost) -> int:
 
 
 def wait_for_other_applies(host: LocalHost) -> Optional[int]:
-    """Wait for a running apply, such as one whose SSH connection broke, and return a shared lock on it."""
+    """Wait for a running apply, such as one whose SSH connection broke; return a shared lock, None before any apply."""
     if not os.path.exists(host.resolve_path(STATE + "/lock")):
         return None
     handle = os.open(host.resolve_path(STATE + "/lock"), os.O_RDONLY)

@@ -37,5 +37,8 @@ class Verb(str, enum.Enum):
 
 
 def new_change(change_id: str, *verbs: Verb, diff: str = "", cost: str = "live") -> Dict[str, Any]:
-    """Return a change without its resource's id; `change_id` is its description, `cost` its effect on running jobs."""
+    """Return a change, to which the caller adds its resource's id; `cost` is its effect on running jobs.
+
+    `change_id` is the description for the user.
+    """
     return {"summary": change_id, "verbs": list(verbs), "diff": diff, "cost": cost}

@@ -12,7 +12,10 @@ from clusterwright.onhost.provision.host import Json, read
 
 
 def state_of(path: str) -> Json:
-    """Return the kind of a path (none, file, directory, link, other) with its rights, sum or target."""
+    """Return a path's state for a later comparison: its kind, and mode, owner, SHA-256 or link target.
+
+    The kind is none, file, directory, link or other.
+    """
     try:
         status = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):

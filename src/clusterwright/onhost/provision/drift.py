@@ -22,7 +22,7 @@ def digests(host: LocalHost) -> Dict[str, str]:
 
 
 def digest(resource: Json) -> str:
-    """Return a hash of one resource, without what only orders it; for a derived file without its computed content."""
+    """Return a hash of one resource's fields without `restart_on`; for a derived file without its computed content."""
     excluded_keys = ("restart_on", "content") if "program" in resource else ("restart_on",)
     fields = {key: value for key, value in resource.items() if key not in excluded_keys}
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]

@@ -18,12 +18,12 @@ from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import STATE, ChangeError, Json, LocalHost, bytes_of, read, run
 
 TRIAL = ".wright-trial-"
-TRIAL_S = 60  # a daemon that only reads its files ends within seconds
+TRIAL_S = 60  # limit for a trial: a daemon that only reads its files ends within seconds
 DIFF_LINES = 120  # longer diffs are truncated: a diff is for the reader; programs compare `sum`
 
 
 def content_of(resource: Json) -> bytes:
-    """Return the desired bytes of a file."""
+    """Return the desired content of a file resource as bytes."""
     return bytes_of(resource["content"])
 
 
@@ -84,7 +84,11 @@ def trusted_path(path: str) -> str:
 
 
 def set_folder_rights(path: str, resource: Json) -> None:
-    """Set owner and mode of a folder, even if a user renames folders on the way meanwhile."""
+    """Set owner and mode of the folder at the path, and of no other if a user renames folders meanwhile.
+
+    Raises:
+        ChangeError: the path leads to another folder now.
+    """
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         if os.readlink(f"/proc/self/fd/{handle}") != path:
@@ -128,13 +132,17 @@ def lines_of(path: str, old_lines: List[str], new_lines: List[str]) -> List[str]
 
 
 def receipt_row(resource: Json) -> Json:
-    """Return what the receipt stores of a written file."""
+    """Return what the receipt stores of a file: the SHA-256 of its desired content, its mode, the name of a secret."""
     row = {"sha256": _sum(content_of(resource)), "mode": f"{resource['mode']:04o}"}
     return dict(row, secret=resource["secret"]) if resource["secret"] else row
 
 
 def plan_file(host: LocalHost, resource: Json) -> Optional[Json]:
-    """Return a change if the file is missing or its content, owner or mode differs."""
+    """Return a change if the file is missing or its content, owner or mode differs; else None.
+
+    Raises:
+        ChangeError: the path is a folder.
+    """
     path, desired = host.resolve_path(resource["path"]), content_of(resource)
     if os.path.isdir(path) and not os.path.islink(path):
         raise ChangeError("a folder is in the place of this file")
@@ -158,7 +166,10 @@ def plan_file(host: LocalHost, resource: Json) -> Optional[Json]:
 
 
 def is_gentle(pattern: str, old: bytes, new: bytes) -> bool:
-    """Return True if all lines that differ match the pattern; comments and blank lines never count."""
+    """Return True if all lines that differ match the pattern, so that a reload suffices; comments do not count.
+
+    An empty pattern matches no line.
+    """
     if not pattern:
         return False
     old_counts, new_counts = (
@@ -233,7 +244,7 @@ def try_out(host: LocalHost, trial: Json) -> None:
         if result.code != 0:
             message = result.out.strip().replace(folder, "SCRATCH")
             raise ChangeError(f"{trial['name']} rejects the new files, so none was changed:\n{message}")
-        if result.out.strip():  # the reason why there was no trial
+        if result.out.strip():  # why no trial was possible
             host.notes.append(f"{trial['name']}: {result.out.strip()}")
     finally:
         shutil.rmtree(folder)
@@ -256,7 +267,11 @@ def sweep(host: LocalHost) -> None:
 
 
 def plan_directory(host: LocalHost, resource: Json) -> Optional[Json]:
-    """Return a change if the folder is missing or its owner or mode differs."""
+    """Return a change if the folder is missing or its owner or mode differs; else None.
+
+    Raises:
+        ChangeError: its parent folder is missing and may not be created, or a user's link is on the path.
+    """
     path = trusted_path(host.resolve_path(resource["path"]))
     if not os.path.isdir(path):
         if not resource["parents"] and not os.path.isdir(os.path.dirname(path)):
@@ -275,7 +290,7 @@ def do_directory(host: LocalHost, resource: Json) -> None:
 
 
 def plan_symlink(host: LocalHost, resource: Json) -> Optional[Json]:
-    """Return a change if the link is missing, is no link, or has another target."""
+    """Return a change if the link is missing, is no link, or has another target; else None."""
     path = host.resolve_path(resource["path"])
     current = os.readlink(path) if os.path.islink(path) else "a file" if os.path.exists(path) else "nothing"
     if current == resource["target"]:

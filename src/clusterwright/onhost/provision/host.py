@@ -44,7 +44,7 @@ class ChangeError(Exception):
 
 
 class LocalHost:
-    """The host below `root`, with the records of earlier applies and the desired resources."""
+    """This host, or in tests the folder `root`: its desired resources and the records of earlier applies."""
 
     def __init__(self, bundle: Json) -> None:
         self.root = str(bundle["root"]).rstrip("/")
@@ -64,13 +64,13 @@ class LocalHost:
         except (ChangeError, OSError) as error:
             self.refusal = str(error)
         self.receipt = self.receipt or {"files": {}, "units": []}
-        # files written and units started since the receipt
+        # files written and units started by an apply that was interrupted before it wrote a receipt
         self.written = {line["doing"][5:]: line["sha256"] for line in lines if "sha256" in line}
         self.started = [line["doing"][5:] for line in lines if line.get("doing", "").startswith("unit:")]
         settled = [index for index, line in enumerate(lines) if "settled" in line]
         lines = [line for line in lines[settled[-1] if settled else 0 :] if "doing" in line]
         self.owed = {line["doing"] for line in lines}
-        # inputs that need a reload only, unless another change of them needs a restart
+        # inputs of units that need only a reload, unless another change of them needs a restart
         reload_only = {line["doing"] for line in lines if line.get("cost") == "reconfigure"}
         self.owed_reloads = reload_only - {
             line["doing"] for line in lines if line.get("cost") != "reconfigure"
@@ -141,7 +141,7 @@ def read(path: str) -> Optional[bytes]:
 
 
 def text_of(data: bytes) -> str:
-    """Return a file's content for JSON: bytes that are not UTF-8 become lone surrogates (PEP 383)."""
+    """Decode a file's content for JSON: bytes that are not UTF-8 become lone surrogates (PEP 383)."""
     return data.decode("utf-8", "surrogateescape")
 
 

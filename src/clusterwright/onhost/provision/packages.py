@@ -48,7 +48,7 @@ def installed(host: LocalHost) -> Installed:
 
 
 def dpkg_installed(host: LocalHost) -> Installed:
-    """Return the packages of dpkg's database; a hold is the `Want` field of a package."""
+    """Return the installed packages in dpkg's database; dpkg stores a hold as the desired state of a package."""
     form = "${db:Status-Want} ${db:Status-Status} ${Package} ${Version}\\n"
     folder = ["--admindir", host.resolve_path("/var/lib/dpkg")] if host.root else []
     rows = [
@@ -59,7 +59,7 @@ def dpkg_installed(host: LocalHost) -> Installed:
 
 
 def rpm_installed(host: LocalHost) -> Installed:
-    """Return the packages of rpm's database, pinned ones by dnf's versionlock list."""
+    """Return the packages in rpm's database; those in dnf's versionlock list count as held."""
     root = ["--root", host.root] if host.root else []
     form = "%{NAME} %{EPOCHNUM}:%{VERSION}-%{RELEASE}\\n"
     rows = [line.split() for line in must(["rpm", *root, "-qa", "--qf", form]).splitlines()]
@@ -110,7 +110,10 @@ def in_place_of(installed_versions: Installed, package: Json) -> List[str]:
 
 
 def install_packages(host: LocalHost) -> None:
-    """Install all packages that need a change in one call; those that add repositories in one before it."""
+    """Install all packages that need a change and are in no set: first those that add repositories, then the rest.
+
+    Each group is installed by one call of apt or dnf.
+    """
     for early in (True, False):
         ids = {change["id"] for change in plan_packages(host)}
         todo = [
@@ -124,7 +127,10 @@ def install_packages(host: LocalHost) -> None:
 
 
 def hold_siblings(host: LocalHost, todo: List[Json]) -> List[str]:
-    """Return held packages that have the version of those about to change: same source, so they must follow."""
+    """Return held packages with the same version as those about to change, which change with them.
+
+    They are built from the same source, such as the packages of Slurm or of a driver.
+    """
     installed_versions = installed(host)
     names = [package["name"] for package in todo if package["version"]]
     names += [name for package in todo for name in in_place_of(installed_versions, package)]
@@ -137,7 +143,7 @@ def hold_siblings(host: LocalHost, todo: List[Json]) -> List[str]:
 
 
 def apt_install(host: LocalHost, todo: List[Json]) -> None:
-    """Lift our holds for the new release; after an interruption the next apply holds the packages again."""
+    """Install by apt, with the holds of the packages lifted meanwhile; if interrupted, the next apply restores them."""
     loose = hold_siblings(host, todo)
     if loose:
         must(["apt-mark", "unhold", *loose])
@@ -149,7 +155,7 @@ def apt_install(host: LocalHost, todo: List[Json]) -> None:
 
 
 def apt_get(todo: List[Json]) -> None:
-    """Install, after an interrupted installation is completed; on failure refresh the package lists and try again."""
+    """Complete an interrupted installation, then install; on failure refresh the package lists and try once more."""
     states = run(["dpkg-query", "-W", "-f", "${db:Status-Abbrev}\\n"])
     if states.ok and any(line[1:2] in INTERRUPTED for line in states.out.splitlines()):
         must(["dpkg", "--configure", "-a", "--force-confdef", "--force-confold"], INSTALL_S)
@@ -183,13 +189,16 @@ def dnf_install(host: LocalHost, todo: List[Json], more: Sequence[str] = ()) -> 
 
 
 def release(package: Json) -> str:
-    """Return the pattern of the package's versions for dnf."""
+    """Return dnf's version pattern of the desired release, such as `24.11*`."""
     built_for = package["built_for"]
     return f"{package['version']}*" + (f"{built_for}*" if built_for else "")
 
 
 def plan_hold(host: LocalHost, resource: Json) -> Optional[Json]:
-    """Plan to hold installed packages that match and are not held, and those that this apply installs."""
+    """Return the change that holds matching packages: installed ones without a hold, and ones that this apply installs.
+
+    None if there are none.
+    """
     installed_versions = installed(host)
     coming = {change["id"].partition(":")[2] for change in plan_packages(host)}
     free = [name for name, (_version, is_on_hold) in installed_versions.items() if not is_on_hold]
@@ -203,7 +212,10 @@ def matching(names: Iterable[str], patterns: List[str]) -> List[str]:
 
 
 def managed_hold(host: LocalHost) -> Set[str]:
-    """Return the packages that our applies have held; without a stored list, all held ones that our patterns match."""
+    """Return the packages that applies have held, by a list on the host.
+
+    Without the list (an older apply), all held packages that the patterns of holds match; none before the first apply.
+    """
     stored_text = read(host.resolve_path(HOLD_LIST))
     with suppress(ValueError):  # damaged: all that our patterns match, as without a list
         if stored_text is not None:

@@ -79,9 +79,9 @@ def plan_resource(host: LocalHost, resource: Json) -> Optional[Json]:
 
 @step("compare units")
 def unit_changes(host: LocalHost, desired_units: List[Json], prior_changes: List[Json]) -> List[Json]:
-    """Return the daemon-reload where systemd's unit files are old, then the change of each unit that needs one.
+    """Return the daemon-reload if systemd has old unit files loaded, then the change of each unit that needs one.
 
-    A unit's inputs include those of the last apply that the cluster file no longer has.
+    A unit's inputs include files that the last apply had and the cluster file no longer has.
     """
     changed = {change["id"].replace("gone:", "file:", 1) for change in prior_changes} | host.owed
     gentle = {change["id"] for change in prior_changes if change["cost"] == "reconfigure"} | host.owed_reloads

@@ -27,7 +27,7 @@ def owed(host: LocalHost) -> List[str]:
 
 
 def owe(host: LocalHost, change: Json) -> None:
-    """Record that the change, which is about to be made, needs a reboot."""
+    """Record, before a change of cost `reboot` is made, that the host needs a reboot; ignore any other change."""
     if change["cost"] == COST:
         names = [*owed(host), change["id"]]
         note = {"boot": boot_id(), "for": list(dict.fromkeys(names))}

@@ -32,7 +32,7 @@ MEMORY = STATE + "/records.json"
 
 
 def begin(host: LocalHost) -> Queries:
-    """Start sacctmgr's queries in the background; return {} where slurmdbd does not respond yet."""
+    """Start sacctmgr's queries in the background; return {} without accounting or if slurmdbd does not respond yet."""
     for resource in host.resources:
         if resource["kind"] == "records" and resource["name"] == "accounts":
             server = resource["rows"][0]
@@ -54,10 +54,10 @@ def plan_rows(host: LocalHost, resource: Json, queries: Queries) -> List[Json]:
     try:
         have = rows_of(cached_answers(host, queries)) if queries else None
     except (ChangeError, OSError):
-        have = None  # the apply repeats the call and reports its error
+        have = None  # `do` repeats the call and reports its error
     rows = resource["rows"][1:]
     if have is None:
-        # also without rows: the first start of slurmctld fails unless slurmdbd listens
+        # also if there are no rows: the first start of slurmctld fails unless slurmdbd listens
         description = f"compare with slurmdbd, which does not respond yet (rows: {len(rows)})"
         return [new_change(description, Verb.COMPARE)]
     changes = [new_change(text, verb) for verb, text in differing(rows, have)]
@@ -65,7 +65,10 @@ def plan_rows(host: LocalHost, resource: Json, queries: Queries) -> List[Json]:
 
 
 def differing(rows: List[Json], have: Rows) -> List[Tuple[Verb, str]]:
-    """Return verb and text for each row that is missing or differs; a new user comes with the membership."""
+    """Return verb and text for each row that is missing or differs.
+
+    A new user's own row is not listed: the membership creates the user.
+    """
     descriptions = []  # type: List[Tuple[Verb, str]]
     for row in rows:
         key = key_of(row)
@@ -104,13 +107,13 @@ def leaving(host: LocalHost, rows: List[Json], have: Rows) -> List[Json]:
 
 
 def ours(host: LocalHost, name: str) -> List[Key]:
-    """Return the keys of the rows that earlier applies made."""
+    """Return the keys of the records of one resource (accounts, reservations) that earlier applies made."""
     stored_keys = host.load(RECORDS, MEMORY, "records that left the cluster file are not removed")
     return [tuple(key) for key in stored_keys.get(name, [])]
 
 
 def do_all(host: LocalHost, due: List[Json], changes: List[Json]) -> Optional[ChangeError]:
-    """Make the changes of all due resources; return the first failure."""
+    """Make the changes of all due resources, even after a failure; return the first failure, None without."""
     failed = None
     for resource in due:
         try:
@@ -123,7 +126,13 @@ def do_all(host: LocalHost, due: List[Json], changes: List[Json]) -> Optional[Ch
 
 
 def do(host: LocalHost, resource: Json, changes: List[Json]) -> None:
-    """Make the changes of one resource; rows that the plan could not compare are compared now."""
+    """Make the changes of one resource (accounts, reservations, quotas); nothing if none are planned.
+
+    Rows that the plan could not compare are compared now.
+
+    Raises:
+        ChangeError: the daemon does not respond or rejects a change.
+    """
     if not changes:
         return
     rows = resource["rows"]
@@ -143,7 +152,7 @@ def do(host: LocalHost, resource: Json, changes: List[Json]) -> None:
             )
         obsolete_keys = []  # type: List[Key]
         if resource["name"] == "accounts":
-            # slurmdbd sends a change once: a slurmctld that does not listen yet would miss it
+            # slurmdbd sends a change to slurmctld once: one that does not listen yet would miss it
             answers(server["controller"], server["controller_port"], READY_S)
         have = rows_of(read_answers(start_queries(server["cluster"])))
         if resource["name"] == "accounts":

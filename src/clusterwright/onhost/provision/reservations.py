@@ -115,7 +115,10 @@ def normalize_row(have: Dict[str, str]) -> Dict[str, str]:
 
 
 def same_start(row: Json, have: Dict[str, str]) -> bool:
-    """Return True if the start is the desired one, moved on by the repetition, or now because it was created late."""
+    """Return True if the start counts as the desired one.
+
+    A repeated reservation may have moved on by whole days or weeks; one created late starts at its creation.
+    """
     desired_start, now = moment(row["StartTime"]), moment(have.get("StartTime", ""))
     if any(flag in row["Flags"] for flag in REPEATED):
         step = 7 if "WEEKLY" in row["Flags"] else 1
@@ -153,7 +156,10 @@ def minutes_of(text: str) -> int:
 
 
 def scontrol_arguments(row: Json, have: Optional[Dict[str, str]] = None) -> List[str]:
-    """Return the arguments of scontrol; a start in the past becomes now, with the desired end."""
+    """Return the NAME=VALUE arguments of scontrol create or update; a start in the past becomes now, with the same end.
+
+    A repeated reservation starts at its next occurrence.
+    """
     start, minutes = row["StartTime"], int(row["Duration"])
     late = int(time.time() - time.mktime(moment(start))) // 60
     repeated = any(flag in row["Flags"] for flag in REPEATED)

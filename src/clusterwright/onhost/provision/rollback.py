@@ -18,7 +18,10 @@ PATHS = ("file", "directory", "symlink")
 
 
 def plan(host: LocalHost) -> List[Json]:
-    """Return the changes: units that were off, paths (last change first), settings, then units that read them."""
+    """Return the changes of a rollback to before the apply `to`, in order.
+
+    Stops of units that were off, paths and settings (last change first), then restarts of the units that read them.
+    """
     rows = undo.undo_rows(host, host.bundle["to"])
     going = {row["id"].partition(":")[2] for row in rows if row["before"].get("kind") == "none"}
     ours = {row["id"].partition(":")[2]: row["before"] for row in rows if row["id"].startswith("unit:")}
@@ -41,7 +44,7 @@ def plan(host: LocalHost) -> List[Json]:
 
 
 def stops(ours: Json) -> List[Json]:
-    """Return the stops of units that were not active, or not enabled, before."""
+    """Return the changes that stop or disable units that were not active or enabled before (their states: `ours`)."""
     states = units.show(list(ours))
     changes = []
     for name, state in states.items():
@@ -73,7 +76,7 @@ def plan_restore(host: LocalHost, row: Json, going: Set[str]) -> Optional[Json]:
 
 
 def empties(host: LocalHost, path: str, going: Set[str]) -> bool:
-    """Return True if everything in the folder is removed too."""
+    """Return True if the folder becomes empty: all it contains is in `going`, the paths that the rollback removes."""
     if not os.path.isdir(host.resolve_path(path)):
         return True
     inside = [f"{path.rstrip('/')}/{entry}" for entry in os.listdir(host.resolve_path(path))]
@@ -102,7 +105,7 @@ def plan_path_restore(host: LocalHost, row: Json, path: str) -> Optional[Json]:
 
 
 def content(host: LocalHost, row: Json) -> bytes:
-    """Return the saved content; raise an error if its checksum differs."""
+    """Return the saved content of a file; raise ChangeError if its checksum differs from the recorded one."""
     path = row["id"].partition(":")[2]
     backup_path = host.resolve_path(f"{undo.FOLDER}/{row['when']}/files{path}")
     if state_of(backup_path).get("sha256") != row["before"]["sha256"]:
@@ -113,7 +116,10 @@ def content(host: LocalHost, row: Json) -> bytes:
 
 
 def readers(host: LocalHost, ours: Json, changes: List[Json]) -> List[Json]:
-    """Units that read what changes, as of the last receipt or the one before; none is started that did not run."""
+    """Return the changes of units that read the changed files, by the present receipt and the one before the apply.
+
+    A unit that did not run before is not started.
+    """
     reader_units = dict(host.receipt.get("readers", {}))
     reader_units.update(undo.receipt_before(host, host.bundle["to"]).get("readers", {}))
     off = {change["id"].partition(":")[2] for change in changes if Verb.STOP in change["verbs"]}

@@ -33,7 +33,7 @@ Queries = Dict[str, Invocation]
 
 
 def answers(address: str, port: str, timeout_s: float) -> str:
-    """Return "" once a daemon listens at the address, or the connection error after the timeout."""
+    """Wait until a daemon listens at the address; return "", or the connection error after the timeout."""
     deadline = time.monotonic() + timeout_s
     while True:
         try:
@@ -68,7 +68,7 @@ def finish(invocation: Invocation) -> str:
 
 
 def start_queries(cluster: str) -> Queries:
-    """Start the queries for QOS, associations and users."""
+    """Start sacctmgr's queries for QOS, associations and users in the background; `read_answers` reads them."""
     only = {"assoc": ["cluster=" + cluster]}
     return {
         kind: start(["-nP", "show", kind, *only.get(kind, []), "format=" + ",".join(fields)])
@@ -77,7 +77,7 @@ def start_queries(cluster: str) -> Queries:
 
 
 def read_answers(queries: Queries) -> Dict[str, List[Dict[str, str]]]:
-    """Return the rows of each query, each row a dictionary by field."""
+    """Wait for the queries and return the rows of each, by kind; a row is a dictionary by field."""
     rows_by_kind = {}
     for kind, invocation in queries.items():
         lines = [line.split("|") for line in finish(invocation).splitlines() if "|" in line]

@@ -66,7 +66,7 @@ def fetch(host: LocalHost, skipped_sets: Container[str] = ()) -> Dict[str, str]:
 
 
 def refreshed(host: LocalHost) -> str:
-    """Refresh apt's lists and return its output; an unreadable repository is no error yet."""
+    """Refresh apt's package lists and return its output; "" for dnf. An unreadable repository is no error yet."""
     if packages.has_dnf(host):
         return ""
     return run(["apt-get", "update"], packages.INSTALL_S).out
@@ -135,7 +135,7 @@ def download(host: LocalHost, todo: List[Json], options: List[str]) -> None:
 
 @contextlib.contextmanager
 def loosened(host: LocalHost, todo: List[Json]) -> Iterator[None]:
-    """Lift our holds on the packages inside the block; after an interruption the next apply holds them again."""
+    """Lift the holds of the packages inside the block; after an interruption the next apply holds them again."""
     loose = packages.hold_siblings(host, todo)
     if loose:
         must(["apt-mark", "unhold", *loose])
@@ -154,7 +154,11 @@ def apt_argv(todo: List[Json]) -> List[str]:
 
 
 def exact(package: Json) -> str:
-    """Return the newest version of the release, with epoch and package revision."""
+    """Return the newest available version of the package's release, with epoch and revision, as apt lists it.
+
+    Raises:
+        MissingError: no repository has one.
+    """
     rows = run(["apt-cache", "madison", package["name"]]).out.splitlines()
     versions = {row.split("|")[1].strip(): row.split("|")[2].split()[0] for row in rows if row.count("|") > 1}
     for version in versions:
@@ -204,7 +208,7 @@ def ids(host: LocalHost, troubles: Container[str]) -> List[str]:
 
 
 def exclude_sets(host: LocalHost, changes: List[Json], troubles: Dict[str, str]) -> List[Json]:
-    """Return the changes without these sets and without units that need their missing packages."""
+    """Return the changes without the packages of these sets, and without units that need one which is not installed."""
     if not troubles:
         return changes
     excluded_ids = set(ids(host, troubles))

@@ -93,7 +93,7 @@ def enter_network_namespace() -> bool:
 
 
 def rewrite(folder: str) -> None:
-    """Replace what slurm.conf has of the running daemons (paths, ports, authentication) and what needs slurmdbd."""
+    """Change slurm.conf in the folder for a trial: scratch paths, no munge, loopback addresses, no need of slurmdbd."""
     path = os.path.join(folder, "slurm.conf")
     with open(path) as file:
         lines = [localize_line(line) for line in file.read().splitlines() if not DROPPED.match(line)]
@@ -119,7 +119,7 @@ def rewrite(folder: str) -> None:
 
 
 def localize_line(line: str) -> str:
-    """Give every node an address of this host, and drop partition options that need slurmdbd."""
+    """Return a line of slurm.conf for the trial: loopback addresses for nodes, no partition options for slurmdbd."""
     node = OF_A_NODE.match(line)
     if node:
         return DROPPED_NODE_OPTIONS.sub("", line) + " NodeAddr=" + addresses(count_of(node.group(1)))
@@ -139,7 +139,10 @@ def count_of(hostlist: str) -> int:
 
 
 def addresses(count: int) -> str:
-    """Return `count` loopback addresses as a hostlist: no name is resolved, and some builds need one for each node."""
+    """Return `count` loopback addresses as a hostlist, so that no name is resolved.
+
+    Some builds of Slurm require an address of its own for each node.
+    """
     blocks = [(number, min(BLOCK, count - number * BLOCK)) for number in range(-(-count // BLOCK))]
     return ",".join(f"127.0.{number}.[1-{size}]" for number, size in blocks)
 
@@ -190,7 +193,10 @@ def read(path: str) -> Optional[str]:
 
 
 def refused(folder: str, reason: str) -> int:
-    """Print the daemon's errors, deduplicated and without those of every scratch folder, then the reason; return 1."""
+    """Print the daemon's errors, deduplicated and without those that every trial prints, then the reason; return 1.
+
+    If this Slurm cannot run without munge, there was no trial: print that and return 0.
+    """
     output_lines = [
         re.sub(r"^(\[[^]]*\]|slurm\w*:) *", "", line) for line in read_output(folder).splitlines()
     ]

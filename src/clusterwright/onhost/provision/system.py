@@ -17,7 +17,11 @@ MIB = 2**20
 
 
 def plan_group(_host: LocalHost, resource: Json) -> Optional[Json]:
-    """Plan to create a missing group; another gid is an error, because files carry it."""
+    """Return the change that creates a missing group; None if it exists.
+
+    Raises:
+        ChangeError: it has another gid than desired, or another group has the gid: files on disk store the number.
+    """
     try:
         gid = grp.getgrnam(resource["name"]).gr_gid
     except KeyError:
@@ -32,7 +36,7 @@ def plan_group(_host: LocalHost, resource: Json) -> Optional[Json]:
 
 
 def refuse_used_id(number: int, names: List[str]) -> None:
-    """Raise an error if another user or group has the id on this host, because files carry it."""
+    """Raise ChangeError if `names` (users or groups of this host) have the id, because files on disk store it."""
     if names:
         message = f"{names[0]} has id {number} on this host. Give {names[0]} and its files another id"
         raise ChangeError(message, "host")
@@ -45,7 +49,11 @@ def do_group(_host: LocalHost, resource: Json) -> None:
 
 
 def plan_user(host: LocalHost, resource: Json) -> Optional[Json]:
-    """Plan to create a missing user, or to change groups, expiry and password lock; another uid is an error."""
+    """Return the change that creates a missing user, or changes groups, expiry and password lock; None if none is due.
+
+    Raises:
+        ChangeError: the user has another uid than desired, or another user has that uid.
+    """
     try:
         entry = pwd.getpwnam(resource["name"])
     except KeyError:
@@ -56,7 +64,7 @@ def plan_user(host: LocalHost, resource: Json) -> Optional[Json]:
         groups = ", ".join([resource["group"], *resource["groups"]])
         return new_change(f"create with id {resource['uid']} in {groups}", Verb.ADD)
     if resource["system"]:
-        return None  # a daemon's package made it
+        return None  # the daemon's package created it
     if entry.pw_uid != resource["uid"]:
         raise ChangeError(
             f"id {entry.pw_uid} on this host, {resource['uid']} in the cluster file. Change one by hand",
@@ -84,7 +92,7 @@ def missing_groups(resource: Json) -> List[str]:
 
 
 def left_groups(resource: Json) -> List[str]:
-    """Return the teams whose group the user is in on this host but not in the cluster file."""
+    """Return the groups of teams (`not_in`) that the user is in on this host, but not in the cluster file."""
     members = {group.gr_name: group.gr_mem for group in grp.getgrall()}
     return [name for name in resource["not_in"] if resource["name"] in members.get(name, ())]
 
@@ -132,7 +140,7 @@ def lock_user(name: str) -> None:
 
 
 def plan_sysctl(host: LocalHost, resource: Json) -> Optional[Json]:
-    """Plan to set another value; a setting that this host cannot change gets a note instead."""
+    """Return the change that sets the desired value; None if it is set, or, with a note, if this host cannot set it."""
     path = host.resolve_path("/proc/sys/" + resource["key"].replace(".", "/"))
     current = read(path)
     now = None if current is None else " ".join(current.decode().split())
@@ -152,7 +160,7 @@ def do_sysctl(host: LocalHost, resource: Json) -> None:
 
 
 def plan_module(host: LocalHost, resource: Json) -> Optional[Json]:
-    """Plan to load the module unless /sys/module has it."""
+    """Return the change that loads the kernel module; None if /sys/module has it."""
     loaded = os.path.isdir(host.resolve_path("/sys/module/" + resource["name"].replace("-", "_")))
     return None if loaded else new_change("load", Verb.LOAD)
 

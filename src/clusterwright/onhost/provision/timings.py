@@ -15,7 +15,7 @@ _inner: List[float] = [0.0]  # seconds of the steps inside each open step
 
 @contextlib.contextmanager
 def step(name: str) -> Iterator[None]:
-    """Time the block under this name; `kind:name` is a resource."""
+    """Add the seconds of the block, less those of nested steps, to this name; a resource's name is `kind:name`."""
     began = time.monotonic()
     _inner.append(0.0)
     try:
@@ -27,7 +27,7 @@ def step(name: str) -> Iterator[None]:
 
 
 def rows() -> Dict[str, float]:
-    """Return seconds by step, in the order in which the steps first ended."""
+    """Return seconds by step, in the order in which the steps first ended; fast resources of a kind share a row."""
     totals = {}  # type: Dict[str, float]
     for name, seconds in _seconds.items():
         kind, _, resource_name = name.partition(":")

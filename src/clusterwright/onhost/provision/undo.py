@@ -48,7 +48,7 @@ def save_change(host: LocalHost, change: Json, resource: Optional[Json]) -> None
 
 
 def save_path(host: LocalHost, name: str, resource: Json) -> None:
-    """Save the path, and that its missing parent folders did not exist."""
+    """Save the state and content of the path of `name` (KIND:PATH), and which parent folders did not exist."""
     path = name.partition(":")[2]
     above = os.path.dirname(path)
     if above != path and not os.path.isdir(host.resolve_path(above)):
@@ -78,7 +78,10 @@ def save_units(host: LocalHost, states: Json) -> None:
 
 
 def save_row(host: LocalHost, row: Json) -> None:
-    """Queue one line for `settle`, unless this apply has saved that id: the first state is the one to restore."""
+    """Queue one row of before.jsonl, which `settle` writes; ignored if this apply has saved that id before.
+
+    The first saved state is the one to restore.
+    """
     if row["id"] in host.saved_ids:
         return
     host.unwritten.append(json.dumps(row) + "\n")
@@ -121,7 +124,10 @@ def rows_of(host: LocalHost, when: str) -> List[Json]:
 
 
 def undo_rows(host: LocalHost, to: str) -> List[Json]:
-    """Return the states before the apply `to`, from it and all later applies, in the order of the changes."""
+    """Return the saved states of all resources that the apply `to` or a later one changed, each the earliest state.
+
+    The rows are in the order of the changes.
+    """
     rows_by_id = {}  # type: Json
     for when in whens(host):
         for row in rows_of(host, when) if when >= to else ():

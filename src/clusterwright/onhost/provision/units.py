@@ -40,9 +40,10 @@ def replaced(unit: Json, states: Dict[str, Json]) -> List[str]:
 def plan_unit(
     unit: Json, state: Dict[str, Any], changed: Set[str], gentle: Set[str], replaced_units: Sequence[str] = ()
 ) -> Optional[Json]:
-    """Plan a unit that is not active, not enabled, older than its inputs, or has units to replace.
+    """Return the change of a unit that is not active or enabled, has a changed input or units to replace; else None.
 
-    `gentle` are changes for which a reload is enough; `replaced_units` are units that it replaces and that still exist.
+    `changed` are the ids of changed resources, `gentle` those for which a reload is enough, `replaced_units` the units
+    that this one replaces and that still run.
     """
     inputs = [name for name in unit["restart_on"] if name in changed]
     reload = unit["reload"] or (bool(inputs) and gentle.issuperset(inputs))
@@ -109,7 +110,10 @@ def do_units(
 
 
 def run_systemctl(verb: str, names: List[str]) -> str:
-    """Return systemctl's output if it failed; a unit that fails does not stop the others."""
+    """Run systemctl with the verb on all units and return its output if it failed, else "".
+
+    A unit that fails does not stop the others.
+    """
     result = run(["systemctl", verb, "--", *names]) if names else None
     return result.out if result is not None and result.code != 0 else ""
 
@@ -117,7 +121,10 @@ def run_systemctl(verb: str, names: List[str]) -> str:
 def expect_running(
     names: List[str], output: str = "", independent: Sequence[str] = (), wait_s: float = SETTLE_S
 ) -> Optional[ChangeError]:
-    """Check after `wait_s` that all units are active: a daemon with bad files exits right after its start."""
+    """Check after `wait_s` that all units are active: a daemon with bad files exits right after its start.
+
+    Return the error of an inactive `independent` unit; raise that of any other, or systemctl's `output`.
+    """
     if names:
         with step("wait for units to settle"):
             time.sleep(wait_s)

@@ -18,7 +18,7 @@ PROGRAMS = {
 
 
 def work_out(host: LocalHost) -> None:
-    """Replace each derived resource by its file, or remove it if this host shall not have the file."""
+    """Replace each derived resource by a file resource, or remove it if this host shall not have the file."""
     notes = []  # type: List[str]
     resources = []
     for resource in host.resources:
@@ -48,7 +48,10 @@ def as_file(host: LocalHost, resource: Json, notes: List[str]) -> List[Json]:
 
 
 def worked_out(host: LocalHost, resource: Json, notes: List[str]) -> Optional[bytes]:
-    """Return the computed bytes; the present ones, with a note, if the input has an unknown form."""
+    """Return the computed content of a derived file; None if the host shall not have it.
+
+    If it cannot be computed, return the file's present content and add a note.
+    """
     program = PROGRAMS[resource["program"]]
     try:
         text = program.text(host, resource["params"], notes)
@@ -61,7 +64,7 @@ def worked_out(host: LocalHost, resource: Json, notes: List[str]) -> Optional[by
 
 
 def moved(host: LocalHost) -> List[str]:
-    """Return paths whose text would differ now, because the apply itself changed the visible devices."""
+    """Return the paths of derived files whose content would differ now, after the apply has changed the devices."""
     fresh_host = LocalHost(dict(host.bundle, resources=[]))
     changed_paths = []
     for resource in host.resources:

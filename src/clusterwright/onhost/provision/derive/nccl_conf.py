@@ -18,7 +18,10 @@ Rows = List[Tuple[str, str, str]]  # name, value, why
 
 
 def text(host: LocalHost, params: Json, notes: List[str]) -> Optional[str]:
-    """Return the derived variables, then those of the cluster file, which override them."""
+    """Return the text of nccl.conf: derived variables, each with its reason, then those of the cluster file.
+
+    The cluster file's variables replace derived ones of the same name.
+    """
     addresses = interfaces(notes)
     rows = socket(params, addresses, notes)
     network = params["network"]
@@ -40,7 +43,10 @@ def text(host: LocalHost, params: Json, notes: List[str]) -> Optional[str]:
 
 
 def socket(params: Json, addresses: Dict[str, List[str]], notes: List[str]) -> Rows:
-    """Return the interface that has the host's own address; `=` makes the match of the name exact."""
+    """Return NCCL_SOCKET_IFNAME: the interface with the host's address; none, with a note, if no interface has it.
+
+    The prefix `=` makes NCCL match the whole name.
+    """
     for name, address in params["addresses"].items():
         links = sorted(link for link, local in addresses.items() if address in local)
         if links:
@@ -52,7 +58,7 @@ def socket(params: Json, addresses: Dict[str, List[str]], notes: List[str]) -> R
 
 
 def adapters(on: List[Port], params: Json, notes: List[str]) -> Rows:
-    """Return the adapters by rail and how they mark packets."""
+    """Return NCCL_IB_HCA with the ports by rail, and for RoCE the GID index, traffic class and service level."""
     network, rows = params["network"], []  # type: Tuple[Json, Rows]
     exact = "=" + ",".join(rdma_port.name for rdma_port in on)
     rows.append(("NCCL_IB_HCA", exact, f"The ports on the {network['name']} network, by rail."))
@@ -72,7 +78,10 @@ def adapters(on: List[Port], params: Json, notes: List[str]) -> Rows:
 
 
 def gid_index(on: List[Port], params: Json, notes: List[str]) -> Rows:
-    """Return the GID index of the RoCE v2 IPv4 address, or NCCL's own selection if ports differ."""
+    """Return NCCL_IB_GID_INDEX of the RoCE v2 IPv4 address; if it differs between ports, settings for NCCL to choose.
+
+    None of them, with a note, if a port has no such GID or NCCL is too old to choose.
+    """
     subnet = params["network"]["subnet"]
     index_by_port = {rdma_port.name: index_of(rdma_port, subnet) for rdma_port in on}
     missing_ports = [name for name, index in index_by_port.items() if index is None]
@@ -119,7 +128,7 @@ def in_subnet(rdma_port: Port, subnet: str) -> bool:
 
 
 def no_adapters(all_ports: List[Port], network: Json, notes: List[str]) -> Rows:
-    """Add a note and return no rows: NCCL detects adapters itself."""
+    """Add a note that no port is on the network, so NCCL_IB_HCA is not set; return no rows."""
     has = (
         f"this host has {', '.join(rdma_port.name for rdma_port in all_ports)}"
         if all_ports

@@ -1,7 +1,7 @@
 """The RDMA ports of this host from sysfs, and their assignment to networks of the cluster file.
 
-Standard library only, Python 3.6 or later. Device names decide nothing: link layer, the addresses of the interface,
-the rate and `nics` of the cluster file do.
+Standard library only, Python 3.6 or later. A port is assigned by link layer, the addresses of its interface, its rate
+and `nics` of the cluster file, not by its device name.
 """
 
 import ipaddress
@@ -137,7 +137,10 @@ def gids_of(host: LocalHost, port_path: str) -> List[Gid]:
 
 
 def of_network(all_ports: List[Port], network: Json, notes: List[str]) -> List[Port]:
-    """Return the network's ports by rail; add a note if their assignment or number is not clear."""
+    """Return the ports on the network by rail; add a note if it is not clear which ports are, or their number differs.
+
+    Ports without an address of another network count as the network's where that is the only possible assignment.
+    """
     name, rails = network["name"], network["rails"]
     fitting = [
         rdma_port

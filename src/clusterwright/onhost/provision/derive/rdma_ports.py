@@ -16,7 +16,7 @@ SLURM = ("slurm", "slurm-wlm")  # plugin folders of Slurm's own packages and of 
 
 
 def text(host: LocalHost, params: Json, notes: List[str]) -> Optional[str]:
-    """Return one line per port: network, device, port, interface (`-` if unknown) and MTU."""
+    """Return the file's text, one line per port: network, device, port, interface (`-` if unknown) and MTU."""
     addresses = interfaces(notes)
     all_ports = ports(host, addresses)
     lines = []
@@ -45,7 +45,7 @@ def check_modules(host: LocalHost, driver: str, notes: List[str]) -> None:
 
 
 def has_module(host: LocalHost, kernel: str) -> bool:
-    """Return True if the driver's own mlx5_core exists for that kernel."""
+    """Return True if mlx5_core of the OFED or DOCA driver, not the kernel's own, is built for that kernel."""
     for subdir in BUILT:
         for _path, _folders, files in os.walk(host.resolve_path(f"/lib/modules/{kernel}/{subdir}")):
             if any(name.startswith("mlx5_core.ko") for name in files):

@@ -25,7 +25,11 @@ NOT_ADOPTED = "session [success=ignore default=1] pam_succeed_if.so quiet user i
 
 
 def text(host: LocalHost, params: Json, _notes: List[str]) -> Optional[str]:
-    """Return the file's text; None with `free` on a host whose file is the distribution's."""
+    """Return the new text of /etc/pam.d/sshd; None with `free` on a host whose file is the distribution's.
+
+    Raises:
+        ValueError: the host has no PAM configuration of sshd.
+    """
     present = (read(host.resolve_path(FOLDER + "/sshd")) or b"").decode()
     own_lines = restore(present)
     if not any(line.strip() and not line.startswith("#") for line in own_lines):
@@ -36,7 +40,7 @@ def text(host: LocalHost, params: Json, _notes: List[str]) -> Optional[str]:
 
 
 def restore(present: str) -> List[str]:
-    """Return the lines without those of an earlier apply."""
+    """Return the host's own lines: without those that an apply added, and with those that it turned into comments."""
     lines, is_ours = [], False
     for line in present.splitlines(keepends=True):
         is_ours = (is_ours or line == BEGIN) and line != END
@@ -46,7 +50,7 @@ def restore(present: str) -> List[str]:
 
 
 def limit(host: LocalHost, lines: List[str], users: str) -> str:
-    """Return the text in which only `users` log in without a job."""
+    """Return the file's text with which only `users` (NAME:NAME) log in without a job on the host."""
     last_account = max(
         (i for i, line in enumerate(lines) if of_type(host, line, "account")), default=len(lines) - 1
     )
@@ -59,18 +63,21 @@ def limit(host: LocalHost, lines: List[str], users: str) -> str:
 
 
 def block(ours: str, was: str = "") -> str:
-    """Return our lines between their marks, after the line that they replace."""
+    """Return our lines between marks; `was` is the host's line that they replace, as a comment."""
     return was + BEGIN + ours + END
 
 
 def substack(host: LocalHost, line: str) -> str:
-    """Return an included account stack as a substack: one of its modules may end the stack that includes it."""
+    """Return a line that includes the same account stack as `substack`; "" if the line includes none.
+
+    As an `include`, one of its modules may end the whole stack before pam_slurm_adopt.
+    """
     file = included(line, "account")
     return f"account substack {file}\n" if file and of_type(host, line, "account") else ""
 
 
 def sessions(host: LocalHost, line: str, users: str) -> str:
-    """Return the session lines in which pam_systemd is for `users` only; nothing if the line has no pam_systemd."""
+    """Return the lines that replace a session line with pam_systemd, so that it applies to `users` only; else ""."""
     file = included(line, "session")
     lines = stack(host, file, "session") if file else [line]
     if not any(map(SYSTEMD.match, lines)):

@@ -18,7 +18,7 @@ Node = Dict[str, "Node"]  # devices below, by PCI address
 
 
 def text(host: LocalHost, _params: Json, notes: List[str]) -> Optional[str]:
-    """Return the tree of GPUs and adapters; None if no bridge has one of each, because it would add nothing."""
+    """Return NCCL's topology file as XML; None, with a note, if no GPU and adapter share a PCI bridge."""
     if not pairs(host):
         notes.append(
             "no GPU and adapter share a PCI bridge, so there is no topology file (rdma.topology_file). A virtual "
@@ -63,7 +63,7 @@ def above(host: LocalHost, end: str) -> List[str]:
 
 
 def pairs(host: LocalHost) -> List[Tuple[str, str]]:
-    """Return the pairs of GPU and adapter below one bridge."""
+    """Return the pairs of PCI addresses of a GPU and an adapter that are below the same bridge."""
     kinds = ends(host)
     over = {end: set(above(host, end)) for end in kinds}
     gpus = [end for end in kinds if kinds[end] == GPU]
@@ -72,7 +72,7 @@ def pairs(host: LocalHost) -> List[Tuple[str, str]]:
 
 
 def trunk(host: LocalHost, endpoints: List[str]) -> "Node":
-    """Return the tree of the devices, without bridges that have a single child."""
+    """Return the PCI tree of these devices, without bridges that have a single child."""
     root = {}  # type: Node
     for end in endpoints:
         node = root

@@ -11,7 +11,10 @@ from clusterwright.onhost.provision.host import Json, LocalHost
 
 
 def text(host: LocalHost, params: Json, _notes: List[str]) -> Optional[str]:
-    """Return the adapters of the compute network; without them, the interface that has the host's address."""
+    """Return the text of ucx.conf: the adapters of the compute network, else the interface with the host's address.
+
+    With adapters, UCX may not use TCP. Variables of the cluster file replace these.
+    """
     addresses = interfaces([])
     network, lines = params["network"], []
     on = of_network(ports(host, addresses), network, []) if network else []
@@ -40,7 +43,10 @@ def text(host: LocalHost, params: Json, _notes: List[str]) -> Optional[str]:
 
 
 def packet_marking(index: Optional[int], params: Json) -> List[str]:
-    """Return traffic class and priority; UCX finds the GID itself (UCX_IB_GID_INDEX is auto)."""
+    """Return UCX's traffic class and service level for RoCE; none if the port has no RoCE v2 GID (`index` is None).
+
+    UCX finds the GID itself (UCX_IB_GID_INDEX is auto).
+    """
     roce = params["roce"]
     lines = [
         f"UCX_IB_TRAFFIC_CLASS={roce['dscp'] * 4 + (2 if roce['ecn'] else 0)}\n",

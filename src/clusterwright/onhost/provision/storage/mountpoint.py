@@ -31,7 +31,7 @@ def check_mountpoint(host: LocalHost, resource: Json) -> None:
 
 
 def mounted_at(host: LocalHost, path: str) -> Optional[Tuple[str, str]]:
-    """Return source and type of the mount at the path: the last one, if several are stacked."""
+    """Return source and type of the mount at the path, the last one of several; None if nothing is mounted there."""
     mount = None
     for line in (read(host.resolve_path("/proc/self/mounts")) or b"").decode(errors="replace").splitlines():
         source, mount_path, kind = (unescape(field) for field in line.split()[:3])
@@ -46,7 +46,10 @@ def unescape(field: str) -> str:
 
 
 def is_expected_mount(resource: Json, current_mount: Tuple[str, str]) -> bool:
-    """Return True for the same type, and for NFS the same source; others have several names for one source."""
+    """Return True if the present mount is the desired one: the same type, and for NFS the same source.
+
+    Other file systems have several names for one source. A bind mount or a device counts without comparison.
+    """
     source, kind = current_mount
     if resource["type"] == "none" or resource["source"].startswith("/dev/"):
         return True

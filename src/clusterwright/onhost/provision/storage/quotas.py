@@ -44,7 +44,11 @@ def kib(row: Json) -> int:
 
 
 def do(rows: List[Json]) -> None:
-    """Set each limit that differs by one call of setquota."""
+    """Set each limit that differs by one call of setquota.
+
+    Raises:
+        ChangeError: a file system has no quotas, or setquota failed.
+    """
     for path in sorted({row["path"] for row in rows}):
         have = limits(path)
         if have is None:
@@ -55,7 +59,7 @@ def do(rows: List[Json]) -> None:
             )
         for row in rows:
             if row["path"] == path and have.get((row["kind"], row["name"]), 0) != kib(row):
-                hard = str(kib(row))  # no soft limit: a job shows no warning when it is over one
+                hard = str(kib(row))  # no soft limit: a job would not show the warning
                 must(["setquota", OPTION[row["kind"]], row["name"], "0", hard, "0", "0", path])
 
 
