@@ -23,14 +23,14 @@ def unchanged(argv: Argv, _context: ProcessContext) -> Tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Adapter:
-    """One framework. Its variables and options only fill gaps: the user's own take precedence."""
+    """One framework: the variables and options that Clusterwright adds to a job; those of the user take precedence."""
 
     module: str  # module that must be installed; empty for none
     install: str  # command that installs it
     launcher: str = "agent"  # default launcher
     variables: Callable[[ProcessContext], Dict[str, str]] = nothing
     arguments: Callable[[Argv, ProcessContext], Tuple[str, ...]] = unchanged
-    programs: Tuple[str, ...] = ()  # names of its own launcher programs, which run once per host
+    programs: Tuple[str, ...] = ()  # names of the framework's own launcher programs, which run once per host
     modules: Tuple[str, ...] = ()  # the same as module names, for `python -m`
     global_batch: str = ""  # its option for the global batch size
     micro_batch: str = ""  # its option for the micro-batch size
@@ -42,13 +42,13 @@ class Adapter:
 
 
 def has(argv: Argv, *names: str) -> bool:
-    """Return True if one of the options is on the command line, with `_` or `-`, as NAME=VALUE or NAME VALUE."""
+    """Return True if the command line has one of the options, spelled with `_` or `-`, as NAME=VALUE or NAME VALUE."""
     option_names = {name.replace("_", "-") for name in names}
     return any(argument.partition("=")[0].replace("_", "-") in option_names for argument in argv)
 
 
 def missing(argv: Argv, **options: object) -> Tuple[str, ...]:
-    """Return --name=value for each option not on the command line; None and False are left out, True has no value."""
+    """Return --name=value for each option that the command line lacks; True gives --name, None and False nothing."""
     added = []
     for name, value in options.items():
         option = "--" + name.replace("_", "-")

@@ -27,7 +27,10 @@ PYTHON = "python"  # before a script: replaced by the job's Python
 def missing_variables(
     kind: str, context: process_context.ProcessContext, framework: Adapter, environ: Mapping[str, str]
 ) -> Dict[str, str]:
-    """Return the variables to set: torch's unless a torch launcher set them, then the framework's."""
+    """Return torch's and the framework's variables that are not set yet; torch's not for kinds `rank` and `batch`.
+
+    A torch launcher has set them for `rank`; a batch script starts its ranks itself.
+    """
     of_torch = {} if kind in ("rank", "batch") else pytorch.variables(context)
     variables = {**of_torch, **framework.variables(context)}
     return {name: text for name, text in variables.items() if name not in environ}
@@ -63,7 +66,7 @@ def run(command: List[str]) -> None:
 
 
 def _prepare(kind: str) -> None:
-    """Set what the agent sets for its ranks: the compute network's interface, the user's secrets, the thread count."""
+    """Set variables that agents set for their ranks: network interface, the user's secrets, number of threads."""
     environ = os.environ
     if RUN in environ:
         set_umask(environ[RUN])  # mpirun's daemons and container runtimes set their own
@@ -78,7 +81,7 @@ def _prepare(kind: str) -> None:
 
 
 def _log(context: process_context.ProcessContext) -> None:
-    """Redirect output to the run's folder."""
+    """Redirect stdout and stderr to `HOST/LOCAL_RANK.out` and `.err` in the run's log folder, if there is one."""
     folder = os.environ.get(LOGS)
     if not folder:
         return

@@ -16,7 +16,7 @@ from clusterwright.onhost.supervisor.folder import Folder
 
 
 def unfit(name: str) -> str:
-    """Return what is missing and how to install it; empty if nothing is. Nothing is imported."""
+    """Return which module of the framework is missing and how to install it; empty if none is. Imports nothing."""
     framework = registry.adapter(name)
     modules = framework.module.split("|")
     if any(not module or importlib.util.find_spec(module) for module in modules):

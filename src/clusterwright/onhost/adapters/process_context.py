@@ -40,7 +40,7 @@ class ProcessContext:
 
     @property
     def starts_ranks(self) -> bool:
-        """True for a process that is the only one on its host and starts the ranks."""
+        """True for a process that starts its host's ranks and is none itself."""
         return self.local_rank < 0
 
     def parallel_option(self, name: str) -> Any:

@@ -95,7 +95,10 @@ def main() -> None:
 
 
 def chosen(options: Json, sums: Dict[str, int]) -> Iterator[BurnInLoad]:
-    """Yield the loads of this host: CPU, memory, disks, and products and memory of each GPU."""
+    """Yield the loads to run on this host: CPU products, memory, each disk, and products and memory of each GPU.
+
+    `sums` collects the checksum of each product.
+    """
     cpu = torch.device("cpu")
     yield BurnInLoad("cpu products", partial(products, cpu, options["size"], sums))
     yield BurnInLoad("memory", partial(patterns, cpu, options["memory_bytes"]))
@@ -200,7 +203,7 @@ def job_folder(folder: str) -> str:
 
 
 def sample(heat: Dict[str, List[float]]) -> None:
-    """Append the present temperatures, clocks and power draw."""
+    """Append the present CPU temperatures, and each GPU's readings of nvidia-smi, to `heat` by name."""
     for path in glob.glob("/sys/class/hwmon/hwmon*/temp*_input"):
         try:
             with open(path) as file:
@@ -224,7 +227,7 @@ def query_smi() -> List[str]:
 
 
 def begin_pair(options: Optional[Json]) -> Optional[processes.Process]:
-    """Start the stream to or from another host, if one is requested."""
+    """Start pair.py, a stream to or from another host; None if none is requested."""
     if not options:
         return None
     program = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "pair.py")
@@ -238,7 +241,7 @@ def begin_pair(options: Optional[Json]) -> Optional[processes.Process]:
 
 
 def end_pair(process: Optional[processes.Process], options: Json) -> Optional[Json]:
-    """Return what the client measured, or the reason of its failure."""
+    """Wait for pair.py; return the client's report (`said`), {} for a server, or the failure; None without a pair."""
     if process is None:
         return None
     result = processes.collect(process, options["seconds"] + 60)

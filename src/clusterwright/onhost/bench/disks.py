@@ -46,7 +46,7 @@ def job_folder(folder: str) -> str:
 
 
 def fio_jobs(folder: str, options: Json) -> Json:
-    """Run each fio job, with direct I/O where the file system supports it; `direct` is True if it did."""
+    """Run each fio job, with direct I/O where the file system supports it (`direct`); {} if fio is not installed."""
     if not shutil.which("fio"):
         return {}
     size = ["--size=%dM" % options["size_mib"], "--runtime=%d" % options["seconds"]]

@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def run_step(group: "List[Worker]", step: Json) -> None:
-    """Run one step on these GPUs concurrently."""
+    """Send the step's request to these GPUs, run concurrently, and store their answers; skip ended processes."""
     alive = [gpu for gpu in group if not gpu.reason]
     began = time.monotonic()
     for gpu in alive:
@@ -63,7 +63,7 @@ def run_step(group: "List[Worker]", step: Json) -> None:
 
 
 class Worker:
-    """The process of one GPU; `reason` is the reason of its end, "" while it runs."""
+    """The gpu_work.py process of one GPU; `reason` says why it ended early, "" while it runs."""
 
     def __init__(self, options: Json, index: int) -> None:
         """Start the process; indices are those of nvidia-smi."""
@@ -193,7 +193,7 @@ class Readings:
 
 
 def run_query(argv: List[str]) -> "Tuple[str, str]":
-    """Return the command's output and its failure; an unknown field name is no failure."""
+    """Return nvidia-smi's output, and the reason of its failure or ""; an unknown field name is no failure."""
     result = processes.run(argv, SMI_S, merge=True)
     if result.code == processes.NOT_STARTED:
         return "", "nvidia-smi is not installed"

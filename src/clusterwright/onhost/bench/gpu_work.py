@@ -53,7 +53,7 @@ class Device:
         self.first_factor = self.second = self.product = torch.empty(0)
 
     def numbered(self, index: int) -> Any:
-        """Return the device of that index, or the CPU."""
+        """Return torch's GPU of that index; the CPU if the device is the CPU."""
         return torch.device("cuda", index) if self.cuda else torch.device("cpu")
 
     def about(self) -> Json:
@@ -67,7 +67,10 @@ class Device:
             torch.cuda.synchronize()
 
     def seconds(self, work: Callable[[], Any], limit_s: float) -> float:
-        """Return the seconds of one call: the mean of all that fit into the limit, as a training gets, not the best."""
+        """Return the mean seconds per call over all calls that fit into the limit, after two that warm up.
+
+        The mean, not the best, is what a training gets.
+        """
         began = time.perf_counter()
         work()  # the first one loads kernels
         self.wait()
@@ -84,7 +87,7 @@ class Device:
         return (time.perf_counter() - began) / calls
 
     def reference(self, request: Json) -> Json:
-        """Make two factors and their fp32 product; compare some rows with the host's fp64 product."""
+        """Make two integer factors and their fp32 product for `matrix`; verify some rows by the host's fp64 product."""
         self.first_factor, self.second = (self.random_integers(request["side"], seed) for seed in (1, 2))
         set_tf32(on=False)
         self.product = self.first_factor @ self.second
@@ -105,7 +108,7 @@ class Device:
         return torch.randint(-MOST, MOST + 1, (side, side), generator=generator).float().to(self.device)
 
     def against_host(self) -> List[str]:
-        """Compare some rows of the reference with the host CPU's product."""
+        """Return the wrong elements of some rows of the reference, compared with the host CPU's fp64 product."""
         step = max(1, len(self.first_factor) // ROWS)
         rows = self.first_factor[::step].cpu().double() @ self.second.cpu().double()
         return differing(self.product[::step].cpu().double(), rows, step)

@@ -1,4 +1,4 @@
-"""Reports this host's versions, tools, and interfaces by address."""
+"""Reports the versions of this host's software and tools, and its interfaces by IPv4 address, before a bench."""
 
 import glob
 import json
@@ -55,7 +55,7 @@ def versions(python: str) -> Dict[str, str]:
 
 
 def interfaces() -> Dict[str, str]:
-    """Return the interface of each IPv4 address."""
+    """Return the names of this host's interfaces by IPv4 address."""
     rows = json.loads(command_output(["ip", "-json", "-4", "addr"]) or "[]")
     return {entry["local"]: row["ifname"] for row in rows for entry in row.get("addr_info", [])}
 

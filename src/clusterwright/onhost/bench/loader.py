@@ -62,7 +62,7 @@ def files(folder: str, options: Json) -> Samples:
 
 
 def shards(folder: str, options: Json) -> Samples:
-    """Write the same samples into few files."""
+    """Write as many samples as `files`, in `shards` large files."""
     return write_samples(
         folder, "shard", options["shards"], options["samples"] // options["shards"], options["sample_bytes"]
     )
@@ -136,7 +136,7 @@ def cached(path: str) -> bool:
 
 
 def on(path: str, work: Callable[[int], Any]) -> Any:
-    """Call the work with the file open."""
+    """Open the file, call the work with its descriptor, and return the result."""
     file = os.open(path, os.O_RDONLY)
     try:
         return work(file)

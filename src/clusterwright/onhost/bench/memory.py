@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def array_bytes(memory_bytes: int) -> int:
-    """Return an array size larger than the caches and a small part of the memory."""
+    """Return the bytes of one array: 4 times all last-level caches, at least 64 MiB, at most 1/16 of the memory."""
     return min(max(LEAST_BYTES, TIMES_CACHE * last_level_bytes()), memory_bytes // MOST_SHARE)
 
 

@@ -62,7 +62,7 @@ def iperf3_client(options: Json, direction: str) -> Json:
 
 
 def parsed(out: str) -> Json:
-    """Return the parts of iperf3's report that are used."""
+    """Parse iperf3's JSON report; return version, sums, connections and error, without intervals."""
     try:
         report = json.loads(out)
     except ValueError:
@@ -73,7 +73,10 @@ def parsed(out: str) -> Json:
 
 
 def tcp_server(options: Json) -> int:
-    """Accept one connection per stream and direction: read all of it, or write for the requested seconds."""
+    """Serve first the direction to the server, whose bytes it reports to the client, then the direction back.
+
+    Each direction has one connection per stream.
+    """
     with socket.create_server((options["address"], options["port"]), backlog=64) as listening:
         listening.settimeout(options["seconds"] + CONNECT_TIMEOUT_S)
         for direction in DIRECTIONS:
@@ -144,7 +147,7 @@ def receive(end: socket.socket) -> int:
 
 
 def run_parallel(ends: List[socket.socket], work: Any) -> List[int]:
-    """Run the work on all sockets concurrently."""
+    """Run the work on all sockets concurrently, each in a thread; return the results in order."""
     results = [0] * len(ends)
 
     def work_on(index: int) -> None:

@@ -20,7 +20,7 @@ from clusterwright.onhost.lib import processes
 
 CONNECT_TIMEOUT_S = 15.0  # the server may start this much later
 HELP_S = 15.0
-PARTING_S = 2.0  # a perftest server ends with its client, an ibping server never
+PARTING_S = 2.0  # until servers are killed: a perftest server ends with its client, an ibping server never
 # perftest's errors while the server does not listen yet
 CONNECT_ERRORS = ("Couldn't connect to", "Unable to open file descriptor for socket connection")
 MAX_OUTPUT = (
@@ -122,7 +122,7 @@ def client(options: Json) -> Json:
 
 
 def rail(options: Json, tests: List[Json], results: Json) -> None:
-    """Run the tests of one rail."""
+    """Run the tests of one rail in sequence and store their results by name."""
     for test in tests:
         results[test["name"]] = run_test(test["client"], options["test_s"])
 

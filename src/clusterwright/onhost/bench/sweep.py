@@ -118,7 +118,7 @@ def bus_factor(kind: str, ranks: int) -> float:
 
 
 def make_sum(count: int, _ranks: int, device: Any) -> Tensors:
-    """Return this rank's tensor."""
+    """Return the tensor to sum: all its `count` elements are rank + 1."""
     return (torch.full((count,), float(dist.get_rank() + 1), device=device),)
 
 
@@ -129,7 +129,7 @@ def make_pieces(count: int, ranks: int, device: Any) -> Tensors:
 
 
 def make_gather(count: int, ranks: int, device: Any) -> Tensors:
-    """Return the output tensor and this rank's part."""
+    """Return the buffers of an all-gather: the output of `count` elements, and this rank's 1/ranks part."""
     (part,) = make_sum(count // ranks, ranks, device)
     return part.new_zeros(count), part
 
@@ -141,7 +141,7 @@ def make_scatter(count: int, ranks: int, device: Any) -> Tensors:
 
 
 def make_all_to_all(count: int, ranks: int, device: Any) -> Tensors:
-    """Return the receive and the send buffer."""
+    """Return the receive and the send buffer of an all-to-all, each of `count` elements."""
     (send_buffer,) = make_sum(count, ranks, device)
     return send_buffer.new_zeros(count), send_buffer
 
@@ -183,7 +183,7 @@ def differing(actual: Any, expected: Any) -> int:
 
 
 def by_rank(tensor: Any, ranks: int) -> Any:
-    """Return the expected tensor: rank r's part is r + 1."""
+    """Return the expected result in which the part of rank r has the value r + 1."""
     return torch.arange(1, ranks + 1, device=tensor.device).repeat_interleave(tensor.numel() // ranks).float()
 
 

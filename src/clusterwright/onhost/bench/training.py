@@ -75,7 +75,10 @@ class Training:
         return nn.functional.cross_entropy(logits.float().flatten(0, 1), text[:, 1:].flatten())
 
     def times(self, seconds: float) -> Json:
-        """Return the seconds of both kinds of steps, in turn, so that a disturbance affects both."""
+        """Return the seconds of steps with (`together`) and without (`alone`) the gradient exchange.
+
+        They alternate, so that a disturbance affects both.
+        """
         sync_times, no_sync_times = [], []  # type: List[float], List[float]
         for _ in range(self.steps(seconds)):
             sync_times.append(self.timed(lambda: self.step(sync=True)))
@@ -117,7 +120,7 @@ class Training:
         return {"loss": loss, "norm": float(ddp_gradients.double().norm()), "off": float(off)}
 
     def gradients_of(self, *, sync: bool) -> Any:
-        """Return the gradients of this rank's data, local or exchanged."""
+        """Compute and return the gradients of this rank's data as one vector; with `sync`, averaged over all ranks."""
         self.optimizer.zero_grad()
         with nullcontext() if sync else self.model.no_sync():
             self.loss(self.local_data).backward()

@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def start(options: Json, local: int, run: str, output: Any) -> processes.Process:
-    """Start one rank with our launcher's variables (onhost/supervisor/host/generation.py); it dies with us."""
+    """Start one rank with the agent's variables (onhost/supervisor/host/generation.py); it dies with this process."""
     threads = max(1, len(os.sched_getaffinity(0)) // options["ranks_here"])
     rank_variables = {
         "RANK": options["first_rank"] + local,
@@ -92,7 +92,7 @@ def die_with_parent() -> None:
 
 
 def waited(run: str, ranks: List[processes.Process], step_count: int) -> List[Json]:
-    """Return the steps of rank 0 once there are enough, or once a rank has ended."""
+    """Return rank 0's step events once there are `step_count`, or 10 s after a rank has ended, perhaps fewer."""
     over = None  # type: Any
     while True:
         steps = written(run)

@@ -42,13 +42,19 @@ def main() -> int:
 
 
 def waiting(folder: str, completed_orders: "set[str]") -> List[str]:
-    """Return new orders in order; opening the folder makes NFS revalidate it, a file name's lookup does not."""
+    """Return the file names of orders that are not completed, sorted.
+
+    It lists the folder, because that makes NFS revalidate it; the lookup of a file name does not.
+    """
     names = os.listdir(os.path.join(folder, "orders"))
     return sorted(name for name in names if name not in completed_orders and not name.startswith("."))
 
 
 def carry_out(folder: str, part: Json) -> Json:
-    """Run the program of the part with its limit, and kill all its children at the end."""
+    """Run this host's program of an order with its limit; return code, output, seconds and why it was stopped.
+
+    A program that exceeds the limit is killed with its process group.
+    """
     program = os.path.join(folder, "programs", part["program"] + ".py")
     began = time.monotonic()
     result = processes.run(

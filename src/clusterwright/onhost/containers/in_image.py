@@ -62,13 +62,16 @@ def main() -> None:
 
 
 def places() -> List[Dict[str, str]]:
-    """Return this cluster's folders, each with its path and mode."""
+    """Return the folders of the host that every container mounts, each with its path and mode (rw, ro)."""
     with open(PLACES) as file:
         return list(json.load(file))
 
 
 def adapt(config: Config, folders: List[Dict[str, str]], name: str, host: str) -> str:
-    """Change the configuration to isolate files only; return an error text or ""."""
+    """Change the OCI configuration so that only files are the image's, and mount the host's folders.
+
+    Return an error text, "" for none.
+    """
     environment = dict(pair.partition("=")[::2] for pair in config["process"].get("env", []))
     complete(environment, host)
     ensure_home(environment, host)
@@ -134,9 +137,9 @@ def of_slurm(config: Config, name: str) -> List[Config]:
 
 
 def complete(environment: Dict[str, str], host: str) -> None:
-    """Set the rank variables that Slurm before 23.02 does not set in a container's task.
+    """Set the rank variables of a step with one task per host, and the visible GPUs; other steps stay unchanged.
 
-    There they are those of the batch script, and one task per host is allowed. Later releases set them for each task.
+    In a container, Slurm before 23.02 leaves them as in the batch script. Later releases set them for each task.
     """
     environment["SLURMD_NODENAME"] = host
     if set(re.sub(r"\(x[0-9]+\)", "", environment.get("SLURM_STEP_TASKS_PER_NODE", "")).split(",")) != {"1"}:
@@ -172,12 +175,15 @@ def is_ours(device: str) -> bool:
 
 
 def unfit(root: str, command: List[str], environment: Dict[str, str], inside: List[str]) -> str:
-    """Return what the image or the host lacks, as a clearer error than the runtime's, or ""."""
+    """Return what the image or the host lacks to run the command, as an error text; "" if nothing.
+
+    `inside` are the mounted paths. The runtime's own errors are less clear.
+    """
     if not os.path.isdir(root):
         return "no image at %s on %s" % (os.path.dirname(root), os.uname().nodename)
     for path in inside:
         if any(path.startswith(parent + "/") for parent in inside):
-            continue  # in a folder of the host's
+            continue  # inside another mounted folder
         if not os.path.exists(path):
             return "%s is to be mounted, but does not exist on %s" % (path, os.uname().nodename)
         if not os.path.lexists(root + path) and not os.access(root, os.W_OK):
@@ -189,7 +195,10 @@ def unfit(root: str, command: List[str], environment: Dict[str, str], inside: Li
 
 
 def find_program(root: str, program: str, environment: Dict[str, str], inside: List[str]) -> Optional[str]:
-    """Return the program's path in the image or in a mounted folder; symbolic links are not resolved."""
+    """Return the program's path inside the container, by PATH; None if neither image nor mounted folders have it.
+
+    Symbolic links are not resolved.
+    """
     folders = [""] if "/" in program else environment.get("PATH", "/usr/bin:/bin").split(":")
     for folder in folders:
         path = os.path.join(folder, program)

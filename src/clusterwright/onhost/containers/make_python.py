@@ -18,7 +18,7 @@ Spec = Dict[str, Any]
 
 
 def main() -> int:
-    """Build the environment unless it exists."""
+    """Build the requested version of the environment unless it exists, and point the link `path` to it."""
     with open(sys.argv[1]) as file:
         spec = json.load(file)  # type: Spec
     os.umask(0o002)
@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def refuse(spec: Spec, reason: str) -> int:
-    """Write the error, which `apply` shows from the unit's log."""
+    """Write the error to stderr, the unit's log, from which `apply` shows it; return exit code 1."""
     sys.stderr.write("environment `%s`: %s; the previous version stays\n" % (spec["name"], reason))
     return 1
 

@@ -19,7 +19,10 @@ class Home(NamedTuple):
 
 
 def home(session: str) -> Home:
-    """Return the user's home; without one, the persistent folder `home` beside the sessions."""
+    """Return the user's home; if this host lacks it, the folder `home` beside the user's sessions, created if missing.
+
+    If the home cannot be written to, Jupyter's own files go to the session's folder, and a note says so.
+    """
     path = pwd.getpwuid(os.getuid()).pw_dir
     host = os.uname().nodename.partition(".")[0]
     if not os.path.isdir(path):
@@ -49,6 +52,6 @@ def unwritable(folder: str) -> str:
 
 
 def _elsewhere(session: str) -> Dict[str, str]:
-    """Return variables for Jupyter's own files, without which it does not start, inside the session's folder."""
+    """Return variables that put Jupyter's own files, which it needs to start, into the session's folder."""
     names = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "IPYTHONDIR": "ipython"}
     return {name: os.path.join(session, folder) for name, folder in names.items()}

@@ -34,7 +34,11 @@ class Jupyter:
         self.log = os.path.join(folder, "jupyter.log")
 
     def start(self) -> None:
-        """Start the server and wait until it responds; if its port is taken meanwhile, retry with another one."""
+        """Start the server and wait until it responds; if its port is taken meanwhile, retry with another one.
+
+        Raises:
+            Trouble: the requested folder is missing, or the server did not start.
+        """
         user_home = home(self.folder)
         self.notes = list(user_home.notes)
         root = self.request["folder"] or user_home.root
@@ -140,11 +144,11 @@ class Jupyter:
             return json.load(answer)
 
     def facts(self) -> Dict[str, Any]:
-        """Return port and token, with which the user connects."""
+        """Return the server's port and token, with which the user connects."""
         return {"port": self.port, "token": self.token}
 
     def active(self, now: float) -> float:
-        """Return when a kernel was last active, epoch seconds; now, while one is busy."""
+        """Return when a kernel was last active, epoch seconds: `now` while one is busy, 0 for never or no response."""
         try:
             kernels = self.query_api("kernels")
         except (OSError, ValueError):

@@ -46,7 +46,7 @@ def emit_event(event: str, **more: Any) -> None:
 
 
 def begin(request: Dict[str, Any]) -> int:
-    """Join the newest session of this kind, or submit one; then wait for it."""
+    """Join the user's newest session of this kind, or submit a new one; wait until it runs; return the exit code."""
     base = user_folder(request["runs"])
     rows = queued()
     sessions = [row for row in rows if row["kind"] == request["kind"]]
@@ -111,7 +111,7 @@ def write_error(path: str, reason: OSError) -> Trouble:
 
 
 def tidy(base: str, alive: Set[str]) -> None:
-    """Delete the folders of ended sessions, except the newest few."""
+    """Delete the folders of ended sessions (those not in `alive`), except the newest MAX_OLD_SESSIONS."""
     sessions = [os.path.join(base, name) for name in os.listdir(base) if name != "home"]
     over = sorted((path for path in sessions if path not in alive), key=os.path.getmtime)
     for path in over[: len(over) - MAX_OLD_SESSIONS] if len(over) > MAX_OLD_SESSIONS else []:
@@ -119,7 +119,11 @@ def tidy(base: str, alive: Set[str]) -> None:
 
 
 def submit(session: str, files: Dict[str, str]) -> str:
-    """Submit the session's job and return its id; a refused job leaves no folder."""
+    """Create the session's folder with these files, submit its job and return the job id.
+
+    Raises:
+        Trouble: sbatch refused the job, whose folder is removed, or the folder cannot be written.
+    """
     try:
         os.mkdir(session, 0o700)
         for name, text in files.items():
@@ -151,7 +155,11 @@ def run_slurm(*argv: str) -> Optional[str]:
 
 
 def queued(*, everybody: bool = False) -> List[Dict[str, str]]:
-    """Return the sessions in the queue, oldest first: the user's own; for root on request everybody's."""
+    """Return the user's sessions in Slurm's queue, oldest first; with `everybody`, for root, those of all users.
+
+    Raises:
+        Trouble: squeue failed.
+    """
     user_filter = [] if everybody and os.geteuid() == 0 else [f"--user={getpass.getuser()}"]
     text = run_slurm("squeue", "--noheader", f"--format={'|'.join(_COLUMNS)}", *user_filter)
     if text is None:
@@ -241,7 +249,7 @@ class WaitingRequest:
         return bool(ready) and not os.read(sys.stdin.fileno(), 4096)
 
     def abandon(self) -> int:
-        """Cancel a session that no client waits for, so that it does not start later; a joined one stays."""
+        """Cancel a session that this request submitted and no client waits for any more; a joined one stays."""
         if self.ours:
             run_slurm("scancel", self.job)
         emit_event("cancelled" if self.ours else "left", job=self.job)

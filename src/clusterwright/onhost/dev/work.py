@@ -86,7 +86,10 @@ class DevWork:
         self.running: Set[int] = set()
 
     def poll(self, now: float, active: float = 0.0) -> float:
-        """Return the seconds since the session was in use; `active` is when the server last saw activity."""
+        """Return the seconds since the session was last in use: CPU time, a terminal, or the server's activity.
+
+        `active` is when the server last saw activity, epoch seconds.
+        """
         pids = of_job(self.job_id)
         cpu, busy = cpu_seconds(pids), running(pids - {os.getpid()})  # this process always runs
         # On a busy host a process gets less CPU time than it could use; it is then found in state R twice.
