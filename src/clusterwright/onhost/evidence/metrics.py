@@ -18,9 +18,9 @@ LEAST_S = 60  # shortest period: two or more samples
 
 
 class Question(NamedTuple):
-    """A query and the text for each row of its result.
+    """A PromQL query for a sign of failure, and the line to print for each row of its result.
 
-    In the query `$n` is the job's hosts, `$t` its period, `$b` its start, `$j` the job and `$r` its run.
+    Placeholders of the query: `$n` the job's hosts, `$t` its period, `$b` its start, `$j` the job, `$r` its run.
     """
 
     query: str
@@ -28,7 +28,7 @@ class Question(NamedTuple):
 
 
 def grown(family: str) -> str:
-    """Return the query for a counter's growth; one that did not exist at the start has grown from 0."""
+    """Return the PromQL for a counter's growth during the job; a counter that did not exist at its start began at 0."""
     most = f"max_over_time({family}{{$n}}$t)"
     return f"({most} - ({family}{{$n}} @ $b or 0 * {most}))"
 
@@ -92,7 +92,7 @@ def collect_lines(request: Dict[str, Any], end: float) -> Dict[str, List[str]]:
 
 
 def queries(request: Dict[str, Any]) -> Iterator[Tuple[Question, str]]:
-    """Yield the queries for the job's hosts and period."""
+    """Yield each Question with its query for this job; without a run or hosts, not those that need them."""
     places = {
         "n": "node=~" + json.dumps("|".join(request["hosts"])),
         "t": f"[{max(LEAST_S, request['end'] - request['begin'])}s] @ {request['end']}",

@@ -41,7 +41,7 @@ def main() -> int:
 
 
 def _ranks(job: str) -> Iterator[Dict[str, Any]]:
-    """Yield the job's processes whose stacks can be read."""
+    """Yield the job's ranks on this host whose stacks can be read: by their own dump or by py-spy."""
     for path in glob.glob("/proc/[0-9]*/environ"):
         pid = int(path.split("/")[2])
         try:
@@ -95,7 +95,7 @@ def _request_stack(pid: int, path: str) -> str:
 
 
 def _spied(pid: int) -> str:
-    """Return py-spy's stack in Python's own format."""
+    """Return the process's stack by py-spy, in faulthandler's format; "" if py-spy does not end in time."""
     argv = ["py-spy", "dump", "--nonblocking", "--pid", str(pid)]
     result = processes.run(argv, SPY_S)
     if result.stopped:

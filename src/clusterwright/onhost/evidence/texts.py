@@ -78,7 +78,9 @@ def of_run(run: str) -> Dict[str, Any]:
 
 
 def named_account(path: str, uid: str) -> Optional[UserRights]:
-    """Return the account that reads a path which Slurm reported: the job's user, else the owner of the file.
+    """Return the account that may read a path which Slurm reported: user `uid` of the job, else the file's owner.
+
+    None for this process's own account.
 
     Raises:
         PermissionError: this is root, the user is unknown, and the file is root's.
@@ -92,7 +94,7 @@ def named_account(path: str, uid: str) -> Optional[UserRights]:
 
 
 def texts(paths: List[str]) -> List[Dict[str, str]]:
-    """Return the texts of regular files; one beyond the budget of this process is left out with all that follow."""
+    """Return the texts of regular files, each with path, host and local rank; once the budget is spent, no more."""
     paths = [path for path in dict.fromkeys(paths) if is_regular(path)]
     share = max(LEAST_BYTES, ALL_BYTES // max(1, len(paths)))
     result: List[Dict[str, str]] = []
@@ -146,13 +148,16 @@ def events(run: str) -> list[dict[str, Any]]:
 
 
 def owner(path: str) -> dict[str, str]:
-    """Return the host and local rank in the path."""
+    """Return the host and local rank that a log's path names; empty texts if it names none."""
     match = _OF_RANK.search(path) or _OF_TORCHRUN.search(path)
     return {"host": match.group(2), "local": match.group(3)} if match else {"host": "", "local": ""}
 
 
 def read(path: str, most: int) -> str:
-    """Return the text; of a longer one its first quarter and the rest from its end."""
+    """Return at most `most` bytes of a text: of a longer file a quarter from its beginning, the rest from its end.
+
+    Empty if the file cannot be read.
+    """
     try:
         with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size

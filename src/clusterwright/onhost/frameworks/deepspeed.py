@@ -24,9 +24,10 @@ MODULE = ("-m", "deepspeed.launcher.launch")
 
 
 def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
-    """Turn `deepspeed OPTIONS train.py ...` into what it starts on each host itself (deepspeed/launcher/runner.py).
+    """Replace `deepspeed OPTIONS train.py ...` by the command that it would start on each host by ssh.
 
-    Options that choose hosts are dropped, since Slurm has chosen them. All others are passed on.
+    Source: deepspeed/launcher/runner.py. Options that choose hosts are dropped, since Slurm has chosen them; all others
+    are passed on. Any other command line is unchanged.
     """
     if not context.starts_ranks or os.path.basename(argv[0]) != "deepspeed":
         return tuple(argv)

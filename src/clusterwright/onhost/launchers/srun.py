@@ -16,7 +16,7 @@ def arguments(allocation: Allocation, program: Sequence[str]) -> list[str]:
 
 
 def step(allocation: Allocation, tasks: int, options: Sequence[str], program: Sequence[str]) -> list[str]:
-    """Return the command line of a step with so many tasks per host, which share the host's CPUs."""
+    """Return srun's command line for a step with `tasks` tasks per host, which share the host's CPUs."""
     count = len(allocation.hosts)
     return [
         "srun",

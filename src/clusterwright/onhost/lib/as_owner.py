@@ -128,7 +128,7 @@ def user_account(uid: int) -> Optional[UserRights]:
 
 
 def drop(account: UserRights) -> None:
-    """Give up root's groups and ids for good."""
+    """Change this process of root to the account's user and groups, irrevocably."""
     os.setgroups(account.groups)
     os.setresgid(account.gid, account.gid, account.gid)
     os.setresuid(account.uid, account.uid, account.uid)
@@ -149,7 +149,7 @@ def _reason(number: int, limits: WorkLimits) -> str:
 
 
 def _run_child(account: UserRights, work: Callable[[], Any], writing: int, limits: WorkLimits) -> None:
-    """Work and write the outcome as JSON; never return."""
+    """In the child: change to the account, call `work`, write its outcome as JSON, and exit."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent handles it
         _end_first_when_memory_runs_out()
@@ -164,7 +164,7 @@ def _run_child(account: UserRights, work: Callable[[], Any], writing: int, limit
 
 
 def _limit(limits: WorkLimits) -> None:
-    """Set the limits of this process; what it inherited counts for none of them."""
+    """Set the limits of this process (rlimits), on top of the CPU time and memory that it has used before."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     cpu_s = int(used.ru_utime + used.ru_stime + limits.cpu_s) + 1
     _lower(resource.RLIMIT_CPU, cpu_s)
@@ -208,7 +208,7 @@ def _end_first_when_memory_runs_out() -> None:
 
 
 def _collect(reading: int, end: Optional[float]) -> bytes:
-    """Return all bytes that the child writes until it ends."""
+    """Return all bytes that the child writes until it ends; raise OwnerWorkError at `end` or beyond the size limit."""
     parts, size = [b""], 0
     while True:
         remaining_s = None if end is None else max(0.0, end - time.monotonic())

@@ -1,4 +1,4 @@
-"""Parse the manifest of a checkpoint, as far as every format has it: `format`, and the checksum of the rest.
+"""Parse the fields that a checkpoint's manifest has in every format: `format`, and the checksum of all others.
 
 Standard library only, Python 3.6 or later. A checksum that matches tells a manifest of another format from a
 damaged one, so later formats retain both fields.

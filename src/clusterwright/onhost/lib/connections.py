@@ -1,7 +1,8 @@
-"""Connections of a server within limits, so that no peer takes the places of others (standard library, Python 3.6).
+"""Limits on the connections of a server, so that no peer uses up those of others (standard library, Python 3.6).
 
-A connection waits until its peer has shown who it is, or has sent a request, which takes milliseconds. Of too many that
-wait, the oldest of the address with the most is closed; so is the oldest of too many that one address has besides.
+A connection waits until its peer has authenticated or has sent a request, which takes milliseconds; then it is
+admitted. Of too many that wait, the oldest of the address with the most is closed; of too many admitted ones of an
+address, its oldest.
 """
 
 import contextlib
@@ -14,31 +15,31 @@ Peer = Tuple[Any, ...]  # as accept() returns it: address, port, ...
 
 
 def oldest_of_busiest(addresses: Sequence[Any]) -> int:
-    """Return the index of the first of the addresses that occur most."""
+    """Return the index of the first occurrence of the address that occurs most often."""
     ((address, _),) = Counter(addresses).most_common(1)
     return addresses.index(address)
 
 
 class Connections:
-    """Open connections; the functions may be called from any thread."""
+    """The open connections of a server; thread-safe. `waiting` and `of_address` are the limits."""
 
     def __init__(self, waiting: int, of_address: int) -> None:
         self._waiting_limit, self._address_limit, self._lock = waiting, of_address, threading.Lock()
-        self._open: Dict[Peer, Tuple[socket.socket, bool]] = {}  # with True once it no longer waits
+        self._open: Dict[Peer, Tuple[socket.socket, bool]] = {}  # the flag: admitted
 
     def add(self, peer: Peer, connection: socket.socket) -> None:
-        """Add a connection, or replace its socket; it waits."""
+        """Add a connection, or replace its socket (TLS); it waits, and may push out another that waits."""
         with self._lock:
             self._open = {
                 key: row for key, row in self._open.items() if row[0].fileno() >= 0
-            }  # not closed ones
+            }  # drop closed ones
             self._open[peer[:2]] = (connection, False)
             waiting = self._peers(admitted=False)
             if len(waiting) > self._waiting_limit:
                 self._shut(waiting[oldest_of_busiest([address for address, _ in waiting])])
 
     def admit(self, peer: Peer) -> None:
-        """Note that the connection no longer waits."""
+        """Mark the connection as admitted; close the oldest admitted one of its address if there are too many."""
         with self._lock:
             self._move(peer, admitted=True)
             same = [each for each in self._peers(admitted=True) if each[0] == peer[0]]
@@ -46,7 +47,7 @@ class Connections:
                 self._shut(same[0])
 
     def wait(self, peer: Peer) -> None:
-        """Note that the connection waits again, for another request."""
+        """Mark the connection as waiting again, for another request."""
         with self._lock:
             self._move(peer, admitted=False)
 

@@ -30,7 +30,10 @@ def of_unit(unit: str, *options: str) -> List[str]:
 
 
 def of_systemd(*options: str) -> List[str]:
-    """Return the command for entries of systemd and its journal; sshd, as root, logs any name that a stranger tries."""
+    """Return the command for entries of systemd and journald only.
+
+    Entries of root alone are not enough: sshd, as root, logs any login name that a stranger tries.
+    """
     return [*JOURNALCTL, *options, "_PID=1", "+", "_SYSTEMD_UNIT=systemd-journald.service"]
 
 

@@ -29,7 +29,7 @@ def safe_name(name: str) -> str:
 
 
 def without_unsafe_commands(text: str, values: Iterable[str], most: int = LONGEST) -> str:
-    """Return a text with commands between backticks, into which `values` were put, safe to copy.
+    """Return the text with its commands (between backticks) safe to copy; `values` are untrusted names in it.
 
     In a command, a value that is no safe name becomes NAME; elsewhere it is quoted for a shell, without backticks.
     """

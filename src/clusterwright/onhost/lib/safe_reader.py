@@ -67,9 +67,9 @@ class Budget:
 
 
 def by_owner(folders: Iterable[str], seconds: float, size: int) -> Iterator[Tuple[str, Budget]]:
-    """Yield folders with the budget of their owner: an equal share of the remaining seconds, and `size` bytes.
+    """Yield each folder with its owner's budget: an equal share of the remaining seconds, and `size` bytes.
 
-    So the folders of one user do not use up the time of another.
+    So that folders of one user do not use up the time of another.
     """
     owners = {}  # type: Dict[int, List[str]]
     for folder in folders:
@@ -87,7 +87,7 @@ def by_owner(folders: Iterable[str], seconds: float, size: int) -> Iterator[Tupl
 def read_by_owner(
     folders: Iterable[str], seconds: float, size: int, read: Callable[[str], Any]
 ) -> Iterator[Tuple[str, Any, Optional[BaseException]]]:
-    """Call `read` for each folder within its owner's budget; yield folder, result and the error in its place.
+    """Call `read` for each folder within its owner's budget; yield folder, result and None, or folder, None and error.
 
     A folder that cannot be read does not affect the others.
     """
@@ -381,7 +381,7 @@ def walk_folder(folder: Path, limit: int = ENTRIES) -> Iterator[str]:
 
 
 def _entries(folder: Path, limit: int) -> List[Tuple[str, str]]:
-    """Return names with `file`, `folder` or ""; none if the folder cannot be read."""
+    """Return at most `limit` names in a folder, each with `file`, `folder` or ""; none if it cannot be read."""
     rows = []  # type: List[Tuple[str, str]]
     try:
         with pin(folder, os.O_DIRECTORY) as handle, os.scandir(_of_handle(handle)) as entries:

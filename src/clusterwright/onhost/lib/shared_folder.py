@@ -36,7 +36,10 @@ def list_shared_folder(folder: Path, limit: int = ENTRIES, seconds: float = LIST
 
 
 def _shorten(rows: Dict[int, List[Tuple[float, str]]], limit: int) -> int:
-    """Leave at most `limit` entries: all of owners with few, and an equal number of each other owner."""
+    """Shorten each owner's rows in place to `limit` in all, and return the number left.
+
+    Owners with few entries retain all, the others an equal number each.
+    """
     remaining = limit
     for number, owner in enumerate(sorted(rows, key=lambda owner: len(rows[owner]))):
         share = remaining // (len(rows) - number)

@@ -22,7 +22,7 @@ class NewerSchema(Exception):  # noqa: N818 (a property of a file, not a program
 
 
 class Damaged(Exception):  # noqa: N818 (a property of a file, not a program error)
-    """The document is torn, or is not one of its kind."""
+    """The document is truncated, or is not one of its kind."""
 
 
 class Kind:

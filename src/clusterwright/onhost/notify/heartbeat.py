@@ -40,7 +40,7 @@ _MESSAGES = {
 
 
 class Watch:
-    """The time of the last heartbeat and the alerts raised."""
+    """Watches the heartbeat and Prometheus's disk; raises alerts about them itself."""
 
     def __init__(self, settings: NotifySettings, clock: Callable[[], float] = time.monotonic) -> None:
         self.settings, self.clock = settings, clock
@@ -50,7 +50,7 @@ class Watch:
         self._notified_channels: list[str] = []
 
     def beat(self) -> None:
-        """Record the heartbeat alert."""
+        """Record that the heartbeat alert has arrived now."""
         self.last = self.clock()
 
     @property
@@ -59,7 +59,7 @@ class Watch:
         return self.clock() - self.last > self.settings.heartbeat_timeout_s
 
     def check(self) -> None:
-        """Raise or resolve the alerts, at every check: Alertmanager resolves alerts that are not repeated in time."""
+        """Raise or resolve the alerts, again at every call: Alertmanager resolves alerts that are not repeated."""
         now = self.clock()
         wrong = {
             "MonitoringSilent": self.is_overdue,
@@ -90,7 +90,10 @@ class Watch:
         return alert
 
     def _to_alertmanager(self, alerts: list[dict[str, Any]], now: float) -> bool:
-        """Send the alerts to Alertmanager; if it does not respond for long, send them once to the channels."""
+        """Send the alerts to Alertmanager and return whether it responded; if not for long, send them to the channels.
+
+        Each channel gets them once per outage.
+        """
         try:
             send.post(self.settings.alertmanager + "/api/v2/alerts", alerts)
         except (OSError, ValueError):

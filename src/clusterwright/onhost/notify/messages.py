@@ -22,7 +22,7 @@ _CAPTIONS = {
 
 
 def message(payload: Mapping[str, Any], language: str) -> tuple[str, str]:
-    """Return title and text for the payload of Alertmanager's webhook."""
+    """Return title and text of the chat message for the payload of Alertmanager's webhook."""
     captions = _CAPTIONS.get(language, _CAPTIONS["en"])
     alerts: list[Mapping[str, Any]] = list(payload.get("alerts") or [])
     group: Mapping[str, str] = payload.get("groupLabels") or {}
@@ -54,7 +54,7 @@ def _lines(alert: Mapping[str, Any], captions: dict[str, str]) -> str:
 
 
 def note(alert: Mapping[str, Any], name: str) -> str:
-    """Return an annotation; names of jobs and runs that a shell could read otherwise are in no command to copy."""
+    """Return an alert's annotation, cleaned: its commands to copy have no label value that is unsafe in a shell."""
     labels: Mapping[str, Any] = alert.get("labels") or {}
     text = str((alert.get("annotations") or {}).get(name, ""))
     values = (str(value) for key, value in labels.items() if key != "incident")

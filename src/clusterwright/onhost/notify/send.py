@@ -65,7 +65,10 @@ def _reason(reason: Exception) -> str:
 def request(
     kind: str, address: tuple[str, str], title: str, text: str, now: float
 ) -> tuple[str, dict[str, Any]]:
-    """Return URL and body of the request."""
+    """Return URL and JSON body of the request to a channel of kind feishu, dingtalk or wecom, signed if it has a key.
+
+    `address` is the URL and the key, `now` epoch seconds.
+    """
     url, key = address
     text = truncate(text, MOST[kind])
     if kind == "feishu":

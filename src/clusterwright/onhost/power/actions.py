@@ -34,7 +34,7 @@ class PowerActions:
         )
 
     def do(self, verb: str, hosts: List[str], now: float) -> None:
-        """Run one step for several hosts."""
+        """Run the step `verb`, the name of another method, for these hosts."""
         getattr(self, verb)(hosts, now)
 
     def boot(self, hosts: List[str], now: float) -> None:
@@ -114,7 +114,7 @@ class PowerActions:
             record.next = now if last else now + decide.pause(record.failed_boots, self.settings)
 
     def resume(self, hosts: List[str], now: float) -> None:
-        """Resume the nodes, so that Slurm may power them up again."""
+        """After a failed boot and its pause: set the nodes to RESUME, so that Slurm may power them up again."""
         error = self.slurm.update(hosts, "State=RESUME")
         for host in hosts:
             record = self.records.by_host[host]
@@ -143,7 +143,7 @@ class PowerActions:
             record.request_state("off", now)
 
     def note(self, hosts: List[str], now: float) -> None:
-        """Record that the host is up."""
+        """Record that the hosts are up: slurmd has registered."""
         for host in hosts:
             record = self.records.by_host[host]
             record.request_state("", now)

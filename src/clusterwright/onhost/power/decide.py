@@ -27,13 +27,13 @@ NOTHING = Step("")
 
 
 def failed(node: Node) -> bool:
-    """Return True for a host whose boot Slurm gave up, or that we hold DOWN until the next try."""
+    """Return True for a node that is DOWN because its boot failed: set by Slurm, or by us until the next try."""
     is_out = node.state.is_down and not node.state.is_drained
     return is_out and node.reason.startswith((TIMED_OUT, POWER))
 
 
 def decide(node: Node, record: PowerRecord, now: float, settings: PowerSettings) -> Step:
-    """Return the next step for this host."""
+    """Return the next power step for this host; `now` in epoch seconds, as the record's times."""
     if failed(node):
         return _failed(record, now, settings)
     if node.state.is_powering_up:
@@ -46,7 +46,7 @@ def decide(node: Node, record: PowerRecord, now: float, settings: PowerSettings)
 
 
 def _up(record: PowerRecord, now: float) -> Step:
-    """Return the boot, which starts from off; then retries while the provider reports the host off."""
+    """Return the step for a node that powers up: the boot, later retries, or the end of a boot that cannot succeed."""
     if record.requested != "on":
         return Step("boot")
     if now < record.next:
@@ -55,7 +55,7 @@ def _up(record: PowerRecord, now: float) -> Step:
 
 
 def _down(node: Node, record: PowerRecord, now: float, settings: PowerSettings) -> Step:
-    """Return the orderly shutdown, the power cut after half of SuspendTimeout, then a check from time to time."""
+    """Return the step for a node that is or goes off: shutdown, power cut after SuspendTimeout / 2, later checks."""
     if record.drained and not node.state.is_drained:
         return Step("forgive", "resumed by an administrator")
     if (
@@ -76,7 +76,10 @@ def _down(node: Node, record: PowerRecord, now: float, settings: PowerSettings) 
 
 
 def _failed(record: PowerRecord, now: float, settings: PowerSettings) -> Step:
-    """Return power off, then another try after a growing pause; drain after the last, or if a retry is useless."""
+    """Return the step after a failed boot: power off, and after a growing pause another try; a drain after the last.
+
+    Also a drain if a retry is useless.
+    """
     if record.requested != "failed":
         return Step("fail")
     if now < record.next:
@@ -94,7 +97,10 @@ def pause(failures: int, settings: PowerSettings) -> float:
 
 
 def spares(nodes: Dict[str, Node], settings: PowerSettings) -> List[str]:
-    """Return the hosts to power up so that the desired number is idle or powering up."""
+    """Return powered-down hosts to power up, so that `settings.spares` hosts are idle or powering up.
+
+    None while a node's state is UNKNOWN.
+    """
     states = {host: nodes[host].state for host in settings.hosts if host in nodes}
     if any(state.base == "UNKNOWN" for state in states.values()):
         return []  # slurmctld has just started and not all nodes have registered

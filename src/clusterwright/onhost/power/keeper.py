@@ -46,7 +46,7 @@ class Keeper:
         self._reap()
         nodes = self.slurm.nodes()
         if nodes is None:
-            return CALM_S  # slurmctld does not respond: without its state nothing is switched
+            return CALM_S  # slurmctld does not respond: without node states no host is powered up or down
         todo: Dict[str, List[str]] = {}
         for host, record in self.records.by_host.items():
             if host in nodes and host not in self.busy:
@@ -83,7 +83,7 @@ class Keeper:
 
 
 def listen(path: str) -> socket.socket:
-    """Open the socket on which Slurm's programs wake the daemon."""
+    """Return a new datagram socket at the path, by which slurm_hook.py wakes the daemon."""
     if os.path.exists(path):
         os.unlink(path)
     line = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -23,6 +23,6 @@ class PowerSettings(NamedTuple):
 
 
 def settings(path: str = PATH) -> PowerSettings:
-    """Return the file's settings; a missing key is our own error."""
+    """Return the settings in the rendered file; a missing key is an internal error (TypeError)."""
     with open(path) as file:
         return PowerSettings(**json.load(file))

@@ -21,7 +21,7 @@ def update(hosts: List[str], *fields: str) -> str:
 
 
 def _run(argv: List[str], complaint: bool = False) -> Optional[str]:
-    """Return the output, None if the command failed; with `complaint` return only the error."""
+    """Return the command's output, None if it failed; with `complaint` return its error instead, "" for success."""
     result = processes.run(argv, LIMIT_S, merge=True)
     if complaint:
         return "" if result.ok else (result.stopped or result.out or "scontrol failed")

@@ -21,7 +21,7 @@ def jobs() -> str:
 
 
 def main() -> int:
-    """Run with the arguments `VERB HOSTLIST`."""
+    """Send the daemon a message with the arguments `VERB HOSTLIST` and the waiting jobs; return 0 in any case."""
     message = f"Slurm: {sys.argv[1]} {sys.argv[2]}{jobs()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
         line.setblocking(False)

@@ -74,7 +74,7 @@ def port(space: bytes) -> str:
 
 
 def acs(space: bytes) -> Optional[int]:
-    """Return the ACS control register; -1 without ACS, None if it may not be read."""
+    """Return the PCI Express Access Control Services register; -1 without ACS, None if only root may read it."""
     if len(space) <= HEADER:
         return None
     offset = extended(space, ACS)
@@ -106,7 +106,7 @@ def number(text: str) -> int:
 
 
 def describe_device(tree: str, address: str, kind: str, slots: Dict[str, str]) -> Dict[str, Any]:
-    """Return one device's record."""
+    """Return the record of one PCI device: kind, position, link, BARs, ACS, IOMMU and virtual functions."""
     path = os.path.join(tree, "sys/bus/pci/devices", address)
     space = config(path)
     ancestors = [part for part in os.path.realpath(path).split(os.sep) if part.count(":")]
@@ -140,7 +140,7 @@ def describe_device(tree: str, address: str, kind: str, slots: Dict[str, str]) -
 
 
 def devices(tree: str) -> Iterator[Dict[str, Any]]:
-    """Yield every GPU, adapter and NVMe disk, and every bridge above one."""
+    """Return the records of every GPU, adapter and NVMe disk, and of every bridge above one, by address."""
     folder = os.path.join(tree, "sys/bus/pci")
     slots = {read(folder, "slots", name, "address"): name for name in listed(folder, "slots")}
     records = {}

@@ -44,7 +44,7 @@ def attempt(targets: List[str]) -> Dict[str, str]:
         left_s = began + limit_s - time.monotonic()
         ready = select.select([], list(links), [], max(0, left_s))[
             1
-        ]  # also results that came while a busy host delayed us
+        ]  # also results that arrived while this process got no CPU time
         if not ready:
             break
         for link in ready:

@@ -21,7 +21,7 @@ def text(path: str) -> str:
 
 
 def process(line: str) -> Dict[str, Any]:
-    """Return one row of nvidia-smi, with the process's job and name."""
+    """Parse one row of nvidia-smi's compute processes; add the process's Slurm job ("" for none) and its name."""
     uuid, pid, mib = (cell.strip() for cell in line.split(","))
     job = JOB.search(text("/proc/%s/cgroup" % pid))
     name = text("/proc/%s/comm" % pid).strip()

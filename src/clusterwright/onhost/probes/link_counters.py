@@ -47,7 +47,7 @@ def reading(tree: str) -> Dict[str, Any]:
 
 
 def read_previous(path: str, now: float) -> Optional[Dict[str, Any]]:
-    """Return the stored reading, if it is usable."""
+    """Return the stored reading; None without one, or if it is too old or too new to compare with."""
     try:
         with open(path, encoding="ascii") as file:
             previous = json.load(file)

@@ -30,7 +30,7 @@ class StoppedError(Exception):
 
 
 def run(arguments: List[str]) -> Tuple[int, str]:
-    """Return exit code and output of nvidia-smi."""
+    """Run nvidia-smi; return exit code and output. Raises StoppedError if it is missing or does not end in time."""
     argv = ["nvidia-smi", "--format=csv,noheader,nounits"] + arguments
     result = processes.run(argv, max(1.0, END - time.monotonic()), merge=True)
     if result.stopped:
@@ -39,7 +39,10 @@ def run(arguments: List[str]) -> Tuple[int, str]:
 
 
 def query(switch: str, fields: List[List[str]], chosen: Optional[int] = None) -> Dict[str, Any]:
-    """Return the rows of one query, by the first name of each field, without unsupported fields."""
+    """Run one query, again without each field that is not supported; return its code, rows, messages and those fields.
+
+    A row has each value by the first name of its field. `chosen` is the index of the only GPU to query.
+    """
     candidates = [list(names) for names in fields]
     while True:
         query_fields = [names for names in candidates if names]

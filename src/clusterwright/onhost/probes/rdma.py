@@ -28,7 +28,7 @@ def gids(port: str) -> List[Dict[str, str]]:
 
 
 def describe_port(tree: str, device: str, number: str) -> Dict[str, Any]:
-    """Return one port's record."""
+    """Return one port's record: state, rate, link layer, GIDs and the like."""
     device_path = os.path.join(tree, device)
     port = os.path.join(device_path, "ports", number)
     texts = {

@@ -26,7 +26,7 @@ ENVIRONMENT = {
 
 
 def run_fact(item: Dict[str, Any], deadline: float) -> Dict[str, Any]:
-    """Return the result of one command."""
+    """Run the command of one fact within its limit and return code, output, seconds and why it was stopped."""
     started = time.monotonic()
     limit_s = min(item["limit_s"], deadline - started)
     if limit_s <= 0:

@@ -16,7 +16,7 @@ NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 def places(path: str, host: str) -> List[str]:
-    """Return the paths at which a host's token may be."""
+    """Return the two paths at which a host's token may be: in the folder, or in its subfolder `runs`."""
     return [os.path.join(folder, ".wright-check-" + host) for folder in (path, os.path.join(path, "runs"))]
 
 

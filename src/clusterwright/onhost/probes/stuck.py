@@ -7,7 +7,7 @@ import time
 from typing import Dict, Tuple
 
 POLL_INTERVAL_S = 5.0
-POLLS = 2  # after the first: with 50 processes per core `sh` waited 5 s for a child that had not run yet
+POLLS = 2  # besides the first: with 50 processes per core `sh` waited 5 s for a child that had not run yet
 ProcessTable = Dict[int, Tuple[str, str, str]]  # pid: name, state, voluntary context switches so far
 
 

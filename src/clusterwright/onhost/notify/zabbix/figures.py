@@ -20,7 +20,7 @@ Rows = dict[tuple[str, ...], str]  # value by label values
 
 
 class Figures:
-    """The metrics for one Zabbix."""
+    """Sends metrics of Prometheus to one Zabbix; `alive` returns whether monitoring works."""
 
     def __init__(self, settings: NotifySettings, site: ZabbixSite, alive: Callable[[], bool]) -> None:
         self.settings, self.site, self.alive = settings, site, alive
@@ -41,7 +41,7 @@ class Figures:
             time.sleep(max(self.settings.figures_every_s - (time.monotonic() - started), 1.0))
 
     def push(self) -> None:
-        """Push liveness, resolved alerts, discovery and metrics.
+        """Send Zabbix the liveness of monitoring, resolved alerts, discovered hosts and GPUs, and metrics.
 
         Raises:
             RefusedError: the server rejects the values.

@@ -87,7 +87,7 @@ class ZabbixSite:
             raise RefusedError(f"{self.name}: {self.server}: {reason}") from None
 
     def _batches(self, alerts: Iterable[Alert]) -> dict[str, dict[str, str]]:
-        """Return the values that the server has not had, by item and fingerprint."""
+        """Return the values to send, by item and fingerprint: resolved alerts, and firing ones not recorded as open."""
         batches: dict[str, dict[str, str]] = {}
         for alert in alerts:
             print_ = fingerprint(alert)
@@ -118,7 +118,7 @@ class ZabbixSite:
         self.open_problems.save()
 
     def _context(self) -> ssl.SSLContext | None:
-        """Return the TLS context; read each time, because certificates are renewed."""
+        """Return the TLS context, None without TLS; files are read each time, because certificates are renewed."""
         if not self._tls:
             return None
         try:
@@ -183,7 +183,7 @@ def fingerprint(alert: Alert) -> str:
 
 
 def item_value(alert: Alert) -> str:
-    """Return the text that opens or closes the problem."""
+    """Return the value of an alert's item: PROBLEM or OK, fingerprint, host, incident and texts, one per line."""
     state = "OK" if alert.get("status") == "resolved" else "PROBLEM"
     labels = alert.get("labels") or {}
     lines = [truncate(note(alert, name), _MOST_LINE) for name in _WORDS]

@@ -13,7 +13,7 @@ class Switch(PerHostProvider):
     """`chassis power` of each host's BMC."""
 
     def call_host(self, host: str, verb: str) -> str:
-        """Run the command; `chassis power` has no effect on a host that is in the state already."""
+        """Run ipmitool's `chassis power` on the BMC, as PerHostProvider; no effect on a host that has the state."""
         argv = [
             "ipmitool", "-I", "lanplus", "-N", "3", "-R", "2", "-H", self.address(host),
             "-U", self.provider["user"], "-f", self.path, "chassis", "power", POWER_COMMANDS[verb],

@@ -78,7 +78,10 @@ class PerHostProvider(Provider):
         return {host: answers[host] for host in hosts}
 
     def _judged(self, host: str, query: Callable[[str], str], changed: float) -> str:
-        """Return the result, and record whether the password was accepted."""
+        """Call `query` and return its result; record whether the BMC accepted the password.
+
+        `changed` is the modification time of the password file.
+        """
         try:
             answer = query(host)
         except OSError as error:
@@ -93,6 +96,6 @@ class PerHostProvider(Provider):
         return answer
 
     def refusal(self, host: str) -> PasswordRefusal:
-        """Return the result for a wrong password."""
+        """Return the error that the host's BMC rejects the password, for `call_host` to return."""
         message = f"{self.address(host)} rejects the password in {self.path}"
         return PasswordRefusal(f"refused: {message}; no retry until the file changes")

@@ -35,7 +35,7 @@ class Switch(PerHostProvider):
         self.opener = build_opener(HTTPSHandler(context=_trust(self.provider)), NoRedirects)
 
     def call_host(self, host: str, verb: str) -> str:
-        """Read the system's power state and reset it if it differs."""
+        """Read the system's power state and, if it differs from the requested one, reset it, as PerHostProvider."""
         try:
             system = self._get(host, self._system(host))
             state = STATES.get(system.get("PowerState", ""), "")
