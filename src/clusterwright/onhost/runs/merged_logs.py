@@ -28,7 +28,10 @@ class Chunk(NamedTuple):
 
 
 def merge(chunks: Sequence[Chunk]) -> Iterator[MergedLine]:
-    """Yield all lines in order: by generation, each between the supervisor's lines about its start and its end."""
+    """Merge new lines of all files: by generation, each generation's lines after the supervisor's line of its start.
+
+    The supervisor's other lines follow those of the ranks.
+    """
     chunks_by_order: Dict[Tuple[int, int], List[Chunk]] = {}
     for chunk in chunks:
         begins = chunk.source == JOB and _BEGINS.search(chunk.lines[0])
@@ -52,7 +55,10 @@ def split(source: str, lines: Iterable[bytes], generation: int) -> List[Chunk]:
 
 
 def fold(lines: Mapping[str, Sequence[bytes]]) -> Iterator[MergedLine]:
-    """Merge the lines of several sources, each in its order; a line that others have too waits until they reach it."""
+    """Merge the lines of several sources; a line that several sources have is yielded once, with all of them.
+
+    The lines of each source stay in order: a common line waits until all sources that have it reach it.
+    """
     names = [source for source, source_lines in lines.items() if source_lines]
     queues = _Queues([deque(lines[source]) for source in names])
     while True:
@@ -63,7 +69,7 @@ def fold(lines: Mapping[str, Sequence[bytes]]) -> Iterator[MergedLine]:
 
 
 class _Queues:
-    """The lines of several sources that wait for each other; takes time by the number of lines, times its logarithm."""
+    """The lines of several sources that wait for each other, for `fold`; takes O(n log n) for n lines."""
 
     def __init__(self, queues: List[Deque[bytes]]) -> None:
         self._queues = queues
@@ -100,7 +106,7 @@ class _Queues:
         self._look(text)
 
     def _look(self, text: bytes) -> None:
-        """Note that a text needs to wait no longer."""
+        """Queue a text as ready if no source that has it is still before it."""
         heads = self._heads.get(text)
         if heads and self._remaining[text] == 1:
             heappush(self._single, heads[0])

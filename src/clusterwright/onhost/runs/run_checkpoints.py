@@ -30,7 +30,7 @@ CHECKSUM = re.compile(r"[0-9a-f]{64}")  # SHA-256
 VERIFIED_LOG = "verified.jsonl"
 PIECE_BYTES = 64 << 20  # read and verified at once
 OTHER_FORMAT = "other-format"  # state of a checkpoint that this version does not read
-DEFAULT_RETENTION = 3  # the runtime's default for runs without `checkpoint.keep`
+DEFAULT_RETENTION = 3  # the runtime's default for runs without `checkpoint.save_total_limit`
 
 
 class Trouble(Exception):  # noqa: N818 (an answer, shown by the caller)
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def answer(action: Callable[..., Row], path: str, **options: Any) -> Row:
-    """Return the action's result, or its error as an answer; for root it runs as the owner of the path."""
+    """Run an action and return its result, or its error as a document; for root it runs as the owner of the path."""
     existing = next(
         parent for parent in (Path(path), *Path(path).absolute().parents) if os.path.lexists(parent)
     )
@@ -82,7 +82,7 @@ def _unreadable(error: OSError) -> Row:
 
 
 def listing(path: str) -> Row:
-    """Return every checkpoint of a run or folder, the newest first, and unfinished saves."""
+    """List the checkpoints of a run or folder, the newest first, with state, size and fate, and unfinished saves."""
     folder = checkpoints_of(Path(path))
     verifications, retention = read_marks(folder), retention_of(folder)
     rows = [about(folder / name, verifications) for name in step_names(folder)]
@@ -103,7 +103,7 @@ def listing(path: str) -> Row:
 
 
 def checkpoints_of(path: Path) -> Path:
-    """Return the folder of checkpoints for a path: the folder itself, its run, or one of its steps."""
+    """Return the folder of checkpoints for a path: itself, a run's folder, or a step in it; raise Trouble for others."""
     if not path.is_dir():
         raise Trouble(
             "checkpoint-no-folder",
@@ -139,7 +139,7 @@ def step_names(folder: Path) -> List[str]:
 
 
 def about(path: Path, verifications: Dict[str, Row]) -> Row:
-    """Describe a checkpoint by its manifest and the sizes of its files; no file is read."""
+    """Describe a checkpoint by its manifest, the sizes of its files and its last verification; reads no tensors."""
     row: Row = {
         "name": path.name,
         "step": int(path.name[5:]),
@@ -226,9 +226,9 @@ def missing(path: Path, parts: List[Row]) -> str:
 
 
 def fates(rows: List[Row], retention: int) -> List[str]:
-    """Return for each checkpoint whether the next good save keeps it (`stays`) or deletes it (`goes next`).
+    """Return for each checkpoint whether the next good save retains it (`stays`) or deletes it (`goes next`).
 
-    The runtime deletes all but the newest N good ones and the best.
+    The runtime deletes all but the newest `retention` good ones and the best.
     """
     intact_count, outcomes = 1, []
     for row in rows:
@@ -244,7 +244,7 @@ def retention_of(folder: Path) -> int:
 
 
 def best_of(rows: List[Row]) -> Any:
-    """Return the step with the lowest value, the newest of several; None without values."""
+    """Return the verified step with the lowest value (such as a loss), the newest of several; None without values."""
     values = [
         (row["value"], -row["step"])
         for row in rows
@@ -254,7 +254,7 @@ def best_of(rows: List[Row]) -> Any:
 
 
 def partial_saves(folder: Path) -> List[Row]:
-    """Return unfinished saves and deletions; the next generation deletes them."""
+    """Return unfinished saves and deletions with their bytes; the run's next generation deletes them."""
     saves = []
     for name in sorted(list_folder(folder)):
         if name.startswith(".partial-"):
@@ -265,7 +265,7 @@ def partial_saves(folder: Path) -> List[Row]:
 
 
 def verify(path: str, step: int | None, everything: bool) -> Row:  # noqa: FBT001 (an option from the JSON object)
-    """Read every byte of the newest checkpoint, of one step or of all, and record the outcome in the folder."""
+    """Verify every byte of the newest checkpoint, of one step or of all; record the outcomes in the folder."""
     folder = checkpoints_of(Path(path))
     named = Path(path).name if STEP.fullmatch(Path(path).name) else None
     names = step_names(folder)
@@ -326,7 +326,7 @@ def torn(reader: Any, damaged: Any) -> Iterator[str]:
 
 
 def convert(path: str, target: str, to: str | None, origin: str | None, name: str = "model") -> Row:
-    """Convert a checkpoint to another format; for a run or folder, its newest intact one."""
+    """Convert a checkpoint to the format `to`, into `target`; of a run or folder the newest intact checkpoint."""
     (forms,) = runtime("convert")
     source = Path(path)
     if to and not STEP.fullmatch(source.name):
@@ -340,7 +340,7 @@ def convert(path: str, target: str, to: str | None, origin: str | None, name: st
 
 
 def runtime(*names: str) -> List[Any]:
-    """Import modules of the runtime, which need torch."""
+    """Import modules of the runtime, which need torch; raise Trouble without torch."""
     try:
         return [
             __import__(f"clusterwright.runtime.checkpoints.{name}", fromlist=["runtime"]) for name in names
@@ -354,7 +354,7 @@ def runtime(*names: str) -> List[Any]:
 
 
 def note(folder: Path, row: Row) -> bool:
-    """Append the outcome of a verification to the folder's log; return False if that is not permitted."""
+    """Append the outcome of a verification to the log in the folder; return False if that fails."""
     checksum = read_object(folder / row["name"] / MANIFEST, LIMIT_BYTES).get("sha256")
     line = {
         "name": row["name"],
@@ -370,7 +370,7 @@ def note(folder: Path, row: Row) -> bool:
 
 
 def read_marks(folder: Path) -> Dict[str, Row]:
-    """Return the newest verification of each checkpoint."""
+    """Return the newest verification of each checkpoint, by name, from the log in the folder."""
     try:
         return {entry["name"]: entry for entry in read_lines(folder / VERIFIED_LOG) if _is_mark(entry)}
     except OSError:

@@ -42,7 +42,7 @@ def queued_jobs(run: str) -> Optional[List[QueuedJob]]:
 
 
 def in_queue(run: str) -> bool:
-    """Return True while Slurm has a job of the run that has not ended, or does not respond."""
+    """Return True while Slurm has a job of the run that has not ended; also if Slurm does not respond."""
     return queued_jobs(run) != []
 
 

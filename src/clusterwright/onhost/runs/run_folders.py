@@ -51,7 +51,10 @@ def newest(runs: str) -> List[str]:
 
 
 def _submitted(run: str) -> float:
-    """Return the time of job.json. A user can set its mtime, but not its ctime to the future."""
+    """Return when the run was submitted: the earlier of mtime and ctime of job.json, epoch seconds; 0 without it.
+
+    A user can set the mtime, but not the ctime, to the future.
+    """
     try:
         with owner_access(run):
             status = os.lstat(os.path.join(run, "job.json"))
@@ -61,13 +64,16 @@ def _submitted(run: str) -> float:
 
 
 def denied(runs: str, reference: str) -> str:
-    """Return the folder that a reference names if this user may not read it; else empty."""
+    """Return the folder of the run that `reference` names if this user may not read it; else empty."""
     path = os.path.join(runs, os.path.basename(reference.rstrip("/")))
     return path if os.path.isdir(path) and not os.access(path, os.R_OK | os.X_OK) else ""
 
 
 def find(runs: str, reference: str) -> str:
-    """Return the folder of a run by name, job id, `last`, or path of one of its files; empty if there is none."""
+    """Return the folder of a run by name, job id, path of one of its files, or `last`; empty if there is none.
+
+    `last` is the run that the caller submitted last, else anybody's.
+    """
     reference, names = reference.rstrip("/"), newest(runs)
     if reference == "last":
         names_of_caller = [name for name in names if owner_of(os.path.join(runs, name)) == _caller()]
@@ -88,7 +94,10 @@ def _caller() -> int:
 
 
 def _of_job(runs: str, names: List[str], job: str) -> str:
-    """Return the folder of a job's run: of Slurm's user if Slurm knows the job, else of the only user who claims it."""
+    """Return the folder of a job's run; empty if there is none.
+
+    If Slurm knows the job, the folder must belong to the job's user, else to the only user whose runs name the job.
+    """
     claims = [path for path in (os.path.join(runs, name) for name in names) if job in job_ids(path)]
     record = _slurm_job(job)
     if record is not None:

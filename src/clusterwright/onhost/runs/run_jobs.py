@@ -86,9 +86,9 @@ def show_logs(run: str, how: str, form: str = "text") -> int:
 
 
 def list_runs(runs: str) -> List[Dict[str, Any]]:
-    """Return the runs that have not ended, and the newest ones that have.
+    """Return summaries of the runs that have not ended, and of the newest RECENT that have.
 
-    Of a user's runs that cannot be read, one is listed, which counts for none of the others.
+    Of each user's runs that cannot be read, one is listed with its error.
     """
     names, listed_runs, unreadable = newest(runs), {}, []
     folders = (os.path.join(runs, name) for name in names)
@@ -120,7 +120,7 @@ def about_unreadable(run: str, error: BaseException) -> Dict[str, Any]:
 
 
 def about(run: str) -> Dict[str, Any]:
-    """Summarize a run by its folder."""
+    """Summarize a run by its folder: jobs, newest generation, checkpoint and step, and how it ended ({} if not)."""
     steps = [name[5:] for name in list_folder(os.path.join(run, "checkpoints")) if name.startswith("step-")]
     generations = [int(name) for name in list_folder(os.path.join(run, "logs")) if name.isdecimal()]
     return {
@@ -134,7 +134,7 @@ def about(run: str) -> Dict[str, Any]:
 
 
 def last_step(run: str) -> Any:
-    """Return the newest step; only the end of each file is read, since a long run writes millions of lines."""
+    """Return the newest step, None without one; only the end of each file is read: a long run has millions of lines."""
     steps = []
     for path in history.event_files(run):
         lines = read_part(path, TAIL, -TAIL).splitlines()
@@ -145,7 +145,7 @@ def last_step(run: str) -> Any:
 
 
 def cancel(run: str) -> int:
-    """Request that the ranks save and leave; after 40 s, cancel the job in Slurm."""
+    """Cancel a run: request that its ranks save and leave; after at most 40 s cancel its jobs in Slurm. Return 0."""
     name = os.path.basename(run)
     try:  # a file server may deny writes to root
         as_owner(run, lambda: touch(run, "cancelled", "stop"), WorkLimits(READ_S, READ_S))

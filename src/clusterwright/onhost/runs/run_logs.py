@@ -60,7 +60,10 @@ class Follow:
         self._last_progress = ""
 
     def show(self, *, live: bool) -> int:
-        """Print the logs once, or with `live` until the run has ended; return the run's exit code."""
+        """Print the logs once, or with `live` until the run has ended; return the run's exit code.
+
+        Of a run that has not ended, RUNNING; 1 if it has no outcome and Slurm has no job of it.
+        """
         while True:
             # read first: the last log lines are written before this file
             ended = read_object(os.path.join(self.run, "ended.json"))
@@ -83,7 +86,7 @@ class Follow:
         return SOON_S if ended or os.path.exists(os.path.join(self.run, "cancelled")) else POLL_INTERVAL_S
 
     def _pass_on(self) -> bool:
-        """Print new complete lines, each once, with a prefix of its sources; return whether the files had more."""
+        """Print new complete lines, merged, each with its sources in front; return whether the files had new data."""
         files, before = list(sources(self.run)), sum(self._offsets.values())
         size = min(READ_BYTES, PASS_BYTES // max(1, len(files)))
         chunks = [chunk for path, source in files for chunk in self._new(path, source, size)]
@@ -188,7 +191,7 @@ def sources(run: str) -> Iterator[Tuple[str, str]]:
 
 
 def skip_hole(path: str, offset: int) -> int:
-    """Return the offset of the next bytes that were written; a hole of a terabyte costs its owner nothing."""
+    """Return the offset of the next data in a sparse file: a user could make others read a hole of a terabyte."""
     with open_regular(path) as file:
         try:
             return os.lseek(file.fileno(), offset, os.SEEK_DATA)
@@ -210,7 +213,7 @@ def _written(path: str) -> float:
 
 
 def hung_up(seconds: float) -> None:
-    """Wait; exit if the reader of stdout has closed it."""
+    """Wait for so many seconds; exit this process if the reader of its stdout has closed the pipe."""
     poll = select.poll()
     poll.register(sys.stdout.fileno(), 0)
     if poll.poll(int(seconds * 1000)) and not sys.stdout.isatty():

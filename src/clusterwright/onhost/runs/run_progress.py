@@ -37,7 +37,7 @@ def read_progress(run: str) -> Dict[str, Any]:
 
 
 def _losses(totals: figures.Figures) -> Dict[str, float]:
-    """Return the largest bins besides the steps, as shares of the allocated GPU time."""
+    """Return the LARGEST bins of the accounting besides `step` and `queue`, as shares of the allocated GPU time."""
     accounting = totals.accounting
     allocated = accounting.total - accounting.bins["queue"]
     if allocated <= 0:

@@ -21,7 +21,7 @@ Event = Dict[str, Any]
 
 
 def text(run: str) -> str:
-    """Return the curves, measurements and interruptions of a run as a JSON object."""
+    """Return a run's progress, curves, measurements and interruptions as the text of a JSON object."""
     run_history = history.read(run)
     events = os.path.join(run, "events")
     paths = [os.path.join(events, name) for name in list_folder(events) if RANK_EVENTS.match(name)]
@@ -49,7 +49,7 @@ class Series:
         self.plans: List[Event] = []
 
     def add(self, event: Event) -> None:
-        """Add the next event of the file."""
+        """Add the next event of rank 0's file: a plan, a step or a measurement; others are ignored."""
         if event["event"] == "plan":
             self.plans.append(event)
             self._batch, self._previous, self._talked = int(event.get("batch") or 0), None, {}
@@ -103,7 +103,7 @@ class Series:
         yield "communication", communication.share_between(self._talked, event)
 
     def _forget(self, resumed: int) -> None:
-        """Delete points entirely beyond the step that the training resumed from."""
+        """Delete points and measurements beyond the step that the training resumed from: they are repeated."""
         del self._buckets[-(-resumed // self._steps_per_point) :]
         for name, samples in self.measures.items():
             self.measures[name] = [(step, value) for step, value in samples if step <= resumed]

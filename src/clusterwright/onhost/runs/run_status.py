@@ -56,7 +56,10 @@ def beat(run: str) -> float:
 
 
 def state_of(run: str, ended: Dict[str, Any], alive_at: float) -> Tuple[str, str]:
-    """Return the run's state and the reason; Slurm is asked only if outcome and heartbeat do not determine it."""
+    """Return the run's state and its reason; query Slurm only if outcome and heartbeat do not determine it.
+
+    States: an outcome, running, starting, silent (no heartbeat, but Slurm runs the job), queued, gone or unknown.
+    """
     if ended:
         return str(ended.get("outcome")), str(ended.get("reason", ""))
     heartbeat_age_s = time.time() - alive_at
@@ -103,7 +106,7 @@ def _members(job: Optional[JobTimeline], events: Sequence[Event]) -> Dict[str, A
 
 
 def _slow(events: Sequence[Event]) -> Optional[Dict[str, Any]]:
-    """Return the rank that all others wait for now, if any."""
+    """Return the straggler that all others wait for now; None if there is none."""
     slow_rank = slow.now(events)
     return slow_rank and {
         "rank": slow_rank.rank,

@@ -26,7 +26,7 @@ CLEAR_S = 10  # a host that cannot kill its ranks in this time has a hung kernel
 
 @dataclass(frozen=True)
 class Policy:
-    """The settings of the job file that decide uses; times in seconds."""
+    """The settings that `decide` uses, from the job file; times in seconds."""
 
     hosts: Tuple[str, ...]
     nodes: int
@@ -80,11 +80,11 @@ class State:
 
 @dataclass(frozen=True)
 class Event:
-    """One event of the job: joined, lost, idle, done, failed, broken, apart, hung, deaf (of a host), asked, tick.
+    """One event of the job; `kind` says what happened, mostly on `host`.
 
-    `broken`: a failure caused by the host itself. `apart`: the host's ranks reach no others. `deaf`: the
-    ranks cannot receive a stop request. `asked`: a stop is requested, `reason` is its reason. `exit`: how a rank
-    failed.
+    joined, lost: of the host's agent. done, failed, hung: its ranks ended, failed, hang. broken: they failed by the
+    host's own fault. idle: none is left. apart: they reach no others. deaf: they cannot receive a stop request.
+    asked: a stop is requested, for `reason`. tick: time has passed. `exit`: how a rank failed.
     """
 
     kind: str
@@ -163,7 +163,7 @@ def decide(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _present(state: State, event: Event) -> State:
-    """Update the ready, lost and barred hosts after the event."""
+    """Return the state with ready, lost and barred hosts updated for the event joined, lost or apart."""
     if event.kind == "joined" and event.host not in state.barred:
         return replace(
             state,
@@ -220,7 +220,7 @@ def _running(policy: Policy, state: State, event: Event, *, stop_requested: bool
 
 
 def _requested_outcome(state: State) -> str:
-    """Return STOPPED or GROWN if the ranks were requested to leave, else nothing."""
+    """Return STOPPED or GROWN if the ranks were requested to leave; else ""."""
     return STOPPED if state.stop_reason else GROWN if state.growing else ""
 
 
@@ -289,7 +289,10 @@ def _next(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _check_deserted(policy: Policy, state: State, event: Event) -> State:
-    """Set `deserted` while no member is ready: wait up to `return_s` for their in-memory checkpoints."""
+    """Set `deserted` while no member is ready: the job waits up to `return_s` for them and their in-memory checkpoints.
+
+    Not with `on_host_loss: fail`.
+    """
     trained = set(state.members) - set(state.barred)
     deserted = (
         bool(trained) and policy.on_host_loss != "fail" and (state.deserted or not trained & set(state.ready))
@@ -315,7 +318,7 @@ def _fewest(policy: Policy) -> int:
 
 
 def _after_failure(policy: Policy, state: State, event: Event) -> Decision:
-    """Restart from the newest checkpoint, as long as restarts lead to progress."""
+    """Restart after a rank's failure from the newest checkpoint, or end: not retryable, or no progress by restarts."""
     failed = state.failed or RankExit()
     if not failed.retryable:
         return _end(state, FAILED, f"{failed.message}; not retryable")

@@ -44,7 +44,10 @@ def submit_dependent_job(folder: Folder, job_id: str) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Return OVER if all other runs have finished, WAITS if a new job waits for one, FAILED if one failed."""
+    """Check the runs in the arguments; return OVER if all have finished, FAILED if one failed.
+
+    WAITS: one still runs, and a new job of this run, which this call submitted, waits for it.
+    """
     folder, runs = Folder(arguments[0]), arguments[1:]
     for run in runs:
         name, ended = os.path.basename(run), Folder(run).read("ended.json")

@@ -26,7 +26,7 @@ SHUTDOWN_S = 60.0  # time for a child supervisor to end the job, with its calls 
 
 
 class Failover:
-    """The current supervisor as one agent knows it, and the supervisor that the agent has started itself, if any."""
+    """An agent's view of the current supervisor, and the supervisor that it has started itself (`child`), if any."""
 
     def __init__(self, folder: Folder, record: JobRecord, supervisor_address: Tuple[str, int]) -> None:
         self.supervisor_address = supervisor_address
@@ -54,7 +54,7 @@ class Failover:
         self._heartbeat = p.Heartbeat(p.Beat(int(self._orders["number"]), count), time.monotonic())
 
     def turn(self) -> None:
-        """Read who supervises now; if no supervisor does, try to start the next one."""
+        """Read the heartbeat file: follow a newer supervisor; if the heartbeat has stopped, try to start another."""
         document = self._folder.read(p.NAME)
         stalled_s = self._heartbeat.stalled_s(p.Beat.from_document(document), time.monotonic())
         if self._heartbeat.last_beat.number > int(self._orders.get("number", 0)) and document.get("port"):
@@ -98,7 +98,7 @@ class Failover:
 
 
 def child_environment() -> Dict[str, str]:
-    """Return the environment without srun's variables of this step, which srun would read as options."""
+    """Return the environment for a child supervisor: without variables of this step that its srun would read."""
     inherited_names = (
         "SLURM_JOB_ID",
         "SLURM_CONF",

@@ -27,7 +27,7 @@ class Folder:
         return os.path.join(self.path, *parts)
 
     def has(self, name: str) -> bool:
-        """Return True if the file exists."""
+        """Return True if the file exists in the run's folder."""
         return os.path.exists(self.path_to(name))
 
     def write(self, name: str, document: Dict[str, Any]) -> bool:
@@ -56,7 +56,7 @@ class Folder:
             return
 
     def claim(self, name: str, text: str) -> bool:
-        """Create the file with this text; return False if it exists already."""
+        """Create the file with this text; return False if it exists already, so another process has the claim."""
         try:
             handle = os.open(self.path_to(name), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         except FileExistsError:
@@ -86,7 +86,7 @@ class Folder:
         return number
 
     def successor(self, number: int) -> str:
-        """Return the job of the supervisor with the next number, for which this one must stop; empty if none."""
+        """Return the job id of the supervisor with the next number, for which this one must stop; empty if none."""
         return self._text(f"chain/{number + 1}")
 
     def jobs_to(self, number: int) -> int:
@@ -108,7 +108,7 @@ class Folder:
     def trained_hosts(
         self, generation: int, hosts: Sequence[str], lost_hosts: Sequence[str] = ()
     ) -> Tuple[str, ...]:
-        """Return those of `hosts` that started the generation; lost ones only if no other did."""
+        """Return those of `hosts` that trained in the generation (have logs of it); lost ones only if no other did."""
         begun = tuple(host for host in hosts if self.has(os.path.join("logs", str(generation), host)))
         return tuple(host for host in begun if host not in lost_hosts) or begun
 

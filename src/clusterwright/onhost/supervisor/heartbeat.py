@@ -26,13 +26,13 @@ def listen_address(document: Dict[str, Any]) -> Tuple[str, int]:
 
 
 class Heartbeat:
-    """How long the heartbeat has stood still, as one agent sees it; `last_beat_at` is monotonic."""
+    """Measures how long the heartbeat has stood still, as one agent sees it; `last_beat_at` is monotonic."""
 
     def __init__(self, last_beat: Beat, last_beat_at: float) -> None:
         self.last_beat, self.last_beat_at = last_beat, last_beat_at
 
     def stalled_s(self, beat: Beat, now: float) -> float:
-        """Return the seconds since the last new heartbeat; a `beat` older than the last one known is ignored."""
+        """Record a `beat` if it is newer than the last one, and return the seconds since the last new one."""
         if beat.number > self.last_beat.number or beat > Beat(
             self.last_beat.number, self.last_beat.beats + AHEAD
         ):

@@ -34,7 +34,7 @@ class Image:
     python: str
 
     def step(self) -> List[str]:
-        """Return further options of srun."""
+        """Return srun's options that start a step in the image; none for Apptainer, which is in `command`."""
         if self.runtime == "oci":
             return [f"--container={self.image}"]
         if self.runtime == "pyxis":

@@ -48,7 +48,7 @@ def _probe(
 
 
 class Meeting:
-    """The connection tests of one generation, and the hosts found isolated in any generation."""
+    """Connection tests of the hosts to the rendezvous store of one generation, and all hosts found isolated so far."""
 
     def __init__(self, peers: Peers) -> None:
         self._peers = peers
@@ -76,7 +76,7 @@ class Meeting:
             self.probe_all(self._number, store_peer, self._port, now)
 
     def receive(self, host: str, message: Message) -> List[Tuple[str, str]]:
-        """Return the hosts that this result proves isolated, with reasons; mostly none.
+        """Record a host's test result; return the hosts that it proves isolated, with reasons; mostly none.
 
         A host that does not reach the store while others do is isolated itself; if several do not and none
         does, the store's host is.

@@ -40,7 +40,10 @@ class Quorum:
     def in_touch(
         self, peers: Mapping[str, Peer], now: float, timeout_s: float, in_reach: Callable[[], Optional[bool]]
     ) -> bool:
-        """Return True unless isolated; `in_reach` asks Slurm only after all other hosts fell silent."""
+        """Return False if this supervisor is isolated: no other host sends messages, and Slurm does not respond.
+
+        `in_reach` queries Slurm, only once all other hosts are silent; until its answer the last result counts.
+        """
         remote_peers = [peer for host, peer in peers.items() if host != self.host]
         if any(now - peer.last_message_at < DOUBT * timeout_s for peer in remote_peers):
             self._had, self.is_isolated, self.asking = True, False, False

@@ -37,7 +37,7 @@ class Slurm:
         self._reach = Reach(("scontrol", "--oneliner", "show", "job", self.job_id), "JobState=RUNNING")
 
     def hosts(self) -> Tuple[str, ...]:
-        """Return the hosts of the allocation in Slurm's order."""
+        """Return the hosts of the allocation in Slurm's order; raise OSError if scontrol fails."""
         code, out = slurm("scontrol", "show", "hostnames", os.environ["SLURM_JOB_NODELIST"])
         if code != 0 or not out.split():
             raise OSError(f"scontrol show hostnames: {out}")
@@ -89,7 +89,7 @@ class Slurm:
             step.wait()
 
     def submit_standby(self) -> Optional[str]:
-        """Submit a job that starts if this one fails, even by the loss of this host; return the error, if any."""
+        """Submit a job that starts if this one fails, even by the loss of this host; return the error, None without."""
         dependency = (f"--dependency=afternotok:{self.job_id}", "--kill-on-invalid-dep=yes")
         self._standby, error = submit(self._folder, self._record, dependency)
         self._folder.write("standby.json", {"job_id": self._standby or ""})
@@ -228,7 +228,7 @@ def succeed(folder: Folder, record: JobRecord, lost_hosts: Sequence[str]) -> Tup
 
 
 class Reach:
-    """A command run in the background, one at a time, whose output must contain `expected_text`."""
+    """A repeated test by a command in the background: whether its output contains `expected_text`."""
 
     def __init__(self, command: Sequence[str], expected_text: str, limit_s: float = AT_ONCE_S) -> None:
         self._command, self._expected_text, self._limit_s = list(command), expected_text, limit_s
@@ -236,7 +236,7 @@ class Reach:
         self._deadline = 0.0
 
     def answer(self) -> Optional[bool]:
-        """Start the command if none runs; return None while it runs, False if it is too late."""
+        """Start the command if none runs; return None while it runs, then the result, False after the time limit."""
         now = time.monotonic()
         if self._process and now > self._deadline + FORGOTTEN_S:
             self._end()

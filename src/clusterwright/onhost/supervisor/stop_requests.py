@@ -20,7 +20,7 @@ class StopRequests:
     ) -> None:
         self.over = False  # the run has ended: reasons no longer matter, only SIGTERM does
         self.termination_requested = False
-        self.news = False  # a signal arrived since the last call of `why`
+        self.news = False  # a signal arrived since the last call of `reason`
         self._folder, self._scheduler, self._due = folder, scheduler, due
         self._signalled = ""
 
@@ -35,12 +35,15 @@ class StopRequests:
             self._signalled = self._termination_reason()
 
     def leaving(self) -> None:
-        """Handle an agent's SIGTERM: with a grace time, Slurm signals steps long before the batch step."""
+        """Handle an agent's report of SIGTERM: at a preemption with grace time Slurm signals steps first."""
         if not self._signalled:
             self.on_signal(signal.SIGTERM)
 
     def reason(self, now: float, reason: str) -> str:
-        """Return the reason to stop, the first one if there are several; empty to continue."""
+        """Return why to stop, empty to continue.
+
+        By a signal, the present `reason`, the run's file `cancelled` or `stop`, or the time limit.
+        """
         self.news = False
         if self._signalled or reason:
             return self._signalled or reason

@@ -297,7 +297,7 @@ class Supervisor:
         return choice.step if choice else on_disk
 
     def do(self, action: d.Action) -> None:
-        """Execute one action; a replaced supervisor executes none that others could observe."""
+        """Execute one action of decide; a replaced supervisor executes no Start, Handoff or End."""
         if isinstance(action, (d.Start, d.Handoff, d.End)) and self.resign_if_replaced():
             return
         if isinstance(action, d.Start):

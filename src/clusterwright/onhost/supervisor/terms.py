@@ -16,7 +16,7 @@ SHORTEST_GRACE_S, SHORTEST_JOIN_S = 5.0, 5.0
 
 
 def policy(record: JobRecord, hosts: Tuple[str, ...], successors: int, *, inside: bool) -> Policy:
-    """Return the policy for decide; `inside`: the job's agents run already and rejoin within two timeouts."""
+    """Return the policy for decide; `inside`: after a failover, agents run already and rejoin within two timeouts."""
     recovery = record.job.recovery
     return_s = max(SHORTEST_JOIN_S, 2 * recovery.heartbeat_timeout)
     return Policy(

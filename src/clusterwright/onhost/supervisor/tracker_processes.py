@@ -20,7 +20,7 @@ LAST_S = 30.0  # to send the last events; a tracker gives up earlier
 
 @contextlib.contextmanager
 def trackers(names: Sequence[str], folder: Folder) -> Iterator[None]:
-    """Run one follower process per tracker inside the context; only they get the user's secrets."""
+    """Run a follower process (onhost/trackers) per tracker during the block; only they get the user's secrets."""
     running = [_start(name, folder) for name in names]
     try:
         yield

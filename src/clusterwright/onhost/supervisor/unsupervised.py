@@ -33,7 +33,7 @@ _TASK = re.compile(r"srun: error: (\S+): tasks? (\d+)[^:]*: (.*)")
 
 
 class UnsupervisedJob:
-    """One job of a run whose launcher has no agents."""
+    """One job of a run whose launcher starts the ranks itself, without agents."""
 
     def __init__(self, record: JobRecord, folder: Folder) -> None:
         self.record, self.folder = record, folder
@@ -136,7 +136,7 @@ class UnsupervisedJob:
         return int(process.returncode)
 
     def reason(self, code: int, log: str, logs: str) -> str:
-        """Describe the first failed task by its last output, else by the launcher's."""
+        """Return the reason of a failure: the first failed task with its last output, else the launcher's output."""
         line = next(filter(None, map(_TASK.match, exits.tail(log).splitlines())), None)
         if line is None:
             message = exits.read_last_output(log, signalled=code < 0)[0] if not self.batch else ""

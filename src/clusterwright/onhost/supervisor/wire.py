@@ -93,7 +93,7 @@ class WireLine:
         return [self._message(line) for line in lines]
 
     def read_one(self, limit_s: float = GREETING_S) -> Message:
-        """Wait for one message, at most `limit_s` whatever the peer sends meanwhile; the socket must have a timeout.
+        """Wait for one complete message and return it, within `limit_s` even if the peer sends it byte by byte.
 
         Raises:
             Broken: as `read`, or none came in time.

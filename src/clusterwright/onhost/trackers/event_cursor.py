@@ -25,9 +25,8 @@ class Row(NamedTuple):
 class EventCursor:
     """A tracker's position in the run's events, stored in `trackers/NAME.json` of the run's folder.
 
-    A step repeated after a restart is not sent again: in the same layout its values are bit-identical. If the
-    process dies
-    between sending and `commit`, rows are sent twice rather than lost.
+    A step repeated after a restart is not sent again: in the same layout its values are bit-identical. If the process
+    dies between sending and `commit`, rows are sent twice rather than lost.
     """
 
     def __init__(self, run: str, name: str) -> None:
@@ -44,7 +43,7 @@ class EventCursor:
         self._next = self._offset
 
     def new(self) -> List[Row]:
-        """Return new rows; the same ones again until `commit`."""
+        """Return the rows after the stored position; the same ones again until `commit`."""
         self._next, step, measures = self._offset, self.step, dict(self._measured)
         rows: List[Row] = []
         for event in self._read():
@@ -88,7 +87,7 @@ class EventCursor:
                 yield event
 
     def _values(self, event: Dict[str, Any]) -> Dict[str, float]:
-        """Return the step's values; most trackers group names by the part before the slash."""
+        """Return a step event's values by name; most trackers group names by the part before the slash."""
         seconds, previous = event.get("seconds"), self._previous
         values: Dict[str, Any] = {
             "train/loss": event.get("loss"),

@@ -25,7 +25,7 @@ SHORT = 4  # characters of a value too short to be a secret: it would match ordi
 
 
 class Follower:
-    """A tracker and the cursor in its run's events."""
+    """Sends the rows of one run to one tracker until the run has ended."""
 
     def __init__(self, run: str, name: str) -> None:
         self._run, self._name, self._cursor = run, name, EventCursor(run, name)
@@ -100,7 +100,7 @@ def log(text: str, environ: Mapping[str, str] = os.environ) -> None:
 
 
 def without_secrets(text: str, environ: Mapping[str, str]) -> str:
-    """Replace values of variables with secret-like names, and remove credentials from URLs."""
+    """Return the text with secrets replaced: values of variables with secret-like names, and credentials in URLs."""
     for name, value in environ.items():
         if SECRET.search(name) and len(value) > SHORT:
             text = text.replace(value, f"<{name}>")

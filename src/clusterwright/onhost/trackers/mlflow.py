@@ -44,7 +44,7 @@ class Tracker:
         self._client.set_terminated(self._id, status="FINISHED" if finished else "KILLED")
 
     def _find(self, name: str, config: Dict[str, Any]) -> str:
-        """Return the MLflow run with our run's tag, from an earlier process, else a new one."""
+        """Return the id of the MLflow run with our run's tag, from an earlier process, else of a new one."""
         experiment_name = os.environ.get("MLFLOW_EXPERIMENT_NAME") or str(
             config.get("name") or "clusterwright"
         )

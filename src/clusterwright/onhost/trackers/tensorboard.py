@@ -12,7 +12,7 @@ from clusterwright.onhost.trackers.event_cursor import Row
 
 
 class Tracker:
-    """Writes one new file at each start of the run; TensorBoard shows all as one."""
+    """Writes one new event file at each start of the run; TensorBoard shows all of them as one run."""
 
     def __init__(self, run: str, _tracker_state: Dict[str, Any], _config: Dict[str, Any]) -> None:
         folder = os.path.join(run, "tensorboard")

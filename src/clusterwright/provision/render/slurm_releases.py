@@ -1,7 +1,7 @@
 """Differences between Slurm releases that affect rendered files: one function for each.
 
 A release is text such as `22.05`, which sorts by time. Sources: the release notes, slurm.conf(5), cgroup.conf(5)
-and topology.conf(5) of each release; which release takes which key is in spec/slurm_keys.
+and topology.conf(5) of each release; config/slurm_keys has the keys of each release.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ RestartSec=2
 [Install]
 WantedBy=multi-user.target
 """
-# Shorter than the prolog timeout (render/slurm_health); slurmctld itself polls every half minute.
+# Shorter than the prolog timeout (render/slurm_conf); slurmctld itself polls every half minute.
 _JOINED = """#!/bin/sh
 {header}# Ends when every host of the job has joined, and soon in any case.
 end=$(($(date +%s) + 100))
