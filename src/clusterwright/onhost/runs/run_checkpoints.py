@@ -103,7 +103,7 @@ def listing(path: str) -> Row:
 
 
 def checkpoints_of(path: Path) -> Path:
-    """Return the folder of checkpoints for a path: itself, a run's folder, or a step in it; raise Trouble for others."""
+    """Return the folder of checkpoints that a path is, is a step of, or (a run) has; raise Trouble for any other."""
     if not path.is_dir():
         raise Trouble(
             "checkpoint-no-folder",

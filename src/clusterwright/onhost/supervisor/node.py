@@ -130,7 +130,7 @@ class Agent:
             self._ranks.prepare_store(self._interface[1])
 
     def _facts(self) -> wire.Message:
-        """Return this host's store port and in-memory replicas, which the agent reports when ready and when idle."""
+        """Return what the agent reports when ready and when idle: its store's port and its in-memory replicas."""
         port = network.free_port(self._interface[1]) if self._launcher.on_host else self._ranks.next_store
         replica_facts = (
             {"copies": self._replicas.port, "memory": self._replicas.report()} if self._replicas else {}
@@ -182,7 +182,7 @@ class Agent:
         return False
 
     def _send_notes(self, line: wire.WireLine) -> None:
-        """Send queued log lines and results, and once that Slurm ends this step."""
+        """Send queued log lines and test results, and, once only, that Slurm has sent SIGTERM to this step."""
         while self._notes:
             line.send({"note": self._notes.popleft()})
         while self._answers:
@@ -269,7 +269,10 @@ class Agent:
             line.send(self._exited(message) if "exited" in message else message)
 
     def _exited(self, message: wire.Message) -> wire.Message:
-        """Return a rank's exit with its step; record it once, since a rank that raises is reported twice."""
+        """Complete the message of a rank's exit with reason and step; write its event, once per rank.
+
+        A rank that raises is reported twice.
+        """
         exit_message = exits.describe_exit(message, self._training, by_launcher=bool(self._launcher.on_host))
         step = self._standstill.pages[message["local_rank"]][progress.STEP] if self._standstill else 0
         exit_message.update({"step": step} if step else {})

@@ -41,7 +41,7 @@ BINS = {
 
 @dataclass
 class Stretch:
-    """Consecutive steps of one attempt, with their duration and number of GPUs."""
+    """Consecutive steps of one attempt: their numbers, the time in them, and the number of GPUs."""
 
     start_step: int  # the last complete step before the stretch
     upto: int
@@ -51,7 +51,7 @@ class Stretch:
 
 @dataclass
 class Accounting:
-    """GPU time by bin in microseconds, and what else the same pass over the events yields."""
+    """GPU time of a run by bin (see BINS) in microseconds, and the stretches of steps that were not repeated."""
 
     bins: Dict[str, int] = field(default_factory=lambda: dict.fromkeys(BINS, 0))
     begin: int = 0
@@ -125,14 +125,17 @@ def _walk(accounting: Accounting, job: JobTimeline) -> None:
 def _period(
     accounting: Accounting, job: JobTimeline, span: Tuple[int, int], members: Set[str], name: str
 ) -> None:
-    """Account a period without ranks to the hosts that train next, or trained last."""
+    """Add a period without ranks to the bin `name` for `members`, the hosts that train next or trained last.
+
+    The job's other hosts count as `away` or `idle`.
+    """
     present_hosts = {host for host in members if not _overlap(job.absences.get(host, []), span)}
     accounting.add(name, span[1] - span[0], len(present_hosts) * job.ranks)
     _add_idle(accounting, job, span, present_hosts)
 
 
 def _add_idle(accounting: Accounting, job: JobTimeline, span: Tuple[int, int], members: Set[str]) -> None:
-    """Account the job's hosts that do not train as `away` or `idle`."""
+    """Add the span for the job's hosts that are not in `members`: as `away` while lost, else as `idle`."""
     for host in job.hosts:
         if host not in members:
             absent_ticks = _overlap(job.absences.get(host, []), span)
@@ -161,7 +164,10 @@ def _attempt(accounting: Accounting, attempt: Attempt, gpus: int, *, going_on: b
 
 
 def fault(attempt: Attempt, progress: int) -> int:
-    """Return the time of the attempt's first fault in ticks; that of its last progress if no event shows a fault."""
+    """Return when the attempt's first fault happened, in ticks; `progress`, the last progress, if no event has one.
+
+    Events of lost hosts and hung ranks are later than the fault, and say by how much.
+    """
     if not attempt.faults:
         return progress
     delay_keys = ("heartbeat_age_s", "seconds")  # of host_lost and rank_hung: seconds between fault and event
@@ -173,7 +179,10 @@ def fault(attempt: Attempt, progress: int) -> int:
 
 
 def _begin_of_first_step(attempt: Attempt) -> Optional[int]:
-    """Return when the first step began; without its duration, when the last rank was ready for it."""
+    """Return when the attempt's first step began, in ticks; None without a step.
+
+    Without the step's duration: when the last rank was ready for it.
+    """
     if not attempt.steps:
         return None
     step = attempt.steps[0]
@@ -183,7 +192,10 @@ def _begin_of_first_step(attempt: Attempt) -> Optional[int]:
 
 
 def _starts(accounting: Accounting, attempt: Attempt, limit: int, gpus: int) -> Tuple[int, str]:
-    """Account the start of the ranks, phase by phase of the last rank; return its end and the bin of what follows."""
+    """Add the start of the ranks to launch, import, group and load; return its end, and the bin of the time after it.
+
+    A phase ends when the last rank has ended it, and at `limit` at the latest.
+    """
     by_kind: Dict[str, List[Event]] = {}
     for event in attempt.starts:
         by_kind.setdefault(str(event["event"]), []).append(event)
@@ -205,7 +217,10 @@ def _starts(accounting: Accounting, attempt: Attempt, limit: int, gpus: int) -> 
 
 
 def _steps(accounting: Accounting, attempt: Attempt, first_begin: int, gpus: int) -> int:
-    """Account time in steps as `step` until a later generation repeats them, and time between them as `stall`."""
+    """Add the time in steps to `step` and the time between them to `stall`; return the end of the last step.
+
+    `_discard_repeated_steps` moves steps that a later attempt repeats to `lost work`.
+    """
     cursor, previous = first_begin, None  # type: int, Optional[Event]
     usual = _usual(attempt.steps)
     for step in attempt.steps:
@@ -223,7 +238,10 @@ def _steps(accounting: Accounting, attempt: Attempt, first_begin: int, gpus: int
 
 
 def _busy(accounting: Accounting, previous: Event, step: Event, usual: Optional[int], elapsed: int) -> int:
-    """Return the time in steps between two step events; if steps between them were not read, from the running sum."""
+    """Return the time in steps between two step events, by their running sums; else by durations, or an estimate.
+
+    An estimate (`usual` time per step) sets `accounting.estimated`.
+    """
     if "busy" in previous and "busy" in step:
         return max(0, ticks(step["busy"]) - ticks(previous["busy"]))
     count = int(step.get("step", 0)) - int(previous.get("step", 0))
@@ -239,7 +257,7 @@ def _usual(steps: Sequence[Event]) -> Optional[int]:
 
 
 def _discard_repeated_steps(accounting: Accounting, resumed: int) -> None:
-    """Move steps beyond the one that the training resumed from to `lost work`."""
+    """Move the time of steps beyond `resumed`, from which the training resumed, from `step` to `lost work`."""
     while accounting.stretches and accounting.stretches[-1].upto > resumed:
         last = accounting.stretches[-1]
         count = last.upto - last.start_step

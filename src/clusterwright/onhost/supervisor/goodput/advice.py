@@ -27,7 +27,10 @@ def list_advice(events: Sequence[Event], record: Mapping[str, Any]) -> List[str]
 
 
 def lines(reading: Optional[Reading], record: Mapping[str, Any]) -> List[str]:
-    """Return one line with the share of time spent waiting, and one per measure to take."""
+    """Return a line with the share of time in steps spent waiting for data, and one per measure if it is much.
+
+    No lines without a reading of enough steps.
+    """
     if reading is None or reading.steps < FEW:
         return []
     line = f"data: steps waited {reading.share:.1%} of their time for their batches"
@@ -55,7 +58,7 @@ def _last(events: Sequence[Event]) -> List[Event]:
 
 
 def needed_workers(reading: Reading) -> int:
-    """Return how many reader processes would keep up: the read time of a batch over the compute time of a step."""
+    """Return the number of reader processes that would keep up: a batch's read time over a step's compute time."""
     busy_share = max(1e-3, 1 - reading.share)
     return max(
         1, math.ceil(max(1, reading.workers) * (reading.share if not reading.workers else 1) / busy_share)

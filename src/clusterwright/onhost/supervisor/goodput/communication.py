@@ -24,25 +24,28 @@ class Talking(NamedTuple):
 
 
 def share(steps: Sequence[Event]) -> Optional[float]:
-    """Return the share in the steps of one generation, from the first step event with a measurement on."""
+    """Return exposed communication as a share of the time in these steps of one generation; None if not measured.
+
+    Steps before the first measurement do not count.
+    """
     measurement = _measure(steps)
     return None if measurement is None else measurement.share
 
 
 def share_between(start: Event, now: Event) -> Optional[float]:
-    """Return the share between two step events; None if one has no measurement."""
+    """Return exposed communication as a share of the time in steps between two step events; None if not measured."""
     measurement = _measure([start, now])
     return None if measurement is None else measurement.share
 
 
 def status(events: Sequence[Event]) -> str:
-    """Return how the newest generation measures communication; empty if unknown."""
+    """Return how the newest generation measures communication, or why not; empty if unknown."""
     values = [str(event.get("status")) for event in events if event["event"] == "communication"]
     return values[-1] if values else ""
 
 
 def combine_generations(events: Sequence[Event]) -> Optional[Talking]:
-    """Return the measurement over all generations; None without one, for which `known` has the reason."""
+    """Return the measurement over all generations; None without one (`status` has the reason)."""
     steps = [event for event in events if event["event"] == "step"]
     numbers = dict.fromkeys(event.get("generation") for event in steps)
     measurements = [

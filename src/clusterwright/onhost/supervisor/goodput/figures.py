@@ -65,23 +65,23 @@ class Figures:
 
     @property
     def ettr(self) -> Optional[float]:
-        """Effective training time ratio: time in steps not repeated, over all time since the submission."""
+        """Effective training time ratio: time in steps not repeated, over all time since the submission; None for 0."""
         return _ratio(sum(stretch.ticks for stretch in self.accounting.stretches), self.accounting.wall)
 
     @property
     def goodput(self) -> Optional[float]:
-        """GPU time in steps not repeated, over all GPU time that the run had allocated."""
+        """GPU time in steps not repeated, over all GPU time that the run had allocated; None without any."""
         return _ratio(self.accounting.bins["step"], self.accounting.total - self.accounting.bins["queue"])
 
     @property
     def mttr(self) -> Optional[int]:
-        """Mean time from a fault to new progress, over the failures that recovered."""
+        """Mean ticks from a fault to new progress, over the failures that recovered; None without."""
         times = [failure.recovered for failure in self.failures if failure.recovered is not None]
         return sum(times) // len(times) if times else None
 
     @property
     def mttf(self) -> Optional[int]:
-        """Mean time to failure: time with hosts allocated, per failure."""
+        """Mean time to failure in ticks: time with hosts allocated, per failure; None without failures."""
         return self.accounting.allocated // len(self.failures) if self.failures else None
 
     @property
@@ -94,7 +94,10 @@ class Figures:
 
     @property
     def best_interval(self) -> Optional[int]:
-        """Best time between two checkpoints (Young 1974): the square root of 2 x stall x MTTF."""
+        """Best ticks between two checkpoints (Young 1974): the square root of 2 x stall x MTTF.
+
+        None with too few failures, or if the run restored from memory.
+        """
         if not self.stall or not self.mttf or len(self.failures) < FEWEST or self.from_memory:
             return None
         return int(math.sqrt(2 * self.stall * self.mttf))
@@ -110,7 +113,7 @@ class Figures:
 
     @property
     def cost(self) -> Optional[float]:
-        """Cost of the GPU hours that the run had allocated."""
+        """Cost of the GPU hours that the run had allocated; None without a price."""
         if not self.price or not isinstance(self.price.get("amount"), (int, float)):
             return None
         return (self.accounting.total - self.accounting.bins["queue"]) / HOUR * float(self.price["amount"])
@@ -191,7 +194,7 @@ def _failure(job: JobTimeline, generation: Generation, attempt: Attempt) -> Fail
 
 
 def _checkpoints(events: Sequence[Event]) -> Tuple[Optional[int], Optional[int]]:
-    """Return the median stall of a checkpoint and the median interval between two."""
+    """Return the median stall of a checkpoint and the median interval between two, in ticks; None if unknown."""
     staged = [event for event in events if event["event"] == "checkpoint_staged"]
     checkpoints = [event for event in events if event["event"] == "checkpoint"]
     stalls = [float(event.get("seconds", 0)) for event in staged or checkpoints]

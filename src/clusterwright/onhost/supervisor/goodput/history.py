@@ -37,7 +37,7 @@ class History(NamedTuple):
 
 
 def read(folder: str, full_read_bytes: int = FULL_READ_BYTES) -> History:
-    """Read all events of short files, and those around each moment of long ones."""
+    """Read a run's events from its folder: all of short files, those around each moment (see MOMENTS) of long ones."""
     paths = event_files(folder)
     long = [path for path in paths if os.stat(path).st_size > full_read_bytes]
     events = [
@@ -75,7 +75,7 @@ def parse(data: bytes) -> Iterator[Event]:
 
 
 def thin(path: str, moments: Iterable[float]) -> List[Event]:
-    """Return the events at the beginning, at the end and around each moment, without duplicates."""
+    """Return the events of a file at its beginning, at its end and around each moment (epoch seconds), each once."""
     run = os.path.dirname(os.path.dirname(path))
     with open_regular(path, inside=run) as file:  # root may be the reader: no link may lead out of the run
         size = os.fstat(file.fileno()).st_size

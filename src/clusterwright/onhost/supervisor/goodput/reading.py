@@ -50,7 +50,7 @@ def fast(now: Mapping[str, Any]) -> List[str]:
 
 
 def rates(now: Mapping[str, Any]) -> List[str]:
-    """Return throughput and MFU."""
+    """Return texts with throughput and MFU, if known."""
     texts = []
     if now.get("tokens_per_s"):
         texts.append(f"{_format_count(now['tokens_per_s'])} tokens/s")
@@ -62,7 +62,7 @@ def rates(now: Mapping[str, Any]) -> List[str]:
 
 
 def shares(now: Mapping[str, Any]) -> List[str]:
-    """Return the shares of time spent waiting for data and in exposed communication."""
+    """Return texts with the shares of time in steps spent waiting for data and in exposed communication, if known."""
     waits = (("data wait", "data_wait"), ("communication", "communication"))
     return [f"{label} {now[key]:.1%}" for label, key in waits if now.get(key) is not None]
 
@@ -157,7 +157,7 @@ def _failures(figures: Figures) -> str:
 
 
 def _checkpoints(figures: Figures) -> Iterator[str]:
-    """Yield the checkpoint interval, and the best one if it differs enough."""
+    """Yield a line with the checkpoint interval and stall, and with the best interval if failures determine one."""
     if figures.stall is None or figures.interval is None:
         return
     line = f"checkpoints every {duration(figures.interval)}, {duration(figures.stall)} of stall each"

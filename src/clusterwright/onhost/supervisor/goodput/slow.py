@@ -20,7 +20,7 @@ class Straggler(NamedTuple):
 
 
 def find_stragglers(events: Sequence[Event]) -> List[Straggler]:
-    """Return all stragglers in order; the end of a generation ends them."""
+    """Return all stragglers in order of their events; the end of a generation ends those that still last."""
     stragglers: List[Straggler] = []
     for event in events:
         kind = event["event"]
@@ -42,7 +42,7 @@ def find_stragglers(events: Sequence[Event]) -> List[Straggler]:
 
 
 def now(events: Sequence[Event]) -> Optional[Straggler]:
-    """Return the straggler that is still slow at the end of the events, if any."""
+    """Return the straggler that is still slow at the end of the events; None without."""
     lasting = [straggler for straggler in find_stragglers(events) if straggler.end is None]
     return lasting[-1] if lasting else None
 

@@ -13,7 +13,7 @@ PEAKS = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 
 
 class Reading(NamedTuple):
-    """Time that the steps of a run waited for data, and its readers."""
+    """How much of their time the steps of a run waited for data, and the processes that read it."""
 
     share: float  # share of the time in steps, on the rank that waited longest
     rank0_share: float  # the same on rank 0
@@ -56,7 +56,7 @@ def progress(events: Sequence[Event], record: Mapping[str, Any], *, running: boo
 
 
 def combine_generations(events: Sequence[Event]) -> Optional[Reading]:
-    """Return the reading figures over all generations."""
+    """Return the Reading over all generations; None without measurements."""
     plan = _plan(events)
     parts: List[Reading] = []
     steps = [event for event in events if event["event"] == "step"]
@@ -79,7 +79,10 @@ def combine_generations(events: Sequence[Event]) -> Optional[Reading]:
 
 
 def reading(steps: Sequence[Event], plan: Event) -> Optional[Reading]:
-    """Return the reading figures of consecutive steps, without the first, which loads libraries and fills caches."""
+    """Return the Reading of one generation's steps; None without two measured ones.
+
+    The first step does not count: it loads libraries and fills caches.
+    """
     timed_steps = [event for event in steps if "waited" in event and "busy" in event]
     if len(timed_steps) < 2 or timed_steps[-1]["busy"] <= timed_steps[0]["busy"]:
         return None

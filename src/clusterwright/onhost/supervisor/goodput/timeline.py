@@ -22,7 +22,7 @@ FAILED = ("host-lost", "ranks-failed", "hung")
 
 @dataclass
 class Attempt:
-    """One start of all ranks of a generation, until its end or their next start."""
+    """One start of all ranks of a generation, until its end or their next start, in ticks, with its events."""
 
     begin: int
     end: int
@@ -34,7 +34,7 @@ class Attempt:
 
 @dataclass
 class Generation:
-    """A set of hosts that train together."""
+    """One generation: a set of hosts that trained together, from its start to its end, in ticks."""
 
     number: int
     hosts: Tuple[str, ...]
@@ -110,7 +110,7 @@ def _end(ordered_events: Sequence[Event], end_time: Optional[float]) -> int:
 
 
 def _job(inside: Sequence[Event], limit: int, *, is_truncated: bool) -> JobTimeline:
-    """Build the job that the first event starts."""
+    """Build the timeline of the job that the first event (job_start) starts; `limit` is its end without a job_end."""
     start = inside[0]
     ending = next((event for event in inside if event["event"] == "job_end"), None)
     job = JobTimeline(
@@ -131,7 +131,7 @@ def _job(inside: Sequence[Event], limit: int, *, is_truncated: bool) -> JobTimel
 
 
 def _imports(job: JobTimeline, events: Sequence[Event]) -> Tuple[int, int]:
-    """Return the span from the first fork server's start to the last one's readiness."""
+    """Return the span in which fork servers import modules, before the first generation; empty span without any."""
     limit = job.generations[0].begin if job.generations else job.end
     ready = [event for event in events if event["event"] == "standby" and "seconds" in event]
     spans = [(tick(event) - ticks(event["seconds"]), tick(event)) for event in ready]
@@ -178,14 +178,17 @@ def _generations(job: JobTimeline, events: Sequence[Event]) -> None:
 
 
 def _why(ending: Optional[Event]) -> str:
-    """Return the reason of an end; `failover` means that the supervisor's host was lost."""
+    """Return the reason of a generation's end event; `host-lost` for a failover, "" without an event."""
     if ending is None:
         return ""
     return "host-lost" if ending["event"] == "failover" else str(ending.get("reason", ""))
 
 
 def _missed(ending: Optional[Event], events: Sequence[Event]) -> List[Event]:
-    """Return the loss of the supervisor's host, which the next supervisor records after the takeover."""
+    """Return the `host_lost` event of the supervisor's host if a failover ended the generation.
+
+    The next supervisor writes it after the failover.
+    """
     if ending is None or ending["event"] != "failover":
         return []
     return [event for event in events if event["event"] == "host_lost" and tick(event) >= tick(ending)][:1]

@@ -12,7 +12,7 @@ from typing import Deque, NamedTuple, Union
 
 LEAST_S = 1.0
 STOPPED_S = 3.0  # a process stopped by a signal does nothing, however long a step may take
-TIMES = 8  # a step may take eight times as long as nearly all others
+TIMES = 8  # a step may take eight times as long as 95 % (NEARLY_ALL) of the others
 NEARLY_ALL = 0.95
 REMEMBERED = 512
 ENOUGH = 5  # observations before the learned limit applies
@@ -37,7 +37,7 @@ class Limits(NamedTuple):
 
 
 class Envelope:
-    """The usual progress of one host's ranks; `hang` is `auto`, `never` or seconds."""
+    """Learns the usual progress of one host's ranks and derives limits; `hang` is `auto`, `never` or fixed seconds."""
 
     def __init__(self, hang: Union[str, float] = "auto") -> None:
         self._hang = hang
@@ -65,7 +65,10 @@ class Envelope:
         return not isinstance(self._hang, str) or bool(self._usual)
 
     def limits(self, timeout_factor: float = 1, *, stopped: bool = False) -> Limits:
-        """Return the current limits; `timeout_factor` grows with each verdict that may have been wrong."""
+        """Return the current limits; `timeout_factor` doubles with each verdict that may have been wrong.
+
+        `stopped`: a signal has stopped a rank, so STOPPED_S suffices.
+        """
         if self._hang == "never":
             return Limits(math.inf, math.inf)
         if isinstance(self._hang, str):

@@ -62,7 +62,7 @@ class Examination:
         return max(0.0, self._samples[-1].time + POLL_INTERVAL_S - now) if self._samples else 0.0
 
     def poll(self, now: float) -> Optional[HangFinding]:
-        """Take a sample; return the finding once there are enough."""
+        """Take a sample; return the finding once there are enough samples, None before."""
         sample = sample_process(self._pid, now, self._stacks())
         if not sample.state or sample.state in "ZX":
             return HangFinding(EXITED, "has ended")
@@ -148,7 +148,7 @@ def _spent(samples: Sequence[Sample]) -> _Spent:
 
 
 def _starved(samples: Sequence[Sample], spent: _Spent) -> Optional[HangFinding]:
-    """Ready to run, but without CPU time."""
+    """Return the finding STARVED if the process is ready to run but gets hardly any CPU time; else None."""
     ready = sum(sample.state == "R" for sample in samples) * 2 > len(samples)
     if spent.let_s < EVIDENCE_S / 2 or (ready and spent.cpu_s < EVIDENCE_S / 2):
         return HangFinding(
@@ -158,7 +158,7 @@ def _starved(samples: Sequence[Sample], spent: _Spent) -> Optional[HangFinding]:
 
 
 def _moves(samples: Sequence[Sample], spent: _Spent) -> Optional[HangFinding]:
-    """The process or a descendant reads, writes, waits for storage or computes."""
+    """Return the finding ACTIVE if the process reads, writes or waits for storage, or a descendant runs; else None."""
     if sum(sample.state == "D" for sample in samples) * 2 >= len(samples):
         return HangFinding(ACTIVE, "waits for storage or for a driver (state D)")
     if spent.bytes_per_s >= LEAST_BYTES_PER_S:
@@ -171,7 +171,10 @@ def _moves(samples: Sequence[Sample], spent: _Spent) -> Optional[HangFinding]:
 
 
 def _works(answers: Sequence[str], spent: _Spent) -> Optional[HangFinding]:
-    """Code makes progress: in the main thread, by its stacks, or in other threads, by their CPU time."""
+    """Return the finding ACTIVE if code makes progress: the main thread by its stacks, others by CPU time; else None.
+
+    `answers` are the main thread's stacks.
+    """
     if spent.busy >= BUSY and not answers:
         return HangFinding(ACTIVE, "computes, but writes no stacks")
     if len({stacks.functions(stack) for stack in answers}) > 1:
@@ -195,7 +198,7 @@ def _cpu_s(fields: Sequence[str]) -> float:
 
 
 def _bytes(pid: int) -> int:
-    """Bytes read and written by system calls, and read through mapped memory."""
+    """Return the bytes that a process has read and written by system calls, and read through mapped memory."""
     try:
         with open(f"/proc/{pid}/io", "rb") as file:
             return sum(_numbers(file))
@@ -211,7 +214,7 @@ def _numbers(lines: Iterable[bytes]) -> Iterable[int]:
 
 
 def _waited_s(pid: int) -> float:
-    """Seconds that the main thread waited for a CPU (sched-stats, nanoseconds)."""
+    """Return the seconds that the main thread has waited for a CPU (sched-stats, in nanoseconds)."""
     try:
         with open(f"/proc/{pid}/schedstat", "rb") as file:
             return int(file.read().split()[1]) / 1e9

@@ -31,7 +31,10 @@ class Hangs:
         self._generation = 0
 
     def receive(self, host: str, message: Message, now: float) -> List[Dict[str, Any]]:
-        """Handle a host's report on stalled ranks; for a verdict, return the fields of a `rank_hung` event per rank."""
+        """Handle a host's report of stalled or examined ranks; request examinations that are due.
+
+        Returns the fields of a `rank_hung` event for each rank found hung.
+        """
         if message.get("stalled") == self._generation:
             self._inquiry.receive(host, message["ranks"], message["repeat_s"], now)
             for target_host, ranks in self._inquiry.due(now).items():

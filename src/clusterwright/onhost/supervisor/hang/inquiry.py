@@ -56,7 +56,7 @@ class Hung:
 
 
 class Inquiry:
-    """The inquiry of one generation; `now` is the supervisor's monotonic clock."""
+    """Finds hung ranks of one generation by its hosts' reports; `now` is the supervisor's monotonic clock."""
 
     def __init__(self, members: Sequence[str]) -> None:
         self._members = frozenset(members)
@@ -116,7 +116,10 @@ def stopped(stalled_ranks: Sequence[Rank]) -> List[Rank]:
 
 
 def suspects(stalled_ranks: Sequence[Rank]) -> List[Rank]:
-    """Return those of all ranks of a generation that hold up the others for longer than their limit."""
+    """Return the ranks that hold up others, or do not update their page, for longer than their limit.
+
+    `stalled_ranks` must be all ranks of the generation.
+    """
     late = {rank.rank for rank in stragglers(stalled_ranks)}
     return [
         rank
@@ -149,7 +152,7 @@ def stragglers(stalled_ranks: Sequence[Rank]) -> List[Rank]:
 
 
 def overdue(stalled_ranks: Sequence[Rank]) -> List[Rank]:
-    """Return all ranks if one that made progress before exceeds the limit for all ranks together."""
+    """Return all stalled ranks if one that made progress before exceeds the limit for all ranks together; else none."""
     return (
         list(stalled_ranks)
         if any(rank.moves and rank.stalled_s >= rank.long_s for rank in stalled_ranks)

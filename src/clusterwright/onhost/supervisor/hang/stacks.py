@@ -93,7 +93,10 @@ def size(path: str) -> int:
 
 
 def read_from(path: str, offset: int) -> str:
-    """Return the file's text from the offset on; root may be the reader, and the file belongs to a user."""
+    """Return the file's text from the offset on, empty if it cannot be read safely.
+
+    The reader may be root, and the file belongs to a user.
+    """
     try:
         return read_part(path, TEXT_BYTES, offset).decode("utf-8", "replace")
     except OSError:

@@ -54,7 +54,10 @@ class Standstill:
         return {**recorder, **dict([self.pages.variable(local_rank), (stacks.VARIABLE, stacks_path)])}
 
     def turn(self, pids: Sequence[int], now: float) -> List[Message]:
-        """Do what is due and return messages; `pids` are the ranks by local rank, once all have started."""
+        """Start to watch the ranks once all have started (`pids`, by local rank), then poll; return messages.
+
+        The messages are for the supervisor.
+        """
         if self._awaited and pids:
             timeout_factor = float(self._awaited.get("patience", 1))
             for index, pid in enumerate(pids):
@@ -96,7 +99,7 @@ class Standstill:
         return min((seconds for seconds in times if seconds is not None), default=None)
 
     def poll(self, now: float) -> List[Message]:
-        """Do what is due; return messages for the supervisor."""
+        """Poll pages and examinations that are due; return messages for the supervisor."""
         messages: List[Message] = []
         if self._watch.due(now) == 0:
             stall = self._watch.poll(now)

@@ -32,7 +32,7 @@ class Stall(NamedTuple):
 
 
 class Watch:
-    """The ranks of one generation, from `begin` on; `now` is the monotonic clock."""
+    """Watches the progress pages of one host's ranks, from `begin` on; `now` is the monotonic clock."""
 
     def __init__(self, hang: Union[str, float] = "auto") -> None:
         self.envelope = Envelope(hang)
@@ -60,7 +60,7 @@ class Watch:
         return max(0.0, self._polled_at + POLL_INTERVAL_S - now) if self._ranks else None
 
     def poll(self, now: float) -> Optional[Stall]:
-        """Poll the pages; return a report for the supervisor if one is due: a standstill, or its end."""
+        """Poll the pages; return a report for the supervisor if one is due (a standstill, or its end), else None."""
         late, self._polled_at = now - self._polled_at - POLL_INTERVAL_S, now
         if late > LATE_S:
             self._moved_at = {rank: moved_at + late for rank, moved_at in self._moved_at.items()}
@@ -77,7 +77,7 @@ class Watch:
         return Stall(_repeat_s(stalled_s), [self._rank_fields(member, now, limits) for member in self._ranks])
 
     def _is_report_due(self, stalled_s: float, now: float, limits: Limits) -> bool:
-        """Report a standstill when it starts, repeatedly, when it reaches the limit of all ranks, and when it ends."""
+        """Return True when a standstill starts, ends, reaches the limit of all ranks, or is to be reported again."""
         if stalled_s <= limits.straggler or self._reported_at is None:
             return (stalled_s > limits.straggler) != (self._reported_at is not None)
         reached = self._reported_stall_s <= limits.everyone < stalled_s

@@ -11,7 +11,10 @@ V1, V2 = "/sys/fs/cgroup/memory", "/sys/fs/cgroup"
 
 
 def available_bytes() -> int:
-    """Return the smallest remainder of the machine and of all cgroups; unreadable limits are ignored."""
+    """Return the memory that can still be allocated: the least that the machine and all cgroups above have left.
+
+    Unreadable limits are ignored.
+    """
     return min([_machine(), *_groups()])
 
 
@@ -22,7 +25,7 @@ def _machine() -> int:
 
 
 def _groups() -> List[int]:
-    """Return the remainders of this process's cgroup and of those above it (cgroups(7))."""
+    """Return the bytes that this process's cgroup and those above it have left (cgroups(7))."""
     with open("/proc/self/cgroup", encoding="utf-8") as file:
         rows = [line.rstrip("\n").split(":", 2) for line in file]
     free_bytes = []

@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def imported(module: str) -> str:
-    """Import the module; return the error, or an empty text. The rank itself reports it with a traceback."""
+    """Import the module; return the error as one line, empty for success. The rank reports it with a traceback."""
     try:
         importlib.import_module(module)
     except Exception as error:  # noqa: BLE001 (the rank itself reports it)
@@ -100,7 +100,10 @@ def _forked_for(agent: int) -> bool:
 
 
 def become(order: Dict[str, Any]) -> None:
-    """Set up files, folder and environment of an order, report the start to the agent, and run it."""
+    """In a forked process: set up the order's output files, folder and environment, and run its rank or store.
+
+    It reports the start to the agent first.
+    """
     os.setsid()
     for number, path in ((1, order["out"]), (2, order["err"])):
         target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)

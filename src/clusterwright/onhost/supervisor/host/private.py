@@ -9,7 +9,7 @@ SECRETS_FILE = "~/.config/clusterwright/secrets.env"
 
 
 def secrets_of_user() -> dict[str, str]:
-    """Return the NAME=VALUE lines of the file; empty without a file.
+    """Return the names and values in the user's file of secrets; empty without a file.
 
     Raises:
         PermissionError: others can read the file.

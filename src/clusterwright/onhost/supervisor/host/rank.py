@@ -49,7 +49,7 @@ def run(command: Sequence[str]) -> None:
 
 
 def program(command: Sequence[str]) -> None:
-    """Run a script, `-m MODULE` or `-c CODE` as `python COMMAND` would."""
+    """Run a script, `-m MODULE` or `-c CODE` in this process as `python COMMAND` would; its exceptions pass."""
     if command[0] == "-m":
         sys.path[0] = os.getcwd()
         sys.argv = list(command[1:])
@@ -71,7 +71,7 @@ def program(command: Sequence[str]) -> None:
 
 
 def _of_program(reason: BaseException) -> Optional[TracebackType]:
-    """Return the traceback from the program's first frame on, as `python COMMAND` would print it."""
+    """Return the exception's traceback from the program's first frame on, as `python COMMAND` would print it."""
     frames = reason.__traceback__
     while frames and frames.tb_next and frames.tb_frame.f_globals.get("__name__") != "__main__":
         frames = frames.tb_next

@@ -88,7 +88,10 @@ class Ranks:
         fcntl.fcntl(self._server.stdin.fileno(), F_SETPIPE_SZ, ORDERS_BYTES)
 
     def prepare_store(self, address: str) -> None:
-        """Order a store for the next generation; `read_messages` reports its port."""
+        """Order a store for the next generation unless there is one; `read_messages` reports its port.
+
+        While ranks start cold, wait for them first.
+        """
         self._store_address = address
         cold = not self._server_pid and time.monotonic() < self._begun + COLD_STORE_S
         if (
@@ -227,7 +230,7 @@ class Ranks:
         return processes.end_descendants(KILL_S, survivors=survivors, excluded_pid=self.excluded_pid)
 
     def _order(self, order: Dict[str, Any]) -> None:
-        """Send the order to the fork server, or start it cold if that does not take such orders."""
+        """Send the order to the fork server, or start its process cold if there is none for such orders."""
         if not self._pending_orders:
             self._progress_timeout.begin(time.monotonic())
         self._pending_orders[order["id"]] = order
@@ -252,7 +255,7 @@ class Ranks:
         self._started(order["id"], started.pid)
 
     def _started(self, order: str, pid: int) -> List[Message]:
-        """Record the process of an order; kill it if its generation has ended meanwhile."""
+        """Record the process that an order has started; kill it if its generation has ended meanwhile."""
         pending_order = self._pending_orders.pop(order, None)
         if pending_order is None:
             processes.signal_process(pid, signal.SIGKILL)

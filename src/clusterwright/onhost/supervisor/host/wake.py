@@ -15,7 +15,7 @@ LONGEST = 4000  # bytes of a line, below PIPE_BUF
 
 
 def send(**fields: Any) -> None:
-    """Send a message to the agent; without an agent, do nothing."""
+    """Send a message to the agent of this process; without an agent, do nothing."""
     path = os.environ.get(VARIABLE)
     if not path:
         return

@@ -108,7 +108,7 @@ def _prove(channel: Channel, token: str) -> None:
 
 
 def send_bytes(connection: socket.socket, lent: Lent) -> None:
-    """Send the part's bytes with sendfile: none of them passes through this process."""
+    """Send the part's bytes with sendfile, so that they are not copied through this process."""
     connection.sendfile(lent.file, lent.start, lent.part.length)
 
 

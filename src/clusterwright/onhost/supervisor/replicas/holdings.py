@@ -28,7 +28,7 @@ class Lent:
 
     @property
     def start(self) -> int:
-        """The offset of the bytes in the file."""
+        """The offset of the part's bytes in the file."""
         return offset(self.slot)
 
     def unchanged(self) -> bool:
@@ -38,7 +38,7 @@ class Lent:
 
 
 class Holdings:
-    """All parts in memory; thread-safe, since each call takes the lock.
+    """All parts of checkpoints in this agent's memory; thread-safe, since each call takes the lock.
 
     A generation that resumed from a step invalidates parts of older generations beyond that step.
     """
@@ -72,7 +72,10 @@ class Holdings:
                 self._recycle(self._foreign.pop(key))
 
     def supersede(self, new: Moment, complete: Optional[Moment]) -> None:
-        """Recycle replicas older than the moment `new`, except the newest complete set."""
+        """Recycle replicas older than the generation and step `new`, except those of `complete`.
+
+        `complete` is the newest set of which every rank has its part.
+        """
         with self._lock:
             for key in [key for key in self._foreign if key[:2] < new and key[:2] != complete]:
                 self._recycle(self._foreign.pop(key))

@@ -83,7 +83,10 @@ class Sending:
             self._replicate((generation, step, world_size, rank), message["local_rank"])
 
     def _reserve(self, local_rank: int, capacity: int) -> None:
-        """Allocate two slots for the rank, and count two more for replicas of the previous host's rank."""
+        """Allocate two slots of `capacity` bytes for the rank, or refuse: as much again must stay for replicas.
+
+        The replicas are those of a rank of the previous host.
+        """
         slots = self._holdings.local_slots[local_rank]
         required_bytes = 2 * capacity * (2 if self._neighbour else 1) - slots.allocated_bytes()
         free_bytes = available.available_bytes()
@@ -96,7 +99,10 @@ class Sending:
             )
 
     def _replicate(self, key: "tuple[int, int, int, int]", local_rank: int) -> None:
-        """Send a rank's in-memory checkpoint to the next host, again until it has arrived or the generation ended."""
+        """Send a rank's in-memory checkpoint to the next host; retry until it has arrived or the generation ended.
+
+        Give up after UNREACHABLE_S.
+        """
         while self._neighbour and key[0] == self._generation:
             lent = self._holdings.lend(key)
             if lent is None:
@@ -117,7 +123,7 @@ class Sending:
             self._acknowledge(local_rank, NO_PEER)
 
     def _misses(self, reason: str) -> bool:
-        """Return True once the peer host was unreachable for so long that parts stay on their own host only."""
+        """Record a failed transfer; return True once the peer host was unreachable for UNREACHABLE_S."""
         self._log_once(f"cannot send replicas to {self._neighbour}: {reason}")
         self._missed = self._missed or time.monotonic()
         if time.monotonic() - self._missed < UNREACHABLE_S:

@@ -2,8 +2,8 @@
 
 The first page describes the slots. Slot offsets are further apart than any part is long; the file is sparse.
 A slot's stamp is cleared before its bytes change and set when they are complete, so a reader that finds the
-same stamp before and after has read consistent bytes. runtime/slots.py writes the same layout; a test
-compares the two.
+same stamp before and after has read consistent bytes. runtime/replicas/slots.py writes the same
+layout; a test compares the two.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SlotPart:
 
 
 class Slots:
-    """One memfd; its content lives as long as this process, whichever process wrote it."""
+    """The memfd with two slots of one rank; its content lives as long as this process, whichever process wrote it."""
 
     def __init__(self, name: str) -> None:
         self.fd = os.memfd_create(f"clusterwright-{name}", os.MFD_CLOEXEC)

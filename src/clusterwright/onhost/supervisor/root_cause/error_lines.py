@@ -131,7 +131,10 @@ def _exception_message(lines: Sequence[_Line], raised: List[_Raised]) -> str:
 
 
 def _find_error_line(lines: Sequence[_Line]) -> str:
-    """Return the strongest line; among equals the first that is no consequence, else the last."""
+    """Return the error line that explains most, by the order of the patterns; "" without one.
+
+    Of lines that match one pattern, the first that is no consequence, else the last.
+    """
     for pattern in _ERROR_LINES:
         texts = [match.group("said") for match in map(pattern.search, (line.text for line in lines)) if match]
         causes = [text for text in texts if not is_consequence(text)]

@@ -13,7 +13,10 @@ from clusterwright.onhost.supervisor.wire import Message
 def describe_exit(
     message: Message, generation: Optional[Generation], *, by_launcher: bool = False
 ) -> Dict[str, Any]:
-    """Return the message with rank, signal and, if it had none, the error message of the rank's or launcher's log."""
+    """Return the agent's message about an exit, completed with rank, signal and an error message from the log.
+
+    The log is read only if the rank has reported no error; with `by_launcher` it is the launcher's.
+    """
     code = int(message["code"])
     more: Dict[str, Any] = {"signal": -code} if code < 0 else {}
     if generation and not by_launcher:
@@ -26,7 +29,7 @@ def describe_exit(
 
 
 def read_last_output(path: str, *, signalled: bool) -> Tuple[str, str]:
-    """Return the error message of a log and no code; for an exit without an exception, the last line and EXIT."""
+    """Return the error message of a log and ""; for an exit without an exception, the last line and EXIT."""
     log = tail(path)
     output = extract_error_message(log, signalled=signalled)
     line = "" if output or signalled else last_line(log)

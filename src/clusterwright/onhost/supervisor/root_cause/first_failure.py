@@ -17,7 +17,10 @@ SHELL = 128  # a shell adds this to a signal's number (bash(1), "Simple Commands
 
 
 def find_first_failure(events: Iterable[Event]) -> Optional[Event]:
-    """Return the event of the first failure: a lost host, else a rank that hung or died, consequences last."""
+    """Return the event of the first failure, None without: a lost host, else a rank that hung or exited.
+
+    An exit that another failure explains counts only if there is no other event.
+    """
     events_by_time = sorted(events, key=lambda event: float(event.get("time", 0)))
     host_loss = next((event for event in events_by_time if event.get("event") == "host_lost"), None)
     if host_loss:
@@ -114,7 +117,10 @@ def _follows(event: Event) -> bool:
 
 
 def _earliest(exits: List[Event]) -> Optional[Event]:
-    """Return the first exit; among those close to it, one by a signal, which no exception elsewhere can cause."""
+    """Return the first exit, None without; of exits within CAUSE_WINDOW_S one by a signal counts first.
+
+    No exception of another rank can cause a signal.
+    """
     if not exits:
         return None
     early_exits = [event for event in exits if event["time"] <= exits[0]["time"] + CAUSE_WINDOW_S]

@@ -61,7 +61,7 @@ class Store:
             yield
 
     def find(self, source: str, manifest: Manifest) -> Tuple[str, bool]:
-        """Return the copy's folder, and whether it existed; a modified copy is replaced.
+        """Return the folder with a copy of `source`, made now if missing or modified, and whether it existed.
 
         Raises:
             InsufficientSpaceError: the copy does not fit.
@@ -83,7 +83,11 @@ class Store:
             os.utime(os.path.join(copy_folder, "jobs"))
 
     def _free_space(self, required_bytes: int, source: str) -> None:
-        """Delete unused copies, the longest unused first, only if that frees enough."""
+        """Delete unused copies, the longest unused first, until `required_bytes` fit; none if that is not enough.
+
+        Raises:
+            InsufficientSpaceError: even without all unused copies they do not fit.
+        """
         for name in os.listdir(self.folder):
             if name.startswith(".part-"):
                 shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
@@ -113,7 +117,7 @@ class Store:
         return sorted(names, key=lambda name: os.stat(os.path.join(self.folder, name, "jobs")).st_mtime)
 
     def _is_used(self, name: str) -> bool:
-        """Return True while a job that uses the copy has its scratch folder (prolog and epilog)."""
+        """Return True while a job that uses the copy has its scratch folder, from prolog to epilog."""
         jobs = os.listdir(os.path.join(self.folder, name, "jobs"))
         return any(os.path.lexists(os.path.join(self._jobs, job)) for job in jobs)
 
