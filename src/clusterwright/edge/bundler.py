@@ -86,7 +86,10 @@ def pack(modules: list[tuple[str, str]]) -> bytes:
 
 @cache
 def bundle_script(program: str) -> bytes:
-    """The program as one self-contained script, for a file or for `python3 -`."""
+    """The program and all modules of ours that it imports as one self-contained script.
+
+    For a file or for `python3 -`.
+    """
     return f"import io\ns=io.BytesIO({program_input(program)!r}){_LOAD}".encode()
 
 
@@ -107,7 +110,7 @@ def trial_script() -> str:
 
 @cache
 def _program_text(program: str) -> str:
-    """The text of a program, bundled if it imports modules of ours."""
+    """The source text of a program, bundled into one script if it imports modules of ours."""
     text = (PACKAGE / f"{program}.py").read_text(encoding="utf-8")
     return bundle_script(program).decode() if imports(text) else text
 

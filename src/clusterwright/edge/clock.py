@@ -14,7 +14,7 @@ class Clock(Protocol):
         ...
 
     def monotonic(self) -> float:
-        """Seconds of a monotonic clock."""
+        """Seconds of a clock that never goes back, from an arbitrary start."""
         ...
 
     def sleep(self, seconds: float) -> None:
@@ -23,14 +23,14 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clock."""
+    """The clock of this machine."""
 
     def now(self) -> float:
         """Seconds since the epoch."""
         return time.time()
 
     def monotonic(self) -> float:
-        """Seconds of a monotonic clock."""
+        """Seconds of the machine's monotonic clock, from an arbitrary start."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:

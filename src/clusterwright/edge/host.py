@@ -55,12 +55,12 @@ class Host:
     def run_program(
         self, program: str, *arguments: str, stdin: bytes = b"", root: bool = False, timeout_s: float = 60
     ) -> CommandResult:
-        """Run a program of the bundler, which reads `stdin`."""
+        """Run a program of the bundler on the host with Python; `stdin` is the program's input."""
         run = self.run_root if root else self.run
         return run(program_command(*arguments), stdin=program_input(program) + stdin, timeout_s=timeout_s)
 
     def upload_file(self, path: str, data: bytes) -> CommandResult:
-        """Write a file as root, atomically, and create its folder."""
+        """Write a file on the host as root, atomically; its parent folder is created."""
         new, folder = shlex.quote(f"{path}.new"), shlex.quote(path.rpartition("/")[0])
         return self.run_root(f"mkdir -p {folder} && cat >{new} && mv {new} {shlex.quote(path)}", stdin=data)
 

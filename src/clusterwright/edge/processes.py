@@ -76,7 +76,7 @@ def run(
 
 
 def output(argv: Sequence[str], *, cwd: str | os.PathLike[str] | None = None) -> bytes | None:
-    """The stdout of a command; None if it is missing or fails."""
+    """Run a command and return its stdout; None if it is missing or fails."""
     try:
         result = subprocess.run(
             list(argv), cwd=cwd, capture_output=True, stdin=subprocess.DEVNULL, check=False
@@ -125,7 +125,7 @@ class Output(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        """Kill the program."""
+        """Kill the program and close the stream."""
         if not self.closed:
             self._process.kill()
             self._process.communicate()

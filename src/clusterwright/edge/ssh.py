@@ -50,7 +50,7 @@ class Ssh:
     connect_timeout_s: int = 5
 
     def argv(self, host: str, command: str) -> tuple[str, ...]:
-        """The ssh command line for a remote command."""
+        """The ssh command line that runs a shell command on the host."""
         options: Sequence[str] = ("-o", "BatchMode=yes", "-o", f"ConnectTimeout={self.connect_timeout_s}")
         config = ("-F", str(self.config)) if self.config else ()
         user = ("-l", self.user) if self.user else ()
@@ -102,7 +102,7 @@ class HostKeyProblem:
     fix: str
 
     def __str__(self) -> str:
-        """The message and the fix in one line."""
+        """The message about the host key and the fix in one line."""
         return f"{self.message}; {self.fix}"
 
 

@@ -61,12 +61,12 @@ class Talk:
             return
 
     def lines(self) -> Iterator[str]:
-        """The lines of its stdout, until it exits."""
+        """Yield the lines of the program's stdout until it exits."""
         for line in self._stdout:
             yield line.decode(errors="replace")
 
     def close_stdin(self) -> None:
-        """Close its stdin."""
+        """Close the program's stdin, which makes it exit."""
         if not self._stdin.closed:
             try:
                 self._stdin.close()
@@ -74,7 +74,7 @@ class Talk:
                 return
 
     def result(self) -> CommandResult:
-        """Wait for its exit and return the result."""
+        """Wait for the program's exit and return its result."""
         code = self._process.wait(EXIT_TIMEOUT_S)
         self._errors.seek(0)
         err = self._errors.read().decode(errors="replace")

@@ -12,12 +12,12 @@ Argv = Sequence[str]
 
 
 def nothing(_context: ProcessContext) -> Dict[str, str]:
-    """Return no variables."""
+    """Return no variables; the default of `Adapter.variables`."""
     return {}
 
 
 def unchanged(argv: Argv, _context: ProcessContext) -> Tuple[str, ...]:
-    """Return the command line unchanged."""
+    """Return the command line unchanged; the default of `Adapter.arguments`."""
     return tuple(argv)
 
 

@@ -37,7 +37,7 @@ def missing_variables(
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Set the missing variables and options, then run the program."""
+    """Set the variables and options that the framework needs and the user has not set, then run the program."""
     kind, name, *argv = arguments
     framework = adapter(name)
     environ = os.environ

@@ -25,7 +25,7 @@ def unfit(name: str) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check the framework; end the run and return 1 if it is missing."""
+    """Check that the job's Python has the framework; if not, end the run with the reason and return 1."""
     run, name = arguments
     reason = unfit(name)
     if not reason:

@@ -13,7 +13,7 @@ Arguments = Sequence[str]
 
 @dataclass(frozen=True)
 class Allocation:
-    """The hosts of a job, with ranks and CPUs."""
+    """The hosts allocated to a job, and the numbers of ranks and CPUs."""
 
     hosts: Tuple[str, ...]
     ranks: int  # per host

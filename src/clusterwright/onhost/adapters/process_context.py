@@ -49,7 +49,7 @@ class ProcessContext:
 
 
 def read(environ: Mapping[str, str], *, starts_ranks: bool = False) -> ProcessContext:
-    """Read the context from environment variables."""
+    """Read the context of this process from the environment variables of Slurm, Open MPI, torch or the agent."""
     hosts = tuple(filter(None, environ.get(HOSTS, "").split(","))) or ("localhost",)
     ranks = int(environ.get(RANKS) or environ.get("LOCAL_WORLD_SIZE") or 1)
     address, _, port = environ.get(FIRST_HOST, "").rpartition(":")

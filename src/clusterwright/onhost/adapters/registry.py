@@ -15,13 +15,13 @@ from clusterwright.onhost.launchers import __path__ as launcher_folders
 
 
 def launcher(name: str) -> Launcher:
-    """Return the launcher of that name."""
+    """Import and return the launcher of that name."""
     value: Launcher = importlib.import_module(f"{launchers}.{name}").LAUNCHER
     return value
 
 
 def adapter(name: str) -> Adapter:
-    """Return the adapter of that framework."""
+    """Import and return the adapter of the framework of that name."""
     value: Adapter = importlib.import_module(f"{frameworks}.{name}").ADAPTER
     return value
 
@@ -46,7 +46,7 @@ def summaries() -> Dict[str, str]:
 
 
 def _files(folders: List[str]) -> Dict[str, str]:
-    """Return the modules by name; the first folder takes precedence."""
+    """Return the module files in the folders by name; of equal names the first folder's."""
     paths: Dict[str, str] = {}
     for folder in folders:
         for name in os.listdir(folder) if os.path.isdir(folder) else ():

@@ -35,7 +35,7 @@ Json = Dict[str, Any]
 
 
 class BurnInLoad:
-    """One kind of work, repeated: its amount in each time slice, and its errors."""
+    """One kind of work on this host, repeated: the amount done in each time slice, and wrong results."""
 
     def __init__(self, name: str, steps: Callable[[], Iterator[float]]) -> None:
         """Take `steps`, which yields the amount of each step and raises ValueError for a wrong result."""
@@ -56,7 +56,7 @@ class BurnInLoad:
                 self.broken = (str(error).splitlines() or [repr(error)])[0][:300]
 
     def add(self, amount: float, index: int) -> None:
-        """Add an amount to the slice of that index."""
+        """Add an amount of work to the time slice of that index."""
         self.amounts += [0.0] * (index + 1 - len(self.amounts))
         self.amounts[index] += amount
 
@@ -186,7 +186,7 @@ def write(path: str, block: bytes, size: int) -> int:
 
 
 def read(path: str) -> int:
-    """Return the checksum of the file."""
+    """Read the file and return its checksum."""
     total = 0
     with open(path, "rb") as file:
         while True:

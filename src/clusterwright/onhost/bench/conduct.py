@@ -40,12 +40,12 @@ def main() -> None:
 
 
 def write_order(folder: str, name: str, order: Json) -> None:
-    """Write the order atomically."""
+    """Write an order for the workers atomically into the bench's folder."""
     write_atomic(os.path.join(folder, "orders", name + ".json"), json.dumps(order), durable=False)
 
 
 def arrived(folder: str) -> "set[str]":
-    """Return the hosts that have answered."""
+    """Return the names of the hosts whose answers are in the folder."""
     try:
         return {name[: -len(".json")] for name in os.listdir(folder) if not name.startswith(".")}
     except FileNotFoundError:
@@ -53,7 +53,7 @@ def arrived(folder: str) -> "set[str]":
 
 
 def read(path: str) -> Json:
-    """Return one answer."""
+    """Read the JSON answer of one host."""
     with open(path) as file:
         return dict(json.load(file))
 

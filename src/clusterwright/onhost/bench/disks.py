@@ -26,7 +26,7 @@ Json = Dict[str, Any]
 
 
 def main() -> None:
-    """Measure in a temporary folder of this host, and remove it."""
+    """Measure the storage in a temporary folder of this host, remove the folder, and print the result as JSON."""
     options = json.load(sys.stdin)
     folder = os.path.join(
         job_folder(options["folder"]), ".wright-bench-%s-%d" % (os.uname().nodename, os.getpid())
@@ -68,7 +68,7 @@ def fio(folder: str, how: List[str]) -> processes.Result:
 
 
 def extract_metrics(result: processes.Result) -> str:
-    """Return the figures of fio's one job as JSON: its full output is 30 kB."""
+    """Return the used figures of fio's report of one job as JSON; the end of the output if it is no report."""
     out = result.out
     try:
         job = json.loads(out[out.index("{") :])["jobs"][0]
@@ -96,13 +96,13 @@ def seconds(work: Any, names: List[str]) -> float:
 
 
 def write(name: str) -> None:
-    """Write a small file."""
+    """Write a small file of that name."""
     with open(name, "wb") as file:
         file.write(bytes(FILE_BYTES))
 
 
 def read(name: str) -> None:
-    """Read a file."""
+    """Read a whole file."""
     with open(name, "rb") as file:
         file.read()
 

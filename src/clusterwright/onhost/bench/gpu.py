@@ -66,7 +66,7 @@ class Worker:
     """The gpu_work.py process of one GPU; `reason` says why it ended early, "" while it runs."""
 
     def __init__(self, options: Json, index: int) -> None:
-        """Start the process; indices are those of nvidia-smi."""
+        """Start gpu_work.py for the GPU of that index in nvidia-smi's order."""
         self.index, self.reason = index, ""
         self.about, self.steps, self.spans = {}, {}, {}  # type: Json, Json, Dict[str, Tuple[float, float]]
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 (removed when this process ends)
@@ -81,13 +81,13 @@ class Worker:
         threading.Thread(target=self.listen, daemon=True).start()
 
     def listen(self) -> None:
-        """Queue every line of output, and an empty one at the end."""
+        """Queue every line that the process prints, and an empty one at its end."""
         for line in self.process.stdout or ():
             self.output.put(line)
         self.output.put(b"")
 
     def send(self, request: Json) -> None:
-        """Send one request; `answer` reports a process that has ended."""
+        """Send one request to the process; `answer` reports a process that has ended."""
         try:
             assert self.process.stdin
             self.process.stdin.write(json.dumps(request).encode() + b"\n")
@@ -96,7 +96,7 @@ class Worker:
             pass
 
     def answer(self, limit_s: float) -> Json:
-        """Return the next answer, or {} with `reason` set if there is none."""
+        """Return the process's next answer; {} with `reason` set if it ended or did not answer in time."""
         try:
             line = self.output.get(timeout=limit_s)
         except queue.Empty:
@@ -109,7 +109,7 @@ class Worker:
         return dict(json.loads(line))
 
     def last_error(self) -> str:
-        """Return the last line of stderr."""
+        """Wait for the process's end and return the last line of its stderr."""
         self.process.wait()
         self.errors.seek(0)
         lines = self.errors.read().decode(errors="replace").strip().splitlines()
@@ -133,7 +133,7 @@ class Readings:
     """nvidia-smi's readings of all GPUs, one call at a time; `blind` is the reason if there are none."""
 
     def __init__(self) -> None:
-        """Start without readings."""
+        """Prepare the polling thread; no readings yet."""
         self.fields = [list(names) for names in FIELDS]
         self.rows, self.blind, self.over = [], "", threading.Event()  # type: List[Reading], str, threading.Event
         self.thread = threading.Thread(target=self.poll_loop)
@@ -143,12 +143,12 @@ class Readings:
         self.thread.start()
 
     def poll_loop(self) -> None:
-        """Poll until stopped or until nvidia-smi fails."""
+        """Poll nvidia-smi until stopped or until it fails."""
         while not self.over.wait(POLL_INTERVAL_S) and not self.blind:
             self.poll()
 
     def stop(self) -> None:
-        """Stop polling, with one last reading of the idle GPUs."""
+        """Stop polling; take one last reading, of the idle GPUs."""
         self.over.set()
         self.thread.join()
         if not self.blind:
@@ -171,7 +171,7 @@ class Readings:
             self.rows.append((time.monotonic(), dict(self.read(out))))
 
     def read(self, out: str) -> "List[Tuple[int, Json]]":
-        """Return index and numbers of each GPU, by the first name of each field."""
+        """Parse nvidia-smi's output: index and readings of each GPU, by the first name of each field."""
         titles = [next(aliases[0] for aliases in FIELDS if names[0] in aliases) for names in self.fields]
         rows = []
         for line in out.splitlines():
@@ -204,7 +204,7 @@ def run_query(argv: List[str]) -> "Tuple[str, str]":
 
 
 def number(cell: str) -> Optional[float]:
-    """Return the cell as a number, None for [N/A] and the like."""
+    """Return a cell of nvidia-smi as a number; None for [N/A] and the like."""
     try:
         return float(int(cell, 0)) if cell.startswith("0x") else float(cell)
     except ValueError:

@@ -23,7 +23,7 @@ Json = Dict[str, Any]
 
 
 def main() -> None:
-    """Print the device, then answer requests."""
+    """Print the device, then answer one request per line of stdin."""
     options = json.loads(sys.argv[1])
     device = Device(options["device"], options["index"], options["count"])
     reply(device.about())
@@ -33,13 +33,13 @@ def main() -> None:
 
 
 def reply(answer: Json) -> None:
-    """Print one answer."""
+    """Print one answer as a line of JSON."""
     sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()
 
 
 class Device:
-    """One device: its measurements and how to synchronize with it."""
+    """One GPU, or the CPU: its measurements and how to synchronize with it."""
 
     def __init__(self, kind: str, index: int, count: int) -> None:
         """Select the device; exit if there is none of that kind and index."""
@@ -62,7 +62,7 @@ class Device:
         return {"name": name, "torch": str(torch.__version__)}
 
     def wait(self) -> None:
-        """Wait until all queued work is complete."""
+        """Wait until all work queued on the device is complete."""
         if self.cuda:
             torch.cuda.synchronize()
 
@@ -152,7 +152,7 @@ class Device:
         return report
 
     def direct(self, peer: int) -> bool:
-        """Return True if copies do not pass through host memory."""
+        """Return True if copies to the GPU `peer` do not pass through host memory."""
         return not self.cuda or bool(torch.cuda.can_device_access_peer(self.index, peer))
 
 

@@ -26,7 +26,7 @@ print(json.dumps({"torch": version("torch"), "nccl": "".join(map(version, %r))})
 
 
 def main() -> None:
-    """Print one JSON object."""
+    """Print this host's versions and interfaces as one JSON object."""
     options = json.load(sys.stdin)
     report = {
         "versions": versions(options["python"]),
@@ -73,7 +73,7 @@ def first_line(out: str) -> str:
 
 
 def text(path: str) -> str:
-    """Return the file's text."""
+    """Return the text of a file, such as one of sysfs."""
     with open(path) as file:
         return file.read().strip()
 

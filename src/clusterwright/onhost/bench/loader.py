@@ -23,7 +23,7 @@ Json = Dict[str, Any]
 
 
 def main() -> None:
-    """Measure in a temporary folder of this host, and remove it."""
+    """Measure torch's DataLoader in a temporary folder of this host, remove the folder, and print the rates as JSON."""
     options = json.load(sys.stdin)
     folder = os.path.join(options["folder"], ".wright-bench-%s-%d" % (os.uname().nodename, os.getpid()))
     os.mkdir(folder)

@@ -19,7 +19,7 @@ LEAST_BYTES, MOST_SHARE = 1 << 26, 16  # an array is at most 1/16 of the memory
 
 
 def main() -> None:
-    """Measure with three arrays larger than the caches."""
+    """Measure the memory bandwidth by copy and triad on three arrays larger than the caches; print it as JSON."""
     options = json.load(sys.stdin)
     count = array_bytes(options["memory_bytes"]) // 8
     a, b, c = (torch.full((count,), value, dtype=torch.float64) for value in (0.0, B, C))

@@ -21,7 +21,7 @@ Json = Dict[str, Any]
 
 
 def main() -> int:
-    """Serve both directions, or measure one after the other."""
+    """Serve both directions as the server, or measure one after the other as the client."""
     options = json.load(sys.stdin)
     end = {"iperf3": (iperf3_server, iperf3_client), "tcp": (tcp_server, tcp_client)}[options["tool"]]
     if options["role"] == "server":
@@ -31,7 +31,7 @@ def main() -> int:
 
 
 def iperf3_server(options: Json) -> int:
-    """Run one iperf3 server per direction, each for one client."""
+    """Run one iperf3 server per direction, each for one client; return the largest exit code."""
     limit = 2 * (options["seconds"] + CONNECT_TIMEOUT_S)
     argv = ["iperf3", "--server", "--one-off", "--bind", options["address"], "--port"]
     ports = [str(options["port"] + index) for index, _ in enumerate(DIRECTIONS)]
@@ -111,7 +111,7 @@ def tcp_client(options: Json, direction: str) -> Json:
 
 
 def connect(options: Json) -> socket.socket:
-    """Connect from this host's own address, as soon as the server listens."""
+    """Connect to the server from this host's own address, retrying until it listens."""
     deadline = time.monotonic() + CONNECT_TIMEOUT_S
     while True:
         try:
@@ -127,7 +127,7 @@ def connect(options: Json) -> socket.socket:
 
 
 def send(end: socket.socket, seconds: float) -> int:
-    """Send zeros for that long, then close the sending side."""
+    """Send zeros for that long, close the sending side, and return the number of bytes."""
     deadline, count = time.monotonic() + seconds, 0
     while time.monotonic() < deadline:
         end.sendall(BLOCK)
@@ -137,7 +137,7 @@ def send(end: socket.socket, seconds: float) -> int:
 
 
 def receive(end: socket.socket) -> int:
-    """Read until the other end closes, and return the bytes."""
+    """Read until the other end closes, and return the number of bytes."""
     count = 0
     while True:
         size = len(end.recv(len(BLOCK)))

@@ -31,7 +31,7 @@ Json = Dict[str, Any]
 
 
 def main() -> int:
-    """Run the requested role."""
+    """Run the requested role (ports, server, client) and print its result as JSON."""
     options = json.load(sys.stdin)
     roles = {"ports": ports, "server": server, "client": client}
     json.dump(roles[options["role"]](options), sys.stdout)
@@ -79,7 +79,7 @@ class Running:
     """A running program with its output in a file, because a full pipe would block it."""
 
     def __init__(self, argv: List[str]) -> None:
-        """Start the program; a missing program's error becomes its output."""
+        """Start the program; if it is missing, its output is the error."""
         self.out = tempfile.TemporaryFile()  # noqa: SIM115 (it is gone with this process)
         self.process = None  # type: Any
         try:
@@ -88,13 +88,13 @@ class Running:
             self.out.write(str(error).encode())
 
     def output(self) -> str:
-        """Return the last MAX_OUTPUT characters so far."""
+        """Return the last MAX_OUTPUT characters that the program has printed so far."""
         self.out.seek(0)
         return self.out.read().decode(errors="replace")[-MAX_OUTPUT:]
 
 
 def ended(running: Running, limit_s: float) -> Json:
-    """Return exit code and output; kill the program after the limit (code 124)."""
+    """Wait for a program; return exit code and output; kill it after the limit (code 124). 127: it never started."""
     if running.process is None:
         return {"code": 127, "out": running.output()}
     try:
@@ -128,7 +128,7 @@ def rail(options: Json, tests: List[Json], results: Json) -> None:
 
 
 def run_test(argv: List[str], limit_s: float) -> Json:
-    """Run one test; retry while its server does not listen yet."""
+    """Run the client of one test and return exit code and output; retry while its server does not listen yet."""
     deadline = time.monotonic() + CONNECT_TIMEOUT_S
     while True:
         result = ended(Running(argv), limit_s)
@@ -139,7 +139,7 @@ def run_test(argv: List[str], limit_s: float) -> Json:
 
 
 def connected(options: Json) -> socket.socket:
-    """Connect to the server, as soon as it listens."""
+    """Connect to the server's control port, retrying until it listens."""
     deadline = time.monotonic() + CONNECT_TIMEOUT_S
     while True:
         try:

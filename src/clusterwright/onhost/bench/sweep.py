@@ -20,7 +20,7 @@ Tensors = Tuple[Any, ...]
 
 
 def main() -> None:
-    """Run one rank of the sweep."""
+    """Run one rank of the sweep; rank 0 prints the rows."""
     options = json.loads(sys.argv[1])
     device = device_of(options["backend"])
     dist.init_process_group(options["backend"])
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def device_of(backend: str) -> Any:
-    """Return the GPU of this rank, or the CPU."""
+    """Return the GPU of this rank for NCCL, else the CPU."""
     if backend != "nccl":
         return torch.device("cpu")
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
@@ -93,7 +93,7 @@ def measure(kind: str, size: int, iterations: int, device: Any) -> Json:
 
 
 def timed(run: Callable[..., None], tensors: Tensors, iterations: int, device: Any) -> List[float]:
-    """Return the seconds of each call; all ranks start together."""
+    """Return the seconds of each call of a collective on this rank; all ranks start together."""
     times = []
     dist.barrier()
     for _ in range(iterations):
@@ -123,7 +123,7 @@ def make_sum(count: int, _ranks: int, device: Any) -> Tensors:
 
 
 def make_pieces(count: int, ranks: int, device: Any) -> Tensors:
-    """Return the tensor in pieces, as gradients are sent in buckets."""
+    """Return the tensor of `make_sum` in PIECES pieces, as gradients are sent in buckets."""
     (tensor,) = make_sum(count, ranks, device)
     return tuple(tensor.chunk(PIECES))
 
@@ -178,7 +178,7 @@ def all_to_all(receive_buffer: Any, send_buffer: Any) -> None:
 
 
 def differing(actual: Any, expected: Any) -> int:
-    """Return the number of wrong elements."""
+    """Return the number of elements that differ from the expected ones."""
     return int((actual != expected).sum().item())
 
 
@@ -220,7 +220,7 @@ def carried() -> Dict[str, int]:
 
 
 def number(path: str) -> int:
-    """Return the file's number; 0 if it cannot be read."""
+    """Return the integer in a file; 0 if it cannot be read."""
     try:
         with open(path) as file:
             return int(file.read())

@@ -49,7 +49,7 @@ class Training:
     """A small transformer that predicts the next byte, with this rank's data."""
 
     def __init__(self, options: Json, device: Any) -> None:
-        """Create the same weights on every rank, and different data on each."""
+        """Create the model with the same weights on every rank, and different data on each."""
         torch.manual_seed(0)
         self.device = device
         self.model = DistributedDataParallel(Transformer(options["width"], options["layers"]).to(device))
@@ -69,7 +69,7 @@ class Training:
         self.optimizer.step()
 
     def loss(self, text: Any) -> Any:
-        """Return the cross entropy of the next byte; in bf16 on a GPU."""
+        """Return the model's cross entropy for the next byte of the text; in bf16 on a GPU."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
             logits = self.model(text[:, :-1])
         return nn.functional.cross_entropy(logits.float().flatten(0, 1), text[:, 1:].flatten())
@@ -95,7 +95,7 @@ class Training:
         return max(FEWEST_STEPS, min(MOST_STEPS, int(seconds / float(slowest))))
 
     def timed(self, work: Callable[[], Any]) -> float:
-        """Return the seconds of the work, started by all ranks at once."""
+        """Return the seconds that the work takes on this rank; all ranks start it at once."""
         dist.barrier()
         began = time.perf_counter()
         work()
@@ -127,7 +127,7 @@ class Training:
         return self.gradients()
 
     def gradients(self) -> Any:
-        """Return all gradients as one vector."""
+        """Return all gradients of the model as one vector."""
         return torch.cat(
             [weight.grad.flatten() for weight in self.model.parameters() if weight.grad is not None]
         )
@@ -160,7 +160,7 @@ class Transformer(nn.Module):
 
 
 def device_of(backend: str) -> Any:
-    """Return the GPU of this rank, or the CPU."""
+    """Return the GPU of this rank for NCCL, else the CPU."""
     if backend != "nccl":
         return torch.device("cpu")
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))

@@ -109,7 +109,7 @@ def parameters(run: str) -> Any:
 
 
 def written(run: str, kind: str = "step") -> List[Json]:
-    """Return rank 0's events of one kind."""
+    """Return rank 0's complete events of one kind in the run's folder; none before its first one."""
     path = os.path.join(run, "events", "rank-00000.jsonl")
     try:
         with open(path) as file:
@@ -120,13 +120,13 @@ def written(run: str, kind: str = "step") -> List[Json]:
 
 
 def end(ranks: List[processes.Process]) -> None:
-    """Kill all ranks and their children."""
+    """Kill all ranks of this host and their children."""
     for rank in ranks:
         processes.kill_group(rank)
 
 
 def failure_reason(ranks: List[processes.Process], output: str) -> str:
-    """Return the error text: exit codes and the last line of output."""
+    """Return the error text for too few steps: the ranks' exit codes and the last line of output."""
     last = output.strip().splitlines()[-1:] or ["no output"]
     codes = ", ".join(str(rank.returncode) for rank in ranks)
     return "too few steps written (run.step of clusterwright.runtime), ranks exited with %s: %s\n" % (

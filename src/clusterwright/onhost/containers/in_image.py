@@ -33,7 +33,7 @@ Config = Dict[str, Any]
 
 
 def main() -> None:
-    """Adapt the configuration and replace this process by crun."""
+    """Adapt the bundle's configuration and replace this process by crun."""
     bundle, name, host = sys.argv[1:4]
     path = os.path.join(bundle, "config.json")
     with open(path) as file:
@@ -166,7 +166,7 @@ def ensure_home(environment: Dict[str, str], host: str) -> None:
 
 
 def is_ours(device: str) -> bool:
-    """Return True if Slurm's cgroup lets this process open the device."""
+    """Return True if the cgroup of Slurm's step lets this process open the device file."""
     try:
         os.close(os.open(device, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
     except OSError as error:

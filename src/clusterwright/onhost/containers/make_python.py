@@ -71,7 +71,7 @@ def foreign_owner(*paths: str) -> str:
 
 
 def unreadable(spec: Spec) -> str:
-    """Return the error of opening the requirements file, or ""."""
+    """Return the error of opening the requirements file; "" if it can be read or none is set."""
     try:
         with open(spec["requirements"] or os.devnull):
             return ""

@@ -18,13 +18,16 @@ class Trouble(Exception):  # noqa: N818 (an answer, shown by the caller)
 
 
 def append_event(folder: str, event: str, **more: Any) -> None:
-    """Append a line. The file exists from the start: NFS shows a new line at once, a new file only after a while."""
+    """Append an event to the session's file, which exists from the start.
+
+    NFS shows a new line at once, a new file only after a while.
+    """
     with open(os.path.join(folder, FILE), "a", encoding="utf-8") as file:
         file.write(json.dumps({"event": event, **more}) + "\n")
 
 
 def read_events(folder: str) -> List[Dict[str, Any]]:
-    """Return the events of all complete lines."""
+    """Return a session's events, from all complete lines of its file."""
     try:
         with open(os.path.join(folder, FILE), encoding="utf-8") as file:
             text = file.read()

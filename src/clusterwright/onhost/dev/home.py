@@ -11,7 +11,7 @@ _PROBE = b"\0" * 4096  # one block, since an empty file fits in a full quota
 
 
 class Home(NamedTuple):
-    """The folder of notebooks, environment variables, and notes for the user."""
+    """Where a session stores the user's files (`root`), its environment variables, and notes for the user."""
 
     root: str
     variables: Dict[str, str]

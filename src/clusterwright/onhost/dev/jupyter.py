@@ -24,7 +24,7 @@ _PORT_IN_USE = ("is not available", "is already in use")
 
 
 class Jupyter:
-    """One JupyterLab server."""
+    """One JupyterLab server of a session."""
 
     def __init__(self, folder: str, request: Dict[str, Any]) -> None:
         self.folder, self.request, self.port = folder, request, 0

@@ -22,7 +22,7 @@ def free(preferred_port: int = 0) -> int:
 
 
 def answers(port: int) -> bool:
-    """Return True if a server listens on the port."""
+    """Return True if a server listens on the port of 127.0.0.1."""
     with socket.socket() as sock:
         sock.settimeout(1)
         return sock.connect_ex(("127.0.0.1", port)) == 0

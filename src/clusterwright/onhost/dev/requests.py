@@ -29,7 +29,7 @@ _COLUMNS = ("%i", "%u", "%T", "%M", "%l", "%j", "%Z", "%S", "%B", "%r")
 
 
 def main() -> int:
-    """Execute the request; each answer is a line of JSON."""
+    """Execute the request on stdin (begin, list, stop); each answer is a line of JSON. Return the exit code."""
     request = json.loads(sys.stdin.readline())
     os.umask(0o077)
     try:
@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def emit_event(event: str, **more: Any) -> None:
-    """Send an event to the client."""
+    """Send an event to the client, as a line of JSON on stdout."""
     sys.stdout.write(json.dumps({"event": event, **more}) + "\n")
     sys.stdout.flush()
 
@@ -102,7 +102,7 @@ def user_folder(runs: str) -> str:
 
 
 def write_error(path: str, reason: OSError) -> Trouble:
-    """Return the error for a failed write to the path."""
+    """Return the error for the user after a failed write to the path."""
     return Trouble(
         "dev-no-room",
         f"cannot write to {path}: {reason.strerror}",
@@ -176,7 +176,7 @@ def queued(*, everybody: bool = False) -> List[Dict[str, str]]:
 
 
 class WaitingRequest:
-    """Waits for a session to start and sends the client each change once."""
+    """Waits for a session to start and sends the client each change of its state once."""
 
     def __init__(self, job: str, session: str, wait_s: Optional[float], *, ours: bool) -> None:
         self.job, self.session, self.ours = job, session, ours
@@ -221,7 +221,7 @@ class WaitingRequest:
         return True
 
     def report_ended(self) -> int:
-        """Report a session whose job has ended, by its last event if there is one."""
+        """Report to the client that the session's job has ended, by its last event if it wrote one; return 1."""
         time.sleep(1)
         last = [line for line in read_events(self.session) if line["event"] in ("up", "failed", "ended")]
         if last:
@@ -236,7 +236,7 @@ class WaitingRequest:
         return 1
 
     def end(self) -> str:
-        """Return the last lines of the job's output."""
+        """Return the last three lines of the job's output as one line."""
         try:
             with open(os.path.join(self.session, "job.out"), encoding="utf-8") as file:
                 return " | ".join(file.read().strip().splitlines()[-3:])
@@ -257,7 +257,7 @@ class WaitingRequest:
 
 
 def show(request: Dict[str, Any]) -> int:
-    """List the user's sessions; for root everybody's."""
+    """List the user's sessions to the client; for root on request those of all users."""
     emit_event("sessions", rows=queued(everybody=request["everybody"]))
     return 0
 

@@ -78,7 +78,7 @@ def main() -> int:
 
 
 def _forget(folder: str) -> None:
-    """Delete runtime files and events, which have secrets; the log stays."""
+    """Delete the session's runtime files and events, which contain secrets; the log stays."""
     shutil.rmtree(os.path.join(folder, "runtime"), ignore_errors=True)
     with open(os.path.join(folder, FILE), "w", encoding="utf-8"):
         pass
@@ -90,7 +90,7 @@ def _about(request: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _host() -> str:
-    """Return the host's name in Slurm."""
+    """Return this host's name in Slurm."""
     return os.environ.get("SLURMD_NODENAME") or os.uname().nodename
 
 

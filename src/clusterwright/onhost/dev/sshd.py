@@ -38,7 +38,7 @@ SetEnv {variables}
 
 
 class Sshd:
-    """One sshd with its own host key."""
+    """One sshd of a session, with its own host key."""
 
     def __init__(self, folder: str, request: Dict[str, Any]) -> None:
         self.folder, self.request, self.port = folder, request, 0

@@ -42,7 +42,7 @@ def cpu_seconds(pids: Set[int], proc: str = "/proc") -> Dict[int, float]:
 
 
 def running(pids: Set[int], proc: str = "/proc") -> Set[int]:
-    """Return the processes that run or are ready to run (state R)."""
+    """Return those of the processes that run or are ready to run (state R)."""
     return {pid for pid in pids if _fields(pid, proc)[:1] == [b"R"]}
 
 

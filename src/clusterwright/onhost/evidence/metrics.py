@@ -80,7 +80,7 @@ def main() -> int:
 
 
 def collect_lines(request: Dict[str, Any], end: float) -> Dict[str, List[str]]:
-    """Return lines by host; those without a host under ""."""
+    """Query Prometheus and return the lines to print, by host; those without a host under ""."""
     lines_by_host: Dict[str, List[str]] = {}
     for question, query in queries(request):
         for labels, value in query_prometheus(request["url"], query, end):
@@ -108,7 +108,7 @@ def queries(request: Dict[str, Any]) -> Iterator[Tuple[Question, str]]:
 
 
 class _Names(Dict[str, Any]):
-    """Labels of a row; a missing one is ""."""
+    """The labels of a row, for a Question's message; a missing label is ""."""
 
     def __missing__(self, _: str) -> str:
         return ""

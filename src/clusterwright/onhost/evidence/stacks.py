@@ -28,7 +28,7 @@ _SPIED = re.compile(r"^ +(?P<name>\S+) \((?P<file>[^:]+):(?P<line>\d+)\)$", re.M
 
 
 def main() -> int:
-    """Print a list of ranks, each with its samples."""
+    """Sample the job's ranks on this host and print a list of ranks, each with its samples, as JSON."""
     job = sys.argv[1]
     ranks = list(_ranks(job))
     for number in range(SAMPLES):

@@ -47,7 +47,7 @@ _OF_TORCHRUN = re.compile(r"logs/(\d+)/([^/]+)/.*attempt_\d+/(\d+)/std(?:out|err
 
 
 def main() -> int:
-    """Print the texts, and the run of the job if there is one."""
+    """Print the job's texts, and its run's events and dumps if it has a run, as one JSON document."""
     runs, job, uid, *named = sys.argv[1:]
     run = find(runs, job)
     document: Dict[str, Any] = {"run": run, "jobs": [], "events": [], "texts": [], "dumps": []}
@@ -64,7 +64,7 @@ def main() -> int:
 
 
 def of_run(run: str) -> Dict[str, Any]:
-    """Return what a run's folder contains, as far as the budget reaches."""
+    """Return texts, events, dumps and job ids in a run's folder, as far as the reading budget reaches."""
     document: Dict[str, Any] = {}
     try:
         with reading_budget(Budget(READ_S, READ_BYTES)):
@@ -135,7 +135,7 @@ def dumps(run: str) -> List[Dict[str, str]]:
 
 
 def events(run: str) -> list[dict[str, Any]]:
-    """Return the runtime's events about failures, by time."""
+    """Return the events in a run's folder that tell about failures and ends, sorted by time."""
     telling = ("rank_exit", "rank_hung", "host_lost", "generation_end", "job_end")
     result = []
     folder = os.path.join(run, "events")

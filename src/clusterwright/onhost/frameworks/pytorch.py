@@ -35,7 +35,7 @@ def of_launcher(context: ProcessContext) -> dict[str, str]:
 
 
 def variables(context: ProcessContext) -> dict[str, str]:
-    """Return the variables of a rank, or of a launcher of ranks."""
+    """Return torch's variables for a rank, or for a torchrun that starts ranks."""
     return of_launcher(context) if context.starts_ranks else of_rank(context)
 
 

@@ -8,7 +8,7 @@ from clusterwright.onhost.adapters.launcher import Allocation, Launcher
 
 
 def arguments(_allocation: Allocation, program: Sequence[str]) -> list[str]:
-    """Return the program itself."""
+    """Return the program's command line unchanged: it runs once, in the batch step."""
     return list(program)
 
 

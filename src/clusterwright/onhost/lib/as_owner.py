@@ -25,7 +25,7 @@ CPU_S = 24 * 3600  # of a child without another limit: a checksum of 100 TB
 
 
 class UserRights(NamedTuple):
-    """The rights of a user."""
+    """The user id, group id and groups with which work is done."""
 
     uid: int
     gid: int
@@ -117,7 +117,7 @@ def account_of(folder: Path) -> Optional[UserRights]:
 
 
 def user_account(uid: int) -> Optional[UserRights]:
-    """Return the account of a user; None for this process's own."""
+    """Return the account of a user id; None (this process's own) for root's, or if this process is not root's."""
     if uid == 0 or os.geteuid() != 0:
         return None
     try:
@@ -142,7 +142,7 @@ def _load_bundle() -> None:
 
 
 def _reason(number: int, limits: WorkLimits) -> str:
-    """Return why a signal ended the child."""
+    """Return why a signal ended the child: a limit, or the signal's number."""
     if number == signal.SIGXCPU:
         return "it took more than %d s of processor time" % limits.cpu_s
     return "signal %d ended it%s" % (number, ", maybe for lack of memory" if number == signal.SIGKILL else "")

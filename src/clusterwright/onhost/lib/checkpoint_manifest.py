@@ -40,5 +40,5 @@ def parse(text: str) -> Dict[str, Any]:
 
 
 def checksum(fields: Dict[str, Any]) -> str:
-    """Return the checksum of a manifest's other fields."""
+    """Return the SHA-256 of a manifest's fields other than the checksum."""
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()

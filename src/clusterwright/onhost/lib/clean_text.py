@@ -66,12 +66,12 @@ class CleanStream:
         self.unfiltered = self.rich_proxied_file = stream
 
     def write(self, text: str) -> int:
-        """Write the cleaned text."""
+        """Write the text to the wrapped stream, cleaned."""
         self.unfiltered.write(clean(text))
         return len(text)
 
     def writelines(self, texts: Any) -> None:
-        """Write each cleaned text."""
+        """Write each text to the wrapped stream, cleaned."""
         for text in texts:
             self.write(text)
 

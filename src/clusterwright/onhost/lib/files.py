@@ -128,6 +128,6 @@ def sync_folder(folder: Path) -> None:
 
 
 def scratch_path(path: Path) -> str:
-    """Return an unused name in the same folder."""
+    """Return an unused random name beside the path, for a file that is renamed over it."""
     folder, name = os.path.split(os.fspath(path))
     return os.path.join(folder, ".%s%s%s" % (name, SCRATCH, os.urandom(4).hex()))

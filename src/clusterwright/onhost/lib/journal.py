@@ -12,7 +12,7 @@ REPAIR_UNIT = "clusterwright-repair.service"  # of systemd, so only root can sta
 
 
 def kernel(*options: str) -> List[str]:
-    """Return the command for lines of the kernel."""
+    """Return the journalctl command for lines of the kernel."""
     return [*JOURNALCTL, "-k", *options]
 
 
@@ -57,5 +57,5 @@ def log_repair(addresses: str) -> str:
 
 
 def shell(argv: List[str]) -> str:
-    """Return a command as shell text."""
+    """Return an argument list as quoted shell text."""
     return " ".join(map(shlex.quote, argv))

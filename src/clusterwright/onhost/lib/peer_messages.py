@@ -65,7 +65,7 @@ def read_greeting(connection: socket.socket, limit_s: float = GREETING_S) -> byt
 
 
 def nonce() -> str:
-    """Return a fresh challenge."""
+    """Return a new random challenge for a peer."""
     return secrets.token_hex(16)
 
 
@@ -75,7 +75,7 @@ def proof(token: str, identity: str, challenge: str) -> str:
 
 
 def proven(message: Dict[str, Any], token: str, identity: str, challenge: str) -> bool:
-    """Return True if the message carries the right proof."""
+    """Return True if the message has the HMAC that proves the token (see `proof`)."""
     received = message.get("proof")
     if not isinstance(received, str) or len(received) != MAC_BYTES:
         return False

@@ -23,7 +23,7 @@ def is_safe_name(name: str) -> bool:
 
 
 def safe_name(name: str) -> str:
-    """Return the name with each other character as `_`."""
+    """Return the name with each character that is not safe (see `is_safe_name`) as `_`."""
     text = _UNSAFE.sub("_", name[:LONGEST])
     return "_" + text[1:] if text.startswith("-") else text
 

@@ -164,7 +164,7 @@ class _Charged(io.FileIO):
     """A file whose bytes are charged to the active budget."""
 
     def readinto(self, into: Any) -> Any:
-        """Fill the buffer."""
+        """Read into the buffer and charge the bytes to the budget."""
         count = super().readinto(into)
         _charge(count or 0)
         return count
@@ -214,7 +214,7 @@ def _of_handle(handle: int) -> str:
 
 
 def location(handle: int) -> str:
-    """Return the path of a pinned file, without links."""
+    """Return the path of a file that `pin` holds open, without symbolic links."""
     return os.readlink(_of_handle(handle))
 
 

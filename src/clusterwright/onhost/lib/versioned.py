@@ -18,7 +18,7 @@ FIRST = 1
 
 
 class NewerSchema(Exception):  # noqa: N818 (a property of a file, not a program error)
-    """A newer version wrote the document."""
+    """A newer version of Clusterwright wrote the document."""
 
 
 class Damaged(Exception):  # noqa: N818 (a property of a file, not a program error)

@@ -40,7 +40,7 @@ class Server(ThreadingHTTPServer):
 
 
 class HttpAnswer(BaseHTTPRequestHandler):
-    """One request."""
+    """Handles one HTTP request, mostly of Alertmanager."""
 
     server: Server
     timeout = 15
@@ -51,7 +51,7 @@ class HttpAnswer(BaseHTTPRequestHandler):
         self._respond(200 if self.path == "/" else 404, "")
 
     def do_POST(self) -> None:
-        """Receive a message for a channel, or the heartbeat."""
+        """Receive the heartbeat (/heartbeat), or a message for a channel or Zabbix (/to/NAME), and pass it on."""
         payload = self._read_payload() if self._is_authorized() else None
         if payload is None:
             return
@@ -120,7 +120,7 @@ class HttpAnswer(BaseHTTPRequestHandler):
 
 
 def main(path: str) -> int:
-    """Serve until stopped."""
+    """Serve with the settings file at the path, and start the threads of heartbeat and Zabbix; never returns."""
     server = Server(read(path))
     threading.Thread(target=_watch_loop, args=(server,), daemon=True).start()
     for site in server.sites.values():

@@ -70,13 +70,13 @@ class PowerActions:
             self.records.by_host[host].next = now + RETRY_INTERVAL_S
 
     def off(self, hosts: List[str], now: float) -> None:
-        """Request an orderly shutdown."""
+        """Request an orderly shutdown of the hosts from the provider."""
         for host in hosts:
             self.records.by_host[host].request_state("off", now)
         self._off(hosts, now, hard=False)
 
     def kill(self, hosts: List[str], now: float) -> None:
-        """Cut the power and verify that the hosts are off."""
+        """Cut the power of the hosts and verify that they are off."""
         self._off(hosts, now, hard=True)
         self._until_off(hosts)
         self.check_off(hosts, now)
@@ -136,7 +136,7 @@ class PowerActions:
             self.log(f"{host}: drained: {error or reason}")
 
     def forgive(self, hosts: List[str], now: float) -> None:
-        """Reset the failure count after an administrator resumed the host."""
+        """Reset the count of failed boots after an administrator has resumed the node."""
         for host in hosts:
             record = self.records.by_host[host]
             record.failed_boots, record.drained, record.hopeless, record.message = 0, False, False, ""
@@ -166,7 +166,7 @@ class PowerActions:
             self.records.by_host[host].next = now + POLL_INTERVAL_S
 
     def _record_message(self, host: str, message: str) -> None:
-        """Record the provider's message and log it if it is new."""
+        """Store the provider's message in the host's record, and log it if it is new."""
         record = self.records.by_host[host]
         if message and message != record.message:
             self.log(f"{host}: {message}")
@@ -189,7 +189,7 @@ class PowerActions:
 
 
 def _why(record: PowerRecord) -> str:
-    """Return the reason of a failed boot."""
+    """Return the reason of a failed boot, by the provider's message or the observed power state."""
     if record.message:
         return record.message
     explanations = {

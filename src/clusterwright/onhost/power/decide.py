@@ -92,7 +92,7 @@ def _failed(record: PowerRecord, now: float, settings: PowerSettings) -> Step:
 
 
 def pause(failures: int, settings: PowerSettings) -> float:
-    """Return the seconds to wait after that many failed boots in a row."""
+    """Return the seconds to wait after `failures` failed boots in a row: doubled each time, up to MAX_PAUSE_S."""
     return min(MAX_PAUSE_S, settings.retry_after * 2.0 ** max(0, failures - 1))
 
 

@@ -26,7 +26,7 @@ Log = Callable[[str], None]
 
 
 class Keeper:
-    """The poll loop's state."""
+    """The poll loop of the power daemon, with its running steps."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Keeper:
         return BUSY_S if self.busy or self._moving(nodes) else CALM_S
 
     def _reap(self) -> None:
-        """Remove finished steps, log their internal errors, and write the records."""
+        """Remove steps that have finished, log their internal errors, and write the records."""
         for future in set(self.busy.values()):
             if future.done():
                 self.busy = {host: running for host, running in self.busy.items() if running is not future}
@@ -101,7 +101,7 @@ def receive(line: socket.socket, wait_s: float) -> Optional[str]:
 
 
 def log_message(message: str) -> None:
-    """Write to the journal, and to a file beside Slurm's logs."""
+    """Write a message to the journal (stdout), and to a file beside Slurm's logs."""
     sys.stdout.write(message + "\n")
     sys.stdout.flush()
     try:
@@ -112,7 +112,7 @@ def log_message(message: str) -> None:
 
 
 def main() -> None:
-    """Run until systemd stops the unit."""
+    """Run the daemon until systemd stops the unit."""
     power_settings = settings()
     records = Records(os.path.join(STATE, "records.json"), list(power_settings.hosts))
     keeper = Keeper(power_settings, provider_of(power_settings), records, log_message)

@@ -31,7 +31,7 @@ class PowerRecord:
 
 
 class Records:
-    """The records of all hosts."""
+    """The records of all hosts, read from a file at the start and written back by `write`."""
 
     def __init__(self, path: str, hosts: List[str]) -> None:
         self.path = path

@@ -9,7 +9,7 @@ LIMIT_S = 20
 
 
 def nodes() -> Optional[Dict[str, Node]]:
-    """Return every node by name; None if slurmctld does not respond."""
+    """Return the nodes of slurmctld by name; None if it does not respond."""
     output = _run(["scontrol", "--oneliner", "show", "nodes"])
     return None if output is None else parse_nodes(output)
 

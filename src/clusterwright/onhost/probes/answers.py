@@ -37,7 +37,7 @@ def probe(path: str) -> int:
 
 
 def main() -> None:
-    """Probe all folders at once, each within the limit."""
+    """Probe all given folders at once, each within the limit, and print the results."""
     end = time.monotonic() + TOTAL_TIMEOUT_S
     pipes = {probe(path): path for path in sys.argv[1:]}
     begun: Dict[str, float] = {}

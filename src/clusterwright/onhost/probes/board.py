@@ -43,7 +43,7 @@ def read_number(space: bytes, offset: int, form: str) -> int:
 
 
 def capability(space: bytes, capability_id: int) -> int:
-    """Return the offset of a capability in the first 256 bytes, or 0."""
+    """Return the offset of a PCI capability in the first 256 bytes of the configuration space; 0 without it."""
     offset = read_number(space, 0x34, "<B") & 0xFC
     visited: Set[int] = set()
     while HEADER <= offset < len(space) and offset not in visited:
@@ -55,7 +55,7 @@ def capability(space: bytes, capability_id: int) -> int:
 
 
 def extended(space: bytes, capability_id: int) -> int:
-    """Return the offset of an extended capability, or 0."""
+    """Return the offset of an extended PCI capability in the configuration space; 0 without it."""
     offset = MORE
     visited: Set[int] = set()
     while MORE <= offset < len(space) and offset not in visited:
@@ -98,7 +98,7 @@ def resizable(space: bytes) -> List[Dict[str, int]]:
 
 
 def number(text: str) -> int:
-    """Return the text as a number, or -1."""
+    """Return the integer in a text; -1 if it is none."""
     try:
         return int(text, 0)
     except ValueError:
@@ -165,7 +165,7 @@ def processor(tree: str) -> Dict[str, Any]:
 
 
 def main() -> None:
-    """Print the report."""
+    """Print processor and devices as JSON."""
     tree = sys.argv[1] if len(sys.argv) > 1 else "/"
     dmi, nodes = os.path.join(tree, "sys/class/dmi/id"), os.path.join(tree, "sys/devices/system/node")
     report = {

@@ -19,7 +19,7 @@ AT_ONCE = 200  # our choice: well below the usual 1,024 open files
 
 
 def outcome(code: int) -> str:
-    """Return `open`, `refused` or the error text of a connection."""
+    """Return `open`, `refused` or the error text for an errno of connect(2)."""
     outcomes = {0: "open", errno.ECONNREFUSED: "refused"}
     return outcomes.get(code) or os.strerror(code)
 

@@ -29,7 +29,7 @@ def process(line: str) -> Dict[str, Any]:
 
 
 def main() -> None:
-    """Print the processes, or that nvidia-smi is missing."""
+    """Print the processes on all GPUs as JSON, or that nvidia-smi is missing."""
     result = processes.run(COMMAND, merge=True)
     if result.stopped:
         json.dump({"absent": True, "code": result.code, "said": result.stopped, "processes": []}, sys.stdout)

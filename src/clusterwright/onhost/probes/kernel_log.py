@@ -71,7 +71,7 @@ def minors() -> Dict[str, int]:
 
 
 def in_container() -> bool:
-    """Return True if the kernel belongs to another system."""
+    """Return True if this host is a container, so that the kernel is that of another system."""
     try:
         with open("/proc/1/environ", "rb") as file:
             return b"container=" in file.read()
@@ -80,7 +80,7 @@ def in_container() -> bool:
 
 
 def main() -> None:
-    """Print the report."""
+    """Print kernel log lines and related facts as JSON."""
     telling = re.compile(sys.argv[1])
     container, source, count = in_container(), "", 0
     rows: List[Any] = []

@@ -31,7 +31,7 @@ OF_PORT = (
 
 
 def reading(tree: str) -> Dict[str, Any]:
-    """Return the counters by link and name; `at` is in seconds since boot."""
+    """Read the counters of all links from sysfs, by link and name; `at` is in seconds since boot."""
     links: Dict[str, Dict[str, int]] = {}
     places: List[Tuple[str, str, Tuple[str, ...]]] = []
     places += [
@@ -57,7 +57,7 @@ def read_previous(path: str, now: float) -> Optional[Dict[str, Any]]:
 
 
 def store(path: str, counters: Dict[str, Any]) -> None:
-    """Store the reading for the next check; only root may write there."""
+    """Store a reading for the next check; only root may write there."""
     try:
         os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
         write_atomic(path, json.dumps(counters), mode=0o600, durable=False)
@@ -66,7 +66,7 @@ def store(path: str, counters: Dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Print both readings."""
+    """Print the earlier and the present reading as JSON, and store the present one when it is due."""
     path, tree = sys.argv[1:] or (STATE_FILE, TREE)
     now = reading(tree)
     previous = read_previous(path, now["at"])

@@ -94,7 +94,7 @@ def with_rows(report: Dict[str, Any], fields: List[List[str]]) -> None:
 
 
 def main() -> None:
-    """Print the report."""
+    """Query nvidia-smi and print the rows of all GPUs, with messages, as JSON."""
     count, fields = int(sys.argv[1]), json.loads(sys.argv[2])
     try:
         report = query("--query-gpu", fields)

@@ -51,7 +51,7 @@ def describe_port(root: str, line: str) -> Dict[str, str]:
 
 
 def main() -> None:
-    """Print all ports; an empty list if `apply` has written none."""
+    """Print the settings of all RoCE ports as JSON; an empty list if `apply` has written none."""
     file, root = sys.argv[1:] or (PORTS, ROOT)
     lines = [line for line in read(file).splitlines() if line and not line.startswith("#")]
     sys.stdout.write(json.dumps([describe_port(root, line) for line in lines]) + "\n")

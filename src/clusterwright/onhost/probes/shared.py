@@ -46,7 +46,7 @@ def consume_token(location: str) -> str:
 
 
 def remove(location: str) -> bool:
-    """Return True once the file does not exist."""
+    """Remove the file; return True if it does not exist any more, False if it cannot be removed."""
     try:
         os.unlink(location)
     except OSError as error:
@@ -73,7 +73,7 @@ def write(path: str, host: str) -> Dict[str, str]:
 
 
 def read(path: str, hosts: Iterable[str]) -> Dict[str, str]:
-    """Return the tokens found, by host."""
+    """Read and remove the tokens of these hosts in a folder; return those found, by host."""
     tokens = {host: "".join(consume_token(location) for location in places(path, host)) for host in hosts}
     return {host: token for host, token in tokens.items() if token}
 

@@ -12,7 +12,7 @@ ProcessTable = Dict[int, Tuple[str, str, str]]  # pid: name, state, voluntary co
 
 
 def read_processes() -> ProcessTable:
-    """Return every process with its state."""
+    """Return every process of this host with name, state and context switches so far."""
     table: ProcessTable = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:

@@ -8,14 +8,14 @@ from clusterwright.onhost.lib import processes
 
 
 def munge_status(credential: str) -> str:
-    """Return munge's status for one credential."""
+    """Decode a credential by unmunge and return the status that it prints."""
     result = processes.run(["unmunge"], stdin=credential.encode())
     match = re.search(r"STATUS:\s+(.*?)\s*\(\d+\)", result.out)
     return match.group(1) if match else result.err.strip() or result.stopped or "no output of unmunge"
 
 
 def main() -> None:
-    """Print the status of each."""
+    """Print munge's status of each host's credential, as JSON by host."""
     json.dump({host: munge_status(text) for host, text in json.load(sys.stdin).items()}, sys.stdout)
 
 

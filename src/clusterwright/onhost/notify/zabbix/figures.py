@@ -28,7 +28,7 @@ class Figures:
         self._last_error = ""
 
     def forever(self) -> None:
-        """Push in a loop; an error is printed once until it changes."""
+        """Call `push` periodically; an error is printed once until it changes. Never returns."""
         while True:
             started = time.monotonic()
             try:
@@ -72,7 +72,7 @@ class Figures:
         return {which: value for which, value in rows.items() if all(which) and value not in _NO_NUMBERS}
 
     def _send_discovery(self, rows_by_key: dict[str, Rows]) -> None:
-        """Send the hosts and GPUs when they have changed, and periodically."""
+        """Send Zabbix the discovered hosts and GPUs when they have changed, and periodically."""
         now = time.monotonic()
         for rule, labels in {figure["rows"]: figure["labels"] for figure in self.settings.figures}.items():
             keys = [figure["key"] for figure in self.settings.figures if figure["rows"] == rule]

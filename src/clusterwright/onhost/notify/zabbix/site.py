@@ -28,7 +28,7 @@ class RefusedError(Exception):
 
 
 class ZabbixSite:
-    """One Zabbix receiver."""
+    """One Zabbix server as a receiver of alerts and metrics."""
 
     def __init__(self, settings: NotifySettings, name: str) -> None:
         reached = settings.zabbix[name]
@@ -144,7 +144,7 @@ class OpenProblems:
         self.open = _read(path)
 
     def save(self) -> None:
-        """Write to the disk; if it is full, the record lasts until the program ends."""
+        """Write the record to the disk; if that is full, the record lasts until the program ends."""
         try:
             write_atomic(self.path, json.dumps(self.open))
         except OSError as error:

@@ -10,7 +10,7 @@ WRONG = ("unauthorized name", "HMAC is invalid", "password verification", "Inval
 
 
 class Switch(PerHostProvider):
-    """`chassis power` of each host's BMC."""
+    """Power control by `ipmitool chassis power` of each host's BMC."""
 
     def call_host(self, host: str, verb: str) -> str:
         """Run ipmitool's `chassis power` on the BMC, as PerHostProvider; no effect on a host that has the state."""

@@ -11,7 +11,7 @@ LIMIT_S = 60
 
 
 class Switch(Provider):
-    """Sends one line of JSON and reads one."""
+    """Power control of lab hosts: each request is one line of JSON to the lab's socket, and one back."""
 
     def __init__(self, settings: Any) -> None:
         self.path = settings.provider.get("socket", SOCKET)

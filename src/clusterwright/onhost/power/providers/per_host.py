@@ -28,11 +28,11 @@ class PerHostProvider(Provider):
         self.rejecting_hosts: Dict[str, float] = {}  # hosts that rejected a password that others accepted
 
     def on(self, hosts: List[str]) -> Dict[str, str]:
-        """Request power of each host."""
+        """Request power of each host; return an error text per host, "" for success."""
         return self._map(hosts, lambda host: self.call_host(host, "on"))
 
     def off(self, hosts: List[str], hard: bool) -> Dict[str, str]:
-        """Request power off of each host."""
+        """Request a shutdown of each host, or (`hard`) cut its power; return an error text per host, "" for success."""
         return self._map(hosts, lambda host: self.call_host(host, "kill" if hard else "off"))
 
     def state(self, hosts: List[str]) -> Dict[str, str]:

@@ -18,7 +18,7 @@ class Switch(Provider):
         self.last: Dict[str, str] = {}
 
     def on(self, hosts: List[str]) -> Dict[str, str]:
-        """Run the program `on`."""
+        """Run the site's program `on` for the hosts; return the error of each, "" for success."""
         return self._all("on", hosts)
 
     def off(self, hosts: List[str], hard: bool) -> Dict[str, str]:  # noqa: ARG002 (every provider's signature)

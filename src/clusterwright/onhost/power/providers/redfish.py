@@ -27,7 +27,7 @@ class NoRedirects(HTTPRedirectHandler):
 
 
 class Switch(PerHostProvider):
-    """Uses basic authentication: one request, where a session needs three."""
+    """Power control by Redfish with basic authentication: one request, where a session needs three."""
 
     def __init__(self, settings: Any) -> None:
         super().__init__(settings)
