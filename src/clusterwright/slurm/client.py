@@ -69,12 +69,12 @@ def jobs_on(names: Sequence[str]) -> List[str]:
 
 
 def show_job(job: str) -> List[str]:
-    """Return the command for one job's record."""
+    """Return the command for the record of one job, on one line."""
     return show("job", job)
 
 
 def show_reservations() -> List[str]:
-    """Return the command for all reservations."""
+    """Return the command for the records of all reservations, one per line."""
     return show("reservation")
 
 

@@ -48,7 +48,7 @@ class DrainFault(NamedTuple):
 
 
 class DrainReason(NamedTuple):
-    """A parsed drain reason: its origin and its text."""
+    """A parsed drain reason: who drained the node (`origin`), the text, and its faults."""
 
     origin: str  # health, hooks (prolog and epilog), command (ours), slurm (slurmctld) or person
     command: str  # our command that wrote it: heal, spare, apply, remove-hosts or power

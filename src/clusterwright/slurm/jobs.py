@@ -67,7 +67,7 @@ class Job(NamedTuple):
 
     @property
     def gpus(self) -> int:
-        """GPUs on all hosts of the job together."""
+        """Number of GPUs of the job on all its hosts together."""
         return count_gpus("", self.tres) or count_gpus(self.gres) * max(1, self.nodes)
 
 

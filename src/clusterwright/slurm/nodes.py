@@ -40,7 +40,7 @@ class Node(NamedTuple):
 
     @property
     def cpus_allocated(self) -> int:
-        """CPUs allocated to jobs."""
+        """Number of CPUs of the node that are allocated to jobs."""
         return self.record.number("CPUAlloc")
 
     @property
@@ -50,12 +50,12 @@ class Node(NamedTuple):
 
     @property
     def gpus(self) -> int:
-        """GPUs of all types."""
+        """Number of GPUs of the node, of all types."""
         return count_gpus(self.record["Gres"], self.record["CfgTRES"])
 
     @property
     def gpus_allocated(self) -> int:
-        """GPUs allocated to jobs."""
+        """Number of GPUs of the node that are allocated to jobs."""
         return count_gpus(self.record["GresUsed"], self.record["AllocTRES"])
 
     @property
@@ -65,7 +65,7 @@ class Node(NamedTuple):
 
 
 def parse_node(line: str) -> Node:
-    """Parse one line of `scontrol show node -o`."""
+    """Parse one node's line of `scontrol show node -o`."""
     remainder, texts = line.strip("\n"), {}
     for name in _FREE_TEXT:
         remainder, _, texts[name] = remainder.partition(f" {name}=")

@@ -16,7 +16,7 @@ _TRES_GPU = re.compile(r"gres/gpu=(\d+)")
 
 
 class Record(Mapping[str, str]):
-    """The fields of one object; a missing or empty field reads as ""."""
+    """The fields of one object of Slurm by name; a missing or empty field reads as ""."""
 
     def __init__(self, fields: Mapping[str, str], line: str = "") -> None:
         self._fields, self.line = dict(fields), line

@@ -139,7 +139,7 @@ class NodeState(NamedTuple):
 
     @property
     def is_invalid(self) -> bool:
-        """True if slurmd registered with less than slurm.conf declares."""
+        """True if slurmd registered with less than slurm.conf declares (INVALID_REG)."""
         return "INVALID_REG" in self.flags
 
     @property
