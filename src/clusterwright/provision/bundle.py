@@ -47,7 +47,7 @@ def bundle(order: Order, resources: Iterable[Resource], shared: Iterable[str] = 
 
 
 def digest(resources: Iterable[Resource]) -> str:
-    """Return a checksum of a host's desired state."""
+    """Return a checksum of a host's desired state, to tell whether it has changed."""
     rows = [_resource_fields(resource) for resource in resources]
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
 

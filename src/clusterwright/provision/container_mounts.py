@@ -12,7 +12,7 @@ OURS = "/opt/clusterwright"  # agent, runtime and recipes of trainings
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A folder of the host, mounted at the same path in the container."""
+    """A folder of the host, mounted at the same path in every container."""
 
     path: str
     mode: Literal["ro", "rw"] = "rw"

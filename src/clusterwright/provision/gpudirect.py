@@ -38,6 +38,6 @@ class GpuDirect:
 
 @cache
 def gpudirect() -> tuple[GpuDirect, ...]:
-    """Return all methods, best first."""
+    """Return all GPUDirect RDMA methods, best first."""
     with _TABLE.open(encoding="utf-8", newline="") as file:
         return tuple(GpuDirect(**row) for row in csv.DictReader(file))

@@ -28,7 +28,7 @@ ProgressCallback = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The hosts to add, the cluster file with them, and its path."""
+    """An addition of hosts: the hosts, the cluster file with them, and its path."""
 
     path: Path
     cluster_file: ClusterFile
@@ -119,5 +119,5 @@ def states(remote: Remote, control: str, hosts: tuple[str, ...]) -> dict[str, st
 
 
 def is_ready(state: str) -> bool:
-    """Return whether Slurm schedules jobs on a node in this state."""
+    """Return whether Slurm schedules jobs on a node in this state (sinfo's word)."""
     return parse_node_state(state).is_available

@@ -17,7 +17,7 @@ DISTURBING = {Cost.DRAIN, Cost.REBOOT, Cost.REBUILD}
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change on one host."""
+    """One change on one host: the resource, what changes, its cost, and whether it was made."""
 
     id: str
     summary: str
@@ -72,7 +72,7 @@ class HostReport:
 
     @property
     def disturbs(self) -> bool:
-        """True when a change of this host requires it to be drained."""
+        """True when a change of this host, due or waiting for a reboot, requires it to be drained."""
         return bool(self.owes) or any(change.disturbs for change in self.changes)
 
     @property
@@ -87,7 +87,7 @@ class HostReport:
 
     @property
     def restarts(self) -> int:
-        """Number of running units that were restarted."""
+        """Number of running units that the apply has restarted on this host."""
         return sum(change.applied and Verb.RESTART in change.verbs for change in self.changes)
 
 
@@ -101,7 +101,7 @@ class ChangeReport:
 
     @property
     def ok(self) -> bool:
-        """True when every host was reached and nothing failed."""
+        """True when every host was reached or skipped on purpose, and none has an error."""
         return all(host.ok for host in self.hosts)
 
     @property
@@ -130,7 +130,7 @@ class ChangeReport:
 
     @property
     def failed(self) -> tuple[HostReport, ...]:
-        """Hosts that were reached and have an error."""
+        """Hosts that have an error although ssh reached them."""
         return tuple(host for host in self.hosts if host.reached and host.error)
 
     def actions(self) -> tuple[Action, ...]:

@@ -83,7 +83,7 @@ class Directory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Symlink:
-    """A symbolic link."""
+    """A symbolic link at `path` to `target`."""
 
     path: str
     target: str
@@ -339,7 +339,7 @@ class RoleContext:
 
     @staticmethod
     def header(comment: str = "#") -> str:
-        """Return the first line of every rendered file."""
+        """Return the first line of every rendered file, after the comment sign of its format."""
         return f"{comment} {BANNER}\n"
 
 

@@ -41,7 +41,7 @@ ProgressCallback = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The hosts to remove from a cluster, and how long to wait for their jobs."""
+    """A removal of hosts from a cluster: the hosts, and how long to wait for their jobs."""
 
     path: Path
     cluster_file: ClusterFile

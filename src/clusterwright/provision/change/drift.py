@@ -26,7 +26,7 @@ MANUAL_CAUSES = ("edited", "missing", "stopped", "found")
 
 @dataclass(frozen=True, slots=True)
 class DriftRow:
-    """One difference with all its hosts (folded)."""
+    """One difference between hosts and the cluster file, with its cause and all its hosts (folded)."""
 
     hosts: str
     id: str
@@ -39,7 +39,7 @@ class DriftRow:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """All hosts compared with the cluster file."""
+    """The differences of all hosts from the cluster file."""
 
     rows: tuple[DriftRow, ...]
     in_sync: str

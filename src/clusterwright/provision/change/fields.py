@@ -78,7 +78,7 @@ def diff_fields(old: ClusterFile, new: ClusterFile) -> tuple[FieldChange, ...]:
 
 
 def dearest(costs: Iterator[Cost] | tuple[Cost, ...]) -> Cost:
-    """Return the most disruptive cost; live if there is none."""
+    """Return the cost that disrupts a running cluster most; `live` if there is none."""
     return max(costs, key=RANK.__getitem__, default=Cost.LIVE)
 
 

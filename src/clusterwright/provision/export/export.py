@@ -74,7 +74,7 @@ def _compose(cluster: Cluster, context: RoleContext) -> dict[str, Exported]:
 
 
 def yaml_text(document: Any) -> str:
-    """Return YAML in block style, in the given order."""
+    """Return a document as YAML in block style, with its keys in the given order."""
     yaml = YAML()
     yaml.width = 4096
     stream = io.StringIO()

@@ -40,7 +40,7 @@ def group_of(cluster: Cluster, scope: str) -> str:
 
 
 def _access(cluster: Cluster) -> Tree:
-    """Return the SSH settings for Ansible that match ours."""
+    """Return Ansible's variables for SSH logins and sudo that match the cluster file."""
     access: Tree = {"ansible_user": "root" if cluster.lab else cluster.ssh.user}
     if cluster.ssh_config:
         access["ansible_ssh_common_args"] = f"-F {cluster.ssh_config}"

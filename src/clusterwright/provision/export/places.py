@@ -65,7 +65,7 @@ def top(file: File) -> str:
 
 
 def places_of(cluster: Cluster, context: RoleContext) -> Places:
-    """Return all files of all hosts without the library."""
+    """Return the files of all hosts by place, without those of the library."""
     files: dict[str, dict[str, File]] = {}
     hosts_by_path: dict[str, list[str]] = {}
     for host in cluster.hosts():

@@ -62,7 +62,7 @@ def widest(cluster: Cluster, names: Sequence[str]) -> tuple[str, ...]:
 
 @cache_per_instance
 def _members(cluster: Cluster) -> dict[str, frozenset[str]]:
-    """Return the hosts of every place."""
+    """Return the names of the hosts that belong to each place."""
     hosts_by_scope: dict[str, set[str]] = {}
     for host in cluster.hosts():
         for scope in places(host):

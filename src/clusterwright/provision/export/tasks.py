@@ -134,7 +134,7 @@ def restart(unit: Unit) -> Task:
 
 
 def restart_name(unit: Unit) -> str:
-    """Return the handler name that tasks notify."""
+    """Return the name of the unit's handler, which tasks notify."""
     return f"{'reload' if unit.reload else 'restart'} {unit.name}"
 
 

@@ -35,7 +35,7 @@ def qos_names(cluster: Cluster) -> tuple[Row, ...]:
 
 
 def qos_rows(cluster: Cluster) -> tuple[Row, ...]:
-    """Return the QOS of the file, and one for each partition with headroom."""
+    """Return a row for each QOS of the cluster file, and one for each partition with headroom."""
     return (
         *(_qos(name, qos) for name, qos in cluster.qos.items()),
         *(_headroom(cluster, name, part) for name, part in cluster.partitions.items() if has_headroom(part)),

@@ -10,7 +10,7 @@ from clusterwright.provision.resources import RoleContext
 
 
 def authorized_keys(cluster: Cluster, user: str, context: RoleContext, header: str) -> str:
-    """Return a user's authorized_keys file."""
+    """Return a user's authorized_keys: keys of the cluster file, the cluster's own key, and heal's for its login."""
     lines = [f"{key}\n" for key in cluster.users[user].ssh_keys]
     public_key = context.secrets.get(f"ssh/{user}.pub", f"<public key ssh/{user}>\n".encode()).decode()
     reason = "\n# From host to host; every host has the private key, which is valid on these hosts only.\n"

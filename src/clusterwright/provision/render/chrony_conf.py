@@ -13,7 +13,7 @@ rtcsync
 
 
 def chrony_conf(cluster: Cluster, host: Host, header: str) -> str:
-    """Return chrony.conf of one host."""
+    """Return chrony.conf of one host: a time server for control hosts, their client for others."""
     drift = cluster.platform.path("/var/lib/chrony/chrony.drift")
     lines = [header, f"driftfile {drift}\n"]
     if host.group.role == "control":

@@ -195,7 +195,7 @@ def _tcp(
 
 @cache_per_instance
 def _hosts(cluster: Cluster, role_group: str, network: NetworkName) -> Peers:
-    """Return the addresses of the hosts on a network."""
+    """Return the addresses on a network of the hosts in `role_group` (a key of ROLES) as peers."""
     roles = ROLES[role_group]
     hosts = (host for host in cluster.hosts() if host.group.role in roles)
     spans = [(host.addresses[network],) * 2 for host in hosts if network in host.addresses]

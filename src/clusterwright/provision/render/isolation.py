@@ -166,7 +166,7 @@ def _format(span: Range) -> str:
 
 
 def _set(name: str, kind: str, elements: list[str]) -> str:
-    """Return a set of ranges."""
+    """Return the nft definition of a set of ranges."""
     return f"""  set {name} {{
     type {kind}
     flags interval

@@ -45,7 +45,7 @@ plugin_load_add=auth_socket
 
 
 def database_sql(header: str) -> str:
-    """Return SQL statements, one on each line, that are safe to run again."""
+    """Return the SQL that creates slurmdbd's database and user, one statement a line; safe to run again."""
     return f"""{header}CREATE DATABASE IF NOT EXISTS {DATABASE};
 CREATE USER IF NOT EXISTS {USER}@localhost IDENTIFIED VIA unix_socket;
 ALTER USER {USER}@localhost IDENTIFIED VIA unix_socket;

@@ -77,7 +77,7 @@ _ECN = """  if [ -d "/sys/class/net/$link/ecn" ]; then
 
 
 def roce_script(roce: Roce, networks: Sequence[str], header: str, ports: PurePosixPath) -> str:
-    """Return the script that sets the ports of `networks`."""
+    """Return the script that configures RoCE on the ports of `networks`; `ports` is the file that lists them."""
     pauses = ",".join("1" if priority == roce.priority else "0" for priority in range(8))
     replacements = {"@PORTS@": str(ports), "@ECN@": _ECN}
     text = _BODY

@@ -14,7 +14,7 @@ from clusterwright.platforms import Platform
 
 
 def release_of(cluster: Cluster) -> str:
-    """Return the cluster's Slurm release."""
+    """Return the cluster's Slurm release, such as `24.11`."""
     return release(cluster.software.slurm)
 
 

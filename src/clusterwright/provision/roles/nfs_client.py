@@ -14,7 +14,10 @@ DEPENDENCIES = ("base", "accounts", "nfs_server")
 
 
 def nfs_client(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return independent mount units; `shared_folders` retries those that fail."""
+    """Return the NFS client and a mount unit for each folder that other hosts serve.
+
+    Mounts are independent; `shared_folders` retries those that fail.
+    """
     resources: list[Resource] = []
     for folder in cluster.storage.values():
         if isinstance(folder, Nfs) and folder.server != host.name:

@@ -71,7 +71,7 @@ def notify(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource
 
 
 def _template(cluster: Cluster) -> tuple[Resource, ...]:
-    """Return the template that an administrator imports into Zabbix."""
+    """Return the file of the Zabbix template, which an administrator imports; nothing without Zabbix."""
     if not _sites(cluster):
         return ()
     text = zabbix_template(cluster.monitoring.language, cluster.monitoring.runbook_url or PAGES)
@@ -107,7 +107,7 @@ def _site(cluster: Cluster, receiver: Zabbix) -> Json:
 
 
 def _settings(cluster: Cluster) -> str:
-    """Return the settings that onhost/notify/settings reads."""
+    """Return the notifier's settings file, which onhost/notify/settings reads."""
     monitoring = cluster.monitoring
     document: Json = {
         "cluster": cluster.name, "node": cluster.control.name, "language": monitoring.language,

@@ -63,7 +63,7 @@ def _template(pages: str) -> str:
 
 
 def template_alerts() -> tuple[Alert, ...]:
-    """Return the alerts of the template: those that notify someone."""
+    """Return the alerts of the Zabbix template: those that notify someone."""
     return tuple(alert for alert in alerts() if alert.severity in _PRIORITY)
 
 
@@ -167,7 +167,7 @@ def _match_expression(key: str, value: str) -> str:
 
 
 def _line(number: int) -> str:
-    """Return the Zabbix macro for a line of the value."""
+    """Return the Zabbix macro that extracts a line of an alert item's value."""
     return f'{{{{ITEM.VALUE}}.regsub("^(?:[^\\n]*\\n){{{number}}}([^\\n]*)", "\\1")}}'
 
 
