@@ -34,7 +34,7 @@ def moved(row: Json, have: Rows) -> List[Tuple[str, str]]:
 
 
 def initial_settings(row: Json) -> Changed:
-    """Return the settings of a new row that have a value."""
+    """Return the settings of a desired row that have a value, to set when the row is created."""
     return [
         (setting, "", value) for setting, value in row.items() if setting not in NON_SETTING_KEYS and value
     ]
@@ -102,5 +102,5 @@ def sections(missing: List[Json], rows: List[Json], have: Rows) -> List[Tuple[st
 
 
 def line(kind: str, name: str, options: List[str]) -> str:
-    """Return a line such as `Account - 'vision':Fairshare=60`."""
+    """Return a line for the file of `sacctmgr load`, such as `Account - 'vision':Fairshare=60`."""
     return f"{kind} - '{name}':" + ":".join(options)

@@ -17,12 +17,12 @@ BUILTIN_NAMES = ("root", "normal")  # slurmdbd's own account, user and quality o
 
 
 def key_of(row: Json) -> Key:
-    """Return the row's key: kind, name, and a member's account."""
+    """Return the key of a desired row: kind, name, and a member's team."""
     return (row["kind"], row["name"], row["account"]) if "account" in row else (row["kind"], row["name"])
 
 
 def describe_key(key: Key) -> str:
-    """Return `team vision` or `member alice of vision`."""
+    """Describe a row by its key, for a text: `team vision`, `member alice of vision`."""
     return " of ".join([f"{KIND_LABELS[key[0]]} {key[1]}", *key[2:]])
 
 
@@ -70,14 +70,14 @@ def value_of(have: Dict[str, str], setting: str) -> str:
 
 
 def seconds_of(value: str) -> int:
-    """Return the seconds of Slurm's `1-02:03:04` or `02:03:04`."""
+    """Convert Slurm's duration `1-02:03:04` or `02:03:04` to seconds."""
     days, _, clock = value.rpartition("-")
     hours, minutes, seconds = ([0, 0] + [int(part) for part in (clock or "0").split(":")])[-3:]
     return int(days or 0) * 86400 + hours * 3600 + minutes * 60 + seconds
 
 
 def describe_changes(changes: Iterable[Tuple[str, str, str]]) -> str:
-    """Return text such as `GrpTRES gres/gpu 8 -> 16`."""
+    """Describe changes of settings as text: `GrpTRES gres/gpu 8 -> 16`."""
     return ", ".join(f"{setting} {now or 'none'} -> {value or 'none'}" for setting, now, value in changes)
 
 
@@ -141,7 +141,7 @@ def in_use() -> List[Dict[str, str]]:
 
 
 def jobs_of(key: Key, jobs: List[Dict[str, str]]) -> int:
-    """Return the number of jobs that the row's removal would end."""
+    """Return the number of jobs in the queue that the removal of the row would end."""
     filters = {
         "user": {"user": key[1], "account": key[-1]},
         "account": {"account": key[1]},

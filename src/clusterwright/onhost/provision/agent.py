@@ -121,7 +121,7 @@ def settle(host: LocalHost, changes: List[Json], journal: "IO[str]") -> Optional
 
 @step("save for rollback")
 def snapshot_changes(host: LocalHost, changes: List[Json]) -> None:
-    """Save the present state of everything that the changes affect."""
+    """Save the present state of everything that the changes affect, for a rollback."""
     by_name = {resource["id"]: resource for resource in host.resources}
     for change in changes:
         undo.save_change(host, change, by_name.get(change["id"]))
@@ -162,7 +162,7 @@ def steps(host: LocalHost, changes: List[Json], make: Make, journal: "IO[str]") 
 
 
 def independent_units(host: LocalHost) -> List[str]:
-    """Return the names of units whose failure does not stop the other changes."""
+    """Return the names of desired units whose failure does not stop the other changes."""
     return [unit["name"] for unit in of_kinds(host, ("unit",)) if unit.get("independent")]
 
 
@@ -291,7 +291,7 @@ def run_bundle(bundle: Json) -> Json:
 
 
 def with_lock(host: LocalHost, answer: Json) -> None:
-    """Do the work while no other apply runs on this host."""
+    """Take the lock of applies on this host, then do the work and add its result to the answer."""
     troubles.refuse_other_system(host)
     with step("wait for another apply"):
         lock = locked(host) if host.bundle["mode"] == "apply" else wait_for_other_applies(host)

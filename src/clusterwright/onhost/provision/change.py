@@ -8,7 +8,7 @@ from typing import Any, Dict
 
 
 class Verb(str, enum.Enum):
-    """What a change does; a change may have several, in this order."""
+    """What a change does to its resource; a change may have several, in this order."""
 
     ADD = "add"  # a user or group
     COMPARE = "compare"  # rows that can be compared only once their daemon answers

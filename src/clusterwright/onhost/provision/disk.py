@@ -36,7 +36,7 @@ def write_private(path: str, data: bytes) -> None:
 
 
 def sync_disk(path: str) -> None:
-    """Sync the path's file system: for many files faster than one fsync each."""
+    """Sync the whole file system of the path, which for many files is faster than one fsync each."""
     import ctypes
 
     handle = os.open(path, os.O_RDONLY)

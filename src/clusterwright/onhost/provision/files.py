@@ -33,7 +33,7 @@ def _sum(content: bytes) -> str:
 
 
 def owner_of(path: str) -> str:
-    """Return `owner:group` by name, or by number where there is no name."""
+    """Return a path's `owner:group` by name, or by number where there is no name."""
     status = os.lstat(path)
     if status.st_uid == status.st_gid == 0:  # nearly all of our files: saves the name service query
         return "root:root"
@@ -282,7 +282,7 @@ def plan_directory(host: LocalHost, resource: Json) -> Optional[Json]:
 
 
 def do_directory(host: LocalHost, resource: Json) -> None:
-    """Create the folder and set its owner and mode."""
+    """Make the planned change: create the folder and set its owner and mode."""
     path = trusted_path(host.resolve_path(resource["path"]))
     os.makedirs(path, exist_ok=True)
     set_folder_rights(path, resource)
@@ -299,7 +299,7 @@ def plan_symlink(host: LocalHost, resource: Json) -> Optional[Json]:
 
 
 def do_symlink(host: LocalHost, resource: Json) -> None:
-    """Create the link beside the target and rename it over the target."""
+    """Make the planned change: create the link beside the target and rename it over the target."""
     path = host.resolve_path(resource["path"])
     os.makedirs(os.path.dirname(path), exist_ok=True)
     replace_link(path, resource["target"])

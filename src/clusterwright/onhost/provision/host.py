@@ -84,7 +84,7 @@ class LocalHost:
         self.interrupted = os.path.lexists(self.resolve_path(STATE + "/journal.jsonl"))
 
     def resolve_path(self, path: str) -> str:
-        """Return the path below the root."""
+        """Return the absolute path below `root`."""
         return self.root + path
 
     def load(self, kind: Kind, path: str, consequence: str) -> Json:
@@ -132,7 +132,7 @@ class LocalHost:
 
 
 def read(path: str) -> Optional[bytes]:
-    """Return the file's bytes, or None if it does not exist."""
+    """Return the content of a file as bytes; None if it does not exist."""
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -146,7 +146,7 @@ def text_of(data: bytes) -> str:
 
 
 def bytes_of(text: str) -> bytes:
-    """Return the bytes that `text_of` encoded."""
+    """Return the bytes of a file's content that `text_of` decoded for JSON."""
     return text.encode("utf-8", "surrogateescape")
 
 

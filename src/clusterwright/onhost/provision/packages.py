@@ -77,7 +77,7 @@ def matches_release(version: str, release_prefix: str) -> bool:
 
 
 def desired_packages(host: LocalHost) -> List[Json]:
-    """Return the package resources of the bundle."""
+    """Return the package resources of this host's desired state."""
     return [resource for resource in host.resources if resource["kind"] == "package"]
 
 
@@ -234,7 +234,7 @@ def managed_hold(host: LocalHost) -> Set[str]:
 
 
 def record_hold(host: LocalHost, names: Iterable[str]) -> None:
-    """Add the names to the stored list of our holds."""
+    """Add package names to the list, stored on the host, of those that applies have held."""
     os.makedirs(host.resolve_path(STATE), exist_ok=True)
     write_private(host.resolve_path(HOLD_LIST), json.dumps(sorted(managed_hold(host).union(names))).encode())
 
@@ -249,7 +249,7 @@ def hold_by_dpkg(names: List[str]) -> None:
 
 
 def do_hold(host: LocalHost, resource: Json) -> None:
-    """Hold every installed package that matches now."""
+    """Hold every installed package that matches the resource's patterns now, and record those held."""
     installed_versions = installed(host)
     names = matching(
         [name for name, (_version, is_on_hold) in installed_versions.items() if not is_on_hold],

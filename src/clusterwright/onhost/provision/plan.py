@@ -56,7 +56,7 @@ def plan(host: LocalHost) -> List[Json]:
 
 
 def of_kinds(host: LocalHost, kinds: Container[str]) -> List[Json]:
-    """Return the resources of these kinds in the bundle's order."""
+    """Return the host's desired resources of these kinds, in the bundle's order."""
     return [resource for resource in host.resources if resource["kind"] in kinds]
 
 

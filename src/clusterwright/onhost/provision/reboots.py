@@ -21,7 +21,7 @@ def boot_id() -> str:
 
 
 def owed(host: LocalHost) -> List[str]:
-    """Return the ids of changes that wait for a reboot; none after a reboot."""
+    """Return the ids of changes that take effect at the next boot; none after a reboot."""
     note = host.load(REBOOT, OWED, "reboot the host if a change waits for it")
     return list(note["for"]) if note.get("boot") == boot_id() else []
 

@@ -82,7 +82,7 @@ def differing(rows: List[Json], have: Rows) -> List[Tuple[Verb, str]]:
 
 
 def cached_answers(host: LocalHost, queries: Queries) -> Dict[str, Any]:
-    """Return the answers of the queries, read once."""
+    """Return the answers of sacctmgr's queries, which are read once per plan."""
     if not host.answers:
         host.answers.update(read_answers(queries))
     return host.answers

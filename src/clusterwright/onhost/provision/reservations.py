@@ -40,7 +40,11 @@ def plan_rows(host: Any, rows: List[Json], ours: List[Key]) -> List[Json]:
 
 
 def do(rows: List[Json], ours: List[Key]) -> None:
-    """Create, update and delete reservations, each by one call of scontrol."""
+    """Create, update and delete reservations in slurmctld, each by one call of scontrol.
+
+    Raises:
+        ChangeError: slurmctld does not respond or rejects a reservation.
+    """
     have = query_reservations()
     if have is None:
         raise ChangeError(
@@ -65,7 +69,7 @@ def do(rows: List[Json], ours: List[Key]) -> None:
 
 
 def query_reservations() -> Optional[Dict[str, Dict[str, str]]]:
-    """Return slurmctld's reservations by name; None if it does not respond."""
+    """Return slurmctld's reservations, as fields by name; None if it does not respond."""
     result = run(["scontrol", "--oneliner", "show", "reservation"], 20)
     if result.code != 0:
         return None
@@ -78,13 +82,13 @@ def query_reservations() -> Optional[Dict[str, Dict[str, str]]]:
 
 
 def find_obsolete(rows: List[Json], have: Dict[str, Dict[str, str]], ours: List[Key]) -> List[str]:
-    """Return the reservations that we made and the cluster file no longer has."""
+    """Return the names of reservations that applies made and the cluster file no longer has."""
     named = {row["name"] for row in rows}
     return [key[1] for key in ours if key[1] in have and key[1] not in named]
 
 
 def differences(row: Json, have: Dict[str, str]) -> List[str]:
-    """Return a text such as `Duration 480 -> 600` for each field that differs."""
+    """Return a text such as `Duration 480 -> 600` for each field that differs from slurmctld's."""
     now = normalize_row(have)
     descriptions = []
     for name in COMPARED:
@@ -149,7 +153,7 @@ def moment(text: str) -> time.struct_time:
 
 
 def minutes_of(text: str) -> int:
-    """Return the minutes of Slurm's duration `1-02:03:04`."""
+    """Convert Slurm's duration `1-02:03:04` to minutes."""
     days, _, clock = text.rpartition("-")
     hours, minutes, _seconds = ([0, 0] + [int(part) for part in clock.split(":")])[-3:]
     return int(days or 0) * 1440 + hours * 60 + minutes

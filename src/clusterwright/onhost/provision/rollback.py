@@ -157,7 +157,7 @@ def make(host: LocalHost, change: Json) -> None:
 
 
 def restore_path(host: LocalHost, row: Json, path: str) -> None:
-    """Restore the path's saved state: none, a folder, a link or a file."""
+    """Restore the saved state of a path: none (remove it), a folder, a link or a file."""
     saved_state, target = row["before"], host.resolve_path(path)
     if saved_state["kind"] == "none":
         remove(host, path)
@@ -174,7 +174,7 @@ def restore_path(host: LocalHost, row: Json, path: str) -> None:
 
 
 def remove(host: LocalHost, path: str) -> None:
-    """Remove the path; a folder only if it is empty."""
+    """Remove the path if it exists; a folder with other content stays, with a note."""
     target = host.resolve_path(path)
     if not os.path.isdir(target) or os.path.islink(target):
         if os.path.lexists(target):

@@ -39,7 +39,7 @@ VERSION_FIX = "set a version that the repository has, or add this one to it, the
 
 
 def pending_sets(host: LocalHost) -> Dict[str, List[Json]]:
-    """Return the packages of each set that need a change, by the set's name."""
+    """Return the packages in package sets that need a change, by the set's name."""
     change_ids = {change["id"] for change in packages.plan_packages(host)}
     sets_by_name = {}  # type: Dict[str, List[Json]]
     for package in packages.desired_packages(host):
@@ -73,7 +73,7 @@ def refreshed(host: LocalHost) -> str:
 
 
 class HoldError(ChangeError):
-    """Somebody pinned a package on this host."""
+    """A package of a set is pinned on this host by somebody, not by an apply."""
 
 
 class MissingError(ChangeError):
@@ -125,7 +125,7 @@ def pins(host: LocalHost) -> Iterator[List[str]]:
 
 
 def download(host: LocalHost, todo: List[Json], options: List[str]) -> None:
-    """Download the packages without installing them."""
+    """Download the newest matching versions of the packages without installing them."""
     if packages.has_dnf(host):
         packages.dnf_install(host, todo, ["--downloadonly"])
         return
@@ -172,7 +172,7 @@ def exact(package: Json) -> str:
 
 
 def install(host: LocalHost, name: str) -> None:
-    """Install one set in one transaction."""
+    """Install all packages of one set in one transaction."""
     todo = pending_sets(host).get(name, [])
     if not todo:
         return
@@ -203,7 +203,7 @@ def refuse_foreign_hold(host: LocalHost, todo: List[Json]) -> None:
 
 
 def ids(host: LocalHost, troubles: Container[str]) -> List[str]:
-    """Return the ids of the packages in these sets."""
+    """Return the resource ids of the packages in these sets."""
     return [package["id"] for package in packages.desired_packages(host) if package["set_name"] in troubles]
 
 

@@ -55,7 +55,7 @@ OF_A_PARTITION = re.compile(
 
 
 def main() -> int:
-    """Start the daemon on the files of the folder and return the exit code."""
+    """Start the daemon on the files of the folder (argv: DAEMON FOLDER HOST) and return the trial's exit code."""
     daemon, folder, host = sys.argv[1:4]
     program = shutil.which(daemon, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if program is None:
@@ -174,7 +174,7 @@ def watch(argv: List[str], folder: str) -> int:
 
 
 def read_output(folder: str) -> str:
-    """Return the daemon's output and log."""
+    """Return what the daemon has printed and logged so far."""
     texts = []  # type: List[str]
     for name in ("said", "log"):
         text = read(os.path.join(folder, name))

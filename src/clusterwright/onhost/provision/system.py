@@ -43,7 +43,7 @@ def refuse_used_id(number: int, names: List[str]) -> None:
 
 
 def do_group(_host: LocalHost, resource: Json) -> None:
-    """Create the group by groupadd."""
+    """Make the planned change: create the group by groupadd."""
     kind = ["--system"] if resource["system"] else []
     must(["groupadd", *kind, "--gid", str(resource["gid"]), resource["name"]])
 
@@ -86,7 +86,7 @@ def plan_user(host: LocalHost, resource: Json) -> Optional[Json]:
 
 
 def missing_groups(resource: Json) -> List[str]:
-    """Return the desired supplementary groups that the user is not in."""
+    """Return the desired supplementary groups that the user is not in on this host."""
     members = {group.gr_name: group.gr_mem for group in grp.getgrall()}
     return [name for name in resource["groups"] if resource["name"] not in members.get(name, ())]
 
@@ -104,7 +104,7 @@ def shadow_of(host: LocalHost) -> Dict[str, List[str]]:
 
 
 def do_user(host: LocalHost, resource: Json) -> None:
-    """Create the user by useradd, without a password, or change it by usermod."""
+    """Make the planned change: create the user by useradd, without a password, or change it by usermod."""
     name, groups = resource["name"], ",".join(resource["groups"])
     try:
         pwd.getpwnam(name)
@@ -154,7 +154,7 @@ def plan_sysctl(host: LocalHost, resource: Json) -> Optional[Json]:
 
 
 def do_sysctl(host: LocalHost, resource: Json) -> None:
-    """Write the value below /proc/sys, as sysctl(8) does."""
+    """Make the planned change: write the value below /proc/sys, as sysctl(8) does."""
     with open(host.resolve_path("/proc/sys/" + resource["key"].replace(".", "/")), "w") as file:
         file.write(resource["value"])
 
@@ -166,7 +166,7 @@ def plan_module(host: LocalHost, resource: Json) -> Optional[Json]:
 
 
 def do_module(_host: LocalHost, resource: Json) -> None:
-    """Load the module by modprobe."""
+    """Make the planned change: load the kernel module by modprobe."""
     must(["modprobe", resource["name"]])
 
 

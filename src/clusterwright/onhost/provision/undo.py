@@ -34,7 +34,7 @@ def begin(host: LocalHost) -> None:
 
 
 def save_change(host: LocalHost, change: Json, resource: Optional[Json]) -> None:
-    """Save the present state of what the change affects."""
+    """Save the present state of the path or sysctl that the change affects; of kinds in STAYS only the summary."""
     kind, _, name = change["id"].partition(":")
     if kind in ("file", "gone"):
         save_path(host, "file:" + name, resource or host.receipt["files"].get(name, {}))
@@ -68,7 +68,7 @@ def save_path(host: LocalHost, name: str, resource: Json) -> None:
 
 
 def save_units(host: LocalHost, states: Json) -> None:
-    """Save for each unit whether it was active and enabled."""
+    """Save for each unit whether it is active and enabled before the apply changes it."""
     for name, state in states.items():
         saved_state = {
             "active": state.get("ActiveState") == "active",
@@ -89,7 +89,7 @@ def save_row(host: LocalHost, row: Json) -> None:
 
 
 def settle(host: LocalHost) -> None:
-    """Write the queued lines and sync them to disk."""
+    """Write the rows that `save_row` queued to before.jsonl and sync them to disk."""
     if host.unwritten:
         with open(host.resolve_path(f"{FOLDER}/{host.bundle['when']}/before.jsonl"), "a") as file:
             file.writelines(host.unwritten)
@@ -153,7 +153,7 @@ def listed(host: LocalHost) -> List[Json]:
 
 
 def prune(host: LocalHost) -> None:
-    """Remove all but the newest MAX_UNDO applies."""
+    """Remove the stored states of all but the newest MAX_UNDO applies."""
     import shutil
 
     for old in whens(host)[:-MAX_UNDO]:

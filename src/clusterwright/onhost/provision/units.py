@@ -144,7 +144,7 @@ def expect_running(
 
 
 def is_loaded(name: str) -> bool:
-    """Return True if systemd knows the unit."""
+    """Return True if systemd has the unit loaded."""
     return show([name])[name].get("LoadState") == "loaded"
 
 

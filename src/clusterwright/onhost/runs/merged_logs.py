@@ -20,7 +20,7 @@ class MergedLine(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """New lines of one file."""
+    """New lines of one log file, with their source and generation."""
 
     source: str
     generation: int
@@ -159,7 +159,7 @@ def _group(hosts: Sequence[str], ranks: str) -> str:
 
 
 def _ranges(ranks: Iterable[str]) -> str:
-    """Format ranks as `0-3,5`."""
+    """Format local ranks as ranges: `0-3,5`."""
     numbers = sorted({int(rank) for rank in ranks if rank.isdigit()})
     begins = [rank for rank in numbers if rank - 1 not in numbers]
     ends = [rank for rank in numbers if rank + 1 not in numbers]

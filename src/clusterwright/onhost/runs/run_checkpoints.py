@@ -42,7 +42,7 @@ class Trouble(Exception):  # noqa: N818 (an answer, shown by the caller)
 
 
 def main() -> int:
-    """Execute the action of the command line and print its answer."""
+    """Execute the action, path and options of the command line and print the answer as JSON."""
     json.dump(answer(ACTIONS[sys.argv[1]], sys.argv[2], **json.loads(sys.argv[3])), sys.stdout)
     return 0
 
@@ -126,14 +126,14 @@ def checkpoints_of(path: Path) -> Path:
 
 
 def settings(record: Row) -> Row:
-    """Return `job.checkpoint` of a run's record; empty if the record is invalid."""
+    """Return the field `job.checkpoint` of a run's record (job.json); empty if the record is invalid."""
     job = record.get("job")
     checkpoint = job.get("checkpoint") if isinstance(job, dict) else None
     return checkpoint if isinstance(checkpoint, dict) else {}
 
 
 def step_names(folder: Path) -> List[str]:
-    """Return the names of the step folders, the newest first."""
+    """Return the names of the step folders (`step-00000100`) in a folder, the newest first."""
     matches = [STEP.fullmatch(name) for name in list_folder(folder)]
     return [match[0] for match in sorted(filter(None, matches), key=lambda match: -int(match[1]))]
 
@@ -238,7 +238,7 @@ def fates(rows: List[Row], retention: int) -> List[str]:
 
 
 def retention_of(folder: Path) -> int:
-    """Return the number of checkpoints that the run keeps."""
+    """Return the number of checkpoints that the run of this folder retains."""
     limit = settings(read_object(folder.parent / "job.json")).get("save_total_limit")
     return max(2, limit) if isinstance(limit, int) else DEFAULT_RETENTION
 
@@ -299,7 +299,7 @@ def verified(path: Path) -> Row:
 
 
 def damages(path: Path) -> Iterator[str]:
-    """Yield the damage of a checkpoint, with file and tensor names."""
+    """Verify a checkpoint and yield a text for each damage, with file and tensor names."""
     manifest, disk, source = runtime("manifest", "disk", "source")
     try:
         content = manifest.read(path)

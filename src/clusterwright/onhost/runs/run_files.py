@@ -17,7 +17,7 @@ _ID = re.compile(
 
 
 class QueuedJob(NamedTuple):
-    """A job of a run that has not ended."""
+    """A job of a run that is in Slurm's queue and has not ended."""
 
     id: str
     state: str

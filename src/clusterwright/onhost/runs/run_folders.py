@@ -44,7 +44,7 @@ def user_name(uid: int) -> str:
 
 
 def newest(runs: str) -> List[str]:
-    """Return the names of the runs, the one submitted last first."""
+    """Return the names of all runs in the folder, the one submitted last first."""
     folders = [(name, os.path.join(runs, name)) for name in list_shared_folder(runs)]
     dated_names = [(_submitted(path), name) for name, path in folders if owner_of(path) is not None]
     return [name for _, name in sorted(dated_names, reverse=True)]

@@ -106,7 +106,7 @@ def list_runs(runs: str) -> List[Dict[str, Any]]:
 
 
 def about_unreadable(run: str, error: BaseException) -> Dict[str, Any]:
-    """Return a run's summary in place of one that cannot be read."""
+    """Return a summary, with the error, in place of that of a run that cannot be read."""
     reason = str(error) or type(error).__name__
     ended = {"outcome": "unreadable", "reason": f"its folder cannot be read: {reason}"}
     return {

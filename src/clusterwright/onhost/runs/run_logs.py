@@ -82,7 +82,7 @@ class Follow:
                 hung_up(self.poll_interval_s(ended=bool(ended)))
 
     def poll_interval_s(self, *, ended: bool) -> float:
-        """Return the seconds until the next poll."""
+        """Return the seconds until the next poll of the logs, fewer while the run ends."""
         return SOON_S if ended or os.path.exists(os.path.join(self.run, "cancelled")) else POLL_INTERVAL_S
 
     def _pass_on(self) -> bool:
@@ -117,7 +117,7 @@ class Follow:
         return chunks
 
     def _lines(self, path: str, data: bytes) -> List[bytes]:
-        """Return the complete lines, and the beginning of a line that is too long."""
+        """Return the complete lines in new data of a file, and the beginning of a line that is too long."""
         *lines, rest = (self._partial.get(path, b"") + data).split(b"\n")
         if path in self._too_long and lines:
             del lines[0]  # its end
@@ -156,7 +156,7 @@ class Follow:
         return json.dumps({"progress": progress}) if self.form == "json" else run_progress.line(progress)
 
     def _closed(self) -> bool:
-        """Return True once the supervisor has written its accounting, or will not."""
+        """Return True once the supervisor has written the accounting of an ended run, or is too late to."""
         end = _written(os.path.join(self.run, "ended.json"))
         return _written(os.path.join(self.run, "ledger.json")) >= end or time.time() - end > CLOSE_TIMEOUT_S
 
@@ -170,7 +170,7 @@ class Follow:
 
 
 def sources(run: str) -> Iterator[Tuple[str, str]]:
-    """Yield log files with their sources, the oldest first."""
+    """Return the run's log files with their sources, the oldest file first."""
     names = [name for name in list_folder(run) if fnmatch(name, "slurm-*.out") or name == "job.out"]
     pairs = [(os.path.join(run, name), JOB) for name in names]
     logs = os.path.join(run, "logs")
@@ -200,7 +200,7 @@ def skip_hole(path: str, offset: int) -> int:
 
 
 def generation(path: str) -> int:
-    """Return the generation by the file's folder under `logs`."""
+    """Return the generation that a log file's path names, by its folder under `logs`."""
     number = path.rpartition(f"{os.sep}logs{os.sep}")[2].partition(os.sep)[0]
     return int(number) if number.isdigit() else 0
 

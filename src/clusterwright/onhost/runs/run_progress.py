@@ -15,7 +15,7 @@ LARGEST = 3  # number of bins named as losses
 
 
 def read_progress(run: str) -> Dict[str, Any]:
-    """Return the progress of a run; unknown values are null."""
+    """Return state, progress, speed and losses of a run; unknown values are null."""
     run_history = history.read(run)
     state, reason = state_of(run, read_object(os.path.join(run, "ended.json")), beat(run))
     now = time.time() if state == "running" else None

@@ -117,7 +117,7 @@ def _slow(events: Sequence[Event]) -> Optional[Dict[str, Any]]:
 
 
 def _saved(run: str, events: Sequence[Event]) -> Dict[str, Any]:
-    """Return the steps that the run can resume from, on storage and in memory."""
+    """Return the steps that the run can resume from: verified and damaged ones on storage, those in memory."""
     listed = run_checkpoints.answer(run_checkpoints.listing, run)
     rows = listed.get("checkpoints", [])
     newest_verified = next((row for row in rows if row["state"] == "verified"), None)
@@ -138,7 +138,7 @@ def _saved(run: str, events: Sequence[Event]) -> Dict[str, Any]:
 
 
 def lines(document: Dict[str, Any]) -> List[str]:
-    """Format the status document as text."""
+    """Format the status document as lines of text."""
     reason = f": {document['reason']}" if document["reason"] else ""
     hosts = ", ".join(document["hosts"]) or "none yet"
     extra_hosts = f"; standby {', '.join(document['spares'])}" if document["spares"] else ""

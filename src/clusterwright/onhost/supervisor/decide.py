@@ -123,14 +123,14 @@ class Kill:
 
 @dataclass(frozen=True)
 class Drop:
-    """Disconnect a host that does not execute its orders."""
+    """Disconnect a host whose agent does not execute its orders."""
 
     host: str
 
 
 @dataclass(frozen=True)
 class Handoff:
-    """Let a successor job on other hosts than the lost ones continue the run."""
+    """End this job and let a successor job, on other hosts than the lost ones, continue the run."""
 
     reason: str
     lost_hosts: Tuple[str, ...]
@@ -149,7 +149,7 @@ Decision = Tuple[State, Tuple[Action, ...]]
 
 
 def decide(policy: Policy, state: State, event: Event) -> Decision:
-    """Return the next state and the actions to execute now."""
+    """Return the next state of the job after an event, and the actions to execute now."""
     if state.phase == ENDED:
         return state, ()
     current = _present(state, event)
@@ -274,7 +274,7 @@ def _stopping(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _next(policy: Policy, state: State, event: Event) -> Decision:
-    """Decide what follows after all ranks of the last generation ended."""
+    """Decide what follows after all ranks of the last generation have ended."""
     if state.reason == FINISHED or event.finished:
         return _end(state, FINISHED, "every rank exited with code 0")
     if state.stop_reason:
@@ -313,7 +313,7 @@ def _after_loss(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _fewest(policy: Policy) -> int:
-    """Return the smallest number of hosts that the job continues with."""
+    """Return the smallest number of hosts that the job continues with, by `recovery.on_host_loss`."""
     return policy.min_nodes if policy.on_host_loss == "shrink" else policy.nodes
 
 

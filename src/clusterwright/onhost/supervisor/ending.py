@@ -53,7 +53,7 @@ class Ending:
         return EXIT_HANDOFF if self._local else 0
 
     def end(self, outcome: str, reason: str, generation: int, began: str) -> int:
-        """End the run: no job follows."""
+        """End the run with this outcome: record it, and cancel the standby job. Return the exit code."""
         self._scheduler.cancel_standby()
         reason = f"{reason}; first failure: {began}" if began else reason
         self._log(f"{outcome}: {reason}")

@@ -40,7 +40,7 @@ class Folder:
         return True
 
     def read(self, name: str) -> Dict[str, Any]:
-        """Return the JSON document; empty if it is missing or incomplete."""
+        """Return the JSON document in a file of the run's folder; empty if it is missing or incomplete."""
         try:
             with open(self.path_to(name), encoding="utf-8") as file:
                 document = json.load(file)
@@ -49,7 +49,7 @@ class Folder:
         return document if isinstance(document, dict) else {}
 
     def remove(self, name: str) -> None:
-        """Remove the file if it exists."""
+        """Remove a file of the run's folder if it exists."""
         try:
             os.unlink(self.path_to(name))
         except FileNotFoundError:
@@ -102,7 +102,7 @@ class Folder:
             return ""
 
     def last_generation(self) -> int:
-        """Return the newest generation that was started; 0 for none."""
+        """Return the number of the newest generation that was started; 0 for none."""
         return max(_numbers(self.path_to("logs")), default=0)
 
     def trained_hosts(
@@ -130,7 +130,7 @@ class Events:
         self._torn = False
 
     def write(self, event: str, generation: int, **more: Any) -> None:
-        """Append one event with the time, the host and the generation."""
+        """Append one event with the time, the host, the generation and these fields."""
         line = {"time": time.time(), "event": event, "host": self._host, "generation": generation, **more}
         data = b"\n" * self._torn + json.dumps(line).encode() + b"\n"
         try:

@@ -16,12 +16,12 @@ class Beat(NamedTuple):
 
     @classmethod
     def from_document(cls, document: Dict[str, Any]) -> Beat:
-        """Return the heartbeat of the file's content; zero for an empty one."""
+        """Return the heartbeat in the content of the heartbeat file; zero for an empty one."""
         return cls(int(document.get("number", 0)), int(document.get("beats", 0)))
 
 
 def listen_address(document: Dict[str, Any]) -> Tuple[str, int]:
-    """Return the address and port of the supervisor that wrote the file."""
+    """Return address and port of the supervisor in the content of the heartbeat file."""
     return str(document.get("address", "")), int(document.get("port", 0))
 
 

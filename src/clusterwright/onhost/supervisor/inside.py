@@ -69,7 +69,7 @@ def unfit(image: Image) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check the image; end the run and return 1 if it cannot run a training."""
+    """Check that the job's image can run a training; if not, end the run with the reason and return 1."""
     run, *image_arguments = arguments
     image = parse_image(image_arguments)
     reason = unfit(image)

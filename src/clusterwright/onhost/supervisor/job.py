@@ -29,7 +29,7 @@ class Launch(NamedTuple):
 
 
 class JobRecord(NamedTuple):
-    """All fields of job.json."""
+    """All fields of job.json, the record of a run."""
 
     run: str
     user: Optional[str]
@@ -84,7 +84,7 @@ def _section(kind: Any, fields: Any, path: str, prefix: str) -> Any:
 
 
 def _value(kind: Any, value: Any, path: str, prefix: str) -> Any:
-    """Convert a JSON value to the type of its field."""
+    """Convert a JSON value to the type of its field: lists to tuples, objects to named tuples."""
     inner: Tuple[Any, ...] = getattr(kind, "__args__", ())
     if isinstance(value, list):
         return tuple(_value(inner[0], item, path, prefix) for item in value)

@@ -70,7 +70,7 @@ class Meeting:
             self._peers.send(host, {"meet": number, "address": store_peer.address, "port": port})
 
     def reprobe(self, now: float) -> None:
-        """Repeat the test of the same generation when it is due."""
+        """Repeat the connection test of the same generation when it is due."""
         store_peer = self._peers.by_host.get(self._store_host)
         if store_peer and now >= self._requested_at + max(RECHECK_S, len(self._probed_hosts) / MOST_PER_S):
             self.probe_all(self._number, store_peer, self._port, now)

@@ -38,7 +38,7 @@ CONNECT_S = 0.3  # more than a round trip; a host that is down does not answer, 
 
 
 class Agent:
-    """The agent of one host of the job."""
+    """The agent of one host of the job: starts and ends its ranks on the supervisor's orders."""
 
     def __init__(self, run: str, address: str, port: int) -> None:
         self.folder = Folder(run)
@@ -245,7 +245,7 @@ class Agent:
         self._ranks.prepare_store(self._interface[1])
 
     def _variables(self, local_rank: int) -> Dict[str, str]:
-        """Return the environment of one rank for its progress page and its replicas."""
+        """Return the variables of one rank for its progress page and its in-memory checkpoints."""
         progress_variables = self._standstill.variables(local_rank) if self._standstill else {}
         return {**progress_variables, **(self._replicas.variables(local_rank) if self._replicas else {})}
 

@@ -39,7 +39,7 @@ class PeerEvent(NamedTuple):
 
 
 class Peers:
-    """All agent connections of a supervisor."""
+    """The supervisor's connections to all agents, and those of strangers that have not authenticated."""
 
     def __init__(
         self,
@@ -89,18 +89,18 @@ class Peers:
             self._send(peer, message)
 
     def broadcast(self, message: wire.Message) -> None:
-        """Send to every connected agent."""
+        """Send a message to every connected agent."""
         for host in list(self.by_host):
             self.send(host, message)
 
     def drop_unresponsive(self, now: float) -> None:
-        """Close every connection without a message for longer than the timeout."""
+        """Close every agent's connection without a message for longer than the timeout; its host is then lost."""
         for peer in [*self.by_host.values(), *self._strangers]:
             if now - peer.last_message_at > self._timeout_s:
                 self.close(peer, "heartbeat timeout")
 
     def drop(self, host: str, reason: str) -> None:
-        """Close the connection of a host."""
+        """Close the connection to the agent of a host."""
         if host in self.by_host:
             self.close(self.by_host[host], reason)
 

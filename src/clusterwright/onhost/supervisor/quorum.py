@@ -73,7 +73,7 @@ class Quorum:
 
     @property
     def followed_by(self) -> str:
-        """The job of the supervisor with the next number; empty if there is none."""
+        """The job id of the supervisor with the next number in the chain; empty if there is none."""
         return self._folder.successor(self.number)
 
     @property

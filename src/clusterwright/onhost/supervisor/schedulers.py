@@ -79,7 +79,7 @@ class Slurm:
         return self._reach.answer()
 
     def reap(self) -> None:
-        """Collect the steps that have ended."""
+        """Collect the srun processes of steps that have ended."""
         self._steps = [step for step in self._steps if step.poll() is None]
 
     def end(self) -> None:
@@ -97,7 +97,7 @@ class Slurm:
 
     @property
     def has_standby(self) -> bool:
-        """Whether a standby job is submitted."""
+        """Whether a standby job, which starts if this one fails, is submitted."""
         return bool(self._standby)
 
     def cancel_standby(self) -> None:
@@ -152,7 +152,7 @@ class Local:
         return tuple(f"local{number}" for number in range(1, job.nodes + job.recovery.spare_nodes + 1))
 
     def start_agents(self, hosts: Sequence[str], address: str, port: int) -> None:
-        """Start one agent per host."""
+        """Start one agent per host as a local process."""
         for host in hosts:
             agent = [sys.executable, "-m", AGENT, self._folder.path, address, str(port)]
             env = {**os.environ, "CLUSTERWRIGHT_HOST": host}

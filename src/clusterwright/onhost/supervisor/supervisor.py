@@ -163,7 +163,7 @@ class Supervisor:
         self.feed("lost", host=peer.host)
 
     def understand(self, peer: Peer, message: wire.Message) -> None:
-        """Handle one message from an agent."""
+        """Handle the parts of one message from an agent."""
         peer.facts.update({name: message[name] for name in ("copies", "memory") if name in message})
         if "store" in message or "store_error" in message:
             self.handle_store(peer, message)

@@ -47,7 +47,7 @@ class UnsupervisedJob:
         self.beaten = 0.0
 
     def run(self) -> int:
-        """Run the program until it has ended, and return the exit code."""
+        """Run the program, again after failures up to `recovery.restarts`; return the exit code."""
         self.events.write(
             "job_start", 0, job_id=self.job_id, hosts=list(self.hosts), ranks=self.record.job.gpus_per_node
         )
@@ -66,7 +66,7 @@ class UnsupervisedJob:
         return CODES[outcome]
 
     def run_once(self, generation: int) -> Tuple[int, str]:
-        """Run the program once; return its exit code and the first failure."""
+        """Run the program once as a generation; return its exit code and the first failure."""
         compute = self.record.launch.compute
         interface = network.inside(compute, network.interfaces())
         if interface is None:
@@ -104,7 +104,7 @@ class UnsupervisedJob:
         return self.launcher.job_command(Allocation(self.hosts, job.gpus_per_node, cpus), arguments)
 
     def environment(self, address: str, port: int, logs: str) -> Dict[str, str]:
-        """Return the environment with what begin.py in each task needs."""
+        """Return the environment of the program, with what begin.py needs in each of its tasks."""
         variables = {
             "CLUSTERWRIGHT_HOSTS": ",".join(self.hosts),
             "CLUSTERWRIGHT_RANKS": str(self.record.job.gpus_per_node),

@@ -21,7 +21,7 @@ def open_wakeup_socket() -> socket.socket:
 
 
 def drain() -> None:
-    """Empty the socket, so that only the next signal makes it readable."""
+    """Read the wake-up socket empty, so that only the next signal makes it readable."""
     try:
         while open_wakeup_socket().recv(4096):
             pass

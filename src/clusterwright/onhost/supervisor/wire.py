@@ -40,7 +40,7 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError
 
 
 class Broken(Exception):  # noqa: N818 (the state of the line)
-    """The peer is gone, or does not speak this protocol."""
+    """The peer has closed the connection, or does not speak this protocol."""
 
 
 class WireLine:

@@ -15,7 +15,7 @@ MOST = 4 << 20  # bytes per read: some ten thousand steps
 
 
 class Row(NamedTuple):
-    """Values of one step."""
+    """Values of one step, by name, for a tracker."""
 
     step: int
     time: float  # seconds since the epoch
@@ -65,7 +65,7 @@ class EventCursor:
         return rows
 
     def commit(self) -> None:
-        """Store the position after the rows of `new`."""
+        """Store the position after the rows that `new` returned, so that they are not sent again."""
         self._offset, (self.step, self._measured) = self._next, self._then
         document = {
             "step": self.step, "offset": self._offset, "measured": self._measured, "batch": self._batch,

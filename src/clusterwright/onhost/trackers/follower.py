@@ -51,7 +51,7 @@ class Follower:
             time.sleep(RETRY_S if count is None and not over else POLL_INTERVAL_S if not count else 0)
 
     def _poll(self) -> Optional[int]:
-        """Send new rows and return their number; None after a failure."""
+        """Send new rows to the tracker and return their number; None after a failure."""
         try:
             rows = self._cursor.new()
             if self._tracker is None and (rows or self._over()):
@@ -89,7 +89,7 @@ class Follower:
 
 
 def package(name: str) -> str:
-    """Return the name of the tracker's PyPI package."""
+    """Return the name of the PyPI package that the tracker needs."""
     return {"mlflow": "mlflow-skinny"}.get(name, name)
 
 
@@ -108,7 +108,7 @@ def without_secrets(text: str, environ: Mapping[str, str]) -> str:
 
 
 class _Clean:
-    """A stream that removes secrets: libraries print on their own."""
+    """A stream that replaces secrets in what is written, since libraries print on their own."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -123,7 +123,7 @@ class _Clean:
 
 
 def main() -> int:
-    """Send the run that the arguments name."""
+    """Send the run RUN to the tracker NAME of the command line; return the exit code."""
     run, name = sys.argv[1:]
     if name not in NAMES:
         log(f"unknown tracker {name}. Use one of {', '.join(NAMES)}")

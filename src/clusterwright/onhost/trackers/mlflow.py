@@ -28,7 +28,7 @@ class Tracker:
         self._client.update_run(self._id, status="RUNNING")
 
     def log(self, rows: List[Row]) -> None:
-        """Send all values, in as few requests as possible."""
+        """Send the values of all rows to MLflow, in as few requests as possible."""
         from mlflow.entities import Metric
 
         metrics = [
@@ -40,7 +40,7 @@ class Tracker:
             self._client.log_batch(self._id, metrics=metrics[start : start + MOST])
 
     def close(self, *, finished: bool) -> None:
-        """Set the final status, which a resumed run resets."""
+        """Set the MLflow run's final status, which a resumed run resets."""
         self._client.set_terminated(self._id, status="FINISHED" if finished else "KILLED")
 
     def _find(self, name: str, config: Dict[str, Any]) -> str:

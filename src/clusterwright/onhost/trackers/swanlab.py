@@ -30,7 +30,7 @@ class Tracker:
         )
 
     def log(self, rows: List[Row]) -> None:
-        """Send each row."""
+        """Send each row to SwanLab."""
         for row in rows:
             self._swanlab.log(dict(row.values), step=row.step)
 

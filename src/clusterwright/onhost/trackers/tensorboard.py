@@ -35,7 +35,7 @@ class Tracker:
 
 
 def newest(folder: str) -> Dict[str, int]:
-    """Return the last step of each value in the folder's files."""
+    """Return the last step of each value, by name, in the event files of a folder."""
     newest_steps: Dict[str, int] = {}
     for name in sorted(os.listdir(folder)):
         if "tfevents" in name:

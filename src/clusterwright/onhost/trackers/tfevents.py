@@ -29,12 +29,12 @@ _TABLE = _table()
 
 
 def begin(time: float) -> bytes:
-    """Return the first record of a file."""
+    """Return the first record of an event file, with the format's version."""
     return _record(_key(_WALL_TIME) + struct.pack("<d", time) + _text(_VERSION, b"brain.Event:2"))
 
 
 def scalars(time: float, step: int, values: Mapping[str, float]) -> bytes:
-    """Return the record with one step's values."""
+    """Return the record with the values of one step."""
     summary = b"".join(
         _text(_VALUE, _text(_TAG, name.encode()) + _key(_SIMPLE) + struct.pack("<f", value))
         for name, value in values.items()
@@ -65,7 +65,7 @@ def step_of(record: bytes) -> int:
 
 
 def tags(record: bytes) -> List[str]:
-    """Return the names of the record's values."""
+    """Return the names of the values in a record of `scalars`."""
     offset = 9
     if len(record) <= offset or record[offset] != _key(_STEP)[0]:
         return []

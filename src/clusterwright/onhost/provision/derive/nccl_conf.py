@@ -120,7 +120,7 @@ def index_of(rdma_port: Port, subnet: str) -> Optional[int]:
 
 
 def in_subnet(rdma_port: Port, subnet: str) -> bool:
-    """Return True if one of the port's RoCE v2 GIDs is in the subnet."""
+    """Return True if the IPv4 address of one of the port's RoCE v2 GIDs is in the subnet."""
     network = ipaddress.ip_network(subnet)
     return any(
         gid.kind == V2 and gid.ipv4 and ipaddress.ip_address(gid.ipv4) in network for gid in rdma_port.gids

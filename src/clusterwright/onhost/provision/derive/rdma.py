@@ -44,7 +44,7 @@ class Port(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name in NCCL_IB_HCA and UCX_NET_DEVICES: `mlx5_0:1`."""
+        """The port's name in NCCL_IB_HCA and UCX_NET_DEVICES: `mlx5_0:1`."""
         return f"{self.device}:{self.number}"
 
 
@@ -65,7 +65,7 @@ def listed(host: LocalHost, *parts: str) -> List[str]:
 
 
 def interfaces(notes: List[str]) -> Dict[str, List[str]]:
-    """Return the IPv4 addresses of each interface, from `ip`."""
+    """Return the IPv4 addresses of each interface of this host, from `ip`; none, with a note, if that fails."""
     result = run(["ip", "-j", "-4", "address"])
     try:
         rows = json.loads(result.out or "[]") if result.code == 0 else None
@@ -81,7 +81,7 @@ def interfaces(notes: List[str]) -> Dict[str, List[str]]:
 
 
 def ports(host: LocalHost, addresses: Dict[str, List[str]]) -> List[Port]:
-    """Return every port of every device in PCI order."""
+    """Read every port of every RDMA device of this host from sysfs, in PCI order."""
     all_ports = [
         port(host, device, number, addresses)
         for device in listed(host, TREE)
@@ -99,7 +99,7 @@ def ports(host: LocalHost, addresses: Dict[str, List[str]]) -> List[Port]:
 
 
 def port(host: LocalHost, device: str, number: str, addresses: Dict[str, List[str]]) -> Port:
-    """Return one port."""
+    """Read one port of an RDMA device from sysfs; `addresses` are those of the interfaces."""
     device_path, port_path = f"{TREE}/{device}", f"{TREE}/{device}/ports/{number}"
     places = os.path.realpath(host.resolve_path(device_path + "/device"))
     gids = gids_of(host, port_path)
@@ -173,7 +173,7 @@ def of_network(all_ports: List[Port], network: Json, notes: List[str]) -> List[P
 
 
 def named(fitting: List[Port], network: Json, notes: List[str]) -> List[Port]:
-    """Return the ports that the cluster file's `nics` lists, in that order."""
+    """Return the ports that the cluster file's `nics` lists, in that order; add a note for missing ones."""
     by_name = {}  # type: Dict[str, Port]
     for rdma_port in fitting:
         by_name.setdefault(rdma_port.device, rdma_port)

@@ -57,7 +57,7 @@ def is_gpu(host: LocalHost, pci_address: str) -> bool:
 
 
 def above(host: LocalHost, end: str) -> List[str]:
-    """Return the PCI bridges from the root to the device."""
+    """Return the PCI addresses of the bridges from the root down to the device."""
     path = os.path.realpath(host.resolve_path(f"{DEVICES}/{end}")).split("/")[:-1]
     return [part for part in path if ADDRESS.match(part)]
 
@@ -94,7 +94,7 @@ def pruned(node: "Node") -> "Node":
 
 
 def cpu(host: LocalHost, number: int, below: "Node") -> str:
-    """Return the XML of one NUMA node and its devices."""
+    """Return the XML of one NUMA node and the devices below it."""
     attrs = {"numaid": str(number), "affinity": cpus_of(host, number), "arch": os.uname().machine}
     attrs.update(maker(host))
     inside = "".join(pci(host, name, node, "    ") for name, node in sorted(below.items()))

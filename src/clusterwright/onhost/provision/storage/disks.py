@@ -83,7 +83,7 @@ def choose(rows: List[Json], resource: Json, claimed: List[str]) -> List[str]:
 
 
 def too_few(resource: Json, contents: Json, empty: int) -> str:
-    """Return the error text: the disks, their content, and the fix."""
+    """Return the error text for too few empty disks: the disks of that kind, their content, and the fix."""
     size = f"{resource['size'] / 1e12:.3g} TB"
     message = (
         f"{resource['label']} needs empty disks of kind {resource['type']} and {size}: {resource['count']} "
@@ -101,12 +101,12 @@ def too_few(resource: Json, contents: Json, empty: int) -> str:
 
 
 def devices() -> List[Json]:
-    """Return lsblk's block devices with their partitions."""
+    """Return the block devices of this host with their partitions, as lsblk's JSON rows."""
     return list(json.loads(must(["lsblk", "--json", "--bytes", "-o", COLUMNS]))["blockdevices"])
 
 
 def is_like(row: Json, resource: Json) -> bool:
-    """Return True for a disk of the kind and about the size."""
+    """Return True for a disk of the resource's kind and about its size."""
     if (
         row["type"] not in ("disk", "loop")
         or abs(int(row["size"]) - resource["size"]) > SIZE_TOLERANCE * resource["size"]
@@ -143,7 +143,7 @@ def describe_contents(row: Json) -> str:
 
 
 def is_zero(device: str) -> bool:
-    """Return True if both ends of the device are zeros."""
+    """Return True if both ends of the block device are zeros."""
     with open(device, "rb") as disk:
         head = disk.read(EDGE)
         disk.seek(-EDGE, os.SEEK_END)

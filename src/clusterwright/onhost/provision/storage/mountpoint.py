@@ -58,7 +58,7 @@ def is_expected_mount(resource: Json, current_mount: Tuple[str, str]) -> bool:
 
 
 def refuse_files(host: LocalHost, path: str) -> None:
-    """Raise an error if the folder is not empty."""
+    """Raise an error if the folder, which a mount would hide, is not empty."""
     try:
         names = sorted(os.listdir(host.resolve_path(path)))
     except FileNotFoundError:

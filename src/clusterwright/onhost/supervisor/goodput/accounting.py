@@ -84,7 +84,7 @@ def compute_accounting(
 
 
 def of_jobs(chain: Sequence[JobTimeline], submitted: Optional[float] = None) -> Accounting:
-    """Compute the accounting of a run from its jobs."""
+    """Compute the accounting of a run from the timelines of its jobs; `submitted`: epoch seconds."""
     accounting = Accounting()
     if not chain:
         return accounting
@@ -149,7 +149,7 @@ def _overlap(spans: Spans, with_span: Tuple[int, int]) -> int:
 
 
 def _attempt(accounting: Accounting, attempt: Attempt, gpus: int, *, going_on: bool) -> None:
-    """Account an attempt from the start of its ranks to its end."""
+    """Add one attempt, from the start of its ranks to its end, to the bins of `gpus` GPUs."""
     end, steps = attempt.end, attempt.steps
     first_begin = _begin_of_first_step(attempt)
     cursor, current_bin = _starts(accounting, attempt, end if first_begin is None else first_begin, gpus)

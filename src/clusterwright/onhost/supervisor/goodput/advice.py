@@ -53,7 +53,7 @@ def bad(events: Sequence[Event]) -> List[str]:
 
 
 def _last(events: Sequence[Event]) -> List[Event]:
-    """Return a recipe's last event about its data."""
+    """Return the last event in which a recipe reports about its data, in a list; empty without one."""
     return [event for event in events if event["event"] == "data"][-1:]
 
 

@@ -15,7 +15,7 @@ FEW = 10  # too few steps for a conclusion
 
 
 class Talking(NamedTuple):
-    """Exposed communication in the steps of a run."""
+    """Exposed communication in the steps of a run: time in which GPUs wait for it."""
 
     share: float  # of the time in steps
     busy_s: float

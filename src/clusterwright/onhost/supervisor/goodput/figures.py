@@ -54,7 +54,7 @@ class Failure:
 
 @dataclass
 class Figures:
-    """All figures of a run; times in ticks (microseconds)."""
+    """All figures of a run, computed from its accounting and events; times in ticks (microseconds)."""
 
     accounting: Accounting
     failures: List[Failure] = field(default_factory=list)
@@ -120,7 +120,7 @@ class Figures:
 
 
 def work_out(history: History, end_time: Optional[float] = None) -> Figures:
-    """Compute all figures from the run's events."""
+    """Compute all figures from the run's events; `end_time` is now (epoch seconds) for a run that has not ended."""
     chain = jobs(history.events, end_time)
     accounting = of_jobs(chain, history.submitted)
     stall, interval = _checkpoints(history.events)

@@ -60,14 +60,14 @@ def read(folder: str, full_read_bytes: int = FULL_READ_BYTES) -> History:
 
 
 def event_files(folder: str, prefix: str = "") -> List[str]:
-    """Return the regular event files in a run's folder, sorted."""
+    """Return the paths of the regular event files in a run's folder whose names start with `prefix`, sorted."""
     events = os.path.join(folder, "events")
     names = [name for name in list_folder(events) if name.startswith(prefix) and name.endswith(".jsonl")]
     return [path for path in (os.path.join(events, name) for name in names) if is_regular(path)]
 
 
 def parse(data: bytes) -> Iterator[Event]:
-    """Yield the events of complete lines; lines cut off by a crash are skipped."""
+    """Yield the events in the complete lines of a file's data; a line that a crash truncated is skipped."""
     for line in data.splitlines():
         event = parse_object(line)
         if isinstance(event.get("time"), (int, float)) and isinstance(event.get("event"), str):

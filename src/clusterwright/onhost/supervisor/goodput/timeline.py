@@ -46,7 +46,7 @@ class Generation:
 
 @dataclass
 class JobTimeline:
-    """One job of the chain, from the start of its supervisor to its end."""
+    """One job of the run's chain in ticks, from the start of its supervisor to its end."""
 
     job_id: str
     hosts: Tuple[str, ...]
@@ -105,7 +105,7 @@ def created(event: Event) -> int:
 
 
 def _end(ordered_events: Sequence[Event], end_time: Optional[float]) -> int:
-    """Return the present time, or that of the last event."""
+    """Return when the last job ends, in ticks: `end_time`, or the last event."""
     return tick(ordered_events[-1]) if end_time is None else max(tick(ordered_events[-1]), ticks(end_time))
 
 

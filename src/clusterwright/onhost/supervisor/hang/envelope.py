@@ -61,7 +61,7 @@ class Envelope:
 
     @property
     def expects(self) -> bool:
-        """Whether a rank without progress so far is expected to make some."""
+        """Whether a rank that has made no progress yet is expected to make some."""
         return not isinstance(self._hang, str) or bool(self._usual)
 
     def limits(self, timeout_factor: float = 1, *, stopped: bool = False) -> Limits:

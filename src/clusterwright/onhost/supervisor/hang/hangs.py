@@ -22,12 +22,12 @@ class Hangs:
         self._inquiry = Inquiry(())
 
     def begin(self, generation: int, members: Sequence[str], log_dir: str) -> None:
-        """Start a generation on these hosts."""
+        """Start hang detection for a generation on these hosts."""
         self._generation, self._log_dir = generation, log_dir
         self._inquiry = Inquiry(members)
 
     def end(self) -> None:
-        """End the generation; later reports about it are ignored."""
+        """Stop hang detection of the generation; later reports about it are ignored."""
         self._generation = 0
 
     def receive(self, host: str, message: Message, now: float) -> List[Dict[str, Any]]:

@@ -74,7 +74,7 @@ class Inquiry:
         )
 
     def due(self, now: float) -> Dict[str, List[int]]:
-        """Return the ranks to examine now, by host; mostly none."""
+        """Return the ranks to examine now, by host; mostly none. Call it repeatedly."""
         if now < self._not_before or (self._examining and now < self._examining_since + ANSWER_S):
             return {}
         fresh = {host: ranks for host, (expiry, ranks) in self._reports.items() if now < expiry}

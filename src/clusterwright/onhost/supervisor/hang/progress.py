@@ -41,7 +41,7 @@ class ProgressSnapshot(NamedTuple):
 
 
 class Page:
-    """One rank's page, mapped from the file."""
+    """One rank's progress page, mapped from the agent's file."""
 
     def __init__(self, file: int, offset: int = 0) -> None:
         self._memory = mmap.mmap(file, offset + PAGE)
@@ -71,13 +71,13 @@ class Page:
         )
 
     def clear(self) -> None:
-        """Clear the page for a new rank."""
+        """Clear the page, for the rank of a new generation."""
         for index in range(PAGE // 8):
             self._cells[index] = 0
 
 
 class Pages:
-    """The pages of one host's ranks; they live as long as the agent."""
+    """The progress pages of one host's ranks, in one file; they live as long as the agent."""
 
     def __init__(self, ranks: int) -> None:
         self._file = os.memfd_create("clusterwright-progress", os.MFD_CLOEXEC)

@@ -32,7 +32,7 @@ _FILES: List[int] = []  # open as long as the process lives
 
 
 def path(log_dir: str, local_rank: int) -> str:
-    """Return the path of a rank's stacks, beside its log."""
+    """Return the path of the file with a rank's stacks, beside its log."""
     return os.path.join(log_dir, f"{local_rank}.stacks")
 
 
@@ -122,7 +122,7 @@ def location(stack: str) -> str:
 
 
 def functions(stack: str) -> Tuple[str, ...]:
-    """Return the functions of a stack, without line numbers."""
+    """Return file and function of each frame of a stack, without line numbers."""
     return tuple(match["file"] + match["name"] for match in _FRAME.finditer(stack))
 
 

@@ -27,7 +27,7 @@ RECORDER_FILES = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
 
 
 class Standstill:
-    """Hang detection of one host; `now` is the monotonic clock."""
+    """Hang detection of one host's ranks, in its agent; `now` is the monotonic clock."""
 
     def __init__(self, ranks: int, hang: str = "auto") -> None:
         self.pages = Pages(ranks)

@@ -17,7 +17,7 @@ LATE_S = 1.0  # an agent that got no CPU time itself cannot tell how long ranks 
 
 
 class Watched(NamedTuple):
-    """A rank of this host."""
+    """A rank of this host that is watched: its number, process and progress page."""
 
     rank: int
     pid: int

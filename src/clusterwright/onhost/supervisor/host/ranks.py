@@ -182,7 +182,7 @@ class Ranks:
         return messages
 
     def reap(self) -> List[Message]:
-        """Collect ended processes; return messages for the supervisor."""
+        """Collect ended processes of this host; return messages about them for the supervisor."""
         messages: List[Message] = []
         for pid, code in processes.reap():
             if pid == self._server_pid:
@@ -331,7 +331,7 @@ class ProgressTimeout:
         self._work_counts = None
 
     def over(self, pid: int, now: float) -> str:
-        """Return why the wait is over; empty while the process makes progress."""
+        """Return why to stop waiting for the process; empty while it makes progress."""
         counts = work(pid)
         if counts != self._work_counts:
             self._work_counts, self._moved = counts, now

@@ -35,7 +35,7 @@ def send(**fields: Any) -> None:
 
 
 class Pipe:
-    """The agent's end of the pipe."""
+    """The agent's end of the pipe through which processes of its host send it messages."""
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe()

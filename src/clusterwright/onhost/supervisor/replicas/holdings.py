@@ -32,7 +32,7 @@ class Lent:
         return offset(self.slot)
 
     def unchanged(self) -> bool:
-        """Return True if the slot was not written since."""
+        """Return True if the part's slot was not written since it was opened."""
         current = self.slots.read(self.slot)
         return current is not None and current[0] == self.stamp
 
@@ -86,7 +86,7 @@ class Holdings:
             return self._idle.pop() if self._idle else Slots("neighbour")
 
     def store(self, slots: Slots, part: SlotPart) -> None:
-        """Add a completely received replica."""
+        """Add a replica that was received completely."""
         slots.write(0, part)
         with self._lock:
             previous = self._foreign.pop(part.key, None)
@@ -95,7 +95,7 @@ class Holdings:
                 self._recycle(previous)
 
     def release(self, slots: Slots) -> None:
-        """Recycle memory whose transfer failed."""
+        """Recycle memory from `allocate` whose transfer failed."""
         with self._lock:
             self._recycle(slots)
 

@@ -21,7 +21,7 @@ LONGEST_VARIABLE = 100_000  # bytes; execve(2) takes 128 KiB
 
 
 class Replicas:
-    """In-memory checkpoints of one agent, for as long as it lives."""
+    """The in-memory checkpoints of one host's ranks and replicas, for as long as its agent lives."""
 
     def __init__(
         self, listener: socket.socket, token: str, ranks: int, acknowledge: Acknowledge, log: Log
@@ -38,7 +38,7 @@ class Replicas:
         return self._serving.port
 
     def report(self) -> Message:
-        """Return the parts held here, for the supervisor."""
+        """Return the parts in this host's memory, for the supervisor."""
         return self._holdings.report()
 
     def start(self, message: Message, host: str) -> Dict[str, str]:
@@ -52,7 +52,7 @@ class Replicas:
         self._sending.begin(generation, neighbour)
 
     def variables(self, local_rank: int) -> Dict[str, str]:
-        """Return the variables that a rank needs to copy its state."""
+        """Return the variables by which a rank finds the memory for copies of its state."""
         return {
             "CLUSTERWRIGHT_COPY": self._holdings.local_slots[local_rank].path,
             "CLUSTERWRIGHT_COPY_WAKE": self._sending.path,
@@ -83,6 +83,6 @@ class Replicas:
         return {"CLUSTERWRIGHT_MEMORY": text}
 
     def close(self) -> None:
-        """Stop serving."""
+        """Stop serving parts to other hosts."""
         self._serving.close()
         self._long.close()

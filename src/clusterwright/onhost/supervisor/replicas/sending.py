@@ -134,7 +134,7 @@ class Sending:
         return True
 
     def _send(self, lent: Lent) -> bool:
-        """Send the part; return False if the peer host has no memory for it."""
+        """Send the part to the peer host; return False if that has no memory for it."""
         channel = self._connected(lent.part.generation)
         channel.send({"put": asdict(lent.part)})
         answer = channel.receive()
@@ -155,7 +155,7 @@ class Sending:
         return self._channel[1]
 
     def _hang_up(self) -> None:
-        """Close the connection; a send that waits on it fails."""
+        """Close the connection to the peer host, so that a send that waits on it fails."""
         previous, self._channel = self._channel, None
         if previous:
             with contextlib.suppress(OSError):  # already broken

@@ -58,7 +58,7 @@ class Serving:
             threading.Thread(target=self._serve, args=(connection,), name="serve-copy", daemon=True).start()
 
     def _drop_strangers(self, most: int) -> None:
-        """Disconnect the oldest clients without proof if there are too many."""
+        """Disconnect the oldest clients that have not proved the token if there are more than `most`."""
         strangers = list(self._strangers)
         for connection in strangers[: max(0, len(strangers) - most)]:
             with contextlib.suppress(OSError):  # already broken

@@ -82,11 +82,11 @@ class Slots:
                 yield (slot, *entry)
 
     def clear(self, slot: int) -> None:
-        """Invalidate the slot."""
+        """Mark the slot as having no complete part."""
         _UINT64.pack_into(self._page, slot * HEADER_EVERY, 0)
 
     def write(self, slot: int, part: SlotPart) -> None:
-        """Write the slot's header; the bytes must be complete."""
+        """Write the header of a slot whose bytes are complete, which makes its part readable."""
         header_offset, digest = slot * HEADER_EVERY, part.digest.encode()
         HEADER.pack_into(
             self._page,
@@ -119,7 +119,7 @@ class Slots:
         _UINT64.pack_into(self._page, CAPACITY_OFFSET, capacity)
 
     def refuse(self) -> None:
-        """Publish to the rank that there is no memory."""
+        """Publish to the rank that there is no memory for its copies."""
         _UINT64.pack_into(self._page, CAPACITY_OFFSET, REFUSED)
 
     def reconsider(self) -> None:

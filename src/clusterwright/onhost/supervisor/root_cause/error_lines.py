@@ -86,7 +86,7 @@ def shorten(line: str) -> str:
 
 
 def _clean(line: str) -> _Line:
-    """Strip prefixes and bars; a separator line of a group becomes empty."""
+    """Strip prefixes and exception-group bars of a log line; a separator line of a group becomes empty."""
     text = _PREFIXES.sub("", line).rstrip()
     bar = _BAR.match(text)
     if bar:

@@ -37,7 +37,7 @@ def read_last_output(path: str, *, signalled: bool) -> Tuple[str, str]:
 
 
 def tail(path: str) -> str:
-    """Return the end of a log; empty if there is none."""
+    """Return the last TAIL bytes of a log as text; empty if there is none."""
     try:
         with open(path, "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))

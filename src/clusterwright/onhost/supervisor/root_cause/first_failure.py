@@ -64,7 +64,7 @@ def describe_rank(event: Event, ranks: int = 0) -> str:
 
 
 def describe_failure(event: Event) -> str:
-    """Describe what happened to the rank."""
+    """Describe what happened to the rank of the event: killed, exited, raised or hung."""
     if event.get("event") == "rank_hung":
         return _hung(event)
     number, message = signal_of(event), str(event.get("message") or "")

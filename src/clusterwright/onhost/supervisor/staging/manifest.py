@@ -14,7 +14,7 @@ Row = Tuple[str, int, int]  # path below the folder, bytes, modification time in
 
 
 class Manifest:
-    """The sorted files of a folder, its symbolic links and its subfolders."""
+    """What a folder contains: its files, sorted, its symbolic links and its subfolders."""
 
     def __init__(self, files: List[Row], links: Dict[str, str], folders: List[str]) -> None:
         self.files, self.links, self.folders = files, links, folders

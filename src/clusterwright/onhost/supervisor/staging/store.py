@@ -32,7 +32,7 @@ class InsufficientSpaceError(Exception):
 
 
 class Store:
-    """One team's copies on this host."""
+    """One team's cache of data copies on this host's scratch."""
 
     def __init__(self, folder: str, jobs: str, job: str) -> None:
         self.folder, self._jobs, self._job = folder, jobs, job
