@@ -37,7 +37,7 @@ class Adapter:
 
     @property
     def needs_only_torch(self) -> bool:
-        """True if torch's variables, which every launcher sets, suffice."""
+        """True if the framework needs no variables or options beyond torch's, which every launcher sets."""
         return self.variables is nothing and self.arguments is unchanged
 
 

@@ -43,7 +43,7 @@ class BurnInLoad:
         self.amounts, self.wrong, self.reason, self.broken = [], [], "", ""  # type: List[float], List[str], str, str
 
     def run(self, began: float, options: Json) -> None:
-        """Repeat the steps until the time is over; a wrong result is recorded and the work continues."""
+        """Repeat the steps for `options["seconds"]` from `began` on; record a wrong result and continue."""
         while time.monotonic() < began + options["seconds"] and not self.broken:
             try:
                 for amount in self.steps():
@@ -112,7 +112,7 @@ def chosen(options: Json, sums: Dict[str, int]) -> Iterator[BurnInLoad]:
 
 
 def products(device: Any, size: int, sums: Dict[str, int]) -> Iterator[float]:
-    """Yield the operations of each matrix product.
+    """Multiply two fixed matrices repeatedly on the device; yield the operations of each product.
 
     Raises:
         ValueError: a product differs from the first one.
@@ -132,7 +132,7 @@ def products(device: Any, size: int, sums: Dict[str, int]) -> Iterator[float]:
 
 
 def patterns(device: Any, size: int) -> Iterator[float]:
-    """Yield the bytes written and read back.
+    """Write patterns to `size` bytes of the device's memory, repeatedly; yield each piece's bytes once read back.
 
     Raises:
         ValueError: the bytes read differ from those written.
@@ -153,7 +153,7 @@ def patterns(device: Any, size: int) -> Iterator[float]:
 
 
 def files(folder: str, size: int) -> Iterator[float]:
-    """Yield the bytes written to the disk, then those read back.
+    """Write a file of `size` bytes, then read it back, repeatedly; yield the bytes written, then those read.
 
     Raises:
         ValueError: the checksum read differs from the one written.

@@ -21,7 +21,7 @@ Json = Dict[str, Any]
 
 
 def main() -> None:
-    """Write the order from stdin; print all answers within the limit, and the job's state."""
+    """Write the order from stdin for the workers; print the answers within the limit, and the job's state."""
     request = json.load(sys.stdin)
     folder, name, hosts = request["folder"], request["name"], set(request["order"]["parts"])
     write_order(folder, name, request["order"])

@@ -61,7 +61,10 @@ def fio_jobs(folder: str, options: Json) -> Json:
 
 
 def fio(folder: str, how: List[str]) -> processes.Result:
-    """Run one fio job on one file, which later jobs read again; fio ignores a directory that follows the file name."""
+    """Run one fio job on the file `large`, which the next jobs read again.
+
+    The folder comes before the file name, since fio ignores a directory that follows it.
+    """
     file_arguments = ["--directory=" + folder, "--filename=large"]
     argv = ["fio", "--name=wright", *file_arguments, "--ioengine=psync", "--output-format=json", *how]
     return processes.run(argv, merge=True)
@@ -81,14 +84,14 @@ def extract_metrics(result: processes.Result) -> str:
 
 
 def small_files(folder: str) -> Dict[str, float]:
-    """Return files per second, one file at a time, as a data loader or an unpacking archive works."""
+    """Return files per second to create, stat, read and remove small files, one at a time as a data loader works."""
     names = [os.path.join(folder, "%04d" % index) for index in range(FILES)]
     steps = {"made": write, "looked at": os.stat, "read": read, "removed": os.unlink}  # type: Dict[str, Any]
     return {step: FILES / seconds(work, names) for step, work in steps.items()}
 
 
 def seconds(work: Any, names: List[str]) -> float:
-    """Return the seconds that the work on all files takes."""
+    """Return the seconds that `work` takes on all these files, one after the other."""
     began = time.perf_counter()
     for name in names:
         work(name)

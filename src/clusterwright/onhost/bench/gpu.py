@@ -31,7 +31,10 @@ Reading = Tuple[float, Dict[int, Json]]
 
 
 def main() -> None:
-    """Run all steps; readings start before the first step and end after the last."""
+    """Run all steps on this host's GPUs and print the results with nvidia-smi's readings.
+
+    Readings start before the first step and end after the last.
+    """
     options = json.load(sys.stdin)
     readings = Readings()
     readings.poll()
@@ -116,7 +119,7 @@ class Worker:
         return lines[-1] if lines else ""
 
     def end(self) -> None:
-        """Stop the process without a further wait: one that hangs in the driver may ignore SIGKILL."""
+        """Stop the GPU's process without waiting for it: one that hangs in the driver may ignore SIGKILL."""
         if self.process.stdin:
             self.process.stdin.close()
         try:
@@ -125,7 +128,7 @@ class Worker:
             self.process.kill()
 
     def report(self) -> Json:
-        """Return the device, the result of each step, and the reason of an early end."""
+        """Return the GPU's device, the result of each step, and why its process ended early."""
         return {"index": self.index, **self.about, "steps": self.steps, "reason": self.reason}
 
 
@@ -139,7 +142,7 @@ class Readings:
         self.thread = threading.Thread(target=self.poll_loop)
 
     def start(self) -> None:
-        """Start the polling thread."""
+        """Start the thread that polls nvidia-smi."""
         self.thread.start()
 
     def poll_loop(self) -> None:
@@ -155,7 +158,7 @@ class Readings:
             self.poll()
 
     def poll(self) -> None:
-        """Take one reading; a field name that the driver does not know is replaced by its older name, or left out."""
+        """Take one reading of nvidia-smi; a field unknown to the driver is read by its older name, or left out."""
         while True:
             query = ",".join(names[0] for names in self.fields)
             out, self.blind = run_query(

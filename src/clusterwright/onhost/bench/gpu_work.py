@@ -57,7 +57,7 @@ class Device:
         return torch.device("cuda", index) if self.cuda else torch.device("cpu")
 
     def about(self) -> Json:
-        """Return the device's name and torch's version."""
+        """Return the device's name and torch's version as a JSON object."""
         name = torch.cuda.get_device_name(self.index) if self.cuda else "cpu"
         return {"name": name, "torch": str(torch.__version__)}
 
@@ -94,7 +94,7 @@ class Device:
         return {"wrong": self.against_host()}
 
     def matrix(self, request: Json) -> Json:
-        """Return FLOP/s of the product in one precision; every element of the last product is verified."""
+        """Measure FLOP/s of the product in the requested precision; verify every element of the last product."""
         kind, side = TYPES[request["precision"]], len(self.first_factor)
         a, b = self.first_factor.to(kind), self.second.to(kind)
         output = torch.empty_like(a)
@@ -114,7 +114,7 @@ class Device:
         return differing(self.product[::step].cpu().double(), rows, step)
 
     def memory(self, request: Json) -> Json:
-        """Return bytes/s of the device's memory by copy and triad, counted as STREAM does."""
+        """Measure bytes/s of the device's memory by copy and triad, counted as STREAM does, and verify the results."""
         count = request["bytes"] // 4
         a, b, c = (torch.full((count,), value, device=self.device) for value in (0.0, B, C))
         copy = self.seconds(lambda: a.copy_(b), request["seconds"])
@@ -124,7 +124,7 @@ class Device:
         return {"copy": 2 * count * 4 / copy, "triad": 3 * count * 4 / triad, "wrong": wrong}
 
     def copies(self, request: Json) -> Json:
-        """Return bytes/s from pinned host memory to this device, and back."""
+        """Measure bytes/s of copies from pinned host memory to this device, and back."""
         source = torch.arange(request["bytes"] // 4, dtype=torch.int32)
         back = torch.zeros_like(source)
         if self.cuda:
@@ -136,7 +136,7 @@ class Device:
         return {"there": size / upload_s, "back": size / home, "pinned": self.cuda, "wrong": wrong}
 
     def peers(self, request: Json) -> Json:
-        """Return bytes/s from this device to each other one of the host, and whether copies are peer to peer."""
+        """Measure bytes/s of copies from this device to each other GPU of the host, and tell which are peer to peer."""
         source = torch.arange(request["bytes"] // 4, dtype=torch.int32, device=self.device)
         report = {"rates": {}, "direct": {}, "wrong": []}  # type: Json
         for peer in range(self.count):
@@ -165,7 +165,10 @@ def set_tf32(*, on: bool) -> None:
 
 
 def differing(actual: Any, expected: Any, step: int = 1) -> List[str]:
-    """Return the count of wrong elements and the first of them, or nothing; `step` is the stride of the rows."""
+    """Return the number of wrong elements and the first of them as text, in a list; empty if none.
+
+    `step` is the stride of the rows.
+    """
     places = (actual != expected).nonzero()
     if not len(places):
         return []

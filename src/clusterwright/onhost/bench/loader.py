@@ -47,7 +47,7 @@ class Samples(Dataset[Any]):
         return len(self.names) * self.samples_per_file
 
     def __getitem__(self, index: int) -> Any:
-        """Read the sample from its file every time, as a training does whose data exceeds the memory."""
+        """Read a sample from its file each time, as training does if its data exceed the memory; verify its index."""
         with open(self.names[index // self.samples_per_file], "rb") as file:
             file.seek(index % self.samples_per_file * self.size)
             sample = file.read(self.size)
@@ -57,7 +57,7 @@ class Samples(Dataset[Any]):
 
 
 def files(folder: str, options: Json) -> Samples:
-    """Write one file for each sample."""
+    """Write the samples into one file each."""
     return write_samples(folder, "file", options["samples"], 1, options["sample_bytes"])
 
 
@@ -82,7 +82,7 @@ def write_samples(folder: str, name: str, count: int, samples_per_file: int, siz
 
 
 def measure(kind: str, data: Samples) -> Iterator[Json]:
-    """Yield the rate for each number of workers: with a cold page cache if possible, then with a warm one."""
+    """Yield the read rate for each number of workers: with a cold page cache if possible, then with a warm one."""
     for workers in numbers_of_workers(len(os.sched_getaffinity(0))):
         for path in data.names:
             forget(path)
@@ -100,7 +100,7 @@ def numbers_of_workers(cores: int) -> List[int]:
 
 
 def samples_per_s(data: Samples, workers: int, *, shuffle: bool) -> float:
-    """Return samples per second after the first batch, when the workers have started.
+    """Return the samples per second that a DataLoader with so many workers reads, after its first batch.
 
     Raises:
         ValueError: a sample is wrong or missing.
@@ -122,7 +122,7 @@ def forget(path: str) -> None:
 
 
 def cached(path: str) -> bool:
-    """Return True if the first page is in the page cache, or if the kernel cannot tell: then nothing counts as cold."""
+    """Return True if the file's first page is cached, or the kernel cannot tell: then no read counts as cold."""
 
     def now(file: int) -> bool:
         try:

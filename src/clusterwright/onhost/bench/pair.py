@@ -44,7 +44,7 @@ def iperf3_server(options: Json) -> int:
 
 
 def iperf3_client(options: Json, direction: str) -> Json:
-    """Return iperf3's report without its intervals; retries until the server listens."""
+    """Run iperf3's client in the direction and return its report; retry until the server listens."""
     argv = ["iperf3", "--json", "--client", options["address"], "--time", str(options["seconds"])]
     argv += [
         "--port",
@@ -93,7 +93,7 @@ def tcp_server(options: Json) -> int:
 
 
 def tcp_client(options: Json, direction: str) -> Json:
-    """Return the bytes that the receiving end read on all streams, and the seconds."""
+    """Measure one direction as the TCP client: bytes that the receiving end read on all streams, and seconds."""
     ends = [connect(options) for _ in range(options["streams"])]
     connected = [
         {"local_host": end.getsockname()[0], "remote_host": end.getpeername()[0]} for end in ends[:1]

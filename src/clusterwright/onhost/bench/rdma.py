@@ -53,13 +53,16 @@ def ports(options: Json) -> Json:
 
 
 def printed(argv: List[str]) -> str:
-    """Return the output, "" without such a program; the exit code is ignored, because perftest's help exits with 1."""
+    """Run a program and return its output, "" without such a program.
+
+    Its exit code is ignored, because perftest's help exits with 1.
+    """
     result = processes.run(argv, HELP_S, merge=True)
     return "" if result.stopped else result.out
 
 
 def server(options: Json) -> Json:
-    """Start every test's server, wait for the client to finish, and return the output of each."""
+    """Start the server of every test on all rails, wait for the client to finish, and return each server's output."""
     with socket.create_server((options["address"], options["port"])) as listening:
         running = [[Running(test["server"]) for test in rail] for rail in options["rails"]]
         try:
@@ -107,7 +110,7 @@ def ended(running: Running, limit_s: float) -> Json:
 
 
 def client(options: Json) -> Json:
-    """Run all tests of each rail in sequence; the closed connection ends the server."""
+    """Run all tests as the client, those of a rail in sequence; closing the control connection ends the server."""
     with connected(options):
         results = [{} for _ in options["rails"]]  # type: List[Json]
         threads = [

@@ -63,7 +63,7 @@ def sweep(options: Json, device: Any) -> Iterator[Json]:
 
 
 def measure(kind: str, size: int, iterations: int, device: Any) -> Json:
-    """Verify one operation's data, then measure the median time of the slowest rank."""
+    """Verify the data of one operation at one size, then measure the median time of the slowest rank."""
     ranks = dist.get_world_size()
     count = max(ranks, size // 4 // ranks * ranks)
     make, run, wrong = OPERATIONS[kind]
@@ -206,7 +206,7 @@ OPERATIONS = {
 
 
 def carried() -> Dict[str, int]:
-    """Return the bytes that each interface and InfiniBand device of this host has sent since it came up."""
+    """Return the bytes that each interface and InfiniBand device of this host has sent so far."""
     sent_bytes = {}
     for name in os.listdir("/sys/class/net"):
         sent_bytes[name] = number("/sys/class/net/%s/statistics/tx_bytes" % name)

@@ -104,12 +104,12 @@ class Training:
         return round(time.perf_counter() - began, 6)
 
     def all_reduces(self) -> List[float]:
-        """Return the seconds of all-reduces of the gradients' size, with no other work."""
+        """Return the seconds of all-reduces of tensors of the gradients' size, with no other work."""
         buffer = torch.ones_like(self.gradients())
         return [self.timed(lambda: dist.all_reduce(buffer)) for _ in range(ALL_REDUCES)]
 
     def proof(self) -> Json:
-        """Return the loss on shared text, the gradients' norm, and their relative error against the mean over ranks."""
+        """Return the loss on shared text, and norm and relative error of DDP's gradients against the ranks' mean."""
         with torch.no_grad():
             loss = float(self.loss(self.common))
         average = self.gradients_of(sync=False)

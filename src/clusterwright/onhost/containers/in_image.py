@@ -153,7 +153,7 @@ def complete(environment: Dict[str, str], host: str) -> None:
 
 
 def ensure_home(environment: Dict[str, str], host: str) -> None:
-    """Set HOME to /tmp, with a warning, for a user whose home does not exist."""
+    """Set HOME to /tmp, with a warning on stderr, if the user's home does not exist on this host."""
     home = environment.get("HOME", "")
     if os.path.isdir(home):
         return

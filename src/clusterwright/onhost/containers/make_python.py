@@ -50,7 +50,7 @@ def refuse(spec: Spec, reason: str) -> int:
 
 
 def foreign_owner(*paths: str) -> str:
-    """Return which path another user than root has created first, with the fix, or "".
+    """Return an error if another user than root or this one created one of the paths first; else "".
 
     All users may create entries beside the environment; the owner of a folder chooses what lies in it.
     """
@@ -80,7 +80,7 @@ def unreadable(spec: Spec) -> str:
 
 
 def digest(spec: Spec) -> str:
-    """Return a hash of everything requested, the text of the requirements file included."""
+    """Return a hash of everything that an environment's spec requests, its requirements file's text included."""
     identity = {name: spec[name] for name in ("kind", "program", "packages", "requirements", "wheels")}
     text = json.dumps(identity, sort_keys=True)
     if spec["requirements"]:

@@ -10,7 +10,7 @@ FILE = "said.jsonl"
 
 
 class Trouble(Exception):  # noqa: N818 (an answer, shown by the caller)
-    """An error with its code and fix, for the user."""
+    """An error for the user, with a code and a fix."""
 
     def __init__(self, code: str, message: str, fix: str) -> None:
         super().__init__(message)

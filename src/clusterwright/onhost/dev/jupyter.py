@@ -67,7 +67,7 @@ class Jupyter:
         self.port = free(self.request["port"])
 
     def _write_config(self, root: str) -> None:
-        """Write the configuration with the token, mode 0600 by umask: it is in no command line or environment."""
+        """Write JupyterLab's configuration with the token, mode 0600 by umask: no command line has the token."""
         config = {
             "ServerApp": {
                 "ip": "127.0.0.1", "port": self.port, "port_retries": 0, "open_browser": False, "root_dir": root,
@@ -129,7 +129,7 @@ class Jupyter:
         return " | ".join(self._read_log().strip().splitlines()[-3:])
 
     def query_api(self, endpoint: str) -> Any:
-        """Return the JSON response of its REST API.
+        """Query the server's REST API and return the JSON response.
 
         Raises:
             OSError: it does not respond, or another user listens on the port, who does not get the token.
@@ -158,7 +158,7 @@ class Jupyter:
         return max((_seconds(kernel["last_activity"]) for kernel in kernels), default=0.0)
 
     def alive(self) -> bool:
-        """Return False after the server has ended, for example by `Shut Down` in its menu."""
+        """Return False after the server has ended, for example by `Shut Down` in JupyterLab's menu."""
         return self.process.poll() is None
 
     def stop(self) -> None:

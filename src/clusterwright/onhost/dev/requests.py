@@ -186,7 +186,7 @@ class WaitingRequest:
         self.reported_state: Any = ()
 
     def wait(self) -> int:
-        """Wait until the session is up or has failed, the client has disconnected, or the time is over."""
+        """Wait until the session is up or has failed, the client has left, or time is over; return the exit code."""
         while True:
             for line in read_events(self.session):
                 if line["event"] in ("up", "failed", "ended"):
@@ -201,7 +201,7 @@ class WaitingRequest:
                 return 0
 
     def queue(self) -> bool:
-        """Poll Slurm for the job, less often the longer it takes; return False if the job has ended."""
+        """Poll Slurm for the session's job, less often the longer it takes; return False if the job has ended."""
         waited = time.monotonic() - self.began
         self.following = time.monotonic() + min(10.0, max(1.0, waited / 10))
         try:
@@ -244,7 +244,7 @@ class WaitingRequest:
             return "no output"
 
     def has_client_disconnected(self, seconds: float) -> bool:
-        """Return True if the client disconnects within this time."""
+        """Wait so many seconds; return True at once if the client disconnects."""
         ready, _, _ = select.select([sys.stdin], [], [], seconds)
         return bool(ready) and not os.read(sys.stdin.fileno(), 4096)
 
@@ -263,7 +263,7 @@ def show(request: Dict[str, Any]) -> int:
 
 
 def stop(request: Dict[str, Any]) -> int:
-    """Stop one session, or all of the user's."""
+    """Cancel the job of one session, or of all the user's sessions; return the exit code."""
     rows = queued(everybody=request["everybody"])
     chosen = [row["job"] for row in rows if request["job"] in ("all", row["job"])]
     if not chosen:

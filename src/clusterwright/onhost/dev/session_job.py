@@ -27,11 +27,11 @@ class Shell:
         """Do nothing: there is no server."""
 
     def facts(self) -> Dict[str, Any]:
-        """Return no further facts."""
+        """Return no facts for the user: there is no server."""
         return {}
 
     def active(self, _now: float) -> float:
-        """Return 0: activity shows in CPU time and terminals."""
+        """Return 0: the activity of shells shows in CPU time and terminals."""
         return 0.0
 
     def alive(self) -> bool:

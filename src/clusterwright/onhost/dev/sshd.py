@@ -92,12 +92,12 @@ class Sshd:
             return " | ".join(file.read().strip().splitlines()[-3:])
 
     def facts(self) -> Dict[str, Any]:
-        """Return port and host key, with which the user connects."""
+        """Return sshd's port and host key, with which the user connects."""
         with open(f"{self.folder}/host_key.pub", encoding="utf-8") as file:
             return {"port": self.port, "host_key": " ".join(file.read().split()[:2])}
 
     def active(self, _now: float) -> float:
-        """Return 0: activity shows in CPU time and terminals."""
+        """Return 0: the activity of logins shows in CPU time and terminals."""
         return 0.0
 
     def alive(self) -> bool:

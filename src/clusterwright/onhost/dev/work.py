@@ -11,7 +11,7 @@ _USER, _SYSTEM = 11, 12  # proc(5): utime and stime, counted from the field afte
 
 
 def of_job(job_id: str, proc: str = "/proc") -> Set[int]:
-    """Return the processes of the job, in all its steps: by their cgroup, or by SLURM_JOB_ID."""
+    """Return the ids of all processes of the job on this host: by their cgroup, or by SLURM_JOB_ID."""
     pids = {int(name) for name in os.listdir(proc) if name.isdigit()}
     return {pid for pid in pids if _is_of(f"{proc}/{pid}", job_id)}
 
@@ -52,7 +52,7 @@ def _fields(pid: int, proc: str) -> List[bytes]:
 
 
 def computed(previous: Dict[int, float], now: Dict[int, float]) -> float:
-    """Return the CPU seconds between two polls; processes that ended in between are missing."""
+    """Return the CPU seconds that processes used between two polls; those that ended in between are missing."""
     return sum(max(0.0, seconds - previous.get(pid, 0.0)) for pid, seconds in now.items())
 
 

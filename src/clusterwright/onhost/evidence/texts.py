@@ -107,7 +107,7 @@ def texts(paths: List[str]) -> List[Dict[str, str]]:
 
 
 def files_of(run: str) -> Iterator[str]:
-    """Yield the logs of the last two generations and of the job itself, and dumped stacks."""
+    """Yield the paths of a run's logs: of its last two generations and of the job itself, and of dumped stacks."""
     for name in list_folder(run):
         if fnmatch(name, "slurm-*.out") or name == "job.out":
             yield os.path.join(run, name)

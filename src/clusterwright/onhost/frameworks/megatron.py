@@ -12,7 +12,7 @@ _SINGLE_QUEUE = {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
 
 
 def variables(_context: ProcessContext) -> dict[str, str]:
-    """Return CUDA_DEVICE_MAX_CONNECTIONS=1."""
+    """Return CUDA_DEVICE_MAX_CONNECTIONS=1, which tensor parallelism requires."""
     return dict(_SINGLE_QUEUE)
 
 

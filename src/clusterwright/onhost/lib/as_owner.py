@@ -63,7 +63,7 @@ def as_owner(folder: Path, work: Callable[[], Any], limits: WorkLimits = DEFAULT
 def as_account(
     account: Optional[UserRights], work: Callable[[], Any], limits: WorkLimits = DEFAULT_LIMITS
 ) -> Any:
-    """Call `work` with an account's rights, None for this process's own; raises as `as_owner`."""
+    """Call `work` with an account's rights and return its result; None: in this process. Raises as `as_owner`."""
     if account is None:
         return work()
     _load_bundle()
@@ -88,7 +88,7 @@ def as_account(
 
 
 def account_of(folder: Path) -> Optional[UserRights]:
-    """Return the account to work as in a folder; None for this process's own.
+    """Return the account with which root should work in a folder; None for this process's own.
 
     That is the owner of the folder (or file); for one of root inside a user's folder, that user.
 

@@ -93,7 +93,7 @@ def is_own_folder(path: Path) -> bool:
 
 
 def replace_link(path: Path, target: Path) -> None:
-    """Point a symbolic link to another target atomically."""
+    """Create the symbolic link `path` to `target`, or replace it atomically."""
     scratch = scratch_path(path)
     try:
         os.symlink(target, scratch)

@@ -43,7 +43,7 @@ def of_hooks(*options: str) -> List[str]:
 
 
 def repairs(*options: str) -> List[str]:
-    """Return the command for entries `repaired PCI_ADDRESS` of the unit that `log_repair` starts."""
+    """Return the journalctl command for the entries `repaired PCI_ADDRESS` that `log_repair` writes."""
     return [*JOURNALCTL, *options, "-t", "clusterwright", "_UID=0", f"_SYSTEMD_UNIT={REPAIR_UNIT}"]
 
 

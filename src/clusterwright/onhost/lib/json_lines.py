@@ -11,7 +11,7 @@ FILE_BYTES = 1 << 30  # most that is read of a file
 def read_lines(
     path: Path, limit: int = FILE_BYTES, *, inside: Optional[Path] = None
 ) -> Iterator[Dict[str, Any]]:
-    """Yield the objects of a file in order; incomplete or overlong lines and other values are skipped.
+    """Yield the JSON objects of a file in order, of at most `limit` bytes; skip incomplete, overlong and other lines.
 
     Raises:
         UnsafeFileError: not a regular file.

@@ -21,7 +21,7 @@ def ascii_int(text: str) -> Optional[int]:
 
 
 def json_integer(text: str) -> int:
-    """Return the integer of a JSON document; `parse_int` of `json.loads`, because conversion can take quadratic time.
+    """Convert an integer in a JSON document, as `parse_int` of `json.loads`; long ones could take quadratic time.
 
     Raises:
         ValueError: it has more than JSON_DIGITS digits.
@@ -32,7 +32,7 @@ def json_integer(text: str) -> int:
 
 
 def finite(value: Any) -> Optional[float]:
-    """Return a finite float of a number or a text; None for anything else, also for an integer that is too large."""
+    """Convert a number or a text to a finite float; None for anything else, also for an integer that is too large."""
     try:
         number = float(value)
     except (OverflowError, TypeError, ValueError):

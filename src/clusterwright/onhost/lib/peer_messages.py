@@ -46,7 +46,7 @@ def _finite(digits: str) -> float:
 
 
 def read_greeting(connection: socket.socket, limit_s: float = GREETING_S) -> bytes:
-    """Return a stranger's line, nothing that follows it, and within the limit in any case.
+    """Read the first line of a peer that has not authenticated, nothing after it, within the limit in any case.
 
     Raises:
         OSError: no line of GREETING_BYTES came in time, or the peer is gone.
@@ -112,7 +112,7 @@ class PeerSession:
         return _mac(self._send_key, self._sent, data) + data
 
     def opened(self, line: bytes) -> bytes:
-        """Return the message without its HMAC.
+        """Verify a line's HMAC and return the message without it.
 
         Raises:
             ValueError: the HMAC is not that of the peer's next message.

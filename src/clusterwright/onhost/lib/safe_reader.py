@@ -56,7 +56,7 @@ class Budget:
         self.seconds, self.size = seconds, size
 
     def charge(self, seconds: float, size: int) -> None:
-        """Subtract what was used.
+        """Subtract used seconds and bytes.
 
         Raises:
             OverBudgetError: nothing remains.
@@ -220,7 +220,7 @@ def location(handle: int) -> str:
 
 @contextmanager
 def pin(path: Path, flags: int = 0) -> Iterator[int]:
-    """Yield a handle of what a path names, whatever is renamed or linked meanwhile.
+    """Yield a handle of the file that a path names now, whatever is renamed or linked meanwhile.
 
     The handle opens nothing, so a pipe or a device has no effect. `flags`: O_NOFOLLOW, O_DIRECTORY.
 
@@ -298,7 +298,7 @@ def modified(path: Path) -> Optional[float]:
 
 
 def read_bytes(path: Path, limit: int = TEXT_BYTES, *, inside: Optional[Path] = None) -> bytes:
-    """Read a whole file.
+    """Read a whole regular file of at most `limit` bytes; `inside` as in `open_regular`.
 
     Raises:
         UnsafeFileError: not a regular file, or larger than the limit.

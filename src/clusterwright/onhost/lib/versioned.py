@@ -34,7 +34,12 @@ class Kind:
         self.schema, self._is_valid, self._migrations = schema, is_valid, migrations
 
     def parse(self, data: Union[bytes, str], path: Path) -> Json:
-        """Return the document in the present schema; raises NewerSchema or Damaged, with the path in the message."""
+        """Parse and validate a document and migrate it to the present schema.
+
+        Raises:
+            NewerSchema: a newer version wrote it.
+            Damaged: it is truncated, or not of this kind; the message has the path.
+        """
         document = parse_object(data)
         schema = document.get("schema", FIRST)
         if isinstance(schema, int) and schema > self.schema:
@@ -52,7 +57,7 @@ class Kind:
         return document
 
     def dump(self, document: Json) -> str:
-        """Return the text of a document in the present schema."""
+        """Return a document as JSON text with the number of the present schema."""
         return json.dumps(dict(document, schema=self.schema))
 
 

@@ -55,7 +55,10 @@ class Watch:
 
     @property
     def is_overdue(self) -> bool:
-        """True if no alert can arrive: Prometheus, Alertmanager or the connection between them has failed."""
+        """True if the heartbeat alert is late, so that no alert can arrive.
+
+        Prometheus, Alertmanager or the connection between them has failed.
+        """
         return self.clock() - self.last > self.settings.heartbeat_timeout_s
 
     def check(self) -> None:

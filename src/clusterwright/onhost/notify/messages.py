@@ -68,6 +68,6 @@ def sanitize(text: str) -> str:
 
 
 def truncate(text: str, most: int) -> str:
-    """Return at most that many bytes, whole characters, with an ellipsis if truncated."""
+    """Return the text in at most `most` bytes of UTF-8, whole characters, with an ellipsis if truncated."""
     data = text.encode()
     return text if len(data) <= most else data[: most - 3].decode(errors="ignore") + "…"

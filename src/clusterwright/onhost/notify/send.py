@@ -47,7 +47,7 @@ def send_to_channel(settings: NotifySettings, name: str, payload: Mapping[str, A
 
 
 def post(url: str, body: Any, *, through_proxy: bool = False) -> bytes:
-    """Post a JSON body and return the response."""
+    """Post a JSON body and return the response; proxy variables are ignored unless `through_proxy`."""
     data = json.dumps(body, ensure_ascii=False).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json; charset=utf-8"})
     opener = urllib.request.build_opener(*([] if through_proxy else [urllib.request.ProxyHandler({})]))
@@ -94,7 +94,10 @@ def _signed(key: str, text: str) -> str:
 
 
 def refusal(answer: bytes) -> str | None:
-    """Return the reason if the channel rejected the message, else None: errors come with HTTP status 200."""
+    """Return why the channel rejected the message, by its response; None if it accepted it.
+
+    Errors come with HTTP status 200.
+    """
     try:
         reply = json.loads(answer)
     except ValueError:

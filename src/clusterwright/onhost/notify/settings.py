@@ -46,7 +46,7 @@ def read(path: str) -> NotifySettings:
 
 
 def request_token(settings: NotifySettings) -> str:
-    """Return the token of requests, "" if there is none; only the account of Alertmanager can read it."""
+    """Return the token that requests must carry; "" if it cannot be read. Only Alertmanager's account has it too."""
     try:
         with open(f"{settings.secrets}/{AUTHORIZATION}", encoding="utf-8") as file:
             return file.read().strip()
@@ -55,7 +55,7 @@ def request_token(settings: NotifySettings) -> str:
 
 
 def channel_address(settings: NotifySettings, name: str) -> tuple[str, str]:
-    """Return URL and signing key ("" without one) of a channel; read each time, because a site may change them."""
+    """Read URL and signing key ("" if none) of a chat channel from its file, which a site may change any time."""
     with open(f"{settings.secrets}/{name}", encoding="utf-8") as file:
         lines = [line.strip() for line in file if line.strip()]
     return lines[0], (lines[1] if len(lines) > 1 else "")

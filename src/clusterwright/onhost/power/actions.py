@@ -61,7 +61,7 @@ class PowerActions:
         self._on([host for host in hosts if states[host] != "on"], now)
 
     def force_power_down(self, hosts: List[str], now: float) -> None:
-        """Take hosts whose boot cannot succeed back from Slurm at once, so that jobs go elsewhere.
+        """Power down, in Slurm, nodes whose boot cannot succeed, so that their jobs go elsewhere at once.
 
         State DOWN would leave the node powering up.
         """
@@ -126,7 +126,7 @@ class PowerActions:
             self.log("{}: Slurm did not resume it: {}".format(",".join(hosts), error))
 
     def drain(self, hosts: List[str], now: float) -> None:
-        """Drain hosts that need an administrator: no longer DOWN, and no job waits for them."""
+        """Drain nodes that need an administrator, with the reason: no job waits for them, and they are not DOWN."""
         for host in hosts:
             record = self.records.by_host[host]
             count = "" if record.hopeless else f"failed boots: {record.failed_boots}: "

@@ -42,7 +42,7 @@ class Keeper:
         self.busy: Dict[str, Any] = {}  # running steps, by host
 
     def poll(self, now: float) -> float:
-        """Poll Slurm once, start the steps, and return the seconds until the next poll."""
+        """Poll Slurm once, start the steps that hosts need, and return the seconds until the next poll."""
         self._reap()
         nodes = self.slurm.nodes()
         if nodes is None:
@@ -92,7 +92,7 @@ def listen(path: str) -> socket.socket:
 
 
 def receive(line: socket.socket, wait_s: float) -> Optional[str]:
-    """Return a message of one of Slurm's programs as one line, None if none comes within the time."""
+    """Wait for a message of slurm_hook.py and return it as one line; None if none comes within the time."""
     line.settimeout(wait_s)
     try:
         return clean(line.recv(LISTENS).decode(errors="replace"), lines=False)

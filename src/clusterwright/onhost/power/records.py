@@ -26,7 +26,7 @@ class PowerRecord:
                 setattr(self, name, value)
 
     def request_state(self, state: str, now: float) -> None:
-        """Set the requested state and reset its retries."""
+        """Record a new requested state (on, off, failed or "") at this time, and reset its retries."""
         self.requested, self.requested_at, self.next, self.calls, self.sure = state, now, now, 0, False
 
 

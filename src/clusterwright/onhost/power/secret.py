@@ -12,7 +12,7 @@ class NoPasswordError(Exception):
 
 
 def password(path: str) -> Tuple[str, float]:
-    """Return the first line and the file's modification time.
+    """Read the password file of the BMCs: return its first line and its modification time.
 
     Raises:
         NoPasswordError: the file is missing, empty, or readable by others.

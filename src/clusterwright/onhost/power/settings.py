@@ -11,7 +11,7 @@ LOG = "/var/log/slurm/power.log"
 
 
 class PowerSettings(NamedTuple):
-    """Times in seconds; `hosts` are those that may be powered down, each with its provider's fields."""
+    """Settings of power saving: times in seconds, and `hosts` that may be powered down with their provider's fields."""
 
     provider: Dict[str, Any]
     hosts: Dict[str, Dict[str, str]]

@@ -17,7 +17,10 @@ TOTAL_TIMEOUT_S = 12.0  # our choice: a host on which a process has not run by t
 
 
 def probe(path: str) -> int:
-    """Fork a probe and return its pipe, which delivers a start mark, then seconds or an error."""
+    """Fork a process that probes the folder; return the read end of its pipe.
+
+    The pipe delivers a start mark, then the seconds or an error.
+    """
     out, into = os.pipe()
     if os.fork():
         os.close(into)

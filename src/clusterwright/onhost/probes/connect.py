@@ -25,7 +25,7 @@ def outcome(code: int) -> str:
 
 
 def attempt(targets: List[str]) -> Dict[str, str]:
-    """Return by target: `open`, `refused`, `silent` (no response), or the error text."""
+    """Connect to all targets at once; return `open`, `refused`, `silent` (no response) or the error text of each."""
     links = {}  # type: Dict[socket.socket, str]
     outcomes = {}  # type: Dict[str, str]
     for target in targets:

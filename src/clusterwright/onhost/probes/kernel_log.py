@@ -50,7 +50,7 @@ def journal(argv: List[str]) -> Iterator[Row]:
 
 
 def dmesg() -> Iterator[Row]:
-    """Yield the same from the kernel's ring buffer, whose times are relative to boot."""
+    """Yield (time, priority, text) of each line of the kernel's ring buffer; its times are relative to boot."""
     with open("/proc/stat") as file:
         boot = next(float(line.split()[1]) for line in file if line.startswith("btime"))
     for line in run(["dmesg", "-r"]):

@@ -83,7 +83,7 @@ def query_gpus(fields: List[List[str]], count: int) -> Dict[str, Any]:
 
 
 def with_rows(report: Dict[str, Any], fields: List[List[str]]) -> None:
-    """Add the remapped rows from their own query, if the driver lacks them in the main one."""
+    """Add the remapped memory rows of each GPU to the report by a query of their own, if the driver needs one."""
     missing = [names for names in fields if names[0] in report["refused"] and names[0].startswith(ROWS)]
     if not missing or not report["rows"]:
         return

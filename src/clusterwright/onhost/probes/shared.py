@@ -21,7 +21,7 @@ def places(path: str, host: str) -> List[str]:
 
 
 def write_token(location: str, token: str) -> None:
-    """Create the file with the token, and sync it."""
+    """Create a file with the token, and sync it to the server."""
     handle = os.open(location, NEW, 0o644)
     try:
         os.write(handle, token.encode())
@@ -31,7 +31,7 @@ def write_token(location: str, token: str) -> None:
 
 
 def consume_token(location: str) -> str:
-    """Return the token of a file and remove it; "" if there is none."""
+    """Read a token from its file and remove the file; return "" if there is none."""
     try:
         handle = os.open(location, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -55,7 +55,10 @@ def remove(location: str) -> bool:
 
 
 def write(path: str, host: str) -> Dict[str, str]:
-    """Write a token to the first writable path, after removing older ones; return it or the first error."""
+    """Write a new token of this host to the first writable path of a folder, after removing older ones.
+
+    Return the token, or the first error.
+    """
     token, error = uuid.uuid4().hex, ""
     for location in places(path, host):
         remove(location)

@@ -27,7 +27,10 @@ def describe_key(key: Key) -> str:
 
 
 def rows_of(answers: Dict[str, List[Dict[str, str]]]) -> Rows:
-    """Return slurmdbd's rows, keyed as desired rows are; associations with a partition are made by hand and ignored."""
+    """Convert sacctmgr's answers to rows, keyed as desired rows are.
+
+    Associations with a partition are made by hand and ignored.
+    """
     rows = {("qos", row["Name"]): row for row in answers["qos"]}  # type: Rows
     for row in answers["assoc"]:
         if row["Partition"]:
@@ -39,7 +42,7 @@ def rows_of(answers: Dict[str, List[Dict[str, str]]]) -> Rows:
 
 
 def differences(row: Json, have: Dict[str, str]) -> List[Tuple[str, str, str]]:
-    """Return (setting, present value, desired value) for each setting that differs."""
+    """Return (setting, present value, desired value) for each setting of a desired row that differs in slurmdbd."""
     changes = []
     for setting, value in row.items():
         if setting in NON_SETTING_KEYS:

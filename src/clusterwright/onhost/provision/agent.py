@@ -88,7 +88,7 @@ def lost_sets(host: LocalHost) -> Dict[str, str]:
 
 
 def lost_error(missing_sets: Dict[str, str]) -> Optional[ChangeError]:
-    """Return an error that names the package sets left out, or None; its fault domain is this host."""
+    """Return an error, of this host alone, that names the package sets left out; None if none was."""
     message = "\n".join(f"{name}: {reason}" for name, reason in missing_sets.items())
     return ChangeError(f"packages not changed: {message}", "host") if missing_sets else None
 
@@ -190,7 +190,7 @@ def settle_units(
 
 
 def make(host: LocalHost, change: Json) -> None:
-    """Make one change; the first missing package installs all of them in one call."""
+    """Make one change of a plan; the first missing package installs all of them in one call."""
     kind, _, name = change["id"].partition(":")
     if kind == "package":
         package = next(
@@ -334,7 +334,7 @@ def note_moved(host: LocalHost, changes: List[Json]) -> None:
 
 
 def refuse_jobs(host: LocalHost, changes: List[Json]) -> None:
-    """Raise an error if a disruptive change meets running jobs; jobs that are ending get `lock_timeout_s` to end."""
+    """Raise an error if a change needs a drained host and jobs run; ending jobs get `lock_timeout_s`."""
     if not host.bundle.get("idle") or not any(change["cost"] in DISTURBS for change in changes):
         return
     deadline = time.monotonic() + host.bundle.get("lock_timeout_s", 0)

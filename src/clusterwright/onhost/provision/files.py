@@ -48,7 +48,7 @@ def owner_of(path: str) -> str:
 
 
 def check_rights(path: str, resource: Json) -> List[str]:
-    """Return the differences of owner and mode as `owner OLD -> NEW`, `mode OLD -> NEW`."""
+    """Return how a path's owner and mode differ from the desired ones: `owner OLD -> NEW`, `mode OLD -> NEW`."""
     desired_owner, has = f"{resource['owner']}:{resource['group']}", owner_of(path)
     mode = os.lstat(path).st_mode & 0o7777
     wrong = [] if has == desired_owner else [f"owner {has} -> {desired_owner}"]
@@ -56,7 +56,7 @@ def check_rights(path: str, resource: Json) -> List[str]:
 
 
 def trusted_path(path: str) -> str:
-    """Return the path without links; the last part may be missing.
+    """Resolve the symbolic links of a path that root will change; the last part may be missing.
 
     Raises:
         ChangeError: a link on the way belongs to a user, who could redirect a change by root to any file.
@@ -111,7 +111,7 @@ def set_rights(path: Union[str, int], resource: Json) -> None:
 
 
 def diff_of(path: str, old: bytes, new: bytes) -> str:
-    """Return a unified diff, truncated at DIFF_LINES; for binary files only the sizes."""
+    """Return the unified diff of a file's contents, truncated at DIFF_LINES; for binary files only the sizes."""
     try:
         old_lines, new_lines = old.decode().splitlines(), new.decode().splitlines()
     except UnicodeDecodeError:
@@ -180,7 +180,7 @@ def is_gentle(pattern: str, old: bytes, new: bytes) -> bool:
 
 
 def do_file(host: LocalHost, resource: Json) -> None:
-    """Write a temporary file with owner and mode beside the target, validate it, and rename it over the target."""
+    """Make the planned change: write a temporary file with owner and mode, validate it, rename it to the target."""
     path = host.resolve_path(resource["path"])
     folder = trusted_path(os.path.dirname(path))
     os.makedirs(folder, exist_ok=True)
@@ -209,7 +209,7 @@ def has_program(program: str) -> bool:
 
 
 def accept(resource: Json, scratch: str) -> None:
-    """Raise an error unless the file's own validation command accepts the new content."""
+    """Run the validation command of a file resource on its new content; raise an error unless it accepts it."""
     result = run([argument.replace("{}", scratch) for argument in resource["validate"]])
     if result.code != 0:
         message = result.out.strip().replace(scratch, resource["path"])
@@ -228,7 +228,7 @@ def needs_trial(host: LocalHost, trial: Json, changes: List[Json]) -> bool:
 
 
 def try_out(host: LocalHost, trial: Json) -> None:
-    """Write all files of the trial to a private scratch folder and run the trial's command on them."""
+    """Write all files of a trial to a private scratch folder and run its command on them; raise if that fails."""
     import shutil
 
     folder = host.resolve_path(f"{STATE}/{TRIAL}{os.getpid()}")
@@ -251,7 +251,7 @@ def try_out(host: LocalHost, trial: Json) -> None:
 
 
 def sweep(host: LocalHost) -> None:
-    """Remove temporary files and trial folders, which may hold secrets, of an interrupted apply."""
+    """Remove temporary files and trial folders that an interrupted apply left; they may hold secrets."""
     import shutil
 
     for name in host.owed:

@@ -159,13 +159,13 @@ def read_bundle(data: bytes) -> Json:
 
 
 def run(argv: List[str], limit: int = COMMAND_S) -> processes.Result:
-    """Run a command with English output, stdout and stderr in one stream."""
+    """Run a command on this host, with English output and both streams in one."""
     result = processes.run(argv, limit, env=dict(os.environ, **ENVIRONMENT), merge=True)
     return result._replace(out=f"{argv[0]}: {result.stopped}") if result.stopped else result
 
 
 def must(argv: List[str], limit: int = COMMAND_S) -> str:
-    """Return the output of a command; raise ChangeError with its last lines unless it succeeds."""
+    """Run a command and return its output; raise ChangeError with its last lines unless it succeeds."""
     result = run(argv, limit)
     if not result.ok:
         last = "\n".join(result.out.strip().splitlines()[-8:])

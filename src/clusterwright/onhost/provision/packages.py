@@ -39,7 +39,7 @@ def has_dnf(host: LocalHost) -> bool:
 
 
 def installed(host: LocalHost) -> Installed:
-    """Return every installed package from one call, cached until something is installed."""
+    """Return all installed packages with version and hold, as dpkg or rpm lists them; cached until an installation."""
     package_versions = host.bundle.get("installed")  # type: Optional[Installed]
     if package_versions is None:
         package_versions = rpm_installed(host) if has_dnf(host) else dpkg_installed(host)
@@ -103,7 +103,7 @@ def plan_packages(host: LocalHost) -> List[Json]:
 
 
 def in_place_of(installed_versions: Installed, package: Json) -> List[str]:
-    """Return the installed packages that this one replaces: a driver of another branch, or with other modules."""
+    """Return the installed packages that this one replaces: a driver of another branch or other kernel modules."""
     return [
         name for name in matching(sorted(installed_versions), package["place_of"]) if name != package["name"]
     ]
@@ -168,7 +168,7 @@ def apt_get(todo: List[Json]) -> None:
 
 
 def refresh() -> None:
-    """Run `apt-get update`; it does not wait for another apt's lock, so this does."""
+    """Run `apt-get update`; wait for another apt's lock, which apt-get itself does not."""
     end = time.monotonic() + LOCKED_S
     while True:
         result = run(["apt-get", "update"], INSTALL_S)
@@ -181,7 +181,10 @@ def refresh() -> None:
 
 
 def dnf_install(host: LocalHost, todo: List[Json], more: Sequence[str] = ()) -> None:
-    """Install by dnf, which waits for its lock itself; version locks are ignored for a release of the cluster file."""
+    """Install packages by dnf, which waits for its lock itself.
+
+    Version locks are ignored for a release of the cluster file.
+    """
     names = [package["name"] + (f"-{release(package)}" if package["version"] else "") for package in todo]
     root = ["--installroot", host.root] if host.root else []
     over = ["--disableplugin", "versionlock"] if any(package["version"] for package in todo) else []

@@ -67,7 +67,7 @@ def plan_resources(host: LocalHost, resources: List[Json]) -> List[Json]:
 
 
 def plan_resource(host: LocalHost, resource: Json) -> Optional[Json]:
-    """Return the change that the resource needs, or None; an error's fault domain is this host."""
+    """Return the change that a resource needs, None without; an error is a fault of this host alone."""
     try:
         return PLANNERS[resource["kind"]](host, resource)
     except (

@@ -89,7 +89,10 @@ def cached_answers(host: LocalHost, queries: Queries) -> Dict[str, Any]:
 
 
 def leaving(host: LocalHost, rows: List[Json], have: Rows) -> List[Json]:
-    """Plan to remove our rows that left the cluster file; rows with jobs stay, because Slurm would end the jobs."""
+    """Return the changes that remove our records that left the cluster file.
+
+    Records with jobs stay, with a note, because Slurm would end the jobs.
+    """
     managed_keys = ours(host, "accounts")
     host.notes += strangers(rows, have, managed_keys)
     obsolete_keys = find_obsolete(rows, have, managed_keys)
@@ -169,7 +172,7 @@ def do(host: LocalHost, resource: Json, changes: List[Json]) -> None:
 
 
 def remember(host: LocalHost) -> None:
-    """Store which rows are ours: those of the cluster file, and earlier ones that are not removed yet."""
+    """Store which records are ours: those of the cluster file, and earlier ones that are not removed yet."""
     stored_keys = {}
     for resource in host.resources:
         if resource["kind"] == "records" and resource["name"] in ("accounts", "reservations"):

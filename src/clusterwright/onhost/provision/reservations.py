@@ -102,7 +102,7 @@ def differences(row: Json, have: Dict[str, str]) -> List[str]:
 
 
 def normalize_row(have: Dict[str, str]) -> Dict[str, str]:
-    """Return slurmctld's reservation in the form of desired rows."""
+    """Convert slurmctld's fields of a reservation to the form of desired rows."""
     none = ("(null)", "")
     flags = have.get("Flags", "").split(",")
     lists = {
@@ -148,7 +148,7 @@ def is_over(row: Json) -> bool:
 
 
 def moment(text: str) -> time.struct_time:
-    """Parse a time of Slurm or of the cluster file, with or without seconds."""
+    """Parse a local time of Slurm or of the cluster file, with or without seconds."""
     return time.strptime(text if text.count(":") > 1 else text + ":00", FORM)
 
 

@@ -59,7 +59,7 @@ def stops(ours: Json) -> List[Json]:
 
 
 def plan_restore(host: LocalHost, row: Json, going: Set[str]) -> Optional[Json]:
-    """Return the change that restores one row, or None; a folder with other content stays."""
+    """Return the change that restores one saved state, or None; a folder with other content stays, with a note."""
     kind, _, name = row["id"].partition(":")
     if kind == "directory" and name in going and not empties(host, name, going):
         host.notes.append(f"{name} is not removed: it holds files that no apply made")
@@ -84,7 +84,7 @@ def empties(host: LocalHost, path: str, going: Set[str]) -> bool:
 
 
 def plan_path_restore(host: LocalHost, row: Json, path: str) -> Optional[Json]:
-    """Return a change if kind, content, owner or mode differs from the saved state."""
+    """Return a change if a path's kind, content, owner or mode differs from the saved state; else None."""
     saved_state, now = row["before"], state_of(host.resolve_path(path))
     if now == saved_state or saved_state["kind"] == "other":
         return None

@@ -47,7 +47,7 @@ def answers(address: str, port: str, timeout_s: float) -> str:
 
 
 def start(argv: List[str]) -> Invocation:
-    """Start sacctmgr with these arguments."""
+    """Start sacctmgr with these arguments in the background; `finish` returns its output."""
     return argv, processes.start(
         ["sacctmgr", *argv],
         stdout=processes.PIPE,
@@ -57,7 +57,7 @@ def start(argv: List[str]) -> Invocation:
 
 
 def finish(invocation: Invocation) -> str:
-    """Return the output of a call; raise ChangeError with its last lines if it failed."""
+    """Wait for a call of sacctmgr and return its output; raise ChangeError with its last lines if it failed."""
     argv, process = invocation
     result = processes.collect(process, CALL_S)
     if not result.ok:
@@ -86,7 +86,7 @@ def read_answers(queries: Queries) -> Dict[str, List[Dict[str, str]]]:
 
 
 def change_all(calls: List[List[str]]) -> None:
-    """Make independent calls, MAX_PARALLEL_CALLS at a time; raise the first failure after the last call."""
+    """Make independent calls of sacctmgr, MAX_PARALLEL_CALLS at a time; raise the first failure after the last call."""
     failed = []  # type: List[ChangeError]
     for offset in range(0, len(calls), MAX_PARALLEL_CALLS):
         running = [start(["-i", *argv]) for argv in calls[offset : offset + MAX_PARALLEL_CALLS]]

@@ -107,7 +107,7 @@ def explain_error(reason: ChangeError, apt_output: str) -> str:
 
 @contextlib.contextmanager
 def pins(host: LocalHost) -> Iterator[List[str]]:
-    """Yield apt's options with the desired pins (apt preferences) before they are installed."""
+    """Yield apt's options with the desired version pins (apt preferences), before the files with them are installed."""
     folder = tempfile.mkdtemp(prefix="wright-pins-")
     try:
         for entry in (
@@ -185,7 +185,7 @@ def install(host: LocalHost, name: str) -> None:
 
 
 def refuse_foreign_hold(host: LocalHost, todo: List[Json]) -> None:
-    """Raise an error if somebody pinned one of the packages by hand."""
+    """Raise HoldError if somebody pinned one of the packages by hand."""
     installed_versions, ours = packages.installed(host), packages.managed_hold(host)
     foreign_hold = {name for name in packages.hold_siblings(host, todo) if name not in ours}
     foreign_hold |= {

@@ -15,7 +15,7 @@ def _all(values: Any, kind: type) -> bool:
 
 
 def is_receipt(document: Json) -> bool:
-    """Return True if files, units, readers and digests have the types that a plan relies on."""
+    """Return True if a document has the fields of a receipt with the types that a plan relies on."""
     readers, digests = document.get("readers", {}), document.get("wanted", {})
     return (
         isinstance(document["files"], dict)

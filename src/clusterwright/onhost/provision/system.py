@@ -20,7 +20,7 @@ def plan_group(_host: LocalHost, resource: Json) -> Optional[Json]:
     """Return the change that creates a missing group; None if it exists.
 
     Raises:
-        ChangeError: it has another gid than desired, or another group has the gid: files on disk store the number.
+        ChangeError: another group has its gid, or it has another gid and is no `system` group (files store gids).
     """
     try:
         gid = grp.getgrnam(resource["name"]).gr_gid
@@ -125,7 +125,7 @@ def do_user(host: LocalHost, resource: Json) -> None:
 
 
 def plan_user_removals(host: LocalHost) -> List[Json]:
-    """Plan to lock users of earlier applies that are no longer desired and not locked yet."""
+    """Return the changes that lock users of earlier applies who left the cluster file; none is deleted."""
     desired_ids = {resource["id"] for resource in host.resources}
     previous_ids = [name for name in host.receipt.get("wanted", {}) if name.startswith("user:")]
     shadow = shadow_of(host)

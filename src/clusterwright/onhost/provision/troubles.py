@@ -26,7 +26,7 @@ WRITTEN = ("/etc", "/var", "/usr", "/opt", "/")  # where an apply writes
 
 
 def explain_error(host: LocalHost, reason: Exception) -> Tuple[str, str]:
-    """Return the error's text with its fix, and its fault domain: `host` or `change`."""
+    """Return the text of a change's error with its fix, and its fault domain: `host` or `change`."""
     message = str(reason)
     number = next((cause.errno for cause in causes(reason) if isinstance(cause, OSError)), None)
     if number == errno.EROFS:

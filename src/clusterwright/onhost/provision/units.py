@@ -17,7 +17,7 @@ CAN_BE_ENABLED = ("disabled", "")  # others are enabled, static, generated, an a
 
 
 def show(names: List[str]) -> Dict[str, Json]:
-    """Return the properties of each unit from one call; systemctl prints them in the order requested."""
+    """Return systemd's properties of each unit by name, from one call: systemctl prints them in the order requested."""
     if not names:
         return {}
     blocks = (
@@ -28,7 +28,7 @@ def show(names: List[str]) -> Dict[str, Json]:
 
 
 def replaced(unit: Json, states: Dict[str, Json]) -> List[str]:
-    """Return the units that this one replaces and that are still active or enabled."""
+    """Return the names of units that this one replaces and that are still active or enabled."""
     return [
         name
         for name in unit.get("replaces", ())

@@ -13,7 +13,7 @@ _BEGINS = re.compile(rb"\bgeneration (\d+) on ")
 
 
 class MergedLine(NamedTuple):
-    """A line and its sources: `host:local rank` for a rank, JOB for the supervisor."""
+    """A line of a run's logs with its sources: `host:local rank` for a rank, JOB for the supervisor."""
 
     sources: Tuple[str, ...]
     text: bytes
@@ -140,7 +140,7 @@ def _joined(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
 
 
 def prefix(sources: Sequence[str]) -> str:
-    """Format sources as `gpu-1:0`, `gpu-1:0-7`, `gpu-1,gpu-2:0-7` or `16 hosts:0-7`."""
+    """Format the sources of a line as `gpu-1:0`, `gpu-1:0-7`, `gpu-1,gpu-2:0-7` or `16 hosts:0-7`."""
     if len(sources) == 1:
         return sources[0]
     by_host: Dict[str, List[str]] = {}

@@ -34,7 +34,7 @@ DEFAULT_RETENTION = 3  # the runtime's default for runs without `checkpoint.save
 
 
 class Trouble(Exception):  # noqa: N818 (an answer, shown by the caller)
-    """An error that the user can fix."""
+    """An error of an action that the user can fix, with a code, a message and a fix."""
 
     def __init__(self, code: str, message: str, fix: str) -> None:
         super().__init__(message)
@@ -175,7 +175,7 @@ def about(path: Path, verifications: Dict[str, Row]) -> Row:
 
 
 def read_manifest(path: Path) -> Any:
-    """Return the content of a manifest, and what is wrong with it (empty if nothing); raises OtherFormat."""
+    """Read a checkpoint's manifest; return it and "", or {} and what is wrong with it; raises OtherFormat."""
     try:
         manifest = checkpoint_manifest.parse(read_text(path / MANIFEST, LIMIT_BYTES))
         sizes = [(part["file"], part["bytes"]) for part in manifest["parts"]]
@@ -193,7 +193,7 @@ def read_manifest(path: Path) -> Any:
 
 
 def are_valid(manifest: Row) -> bool:
-    """Return True if the fields have their types; a checksum proves nothing about who wrote a file."""
+    """Return True if the manifest's fields have their types; its checksum proves nothing about who wrote it."""
     numbers = (manifest.get("time"), manifest.get("value", 0))
     return (
         all(isinstance(number, (int, float)) or number is None for number in numbers)
@@ -209,7 +209,7 @@ def are_valid(manifest: Row) -> bool:
 
 
 def missing(path: Path, parts: List[Row]) -> str:
-    """Return the files that are missing or have another size than in the manifest, as text; empty if none."""
+    """Return as text which files of a checkpoint are missing or differ in size from its manifest; empty if none."""
     problems = []
     for part in parts:
         try:
@@ -284,7 +284,7 @@ def verify(path: str, step: int | None, everything: bool) -> Row:  # noqa: FBT00
 
 
 def verified(path: Path) -> Row:
-    """Verify one checkpoint and return its row."""
+    """Verify one checkpoint, record the outcome in the folder, and return the checkpoint's row."""
     begun = time.monotonic()
     row = about(path, {})
     if row["state"] == OTHER_FORMAT:

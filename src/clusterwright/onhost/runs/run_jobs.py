@@ -162,6 +162,6 @@ def cancel(run: str) -> int:
 
 
 def touch(run: str, *names: str) -> None:
-    """Create the marker files in the run's folder; a pipe or link in their place is an error."""
+    """Create empty marker files, such as `stop`, in the run's folder; a pipe or link in their place is an error."""
     for name in names:
         append(os.path.join(run, name), b"")

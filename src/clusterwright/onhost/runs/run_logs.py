@@ -132,7 +132,7 @@ class Follow:
         return [line if len(line) <= LINE_BYTES else line[:LINE_BYTES] + LEFT_OUT for line in lines]
 
     def _progress(self, *, at_once: bool) -> None:
-        """Print the progress when due and changed; reading a long run's events takes at most a tenth of the time."""
+        """Print the run's progress when due and changed; reading a long run's events takes at most 10 % of the time."""
         now = time.monotonic()
         if not at_once and now - self._progress_polled_at < self._progress_interval_s:
             return

@@ -49,7 +49,7 @@ def _losses(totals: figures.Figures) -> Dict[str, float]:
 
 
 def line(now: Dict[str, Any]) -> str:
-    """Format the progress as one line, the most important first, since a terminal may cut off its end."""
+    """Format a run's progress as one line, the most important first, since a terminal may cut off its end."""
     if now["step"] is None:
         return ": ".join(filter(None, (now["state"], now["reason"])))
     parts: List[Optional[str]] = [

@@ -37,7 +37,7 @@ def text(run: str) -> str:
 
 
 class Series:
-    """The points of each curve; of a repeated step only the last execution counts."""
+    """The points of a run's curves (loss, speed and others); of a repeated step only the last execution counts."""
 
     def __init__(self, last: int) -> None:
         self._last, self._steps_per_point = last, max(1, -(-last // POINTS))  # steps per point
@@ -110,7 +110,7 @@ class Series:
 
 
 def _restarts(events: List[Event], plans: List[Event]) -> List[Dict[str, Any]]:
-    """Return each interruption: the step, the generation that resumed, and the reason."""
+    """Return each interruption of a run: the step and generation that it resumed with, and the reason."""
     interruptions = []
     for plan in plans[1:]:
         ends = [e for e in events if e["event"] == "generation_end" and e["time"] <= plan["time"]]

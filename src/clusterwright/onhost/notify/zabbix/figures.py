@@ -97,7 +97,7 @@ _NO_NUMBERS = ("NaN", "+Inf", "-Inf")
 
 
 def _quoted(name: str) -> str:
-    """Return the label as a parameter of an item key, quoted as Zabbix quotes discovered ones."""
+    """Return a label as a parameter of an item key, quoted as Zabbix quotes discovered ones."""
     is_bare = not (set(name) & set(',]"') or name.startswith((" ", "[")))
     return name if is_bare else '"' + name.replace('"', '\\"') + '"'
 

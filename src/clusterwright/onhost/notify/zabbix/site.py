@@ -39,7 +39,7 @@ class ZabbixSite:
         self._missing_since: dict[str, float] = {}
 
     def notify(self, alerts: Iterable[Alert]) -> None:
-        """Send Alertmanager's firing and resolved alerts.
+        """Send the alerts of a message of Alertmanager, firing and resolved, to Zabbix.
 
         Raises:
             RefusedError: the server did not accept all; accepted ones are recorded and not sent again.
@@ -74,7 +74,7 @@ class ZabbixSite:
         )
 
     def send(self, rows: list[tuple[str, str]]) -> tuple[int, int]:
-        """Send keys with values; return the numbers of accepted and rejected ones.
+        """Send (item key, value) rows to Zabbix; return the numbers of accepted and rejected ones.
 
         Raises:
             RefusedError: the server is unreachable or does not respond as Zabbix.
@@ -137,7 +137,7 @@ def sites(settings: NotifySettings) -> dict[str, ZabbixSite]:
 
 
 class OpenProblems:
-    """Fingerprints of alerts that the server has accepted as firing, with their items."""
+    """The fingerprints of alerts that Zabbix has accepted as firing, with their items; stored in a file."""
 
     def __init__(self, path: str) -> None:
         self.path, self.lock = path, threading.Lock()  # held while messages are sent
@@ -166,7 +166,7 @@ def _read(path: str) -> dict[str, str]:
 
 
 def item_key(alert: Alert, template_alerts: Collection[str]) -> str:
-    """Return the alert's item key; alerts that the template lacks share one per severity."""
+    """Return the key of the Zabbix item for an alert; alerts that the template lacks share one per severity."""
     labels = alert.get("labels") or {}
     name, level = labels.get("alertname", ""), labels.get("severity", "")
     if name in template_alerts:
@@ -175,7 +175,7 @@ def item_key(alert: Alert, template_alerts: Collection[str]) -> str:
 
 
 def fingerprint(alert: Alert) -> str:
-    """Return Alertmanager's fingerprint, which is constant for the same labels, or our own hash of the labels."""
+    """Return an alert's fingerprint by Alertmanager, constant for the same labels; else our own hash of the labels."""
     if alert.get("fingerprint"):
         return str(alert["fingerprint"])[:_MOST_NAME]
     labels = sorted((alert.get("labels") or {}).items())

@@ -24,14 +24,17 @@ class AnswerError(ValueError):
 
 
 def stamped(host: str, key: str, value: str) -> dict[str, Any]:
-    """Return a value with the present time, later than any before: of two with equal times Zabbix handles only one."""
+    """Return a value with the present time, always later than the last one.
+
+    Of two values of an item with equal times Zabbix handles only one.
+    """
     _SENT_NS[0] = max(time.time_ns(), _SENT_NS[0] + 1)
     second, nanoseconds = divmod(_SENT_NS[0], 10**9)
     return {"host": host, "key": key, "value": value, "clock": second, "ns": nanoseconds}
 
 
 def send(server: str, values: Sequence[dict[str, Any]], tls: ssl.SSLContext | None = None) -> tuple[int, int]:
-    """Send the values; return the numbers of accepted and rejected ones.
+    """Send values to a Zabbix server; return the numbers of accepted and rejected ones.
 
     Raises:
         OSError: the server is unreachable, or does not respond in time.

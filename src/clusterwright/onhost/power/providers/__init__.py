@@ -5,13 +5,13 @@ from typing import Any, Dict, List
 
 
 class Refusal(str):
-    """A response that a retry would not change."""
+    """An error message of a provider that a retry would not change."""
 
     __slots__ = ()
 
 
 class PasswordRefusal(Refusal):
-    """A refusal because of the password."""
+    """A Refusal because of the password of the BMCs."""
 
     __slots__ = ()
 
@@ -25,11 +25,11 @@ class Provider:
     is_per_host = False
 
     def on(self, hosts: List[str]) -> Dict[str, str]:
-        """Request power; no effect on a host that is on."""
+        """Request power for the hosts; no effect on a host that is on. Return an error per host, "" for success."""
         raise NotImplementedError
 
     def off(self, hosts: List[str], hard: bool) -> Dict[str, str]:
-        """Request an orderly shutdown, or (`hard`) cut the power."""
+        """Request orderly shutdown of the hosts, or (`hard`) cut their power; return an error ("" if none) per host."""
         raise NotImplementedError
 
     def state(self, hosts: List[str]) -> Dict[str, str]:

@@ -11,7 +11,7 @@ AT_ONCE = 32
 
 
 class PerHostProvider(Provider):
-    """A provider per host; a rejected password is not tried again until its file has changed.
+    """The base of providers with one BMC per host; a rejected password is not tried again until its file has changed.
 
     `password` is set before `call_host` is called.
     """
@@ -36,7 +36,7 @@ class PerHostProvider(Provider):
         return self._map(hosts, lambda host: self.call_host(host, "kill" if hard else "off"))
 
     def state(self, hosts: List[str]) -> Dict[str, str]:
-        """Return the state of each host."""
+        """Return `on` or `off` for each host, or a message that starts with `?`."""
         answers = self._map(hosts, lambda host: self.call_host(host, "state"))
         return {
             host: answer if answer in ("on", "off") else type(answer)(f"? {answer}")

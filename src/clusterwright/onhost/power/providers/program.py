@@ -11,7 +11,10 @@ LONGEST = 300  # characters of a message
 
 
 class Switch(Provider):
-    """Exit code 0 is success for all hosts; otherwise the last line of output is the error of all."""
+    """Power control by programs of the site; exit code 0 is success for all hosts.
+
+    Otherwise the last line of output is the error of all hosts.
+    """
 
     def __init__(self, settings: Any) -> None:
         self.programs = settings.provider
@@ -26,7 +29,10 @@ class Switch(Provider):
         return self._all("off", hosts)
 
     def state(self, hosts: List[str]) -> Dict[str, str]:
-        """Return the output of the program `state`; without one, the last successful request."""
+        """Run the site's program `state`; return `on`, `off` or `? ...` per host.
+
+        Without such a program, by the last successful request.
+        """
         if not self.programs.get("state"):
             return {host: self.last.get(host, "? no program for the state") for host in hosts}
         code, out = _run([self.programs["state"], *hosts])

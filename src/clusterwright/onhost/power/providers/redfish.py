@@ -20,7 +20,7 @@ WRONG_PASSWORD, FORBIDDEN, BUSY = 401, 403, 503
 
 
 class NoRedirects(HTTPRedirectHandler):
-    """A redirect would send the password of the BMCs to any host that a BMC names."""
+    """Follows no redirect: it would send the password of the BMCs to any host that a BMC names."""
 
     def redirect_request(self, *_arguments: Any) -> None:
         """Follow none: the caller gets the redirect as an HTTPError."""
@@ -106,7 +106,7 @@ class Switch(PerHostProvider):
 
 
 def read_limited(answer: Any) -> bytes:
-    """Return a whole response.
+    """Read a whole HTTP response.
 
     Raises:
         ValueError: it exceeds the limit of bytes or seconds.

@@ -112,7 +112,7 @@ def gid_index(on: List[Port], params: Json, notes: List[str]) -> Rows:
 
 
 def index_of(rdma_port: Port, subnet: str) -> Optional[int]:
-    """Return the index of the RoCE v2 GID on the network, else of the first IPv4 GID, else None."""
+    """Return the index of the port's RoCE v2 GID with an IPv4 address on the network, else with any; None if none."""
     gids = [gid for gid in rdma_port.gids if gid.kind == V2 and gid.ipv4]
     network = ipaddress.ip_network(subnet)
     network_gids = [gid for gid in gids if ipaddress.ip_address(gid.ipv4) in network]

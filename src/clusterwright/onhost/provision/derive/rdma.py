@@ -20,7 +20,7 @@ RATE = re.compile(r"([\d.]+) Gb/sec")
 
 
 class Gid(NamedTuple):
-    """One GID of a port; `ipv4` is empty unless it is an IPv4-mapped address."""
+    """One GID (RDMA address) of a port; `ipv4` is empty unless it is an IPv4-mapped address."""
 
     gid_index: int
     kind: str
@@ -28,7 +28,7 @@ class Gid(NamedTuple):
 
 
 class Port(NamedTuple):
-    """One port; `pci_address` orders the rails, `guest` is True for a virtual function."""
+    """One port of an RDMA device; `pci_address` orders the rails, `guest` is True for a virtual function."""
 
     device: str
     number: int
@@ -189,7 +189,7 @@ def named(fitting: List[Port], network: Json, notes: List[str]) -> List[Port]:
 
 
 def is_in(rdma_port: Port, subnets: List[str]) -> bool:
-    """Return True if the port or its interface has an address in one of the subnets."""
+    """Return True if a GID of the port or its interface has an IPv4 address in one of the subnets."""
     networks = [ipaddress.ip_network(subnet) for subnet in subnets]
     return any(
         ipaddress.ip_address(address) in subnet for address in rdma_port.addresses for subnet in networks

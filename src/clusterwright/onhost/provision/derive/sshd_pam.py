@@ -86,7 +86,7 @@ def sessions(host: LocalHost, line: str, users: str) -> str:
 
 
 def of_type(host: LocalHost, line: str, kind: str) -> bool:
-    """Return True if the line has modules of this type, itself or in the file that it includes."""
+    """Return True if the PAM line has modules of this type (account, session), itself or in a file it includes."""
     file = included(line, kind)
     return bool(stack(host, file, kind)) if file else bool(re.match(rf"-?{kind}\s", line))
 

@@ -17,7 +17,7 @@ EDGE = 2**20  # bytes at both ends that must be zeros: the places of tables, sup
 
 
 def plan_disks(host: LocalHost, resource: Json) -> Optional[Json]:
-    """Return None if the file system exists, else the change that makes it on the chosen disks."""
+    """Return the change that creates the file system on empty local disks; None if it exists."""
     if run(["blkid", "-c", "/dev/null", "-L", resource["label"]]).code == 0:
         return None
     claimed = host.bundle.setdefault("claimed_disks", [])
@@ -30,7 +30,7 @@ def plan_disks(host: LocalHost, resource: Json) -> Optional[Json]:
 
 
 def do_disks(_host: LocalHost, resource: Json) -> None:
-    """Make the RAID array, if desired, and the file system; remove the array if mkfs fails."""
+    """Make the planned change: the RAID array, if desired, and the file system; remove the array if mkfs fails."""
     array = "/dev/md/" + resource["label"]
     array_exists = resource["raid"] != "none" and os.path.exists(array)  # from an interrupted apply
     chosen = [] if array_exists else choose(devices(), resource, [])
@@ -51,7 +51,7 @@ def do_disks(_host: LocalHost, resource: Json) -> None:
 
 
 def create(resource: Json, array: str, chosen: List[str]) -> List[str]:
-    """Return the mdadm(8) command; `homehost=any` keeps the array's name after each boot."""
+    """Return the mdadm(8) command that creates the array; `homehost=any` keeps its name after each boot."""
     form = ["--metadata=1.2", "--homehost=any", "--name=" + resource["label"]]
     return [
         *("mdadm", "--create", array, "--run", f"--level={resource['raid']}"),

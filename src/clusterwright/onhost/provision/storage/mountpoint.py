@@ -13,7 +13,7 @@ MAX_NAMES = 5  # names in the error message
 
 
 def check_mountpoint(host: LocalHost, resource: Json) -> None:
-    """Raise an error if the mount would hide something; add a note for options that the kernel lacks."""
+    """Raise an error if a mount would hide files or another mount; add a note for options that the kernel lacks."""
     path = resource["path"]
     current_mount = mounted_at(host, path)
     if current_mount is None:

@@ -14,7 +14,7 @@ Key = Tuple[str, str]  # user or team, and the name
 
 
 def plan_rows(rows: List[Json]) -> List[Json]:
-    """Return one change for each limit that differs, or one for all of a folder that has no quotas yet."""
+    """Return one change for each quota that differs, or one for all of a folder that has no quotas yet."""
     changes = []
     for path in sorted({row["path"] for row in rows}):
         ours = [row for row in rows if row["path"] == path]
@@ -64,7 +64,7 @@ def do(rows: List[Json]) -> None:
 
 
 def limits(path: str) -> Optional[Dict[Key, int]]:
-    """Return hard limits in KiB by user and team; None if the file system has no quotas."""
+    """Return the hard limits in KiB of a file system by user and team; None if it has no quotas."""
     limits_by_key = {}  # type: Dict[Key, int]
     for kind, option in OPTION.items():
         result = run(["repquota", option, "-v", path])

@@ -40,7 +40,7 @@ class Choice:
     holders: Tuple[Tuple[str, ...], ...]
 
     def message(self, places: Mapping[str, Tuple[str, int]]) -> Message:
-        """Return the message for the agents; `places` has the address and port of each host."""
+        """Return the part of the start message that tells agents where to read; `places`: address and port by host."""
         return {
             "generation": self.generation,
             "step": self.step,
