@@ -73,7 +73,7 @@ def program_command(*arguments: str) -> str:
 
 @cache
 def program_input(program: str) -> bytes:
-    """The program's modules, for the stdin of `program_command`; append the program's own input."""
+    """The program's modules, packed for the stdin of `program_command`; the program's own input follows them."""
     *dependencies, main = sources(program)
     return pack([*sorted(dependencies), main])
 
@@ -104,7 +104,7 @@ def bench_program(name: str) -> str:
 
 
 def trial_script() -> str:
-    """The text of the program that tests new files of Slurm's daemons, for `python3 -c` (3.6 or later)."""
+    """The text of slurm_trial.py, which starts Slurm's daemons on new files, for `python3 -c` (3.6 or later)."""
     return _program_text("onhost/provision/slurm_trial")
 
 

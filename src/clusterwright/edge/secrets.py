@@ -13,7 +13,7 @@ MUNGE_KEY_BYTES = 1024  # mungekey(8): 32 to 1024 bytes
 
 
 def state_folder(cluster: str) -> Path:
-    """Return `$XDG_STATE_HOME/clusterwright/NAME`, created with mode 0700 if missing."""
+    """Return the folder of a cluster's secrets, `$XDG_STATE_HOME/clusterwright/NAME`; create it with mode 0700."""
     home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     folder = home / "clusterwright" / cluster
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)

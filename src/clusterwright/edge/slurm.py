@@ -43,7 +43,7 @@ def show_job(remote: Remote, host: str, job_id: str) -> Record:
 
 
 def cancel(remote: Remote, host: str, job_ids: Sequence[str], user: str = "") -> None:
-    """Cancel jobs, with `user` only those of this user; completed jobs are ignored.
+    """Cancel jobs in Slurm, with `user` only those of this user; completed jobs are ignored.
 
     Raises:
         WrightError: the host or slurmctld does not answer, or the job belongs to another user.
@@ -54,7 +54,7 @@ def cancel(remote: Remote, host: str, job_ids: Sequence[str], user: str = "") ->
 
 
 def drain(remote: Remote, host: str, nodes: Sequence[str], reason: str) -> None:
-    """Drain nodes with a reason; running jobs continue.
+    """Drain nodes in Slurm with a reason, by scontrol on `host`; running jobs continue.
 
     Raises:
         WrightError: the host or slurmctld does not answer, or rejects the request.
@@ -63,7 +63,7 @@ def drain(remote: Remote, host: str, nodes: Sequence[str], reason: str) -> None:
 
 
 def resume(remote: Remote, host: str, nodes: Sequence[str]) -> None:
-    """Resume nodes, so that they accept jobs again.
+    """Resume nodes in Slurm, by scontrol on `host`, so that they accept jobs again.
 
     Raises:
         WrightError: the host or slurmctld does not answer, or rejects the request.

@@ -53,7 +53,7 @@ class Talk:
             self._errors.close()
 
     def send(self, text: bytes) -> None:
-        """Write to its stdin; ignored if the program has exited, whose result has the reason."""
+        """Write to the program's stdin; ignored if it has exited, since its result has the reason."""
         try:
             self._stdin.write(text)
             self._stdin.flush()

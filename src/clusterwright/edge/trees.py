@@ -38,10 +38,12 @@ def write_tree(folder: Path, files: Mapping[str, Mapping[str, str]]) -> int:
 
 
 def write_files(folder: Path, files: Mapping[str, tuple[bytes, int]]) -> None:
-    """Write `{path: (content, mode)}` below the folder; top folders of owner-only files get mode 0700.
+    """Replace the folder's earlier render by the files `{path: (content, mode)}`.
+
+    Top folders of owner-only files get mode 0700.
 
     Raises:
-        WrightError: the folder has files that are not from a render.
+        WrightError: the folder has files that are not from a render, or belongs to another user.
     """
     with _replacing(folder) as new_tree:
         for path, (data, mode) in files.items():

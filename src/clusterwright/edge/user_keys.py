@@ -56,7 +56,7 @@ def _make(private: Path, user: str) -> None:
 
 
 def _write_public(private: Path, public: Path, user: str) -> None:
-    """Write the public key that belongs to the private key."""
+    """Derive the public key of a private key by ssh-keygen and write it to `public`."""
     line = _keygen("-y", "-f", str(private)).split()
     write_file_atomic(public, f"{line[0]} {line[1]} {user}@cluster\n")
 
