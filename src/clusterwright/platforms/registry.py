@@ -16,7 +16,7 @@ DEFAULT, EXAMPLE = "debian-12", "ubuntu-22.04"  # values of `os` in a cluster fi
 
 
 def platform_names() -> tuple[str, ...]:
-    """The names of all releases, sorted."""
+    """Return the names of all supported distribution releases, sorted."""
     return tuple(sorted(file.stem for file in RELEASES.glob("*.toml")))
 
 

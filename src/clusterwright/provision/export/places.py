@@ -60,7 +60,7 @@ class Places:
 
 
 def top(file: File) -> str:
-    """Return the top folder; secrets have their own, which can be encrypted or kept out of version control."""
+    """Return the file's top folder: one with a secret goes to `secrets`, to encrypt or keep out of version control."""
     return "secrets" if file.secret else "files"
 
 

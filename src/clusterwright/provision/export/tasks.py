@@ -74,7 +74,7 @@ def _user(user: User) -> Task:
 
 
 def _create_if_missing(database: str, name: str, command: str) -> Task:
-    """Return the task that creates a missing account; a package may have created it with another ID."""
+    """Return the Ansible task that runs `command` if getent knows no such entry (a package may have made it)."""
     text = f"getent {database} {name} >/dev/null || {{ {command} && echo made; }}"
     shell = {"name": f"{database} entry {name}", f"{BUILTIN}.shell": text, "register": "entry"}
     return shell | {"changed_when": "'made' in entry.stdout"}
