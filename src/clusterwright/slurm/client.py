@@ -21,19 +21,19 @@ def show(kind: str, *arguments: str) -> List[str]:
 
 
 def show_nodes(names: Sequence[str] = ()) -> List[str]:
-    """Return the command for `nodes.parse_nodes`: these nodes, else all."""
+    """Return the scontrol command whose output `nodes.parse_nodes` reads: these nodes, else all."""
     return show("node", *([",".join(names)] if names else []))
 
 
 def node_states(names: Sequence[str] = (), partition: str = "") -> List[str]:
-    """Return the command for `nodes.parse_sinfo`: these nodes, those of a partition, else all."""
+    """Return the sinfo command whose output `nodes.parse_sinfo` reads: these nodes, those of a partition, else all."""
     chosen = ["--nodes=" + ",".join(names)] if names else []
     chosen += ["--partition=" + partition] if partition else []
     return ["sinfo", "--noheader", "--Node", *chosen, "--format=%N|%T|%E"]
 
 
 def queue(fields: Sequence[str], mark: str = "", numbers: Iterable[str] = ()) -> List[str]:
-    """Return the command for `jobs.parse_queue`: all jobs or those with these numbers, also recently ended ones."""
+    """Return the squeue command for `jobs.parse_queue`: all jobs or those with these numbers, ended ones for a while."""
     chosen = ["--jobs=" + ",".join(numbers)] if numbers else []
     return [
         "squeue",
@@ -46,7 +46,7 @@ def queue(fields: Sequence[str], mark: str = "", numbers: Iterable[str] = ()) ->
 
 
 def queue_of_tasks(fields: Sequence[str]) -> List[str]:
-    """Return the command for `jobs.parse_queue`: jobs that have not ended, one row per array task."""
+    """Return the squeue command whose output `jobs.parse_queue` reads: jobs not ended, one row per array task."""
     return ["squeue", "--noheader", "--all", "--array", "--format=" + queue_format(fields)]
 
 

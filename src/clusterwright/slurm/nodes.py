@@ -25,7 +25,7 @@ class Node(NamedTuple):
 
     @property
     def comment(self) -> str:
-        """The node's comment."""
+        """The node's Comment, which administrators and programs set."""
         return self.record["Comment"]
 
     @property

@@ -100,7 +100,7 @@ def amount(text: str) -> float:
 
 
 def seconds(text: str) -> Optional[int]:
-    """Parse a duration such as `1-00:30:00`, or minutes, in seconds; None for no limit."""
+    """Convert Slurm's durations, `1-00:30:00` or minutes as `30`, to seconds; None for no limit."""
     match = _LENGTH.fullmatch(text)
     if not match:
         return int(text) * 60 if text.isdigit() else None
@@ -123,5 +123,5 @@ def stamp(text: str) -> Optional[int]:
 
 
 def clock(text: str) -> str:
-    """Return `2026-11-22 23:06` for Slurm's time `2026-11-22T23:06:00`."""
+    """Format Slurm's time `2026-11-22T23:06:00` as `2026-11-22 23:06`, for people."""
     return text[:16].replace("T", " ")
