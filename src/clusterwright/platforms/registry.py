@@ -22,7 +22,7 @@ def platform_names() -> tuple[str, ...]:
 
 @cache
 def platform(name: str) -> Platform:
-    """Load the release with that name.
+    """Load a distribution release by its name, such as `rocky-9`.
 
     Raises:
         FileNotFoundError: no file has that name.
@@ -32,7 +32,7 @@ def platform(name: str) -> Platform:
 
 
 def platforms() -> tuple[Platform, ...]:
-    """All releases, in the order of their names."""
+    """Load all supported distribution releases, in the order of their names."""
     return tuple(map(platform, platform_names()))
 
 

@@ -19,7 +19,7 @@ class Mount:
 
 
 def mounts(cluster: Cluster) -> tuple[Mount, ...]:
-    """Return homes, shared folders, local disks, caches and our library; hosts omit those that they lack."""
+    """Return the mounts of every container, if the host has them: homes, shared folders, disks, caches, our library."""
     disks = [disk.mount for group in cluster.nodes.values() for disk in group.disks if disk.mount]
     shared = [folder.path for folder in cluster.storage.values()]
     caches = cluster.environments.caches.local

@@ -15,7 +15,7 @@ _TABLE = Path(__file__).with_suffix(".csv")
 
 @dataclass(frozen=True, slots=True)
 class GpuDirect:
-    """One method: the NVIDIA drivers, RDMA drivers and kernels that support it, and the module that it loads."""
+    """One method by which RDMA adapters access GPU memory: its module, and the drivers and kernels that support it."""
 
     name: str
     driver_min: str

@@ -37,7 +37,7 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """The result: reports of the new hosts and of all others, and the new hosts' Slurm node states."""
+    """The result of adding hosts: reports of the new hosts and all others, and the new hosts' Slurm node states."""
 
     new: ChangeReport
     other_report: ChangeReport | None
@@ -101,7 +101,7 @@ def grow(
 
 
 def wait_for(remote: Remote, control: str, hosts: tuple[str, ...], clock: Clock) -> dict[str, str]:
-    """Return the hosts' node states once Slurm can schedule on all of them, or after 90 s."""
+    """Wait until Slurm can schedule jobs on all these hosts, at most 90 s; return their node states."""
     started = clock.monotonic()
     while True:
         host_states = states(remote, control, hosts)

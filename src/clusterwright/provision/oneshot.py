@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def oneshot(description: str, script: str, sandbox: str = "", **unit: str) -> str:
-    """Return the unit file; `sandbox` adds lines to its [Service] section, `unit` settings to its [Unit] section."""
+    """Return a systemd unit that runs a script at boot; `sandbox` is for [Service], `unit` has settings for [Unit]."""
     lines = [f"Description={description} (clusterwright)", *(f"{key}={text}" for key, text in unit.items())]
     sandbox = f"{sandbox}\n" if sandbox else ""
     return (

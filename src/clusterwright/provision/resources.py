@@ -45,7 +45,7 @@ class File:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derived:
-    """A file that a module of `agent/derive` computes on the host, from `params` and the host's hardware.
+    """A file that a module of `onhost/provision/derive` computes on the host, from `params` and the host's hardware.
 
     It is diffed and rolled back as a File. The module may decide that the host has no such file.
     """
@@ -290,7 +290,7 @@ class Records:
     """Records that a daemon stores and its own command changes: Slurm's accounts and reservations.
 
     Compared and changed after units are started, but before the units in `required_by`, which need them.
-    The agent's module `records` maps each name to its program, whose input is `rows`.
+    `onhost/provision/records.py` chooses the program by `name`; its input is `rows`.
     """
 
     name: str

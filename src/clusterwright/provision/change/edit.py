@@ -19,7 +19,7 @@ _YAML_KEYWORDS = ("true", "false", "yes", "no", "on", "off", "null")
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A key with its value in a mapping."""
+    """A key with its value in a YAML mapping; both nodes have their positions in the text."""
 
     key: ScalarNode
     value: Node

@@ -62,7 +62,7 @@ class ClusterFile:
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field that differs; `old` or `new` is empty where that file lacks the field's section."""
+    """One field of the cluster file that differs; `old` or `new` is empty where that file lacks the field's section."""
 
     path: str
     old: str

@@ -32,7 +32,7 @@ Kind = Literal["slurmdbd", "slurmctld", "slurmd", "clients"]
 
 @dataclass(frozen=True, slots=True)
 class UpgradeStep:
-    """One step: hosts that are upgraded together, the backups before it, and what must hold after it (`then`)."""
+    """One step of a Slurm upgrade: hosts upgraded together, backups before it, and what must hold after (`then`)."""
 
     kind: Kind
     hosts: tuple[str, ...]
@@ -49,7 +49,7 @@ class UpgradeStep:
 
 
 def newer(version: str, other_version: str) -> bool:
-    """Return whether `version` is later; only the components that both versions have are compared."""
+    """Return whether `version` of Slurm is later; only the components that both versions have are compared."""
     ours, theirs = numbers(version), numbers(other_version)
     shared = min(len(ours), len(theirs))
     return ours[:shared] > theirs[:shared]
@@ -164,7 +164,7 @@ def batch_size(text: str, count: int) -> int:
 
 
 def _upgrade_path(have: str, target: str) -> str:
-    """Return the fix: the shortest list of intermediate releases."""
+    """Return the fix for an unsupported distance: the shortest list of Slurm releases in between."""
     paths: list[tuple[str, ...]] = [(have,)]
     while paths:
         path = paths.pop(0)

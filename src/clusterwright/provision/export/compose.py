@@ -66,7 +66,7 @@ def _service(cluster: Cluster, host: Host) -> Tree:
 
 
 def _daemons(cluster: Cluster, host: Host) -> list[str]:
-    """Return the daemons in start order; the last one stays in the foreground."""
+    """Return the daemons of the host's container in start order; the last one stays in the foreground."""
     accountant = cluster.accountant is not None and cluster.accountant.name == host.name
     daemons = ["munged", *(["mariadbd", "slurmdbd"] if accountant else [])]
     if host.name == cluster.control.name:

@@ -20,7 +20,7 @@ def places(host: Host) -> tuple[str, str, str, str]:
 def fold_files(files: Mapping[str, Mapping[str, T]], hosts: Sequence[Host]) -> dict[str, dict[str, T]]:
     """Convert `{host: {path: file}}` to `{place: {path: file}}`: a file is in the widest place whose hosts share it.
 
-    A host's files are those of its four places, and no path is in two of them.
+    A host's files are those of its four places (`places`), and no path is in two of them.
     """
     files_by_scope: dict[str, dict[str, T]] = {}
     for path in dict.fromkeys(path for host in hosts for path in files[host.name]):

@@ -8,7 +8,7 @@ from clusterwright.provision.resources import RoleContext
 
 
 def readme(cluster: Cluster, context: RoleContext, files: Places, *, ansible: bool, compose: bool) -> str:
-    """Return the README: the folders and the commands to use them."""
+    """Return the export's README: what the folders are and the commands to use them."""
     return "\n".join(
         [
             f"<!-- {context.header('').strip()} -->",

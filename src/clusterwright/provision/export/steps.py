@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class ExportStep:
-    """A resource and its hosts; the text of a file that differs is each host's own."""
+    """A resource of an export and all hosts that have it; a file's text may differ from host to host."""
 
     role: str
     resource: Resource

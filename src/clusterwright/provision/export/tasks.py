@@ -123,7 +123,7 @@ def running(unit: Unit) -> list[Task]:
 
 
 def restart(unit: Unit) -> Task:
-    """Return the handler that restarts or reloads a unit."""
+    """Return the Ansible handler that restarts or reloads a unit."""
     if unit.reload:
         command = {"argv": ["systemctl", "reload-or-restart", "--", unit.name]}
         return {"name": restart_name(unit), f"{BUILTIN}.command": command}

@@ -16,7 +16,7 @@ LOCAL = {
 
 
 def caches(cluster: Cluster) -> dict[str, str]:
-    """Return each cache variable and its per-user folder; caches without a folder keep their program's default."""
+    """Return the variables of programs' caches with the user's folder; without a folder the default stays."""
     section = cluster.environments.caches
     shared = {name: f"{section.shared}/$USER/{folder}" for name, folder in SHARED.items() if section.shared}
     local = {name: f"{section.local}/$USER/{folder}" for name, folder in LOCAL.items() if section.local}

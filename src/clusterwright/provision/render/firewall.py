@@ -10,9 +10,9 @@ from clusterwright.provision.render.firewall_table import (
     Opening,
     Peers,
     Range,
+    non_management_networks,
     openings,
     single_rail_networks,
-    strangers,
 )
 
 
@@ -76,7 +76,7 @@ def _rule(cluster: Cluster, row: Opening) -> str:
     parts = [f"ip daddr {row.to}"]
     if row.peers.ranges:
         parts.append(f"ip saddr @{row.peers.name}")
-    elif foreign_networks := strangers(cluster):
+    elif foreign_networks := non_management_networks(cluster):
         parts.append(f"ip saddr != {{ {', '.join(map(str, foreign_networks))} }}")
     first_port, last = row.ports
     parts.append(f"{row.protocol} dport {first_port if first_port == last else f'{first_port}-{last}'}")

@@ -77,8 +77,8 @@ def openings(cluster: Cluster, host: Host) -> tuple[Opening, ...]:
     return tuple(row for row in rows if row.peers.ranges or row.peers.name == "anyone")
 
 
-def strangers(cluster: Cluster) -> tuple[IPv4Network, ...]:
-    """Return the cluster networks except management; `anyone` does not include them."""
+def non_management_networks(cluster: Cluster) -> tuple[IPv4Network, ...]:
+    """Return the cluster's networks except management; from them, services open to `anyone` are not reachable."""
     named = cluster.networks.named()
     return tuple(network.subnet for name, network in named.items() if name != "management")
 
@@ -105,7 +105,7 @@ def lets_in(cluster: Cluster, host: Host, source: str, port: int) -> bool:
 
 
 def _outside(cluster: Cluster, address: IPv4Address) -> bool:
-    return not any(address in subnet for subnet in strangers(cluster))
+    return not any(address in subnet for subnet in non_management_networks(cluster))
 
 
 def _ssh(cluster: Cluster, host: Host) -> Opening:

@@ -29,7 +29,7 @@ _POSITIVE = (
 
 
 def nfs_options(cluster: Cluster, folder: Nfs) -> tuple[Option, ...]:
-    """Return our options, then the site's, which win because mount uses the last value."""
+    """Return the mount options of an NFS folder: ours, unless the site sets the same option, then the site's."""
     named = {option.partition("=")[0] for option in folder.options}
     ours = [
         Option(

@@ -23,7 +23,7 @@ PrologSlurmctld={PROGRAMS}/power_joined
 
 
 def power(cluster: Cluster) -> str:
-    """Return the settings for `scontrol reboot`, and those of power saving if the file has them."""
+    """Return slurm.conf's settings for `scontrol reboot`, and for power saving if the cluster file has it."""
     saving = cluster.slurm.power_saving
     reboot = """
 # `scontrol reboot ASAP HOST` reboots a host when its jobs have ended.

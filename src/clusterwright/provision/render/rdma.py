@@ -17,7 +17,7 @@ TOPOLOGY = f"{FOLDER}/nccl-topology.xml"
 
 
 def rdma_networks(cluster: Cluster, host: Host) -> tuple[NetworkName, ...]:
-    """Return the host's networks of kind infiniband or roce."""
+    """Return the names of the host's networks of kind infiniband or roce."""
     networks = cluster.networks.named()
     return tuple(name for name in host.addresses if networks[name].kind in RDMA_KINDS)
 

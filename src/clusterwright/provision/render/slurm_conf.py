@@ -29,7 +29,7 @@ PrologFlags=Contain
 
 
 def health(cluster: Cluster) -> str:
-    """Return the health check and hooks; without those of ours, only the step of SSH logins."""
+    """Return slurm.conf's health check, prolog and epilog; without our own checks, only the step of SSH logins."""
     if not cluster.slurm.health:
         return CONTAIN * contains_logins(cluster)
     slurm_release = release_of(cluster)

@@ -28,7 +28,7 @@ BY_RESTART = (
 
 
 def gentle(cluster: Cluster) -> str:
-    """Return the pattern for File.gentle: it matches the start of each line that a reload applies."""
+    """Return the pattern for File.gentle: it matches the start of each line of slurm.conf that a reload applies."""
     if reconfigures_by_new_process(release_of(cluster)):
         return f"(?i)(?!({'|'.join(BY_RESTART)})\\s*=)"
     return f"(?i)({'|'.join(BY_RELOAD)})\\s*="

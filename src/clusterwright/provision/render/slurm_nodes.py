@@ -26,13 +26,13 @@ Row = tuple[str, str]
 
 
 def nodes(cluster: Cluster) -> str:
-    """Return one NodeName line for each compute group."""
+    """Return slurm.conf's NodeName lines, one for each compute group."""
     groups = [group for group in cluster.nodes.values() if group.role == "compute" and group.names()]
     return NODES + "".join(_line(_node(group)) for group in groups)
 
 
 def partitions(cluster: Cluster) -> str:
-    """Return one line for each partition."""
+    """Return slurm.conf's lines for partitions, one for each."""
     lines = [_line([*_partition(cluster, name, part)]) for name, part in cluster.partitions.items()]
     return (
         PARTITIONS + (BILLED if any("TRESBillingWeights" in line for line in lines) else "") + "".join(lines)

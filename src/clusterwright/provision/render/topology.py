@@ -28,7 +28,7 @@ class Blocks:
 
 
 def kind_of(cluster: Cluster) -> Kind:
-    """Return the topology of the file; auto: a tree if every compute group names its switch.
+    """Return the kind of Slurm's topology in the file; auto: a tree if every compute group names its switch.
 
     Slurm never schedules hosts without a switch in a tree.
     """

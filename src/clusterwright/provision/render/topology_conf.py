@@ -69,5 +69,5 @@ def _yaml_blocks(blocks: Blocks) -> str:
 
 
 def _text(hostlist: str) -> str:
-    """Return a quoted YAML string: brackets would start a list, and names may look like numbers."""
+    """Return a hostlist as a quoted YAML string: brackets would start a list, and names may look like numbers."""
     return f'"{hostlist}"'

@@ -68,7 +68,7 @@ WantedBy=multi-user.target
 
 
 def exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the exporter's unit and its settings for this host."""
+    """Return the unit of our metrics exporter and its settings for this host."""
     if not cluster.monitoring.exporter:
         return ()
     role = host.group.role

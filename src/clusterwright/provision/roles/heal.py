@@ -59,7 +59,7 @@ Host {hosts}
 
 
 def heal(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the unit and its SSH key for the control host; for other hosts the public key.
+    """Return the unit that repairs the cluster, with its SSH key, for the control host; for others the public key.
 
     The key is valid from the addresses of the control host only.
     """

@@ -13,7 +13,7 @@ LIBRARY = "/opt/clusterwright/lib"
 
 @alike
 def training(_cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the library files. Running jobs have already loaded them, so a change costs nothing."""
+    """Return the files of the library that jobs import. Running jobs have loaded them, so a change costs nothing."""
     return tuple(
         File(path=f"{LIBRARY}/{path}", content=text) for path, text in sorted(context.payload.items())
     )

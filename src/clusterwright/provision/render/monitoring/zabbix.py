@@ -87,12 +87,12 @@ def uuid(kind: str, name: str) -> str:
 
 
 def alert_key(name: str) -> str:
-    """Return the key of an alert's item."""
+    """Return the key of the Zabbix item that an alert sets."""
     return f"clusterwright.alert[{name}]"
 
 
 def other_key(level: Severity) -> str:
-    """Return the key of the item for alerts that the template does not have."""
+    """Return the key of the Zabbix item for alerts of a severity that the template does not have."""
     return f"clusterwright.other[{level}]"
 
 
