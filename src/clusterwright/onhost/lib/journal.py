@@ -30,7 +30,7 @@ def of_unit(unit: str, *options: str) -> List[str]:
 
 
 def of_systemd(*options: str) -> List[str]:
-    """Return the command for entries of systemd and journald only.
+    """Return the journalctl command for entries of systemd and journald only.
 
     Entries of root alone are not enough: sshd, as root, logs any login name that a stranger tries.
     """

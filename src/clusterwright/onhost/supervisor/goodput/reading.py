@@ -11,7 +11,7 @@ COLUMNS = 3  # bins side by side, which limits the table to about ten lines
 
 
 def table(figures: Figures) -> List[str]:
-    """Return about ten lines: each non-empty bin, the ratios, the failures, and a suggested checkpoint interval."""
+    """Format a run's goodput in some ten lines: each non-empty bin of time, ratios, failures, a checkpoint interval."""
     accounting = figures.accounting
     if not accounting.total:
         return ["goodput: no job of this run has started"]

@@ -117,7 +117,7 @@ class Store:
         return sorted(names, key=lambda name: os.stat(os.path.join(self.folder, name, "jobs")).st_mtime)
 
     def _is_used(self, name: str) -> bool:
-        """Return True while a job that uses the copy has its scratch folder, from prolog to epilog."""
+        """Return True while a job that uses this copy of a dataset has its scratch folder, from prolog to epilog."""
         jobs = os.listdir(os.path.join(self.folder, name, "jobs"))
         return any(os.path.lexists(os.path.join(self._jobs, job)) for job in jobs)
 
