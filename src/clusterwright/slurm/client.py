@@ -33,7 +33,7 @@ def node_states(names: Sequence[str] = (), partition: str = "") -> List[str]:
 
 
 def queue(fields: Sequence[str], mark: str = "", numbers: Iterable[str] = ()) -> List[str]:
-    """Return the squeue command for `jobs.parse_queue`: all jobs or those with these numbers, ended ones for a while."""
+    """Return the squeue command for `jobs.parse_queue`: all jobs or these numbers, ended ones for a while."""
     chosen = ["--jobs=" + ",".join(numbers)] if numbers else []
     return [
         "squeue",
