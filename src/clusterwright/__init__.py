@@ -1,3 +1,3 @@
-"""Clusterwright makes, proves, runs and fixes GPU training clusters."""
+"""Clusterwright plans, builds, verifies, runs and repairs GPU training clusters."""
 
 __version__ = "0.1.0"

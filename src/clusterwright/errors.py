@@ -1,4 +1,4 @@
-"""Findings and errors: what is wrong, where, and the fix. Imports only i18n of ours."""
+"""Findings and errors: what is wrong, where, and the fix. Imports only i18n from the package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_EXCERPT = 96  # a source line with its number fits a terminal of 110 column
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in a file: `cluster.yaml:31:20  partitions.train.gpus_per_node: 8`.
+    """A line and column of a file: `cluster.yaml:31:20  partitions.train.gpus_per_node: 8`.
 
     `source` is the whole line of the file, which is shown with a caret; empty if it is not known.
     """
@@ -34,7 +34,7 @@ class Location:
         return f"{spot}  {detail}".rstrip()
 
     def excerpt(self) -> tuple[str, ...]:
-        """The source line with its number, and a line with a caret below the column; empty if not known."""
+        """Return the source line with its number, and a line with a caret below the column; empty if not known."""
         if not self.source.strip() or self.line is None or self.column is None:
             return ()
         start = max(0, min(self.column - _MAX_EXCERPT // 2, len(self.source) - _MAX_EXCERPT))
@@ -85,7 +85,7 @@ class SpecError(WrightError, ValueError):
 
 
 def did_you_mean(name: str, names: Iterable[str], cutoff: float) -> str:
-    """Return a question that lists up to three similar names, and a space; empty if no name is similar."""
+    """Return a question that lists up to three similar names, with a trailing space; empty if no name is similar."""
     from difflib import get_close_matches
 
     close = " / ".join(f"`{match}`" for match in get_close_matches(name, list(names), n=3, cutoff=cutoff))
@@ -93,7 +93,7 @@ def did_you_mean(name: str, names: Iterable[str], cutoff: float) -> str:
 
 
 def closest_name(name: str, names: Iterable[str]) -> str | None:
-    """The candidate closest to a possibly misspelled name; None if none is similar."""
+    """Return the candidate closest to a possibly misspelled name; None if none is similar."""
     from difflib import get_close_matches
 
     lowered = {candidate.lower(): candidate for candidate in names}

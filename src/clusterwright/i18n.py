@@ -24,7 +24,7 @@ Lang = Literal["en", "zh"]
 LANGUAGES: tuple[Lang, ...] = ("en", "zh")
 LOCALE = Path(__file__).parent / "locale"
 
-_process: list[Lang] = ["en"]  # the language of the process, which threads share
+_process: list[Lang] = ["en"]  # the process's language, shared by its threads
 _language: ContextVar[Lang | None] = ContextVar("language", default=None)
 
 
@@ -46,7 +46,7 @@ def _n(singular: str, plural: str, count: int, /, **values: object) -> str:
 
 
 def N_(message: str, /) -> str:  # noqa: N802 (gettext's own name)
-    """Mark a text for extraction and return it unchanged; `_(text)` translates it where it is shown."""
+    """Mark a text for extraction and return it unchanged; `_(text)` translates it when it is shown."""
     return message
 
 

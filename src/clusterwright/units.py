@@ -1,8 +1,8 @@
-"""Sizes, rates and durations with their unit written out; imports nothing of ours.
+"""Sizes, rates and durations with their unit written out; imports no other module of the package.
 
-Inside the program a size is an integer of bytes, a rate an integer of bits per second and a duration an
-integer of seconds. GB is 10^9 bytes and GiB 2^30 (IEC 80000-13). A number without a unit is refused: Slurm
-reads a bare 90 as minutes and a bare memory as MiB, other tools do not agree.
+Inside the program a size is an integer of bytes, a rate an integer of bits per second and a duration an integer of
+seconds. GB is 10^9 bytes and GiB 2^30 (IEC 80000-13). A number without a unit is refused: Slurm reads a bare 90 as
+minutes and a bare memory as MiB, other tools do not agree.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ KiB, MiB, GiB, TiB, PiB = 2**10, 2**20, 2**30, 2**40, 2**50
 KB, MB, GB, TB, PB = 10**3, 10**6, 10**9, 10**12, 10**15
 MINUTE_S, HOUR_S, DAY_S, WEEK_S = 60, 3600, 86400, 604800
 
-_DAYS = (("d", DAY_S), ("h", HOUR_S))  # the larger and the smaller unit of a duration that people read
+_DAYS = (("d", DAY_S), ("h", HOUR_S))  # pairs of a larger and a smaller unit for durations in texts
 _HOURS = (("h", HOUR_S), ("min", MINUTE_S))
 _MINUTES = (("min", MINUTE_S), ("s", 1))
 
-MAX_INT64 = 2**63 - 1  # what Slurm, SQLite and JSON readers of other languages can hold
+MAX_INT64 = 2**63 - 1  # the largest integer that Slurm, SQLite and JSON readers of other languages can hold
 
 _SIZES = {
     "B": 1, "kB": KB, "KB": KB, "MB": MB, "GB": GB, "TB": TB, "PB": PB,
@@ -31,7 +31,7 @@ _BIT_RATES = {"bit/s": 1, "kbit/s": KB, "Kbit/s": KB, "Mbit/s": MB, "Gbit/s": GB
 _RATES = _BIT_RATES | {f"{unit}/s": 8 * factor for unit, factor in _SIZES.items()}
 _DURATIONS = {"s": 1, "m": MINUTE_S, "min": MINUTE_S, "h": HOUR_S, "d": DAY_S, "w": WEEK_S}
 
-# Twenty digits hold every 64-bit number; more is a slip, or an attempt to keep the reader busy.
+# Twenty digits hold every 64-bit number; more are a typo, or an attempt to keep the parser busy.
 _NUMBER = r"[0-9]{1,20}(\.[0-9]{1,20})?"
 SIZE_PATTERN = rf"{_NUMBER} ?({'|'.join(_SIZES)})"
 RATE_PATTERN = rf"{_NUMBER} ?({'|'.join(_RATES)})"
@@ -55,7 +55,7 @@ class QuantityError(ValueError):
 
 
 def parse_size(text: str) -> int:
-    """Bytes of `512GiB` or `3.2TB`.
+    """Parse a size such as `512GiB` or `3.2TB` into bytes.
 
     Raises:
         QuantityError: no unit, an unknown unit, a fraction of a byte, or more than 64 bits hold.
@@ -66,7 +66,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_rate(text: str) -> int:
-    """Bits per second of `400Gbit/s` (bits) or `50GB/s` (bytes).
+    """Parse a rate such as `400Gbit/s` (bits) or `50GB/s` (bytes) into bits per second.
 
     Raises:
         QuantityError: no unit, an unknown unit, a fraction of a bit, or more than 64 bits hold.
@@ -77,7 +77,7 @@ def parse_rate(text: str) -> int:
 
 
 def parse_duration(text: str) -> int:
-    """Seconds of `90s`, `12h`, `1d12h` or `12h30m`.
+    """Parse a duration such as `90s`, `12h`, `1d12h` or `12h30m` into seconds.
 
     Raises:
         QuantityError: no unit, an unknown unit, a clock form such as 12:30:00, or more than 64 bits hold.
@@ -98,20 +98,20 @@ def parse_duration(text: str) -> int:
 
 
 def format_size(size_bytes: int) -> str:
-    """The shortest exact form, in a binary or decimal unit: `512GiB`, `1TB`."""
+    """Format bytes in the shortest exact form, in a binary or decimal unit: `512GiB`, `1TB`."""
     binary = (("PiB", PiB), ("TiB", TiB), ("GiB", GiB), ("MiB", MiB), ("KiB", KiB))
     decimal = (("PB", PB), ("TB", TB), ("GB", GB), ("MB", MB), ("kB", KB), ("B", 1))
     return _shortest(size_bytes, binary + decimal)
 
 
 def format_rate(rate_bits_per_s: int) -> str:
-    """The shortest exact form in bits per second: `25Gbit/s`."""
+    """Format bits per second in the shortest exact form: `25Gbit/s`."""
     units = (("Tbit/s", TB), ("Gbit/s", GB), ("Mbit/s", MB), ("kbit/s", KB), ("bit/s", 1))
     return _shortest(rate_bits_per_s, units)
 
 
 def format_duration(duration_s: int) -> str:
-    """`1d12h30m`; `0s` for none."""
+    """Format seconds as `1d12h30m`; `0s` for none."""
     text, remainder = "", duration_s
     for unit, factor in (("d", DAY_S), ("h", HOUR_S), ("m", MINUTE_S), ("s", 1)):
         number, remainder = divmod(remainder, factor)
@@ -120,7 +120,7 @@ def format_duration(duration_s: int) -> str:
 
 
 def format_slurm_time(duration_s: int) -> str:
-    """Slurm's `D-HH:MM:SS`, rounded up to a whole second by being one."""
+    """Format seconds as Slurm's `D-HH:MM:SS`."""
     days, remainder = divmod(duration_s, DAY_S)
     hours, remainder = divmod(remainder, HOUR_S)
     minutes, seconds = divmod(remainder, MINUTE_S)
@@ -128,7 +128,7 @@ def format_slurm_time(duration_s: int) -> str:
 
 
 def human_number(value: float) -> str:
-    """Three significant figures without an exponent, thousands grouped: `0.0042`, `0.4`, `12.5`, `4,109`."""
+    """Format a number with three significant figures, without an exponent: `0.0042`, `0.4`, `12.5`, `4,109`."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
     decimals = max(0, 2 - math.floor(math.log10(abs(value))))
@@ -137,7 +137,7 @@ def human_number(value: float) -> str:
 
 
 def human_duration(duration_s: float) -> str:
-    """A duration in at most two units: `850 us`, `1.2 ms`, `45 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`."""
+    """Format seconds in at most two units: `850 us`, `1.2 ms`, `45 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`."""
     size_s = abs(duration_s)
     if size_s < 99.95:
         unit, factor = next(
@@ -153,22 +153,22 @@ def human_duration(duration_s: float) -> str:
 
 
 def human_size(size_bytes: float) -> str:
-    """A size in binary units: `512 B`, `1.5 GiB`."""
+    """Format bytes in binary units: `512 B`, `1.5 GiB`."""
     return _in_unit(size_bytes, (("PiB", PiB), ("TiB", TiB), ("GiB", GiB), ("MiB", MiB), ("KiB", KiB)), "B")
 
 
 def human_byte_rate(bytes_per_s: float) -> str:
-    """A rate in decimal bytes a second: `48.2 GB/s`."""
+    """Format bytes per second in decimal units: `48.2 GB/s`."""
     return _in_unit(bytes_per_s, (("TB/s", TB), ("GB/s", GB), ("MB/s", MB), ("kB/s", KB)), "B/s")
 
 
 def human_bit_rate(bits_per_s: float) -> str:
-    """A rate in decimal bits a second: `400 Gbit/s`."""
+    """Format bits per second in decimal units: `400 Gbit/s`."""
     return _in_unit(bits_per_s, (("Tbit/s", TB), ("Gbit/s", GB), ("Mbit/s", MB), ("kbit/s", KB)), "bit/s")
 
 
 def human_percent(ratio: float) -> str:
-    """A ratio in percent, exact only where it is 0 or 1: `0%`, `<1%`, `84%`, `>99%`, `100%`."""
+    """Format a ratio in percent; `0%` and `100%` only where it is exactly that, else `<1%`, `84%`, `>99%`."""
     if 0 < ratio < 0.01 or 0.99 < ratio < 1:
         return "<1%" if ratio < 0.01 else ">99%"
     return f"{ratio:.0%}"
@@ -195,7 +195,7 @@ def _scaled(text: str, units: dict[str, int], message: str, fix: str) -> int:
 
 
 def _closest_fix(match: re.Match[str] | None, units: dict[str, int], fix: str) -> str:
-    """The fix with the user's number, where only the unit is misspelled: `64G`, `64gb`."""
+    """Return the fix with the user's number if only the unit is misspelled (`64G`, `64gb`), else `fix`."""
     letters = match[3].lower() if match else ""
     unit = _CAPACITY_SLIP.get(letters) or _CAPACITY_SLIP.get(f"{letters}ib")
     if match is None or "B" not in units or not unit:

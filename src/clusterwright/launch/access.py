@@ -17,19 +17,19 @@ MODES = {"me": 0o700, "team": 0o2750, "everyone": 0o755}
 
 
 def umask(job: Job) -> int:
-    """The umask of the run's processes."""
+    """Return the umask of the run's processes, from the job's `share` (me, team or everyone)."""
     return ~MODES[job.share] & 0o777
 
 
 def restrict_function(job: Job) -> str:
-    """A shell function `restrict FOLDER`, which sets group and mode of a new folder of the run."""
+    """Return a shell function `restrict FOLDER`, which sets group and mode of a new folder of the run."""
     team = f"chgrp {shlex.quote(job.team)} " + '"$1" 2>/dev/null || ' if job.team else ""
     group = f'{{ {team}chgrp "$(id -g)" "$1"; }} && ' if job.share == "team" else ""
     return f'restrict() {{ {group}chmod {MODES[job.share]:o} "$1"; }}; '
 
 
 def create_command(job: Job, run: str) -> str:
-    """The shell command that creates a run's folder, for submission by hand."""
+    """Return the shell command that creates a run's folder, for submission by hand."""
     group = f" -g {shlex.quote(job.team)}" if job.share == "team" and job.team else ""
     return f"install -d -m {MODES[job.share]:o}{group} {shlex.quote(run)}"
 
@@ -45,7 +45,7 @@ def restrict(folder: Path, job: Job) -> None:
 
 @contextmanager
 def umask_of(job: Job) -> Iterator[None]:
-    """Create files in this block, and start processes, with the umask of the run."""
+    """Set the run's umask for a block, which files created and processes started in it inherit."""
     previous_umask = os.umask(umask(job))
     try:
         yield

@@ -14,7 +14,7 @@ ID = "SLURM_ARRAY_TASK_ID"
 
 
 def expand(job: Job) -> tuple[tuple[int, Job], ...]:
-    """The number and job of each run: of the array's range, or one for each combination of the sweep's values."""
+    """Return (array task number, job) of each run: of the array's range, or of each combination in the sweep."""
     if job.array:
         numbers = _numbers(job.array.partition("%")[0])
         return tuple((number, _single_job(job, number)) for number in numbers)
@@ -23,12 +23,12 @@ def expand(job: Job) -> tuple[tuple[int, Job], ...]:
 
 
 def range_of(job: Job) -> str:
-    """The value of `sbatch --array`."""
+    """Return the value of `sbatch --array`."""
     return job.array or f"0-{len(expand(job)) - 1}"
 
 
 def script(template: str, name: str, folder: str, numbers: str) -> str:
-    """The batch script of the array: each task renames its job to its run, and executes that run's script.
+    """Return the batch script of the array: each task renames its job to its run, and executes that run's script.
 
     `template` is the script of any of the runs, as all have the same sbatch options.
     """
@@ -81,7 +81,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _single_job(job: Job, number: int) -> Job:
-    """The job of one run; its script sets the number, because successor jobs are not part of the array."""
+    """Return the job of one run, with its number as a variable: no Slurm array contains its successor jobs."""
     variables = {**job.environment.variables, ID: str(number)}
     environment = job.environment.model_copy(update={"variables": variables})
     return job.model_copy(
@@ -90,7 +90,7 @@ def _single_job(job: Job, number: int) -> Job:
 
 
 def _with(job: Job, values: Mapping[str, str | float | bool]) -> Job:
-    """Add arguments: to those of the recipe, else as options at the end of the command."""
+    """Return the job with more arguments: of the recipe, else as options at the end of the command."""
     if job.recipe:
         return job.model_copy(update={"arguments": {**job.arguments, **values}})
     added = tuple(f"--{name}={_format_value(value)}" for name, value in values.items())

@@ -53,7 +53,7 @@ class CheckpointHost:
         return checked(result, host, "python").out
 
     def _command(self, action: str, run_or_folder: str, options: dict[str, Any]) -> str:
-        """The shell line; stdin has two scripts, one line each: find the run's folder, and run the action in it."""
+        """Return the shell line; its stdin has two one-line scripts: find the folder, run the action in it."""
         python = "python3" if action == "list" else shlex.quote(self.cluster.software.python)
         find = shlex.join(["python3", "-", "find", runs_folder(self.cluster), run_or_folder])
         folder = (

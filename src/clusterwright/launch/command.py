@@ -25,14 +25,14 @@ _PARALLEL_IMPORTS = {
     "shard": _FSDP,
     "pipeline": _FSDP,
     "tensor": "torch.distributed.tensor.parallel",
-}  # each import takes two seconds
+}  # importing each takes two seconds
 LOOPBACK = "127.0.0.0/8"
 LIBRARY = "/opt/clusterwright/lib"  # decision 0001: the library for jobs on every host
 SHORTEST_GRACE_S, LONGEST_GRACE_S = 20, 300  # a save takes seconds to minutes; Slurm may signal 60 s early
 
 
 def command(job: Job) -> tuple[str, ...]:
-    """The command of the ranks: arguments for Python, or for `plain` the program with its arguments."""
+    """Return the command of the ranks: arguments for Python, or for `plain` the program with its arguments."""
     if is_plain(job):
         return job.program or ("python", *of_python(job))
     framework = adapter(job)
@@ -42,27 +42,27 @@ def command(job: Job) -> tuple[str, ...]:
 
 
 def adapter(job: Job) -> Adapter:
-    """The adapter of the job's framework."""
+    """Return the adapter of the job's framework."""
     return registry.adapter(job.framework)
 
 
 def launcher(job: Job) -> str:
-    """The launcher of the job; default: that of its framework."""
+    """Return the launcher of the job; default: that of its framework."""
     return job.launcher if "launcher" in job.model_fields_set else adapter(job).launcher
 
 
 def is_plain(job: Job) -> bool:
-    """Whether the ranks run without a supervisor (onhost/supervisor/unsupervised.py)."""
+    """Return whether the ranks run without a supervisor (onhost/supervisor/unsupervised.py)."""
     return not registry.launcher(launcher(job)).is_supervised
 
 
 def workdir(job: Job, run: str) -> str | None:
-    """The working directory: the job's `workdir`, else the copy of its code; None means the run's folder."""
+    """Return the working directory: the job's `workdir`, else the copy of its code; None means the run's folder."""
     return job.environment.workdir or (f"{run}/code" if job.code else None)
 
 
 def of_python(job: Job) -> tuple[str, ...]:
-    """The arguments for Python: the job's command, or the recipe as a module with its options."""
+    """Return the arguments for Python: the job's command, or the recipe as a module with its options."""
     if job.command is not None:
         return job.command
     arguments = dict(job.arguments)
@@ -73,17 +73,17 @@ def of_python(job: Job) -> tuple[str, ...]:
 
 
 def grace_s(job: Job) -> int:
-    """Seconds before the time limit at which ranks are signaled to save: a tenth of the limit, within bounds."""
+    """Return seconds before the time limit at which ranks are signaled to save: a tenth of the limit, within bounds."""
     return max(SHORTEST_GRACE_S, min(LONGEST_GRACE_S, job.time // 10))
 
 
 def python(job: Job, cluster: Cluster) -> str:
-    """The path of the Python with torch on the hosts."""
+    """Return the path of the Python with torch on the hosts."""
     return job.environment.python or cluster.software.python
 
 
 def launch_of(job: Job, cluster: Cluster | None, run: str) -> Launch:
-    """The Launch record in job.json of a run in the folder `run`; without a cluster, of a local run."""
+    """Return the Launch record in job.json of a run in the folder `run`; without a cluster, of a local run."""
     management = str(cluster.networks.management.subnet) if cluster else LOOPBACK
     compute = str(cluster.networks.compute.subnet) if cluster and cluster.networks.compute else management
     return Launch(
@@ -102,13 +102,13 @@ def launch_of(job: Job, cluster: Cluster | None, run: str) -> Launch:
 
 
 def _restarts(job: Job) -> int:
-    """Restarts in place; without a supervisor only if the job sets them, as the program may start from scratch."""
+    """Return the restarts within a job; without a supervisor 0 unless the job sets them: its program may not resume."""
     has_restarts = "restarts" in job.recovery.model_fields_set or not is_plain(job)
     return job.recovery.restarts if has_restarts else 0
 
 
 def imports(job: Job) -> tuple[str, ...]:
-    """Modules that the fork server imports besides torch: the runtime, a recipe's modules, and `warm.imports`."""
+    """Return modules that the fork server imports besides torch: runtime, recipe's modules and `warm.imports`."""
     ours = (_RUNTIME, *(f"{_RUNTIME}.recipes.{name}" for name in PARTS.get(job.recipe or "", ())))
     parallel = job.parallel if job.recipe else None
     parallel_imports = [
@@ -120,7 +120,7 @@ def imports(job: Job) -> tuple[str, ...]:
 
 
 def _option(name: str, value: str | float | bool) -> tuple[str, ...]:  # noqa: FBT001 (a value of the file, not a switch)
-    """Format an argument as an option: `steps: 300` is `--steps=300`, true is the bare option, false none."""
+    """Format an argument for a command line: `steps: 300` is `--steps=300`, true the bare option, false nothing."""
     option = f"--{name.replace('_', '-')}"
     if isinstance(value, bool):
         return (option,) if value else ()

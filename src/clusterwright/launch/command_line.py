@@ -11,13 +11,13 @@ from typing import Any
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.adapters.adapter import Adapter
 
-# Variables of the submitting shell that are passed on: settings of libraries below the framework.
+# Variables of the submitting shell that ranks inherit: settings of libraries below the framework.
 FORWARDED_PREFIXES = ("NCCL_", "UCX_", "OMP_", "GLOO_", "KMP_", "OMPI_MCA_", "TORCH_", "PYTORCH_")
 _PYTHON = r"python(3(\.\d+)?)?"
 
 
 def fields(arguments: Sequence[str], shell: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """`command` or `program` with `name`, and `launcher`, `framework` and variables where they can be detected."""
+    """Return `command` or `program`, `name`, and launcher, framework and variables where they can be detected."""
     shell_variables = {
         name: text for name, text in (shell or {}).items() if name.startswith(FORWARDED_PREFIXES)
     }
@@ -26,7 +26,7 @@ def fields(arguments: Sequence[str], shell: Mapping[str, str] | None = None) -> 
 
 
 def _launch_fields(arguments: list[str]) -> dict[str, Any]:
-    if len(arguments) == 1 and re.search(r"\s", arguments[0]):  # a line for a shell, in quotes
+    if len(arguments) == 1 and re.search(r"\s", arguments[0]):  # one quoted line for a shell
         starts = _program(shlex.split(arguments[0], comments=True))
         launchers = map(registry.launcher, registry.launcher_names())
         tasks = [
@@ -52,7 +52,7 @@ def _launch_fields(arguments: list[str]) -> dict[str, Any]:
 
 
 def _of_python(arguments: list[str]) -> dict[str, Any]:
-    """Fields of a Python command: the agent itself runs a script or module; other options need another Python."""
+    """Return the fields of a Python command: agents start scripts and modules; other options need their own Python."""
     python_arguments = arguments[1:]
     while python_arguments and python_arguments[0] == "-u":
         python_arguments = python_arguments[1:]
@@ -70,7 +70,7 @@ def _of_python(arguments: list[str]) -> dict[str, Any]:
 
 
 def _framework(arguments: Sequence[str]) -> dict[str, Any]:
-    """The framework field for the first program of the line; empty if unknown."""
+    """Return the framework field for the first program of the line; empty if unknown."""
     program_name = PurePosixPath(arguments[0]).name if arguments else ""
     return next(
         ({"framework": name} for name, adapter in _adapters().items() if program_name in adapter.programs), {}
@@ -89,7 +89,7 @@ def _program(arguments: list[str]) -> list[str]:
 
 
 def _name(arguments: Sequence[str]) -> str:
-    """A run name from the script's or program's name."""
+    """Return a run name from the script's or program's name."""
     line = shlex.split(arguments[0], comments=True) if len(arguments) == 1 else list(arguments)
     script = next(
         (argument for argument in line if argument.endswith((".py", ".sh"))), _module(line) or line[0]

@@ -9,11 +9,11 @@ from clusterwright.config.images import runtime
 from clusterwright.config.job import Job
 
 PYTHON = "python3"  # in the PATH of the image
-VARIABLE = "CLUSTERWRIGHT_MOUNTS"  # read where Slurm's OCI containers are started
+VARIABLE = "CLUSTERWRIGHT_MOUNTS"  # read by the program that starts Slurm's OCI containers
 
 
 def image_settings(job: Job, cluster: Cluster) -> tuple[str, str, str, str] | None:
-    """Runtime, image, mounts and Python for the agents; None without an image."""
+    """Return runtime, image, mounts and Python for the agents; None without an image."""
     if job.container is None:
         return None
     runtime_name = runtime(job.container.image, cluster)
@@ -27,13 +27,13 @@ def image_settings(job: Job, cluster: Cluster) -> tuple[str, str, str, str] | No
 
 
 def variables(job: Job, cluster: Cluster) -> dict[str, str]:
-    """Environment variables for Slurm's OCI containers."""
+    """Return environment variables for Slurm's OCI containers."""
     settings = image_settings(job, cluster)
     return {VARIABLE: settings[2]} if settings and settings[0] == "oci" and settings[2] else {}
 
 
 def image_check_script(run: str, settings: tuple[str, ...], cluster: Cluster) -> str:
-    """Lines of bash that find a Python outside the image for the supervisor, and check the image."""
+    """Return lines of bash that find a Python outside the image for the supervisor, and check the image."""
     outside = shlex.quote(cluster.software.python)
     return f"""# The supervisor runs outside the image, where Slurm's commands are; any Python of the host works.
 outside=$(command -v {outside} || command -v python3)

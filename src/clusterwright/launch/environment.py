@@ -70,7 +70,7 @@ def list_variables(job: Job, cluster: Cluster, shell: Mapping[str, str]) -> tupl
 
 
 def _launcher(job: Job, cluster: Cluster) -> dict[str, str]:
-    """Defaults that the agent, or the unsupervised launcher, sets (agent/host/generation.py)."""
+    """Return the variables that the agent (onhost/supervisor/host/generation.py) or the unsupervised launcher sets."""
     subnet = (cluster.networks.compute or cluster.networks.management).subnet
     network = _("the interface in {subnet}", subnet=subnet)
     threads = "$SLURM_CPUS_PER_TASK" if is_plain(job) else _("CPUs of the job on the host / ranks")

@@ -31,7 +31,7 @@ class RemoteReader:
     host: str
 
     def text(self, folder: str, pattern: str) -> str:
-        """The files that match the pattern, each followed by a newline, as its last line may be incomplete."""
+        """Return the files that match the pattern, each followed by a newline, as its last line may be incomplete."""
         command = f"cd {shlex.quote(folder)} && for file in {pattern}; do [ -e $file ] && cat $file && echo; done; true"
         return checked(
             Host(self.remote, self.host).run(command, timeout_s=READ_LIMIT_S), self.host, "cat"
@@ -43,12 +43,12 @@ class LocalReader:
     """Reads the run's folder on this machine."""
 
     def text(self, folder: str, pattern: str) -> str:
-        """The files that match the pattern, each followed by a newline, as its last line may be incomplete."""
+        """Return the files that match the pattern, each followed by a newline, as its last line may be incomplete."""
         return "\n".join(read_text(path, FILE_BYTES) for path in sorted(Path(folder).glob(pattern)))
 
 
 def events(run: RunFolder, reader: RemoteReader | LocalReader) -> tuple[dict[str, Any], ...]:
-    """All events so far, by time; incomplete lines of lost hosts are ignored."""
+    """Return all events so far, by time; incomplete lines of lost hosts are ignored."""
     return parse_events(reader.text(run.folder, "events/*.jsonl").splitlines())
 
 
@@ -59,7 +59,7 @@ def parse_events(lines: Iterable[str]) -> tuple[dict[str, Any], ...]:
 
 
 def ended(run: RunFolder, reader: RemoteReader | LocalReader) -> Ended | None:
-    """The outcome of the run; None while it continues."""
+    """Return the outcome of the run; None while it continues."""
     document = _object(reader.text(run.folder, "ended.json"))
     return Ended(str(document.get("outcome")), str(document.get("reason", ""))) if document else None
 

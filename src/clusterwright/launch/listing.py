@@ -24,7 +24,7 @@ from clusterwright.slurm.jobs import Job, parse_queue
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A Slurm job, or a run that has ended."""
+    """A row of the list: a Slurm job, or a run that has ended."""
 
     job_id: str
     run: str
@@ -60,7 +60,7 @@ def listed_locally(runs: Path) -> tuple[JobRow, ...]:
 
 
 def rows(queue: Iterable[Job], folders: Iterable[Mapping[str, Any]]) -> tuple[JobRow, ...]:
-    """One row for each job in the queue, and one for each ended run without a job."""
+    """Return one row for each job in the queue, and one for each ended run without a job."""
     about = {str(folder["run"]): folder for folder in folders}
     alive = [_job(job, about.get(job.name, {})) for job in queue if not job.is_finished]
     queued_runs = {row.run for row in alive}

@@ -31,7 +31,7 @@ _HAS_TORCH = f"import importlib.util, sys; sys.exit(0 if importlib.util.find_spe
 
 
 def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Path = Path()) -> RunFolder:
-    """Start a run in `folder/NAME`; its job id is the process id of the local scheduler.
+    """Start a run in `folder/NAME`; its job id is the process id of the program that stands in for Slurm.
 
     Raises:
         WrightError: the launcher needs Slurm or MPI, or the code cannot be copied.

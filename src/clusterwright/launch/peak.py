@@ -19,7 +19,7 @@ DRIVER = Path(
 
 
 def peak(job: Job, cluster: Cluster) -> dict[str, Any] | None:
-    """The peak of one GPU of the job's partition; None if it has several models, or none in the catalog."""
+    """Return the peak of one GPU of the job's partition; None if it has several models, or none in the catalog."""
     groups = [cluster.nodes[name].gpus for name in cluster.partitions[partition(job, cluster)].nodes]
     kinds = {group.model: group for group in groups if group}
     if len(kinds) != 1:
@@ -31,7 +31,7 @@ def peak(job: Job, cluster: Cluster) -> dict[str, Any] | None:
 
 
 def local_peak(driver: Path = DRIVER) -> dict[str, Any] | None:
-    """The peak of one GPU of this machine; None without GPUs, or with several models."""
+    """Return the peak of one GPU of this machine; None without GPUs, or with several models."""
     texts = [path.read_text(errors="replace") for path in sorted(driver.glob("*/information"))]
     lines = {line for text in texts for line in text.splitlines() if line.startswith("Model:")}
     if len(lines) != 1:

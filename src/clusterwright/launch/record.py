@@ -15,7 +15,7 @@ _END = "END_OF_JOB_JSON"
 
 
 def record(job: Job, cluster: Cluster | None, run: str, submitted: float, **more: Any) -> str:
-    """The text of job.json for a run in the folder `run`; `more`: user, price and peak of a GPU, digest of the code.
+    """Return the text of job.json for a run in the folder `run`; `more`: user, GPU price and peak, digest of the code.
 
     Without a cluster the run is local.
     """
@@ -36,7 +36,7 @@ def record(job: Job, cluster: Cluster | None, run: str, submitted: float, **more
 
 
 def with_record(script: str, run: str, text: str) -> str:
-    """Extend a script for submission by hand: it writes job.json itself before it starts the supervisor."""
+    """Return a script for submission by hand: it writes job.json itself before it starts the supervisor."""
     lines, folder = script.splitlines(), shlex.quote(run)
     start = 2 if lines[-2].startswith("#") else 1  # `exec` and the comment above it
     write = f"mkdir -p {folder} && cat >{folder}/{NAME} <<'{_END}'"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.launch.warnings import Warned
 
-# Exit codes of a run, as its supervisor ends it (onhost/supervisor/supervisor.py)
+# Exit codes by outcome of a run, as its supervisor returns them (onhost/supervisor/supervisor.py).
 OUTCOMES = {"finished": 0, "failed": 1, "no-progress": 4, "cancelled": 143}
 
 
@@ -42,7 +42,7 @@ class Ended:
 
 
 def runs_folder(cluster: Cluster) -> str:
-    """The folder of runs: `runs` in the first shared folder.
+    """Return the folder of runs: `runs` in the first shared folder.
 
     Raises:
         WrightError: the cluster has no shared folder.
@@ -57,6 +57,6 @@ def runs_folder(cluster: Cluster) -> str:
 
 
 def run_name(job_name: str, now: float, suffix: str = "") -> str:
-    """A run name from the job's name and the local time: `gpt-small-20261121-131500`; with a suffix, `...-SUFFIX`."""
+    """Return a run name, `gpt-small-20261121-131500`, from the job's name, local time and suffix (`...-SUFFIX`)."""
     name = f"{job_name}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
     return f"{name}-{suffix}" if suffix else name

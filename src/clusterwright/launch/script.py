@@ -29,7 +29,7 @@ MODULE = "clusterwright.onhost.supervisor.staging.stage"
 
 
 def script(job: Job, cluster: Cluster, run: str) -> str:
-    """The sbatch script of a run in the folder `run`; it depends on the job and the cluster only.
+    """Return the sbatch script of a run in the folder `run`; it depends on the job and the cluster only.
 
     Raises:
         SpecError: the cluster cannot run the job; all findings.
@@ -81,14 +81,14 @@ def _head(job: Job, cluster: Cluster, run: str) -> str:
 
 
 def _tasks(job: Job) -> tuple[int, str]:
-    """Tasks per host, with a comment: one agent, or without supervision one task for each GPU."""
+    """Return the number of tasks per host, with a comment: one agent, or without supervision one task for each GPU."""
     if is_plain(job):
         return job.gpus_per_node, "one task for each GPU"
     return 1, "one agent on each host, which starts the ranks"
 
 
 def _on_lost_host(job: Job, cluster: Cluster) -> list[tuple[str, None, str]]:
-    """--no-kill, unless agents cannot call Slurm: without Slurm no agent can replace a lost supervisor."""
+    """Return the option --no-kill, unless agents cannot call Slurm and so cannot replace a lost supervisor."""
     if is_plain(job):
         return []
     inside = container.image_settings(job, cluster)
@@ -103,7 +103,7 @@ def _line(option: str, value: object, reason: str) -> str:
 
 
 def settings(job: Job, cluster: Cluster) -> str:
-    """Lines of bash that set up the environment of the job's processes."""
+    """Return lines of bash that set up the environment of the job's processes."""
     file_variables = {**cluster.jobs.variables, **job.environment.variables}
     lines = [
         "# With export=NONE srun would start its steps with an empty environment (sbatch(1)).",
@@ -128,7 +128,7 @@ def settings(job: Job, cluster: Cluster) -> str:
 
 
 def _dependency_check(job: Job, cluster: Cluster, run: str) -> str:
-    """Lines of bash that check the runs in `dependencies` again, as Slurm knows only their jobs, not successors."""
+    """Return bash that checks the runs in `dependencies` again: Slurm knows their jobs, not successor jobs."""
     runs = run.rstrip("/").rpartition("/")[0]
     run_paths = [f"{runs}/{name}" for name in job.dependencies if not name.isdigit()]
     if not run_paths:
@@ -145,7 +145,7 @@ case $? in 0) ;; {WAITS}) exit 0 ;; *) exit 1 ;; esac"""
 
 
 def _has_framework(job: Job, cluster: Cluster, run: str) -> str:
-    """Lines of bash that check that Python has the framework; only if the job file sets it."""
+    """Return lines of bash that check that Python has the framework; empty unless the job file sets one."""
     if "framework" not in job.model_fields_set or not adapter(job).module:
         return ""
     check_command = shlex.join(
@@ -174,7 +174,7 @@ def _start(job: Job, cluster: Cluster, run: str) -> str:
 
 
 def staging(job: Job, cluster: Cluster) -> str:
-    """Lines of bash that copy `stage: local` data on every host, standby hosts too; a failure ends the job."""
+    """Return lines of bash that copy `stage: local` data on every host, standby hosts too; a failure ends the job."""
     paths = [data.path for data in job.data if data.stage == "local"]
     scratch = scratch_of(cluster, partition(job, cluster))
     if not paths or scratch is None:

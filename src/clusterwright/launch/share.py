@@ -20,7 +20,7 @@ class Share:
 
 
 def share(job: Job, cluster: Cluster) -> Share:
-    """The share of a host for the job: the minimum over the node groups that can run it."""
+    """Return the share of a host for the job: the minimum over the node groups that can run it."""
     groups = [cluster.nodes[name] for name in cluster.partitions[partition(job, cluster)].nodes]
     groups = [group for group in groups if group.gpus and group.gpus.count >= job.gpus_per_node] or groups
     shares = [_host_share(job, group) for group in groups]
@@ -34,7 +34,7 @@ def share(job: Job, cluster: Cluster) -> Share:
 
 
 def partition(job: Job, cluster: Cluster) -> str:
-    """The partition of the job; default: the cluster's default partition."""
+    """Return the partition of the job; default: the cluster's default partition."""
     return job.partition or next(name for name, queue in cluster.partitions.items() if queue.default)
 
 

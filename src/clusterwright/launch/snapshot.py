@@ -18,7 +18,7 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.units import human_size
 
-# Generated files and others that are not code; used only outside of a git repository.
+# Names of generated files and others that are not code; used only outside of a git repository.
 USUAL = (
     ".git",
     "__pycache__",
@@ -35,7 +35,7 @@ PRIVATE = (
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", "gcloud", ".netrc", ".git-credentials", ".pgpass",
     "secrets.env",
 )  # fmt: skip
-# Without fsmonitor, a program that the configuration of a repository names.
+# Without fsmonitor: git would run a program that the repository's own configuration names.
 GIT = ("git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 MAX_LISTED = 5  # of the largest files, in the error about too much code
 
@@ -109,7 +109,7 @@ def check_folder(code: Code, base_folder: Path) -> None:
 
 
 def _listed(top: Path) -> list[str]:
-    """Paths of files below the folder: tracked or not ignored by git, else all but generated ones and environments."""
+    """Return paths below the folder: tracked or not ignored by git; outside a repository all but generated ones."""
     tracked = output((*GIT, "."), cwd=top)
     if tracked is not None:
         names = os.fsdecode(tracked).split("\0")
@@ -126,7 +126,7 @@ def _listed(top: Path) -> list[str]:
 
 
 def _left_out(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a pattern matches the path, a folder above it, or one of its parts."""
+    """Return whether a pattern matches the path, a folder above it, or one of its parts."""
     parts = name.split("/")
     above = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
     return any(fnmatch(part, pattern.rstrip("/")) for pattern in patterns for part in (*above, *parts))
@@ -167,7 +167,7 @@ def _check_size(top: Path, names: Sequence[str], limit: int) -> None:
 
 
 def _archive(top: Path, names: Sequence[str]) -> bytes:
-    """A tar archive without times and owners, so that the digest depends on paths and contents only."""
+    """Return a tar archive without times and owners, so that the digest depends on paths and contents only."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT, dereference=True) as tar:
         for name in names:

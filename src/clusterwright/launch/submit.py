@@ -32,12 +32,12 @@ from clusterwright.launch.warnings import warnings
 from clusterwright.plan.machines import gpu_like
 
 SUBMIT_LIMIT_S = 60
-# A run's name ends in the second of its submission. If it exists (exit code 73, EX_CANTCREAT), a random suffix is
-# added: other users can create folders for all seconds to come.
+# A run's name ends in the time of its submission, to the second. If it exists (exit code 73, EX_CANTCREAT), a random
+# suffix is added: other users can create folders with the names of all later times.
 EXIT_NAME_EXISTS, MAX_ATTEMPTS = 73, 5
-# Printed before the id, which stays the last line; empty output leads to a warning.
+# Printed before the job id, which stays the last line; empty output leads to a warning.
 _SETTINGS = "timeout 5 scontrol show config 2>/dev/null; "
-# The id from output such as `a warning\n123;cluster`.
+# Shell that extracts the job id from sbatch output such as `a warning\n123;cluster`.
 _LAST = """printf '%s\\n' "$id" | tail -n 1 | cut -d ';' -f 1"""
 
 EXIT_SCRIPT_MISSING = 66  # sysexits.h EX_NOINPUT
@@ -100,7 +100,7 @@ def submit(
 
 @dataclass(frozen=True, slots=True)
 class _Submission:
-    """A submission: the run's name, the shell commands on the host, and their stdin."""
+    """A submission: the run's name, the shell commands on the control host, and their stdin."""
 
     name: str
     steps: str
@@ -158,7 +158,7 @@ class _SubmissionBuilder:
             for part in ("events", "logs", "checkpoints")
         ]
         data = arrays.packed(files, links, folders)
-        # No run's folder may exist: its owner could exchange the script in it.
+        # The folders of the runs must not exist: the owner of one could exchange the script in it.
         run_lines = "".join(f"{number} {run}\n" for number, (run, _) in runs_by_number.items()).encode()
         create = (
             'made=; while read -r number run; do mkdir "../$run" '
@@ -202,7 +202,7 @@ class _SubmissionBuilder:
         return f"mkdir {folder} && head -c {size} | tar -xz -C {folder} && " if size else ""
 
     def _submitted(self, name: str, steps: str, job: Job, file: str, write_job_ids: str = "") -> str:
-        """Shell that creates the folder, fills it from stdin and submits; a rejected job leaves no folder."""
+        """Return shell that creates the folder, fills it from stdin and submits; a rejected job leaves no folder."""
         run = shlex.quote(f"{self.runs}/{name}")
         ids, dependency_option = _dependencies(self.runs, job)
         run_folders = f"{run} $(cut -d ' ' -f 2 {run}/runs 2>/dev/null | sed 's|^|../|')"
@@ -221,7 +221,7 @@ def _require_path(path: str | None) -> str:
 
 
 def _dependencies(runs: str, job: Job) -> tuple[str, str]:
-    """Shell that looks up the job ids of the runs in `dependencies`, and the options of sbatch for them.
+    """Return shell that looks up the job ids of the runs in `dependencies`, and the options of sbatch for them.
 
     Only the user's own runs: another user chooses what `jobs` in their folders contains.
     """
@@ -261,7 +261,7 @@ def resume(name: str, cluster: Cluster, remote: Remote, *, user: str | None = No
 
 
 def run_of_other_user(run: str, owner: str, submitter: str, fix: str) -> WrightError:
-    """The error of a run that belongs to another user than the job."""
+    """Return the error of a run that belongs to another user than the job."""
     message = _(
         "{run} belongs to {owner}, but the job would run as {submitter}",
         run=run,
@@ -286,7 +286,7 @@ def _resubmit_command(run: str) -> str:
 
 
 def hourly(job: Job, cluster: Cluster) -> dict[str, Any] | None:
-    """The likely on-demand rental price of one GPU hour; None for a lab, or if the catalog has none.
+    """Return the likely on-demand rental price of one GPU hour; None for a lab, or if the catalog has none.
 
     The cost of an owned GPU depends on data outside of the job: see `wright plan cost`.
     """
@@ -306,7 +306,7 @@ def hourly(job: Job, cluster: Cluster) -> dict[str, Any] | None:
 
 
 def find_script_path(job: Job, cluster: Cluster, run: str, copy: CodeSnapshot | None) -> str | None:
-    """The path of the script to check on the control host; None if it is in the code copy or not on shared storage.
+    """Return the path of the script to check on the control host; None if in the code copy or not on shared storage.
 
     Raises:
         WrightError: a relative path is not in the code copy, or has no working directory.
@@ -338,12 +338,12 @@ def find_script_path(job: Job, cluster: Cluster, run: str, copy: CodeSnapshot | 
 
 
 def script_missing(message: str, fix: str) -> WrightError:
-    """The error of a script that does not exist."""
+    """Return the error of a script that does not exist."""
     return WrightError.from_code("script-missing", message, fix, exit_code=EXIT_USAGE)
 
 
 def _script(job: Job) -> str | None:
-    """The script for Python, or a program given by its path; None for anything else."""
+    """Return the script for Python, or a program given by its path; None for anything else."""
     arguments = job.command or job.program or ("-",)
     first_argument = arguments[0]
     if job.command is None and "/" not in first_argument:

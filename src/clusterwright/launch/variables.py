@@ -1,4 +1,4 @@
-"""Environment variables that tell the ranks the parallel layout and the gradient settings."""
+"""Environment variables that pass the parallel layout and the gradient settings to the ranks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _PREFIX = "CLUSTERWRIGHT_GRADIENT_"
 
 
 def job_variables(job: Job) -> dict[str, str]:
-    """All environment variables of the parallel layout and the gradient settings."""
+    """Return all environment variables of the parallel layout and the gradient settings."""
     return {**parallel(job), **gradients(job)}
 
 
 def parallel(job: Job) -> dict[str, str]:
-    """CLUSTERWRIGHT_PARALLEL, the `parallel` section as JSON, and one variable for each size; empty without it.
+    """Return CLUSTERWRIGHT_PARALLEL, the `parallel` section as JSON, and one variable for each size; empty without it.
 
     DP is set only if the number of replicas is fixed; in an elastic job it is the world size / GPUs per replica.
     """
@@ -36,7 +36,7 @@ def parallel(job: Job) -> dict[str, str]:
 
 
 def gradients(job: Job) -> dict[str, str]:
-    """Variables of the gradient settings that differ from torch's defaults."""
+    """Return variables of the gradient settings that differ from torch's defaults."""
     settings, variables = job.gradients, {}
     if settings.bucket:
         variables[f"{_PREFIX}BUCKET_MIB"] = f"{settings.bucket / MiB:g}"

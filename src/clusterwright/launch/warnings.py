@@ -23,7 +23,7 @@ SLURM_CONF = "slurm.conf"
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """A harmful setting: its name, its value, its effect on a training, and the fix."""
+    """A harmful Slurm setting: its name, its value, its effect on a training, and the fix."""
 
     setting: str
     value: str
@@ -40,7 +40,7 @@ Reading = Callable[[Settings], Warned | None]
 
 
 def warnings(text: str) -> tuple[Warned, ...]:
-    """Warnings about the output of `scontrol show config`; one warning if it is empty."""
+    """Return warnings about the output of `scontrol show config`; one warning if it is empty."""
     settings = {name: value.strip() for name, value in _LINE.findall(text)}
     if not settings:
         costs = _("the settings that decide how soon a training continues after a failure are unknown")
@@ -171,6 +171,6 @@ _READINGS: tuple[Reading, ...] = (
 
 
 def _seconds(settings: Settings, name: str) -> int | None:
-    """The number in a value such as `60 sec`; None if it is not set."""
+    """Return the number in a value such as `60 sec`; None if it is not set."""
     match = _NUMBER.match(settings.get(name, ""))
     return int(match[0]) if match else None

@@ -10,7 +10,7 @@ from typing import Any
 from clusterwright.drawing.svg import Scale, is_narrow, line, path, scale, svg_image, tag, text_element, ticks
 from clusterwright.i18n import _
 
-HIGH, TOP, BOTTOM, LEFT, RIGHT = 190.0, 14.0, 26.0, 64.0, 14.0  # in units of the drawing
+HIGH, TOP, BOTTOM, LEFT, RIGHT = 190.0, 14.0, 26.0, 64.0, 14.0  # height and margins, in units of the SVG
 LEAST_SHARE = 0.05  # minimum upper end of the axis of a share, so that a tiny share looks tiny
 Point = Sequence[float]  # step, mean, minimum, maximum
 
@@ -28,7 +28,7 @@ class Curve:
 def drawing(
     curve: Curve, points: Sequence[Point], restarts: Sequence[dict[str, Any]], width: float, **more: Any
 ) -> str:
-    """The SVG of a curve; `dots` are additional values as (step, value)."""
+    """Return the SVG of a curve; `dots` are additional values as (step, value)."""
     dots: Sequence[tuple[float, float]] = more.get("dots", ())
     low, high = bounds(points, dots)
     low, high = (0.0, max(high, LEAST_SHARE)) if curve.share else (low, high)
@@ -47,12 +47,12 @@ def drawing(
 
 
 def inside(y: Scale) -> Scale:
-    """Clamp a scale to the drawing."""
+    """Return the scale with its coordinates limited to the drawing."""
     return lambda value: min(TOP + HIGH, max(TOP, y(value)))
 
 
 def bounds(points: Sequence[Point], dots: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The range of the y axis: without the outermost 1% of points, so that one spike does not flatten the curve."""
+    """Return the range of the y axis, without the outermost 1 % of points: one spike must not flatten the curve."""
     lows, highs = sorted(point[2] for point in points), sorted(point[3] for point in points)
     outliers = len(points) // 100
     low, high = lows[outliers], highs[-1 - outliers]
@@ -63,7 +63,7 @@ def bounds(points: Sequence[Point], dots: Sequence[tuple[float, float]]) -> tupl
 
 
 def band(points: Sequence[Point], x: Scale, y: Scale) -> str:
-    """The band from minimum to maximum; empty if each point is a single step."""
+    """Return the band from minimum to maximum; empty if each point is a single step."""
     if all(point[2] == point[3] for point in points):
         return ""
     above = [(x(p[0]), y(p[3])) for p in points]
@@ -72,7 +72,7 @@ def band(points: Sequence[Point], x: Scale, y: Scale) -> str:
 
 
 def describe(curve: Curve, points: Sequence[Point], restarts: Sequence[dict[str, Any]]) -> str:
-    """The text alternative of the drawing, for screen readers."""
+    """Return the text alternative of the drawing, for screen readers."""
     first, last = points[0], points[-1]
     description = _(
         "From {first} at step {first_step:g} to {last} at step {last_step:g}; minimum {minimum}, maximum {maximum}.",

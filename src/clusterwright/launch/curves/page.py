@@ -19,8 +19,8 @@ CURVES = (
     Curve("communication", ("Communication (share of the step)", "通信占比"), "", share=True),
     Curve("memory", ("Memory", "内存"), "B"),
 )
-ROWS = 12  # of the table
-ON_LOSS = "validation"  # the measure that is drawn on the loss curve
+ROWS = 12  # of the table of values
+ON_LOSS = "validation"  # measure whose values are dots on the loss curve
 
 
 def render_page(report: Mapping[str, Any]) -> str:
@@ -96,7 +96,7 @@ def _restarts(report: Mapping[str, Any]) -> Iterator[Section]:
 
 
 def _measures(report: Mapping[str, Any]) -> Iterator[Section]:
-    """The table of measures, with the newest values of each."""
+    """Yield the table of measures, with the newest values of each."""
     rows = [
         (name, str(step), f"{value:.6g}")
         for name, points in report["measures"].items()
@@ -107,7 +107,7 @@ def _measures(report: Mapping[str, Any]) -> Iterator[Section]:
 
 
 def _values(curves: Sequence[tuple[Curve, Sequence[Point]]]) -> Iterator[Section]:
-    """The table of curve values at evenly spaced steps."""
+    """Yield the table of curve values at evenly spaced steps."""
     if not curves:
         return
     steps = sorted({int(point[0]) for point in curves[0][1]})

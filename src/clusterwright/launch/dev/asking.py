@@ -33,7 +33,7 @@ Event = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session that is ready."""
+    """A session whose server or shell is ready: its Slurm job, host and, for a server, port and token."""
 
     job: str
     kind: str
@@ -49,7 +49,7 @@ class Session:
 
 
 class WaitInterrupted(KeyboardInterrupt):
-    """Ctrl-C during the wait; `outcome` is the state of the job, in words."""
+    """Ctrl-C during the wait; `outcome` describes the job's state."""
 
     def __init__(self, outcome: str) -> None:
         super().__init__(outcome)
@@ -66,7 +66,7 @@ def begin(
     public_key: str = "",
     new: bool = False,
 ) -> Session | None:
-    """Start or join a session and wait until it is ready; None if it is still pending after `wait_s`.
+    """Start or join a session and wait until it is ready; return None if it is still pending after `wait_s`.
 
     Raises:
         WrightError: the cluster lacks the resources, Slurm rejects the job, or the session did not start.
@@ -88,7 +88,7 @@ def begin(
 
 
 def _files(options: SessionOptions, text: str, public_key: str) -> dict[str, str]:
-    """The files of the session's folder, which only the user can read."""
+    """Return the files of the session's folder, which only the user can read."""
     settings = {
         "kind": options.kind, "python": options.python, "idle_s": options.idle_s, "folder": options.folder,
         "port": options.port,
@@ -141,7 +141,7 @@ def stop(job: str, cluster: Cluster, connection: Ssh, *, user: str | None = None
 def _talk(
     cluster: Cluster, connection: Ssh, user: str | None, request: dict[str, Any], *, root: bool = False
 ) -> Iterator[Event]:
-    """Send a request to the program on the control host and yield its events; a failure is raised."""
+    """Send a request to the program on the control host and yield its events; raise a WrightError for a failure."""
     host, ended = cluster.control.name, False
     with Talk(connection.argv(host, _command(runs_folder(cluster), user, root=root))) as talk:
         order = json.dumps({**request, "runs": runs_folder(cluster)})
@@ -154,11 +154,11 @@ def _talk(
             talk.close_stdin()
             raise WaitInterrupted(_describe_outcome(list(_events(talk)))) from None
         if not ended:
-            slurm.submitted(talk.result(), host, user)  # raises: there is no job id in it
+            slurm.submitted(talk.result(), host, user)  # raises an error: the output has no job id
 
 
 def _command(runs: str, user: str | None, *, root: bool) -> str:
-    """The shell line that runs the program as the session's user, or as root to list and stop for all users."""
+    """Return the shell line that runs the program as the session's user, or as root to list and stop for all users."""
     python = f"exec {program_command()}"
     if root and user is None:
         return python
@@ -186,7 +186,7 @@ def _failed(event: Event) -> WrightError:
 
 
 def _describe_outcome(events: list[Event]) -> str:
-    """The state of the job after an interrupt, in words."""
+    """Describe the state of the job after an interrupt, as a text."""
     last = events[-1] if events else {}
     if last.get("event") == "cancelled":
         return _("job {job} was canceled", job=last["job"])

@@ -19,7 +19,7 @@ _ADD_PARTITION = N_("add one to `partitions:` of the cluster file")
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """Options of the command line; None means the cluster's default."""
+    """Options of `wright dev`; None means the cluster's default."""
 
     kind: Kind
     gpus: int
@@ -80,7 +80,7 @@ def checked(options: SessionOptions, cluster: Cluster) -> Fitted:
 
 
 def _share(options: SessionOptions, part: Partition, group: NodeGroup) -> tuple[int, int]:
-    """CPUs and memory (MiB) for the GPUs, by the defaults of the partition; without GPUs, one CPU and its share."""
+    """Return CPUs and memory (MiB) for the GPUs, by the partition's defaults; without GPUs, one CPU and its memory."""
     free, threads = free_memory_mib(group), group.cpus.threads
     if not options.gpus or group.gpus is None:
         return 1, free // threads
@@ -108,7 +108,7 @@ def _partition(options: SessionOptions, cluster: Cluster) -> str:
 
 
 def _group(options: SessionOptions, name: str, part: Partition, cluster: Cluster) -> NodeGroup:
-    """The node group with the fewest GPUs per host that has enough."""
+    """Return the node group with the fewest GPUs per host that are enough for the options."""
     groups = [cluster.nodes[group_name] for group_name in part.nodes]
     counts = [group.gpus.count if group.gpus else 0 for group in groups]
     most = min(max(counts), part.gpus_per_node or max(counts))

@@ -11,7 +11,7 @@ from clusterwright.launch.dev.asking import Session
 
 @dataclass(frozen=True, slots=True)
 class DevReach:
-    """Connection of a session: commands as argument lists, the URL to open, and an ssh_config entry."""
+    """Commands that connect to a session, as argument lists, the URL to open, and an ssh_config entry."""
 
     tunnel: tuple[str, ...]
     url: str
@@ -20,7 +20,7 @@ class DevReach:
 
 
 def reach(session: Session, cluster: Cluster, *, local_port: int, key: str = "", hosts: str = "") -> DevReach:
-    """The connection to a session; `key` and `hosts` are the identity and known_hosts files for its sshd."""
+    """Return how to connect to a session; `key` and `hosts` are the identity and known_hosts files for its sshd."""
     if session.kind == "jupyter":
         return DevReach(
             _tunnel(session, cluster, local_port),
@@ -34,7 +34,10 @@ def reach(session: Session, cluster: Cluster, *, local_port: int, key: str = "",
 
 
 def _through(cluster: Cluster, host: str, *more: str) -> tuple[str, ...]:
-    """Ssh to the compute host through the control host, without a shared connection: its end ends the tunnel."""
+    """Return an ssh command to the compute host through the control host.
+
+    Its connection is not shared, so that its end ends the tunnel.
+    """
     config = ("-F", cluster.ssh_config) if cluster.ssh_config else ()
     return (
         "ssh",
@@ -65,7 +68,7 @@ def _tunnel(session: Session, cluster: Cluster, local_port: int) -> tuple[str, .
 
 
 def _shell(session: Session, cluster: Cluster) -> tuple[str, ...]:
-    """The command for a shell as a step in the session's job."""
+    """Return the command for a shell as a step in the session's job."""
     step = f"srun --jobid={session.job} --overlap --pty bash -lc 'cd; exec bash -l'"
     # A root login becomes the session's user; any other login is that user.
     command = f'[ "$(id -u)" != 0 ] && exec {step}; exec runuser -u {shlex.quote(session.user)} -- {step}'
@@ -74,7 +77,7 @@ def _shell(session: Session, cluster: Cluster) -> tuple[str, ...]:
 
 
 def _block(session: Session, cluster: Cluster, key: str, hosts: str) -> str:
-    """An ssh_config(5) entry; the session's sshd listens on loopback of its host, so ssh connects to the host first."""
+    """Return an ssh_config(5) entry that connects to the host first: the session's sshd listens on its loopback."""
     proxy_command = shlex.join(_through(cluster, session.host, "-W", f"127.0.0.1:{session.port}"))
     return f"""Host wright-dev-{session.job}
   HostName 127.0.0.1

@@ -13,7 +13,7 @@ JOB_NAME = "wright-dev-"
 
 
 def script(options: SessionOptions, cluster: Cluster) -> str:
-    """The sbatch script of a job that starts in the session's folder; it contains no secrets, as Slurm shows it."""
+    """Return the sbatch script of a session, which starts in its folder; it has no secrets, as Slurm shows it."""
     resources = checked(options, cluster)
     lines = [
         ("job-name", JOB_NAME + options.kind),
@@ -48,7 +48,7 @@ def script(options: SessionOptions, cluster: Cluster) -> str:
 
 
 def _settings(options: SessionOptions, cluster: Cluster) -> list[str]:
-    """Lines of bash that set up the same environment as for trainings."""
+    """Return lines of bash that set up the same environment as for trainings."""
     lines = ["export SLURM_EXPORT_ENV=ALL"]
     if options.modules:
         lines += [

@@ -17,7 +17,7 @@ _BAR = 10
 
 
 def able(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether the stream is a terminal on which a line can be overwritten."""
+    """Return whether the stream is a terminal on which a line can be overwritten."""
     return stream.isatty() and environ.get("TERM", "") not in ("", "dumb")
 
 
@@ -56,7 +56,7 @@ class Screen:
 
 
 def bar(now: Mapping[str, Any], *, ascii_only: bool) -> str:
-    """A progress bar of the completed steps; empty if their total is not known."""
+    """Return a progress bar of the completed steps; empty if their total is not known."""
     if not now.get("total_steps") or now.get("step") is None:
         return ""
     full = round(_BAR * min(1.0, now["step"] / now["total_steps"]))

@@ -11,7 +11,7 @@ from clusterwright.launch.variables import job_variables
 
 LEAVING_S = 5  # our choice: torchrun exits after its ranks, before the kubelet's SIGKILL
 PORT = 29500  # torchrun's own default (torch/distributed/run.py)
-# Names of interfaces, adapters or address tables of hosts; pods have others (mostly eth0).
+# Names of network interfaces, adapters or address tables of hosts; those of pods differ (mostly eth0).
 _OF_HOSTS = (
     "NCCL_SOCKET_IFNAME",
     "GLOO_SOCKET_IFNAME",
@@ -22,7 +22,7 @@ _OF_HOSTS = (
 
 
 def variables(job: Job, cluster: Cluster, run: str) -> list[Object]:
-    """The variables of a pod; those of the job override those of the cluster."""
+    """Return the variables of a pod; those of the job override those of the cluster."""
     file_variables = {**cluster.jobs.variables, **job.environment.variables}
     environment = {
         "TORCH_CPP_LOG_LEVEL": "ERROR",
@@ -40,12 +40,12 @@ def variables(job: Job, cluster: Cluster, run: str) -> list[Object]:
 
 
 def left_out(job: Job, cluster: Cluster) -> list[str]:
-    """Variables of the files that are not valid in a pod."""
+    """Return the names of variables in cluster and job file that are not valid in a pod."""
     return [name for name in {**cluster.jobs.variables, **job.environment.variables} if name in _OF_HOSTS]
 
 
 def rendezvous(job: Job, name: str) -> list[Object]:
-    """The variables of torchrun (PET_*); the rendezvous is at the host name of the JobSet's first pod."""
+    """Return the variables of torchrun (PET_*); the rendezvous is at the host name of the JobSet's first pod."""
     index = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
     settings = {
         "PET_NNODES": str(job.nodes),
@@ -60,7 +60,7 @@ def rendezvous(job: Job, name: str) -> list[Object]:
 
 
 def run_folder(cluster: Cluster, name: str) -> str:
-    """The run's folder, the same after each restart, so that the training resumes.
+    """Return the path of the run's folder, the same after each restart, so that the training resumes.
 
     Raises:
         WrightError: the cluster has no shared folder.

@@ -15,7 +15,7 @@ _HOST_LOST, _LATE = "PodFailurePolicy", "DeadlineExceeded"
 
 
 def jobset(job: Job, cluster: Cluster, options: ManifestOptions, namespace: str) -> Object:
-    """The JobSet; it stays suspended in the team's queue until all its pods can be scheduled.
+    """Return the JobSet; it stays suspended in the team's queue until all its pods can be scheduled.
 
     Raises:
         WrightError: this version of Kubernetes does not support it, or the job has no Kubernetes form.
@@ -31,7 +31,7 @@ def jobset(job: Job, cluster: Cluster, options: ManifestOptions, namespace: str)
 
 
 def spec(job: Job, pod_spec: Object, **labels: str) -> Object:
-    """The part of the spec that a JobSet and a TrainingRuntime share."""
+    """Return the part of the spec that a JobSet and a TrainingRuntime share."""
     return {
         "network": {"enableDNSHostnames": True},
         "failurePolicy": _failures(job),
@@ -59,7 +59,7 @@ def _job(job: Job, pod_spec: Object, labels: dict[str, str]) -> Object:
 
 
 def _failures(job: Job) -> Object:
-    """The failurePolicy for `recovery`: restarts of all pods, also after the time limit, or none."""
+    """Return the failurePolicy for `recovery`: restarts of all pods, also after the time limit, or none."""
     recovery = job.recovery
     survives_host_loss = recovery.on_host_loss != "fail"
     ends = [

@@ -26,7 +26,7 @@ from clusterwright.launch.kubernetes.volumes import persistent
 
 
 def readme(cluster: Cluster, options: ManifestOptions, paths: tuple[str, ...], omissions: list[str]) -> str:
-    """The README of the manifests, in Markdown."""
+    """Return the README of the manifests, in Markdown."""
     return "\n".join(
         [
             f"# {cluster.name} for Kubernetes {'.'.join(map(str, options.version))}",
@@ -82,12 +82,12 @@ def _labels(cluster: Cluster) -> list[str]:
     return lines
 
 
-# The label by which Trainer finds the Job and container that the TrainJob configures.
+# The label by which Kubeflow Trainer finds the Job and container that the TrainJob configures.
 _STEP = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
 
 
 def trainjob(job: Job, cluster: Cluster, options: ManifestOptions, namespace: str) -> list[Object]:
-    """The TrainingRuntime and the TrainJob; without PET_*, because Trainer sets them and rejects jobs that do.
+    """Return the TrainingRuntime and the TrainJob; without PET_*, which Trainer sets and rejects in jobs.
 
     Raises:
         WrightError: this version of Kubernetes does not support them, or the job has no Kubernetes form.

@@ -21,7 +21,7 @@ _OF_PARTITIONS = ("headroom_percent", "max_nodes", "priority", "teams", "exclusi
 
 
 def of_cluster(cluster: Cluster, options: ManifestOptions) -> Iterator[str]:
-    """Notes about the cluster file."""
+    """Yield a note for each setting of the cluster file that the manifests do not have."""
     if options.version > NEWEST:
         newest = ".".join(map(str, NEWEST))
         yield _(
@@ -82,7 +82,7 @@ def _of_folders(cluster: Cluster) -> Iterator[str]:
 
 
 def of_job(job: Job, cluster: Cluster) -> Iterator[str]:
-    """Notes about a job file."""
+    """Yield a note for each setting of the job file that the manifests do not have."""
     yield from _of_recovery(job)
     yield from _of_environment(job, cluster)
     yield from _of_people(job, cluster)

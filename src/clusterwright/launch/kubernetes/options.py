@@ -26,6 +26,6 @@ class ManifestOptions:
 
 
 def meta(name: str, namespace: str = "", **labels: str) -> Object:
-    """Object metadata with our label: `kubectl get -l app.kubernetes.io/managed-by=clusterwright` finds all objects."""
+    """Return object metadata with our label, `app.kubernetes.io/managed-by=clusterwright`, for `kubectl get -l`."""
     ours = {"app.kubernetes.io/managed-by": "clusterwright", **labels}
     return {"name": name, **({"namespace": namespace} if namespace else {}), "labels": ours}

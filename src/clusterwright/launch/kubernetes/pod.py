@@ -16,7 +16,7 @@ _FILES = (".sqsh", ".sif")
 
 
 def pod(job: Job, cluster: Cluster, options: ManifestOptions, name: str, variables: list[Object]) -> Object:
-    """The pod's spec: one container that starts a rank for each GPU.
+    """Return the pod's spec: one container that starts a rank for each GPU.
 
     Raises:
         WrightError: the job has no image in a registry.
@@ -53,7 +53,7 @@ def pod(job: Job, cluster: Cluster, options: ManifestOptions, name: str, variabl
 
 
 def image(job: Job, options: ManifestOptions) -> str:
-    """The image: `--image`, else the job's image as a registry address.
+    """Return the image: `--image`, else the job's image as a registry address.
 
     Raises:
         WrightError: there is none.
@@ -77,7 +77,7 @@ def image(job: Job, options: ManifestOptions) -> str:
 
 
 def start(job: Job) -> list[str]:
-    """The torchrun command line of the job; sizes and rendezvous are in PET_* variables."""
+    """Return the torchrun command line of the job; sizes and rendezvous are in PET_* variables."""
     arguments = list(of_python(job)) if job.program is None else ["--no-python", *job.program]
     if arguments[0] == "-c":
         arguments = ["--no-python", job.environment.python or "python3", *arguments]
@@ -89,7 +89,7 @@ def _pins(job: Job, cluster: Cluster) -> bool:
 
 
 def _security_context(job: Job, cluster: Cluster) -> Object:
-    """Run as the job's user, who owns files in the shared folders; without a user, as the image's user."""
+    """Return the securityContext: the job's user, who owns files in shared folders, else the image's user."""
     user = cluster.users.get(job.user or "")
     if user is None:
         return {}
@@ -99,7 +99,7 @@ def _security_context(job: Job, cluster: Cluster) -> Object:
 
 
 def _affinity(job: Job, cluster: Cluster, name: str) -> Object:
-    """Affinity to hosts of the partition, one pod per host, preferably on the same switch."""
+    """Return the affinity to hosts of the partition, one pod per host, preferably on the same switch."""
     ours = {"labelSelector": {"matchLabels": {"jobset.sigs.k8s.io/jobset-name": name}}}
     affinity: Object = {
         "nodeAffinity": {
@@ -131,7 +131,7 @@ def _affinity(job: Job, cluster: Cluster, name: str) -> Object:
 
 
 def _tolerations(job: Job, cluster: Cluster) -> Object:
-    """Tolerations for taints with the name of the GPU resource, which often reserve GPU hosts."""
+    """Return tolerations of taints with the name of the GPU resource, which often reserve GPU hosts."""
     names = {
         device(gpus.model) for group_name in groups(job, cluster) if (gpus := cluster.nodes[group_name].gpus)
     }

@@ -12,7 +12,7 @@ from clusterwright.launch.kubernetes.shares import capacity, devices
 
 
 def parts(cluster: Cluster, teams: tuple[str, ...]) -> dict[str, float]:
-    """Each team's fraction of the cluster; a parent team's is divided among its child teams."""
+    """Return each team's fraction of the cluster; that of a parent team is divided among its child teams."""
     if not cluster.teams:
         return dict.fromkeys(teams, 1.0 / len(teams))
     return {team: _part(cluster, team) for team in teams}
@@ -63,7 +63,7 @@ _BYTES = {"memory": "Mi"}
 
 
 def flavors(cluster: Cluster, options: ManifestOptions) -> list[Object]:
-    """A ResourceFlavor for each compute group, selected by the label of its hosts."""
+    """Return a ResourceFlavor for each compute group, selected by the label of its hosts."""
     return [
         {
             "apiVersion": require("ResourceFlavor", options.version).api,
@@ -77,7 +77,7 @@ def flavors(cluster: Cluster, options: ManifestOptions) -> list[Object]:
 
 
 def queues(cluster: Cluster, options: ManifestOptions, teams: Mapping[str, str]) -> list[Object]:
-    """A ClusterQueue and a LocalQueue for each team; `teams` maps names to namespaces."""
+    """Return a ClusterQueue and a LocalQueue for each team; `teams` maps names to namespaces."""
     shared = parts(cluster, tuple(teams))
     return [
         queue

@@ -10,14 +10,14 @@ from clusterwright.errors import WrightError
 from clusterwright.launch.share import partition, share
 from clusterwright.units import MiB
 
-# Our choice: the kubelet reserves a part of each host (kube-reserved), and DaemonSets request some; a pod that requests
-# a whole host would stay pending forever.
+# Percentage that pods leave free; our choice: the kubelet reserves a part of each host (kube-reserved), and DaemonSets
+# request some, so a pod that requests a whole host would stay pending forever.
 RESERVED_PERCENT = 5
 _DEVICES = {"AMD": "amd.com/gpu", "Intel": "gpu.intel.com/i915"}
 
 
 def device(model: str) -> str:
-    """The resource name of a GPU model in its vendor's device plugin; NVIDIA's for unknown models."""
+    """Return the resource name of a GPU model in its vendor's device plugin; NVIDIA's for unknown models."""
     try:
         return _DEVICES.get(gpu(model).vendor, "nvidia.com/gpu")
     except WrightError:
@@ -34,12 +34,12 @@ def groups(job: Job, cluster: Cluster) -> list[str]:
 
 
 def has_rdma(cluster: Cluster) -> bool:
-    """Whether the compute network is InfiniBand or RoCE."""
+    """Return whether the compute network is InfiniBand or RoCE."""
     return cluster.networks.compute is not None and cluster.networks.compute.kind != "ethernet"
 
 
 def resources(job: Job, cluster: Cluster, rdma: str) -> dict[str, str]:
-    """The requests of one pod: the batch script's share of a host, less what Kubernetes reserves."""
+    """Return the requests of one pod: the batch script's share of a host, less what Kubernetes reserves."""
     part, models = share(job, cluster), _models(cluster, groups(job, cluster))
     return {
         "cpu": str(max(1, _allocatable(part.cpus))),
@@ -50,7 +50,7 @@ def resources(job: Job, cluster: Cluster, rdma: str) -> dict[str, str]:
 
 
 def capacity(group: NodeGroup, cluster: Cluster, rdma: str, devices: tuple[str, ...]) -> dict[str, int]:
-    """The resources of all hosts of a group, memory in MiB; 0 for a device that they do not have."""
+    """Return the resources of all hosts of a group, memory in MiB; 0 for a device that they do not have."""
     hosts, gpus = len(group.names()), group.gpus
     device_counts = dict.fromkeys(devices, 0)
     if gpus:
@@ -65,7 +65,7 @@ def capacity(group: NodeGroup, cluster: Cluster, rdma: str, devices: tuple[str, 
 
 
 def devices(cluster: Cluster) -> tuple[str, ...]:
-    """The resource names of all GPUs of the cluster."""
+    """Return the resource names of all GPUs of the cluster."""
     return tuple(dict.fromkeys(device(model) for model in _models(cluster, list(cluster.nodes))))
 
 

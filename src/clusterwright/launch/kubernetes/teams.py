@@ -12,7 +12,7 @@ DEFAULT_NAMESPACE = "training"  # for a file without teams
 
 
 def namespaces(cluster: Cluster) -> dict[str, str]:
-    """Namespaces by team name.
+    """Return namespaces by team name.
 
     Raises:
         WrightError: two teams have the same namespace.
@@ -21,13 +21,13 @@ def namespaces(cluster: Cluster) -> dict[str, str]:
 
 
 def team_of(job: Job, cluster: Cluster) -> str:
-    """The team of a job: its own, else its user's, else the first in the file."""
+    """Return the team of a job: its own, else its user's, else the first in the file."""
     user = cluster.users.get(job.user or "")
     return job.team or (user.team if user else next(iter(cluster.teams), DEFAULT_NAMESPACE))
 
 
 def objects(cluster: Cluster, options: ManifestOptions) -> list[Object]:
-    """Namespaces and ServiceAccounts, without API tokens, because trainings do not call the Kubernetes API."""
+    """Return namespaces and ServiceAccounts, without API tokens: trainings do not call the Kubernetes API."""
     return [
         manifest
         for namespace in namespaces(cluster).values()

@@ -15,7 +15,7 @@ _UNSAID = "1Ti"
 
 
 def persistent(cluster: Cluster, options: ManifestOptions, namespace: str) -> list[Object]:
-    """A volume and a claim for each shared folder in one namespace, as a volume can have only one claim."""
+    """Return a volume and a claim in one namespace for each shared folder, as a volume can have only one claim."""
     objects: list[Object] = []
     for name, folder in cluster.storage.items():
         volume, claim = f"{label(cluster.name)}-{namespace}-{label(name)}", label(name)
@@ -48,7 +48,7 @@ def persistent(cluster: Cluster, options: ManifestOptions, namespace: str) -> li
 
 
 def mounts(cluster: Cluster) -> tuple[list[Object], list[Object]]:
-    """The volumes of a pod, and the mounts of its container."""
+    """Return the volumes of a pod, and the mounts of its container."""
     names = {label(name): folder.path for name, folder in cluster.storage.items()}
     return (
         [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names],
@@ -61,7 +61,7 @@ def _size(folder: Storage) -> str:
 
 
 def _source(cluster: Cluster, folder: Storage) -> Object:
-    """The volume source: NFS with the hosts' mount options, or a hostPath for other file systems."""
+    """Return the volume source: NFS with the hosts' mount options, or a hostPath for other file systems."""
     if not isinstance(folder, Nfs):
         return {"hostPath": {"path": folder.path, "type": "Directory"}}
     options = [option.text for option in nfs_options(cluster, folder)]
@@ -72,7 +72,7 @@ def _source(cluster: Cluster, folder: Storage) -> Object:
 
 
 def _server(cluster: Cluster, folder: Nfs) -> str:
-    """The server's address on the storage network, or its name if it is not a host of the cluster."""
+    """Return the server's address on the storage network, or its name if it is not a host of the cluster."""
     ours = next((host for host in cluster.hosts() if host.name == folder.server), None)
     if ours is None:
         return folder.server
