@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.errors import WrightError
-from clusterwright.lab.environment import PythonEnvironment, offer, probe_environment
+from clusterwright.lab.environment import PythonEnvironment, link_environment, probe_environment
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_folder_without_python_is_refused(tmp_path):
 def test_users_may_walk_to_the_environment(tmp_path):
     """Every folder on the way may be entered, root's own too, and the link leads there."""
     (tmp_path / "root").mkdir(mode=0o700)
-    offer(
+    link_environment(
         tmp_path, PythonEnvironment("/root/a/venv", "/root/py/3.11", "/root/py/3.11/bin/python", torch=True)
     )
 

@@ -166,14 +166,14 @@ def _site(cluster: Cluster, users: Users, listener: Listener) -> Iterator[Site]:
     from clusterwright.monitor.web.feed import Feed
     from clusterwright.monitor.web.guard import Guard
     from clusterwright.monitor.web.history import History
-    from clusterwright.monitor.web.sessions import Door, Sessions
+    from clusterwright.monitor.web.sessions import PasswordChecker, Sessions
 
     clock, remote = SystemClock(), connection_to(cluster)
     history = History(state_folder(cluster.name) / "web-history.sqlite", clock)
     feed = Feed(cluster.name, partial(gather, cluster, remote), history=history)
     guard = Guard(Sessions(users, clock), tls=listener.tls, open_to_all=listener.loopback)
     with closing(history):
-        yield Site(feed, guard, Door(users, clock), _cluster_actions(cluster, remote))
+        yield Site(feed, guard, PasswordChecker(users, clock), _cluster_actions(cluster, remote))
 
 
 def _cluster_actions(cluster: Cluster, remote: Remote) -> ClusterActions:

@@ -75,13 +75,13 @@ def loops(follows: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
     """The cycles of a graph, each once, from its first name on: `a` to `b` to `a` is (a, b)."""
     visited_loops: set[frozenset[str]] = set()
     for start in follows:
-        loop = _back_to(start, follows)
+        loop = _shortest_cycle(start, follows)
         if loop and frozenset(loop) not in visited_loops:
             visited_loops.add(frozenset(loop))
             yield loop
 
 
-def _back_to(start: str, follows: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+def _shortest_cycle(start: str, follows: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """The shortest cycle through a name; empty if there is none."""
     routes: list[tuple[str, ...]] = [(start,)]
     visited: set[str] = set()

@@ -70,7 +70,7 @@ def find(named: str | None, log: Callable[[str], None]) -> PythonEnvironment | N
     return environment
 
 
-def offer(root: Path, environment: PythonEnvironment) -> None:
+def link_environment(root: Path, environment: PythonEnvironment) -> None:
     """Link the environment at the path that jobs use inside a host, and make its parents readable."""
     for bound in environment.binds():
         for folder in reversed(Path(bound).parents[:-1]):

@@ -91,12 +91,14 @@ def make(state: LabState, host: LabHost) -> None:
     with (folder / "disk.img").open("wb") as disk:
         disk.truncate(DISK_BYTES)
     # no journal: the disk is removed with the lab; no reserve: a full disk is full for root as well
-    _must("mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", "-E", "nodiscard", str(folder / "disk.img"))
-    _must("mount", "-o", "loop,noatime", str(folder / "disk.img"), str(folder / "disk"))
+    _run_checked(
+        "mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", "-E", "nodiscard", str(folder / "disk.img")
+    )
+    _run_checked("mount", "-o", "loop,noatime", str(folder / "disk.img"), str(folder / "disk"))
     for name in ("upper", "work"):
         (folder / "disk" / name).mkdir(exist_ok=True)
     layers = f"lowerdir={state.image},upperdir={folder}/disk/upper,workdir={folder}/disk/work"
-    _must("mount", "-t", "overlay", "-o", layers, "overlay", str(folder / "root"))
+    _run_checked("mount", "-t", "overlay", "-o", layers, "overlay", str(folder / "root"))
     for path in host.served:
         _served(state, host, path).mkdir(parents=True, exist_ok=True)
     for path, (text, mode) in files(state, host).items():
@@ -175,7 +177,7 @@ def machine_name(lab: str, host: str) -> str:
     return f"{lab[:24]}-{host}"[:64].rstrip("-")
 
 
-def _must(*argv: str) -> None:
+def _run_checked(*argv: str) -> None:
     result = run(argv)
     if not result.ok:
         raise WrightError.from_code(

@@ -185,7 +185,7 @@ def _make(lab: LabState, python: environment.PythonEnvironment | None, log: Log,
         if lab_host.name == control:
             host.power_folder(lab, lab_host).mkdir()
         if python:
-            environment.offer(lab.host_folder(lab_host.name) / "root", python)
+            environment.link_environment(lab.host_folder(lab_host.name) / "root", python)
         lab = boot.start(lab, lab_host)
         name, address = lab_host.name, lab_host.address
         log(_("booting {host} {address} ({elapsed})", host=name, address=address, elapsed=_elapsed(started)))

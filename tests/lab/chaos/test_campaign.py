@@ -20,10 +20,10 @@ from clusterwright.lab.chaos.kind import (
     EVERY,
     LATEST,
     Planned,
-    calm,
     choose_host,
     draw,
     job,
+    job_without_fault,
     kinds,
     read,
 )
@@ -201,13 +201,13 @@ def test_every_job_is_one_that_a_user_could_write(name):
     assert (made.nodes, made.name) == (2, "campaign-7")
     assert (made.command is None) == (kinds()[name].program in ("", "nan"))
     if not kinds()[name].program:
-        assert made.arguments == calm("/shared", "alice").arguments
+        assert made.arguments == job_without_fault("/shared", "alice").arguments
 
 
 @pytest.mark.train
 def test_recipes_know_the_arguments_that_they_are_given():
     """A training that is to fail for its numbers must not fail for its command line."""
-    jobs = [calm("/shared", None), *(job(kind, "/shared", None, 1) for kind in kinds().values())]
+    jobs = [job_without_fault("/shared", None), *(job(kind, "/shared", None, 1) for kind in kinds().values())]
     told = subprocess.run(
         [sys.executable, "-m", "clusterwright.runtime.recipes.gpt", "--help"],
         capture_output=True, text=True, check=True,

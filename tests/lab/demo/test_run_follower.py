@@ -5,7 +5,7 @@ import pytest
 from clusterwright.edge.fakes import FakeClock
 from clusterwright.errors import WrightError
 from clusterwright.lab.demo.events import DemoEvent, parse_events
-from clusterwright.lab.demo.run_follower import RunFollower, fault_step, narrate, ripe, victim
+from clusterwright.lab.demo.run_follower import RunFollower, fault_step, is_time_for_fault, narrate, victim
 from clusterwright.lab.demo.talk import Talk
 from clusterwright.launch.events import LocalReader
 from clusterwright.launch.run import RunFolder
@@ -36,18 +36,20 @@ def test_two_checkpoints_are_waited_for(lost_host):
     """A training with nothing to go back to is not struck."""
     events = parse_events(lost_host[0])[0]
 
-    assert ripe(before(events, 36), 30, 10)
-    assert not ripe([event for event in before(events, 36) if event.kind != "checkpoint"], 30, 10)
-    assert not ripe(before(events, 29), 30, 10)
+    assert is_time_for_fault(before(events, 36), 30, 10)
+    assert not is_time_for_fault(
+        [event for event in before(events, 36) if event.kind != "checkpoint"], 30, 10
+    )
+    assert not is_time_for_fault(before(events, 29), 30, 10)
 
 
 def test_the_edges_of_an_epoch_and_of_an_interval_are_avoided(lost_host):
     """Step 31 follows a checkpoint, step 46 nearly ends an epoch of 24; much later that is all one."""
     events = parse_events(lost_host[0])[0]
 
-    assert not ripe(before(events, 31), 30, 10)
-    assert not ripe(before(events, 46), 36, 10)
-    assert ripe(before(events, 46), 30, 10)
+    assert not is_time_for_fault(before(events, 31), 30, 10)
+    assert not is_time_for_fault(before(events, 46), 36, 10)
+    assert is_time_for_fault(before(events, 46), 30, 10)
 
 
 def test_the_victim_trains_and_is_not_the_batch_host(lost_host):

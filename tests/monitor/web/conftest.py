@@ -17,7 +17,7 @@ from clusterwright.monitor.web.feed import Feed
 from clusterwright.monitor.web.guard import Guard
 from clusterwright.monitor.web.history import History
 from clusterwright.monitor.web.serve import Listener, bound
-from clusterwright.monitor.web.sessions import Door, Sessions
+from clusterwright.monitor.web.sessions import PasswordChecker, Sessions
 from clusterwright.monitor.web.users import Users, create_user
 
 PASSWORD = "correct horse battery"
@@ -34,7 +34,7 @@ class Page:
         self.history = History(folder / "history.sqlite", self.clock)
         self.feed = Feed(picture.cluster, self._gathered, history=self.history, every_s=every_s)
         self.guard = Guard(Sessions(self.users, self.clock), tls=tls, open_to_all=open_to_all)
-        self.door = Door(self.users, self.clock)
+        self.door = PasswordChecker(self.users, self.clock)
         hands = ClusterActions(self.remote, "control", "/shared/runs", self.journal, self.clock)
         self.app = application(Site(self.feed, self.guard, self.door, hands))
 

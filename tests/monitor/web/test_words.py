@@ -8,7 +8,7 @@ import pytest
 
 from clusterwright.monitor.snapshot import NodeView
 from clusterwright.monitor.web.lists import ORDERS
-from clusterwright.monitor.web.pages import SUMS, VIEWS, spoken, words
+from clusterwright.monitor.web.pages import SUMS, VIEWS, preferred_language, words
 from clusterwright.monitor.web.users import ROLES
 
 FOLDER = files("clusterwright.monitor.web").joinpath("static")
@@ -98,4 +98,4 @@ def test_every_kind_of_node_has_a_word():
 ])  # fmt: skip
 def test_the_language_is_the_chosen_one_or_the_browsers(cookie, accepted, lang):
     """The first of the browser's that we speak; a cookie of another's making counts for nothing."""
-    assert spoken(cookie, accepted) == lang
+    assert preferred_language(cookie, accepted) == lang

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from clusterwright.check.bench.script import JOB_NAME, partition_of, script
-from clusterwright.check.bench.stage import JobStage, find_command
+from clusterwright.check.bench.stage import JobStage, cleanup_command
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import expand, fold
 from clusterwright.edge import slurm
@@ -155,7 +155,7 @@ def reserve_hosts(
         yield stage
     finally:
         Host(remote, control).run_as(
-            request.user, f"{client.line(client.cancel([job]))}; {find_command(folder)}"
+            request.user, f"{client.line(client.cancel([job]))}; {cleanup_command(folder)}"
         )
 
 

@@ -140,7 +140,7 @@ class JobStage:
         return json.loads(checked(result, self.control, "python3").out.rpartition(MARKER)[2])
 
 
-def find_command(folder: str) -> str:
+def cleanup_command(folder: str) -> str:
     """Return the shell line that stops the workers of a bench and deletes its folder."""
     quoted = shlex.quote(folder)
     return f"touch {quoted}/orders/stop; sleep 0.3; rm -rf {quoted}"

@@ -47,7 +47,7 @@ class _Machine:
 
     def run(self) -> Any:
         while (code := self._byte()) != _STOP:
-            if not (self._makes(code) or self._handle_memo(code) or self._joins(code)):
+            if not (self._push_value(code) or self._handle_memo(code) or self._combine_values(code)):
                 raise ValueError(
                     _(
                         "the pickle has opcode {code:#x} at offset {offset}, which is not of plain values",
@@ -60,7 +60,7 @@ class _Machine:
             raise ValueError(_("the pickle has no value"))
         return value
 
-    def _makes(self, code: int) -> bool:
+    def _push_value(self, code: int) -> bool:
         """Push a new value; False if the opcode does not."""
         if code in _CONSTANTS:
             self._stack.append(_CONSTANTS[code])
@@ -94,7 +94,7 @@ class _Machine:
             return False
         return True
 
-    def _joins(self, code: int) -> bool:
+    def _combine_values(self, code: int) -> bool:
         """Combine values of the stack into one; False if the opcode does not."""
         if code in _TUPLES:
             parts = self._stack[-_TUPLES[code] :]

@@ -163,11 +163,11 @@ def _of_host(context: _Context, host: str, incidents: list[Incident]) -> None:
     elif not context.observation.slurm:
         context.open += [incident for incident in incidents if incident.id]
     elif node is None or node.holder in ("person", "command") or node.state.is_in_maintenance:
-        _of_another(context, incidents, node)
+        _end_repair(context, incidents, node)
     elif node.changing or _has_open_action(context, host):
         context.open += incidents
     else:
-        _of_ours(context, node, incidents)
+        _continue_repair(context, node, incidents)
 
 
 def _notify_only(context: _Context, incidents: list[Incident]) -> list[Incident]:
@@ -184,7 +184,7 @@ def _notify_only(context: _Context, incidents: list[Incident]) -> list[Incident]
     return open_incidents
 
 
-def _of_another(context: _Context, incidents: list[Incident], node: HostStatus | None) -> None:
+def _end_repair(context: _Context, incidents: list[Incident], node: HostStatus | None) -> None:
     """Close the incidents of a node that someone else drained or removed, and notify once."""
     for incident in incidents:
         ours = any(record.incident == incident.id for record in context.past.actions) and incident.id
@@ -214,7 +214,7 @@ def _has_open_action(context: _Context, host: str) -> bool:
     )
 
 
-def _of_ours(context: _Context, node: HostStatus, incidents: list[Incident]) -> None:
+def _continue_repair(context: _Context, node: HostStatus, incidents: list[Incident]) -> None:
     """Count healthy polls; return the node when all incidents are resolved, else choose one action."""
     counted = [
         replace(incident, healthy_polls=incident.healthy_polls + 1 if _is_resolved(context, incident) else 0)

@@ -75,7 +75,7 @@ class Gatherer:
         out = (name for name, node in nodes.items() if node.out)
         chosen = tuple(dict.fromkeys(host for host in (*hosts, *out) if host not in powered_down))
         verdicts = self.check(chosen) if chosen else []
-        findings = silenced([*findings_of(nodes.values()), *of_verdicts(verdicts)])
+        findings = without_futile_restarts([*findings_of(nodes.values()), *of_verdicts(verdicts)])
         for job in ended:
             findings += self._claims_of_job(jobs.get(job, JobStatus(job, "")))
         sick = {finding.host for finding in findings}
@@ -111,7 +111,7 @@ class Gatherer:
         return merged
 
 
-def silenced(findings: list[FaultFinding]) -> list[FaultFinding]:
+def without_futile_restarts(findings: list[FaultFinding]) -> list[FaultFinding]:
     """Drop `not-heard` findings of hosts without SSH or with a broken munge: restarting slurmd would not help."""
     mute = {finding.host for finding in findings if finding.code in _MUTE}
     return [finding for finding in findings if finding.code != "not-heard" or finding.host not in mute]

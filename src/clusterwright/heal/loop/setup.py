@@ -120,10 +120,10 @@ def why_of(cluster: Cluster, remote: Remote, job: str) -> Iterator[FaultFinding]
     sources = list(gather(remote, cluster.control.name, runs, job).sources)
     with in_language("en"):  # of drain reasons and the journal
         diagnoses = judge(read(sources, knowledge()))
-    yield from format_row(diagnoses, job)
+    yield from findings_of_diagnoses(diagnoses, job)
 
 
-def format_row(diagnoses: list[Diagnosis], job: str) -> Iterator[FaultFinding]:
+def findings_of_diagnoses(diagnoses: list[Diagnosis], job: str) -> Iterator[FaultFinding]:
     """Yield the root causes that exclude a host from further jobs."""
     for diagnosis in diagnoses:
         if diagnosis.role == "root" and diagnosis.exclude and diagnosis.confidence >= SURE:

@@ -16,8 +16,8 @@ from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.i18n import _
-from clusterwright.lab.chaos.fault_injection import Places, places, plant, repair
-from clusterwright.lab.chaos.kind import EVERY, PROGRAM, STEPS, Planned, calm, job
+from clusterwright.lab.chaos.fault_injection import Places, inject_fault, places, repair
+from clusterwright.lab.chaos.kind import EVERY, PROGRAM, STEPS, Planned, job, job_without_fault
 from clusterwright.lab.chaos.score import FaultRecord, Score, judge
 from clusterwright.lab.chaos.service import Service
 from clusterwright.lab.chaos.training_run import TrainingRun
@@ -71,7 +71,9 @@ class Campaign:
     def _undisturbed(self) -> float:
         self._service.wait_idle()
         began = self.clock.monotonic()
-        self._service.wait_until(self._submit(calm(self._shared, self._user)).over, TRAINING_LIMIT_S)
+        self._service.wait_until(
+            self._submit(job_without_fault(self._shared, self._user)).over, TRAINING_LIMIT_S
+        )
         return self.clock.monotonic() - began
 
     def _inject(self, planned: Planned) -> _Injection:
@@ -86,7 +88,7 @@ class Campaign:
         placement = places(self.cluster, training_run.events)
         host, now = placement.host_for(planned.kind.on, planned.which), self.clock.now()
         if not planned.kind.program:
-            plant(planned, host, placement, self.cluster, self.remote, training_run)
+            inject_fault(planned, host, placement, self.cluster, self.remote, training_run)
         return _Injection(planned, training_run, placement, host, now, duration_s=-began)
 
     def _follow(self, injection: _Injection) -> None:

@@ -48,7 +48,7 @@ def places(cluster: Cluster, events: Sequence[DemoEvent]) -> Places:
     return Places(jobs[-1].host if jobs else "", members, free, cluster.control.name)
 
 
-def plant(
+def inject_fault(
     planned: Planned,
     host: str,
     placement: Places,

@@ -112,7 +112,7 @@ PROGRAM = "campaign-breaks.py"  # in the shared folder
 HOPELESS = 1e12  # a learning rate
 
 
-def calm(shared: str, user: str | None) -> Job:
+def job_without_fault(shared: str, user: str | None) -> Job:
     """Return the job of the training without a fault."""
     return _job("", shared, user, "campaign-calm")
 

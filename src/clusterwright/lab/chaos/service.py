@@ -55,13 +55,13 @@ class Service:
             WrightError: They do not become idle.
         """
 
-        def calm() -> bool:
+        def all_idle() -> bool:
             states = self.states()
             return bool(states) and set(states.values()) == {"idle"}
 
         Host(self.remote, self.cluster.control.name).run(_RESUME_NODES, timeout_s=60)
-        self.wait_until(calm, REST_LIMIT_S)
-        if not calm():
+        self.wait_until(all_idle, REST_LIMIT_S)
+        if not all_idle():
             raise WrightError.from_code(
                 "campaign-rest",
                 _("hosts did not return to service: {states}", states=self.states()),

@@ -10,7 +10,7 @@ from string import Template
 from clusterwright.check.verdict import Verdict
 from clusterwright.drawing.html_page import document, responsive_html
 from clusterwright.i18n import N_, _, bilingual
-from clusterwright.lab.demo.draw.bar import bar, colour
+from clusterwright.lab.demo.draw.bar import bar, color_class
 from clusterwright.lab.demo.draw.cluster import cluster
 from clusterwright.lab.demo.draw.curves import curves
 from clusterwright.lab.demo.draw.timeline import timeline
@@ -93,7 +93,7 @@ def _recovery(report: DemoReport) -> str:
 
 
 def _part(part: RecoveryPart) -> str:
-    name = f'<i class="{colour(part.name)}"></i>{escape(part.name)} {_zh(part.name)}'
+    name = f'<i class="{color_class(part.name)}"></i>{escape(part.name)} {_zh(part.name)}'
     seconds = f'<td class="number">{part.seconds:.2f} s</td>'
     return _row(name, (seconds, f'<td class="until">{escape(_(part.until))}</td>'))
 

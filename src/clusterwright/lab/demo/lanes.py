@@ -86,7 +86,7 @@ def markers(events: Sequence[DemoEvent], fault: InjectedFault | None) -> tuple[M
     entries = [Marker("checkpoint", event.time - zero, event.step) for event in checkpoints(events)]
     entries += [Marker("lost", event.time - zero) for event in events if event.kind == "host_lost"]
     entries += [
-        Marker("resumed", event.time - zero, event.step) for event in _once_a_round(events, "resumed")
+        Marker("resumed", event.time - zero, event.step) for event in _first_after_start(events, "resumed")
     ]
     entries += [
         Marker("finished", event.time - zero, event.step) for event in events if event.kind == "finished"
@@ -211,7 +211,7 @@ def _ready(events: Sequence[DemoEvent], start: float, end: float) -> float | Non
     return met if met is None else max([met, *steps[:1]])
 
 
-def _once_a_round(events: Iterable[DemoEvent], kind: str) -> Iterator[DemoEvent]:
+def _first_after_start(events: Iterable[DemoEvent], kind: str) -> Iterator[DemoEvent]:
     """Yield the first event of the kind after each start of ranks."""
     fresh = True
     for event in events:

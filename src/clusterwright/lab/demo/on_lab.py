@@ -17,7 +17,7 @@ from clusterwright.i18n import _
 from clusterwright.lab import image, layout, state
 from clusterwright.lab.demo import event_metrics, lanes, local_machine
 from clusterwright.lab.demo.report import DemoFacts, DrawnCluster, DrawnHost, DrawnNetwork
-from clusterwright.lab.demo.run_follower import RunFollower, fault_step, ripe, victim
+from clusterwright.lab.demo.run_follower import RunFollower, fault_step, is_time_for_fault, victim
 from clusterwright.lab.demo.talk import Talk
 from clusterwright.launch.events import RemoteReader
 from clusterwright.launch.submit import submit
@@ -52,10 +52,10 @@ def _build(cluster: Cluster, source: str, facts: DemoFacts, talk: Talk) -> Remot
         (state.folder(cluster.name) / OWNER_FILE).write_text(f"{os.getpid()}\n")
     remote = remote_of(cluster)
     with talk.chapter("apply", _("apply: configure the hosts as the cluster file declares")):
-        report = _sound(apply(cluster, source, remote))
+        report = _require_success(apply(cluster, source, remote))
         talk.log(_("{changed} changes on {count} hosts", changed=report.changed, count=len(report.hosts)))
     with talk.chapter("second_apply", _("second apply: expect no change")):
-        facts.second_apply_changes = _sound(apply(cluster, source, remote)).pending
+        facts.second_apply_changes = _require_success(apply(cluster, source, remote)).pending
         talk.log(_("{count} changes", count=facts.second_apply_changes))
     with talk.chapter("check", _("check: compare every host with the cluster file")):
         facts.verdicts = tuple(check.run(cluster, remote))
@@ -118,7 +118,8 @@ def _kill_host(follower: RunFollower, job: Job, name: str, talk: Talk, clock: Cl
     every = job.checkpoint.every.steps or 1
     step = fault_step(int(job.arguments.get("steps", 0)), every)
     follower.wait_until(
-        partial(ripe, step=step, every=every), _("step {step}, at which the demo kills a host", step=step)
+        partial(is_time_for_fault, step=step, every=every),
+        _("step {step}, at which the demo kills a host", step=step),
     )
     host = victim(follower.events)
     if host is None:
@@ -219,7 +220,7 @@ def _remove_old_lab(name: str, talk: Talk) -> None:
     lab.down(name, log=talk.log)
 
 
-def _sound(report: Applied) -> Applied:
+def _require_success(report: Applied) -> Applied:
     """Return the report if every host succeeded.
 
     Raises:

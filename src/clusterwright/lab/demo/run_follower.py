@@ -120,7 +120,7 @@ def fault_step(steps: int, every: int) -> int:
     return steps // 2 // every * every + every // 2
 
 
-def ripe(events: Sequence[DemoEvent], step: int, every: int) -> bool:
+def is_time_for_fault(events: Sequence[DemoEvent], step: int, every: int) -> bool:
     """True from that step on, away from the ends of an epoch and a checkpoint interval, with two checkpoints written.
 
     Long after the step it is true anywhere: an epoch may be longer than the training.

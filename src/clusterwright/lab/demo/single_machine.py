@@ -13,7 +13,7 @@ from clusterwright.errors import WrightError
 from clusterwright.i18n import N_, _
 from clusterwright.lab.demo import event_metrics, lanes, local_machine
 from clusterwright.lab.demo.report import DemoFacts
-from clusterwright.lab.demo.run_follower import RunFollower, fault_step, ripe
+from clusterwright.lab.demo.run_follower import RunFollower, fault_step, is_time_for_fault
 from clusterwright.lab.demo.talk import Talk
 from clusterwright.launch.events import LocalReader
 from clusterwright.launch.local import local
@@ -77,7 +77,8 @@ def _kill_rank(follower: RunFollower, job: Job, clock: Clock, talk: Talk) -> lan
     every = job.checkpoint.every.steps or 1
     step = fault_step(int(job.arguments.get("steps", 0)), every)
     follower.wait_until(
-        partial(ripe, step=step, every=every), _("step {step}, at which the demo kills a rank", step=step)
+        partial(is_time_for_fault, step=step, every=every),
+        _("step {step}, at which the demo kills a rank", step=step),
     )
     rank = job.nodes * job.gpus_per_node - 1
     pid = _process(follower, rank)

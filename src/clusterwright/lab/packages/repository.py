@@ -78,7 +78,7 @@ def make_key(home: Path) -> None:
 
 def _gpg(home: Path, *arguments: str) -> str:
     try:
-        return _must("gpg", "--homedir", str(home), "--batch", "--quiet", "--yes", *arguments)
+        return _run_checked("gpg", "--homedir", str(home), "--batch", "--quiet", "--yes", *arguments)
     finally:
         run(("gpgconf", "--homedir", str(home), "--kill", "all"))  # its agent would outlive this process
 
@@ -93,7 +93,7 @@ def _deb(package: StandIn, target: Path) -> None:
             file.chmod(mode)
         for folder in (root, *(entry for entry in root.rglob("*") if entry.is_dir())):
             folder.chmod(0o755)  # independent of the caller's umask
-        _must("dpkg-deb", "--root-owner-group", "-Znone", "--build", str(root), str(target))
+        _run_checked("dpkg-deb", "--root-owner-group", "-Znone", "--build", str(root), str(target))
 
 
 def _entry(package: StandIn, path: Path) -> str:
@@ -103,7 +103,7 @@ def _entry(package: StandIn, path: Path) -> str:
     return package.control() + sums
 
 
-def _must(*argv: str) -> str:
+def _run_checked(*argv: str) -> str:
     result = run(argv, timeout_s=60)
     if not result.ok:
         raise WrightError.from_code(

@@ -31,7 +31,7 @@ from clusterwright.monitor.web.guard import Guard, Guarded, Identity
 from clusterwright.monitor.web.history import SPANS
 from clusterwright.monitor.web.lists import JobQuery
 from clusterwright.monitor.web.pages import preferences
-from clusterwright.monitor.web.sessions import Door
+from clusterwright.monitor.web.sessions import PasswordChecker
 from clusterwright.monitor.web.stream import EventStream
 from clusterwright.monitor.web.users import WebUser
 from clusterwright.onhost.lib.safe_reader import parse_object
@@ -41,12 +41,12 @@ _IMMUTABLE = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The parts of the application; without `hands` (actions) the page is read-only."""
+    """The parts of the application; without `actions` the page is read-only."""
 
     feed: Feed
     guard: Guard
-    door: Door
-    hands: ClusterActions | None = None
+    passwords: PasswordChecker
+    actions: ClusterActions | None = None
 
 
 def application(site: Site) -> Guarded:
@@ -62,7 +62,7 @@ def application(site: Site) -> Guarded:
             with suppress(asyncio.CancelledError):
                 await task
 
-    views, entry = Views(site), SignIn(site.guard, site.door)
+    views, entry = Views(site), SignIn(site.guard, site.passwords)
     routes = [
         Route("/", views.index),
         Route("/sign-in", entry.sign_in, methods=["GET", "POST"]),
@@ -114,7 +114,7 @@ class Views:
             {
                 "name": identity.user.name if identity.user else "",
                 "role": identity.role,
-                "hands": self.site.hands is not None,
+                "hands": self.site.actions is not None,
             }
         )
 
@@ -130,7 +130,7 @@ class Views:
         if job is None:
             return _missing()
         identity: Identity = request.state.who
-        may = identity.user is not None and self.site.hands is not None and may_cancel(identity.user, job)
+        may = identity.user is not None and self.site.actions is not None and may_cancel(identity.user, job)
         return _json(
             job_page(job) | {"trail": self.site.feed.trails.series(job.id), "may": ["cancel"] if may else []}
         )
@@ -142,7 +142,7 @@ class Views:
         if node is None:
             return _missing()
         identity: Identity = request.state.who
-        may = identity.user is not None and self.site.hands is not None and may_serve(identity.user)
+        may = identity.user is not None and self.site.actions is not None and may_serve(identity.user)
         offered = [] if not may else ["resume"] if node.drained or node.state == "down" else ["drain"]
         return _json(node_page(node) | {"may": offered})
 
@@ -156,17 +156,17 @@ class Views:
     async def cancel(self, request: Request) -> Response:
         """Cancel a job."""
         job = self.site.feed.job(request.path_params["id"])
-        user, actions = _user(request), self.site.hands
+        user, actions = _user(request), self.site.actions
         if job is None:
             return _missing()
         if actions is None or user is None or not may_cancel(user, job):
             return _refused("role")
-        return await self._done(request, user, partial(actions.cancel, job, user))
+        return await self._run_action(request, user, partial(actions.cancel, job, user))
 
     async def drain(self, request: Request) -> Response:
         """Drain a node."""
         node = self.site.feed.node(request.path_params["name"])
-        user, actions = _user(request), self.site.hands
+        user, actions = _user(request), self.site.actions
         if node is None:
             return _missing()
         if actions is None or user is None or not may_serve(user):
@@ -174,19 +174,19 @@ class Views:
         reason = good_reason((await _body(request)).get("reason"))
         if reason is None:
             return JSONResponse({"error": "reason"}, 422)
-        return await self._done(request, user, partial(actions.drain, node, reason, user))
+        return await self._run_action(request, user, partial(actions.drain, node, reason, user))
 
     async def resume(self, request: Request) -> Response:
         """Resume a node."""
         node = self.site.feed.node(request.path_params["name"])
-        user, actions = _user(request), self.site.hands
+        user, actions = _user(request), self.site.actions
         if node is None:
             return _missing()
         if actions is None or user is None or not may_serve(user):
             return _refused("role")
-        return await self._done(request, user, partial(actions.resume, node, user))
+        return await self._run_action(request, user, partial(actions.resume, node, user))
 
-    async def _done(self, request: Request, user: WebUser, work: Callable[[], None]) -> Response:
+    async def _run_action(self, request: Request, user: WebUser, work: Callable[[], None]) -> Response:
         """Run an action in a thread, with errors in the request's language, then take a new snapshot soon."""
         try:
             with in_language(preferences(request.cookies, request.headers)[0]):
@@ -198,7 +198,7 @@ class Views:
             return JSONResponse(
                 {"error": "failed", "said": visible(f"{finding.message}; {finding.fix}")}, 502
             )
-        self.site.feed.hurry()
+        self.site.feed.poll_soon()
         return JSONResponse({"done": True})
 
 

@@ -16,7 +16,7 @@ from clusterwright.errors import WrightError
 from clusterwright.monitor.web import pages
 from clusterwright.monitor.web.guard import Guard
 from clusterwright.monitor.web.pages import preferences
-from clusterwright.monitor.web.sessions import Door, network
+from clusterwright.monitor.web.sessions import PasswordChecker, network
 
 _HASHES_AT_ONCE = 2  # scrypt takes 32 MiB each
 _MOST_WAITING = 32  # sign-ins that wait; more are answered with 429
@@ -51,8 +51,8 @@ class Waiting:
 class SignIn:
     """The routes for sign-in and sign-out."""
 
-    def __init__(self, guard: Guard, door: Door) -> None:
-        self._guard, self._door = guard, door
+    def __init__(self, guard: Guard, passwords: PasswordChecker) -> None:
+        self._guard, self._passwords = guard, passwords
         self._hashing, self._waiting = asyncio.Semaphore(_HASHES_AT_ONCE), Waiting()
 
     async def sign_in(self, request: Request) -> Response:
@@ -68,19 +68,22 @@ class SignIn:
             return self._form(request, "sign.stale", 403)
         name = form.get("name", "")
         try:
-            address = self._door.attempt_source(
+            address = self._passwords.attempt_source(
                 name,
                 request.client.host if request.client else "",
                 request.cookies.get(self._browser_cookie, ""),
             )
         except WrightError:
             return self._form(request, "sign.closed", 503)
-        wait_s, address_wait_s = self._door.wait_s(name, address), self._door.address_wait_s(address)
+        wait_s, address_wait_s = (
+            self._passwords.wait_s(name, address),
+            self._passwords.address_wait_s(address),
+        )
         if wait_s > 0 or not self._waiting.enter(name, network(address)):
             return self._wait(request, wait_s)
         try:
             async with self._hashing:
-                user = await asyncio.to_thread(self._door.opens, name, form.get("password", ""), address)
+                user = await asyncio.to_thread(self._passwords.opens, name, form.get("password", ""), address)
         except WrightError:
             return self._form(request, "sign.closed", 503)
         finally:
@@ -95,7 +98,9 @@ class SignIn:
         cookie, session = self._guard.sessions.begin(user)
         answer = RedirectResponse(f"/#token={session.token}", 303)
         self._set_cookie(answer, self._guard.cookie, cookie)
-        self._set_cookie(answer, self._browser_cookie, self._door.browser_cookie(user), max_age=_BROWSER_S)
+        self._set_cookie(
+            answer, self._browser_cookie, self._passwords.browser_cookie(user), max_age=_BROWSER_S
+        )
         answer.delete_cookie(self._form_cookie, secure=self._guard.tls, httponly=True, samesite="strict")
         return answer
 

@@ -95,7 +95,7 @@ class Feed:
                 await asyncio.to_thread(self.history.add, snapshot)
         self._publish()
 
-    def hurry(self) -> None:
+    def poll_soon(self) -> None:
         """Poll soon, after an action or a new viewer."""
         self._wake.set()
 
@@ -174,7 +174,7 @@ class Feed:
         else:
             viewer.enqueue(event("whole", self.version, self.document()[0]))
         self._viewers.add(viewer)
-        self.hurry()
+        self.poll_soon()
         return viewer
 
     def disconnect(self, viewer: Viewer) -> None:

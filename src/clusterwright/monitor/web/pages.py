@@ -30,7 +30,7 @@ def script(lang: Lang) -> str:
     return f"export default {json.dumps(dict(words(lang)), ensure_ascii=False)};\n"
 
 
-def spoken(cookie: str, accepted: str) -> Lang:
+def preferred_language(cookie: str, accepted: str) -> Lang:
     """The language of the cookie, else the first supported one of `Accept-Language`."""
     tags = (tag.split(";")[0].strip().lower()[:2] for tag in accepted.split(","))
     chosen = cookie if cookie in LANGUAGES else next((tag for tag in tags if tag in LANGUAGES), "en")
@@ -39,7 +39,7 @@ def spoken(cookie: str, accepted: str) -> Lang:
 
 def preferences(cookies: Mapping[str, str], headers: Mapping[str, str]) -> tuple[Lang, str]:
     """Language and theme of the cookies, else those of the browser."""
-    lang = spoken(cookies.get("wright-lang", ""), headers.get("accept-language", ""))
+    lang = preferred_language(cookies.get("wright-lang", ""), headers.get("accept-language", ""))
     return lang, cookies.get("wright-theme", "auto")
 
 
@@ -145,12 +145,12 @@ def sign_in(lang: Lang, theme: str, token: str, trouble: str) -> str:
 
 def _filled(name: str, lang: Lang, theme: str, more: Mapping[str, str]) -> str:
     """Fill a template, in which texts are ${word_KEY} with `_` for dots."""
-    spoken = {
+    texts = {
         f"word_{key.replace('.', '_').replace('-', '_')}": escape(text) for key, text in words(lang).items()
     }
     tag = "zh-CN" if lang == "zh" else "en"
     return _template(name).substitute(
-        spoken
+        texts
         | {"lang": lang, "tag": tag, "theme": theme if theme in THEMES else "auto", "edition": edition()}
         | dict(more)
     )

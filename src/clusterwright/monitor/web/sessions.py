@@ -85,7 +85,7 @@ class _Attempts:
     last: float
 
 
-class Door:
+class PasswordChecker:
     """Checks passwords, with a growing delay after wrong ones.
 
     Attempts are refused by account and address together, so that nobody's wrong passwords keep others out. The count

@@ -24,7 +24,7 @@ def start(module: ModuleType, settings: ExporterSettings) -> Child:
     if not pid:
         os.close(orders_in)
         os.close(answers_out)
-        _live(module, settings, orders_out, answers_in)
+        _serve_requests(module, settings, orders_out, answers_in)
     os.close(orders_out)
     os.close(answers_in)
     return Child(pid, orders_in, answers_out)
@@ -74,10 +74,10 @@ class Child:
         os.close(self.answers)
 
 
-def _live(module: ModuleType, settings: ExporterSettings, orders: int, answers: int) -> None:
+def _serve_requests(module: ModuleType, settings: ExporterSettings, orders: int, answers: int) -> None:
     """Serve requests until the parent closes the pipe; a collector that fails exits after its result."""
     try:
-        _by_itself()
+        _isolate_process()
         state: Dict[Any, Any] = {}
         while os.read(orders, 1):
             reply, is_ok = answer(module, settings, state)
@@ -88,7 +88,7 @@ def _live(module: ModuleType, settings: ExporterSettings, orders: int, answers: 
         os._exit(0)
 
 
-def _by_itself() -> None:
+def _isolate_process() -> None:
     """Start a process group, reset signal handlers, and raise the OOM score."""
     os.setpgid(0, 0)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):

@@ -82,7 +82,7 @@ def teams(cluster: Cluster) -> Iterator[Clash]:
             locs = (("teams", name, "parent"), ("teams",))
             yield unknown(_("team `{name}`", name=name), _("team"), parent, cluster.teams, locs)
     yield from _loops({name: (parent,) for name, parent in parents.items()})
-    yield from _empty(cluster, set(parents.values()))
+    yield from _teams_without_members(cluster, set(parents.values()))
     yield from _without_shares(cluster)
 
 
@@ -98,7 +98,7 @@ def _loops(parents: dict[str, tuple[str, ...]]) -> Iterator[Clash]:
         yield Clash("team-loop", message, fix, tuple(("teams", name, "parent") for name in loop))
 
 
-def _empty(cluster: Cluster, parents: set[str]) -> Iterator[Clash]:
+def _teams_without_members(cluster: Cluster, parents: set[str]) -> Iterator[Clash]:
     """Teams without members; a parent team needs none."""
     members = {team for user in cluster.users.values() for team in (user.team, *user.additional_teams)}
     for name in cluster.teams:
@@ -125,13 +125,17 @@ def _without_shares(cluster: Cluster) -> Iterator[Clash]:
 def team_limits(cluster: Cluster) -> Iterator[Clash]:
     """Limits of one user or job are at most the limit of all together."""
     for name, team in cluster.teams.items():
-        yield from _over(("teams", name), "max_gpus_per_user", team.max_gpus_per_user, team.max_gpus)
+        yield from _limit_above_total(
+            ("teams", name), "max_gpus_per_user", team.max_gpus_per_user, team.max_gpus
+        )
     for name, qos in cluster.qos.items():
-        yield from _over(("qos", name), "max_gpus_per_user", qos.max_gpus_per_user, qos.max_gpus)
-        yield from _over(("qos", name), "max_gpus_per_job", qos.max_gpus_per_job, qos.max_gpus)
+        yield from _limit_above_total(("qos", name), "max_gpus_per_user", qos.max_gpus_per_user, qos.max_gpus)
+        yield from _limit_above_total(("qos", name), "max_gpus_per_job", qos.max_gpus_per_job, qos.max_gpus)
 
 
-def _over(loc: tuple[str, str], field: str, part: int | None, limit: int | None) -> Iterator[Clash]:
+def _limit_above_total(
+    loc: tuple[str, str], field: str, part: int | None, limit: int | None
+) -> Iterator[Clash]:
     """A limit above max_gpus; max_gpus of 0 is allowed, as it closes the team for a while."""
     if part is not None and limit and part > limit:
         values = {"section": ".".join(loc), "field": field, "value": part, "limit": limit}

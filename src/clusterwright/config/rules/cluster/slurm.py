@@ -46,10 +46,10 @@ def slurm(cluster: Cluster) -> Iterator[Clash]:
             )
             fix = _("choose a range that no service uses, such as [60001, 63000]")
             yield Clash("port-range", message, fix, (_PORTS, *side))
-    yield from _too_few(cluster, last - first_port + 1)
+    yield from _too_few_ports(cluster, last - first_port + 1)
 
 
-def _too_few(cluster: Cluster, ports: int) -> Iterator[Clash]:
+def _too_few_ports(cluster: Cluster, ports: int) -> Iterator[Clash]:
     """slurm.conf(5), SrunPortRange: an srun opens 4 ports, and 2 more for every 48 hosts beyond the first 48."""
     hosts = len(members(cluster, "compute"))
     needs = 4 + 2 * max(0, -(-hosts // 48) - 1)

@@ -29,13 +29,13 @@ def out(facts: Facts) -> Waiting | None:
             states="; ".join(states[:3]),
         ),
         starts(facts, _("when these nodes are back in service")),
-        _elsewhere(facts) or _resume(bad),
+        _accept_any_nodes(facts) or _resume(bad),
         states,
         tuple(("scontrol show node", node.quoted("NodeName", "State", "Reason")) for node in bad.values()),
     )
 
 
-def _elsewhere(facts: Facts) -> StartCommand | None:
+def _accept_any_nodes(facts: Facts) -> StartCommand | None:
     """Any nodes, where the job names these and enough others are usable."""
     return (
         update(facts, "ReqNodeList=", _("accept any nodes"))

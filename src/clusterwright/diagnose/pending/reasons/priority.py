@@ -39,7 +39,7 @@ def priority(facts: Facts) -> Waiting:
         "priority",
         cause,
         starts(facts, _("when the jobs with a higher priority have started")),
-        _sooner(facts, jobs_ahead),
+        _change_to_start_earlier(facts, jobs_ahead),
         holders(jobs_ahead),
     )
 
@@ -56,21 +56,21 @@ def ahead(facts: Facts) -> list[Job]:
     )
 
 
-def _sooner(facts: Facts, jobs_ahead: list[Job]) -> StartCommand | None:
+def _change_to_start_earlier(facts: Facts, jobs_ahead: list[Job]) -> StartCommand | None:
     """A time limit that ends before the first job ahead starts (backfill); else a higher priority."""
     request = need(facts.job)
     if len(fitting(facts, request, now=True)) < request.nodes:
-        return _above(facts, jobs_ahead)
+        return _raise_priority(facts, jobs_ahead)
     limit, now = seconds(facts.job["TimeLimit"]), stamp(facts.now)
     expected_starts = [begin for job in jobs_ahead if (begin := stamp(job.start)) is not None]
     begins = expected_starts or [end for job in facts.running if (end := stamp(job.end)) is not None]
     gap = (min(begins) - now - _LEAST_S) // 60 * 60 if begins and now is not None else 0
     if gap >= _LEAST_S and (limit is None or gap < limit):
         return update(facts, f"TimeLimit={length(gap)}", _("end before the first job ahead starts"))
-    return _above(facts, jobs_ahead)
+    return _raise_priority(facts, jobs_ahead)
 
 
-def _above(facts: Facts, jobs_ahead: list[Job]) -> StartCommand | None:
+def _raise_priority(facts: Facts, jobs_ahead: list[Job]) -> StartCommand | None:
     if not jobs_ahead:
         return None
     return update(

@@ -23,7 +23,7 @@ ORDER = (
 TOP, THICK, LETTER = 6.0, 40.0, 9.0  # LETTER: a bold digit of the labels and margin, measured on the page
 
 
-def colour(name: str) -> str:
+def color_class(name: str) -> str:
     """Return the style class of a part."""
     return f"part-{ORDER.index(name)}"
 
@@ -45,10 +45,10 @@ def bar(recovery: Recovery, width: float) -> str:
 def _part(part: RecoveryPart, start: float, end: float) -> list[str]:
     title = tag("title", f"{part.name}: {part.seconds:.2f} s")
     wide = max(end - start - 1, 0.4)
-    drawn = [tag("rect", title, x=start, y=TOP, width=wide, height=THICK, class_=colour(part.name))]
+    drawn = [tag("rect", title, x=start, y=TOP, width=wide, height=THICK, class_=color_class(part.name))]
     label = f"{part.seconds:.1f}"
     if wide > LETTER * len(label):
-        style = f"on-part on-{colour(part.name)}"
+        style = f"on-part on-{color_class(part.name)}"
         drawn.append(text_element(label, start + wide / 2, TOP + THICK / 2 + 5, style, text_anchor="middle"))
     return drawn
 

@@ -180,7 +180,7 @@ def _samples(run: Followed, now: float) -> Iterator[_Sample]:
     present = {**speed.progress(events, run.record, running=running), **_now(events, chain)}
     for name, kind, meaning, rows in reading.families(totals, present):
         for more, value in rows:
-            yield name, kind, meaning, more, _risen(run, name, more, value) if kind == "counter" else value
+            yield name, kind, meaning, more, _peak(run, name, more, value) if kind == "counter" else value
     yield from _moments(run, events, now, running=running)
 
 
@@ -217,7 +217,7 @@ def _moments(run: Followed, events: List[Dict[str, Any]], now: float, *, running
     yield "checkpoint_age_seconds", "gauge", "Time since the newest checkpoint, or the first step.", {}, age_s
 
 
-def _risen(run: Followed, name: str, more: Mapping[str, str], value: Optional[float]) -> Optional[float]:
+def _peak(run: Followed, name: str, more: Mapping[str, str], value: Optional[float]) -> Optional[float]:
     """Return the maximum so far, so that a counter never falls: work lost later leaves its goodput bin."""
     if value is None:
         return None
