@@ -154,7 +154,7 @@ def _with_apt() -> set[str]:
 
 
 def _path() -> str:
-    """Return the PATH, for an ordinary user with root's folders: Debian leaves them out of a user's PATH."""
+    """Return PATH; for an ordinary user with /usr/sbin and /sbin, which Debian leaves out of a user's PATH."""
     path = os.environ.get("PATH", "")
     return path if os.geteuid() == 0 else f"{path}:/usr/sbin:/sbin"
 
@@ -164,7 +164,7 @@ def _module(name: str) -> bool:
 
 
 def _namespaces() -> bool:
-    """Only an attempt shows it: root may be root of a container."""
+    """Return True if this process can create namespaces. Only an attempt shows it: root may be root of a container."""
     return shutil.which("unshare") is not None and run(("unshare", "--net", "--mount", "true")).ok
 
 

@@ -1,4 +1,4 @@
-"""Boot a host, recognize its keeper process later, and wait until it responds to SSH."""
+"""Boot a host, recognize its keeper process (parent of its systemd-nspawn) later, and wait until it responds to SSH."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SSH_PORT = 22
 BOOT_LIMIT_S = 60  # a boot takes 2 s here; a machine under load needed 15
 BOOT_PER_HOST_S = 5  # with 32 hosts on two cores at load 90 all had booted, but not all responded, after 60 s
 
-# The keeper process of a host. It and its children are in the host's control groups from the start, so nothing of a
-# host is ever outside. systemd-nspawn --keep-unit ends with 133 when the host reboots, and is started again.
-# With cgroup v2 a group that has children holds no process: hence one for the keeper and one for the rest.
-# It keeps the host's kernel log pipe open, because a writer blocks without a reader: systemd's generators.
+# The keeper process of a host, a shell that runs systemd-nspawn and restarts it. It and its children are in the host's
+# control groups from the start, so nothing of a host is ever outside. systemd-nspawn --keep-unit ends with 133 when
+# the host reboots. With cgroup v2 a group that has children holds no process: hence one for the keeper and one for the
+# rest. It keeps the host's kernel log pipe open, because a writer blocks without a reader: systemd's generators.
 KEEPER = r"""
 exec 9<>"$1"
 shift
@@ -37,7 +37,7 @@ done
 
 
 def start(lab: LabState, host: LabHost) -> LabState:
-    """Boot the host; its keeper process outlives this process, and terminal signals do not reach it."""
+    """Boot the host and store its keeper process, which outlives this process and gets no terminal signals."""
     groups = cgroups.make(lab.name, host.name)
     pipe = kernel_pipe(lab, host)
     kernel_log.make(pipe)
@@ -62,7 +62,7 @@ def started_ticks(pid: int) -> int | None:
 
 
 def is_running(process: Process | None) -> bool:
-    """True if that process, not another with its ID, is running."""
+    """Return True if that process, not another one with its PID, is running."""
     return process is not None and started_ticks(process.pid) == process.started_ticks
 
 
@@ -119,7 +119,7 @@ def wait_for_ssh(lab: LabState, names: list[str], *, limit_s: float = BOOT_LIMIT
 
 
 def listens(host: LabHost) -> bool:
-    """True if the host's sshd sends its greeting: cheaper than a failing ssh."""
+    """Return True if the host's sshd sends its greeting: cheaper than a failing ssh."""
     try:
         with socket.create_connection((host.address, SSH_PORT), timeout=0.5) as connection:
             return connection.recv(4) == b"SSH-"

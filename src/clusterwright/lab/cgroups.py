@@ -56,7 +56,7 @@ def _child(parent: Path, name: str) -> Path:
 
 
 def _delegate(group: Path) -> None:
-    """On v2, enable the parent's controllers for its children; fails silently where processes are in the way."""
+    """On v2, enable the group's controllers for its children; fails silently if the group has processes."""
     control = group / "cgroup.subtree_control"
     if control.exists():
         for controller in (group / "cgroup.controllers").read_text().split():
@@ -65,7 +65,7 @@ def _delegate(group: Path) -> None:
 
 
 def _inherit_cpus(parent: Path, child: Path) -> None:
-    """A v1 cpuset starts empty and refuses processes until it has CPUs and memory nodes."""
+    """Set CPUs and memory nodes of a v1 cpuset, which starts empty and refuses processes without them."""
     if (child / "cgroup.subtree_control").exists():
         return
     for name in ("cpuset.cpus", "cpuset.mems"):
@@ -94,7 +94,7 @@ def freeze(lab: str, host: str = "", *, frozen: bool) -> None:
 
 
 def is_frozen(lab: str, host: str) -> bool:
-    """True if the host's processes are frozen."""
+    """Return True if the host's processes are frozen."""
     for group in groups(lab, host):
         for name, yes in (("freezer.state", ("FROZEN", "FREEZING")), ("cgroup.freeze", ("1",))):
             with suppress(OSError):

@@ -24,7 +24,7 @@ def files(group: Path) -> tuple[Path, ...]:
 
 
 def able(lab: str, host: str) -> bool:
-    """True if this kernel can limit disk rates."""
+    """Return True if this kernel can limit disk rates."""
     return any(files(group) for group in cgroups.groups(lab, host))
 
 

@@ -56,7 +56,7 @@ def probe_environment(folder: str) -> PythonEnvironment:
 
 
 def find(named: str | None, log: Callable[[str], None]) -> PythonEnvironment | None:
-    """Return the environment in the cluster file, else the running one if it has torch."""
+    """Return the environment in the cluster file; without one, the running one if it has torch, else None."""
     environment = probe_environment(named or sys.prefix)
     if not environment.torch:
         log(
@@ -71,7 +71,7 @@ def find(named: str | None, log: Callable[[str], None]) -> PythonEnvironment | N
 
 
 def link_environment(root: Path, environment: PythonEnvironment) -> None:
-    """Link the environment at the path that jobs use inside a host, and make its parents readable."""
+    """Link the environment at the path that jobs use inside a host, and make its parent folders readable."""
     for bound in environment.binds():
         for folder in reversed(Path(bound).parents[:-1]):
             inside = root / folder.relative_to("/")

@@ -17,7 +17,7 @@ from clusterwright.lab.nfs import client
 from clusterwright.lab.rdma import state as rdma_state
 from clusterwright.lab.state import LabState
 
-DISK_BYTES = 4 * 2**30  # sparse: for logs and small checkpoints, and a limit that `fill-disk` can reach
+DISK_BYTES = 4 * 2**30  # sparse: for logs and small checkpoints; small enough for `fill-disk`
 GPU_MAJOR = (
     120  # "120-127 char LOCAL/EXPERIMENTAL USE" (Linux, admin-guide/devices.txt): no driver answers there
 )
@@ -109,7 +109,7 @@ def make(state: LabState, host: LabHost) -> None:
 
 
 def nspawn_argv(state: LabState, host: LabHost) -> tuple[str, ...]:
-    """Return the command that boots the host. It needs no systemd on the machine."""
+    """Return the command that boots the host; systemd need not run on the machine."""
     places = {
         gpu_folder(state, host): gpu_state.INSIDE,
         rdma_folder(state, host): rdma_state.INSIDE,

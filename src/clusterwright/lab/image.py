@@ -40,9 +40,9 @@ PACKAGES = (
     "ucx-utils",
 )  # fmt: skip
 
-# Services are off until `apply` enables them; files that differ between hosts are written at their creation. Without
-# logind and the password agents a host holds 4 inotify instances instead of 7: the kernel gives root 128 in all.
-# The database is recreated with a small log: a host that writes to it copies its files first.
+# Services are off until `apply` enables them; files that differ between hosts are written when a host is created.
+# Without logind and the password agents a host holds 4 inotify instances instead of 7: the kernel gives root 128 in
+# all. The database is recreated with a small log: a host that writes to it first copies its files.
 CUSTOMIZE = """set -e
 systemctl --root="$1" --quiet disable slurmd slurmctld slurmdbd mariadb munge chrony firewalld \\
   prometheus-node-exporter prometheus prometheus-alertmanager e2scrub_reap getty@ systemd-pstore opensm \\

@@ -41,7 +41,7 @@ def inside(lab: LabState, host: LabHost, *argv: str) -> CommandResult:
 
 
 def must(lab: LabState, host: LabHost, *argv: str) -> None:
-    """Run the command in the host; it has to succeed.
+    """Run the command in the host and raise an error if it fails.
 
     Raises:
         WrightError: It failed; has its output.

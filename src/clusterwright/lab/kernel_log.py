@@ -16,8 +16,8 @@ ERROR = 3  # syslog(3): the priority of XIDs in NVIDIA's driver
 _SEQUENCE_FILE = "run/systemd/journal/kernel-seqnum"  # 8 bytes: the number that journald expects next
 _TIMEOUT_S, _RETRY_S = 5.0, 0.5
 
-# Runs at each boot: the first line names the kernel, as a real log does. An empty log would look like that
-# of a container that has none. Sent again until journald has it, as in `write`.
+# Runs at each boot: the first line names the kernel, as a real log does. An empty log would look like that of a
+# container that has none. Repeated until journald has read it, as in `write`.
 AT_BOOT = f"""first_line() {{
   read -r up _ < /proc/uptime
   record="6,0,${{up%.*}}${{up#*.}}0000,-;Linux version $(uname -r): the kernel of the machine, the log of this host"

@@ -1,7 +1,7 @@
-"""Shared SSH connections: the first command on a host opens one, the next take 12 ms instead of 150.
+"""Shared SSH connections (ControlMaster): the first command on a host opens one, the next take 12 ms instead of 150.
 
-An ssh process outside the host's control groups holds the connection; so code that kills a host or
-removes the lab closes it by its socket.
+An ssh process outside the host's control groups holds the connection; so code that kills a host or removes the lab
+closes it by its socket.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def folder(lab: str) -> Path:
 
 
 def make(lab: str) -> None:
-    """Create the folder for sockets."""
+    """Create the lab's folder for the connections' sockets."""
     folder(lab).mkdir(parents=True, exist_ok=True, mode=0o700)
 
 

@@ -26,7 +26,7 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")  # as config's ClusterName
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process identified beyond its PID: its start in clock ticks since boot."""
+    """A process identified by PID and start time (clock ticks since boot), as PIDs are reused."""
 
     pid: int
     started_ticks: int

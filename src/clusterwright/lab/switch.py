@@ -21,7 +21,7 @@ from clusterwright.lab.state import LabState
 from clusterwright.provision.roles.slurm_account import SLURM_ID
 
 POWER_OFF = signal.SIGRTMIN + 4  # systemd(1): starts poweroff.target
-REQUEST_S = 5  # a request is one line, sent at once
+REQUEST_S = 5  # a request is one line, sent in one write
 REST_S = 1.0
 MOST_BYTES = 1 << 20  # of a request: the names of 65,536 hosts
 MOST_REQUESTS = 64  # at once; more wait in the queue of the socket
@@ -56,7 +56,7 @@ def serve(name: str, path: Path) -> None:
 
 
 def user_of(line: socket.socket) -> int:
-    """The user id of the process at the other end of a Unix socket."""
+    """Return the user id of the process at the other end of a Unix socket."""
     pid_uid_gid = struct.Struct("3i")
     return int(
         pid_uid_gid.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, pid_uid_gid.size))[1]

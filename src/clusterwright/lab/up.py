@@ -132,7 +132,7 @@ def _clear_remains(name: str, log: Log) -> None:
 def _claim(
     cluster: Cluster, desired_layout: LabLayout, root: Path, python: environment.PythonEnvironment | None
 ) -> LabState:
-    """Write the journal, unless a subnet is in use; one lab at a time does so."""
+    """Write the journal of a new lab unless a subnet is in use; a lock lets one lab at a time do so."""
     with state.locked(state.folder(cluster.name).parent):
         used_subnets = network.machine_networks()
         for lab_name in state.labs():
@@ -332,7 +332,7 @@ def inotify_limit() -> int:
 
 
 def is_inotify(handle: Path) -> bool:
-    """True for a /proc/PID/fd entry that is an inotify instance."""
+    """Return True for a /proc/PID/fd entry that is an inotify instance."""
     with suppress(OSError):
         return str(handle.readlink()) == "anon_inode:inotify"
     return False

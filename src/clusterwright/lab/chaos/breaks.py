@@ -1,4 +1,4 @@
-"""A training that breaks by its own fault; copied to the cluster and run there as a user's script."""
+"""A training program that fails by itself; copied to the cluster and run there as a user's script."""
 
 import resource
 import sys

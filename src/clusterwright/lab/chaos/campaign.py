@@ -46,7 +46,7 @@ class _Injection:
 
 @dataclass
 class Campaign:
-    """The common context of a campaign's faults."""
+    """A campaign: its cluster, its connections, and the context that all of its faults share."""
 
     cluster: Cluster
     remote: Remote
@@ -106,7 +106,7 @@ class Campaign:
             self._diagnose(injection)
 
     def _diagnose(self, injection: _Injection) -> tuple[str, ...]:
-        """Ask `wright` for the cause and store its answer."""
+        """Store and return the causes that `wright` reports for the fault."""
         queries = {
             "host": lambda: self.wright.causes(injection.host),
             "run": lambda: self.wright.causes(injection.training_run.run.name),
@@ -116,7 +116,7 @@ class Campaign:
         return injection.causes
 
     def _repair(self, injection: _Injection) -> None:
-        """Note other drained hosts, undo the fault, and measure the host's return to service.
+        """Note other drained hosts, undo the fault, and measure the time until the host is in service.
 
         Waits for required actions first, as they may take longer than the training.
         """
@@ -135,7 +135,7 @@ class Campaign:
         injection.heal_actions = self._heal_actions(injection)
 
     def _heal_actions(self, injection: _Injection) -> Sequence[Mapping[str, Any]]:
-        """Return what heal has done, proposed or notified since the fault was injected."""
+        """Return what `wright heal` has done, proposed or notified since the fault was injected."""
         return [action for action in self.wright.actions() if action["wall"] >= injection.time]
 
     def _acted(self, injection: _Injection) -> set[str]:
@@ -150,7 +150,7 @@ class Campaign:
             moment - injection.time for moment in moments if moment is not None and moment >= injection.time
         ]
         if injection.planned.kind.program and injection.causes:
-            noticed.append(0.0)  # a program that breaks by itself needs no detection
+            noticed.append(0.0)  # a program that fails by itself needs no detection
         progress = event_metrics.recovery(training_run.events, injection.time)
         actions = (str(action["action"]) for action in heal_actions if action.get("state") != "proposed")
         return FaultRecord(
@@ -178,7 +178,7 @@ class Campaign:
 
 @contextmanager
 def healing(file: Path, log: Path) -> Iterator[None]:
-    """Run `wright heal watch` during the campaign, without knowledge of it."""
+    """Run `wright heal watch` during the block; it gets no information about the injected faults."""
     with log.open("wb") as out:
         process = subprocess.Popen(
             (sys.executable, "-c", COMMAND, "heal", "watch", str(file)), stdout=out, stderr=out

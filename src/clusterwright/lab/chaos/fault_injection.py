@@ -22,7 +22,7 @@ truncate --size 100 "${{newest%/*}}"/*.safetensors"""
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The roles of the hosts for the running training."""
+    """The hosts by their role in the running training: supervisor, members, free, control."""
 
     supervisor: str
     members: tuple[str, ...]
@@ -39,7 +39,7 @@ class Places:
 
 
 def places(cluster: Cluster, events: Sequence[DemoEvent]) -> Places:
-    """Derive the roles from the run's newest events."""
+    """Return the hosts by role, from the run's newest events."""
     starts = [event for event in events if event.kind == "generation_start"]
     jobs = [event for event in events if event.kind == "job_start"]
     members = tuple(starts[-1].more.get("hosts", ())) if starts else ()
@@ -85,6 +85,6 @@ def _rank_on(host: str, events: Sequence[DemoEvent]) -> int:
 
 
 def repair(kind: FaultKind, cluster: Cluster) -> None:
-    """Undo faults that need hands on the hardware: power, cables, disks, GPUs."""
+    """Undo a fault that only a person could repair: power, cables, disks, GPUs."""
     if kind.fault or kind.second_fault:
         lab.undo(cluster.name)

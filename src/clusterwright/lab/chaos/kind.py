@@ -76,7 +76,7 @@ def _kind(name: str, row: Mapping[str, Any]) -> FaultKind:
     return kind
 
 
-EARLIEST, LATEST = 0.2, 0.6  # shares of the training: past its first steps, and with some left to lose
+EARLIEST, LATEST = 0.2, 0.6  # steps of the training, as shares, between which faults are injected
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ HOPELESS = 1e12  # a learning rate
 
 
 def job_without_fault(shared: str, user: str | None) -> Job:
-    """Return the job of the training without a fault."""
+    """Return the job of the training without a fault, whose duration is the reference."""
     return _job("", shared, user, "campaign-calm")
 
 

@@ -12,7 +12,7 @@ from clusterwright.lab.chaos.kind import Planned
 _ENDS = {
     "finishes": ("finished",),
     "fails": ("failed", "no-progress"),
-}  # no-progress: it fails at the same step again and again
+}  # no-progress: the program fails at the same step repeatedly
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class FaultRecord:
     missing_steps: int = 0
     differing_steps: int = 0
     harmed: tuple[str, ...] = ()
-    back_s: float | None = None  # from the undo of the fault until the host is in service, by itself
+    back_s: float | None = None  # from the undo until the host is in service without help
     ideal_s: float = 0.0
     duration_s: float = 0.0
 

@@ -38,11 +38,11 @@ class Service:
         return {name: state.rstrip("*~#!%$@^-") for name, blank, state in rows if blank}
 
     def out(self) -> frozenset[str]:
-        """Return hosts that get no jobs."""
+        """Return the hosts that get no jobs."""
         return frozenset(name for name, state in self.states().items() if state not in IN_SERVICE)
 
     def back(self, host: str) -> float | None:
-        """Wait for the host to return to service by itself; return the seconds, None if it does not."""
+        """Wait until the host is in service, without help; return the seconds, None if the timeout passes."""
         began = self.clock.monotonic()
         self.wait_until(lambda: self.states().get(host) in IN_SERVICE, REST_LIMIT_S)
         elapsed_s = self.clock.monotonic() - began

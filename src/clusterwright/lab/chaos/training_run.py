@@ -24,7 +24,7 @@ class TrainingRun:
         return event_metrics.last_step_before(self.events, float("inf"))
 
     def over(self) -> bool:
-        """True once the run has ended."""
+        """Return True once the run has ended."""
         self._read()
         return ended(self.run, self._reader) is not None
 
@@ -39,7 +39,7 @@ class TrainingRun:
         return next(times, None)
 
     def exactness(self, fault_time: float) -> dict[str, int]:
-        """Count steps that were repeated, never run, and repeated with another result."""
+        """Return the numbers of lost steps, of steps that never ran, and of steps repeated with another result."""
         steps = event_metrics.completed_steps(self.events)
         resumes = [
             event

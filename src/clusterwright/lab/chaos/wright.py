@@ -1,4 +1,4 @@
-"""Run `wright` as a user does, for its diagnosis; the campaign's knowledge is not passed to it."""
+"""Run `wright` as a user does, for its diagnosis; it gets no information about the injected faults."""
 
 from __future__ import annotations
 

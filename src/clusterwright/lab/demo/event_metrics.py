@@ -75,12 +75,12 @@ def differing(
 
 
 def equal_bitwise(first_run: Mapping[int, TrainingStep], second_run: Mapping[int, TrainingStep]) -> bool:
-    """True if both ran the same steps, at least one, with bitwise equal losses."""
+    """Return True if both ran the same steps, at least one, with bitwise equal losses."""
     return bool(first_run) and not differing(first_run, second_run)
 
 
 def last_step_before(events: Events, moment: float) -> int:
-    """Return the highest step complete at the moment; 0 if none."""
+    """Return the highest step that was complete at that time; 0 if none."""
     return max((step.step for step in _steps(events) if step.time <= moment), default=0)
 
 
@@ -90,7 +90,7 @@ def finished(events: Events) -> DemoEvent | None:
 
 
 def world_sizes(events: Events) -> tuple[int, ...]:
-    """Return the number of ranks of each group that formed, in order."""
+    """Return the number of ranks of each process group that formed, in order."""
     return tuple(len(group) for group in _groups(events))
 
 
@@ -202,7 +202,10 @@ def _steps(events: Events) -> Iterator[TrainingStep]:
 
 
 def _groups(events: Events) -> Iterator[dict[int, str]]:
-    """Yield each group that formed: ranks and their hosts. A rank's second event starts the next group."""
+    """Yield the ranks of each process group that formed, with their hosts.
+
+    A rank's second event starts the next group.
+    """
     group: dict[int, str] = {}
     for event in events:
         if event.kind == "group_ready" and event.rank is not None:

@@ -54,7 +54,7 @@ class InjectedFault:
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """One attempt of a group at the training: its members, start, first step and end."""
+    """One attempt of a process group at the training: its members, start, first step and end."""
 
     places: frozenset[str]
     generation: int
@@ -97,7 +97,7 @@ def markers(events: Sequence[DemoEvent], fault: InjectedFault | None) -> tuple[M
 
 
 def place_of(rank: int | str) -> str:
-    """Return the name of a rank's row on one machine."""
+    """Return the name of a rank's row in the timeline of a demo on one machine."""
     return f"rank {rank}"
 
 
@@ -160,7 +160,7 @@ def _downtime_spans(
 
 
 def _generations(events: Sequence[DemoEvent]) -> list[_Round]:
-    """Return the supervisor's generations; empty without a supervisor."""
+    """Return the attempts of a run with a supervisor (its generations); empty without a supervisor."""
     starts = [event for event in events if event.kind == "generation_start"]
     last = max((event.time for event in events), default=0.0)
     rounds = []
@@ -178,7 +178,7 @@ def _generations(events: Sequence[DemoEvent]) -> list[_Round]:
 
 
 def _attempts(events: Sequence[DemoEvent]) -> list[_Round]:
-    """Return the attempts of ranks on one machine, by each rank's n-th start."""
+    """Return the attempts of ranks without a supervisor, by each rank's n-th start."""
     starts: dict[int, list[float]] = {}
     for event in events:
         if event.kind == "process_start" and event.rank is not None:

@@ -12,7 +12,7 @@ from clusterwright.units import GiB, format_size
 
 
 def machine() -> dict[str, str]:
-    """Return processor, cores, memory, system and kernel."""
+    """Return this machine's processor, cores, memory, system and kernel."""
     return {
         "processor": _field(Path("/proc/cpuinfo"), "model name")
         or platform.processor()
@@ -54,7 +54,7 @@ def commands(*patterns: str) -> list[int]:
 
 
 def remains(tag: str, folder: Path) -> list[str]:
-    """Return what is left of a lab: interfaces and namespaces of its tag; mounts, processes, files of its folder."""
+    """Return leftovers of a lab: interfaces and namespaces of its tag; mounts, processes, files of its folder."""
     leftovers = [f"interface {path.name}" for path in Path("/sys/class/net").glob(f"{tag}*")]
     leftovers += [f"namespace {path.name}" for path in Path("/run/netns").glob(f"{tag}*")]
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()

@@ -21,7 +21,7 @@ def headline(report: DemoReport) -> tuple[str, str]:
 
 
 def hero(report: DemoReport) -> tuple[tuple[str, str, str], ...]:
-    """Return the four large figures: value, unit, label."""
+    """Return the four large figures of the page: value, unit, label."""
     recovery_s = report.recovery.seconds if report.recovery else None
     leftovers = report.left_behind
     return (

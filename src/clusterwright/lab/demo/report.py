@@ -224,7 +224,7 @@ def problems_of(draft: DemoReport) -> tuple[str, ...]:
 
 
 def _breakages(facts: DemoFacts) -> tuple[str, ...]:
-    """Return the error that ended the demo early, and what was left behind; unreached claims are not listed then."""
+    """Return the error that ended the demo early, and leftovers; claims that it did not reach are not listed."""
     leftovers = (
         [_("left behind: {leftovers}", leftovers=", ".join(facts.leftovers))] if facts.leftovers else []
     )

@@ -15,10 +15,8 @@ from clusterwright.launch.run import RunFolder
 
 POLL_INTERVAL_S = 0.5  # a poll is one SSH command, 40 ms of CPU time here
 MIN_CHECKPOINTS = 2  # so that there is one to resume from even if the newest is torn
-EDGE, LATE = (
-    0.2,
-    1.5,
-)  # distance from the ends that is inside; when to kill at last, relative to the chosen step
+EDGE = 0.2  # share of an epoch or interval, at each of its ends, without a fault
+LATE = 1.5  # from this multiple of the chosen step on, the fault may be anywhere
 LIMIT_S = 900  # seconds; a training of 300 steps takes a minute, a machine that needs longer is too slow
 
 
@@ -121,9 +119,9 @@ def fault_step(steps: int, every: int) -> int:
 
 
 def is_time_for_fault(events: Sequence[DemoEvent], step: int, every: int) -> bool:
-    """True from that step on, away from the ends of an epoch and a checkpoint interval, with two checkpoints written.
+    """Return True from that step on, with two checkpoints, and not near the ends of an epoch or a checkpoint interval.
 
-    Long after the step it is true anywhere: an epoch may be longer than the training.
+    Long after the step it is always true, as an epoch may be longer than the training.
     """
     steps = event_metrics.completed_steps(events)
     last = max(steps, default=0)

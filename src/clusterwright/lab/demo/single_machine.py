@@ -73,7 +73,7 @@ def _start(job: Job, folder: Path, runs: list[RunFolder], talk: Talk, clock: Clo
 
 
 def _kill_rank(follower: RunFollower, job: Job, clock: Clock, talk: Talk) -> lanes.InjectedFault:
-    """Kill the last rank, as the kernel does when memory runs out."""
+    """Kill the last rank with SIGKILL, as the kernel does when memory runs out."""
     every = job.checkpoint.every.steps or 1
     step = fault_step(int(job.arguments.get("steps", 0)), every)
     follower.wait_until(

@@ -38,7 +38,7 @@ class Talk:
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Ignore Ctrl-C and SIGTERM in the block, which removes what would be left behind otherwise."""
+        """Ignore Ctrl-C and SIGTERM in the block, so that it can remove a lab to its end."""
 
         def answer(_number: int, _frame: object) -> None:
             self.log(_("this step takes a few seconds and needs no intervention"))

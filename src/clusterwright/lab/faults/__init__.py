@@ -95,7 +95,7 @@ def _is_same_fault(old: Fault, new: Fault) -> bool:
 
 
 def _fault_key(active_fault: Fault) -> tuple[str | None, ...]:
-    """Return what identifies a fault, without its strength."""
+    """Return what identifies an active fault: its host, kind and target, without its strength."""
     return (
         active_fault.kind,
         active_fault.host,

@@ -64,7 +64,7 @@ def _by_s(options: Mapping[str, str]) -> int:
 
 @cache
 def _library(by_s: int) -> bytes:
-    """Compile the library, once per skew."""
+    """Return the compiled library; compiled once per skew."""
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "skew.so"
         if reason := compiled(*_FLAGS, f"-DSKEW_S=({by_s})", "-o", str(library), str(_SOURCE)):

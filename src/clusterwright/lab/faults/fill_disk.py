@@ -14,7 +14,7 @@ from clusterwright.lab.state import LabState
 OPTIONS: tuple[str, ...] = ()
 LASTS = True
 _CHUNK_BYTES = 2**20
-_AT_ONCE = 0.98  # the file's block map needs a little; the rest is written block by block
+_AT_ONCE = 0.98  # share written at once: the block map needs some space; the rest is written block by block
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:

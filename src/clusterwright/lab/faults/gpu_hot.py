@@ -1,4 +1,4 @@
-"""Overheated GPU: 93 degrees, and clocks at a quarter because of it; a reboot does not cool it."""
+"""Overheated GPU: 93 degrees Celsius, and clocks at a quarter because of it; a reboot does not cool it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OPTIONS: tuple[str, ...] = ("gpu",)
 LASTS = True
 refuse = chosen  # raises if there is no such GPU
 _HW_SLOWDOWN, _SW_THERMAL, _HW_THERMAL = 0x08, 0x20, 0x40  # nvmlClocksEventReason
-_CELSIUS = 93  # an A100 slows down at 89 and shuts down at 92 after a while
+_CELSIUS = 93  # degrees; an A100 slows down at 89 and shuts down at 92 after a while
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:

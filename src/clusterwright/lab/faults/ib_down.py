@@ -1,4 +1,4 @@
-"""RDMA port down, with no partner at its cable; traffic over interfaces is not affected (see link-down)."""
+"""RDMA port down, as without a peer at its cable; traffic over network interfaces is not affected (see link-down)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flapping RDMA port: down and up six times; at any look it is up, and only its counters show it."""
+"""Flapping RDMA port: down and up six times; whenever it is polled it is up, only its counters show it."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class SimulatedGpu:
     def set_values(
         self, fault: str, *, lasting: Mapping[str, object] | None = None, **until_boot: object
     ) -> None:
-        """Set values of the GPU's keys: the lasting ones until cleared, the others until the next boot at most.
+        """Set values of the GPU's keys: `lasting` ones until cleared, the others until the next boot at most.
 
         In keyword names _ stands for a dot.
         """
@@ -61,7 +61,7 @@ class SimulatedGpu:
         self._recovered()
 
     def _recovered(self) -> None:
-        """Log the line of a real driver after a reset: earlier entries of the GPU no longer apply."""
+        """Log the kernel line of a real driver after a reset: earlier entries of the GPU no longer apply."""
         address = self.gpus.kernel_address(self.index)[:-2]
         message = "GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)"
         self.write_kernel_message(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from clusterwright.lab.gpus.simulated import Simulated
 
 ARCHITECTURES = {"Pascal": 4, "Volta": 5, "Turing": 6, "Ampere": 7, "Ada": 8, "Hopper": 9, "Blackwell": 10}
-REMAPS_ROWS = frozenset({"", "Ampere", "Ada", "Hopper", "Blackwell"})  # others retire pages instead
+REMAPS_ROWS = frozenset({"", "Ampere", "Ada", "Hopper", "Blackwell"})  # other architectures retire pages
 # SM and memory clock in MHz of A100 SXM, H100 SXM and V100 SXM2, by nvidia-smi; other GPUs use the first
 CLOCKS_MHZ = {"Ampere": (1410, 1593), "Hopper": (1980, 2619), "Volta": (1530, 877)}
 IDLE_SHARE = 0.15  # of the power limit: 61 of 400 W is what an idle A100 SXM draws
@@ -17,7 +17,7 @@ Rows = dict[str, object]
 
 
 def render_state(gpus: Simulated) -> str:
-    """Return every key, a line each."""
+    """Return the text of the state file: every key of the driver and the GPUs, one per line."""
     driver_rows: Rows = {
         "driver.version": gpus.driver,
         "driver.nvml": f"13.{gpus.driver}",

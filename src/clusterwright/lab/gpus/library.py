@@ -27,14 +27,14 @@ _FOLDER = Path(__file__).parent
 
 
 def build(folder: Path, *more_flags: str) -> str:
-    """Compile the library into the folder; return "" on success, else the error."""
+    """Compile libnvidia-ml.so.1 into the folder; return "" on success, else the error."""
     sources = sorted(map(str, (_FOLDER / "nvml").glob("*.c")))
     exports = f"-Wl,--version-script={_FOLDER / 'nvml' / 'exports'}"
     return compiled(*FLAGS, *more_flags, exports, "-o", str(folder / SONAME), *sources)
 
 
 def nvidia_smi() -> bytes:
-    """Return the program: a zip file that the host's Python runs, isolated from other installed packages."""
+    """Return nvidia-smi: a zip file that the host's Python runs, isolated from other installed packages."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in ("clusterwright", "clusterwright/lab", "clusterwright/lab/gpus"):

@@ -50,7 +50,7 @@ class Simulated:
 
 
 def simulated(cluster: Cluster, gpus: Gpus | None, seed: str) -> Simulated | None:
-    """Return the simulated GPUs of such a host; None if it has none, or another vendor's."""
+    """Return the simulated GPUs of a host with these `gpus`; None without GPUs, or for another vendor's."""
     if gpus is None:
         return None
     gpu_model = _catalog_gpu(gpus)

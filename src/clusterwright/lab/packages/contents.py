@@ -1,10 +1,10 @@
-"""The contents of a stand-in package: control data, files, and a daemon that runs."""
+"""The contents of a package that stands in for NVIDIA's: control data, files, and a daemon that only runs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-# Fabric manager exits if the loaded driver has another version (its user guide); the others only run.
+# Fabric manager exits if the loaded driver has another version (its user guide); the other daemons only run.
 PROGRAMS = {
     "nvidia-persistenced": "#!/bin/sh\nexec sleep infinity\n",
     "nv-hostengine": "#!/bin/sh\nexec sleep infinity\n",

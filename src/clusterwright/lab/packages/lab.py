@@ -21,7 +21,7 @@ KEYRING = "etc/apt/keyrings/clusterwright-lab.asc"
 
 
 def is_needed(cluster: Cluster) -> bool:
-    """True if the file requests NVIDIA's packages and names no repository for them."""
+    """Return True if the file requests NVIDIA's packages and names no repository for them."""
     nvidia = cluster.software.nvidia
     return nvidia is not None and nvidia.repository is None
 

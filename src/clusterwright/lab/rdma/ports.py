@@ -9,7 +9,7 @@ from typing import Literal
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.units import GB
 
-# The lanes in `rate`, for ports of the common kinds.
+# The text after the rate in the file `rate`, by Gbit/s.
 LANES = {
     10: "4X SDR", 25: "1X EDR", 40: "4X QDR", 50: "1X HDR", 56: "4X FDR", 100: "4X EDR", 200: "4X HDR",
     400: "4X NDR", 800: "4X XDR",

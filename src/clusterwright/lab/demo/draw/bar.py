@@ -24,7 +24,7 @@ TOP, THICK, LETTER = 6.0, 40.0, 9.0  # LETTER: a bold digit of the labels and ma
 
 
 def color_class(name: str) -> str:
-    """Return the style class of a part."""
+    """Return the style class of a part of the recovery."""
     return f"part-{ORDER.index(name)}"
 
 

@@ -52,7 +52,7 @@ def cluster(report: DemoReport, width: float) -> str:
 
 
 def fate(report: DemoReport, host: str, role: str = "compute") -> Fate:
-    """Return a host's outcome, from the rows of the timeline."""
+    """Return a host's outcome (lost, took over, trained and so on), from the rows of the timeline."""
     if role == "control":
         return "control"
     if report.fault and host == report.fault["host"]:
@@ -93,7 +93,7 @@ def _rails(drawn: DrawnCluster, rails: dict[str, float], width: float) -> Iterat
 
 
 def _drops(box: Box, rails: dict[str, float]) -> Iterator[str]:
-    """Draw a host's lines to its networks; hosts of a second row are behind those of the first."""
+    """Yield a host's lines to its networks; those of hosts in a second row are behind those of the first."""
     below = box.top > max(rails.values())
     for number, network in enumerate(name for name in rails if name in box.host.networks):
         x, y = box.left + FIRST_DROP + number * NEXT_DROP, rails[network]

@@ -33,7 +33,7 @@ ABSENT = (
 
 @dataclass(frozen=True)
 class Field:
-    """How a field is read, and its unit; "" for text."""
+    """A field of the query: the function that reads it, and its unit ("" for text)."""
 
     read: Callable[[SimulatedGpu], object]
     unit: str = ""

@@ -140,13 +140,13 @@ class SimulatedGpu:
         return rates[0], rates[1]
 
     def retired_pages(self, cause: int) -> int:
-        """Return the number of pages retired for that cause."""
+        """Return the number of memory pages retired for that cause (NVML's number)."""
         count, pages = c_uint(512), (c_ulonglong * 512)()
         self.nvml.call("nvmlDeviceGetRetiredPages", self.handle, c_int(cause), byref(count), pages)
         return count.value
 
     def common_ancestor(self, peer: SimulatedGpu) -> int:
-        """Return NVML's level of the common ancestor of both GPUs."""
+        """Return NVML's topology level of the closest common ancestor of both GPUs on the PCI bus."""
         level = c_uint()
         self.nvml.call("nvmlDeviceGetTopologyCommonAncestor", self.handle, peer.handle, byref(level))
         return level.value
