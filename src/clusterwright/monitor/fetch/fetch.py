@@ -26,15 +26,15 @@ PARTS = {
 }  # fmt: skip
 Values = dict[str, list[tuple[dict[str, str], float]]]
 
-IDLE = 0.05  # use below which a GPU counts as idle, as in the alert on idle allocated GPUs
-SHORTEST_S, POINTS = 15, 400  # least step of a subquery, and its points per time range
+IDLE = 0.05  # GPU utilization below which a GPU counts as idle, as in the alert on idle allocated GPUs
+SHORTEST_S, POINTS = 15, 400  # minimum step of a PromQL subquery in seconds, and its points per time range
 FEW_GPUS = 2000
 GPU_JOB_INFO = "max by (node, gpu, account) (clusterwright_gpu_job_info)"
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """Jobs and steps, metrics, the run or runs; `missing` has one line for each part that could not be queried."""
+    """Records of jobs and steps, metrics, and runs; `missing` has one line for each part that could not be queried."""
 
     now: float
     records: tuple[AccountingRecord, ...] = ()
@@ -103,7 +103,7 @@ def _query(
 
 
 def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:
-    """Parse the document of the control host."""
+    """Parse the JSON document that the program on the control host printed."""
     missing = [
         _("{part}: {reason}", part=_(PARTS.get(part, part)), reason=reason)
         for part, reason in document.get("silent", {}).items()
@@ -137,7 +137,7 @@ def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:
 
 
 def _records(document: dict[str, Any]) -> tuple[list[AccountingRecord], list[Bad]]:
-    """Records of all texts; times of the job completion log are in the host's time zone."""
+    """Return the job records of all texts; times of the job completion log are in the host's time zone."""
     rows: list[AccountingRecord | Bad] = []
     for name in ("sacct", "queue"):
         text = str(document.get(name) or "")
@@ -179,7 +179,7 @@ def job_queries(job: str, begin: float, end: float) -> dict[str, str]:
 
 
 def month_queries(begin: float, end: float, gpus: int) -> dict[str, str]:
-    """PromQL queries of GPU seconds (measured, busy, idle) and joules by account, and of all joules."""
+    """Return PromQL queries of GPU seconds (measured, busy, idle) and joules by account, and of all joules."""
     lasts_s = int(end - begin)
     step_s = 300 if gpus <= FEW_GPUS else 3600
     span = f"[{lasts_s}s:{step_s}s] @ {int(end)}"

@@ -17,7 +17,10 @@ _NAME = re.compile(r"\w{1,64}")
 
 
 def localized_summary(name: str, summary: str) -> tuple[str, str]:
-    """A rendered summary in English and Chinese; the summary and an empty text if the alert is not of the catalog."""
+    """Return a rendered summary in English and Chinese.
+
+    Without the alert in the catalog: the summary itself and an empty text.
+    """
     messages = _messages(name)
     if messages is None:
         return summary, ""
@@ -41,7 +44,7 @@ def _messages(name: str) -> tuple[AlertText, AlertText] | None:
 
 
 def _filled(template: str, summary: str) -> dict[str, str] | None:
-    """Values of the template's fields in a rendered text; None if the text is not of that template."""
+    """Return the values of a template's fields in a rendered text; None if the text is not of that template."""
     blanks = _BLANK.findall(template)
     parts = [re.escape(part) for part in _BLANK.split(template)[::2]]
     match = re.fullmatch("(.*?)".join(parts), summary, re.DOTALL)
@@ -60,12 +63,12 @@ _SUBJECT = (
     "partition",
     "receiver",
     "instance",
-)  # the first label that is set
+)  # labels that name the alert's subject; the first one that is set counts
 _ORDER = {"critical": 0, "warning": 1, "info": 2}
 
 
 def alerts(documents: Iterable[Mapping[str, Any]]) -> tuple[Alert, ...]:
-    """Alerts by severity, silenced ones last; without the watchdog, which always fires."""
+    """Return alerts by severity, silenced ones last, without the watchdog, which always fires."""
     all_alerts = [_alert(document) for document in documents]
     visible_alerts = [alert for alert in all_alerts if alert.name and alert.severity != "none"]
     return tuple(

@@ -13,7 +13,7 @@ EVERY_S = 5.0  # Slurm's documentation advises not to poll more often
 
 
 class SnapshotCache:
-    """The newest snapshot, and the error of the last refresh in `trouble`."""
+    """The newest snapshot for all callers, and the error of the last refresh in `trouble`."""
 
     def __init__(self, gather: Callable[[], Snapshot], clock: Clock, every_s: float = EVERY_S) -> None:
         self._gather, self._clock, self._every_s = gather, clock, max(EVERY_S, every_s)

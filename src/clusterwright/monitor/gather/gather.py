@@ -25,7 +25,7 @@ LIMIT_S = 10.0  # of each query; slurmctld answers within one second unless it i
 
 
 def control_remote(cluster: Cluster, remote: Remote) -> Remote:
-    """The remote, without SSH if this machine is the control host; a lab's control host never is."""
+    """Return the connection to the control host: none by SSH if this machine is it; a lab's control host never is."""
     name = cluster.control.name
     is_control_host = cluster.lab is None and socket.gethostname().partition(".")[0] == name
     return FromHost(name, remote) if is_control_host else remote
@@ -44,7 +44,7 @@ def gather(cluster: Cluster, remote: Remote, *, limit_s: float = LIMIT_S) -> Sna
 
 
 def request(cluster: Cluster, limit_s: float = LIMIT_S) -> str:
-    """The argument of the program on the control host: the sources and the time limit."""
+    """Return the JSON argument of the program on the control host: the sources and the time limit."""
     runs = f"{cluster.shared_folder}/runs" if cluster.shared_folder else ""
     return json.dumps(
         {"runs": runs, "prometheus": PROMETHEUS, "alertmanager": ALERTMANAGER, "limit_s": limit_s}
@@ -52,7 +52,7 @@ def request(cluster: Cluster, limit_s: float = LIMIT_S) -> str:
 
 
 def cluster_facts(cluster: Cluster) -> ClusterFacts:
-    """What the snapshot takes from the cluster file."""
+    """Return the parts of the cluster file that a snapshot needs."""
     specs_by_group = {name: _node_spec(name, group) for name, group in cluster.nodes.items()}
     places = {host.name: specs_by_group[host.group_name] for host in cluster.hosts("compute")}
     total = sum(team.shares for team in cluster.teams.values()) or 1

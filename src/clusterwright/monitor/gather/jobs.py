@@ -13,11 +13,11 @@ from clusterwright.monitor.snapshot import JobView, RunSnapshot, waits
 from clusterwright.onhost.snapshot import programs
 from clusterwright.slurm.jobs import Job
 
-_POINT = 2  # a step and its loss
+_POINT = 2  # numbers of a point: a step and its loss
 
 
 def jobs(text: str, separator: str, runs: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, JobView], ...]:
-    """Jobs with Slurm's raw job id, which differs from the displayed id for a task of an array."""
+    """Return each job with Slurm's raw job id, which differs from the displayed id for a task of an array."""
     return tuple((job.number, _view(job, runs)) for job in programs.jobs(text, separator))
 
 
@@ -58,7 +58,7 @@ def _hosts(hostlist: str) -> tuple[str, ...]:
 
 
 def _run(name: str, progress: Mapping[str, Any]) -> RunSnapshot:
-    """The progress of a run; None for values that are not numbers."""
+    """Return the progress of a run; None for values that are not numbers."""
     step, total_steps = number(progress.get("step")), number(progress.get("total_steps"))
     points = [
         (number(point[0]), number(point[1])) for point in progress.get("curve") or () if len(point) == _POINT

@@ -18,7 +18,7 @@ MIB = 2**20
 Measures = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 _REASON_TIME = re.compile(r"@(\d+)\]\s*$")
-_MOST_GPUS = 1024  # of one node: its own exporter numbers them
+_MOST_GPUS = 1024  # of one node, as its own exporter sends their number
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ def nodes(
     jobs: Mapping[str, tuple[str, ...]],
     ids: Mapping[str, str],
 ) -> tuple[NodeView, ...]:
-    """Nodes that Slurm has; `jobs` holds job ids by node, `ids` the displayed id by Slurm's raw job id."""
+    """Return the nodes that Slurm has; `jobs` holds job ids by node, `ids` the displayed id by Slurm's raw job id."""
     return tuple(_node(node, places, measures, jobs, ids) for node in parse_nodes(text).values())
 
 
 def unknown_nodes(places: Mapping[str, NodeSpec], measures: Measures) -> tuple[NodeView, ...]:
-    """Nodes of the cluster file with state `unknown`, for when Slurm does not answer."""
+    """Return nodes of the cluster file with state `unknown`, for when Slurm does not answer."""
     return tuple(
         NodeView(name, "unknown", spec.group, leaf=spec.leaf, gpus_total=len(gpus), gpus=gpus)
         for name, spec in places.items()
@@ -52,7 +52,7 @@ def unknown_nodes(places: Mapping[str, NodeSpec], measures: Measures) -> tuple[N
 
 
 def state(node_state: NodeState) -> tuple[str, bool]:
-    """The state of a snapshot, and whether the node is drained or failing."""
+    """Return the node's state as in a snapshot, and whether the node is drained or failing."""
     return node_state.activity, node_state.is_drained or "FAIL" in node_state.flags
 
 
@@ -91,7 +91,7 @@ def _node(
 
 
 def _out(name: str, reason: str) -> tuple[str, str, float | None]:
-    """Who set the node's reason, the reason, and since when."""
+    """Return the origin of a node's reason (such as heal or person), the reason, and since when it is set."""
     if not reason:
         return "", "", None
     drain_record, match = drain(name, reason), _REASON_TIME.search(reason)
@@ -106,7 +106,7 @@ def _out(name: str, reason: str) -> tuple[str, str, float | None]:
 def _gpus(
     node: str, total: int, kind: str, measures: Measures, ids: Mapping[str, str]
 ) -> Iterator[GpuSnapshot]:
-    """The GPUs that Slurm counts, and further ones that Prometheus has."""
+    """Yield the GPUs that Slurm counts, and further ones that Prometheus has."""
     values_by_family = {family: values[node] for family, values in measures.items() if node in values}
     indexes = {ascii_int(index) for values in values_by_family.values() for index in values}
     more = [index + 1 for index in indexes if index is not None and index < _MOST_GPUS]

@@ -18,7 +18,7 @@ from clusterwright.slurm.states import is_pending
 
 
 def teams(text: str, jobs: Iterable[JobView], shares: Mapping[str, float]) -> tuple[Team, ...]:
-    """Accounts from sshare's output; without it, those of the cluster file and of jobs."""
+    """Return the accounts in sshare's output; without it, those of the cluster file and of jobs."""
     gpus_by_account, running, waiting = Counter[str](), Counter[str](), Counter[str]()
     for job in jobs:
         if is_pending(job.state):
@@ -45,7 +45,10 @@ def teams(text: str, jobs: Iterable[JobView], shares: Mapping[str, float]) -> tu
 
 
 def _parse_accounts(text: str) -> dict[str, tuple[float | None, float | None, float | None]]:
-    """Share, use and fair share by account. With Fair Tree only users have a fair share: the best of them counts."""
+    """Return (share, use, fair share) by account.
+
+    With Fair Tree only users have a fair share: the best of an account's users counts.
+    """
     heads, *lines = split_lines(text) or [""]
     columns = [head.strip() for head in heads.split("|")]
     rows = [dict(zip(columns, line.split("|"), strict=False)) for line in lines]
@@ -70,7 +73,7 @@ def _parse_accounts(text: str) -> dict[str, tuple[float | None, float | None, fl
 
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
-    """From the cluster file: the name, specs of nodes, shares of teams, and parts that are not enabled."""
+    """Parts of the cluster file: name, specs of nodes, shares of teams, and why parts of a snapshot are absent."""
 
     name: str
     places: Mapping[str, NodeSpec] = field(default_factory=dict)
@@ -105,12 +108,12 @@ def build_snapshot(document: Mapping[str, Any], cluster_facts: ClusterFacts) -> 
 
 
 def missing(errors: Mapping[str, str], absent: Mapping[str, str]) -> list[str]:
-    """A line for each part that did not answer or is not enabled."""
+    """Return a line for each part of the snapshot that did not answer or is not enabled."""
     return [lack(part, absent.get(part, errors[part])) for part in PARTS if part in errors]
 
 
 def _used(queue: list[JobView], node_views: tuple[NodeView, ...]) -> tuple[JobView, ...]:
-    """Set each job's mean GPU use."""
+    """Return the jobs, each with the mean utilization of its GPUs."""
     by_job: dict[str, list[float]] = {}
     for node in node_views:
         for gpu in node.gpus:

@@ -9,16 +9,16 @@ from clusterwright.slurm.records import NOTHING
 
 
 def normalize(text: str) -> str:
-    """The text; empty for Slurm's forms of no value."""
+    """Return the text, empty for Slurm's notations of no value such as `(null)`."""
     return "" if text in NOTHING else text
 
 
 def number(text: Any) -> float | None:
-    """A finite number from a text or number."""
+    """Return a finite number from a text or number, else None."""
     return finite(text)
 
 
 def moment(text: str) -> float | None:
-    """A time in seconds, as with SLURM_TIME_FORMAT=%s; None for other forms."""
+    """Return a time in seconds since the epoch, as Slurm prints with SLURM_TIME_FORMAT=%s; None for other forms."""
     seconds = ascii_int(text)
     return None if seconds is None else float(seconds)

@@ -10,7 +10,7 @@ from clusterwright.monitor.records.quantities import gpus, moment, parse_count, 
 from clusterwright.monitor.records.record import AccountingRecord
 from clusterwright.monitor.records.sacct import Bad
 
-# A name may contain anything, even `JobState=`; the fields after it are matched from the right, in Slurm's order.
+# A job name may contain anything, even `JobState=`; the fields after it are matched from the right, in Slurm's order.
 _LINE = re.compile(
     r"JobId=(?P<id>\S+) UserId=(?P<user>[^( ]*)\S* GroupId=\S* Name=(?P<name>.*) JobState=(?P<state>\w+)"
     r" Partition=(?P<partition>\S*) TimeLimit=(?P<limit>\S+) StartTime=(?P<start>\S+) EndTime=(?P<end>\S+)"
@@ -65,5 +65,5 @@ def _record(match: re.Match[str]) -> AccountingRecord:
 
 
 def _limit(text: str) -> float | None:
-    """A number of minutes, or a Slurm duration."""
+    """Return the seconds of a time limit: a number of minutes, or a Slurm duration."""
     return float(text) * _MINUTE_S if text.isdigit() else span(text)

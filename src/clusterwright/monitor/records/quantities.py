@@ -19,7 +19,7 @@ _FIRST_YEAR, _MONTHS = 1970, 12
 
 
 class UnreadableError(ValueError):
-    """A text that is no quantity; `kind` is the problem without the text."""
+    """A text that is not a quantity; `kind` describes the problem without the text."""
 
     def __init__(self, text: str, kind: str) -> None:
         super().__init__(_("`{text}` is {problem}", text=text[:40], problem=_(kind)))
@@ -27,7 +27,7 @@ class UnreadableError(ValueError):
 
 
 def moment(text: str) -> float | None:
-    """Seconds since the epoch of `2026-11-23T02:50:00` (taken as UTC) or `1763866200`; None for no value.
+    """Parse a time, `2026-11-23T02:50:00` (taken as UTC) or `1763866200`, into epoch seconds; None for no value.
 
     Raises:
         ValueError: the text is not a time.
@@ -61,7 +61,7 @@ def _day(text: str) -> int:
 
 @lru_cache(maxsize=65536)
 def span(text: str) -> float | None:
-    """Seconds of `1-02:30:00`, `02:30:00`, `30:00` or `00:01.250`; None for unlimited or no value.
+    """Parse a Slurm duration (`1-02:30:00`, `30:00`, `00:01.250`) into seconds; None for unlimited or no value.
 
     Raises:
         ValueError: the text is not a duration.
@@ -76,19 +76,19 @@ def span(text: str) -> float | None:
 
 
 def size(text: str) -> int | None:
-    """Bytes of `4000M`, `1.50G`, `12345K`, `0`; older releases append n or c (per node, per CPU)."""
+    """Parse a Slurm size (`4000M`, `1.50G`, `0`) into bytes; older releases append n or c (per node, per CPU)."""
     match = _SIZE.fullmatch(text)
     return int(float(match[1]) * _UNITS[match[2]]) if match else None
 
 
 @lru_cache(maxsize=65536)
 def resources(text: str) -> dict[str, str]:
-    """`cpu=8,gres/gpu=4,gres/gpu:a100=4,mem=64G,node=1` by name."""
+    """Parse a TRES text such as `cpu=8,gres/gpu=4,gres/gpu:a100=4,mem=64G,node=1` into values by name."""
     return dict(part.split("=", 1) for part in text.split(",") if "=" in part)
 
 
 def gpus(text: str) -> int:
-    """Number of GPUs in a TRES text; the sum over types if there is no total."""
+    """Return the number of GPUs in a TRES text; the sum over types if there is no total."""
     amounts = resources(text)
     if "gres/gpu" in amounts:
         return _count(amounts["gres/gpu"])
@@ -96,7 +96,7 @@ def gpus(text: str) -> int:
 
 
 def parse_count(text: str) -> int:
-    """A count such as `12` or `1.5K`; 0 for other texts."""
+    """Parse a count such as `12` or `1.5K`; 0 for other texts."""
     return _count(text)
 
 

@@ -1,4 +1,4 @@
-"""The record of one job."""
+"""The accounting record of one job or step."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ class AccountingRecord:
 
     @property
     def waited_s(self) -> float | None:
-        """Time from eligible (else submitted) to start, at least 0."""
+        """Seconds from eligible (else submitted) to start, at least 0."""
         ready_at = self.eligible if self.eligible is not None else self.submit
         return None if ready_at is None or self.start is None else max(0.0, self.start - ready_at)
 
     def ran_s(self, now: float) -> float:
-        """How long the job has had its allocation, up to now."""
+        """Return the seconds for which the job has had its allocation, up to `now`."""
         if self.elapsed_s is not None:
             return self.elapsed_s
         return 0.0 if self.start is None else max(0.0, (self.end or now) - self.start)
 
     def allocated_s(self, begin: float, end: float) -> float:
-        """How much of a time range the job had its allocation."""
+        """Return the seconds of a time range in which the job had its allocation."""
         if self.start is None:
             return 0.0
         last = self.start + self.ran_s(end) if self.end is None else self.end
         return max(0.0, min(end, last) - max(begin, self.start))
 
     def moved(self, seconds: float) -> AccountingRecord:
-        """The record with all times moved by some seconds."""
+        """Return a copy with all times shifted by some seconds."""
         names = ("submit", "eligible", "start", "end")
         times = {name: getattr(self, name) for name in names}
         return replace(self, **{name: time + seconds for name, time in times.items() if time is not None})

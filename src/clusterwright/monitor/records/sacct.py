@@ -37,7 +37,7 @@ class NoColumnError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """A line that cannot be parsed, and why; `kind` is equal for lines that differ only in a value."""
+    """A line of the output that cannot be parsed, and why; `kind` is equal for lines that differ only in a value."""
 
     line: int
     reason: str
@@ -45,7 +45,7 @@ class Bad:
 
     @classmethod
     def from_error(cls, line: int, reason: ValueError) -> Bad:
-        """From the error of a parser."""
+        """Return a bad line with the error of a parser."""
         return cls(line, str(reason), reason.kind if isinstance(reason, UnreadableError) else "")
 
 
@@ -84,7 +84,7 @@ def read(lines: Iterable[str], separator: str = "|") -> Iterator[AccountingRecor
 
 
 def _cells(cells: list[str], names: Sequence[str], separator: str) -> list[str]:
-    """Drop the empty column of a trailing separator (`sacct -p`), and rejoin a job name that contains separators."""
+    """Return cells without the empty one of a trailing separator (`sacct -p`), a job name with separators rejoined."""
     if len(cells) == len(names) + 1 and not cells[-1]:
         cells = cells[:-1]
     more = len(cells) - len(names)
@@ -95,7 +95,7 @@ def _cells(cells: list[str], names: Sequence[str], separator: str) -> list[str]:
 
 
 def _parser(names: Sequence[str]) -> Callable[[Sequence[str]], AccountingRecord]:
-    """A function that builds a record from the cells of a line."""
+    """Return a function that builds a record from the cells of a line."""
     columns = {name: number for number, name in enumerate(names)}
     blank = len(names)
 

@@ -25,11 +25,11 @@ from clusterwright.monitor.report.report import (
 from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.units import human_number
 
-MAX_ROWS = 64  # bars of GPUs and of hosts; of more, those with the least use
+MAX_ROWS = 64  # bars of GPUs and of hosts; of more, those with the lowest utilization
 
 
 def report(facts: JobFacts, cluster: str, price: Price | None = None, gpu_watts: float = 0.0) -> Report:
-    """Build the report; values that are not known are dashes, and `missing` has the reasons."""
+    """Build the report of one job; unknown values are dashes, and `missing` has the reasons."""
     record = facts.record
     hours = record.gpus * facts.ran_s / 3600
     title = bilingual("Job {job}, {name}", job=visible(record.id), name=visible(record.name))
@@ -98,7 +98,7 @@ def _overall(facts: JobFacts) -> Iterator[ReportBar]:
 
 
 def _details(facts: JobFacts) -> Iterator[ReportPart]:
-    """A bar for each host and each GPU; of more than MAX_ROWS, those with the least use."""
+    """Yield a bar for each host and each GPU; of more than MAX_ROWS, those with the lowest utilization."""
     if facts.hosts:
         idlest = sorted(facts.hosts, key=lambda host: _cpu(host, facts) or 0)[:MAX_ROWS]
         yield from _of_hosts(facts.hosts if len(facts.hosts) <= MAX_ROWS else idlest, facts)

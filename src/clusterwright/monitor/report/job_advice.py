@@ -15,14 +15,14 @@ SHORT_OF_LIMIT, LONG_ENOUGH_S = 0.25, 600.0
 HALF_FULL = 0.6  # of a GPU's memory; below half, a batch twice as large is likely to fit, with a margin
 WAITS, FEW_STEPS, COMPUTES = 0.02, 10, 0.6  # as in onhost/supervisor/goodput/advice.py
 LOSES = 0.05
-TALKS = 0.1  # share of the time in steps, as onhost/supervisor/goodput/communication.py has it
-GROWTH, MIN_R_SQUARED, POINTS = 0.1, 0.8, 8  # of a memory leak: least growth, least fit, least points
+TALKS = 0.1  # share of the time in steps, as in onhost/supervisor/goodput/communication.py
+GROWTH, MIN_R_SQUARED, POINTS = 0.1, 0.8, 8  # of a memory leak: minimum growth, R squared and points
 WARM_UP = 0.2  # share of the points that is dropped, while caches fill
-INTERVAL_RATIO = 2  # a checkpoint interval nearer to the best costs little (Young's curve is flat)
+INTERVAL_RATIO = 2  # a checkpoint interval within this factor of the best costs little (Young's curve)
 
 
 def advice(facts: JobFacts) -> list[str]:
-    """All advice, the most costly first."""
+    """Return all advice for the job, the most costly problem first."""
     return [hint for rule in RULES for hint in rule(facts)]
 
 
@@ -120,7 +120,7 @@ def _memory_creeps(facts: JobFacts) -> Iterator[str]:
 
 
 def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Slope and R squared of the least-squares line."""
+    """Return slope and R squared of the least-squares line."""
     mean_x = sum(x for x, _ in points) / len(points)
     mean_y = sum(y for _, y in points) / len(points)
     xx = sum((x - mean_x) ** 2 for x, _ in points)
@@ -145,7 +145,7 @@ def _time_limit(facts: JobFacts) -> Iterator[str]:
 
 
 def _resource_request(facts: JobFacts) -> Iterator[str]:
-    """Requests of memory or CPUs that were too small, or much larger than the use."""
+    """Yield advice on memory or CPUs of which the job requested too little, or much more than it used."""
     used, limit = facts.memory
     share, cpu, cpus = ratio(used, limit), facts.cpu, facts.record.cpus
     if facts.record.state == "OUT_OF_MEMORY":
@@ -159,7 +159,7 @@ def _resource_request(facts: JobFacts) -> Iterator[str]:
 
 
 def ledger(facts: JobFacts) -> dict[str, Any]:
-    """The goodput accounting of the run; empty without a run."""
+    """Return the goodput accounting of the run; empty without a run."""
     return dict((facts.run.get("status") or {}).get("ledger") or {})
 
 

@@ -11,7 +11,7 @@ from clusterwright.monitor.report.report import ratio
 from clusterwright.onhost.lib.numbers import ascii_int
 
 Values = Mapping[str, Sequence[tuple[Mapping[str, str], float]]]
-IDLE = 0.05  # use below which a GPU counts as idle
+IDLE = 0.05  # GPU utilization below which a GPU counts as idle
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class HostUse:
 
 @dataclass(frozen=True, slots=True)
 class GpuUse:
-    """Mean use, most memory and mean power of one GPU over the job."""
+    """Mean utilization, maximum memory and mean power of one GPU over the job."""
 
     host: str
     index: str
@@ -39,7 +39,7 @@ class GpuUse:
 
 @dataclass(frozen=True)
 class JobFacts:
-    """One job; `earlier` are other jobs of the same run."""
+    """Facts about one job; `earlier` are other jobs of the same run."""
 
     record: AccountingRecord
     now: float
@@ -52,12 +52,12 @@ class JobFacts:
 
     @property
     def ran_s(self) -> float:
-        """How long the job has had its allocation."""
+        """Seconds for which the job has had its allocation."""
         return self.record.ran_s(self.now)
 
     @property
     def cpu(self) -> float | None:
-        """CPU use: measured on the hosts, else from Slurm's accounting."""
+        """CPU utilization: measured on the hosts, else from Slurm's accounting."""
         reporting = [host for host in self.hosts if host.cpu_s is not None and host.cpus]
         if reporting and self.ran_s:
             allocated_s = sum(host.cpus or 0 for host in reporting) * self.ran_s
@@ -67,7 +67,7 @@ class JobFacts:
 
     @property
     def memory(self) -> tuple[float | None, float | None]:
-        """Most memory used over all hosts, and the memory allocated."""
+        """Maximum memory used over all hosts, and the memory allocated, in bytes."""
         reporting = [host for host in self.hosts if host.memory is not None]
         if reporting:
             limits = [host.memory_limit for host in reporting if host.memory_limit]
@@ -76,19 +76,19 @@ class JobFacts:
 
     @property
     def gpu(self) -> float | None:
-        """Mean use of its GPUs."""
+        """Mean utilization of the job's GPUs."""
         return _average(gpu.utilisation for gpu in self.gpus)
 
     @property
     def gpu_memory(self) -> float | None:
-        """Memory use of the fullest GPU, as a ratio."""
+        """Memory utilization of the fullest GPU, as a ratio."""
         return max(
             (r for gpu in self.gpus if (r := ratio(gpu.memory, gpu.memory_total)) is not None), default=None
         )
 
     @property
     def idle(self) -> tuple[GpuUse, ...]:
-        """Its idle GPUs."""
+        """The job's idle GPUs."""
         return tuple(gpu for gpu in self.gpus if gpu.utilisation is not None and gpu.utilisation < IDLE)
 
 
@@ -101,7 +101,7 @@ def facts(
     now: float,
     missing: tuple[str, ...] = (),
 ) -> JobFacts | None:
-    """Facts of the newest record; None without records and run."""
+    """Return facts about the job of the newest record; None without records and run."""
     job_records = [record for record in records if record.start is not None] or list(records)
     if not job_records and not run:
         return None
@@ -114,7 +114,7 @@ def facts(
 
 
 def _of_run(run: Mapping[str, Any]) -> AccountingRecord:
-    """A record for a run without a Slurm job: a local run, or one whose records were deleted."""
+    """Return a record for a run without a Slurm job: a local run, or one whose records were deleted."""
     status = run.get("status") or {}
     accounting, ids = status.get("ledger") or {}, status.get("jobs") or []
     return AccountingRecord(

@@ -33,7 +33,7 @@ _SAVES = (N_("saves"), N_("stall each"), N_("interval"), N_("best interval"))
 
 
 def run_parts(facts: JobFacts) -> Iterator[ReportPart]:
-    """The parts; none without a run."""
+    """Yield the parts of the report about the job's run; none without a run."""
     accounting = ledger(facts)
     if accounting:
         yield _time(accounting, communication(facts))
@@ -77,7 +77,7 @@ def _time(accounting: dict[str, Any], communicated: str) -> ReportPart:
 
 
 def communication(facts: JobFacts) -> str:
-    """The share of communication in the time of steps, or why it is not known."""
+    """Return the share of communication in the time of steps, or why it is not known, as a text."""
     stats = facts.run.get("communication") or {}
     kind = str(stats.get("status") or "")
     if "share" not in stats:

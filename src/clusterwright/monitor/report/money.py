@@ -20,7 +20,7 @@ class Price:
 
 
 def cost(gpu_hours: float, price: Price) -> str:
-    """The cost of GPU hours, with the price and its source."""
+    """Return the cost of GPU hours as a text, with the price and its source."""
     return _(
         "{cost:,.2f} {currency}: {hours} GPU hours at {price:g} {currency} ({source})",
         cost=gpu_hours * price.amount,
@@ -32,7 +32,7 @@ def cost(gpu_hours: float, price: Price) -> str:
 
 
 def energy(joules: float, *, is_metered: bool, has_power: bool = True) -> str:
-    """The energy of the GPUs; an upper bound if it was not metered."""
+    """Return the energy of the GPUs as a text; an upper bound if it was not metered."""
     if not has_power:
         return _("energy: power was not measured, and the rated power of the GPU is not known")
     kwh = human_number(joules / JOULES_PER_KWH)

@@ -37,7 +37,7 @@ _KWH = 3.6e6
 
 
 def report(month: Month, cluster: str, label: str, price: Price | None, gpu_watts: float) -> Report:
-    """Build the report; `label` is the month, `gpu_watts` the rated power of one GPU, used where none was measured."""
+    """Build the report; `label` is the month, `gpu_watts` the rated power of one GPU, used if none was measured."""
     team_suffix = f", {visible(month.span.team)}" if month.span.team else ""
     everything = month.all
     parts = (
@@ -126,7 +126,7 @@ def _most(users: dict[str, Sum]) -> list[tuple[str, Sum]]:
 
 
 def _failures(month: Month) -> ReportPart:
-    """Failures of jobs from Slurm's states, and failures inside runs, most of which a run survives, from its events."""
+    """Return failures of jobs by Slurm's states, and failures inside runs, most of which a run survives."""
     rows = [
         (_(_CAUSES.get(reason, reason)), "Slurm", str(count))
         for reason, count in month.all.failed.most_common()

@@ -23,7 +23,7 @@ UNNAMED = "-"
 
 @dataclass(frozen=True)
 class Span:
-    """The time range, the cluster's GPUs and the team; empty for all teams."""
+    """The time range of a report, the cluster's GPUs, and the team; empty for all teams."""
 
     begin: float
     end: float  # not later than now
@@ -32,13 +32,13 @@ class Span:
 
     @property
     def capacity_h(self) -> float:
-        """GPU hours of the cluster in that time."""
+        """GPU hours of the cluster in that time range."""
         return self.gpus * (self.end - self.begin) / HOUR_S
 
 
 @dataclass
 class Sum:
-    """Sums over the jobs of a team, a user, or all."""
+    """Sums over the jobs of a team, a user, or the whole cluster."""
 
     jobs: int = 0
     held_h: float = 0.0  # GPU hours
@@ -52,7 +52,7 @@ class Sum:
 
     @property
     def use(self) -> float | None:
-        """Mean GPU use in the measured GPU hours."""
+        """Mean GPU utilization in the measured GPU hours."""
         return ratio(self.busy_h, self.measured_h)
 
     @property
@@ -88,7 +88,7 @@ def month(
     values: Values,
     missing: tuple[str, ...] = (),
 ) -> Month:
-    """Sum up the records; of a requeued job, which has several, each allocation counts."""
+    """Sum up records and runs of a month; of a requeued job, which has several records, each allocation counts."""
     team_records = [record for record in records if not span.team or record.account == span.team]
     figures = Month(span, Sum(), {}, {}, [], missing=missing)
     for record in team_records:
@@ -108,7 +108,7 @@ def month(
 
 
 def _add_runs(figures: Month, records: Sequence[AccountingRecord], runs: Iterable[Mapping[str, Any]]) -> None:
-    """Add failures and GPU hours inside runs, as far as Slurm recorded jobs of their users for them.
+    """Add failures and GPU hours inside runs, if Slurm recorded jobs of the runs' users for them.
 
     A user writes the accounting of a run: it counts for jobs of this user, each once, and up to Slurm's GPU hours.
     """
@@ -162,6 +162,6 @@ def _add_metrics(figures: Month, values: Values) -> None:
 
 
 def quantile(values: Sequence[float], part: float) -> float | None:
-    """The quantile `part` (0 to 1) by nearest rank; None without values."""
+    """Return the quantile `part` (0 to 1) by nearest rank; None without values."""
     ordered = sorted(values)
     return ordered[max(0, -(-len(ordered) * round(part * 100) // 100) - 1)] if ordered else None

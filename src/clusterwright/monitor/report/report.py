@@ -30,7 +30,7 @@ class ReportFigure:
 
 @dataclass(frozen=True, slots=True)
 class ReportBar:
-    """A share of a total; None if it is not known."""
+    """A share of a total, drawn as a bar; None if it is not known."""
 
     name: str
     ratio: float | None
@@ -63,17 +63,17 @@ class Report:
 
 
 def percent(ratio: float | None) -> str:
-    """A ratio in percent; `-` for None."""
+    """Format a ratio in percent; `-` for None."""
     return "-" if ratio is None else human_percent(ratio)
 
 
 def span(seconds: float | None) -> str:
-    """A duration; `-` for None."""
+    """Format a duration; `-` for None."""
     return "-" if seconds is None else human_duration(seconds)
 
 
 def clock(seconds: float | None) -> str:
-    """A duration in Slurm's form, `1-02:30:00`; `-` for None."""
+    """Format a duration as Slurm does, `1-02:30:00`; `-` for None."""
     if seconds is None:
         return "-"
     days, remainder = divmod(round(seconds), _DAY_S)
@@ -83,12 +83,12 @@ def clock(seconds: float | None) -> str:
 
 
 def size(size_bytes: float | None) -> str:
-    """A size; `-` for None."""
+    """Format a size; `-` for None."""
     return "-" if size_bytes is None else human_size(size_bytes)
 
 
 def ratio(part: float | None, total: float | None) -> float | None:
-    """A ratio clipped to 0 to 1, since counters are read at different times; None if either is not known."""
+    """Return part / total, limited to 0 to 1, since counters are read at different times; None if either is unknown."""
     return None if part is None or not total else min(1.0, max(0.0, part / total))
 
 
@@ -99,5 +99,5 @@ def message(name: str, **values: object) -> str:
 
 @cache
 def messages() -> dict[str, str]:
-    """All texts of advice.toml by name."""
+    """Return all texts of advice.toml by name."""
     return dict(tomllib.loads(files(__package__).joinpath("advice.toml").read_text(encoding="utf-8")))

@@ -8,12 +8,12 @@ import io
 from clusterwright.i18n import _
 from clusterwright.monitor.report.report import Report
 
-# Cells that begin so are formulas to a spreadsheet, and job names are untrusted (OWASP, CSV injection).
+# Spreadsheets compute cells that begin with these characters, and job names are untrusted (OWASP, CSV injection).
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 (Excel takes the wide ones too)
 
 
 def table(report: Report) -> str:
-    """Render the rows of the part `report.table`; if it has none, the bars of all parts with their ratios."""
+    """Render the rows of the report's main part as CSV; if it has none, the bars of all parts with their ratios."""
     out = io.StringIO()
     write = csv.writer(
         out, quoting=csv.QUOTE_ALL, lineterminator="\n"
@@ -32,5 +32,5 @@ def table(report: Report) -> str:
 
 
 def safe(cell: str) -> str:
-    """Put a quote before a cell that a spreadsheet would compute; a lone dash stays, it means not known."""
+    """Prefix a cell that a spreadsheet would compute with a quote; a lone dash stays, it means unknown."""
     return f"'{cell}" if cell.startswith(_FORMULA) and cell != "-" else cell

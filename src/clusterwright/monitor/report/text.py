@@ -13,7 +13,7 @@ WIDE, BAR = 80, 48
 
 
 def text(report: Report) -> str:
-    """Render the report."""
+    """Render the report as plain text."""
     return "\n".join(_lines(report)) + "\n"
 
 
@@ -57,7 +57,7 @@ def _part(part: ReportPart) -> Iterator[str]:
 
 
 def _bar(name: str, bar: ReportBar, width: int) -> str:
-    """`CPU utilization  [|||||          10%]`."""
+    """Format a bar: `CPU utilization  [|||||          10%]`."""
     if bar.ratio is None:
         return f"  {name}  [{pad('', width - wide(_('unknown')))}{_('unknown')}]  {bar.detail}".rstrip()
     label = percent(bar.ratio)
@@ -67,7 +67,7 @@ def _bar(name: str, bar: ReportBar, width: int) -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows under headings, each column as wide as its longest cell."""
+    """Yield headings and rows, each column as wide as its longest cell."""
     top = [_(head) for head in heads]
     widths = [max(wide(row[index]) for row in (top, *rows)) for index in range(len(top))]
     for row in (top, *rows):
@@ -75,12 +75,12 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def wide(label: str) -> int:
-    """Width in columns of a terminal; a Chinese character takes two."""
+    """Return the width of a text in terminal columns; a Chinese character takes two."""
     return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in label)
 
 
 def pad(label: str, width: int) -> str:
-    """Pad with blanks to a width in columns."""
+    """Pad a text with blanks to a width in terminal columns."""
     return label + " " * (width - wide(label))
 
 

@@ -15,7 +15,7 @@ Row = tuple[str, ...]
 
 
 def figures(results: Sequence[SimulationResult]) -> tuple[Row, list[Row]]:
-    """Heading and rows: one line per figure, one column per setting."""
+    """Return heading and rows of a table: one row per figure, one column per setting."""
     heading = ("", *(result.name for result in results))
     rows = [
         (_("GPUs used"), *(f"{result.used:.1%}" for result in results)),
@@ -33,7 +33,7 @@ def figures(results: Sequence[SimulationResult]) -> tuple[Row, list[Row]]:
 
 
 def teams(results: Sequence[SimulationResult]) -> tuple[Row, list[Row]]:
-    """Heading and rows: one line per team and setting."""
+    """Return heading and rows of a table: one row per team and setting."""
     names = list(dict.fromkeys(name for result in results for name in result.teams))
     heading = (
         _("team"),
@@ -68,7 +68,7 @@ def _team(name: str, results: Sequence[SimulationResult]) -> Iterator[Row]:
 
 
 def notes(trace: Trace, results: Sequence[SimulationResult]) -> list[str]:
-    """Notes on skipped lines, moved jobs, unknown teams and settings outside the model."""
+    """Return notes on skipped lines, moved jobs, unknown teams and settings outside the model."""
     teams = len({job.team for job in trace.jobs})
     lines = [_("jobs: {jobs}, teams: {teams}", jobs=len(trace.jobs), teams=teams)]
     if trace.steps or trace.never_ran:
@@ -116,7 +116,7 @@ def notes(trace: Trace, results: Sequence[SimulationResult]) -> list[str]:
 
 
 def bad(trace: Trace) -> str:
-    """The first bad lines, and the counts of the most frequent kinds."""
+    """Return the first lines that cannot be parsed, and the counts of the most frequent kinds, as a text."""
     first_errors = "; ".join(
         _("line {line}: {reason}", line=bad_line.line, reason=clean(bad_line.reason))
         for bad_line in trace.first_bad
@@ -126,7 +126,7 @@ def bad(trace: Trace) -> str:
 
 
 def document(trace: Trace, results: Sequence[SimulationResult]) -> dict[str, Any]:
-    """The JSON document: seconds, GPU hours, ratios from 0 to 1."""
+    """Return the comparison for JSON: seconds, GPU hours, ratios from 0 to 1."""
     return {
         "schema": 1,
         "trace": {

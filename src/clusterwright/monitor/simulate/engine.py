@@ -38,7 +38,7 @@ class WaitingJob:
 
     @property
     def order(self) -> tuple[float, float, float, int]:
-        """Sort key; lower is first."""
+        """Sort key by which pending jobs start; lower is first."""
         return (-self.queue.tier, -self.priority, self.job.submit, self.number)
 
 
@@ -50,14 +50,14 @@ class JobRun:
     start: float
     end: float
     gpus: int  # requested, over all hosts
-    allocated_gpus: int  # not available to other jobs meanwhile
+    allocated_gpus: int  # held by the job, so not available to other jobs
     cpus: int
     is_timed_out: bool  # ended at the partition's time limit
 
 
 @dataclass(slots=True)
 class SimulationOutcome:
-    """Jobs in the order of their start, and jobs that could never run, with the reason."""
+    """The outcome of a replay: jobs in the order of their start, and jobs that could never run, with the reason."""
 
     settings: SimulationSettings
     job_runs: list[JobRun] = field(default_factory=list)
@@ -71,7 +71,7 @@ def simulate(jobs: Sequence[TraceJob], settings: SimulationSettings) -> Simulati
 
 
 class _Slurm:
-    """The state of one replay."""
+    """The state of one replay: the time, pending and running jobs, hosts, limits and use."""
 
     def __init__(self, settings: SimulationSettings) -> None:
         self._settings, self._hosts, self._limits = settings, Hosts(settings), Limits(settings)
@@ -107,7 +107,7 @@ class _Slurm:
         return self._out
 
     def _next(self, coming: Sequence[tuple[int, TraceJob]]) -> float:
-        """The time of the next event: a submission, an end, or a backfill pass after a change."""
+        """Return the time of the next event: a submission, an end, or a backfill pass after a change."""
         moments = [coming[-1][1].submit] if coming else []
         moments += [self._ends[0][0]] if self._ends else []
         if self._changed and self._waiting:
@@ -136,7 +136,7 @@ class _Slurm:
         return min(most, requested_s if requested_s is not None else queue.default_s)
 
     def _calculate(self) -> None:
-        """Every CALC_S: decay and charge the use, and compute all priorities."""
+        """Decay and charge the use, and compute all priorities; called every CALC_S."""
         if self._settings.fifo or self._now < self._calculated + CALC_S:
             return
         self._calculated = self._now
@@ -169,7 +169,7 @@ class _Slurm:
         return sum(WEIGHTS[name] * part for name, part in parts.items())
 
     def _main_pass(self) -> None:
-        """Start jobs in order; the first job of a partition that does not fit stops the partition."""
+        """Start jobs by priority; the first job that does not fit in its partition stops that partition."""
         full: set[str] = set()
         for row in list(self._waiting):
             waiting = row[1]
@@ -184,7 +184,7 @@ class _Slurm:
             self._start(row, on)
 
     def _backfill(self) -> None:
-        """Start jobs in order that fit now and do not delay a job ahead."""
+        """Start jobs that fit now and do not delay a job of higher priority."""
         self._filled, self._changed = self._now, False
         if not self._hosts.free():
             return
@@ -250,7 +250,7 @@ class _Slurm:
 
 
 def _need(job: TraceJob, queue: Queue, settings: SimulationSettings) -> Need:
-    """The request on this cluster's hosts: a job of larger hosts is spread over more hosts."""
+    """Return a job's request on this cluster's hosts; a job for larger hosts is spread over more hosts."""
     kinds = tuple(key for key in queue.kinds if settings.kinds[key].gpus or not job.gpus)
     gpus = max((settings.kinds[key].gpus for key in kinds), default=0)
     cpus = max((settings.kinds[key].cpus for key in kinds), default=1)

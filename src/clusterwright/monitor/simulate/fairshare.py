@@ -10,7 +10,7 @@ UserKey = tuple[str, str]  # team, user
 
 
 class FairTree:
-    """Use of each user in each team, and the fair-share factor, 1 for the most underserved user.
+    """Decayed use of each user in each team, and the fair-share factor, 1 for the most underserved user.
 
     The children of an account are sorted by shares over use; the factor of a user is its rank in the resulting order
     of all users, divided by their number (slurm.schedmd.com/fair_tree.html).
@@ -27,7 +27,7 @@ class FairTree:
         self._used.setdefault((team, user), 0.0)
 
     def decay(self, now: float) -> None:
-        """Decay all use up to a time."""
+        """Apply the half-life to all use, up to the time `now`."""
         passed = now - self._decayed_at
         if passed > 0:
             factor = 0.5 ** (passed / self._half_life_s)
@@ -35,11 +35,11 @@ class FairTree:
             self._decayed_at = now
 
     def charge(self, team: str, user: str, amount: float) -> None:
-        """Add use."""
+        """Add `amount` to the user's use."""
         self._used[(team, user)] += amount
 
     def factors(self) -> dict[UserKey, float]:
-        """The factor of each user in each team."""
+        """Return the fair-share factor of each user in each team."""
         ranked = list(self._below("", ()))
         factors: dict[UserKey, float] = {}
         previous: tuple[tuple[float, ...], float] | None = None
@@ -50,7 +50,7 @@ class FairTree:
         return factors
 
     def _below(self, name: str, above: tuple[float, ...]) -> Iterable[tuple[UserKey, tuple[float, ...]]]:
-        """Users below an account, the most underserved first, with the levels that identify ties."""
+        """Yield users below an account, the most underserved first, each with the levels that identify ties."""
         accounts = [account for account in self._accounts.values() if account.parent == name]
         users = [user_key for user_key in self._used if user_key[0] == name]
         shares = sum(account.shares for account in accounts) + len(users)
@@ -67,7 +67,7 @@ class FairTree:
                 yield child, (*above, level)
 
     def _use(self, name: str) -> float:
-        """Use of an account and all below it."""
+        """Return the use of an account and all below it."""
         direct_use = sum(used for user_key, used in self._used.items() if user_key[0] == name)
         return direct_use + sum(
             self._use(account.name) for account in self._accounts.values() if account.parent == name
@@ -75,7 +75,7 @@ class FairTree:
 
 
 def _level(shares: int, all_shares: int, used: float, all_used: float) -> float:
-    """Normalized shares over normalized use; infinite without use."""
+    """Return an account's normalized shares over its normalized use; infinite without use."""
     if not shares:
         return 0.0
     return float("inf") if not used or not all_used else (shares / all_shares) / (used / all_used)

@@ -22,8 +22,8 @@ NIGHT, WEEKEND = 0.3, 0.5  # relative to noon of a working day
 SIZES = ((1, 46), (2, 16), (4, 14), (8, 14), (16, 6), (32, 3), (64, 1))
 MEDIAN_S, SPREAD, LONGER = 1500.0, 1.6, 0.35  # log-normal; a job of n GPUs runs n ** LONGER as long
 SHORTEST_S, LONGEST_S = 60.0, 4 * DAY_S
-NO_LIMIT, SHORT_S = 0.25, 4 * HOUR_S  # share of the shorter jobs that have no time limit
-LOOSE = (1.2, 4.0)  # requested time limit over run time
+NO_LIMIT, SHORT_S = 0.25, 4 * HOUR_S  # this share of the shorter jobs has no time limit
+LOOSE = (1.2, 4.0)  # range of the requested time limit over run time
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ FIVE = (
 
 
 def groups(count: int, names: Sequence[str] = ()) -> tuple[UserGroup, ...]:
-    """The first `count` of FIVE, with a site's own team names if given; their demands are scaled to a sum of 1."""
+    """Return the first `count` groups of FIVE, with a site's team names if given; demands are scaled to a sum of 1."""
     chosen = FIVE[:count]
     total = sum(group.demand for group in chosen)
     return tuple(
@@ -123,7 +123,7 @@ def _limit(run_s: float, draw: Draw) -> float | None:
 
 
 def _moment(days: float, draw: Draw) -> float:
-    """A random submission time, weighted by `rate`."""
+    """Draw a submission time, weighted by `rate`."""
     while True:
         time_s = draw() * days * DAY_S
         if draw() <= rate(time_s):
@@ -131,7 +131,7 @@ def _moment(days: float, draw: Draw) -> float:
 
 
 def rate(time_s: float) -> float:
-    """The submission rate at a time, relative to noon of a working day."""
+    """Return the submission rate at a time, relative to noon of a working day."""
     hour, day = time_s % DAY_S / HOUR_S, int(time_s // DAY_S) % 7
     daytime = (
         max(0.0, math.sin(math.pi * (hour - MORNING) / (EVENING - MORNING)))

@@ -18,13 +18,13 @@ class Need:
     hosts: int
     gpus: int
     cpus: int
-    is_exclusive: bool  # exclusive hosts
+    is_exclusive: bool  # the job shares its hosts with no other job
     kinds: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class SimulatedHost:
-    """One host, its free resources, and the jobs on it with their latest end."""
+    """One host, its free GPUs and CPUs, and the jobs on it with their latest end."""
 
     number: int
     kind: str
@@ -35,18 +35,18 @@ class SimulatedHost:
     running: dict[int, tuple[float, int, int]] = field(default_factory=dict)  # job: until, gpus, cpus
 
     def takes(self, need: Need) -> bool:
-        """Whether the request fits now."""
+        """Return whether the request fits into the free resources now."""
         if need.is_exclusive:
             return not self.running and self.could(need)
         return self.free_gpus >= need.gpus and self.free_cpus >= need.cpus
 
     def could(self, need: Need) -> bool:
-        """Whether the request fits an empty host."""
+        """Return whether the request fits the host when it is empty."""
         return self.gpus >= need.gpus and self.cpus >= need.cpus
 
 
 class Hosts:
-    """All hosts; jobs are identified by number."""
+    """All hosts of the simulated cluster; jobs are identified by number."""
 
     def __init__(self, settings: SimulationSettings) -> None:
         self.of_kind: dict[str, list[SimulatedHost]] = {}
@@ -60,21 +60,24 @@ class Hosts:
                 number += 1
 
     def candidates(self, need: Need) -> Iterable[SimulatedHost]:
-        """Hosts on which the job may run."""
+        """Return hosts of the kinds on which the job may run."""
         return (host for kind in need.kinds for host in self.of_kind[kind])
 
     def is_possible(self, need: Need) -> bool:
-        """Whether the request fits an empty cluster."""
+        """Return whether the request fits the cluster when it is empty."""
         return sum(host.could(need) for host in self.candidates(need)) >= need.hosts
 
     def free(self) -> bool:
-        """Whether any CPU is free."""
+        """Return whether any CPU is free."""
         return any(host.free_cpus for hosts in self.of_kind.values() for host in hosts)
 
     def find_hosts(
         self, need: Need, plan: PlacementPlan | None = None, end: float = 0.0
     ) -> list[SimulatedHost] | None:
-        """Hosts on which the request fits now, best fit first, without those that a plan reserves; None if too few."""
+        """Return hosts on which the request fits now, best fit first; None if too few.
+
+        Hosts on which the job would delay a reservation of the plan are left out.
+        """
         matches = [
             host
             for host in self.candidates(need)
@@ -86,7 +89,7 @@ class Hosts:
         return matches[: need.hosts]
 
     def allocate(self, job: int, need: Need, on: Sequence[SimulatedHost], end: float) -> None:
-        """Allocate a job; `end` is its end by its time limit."""
+        """Allocate hosts to a job; `end` is its end by its time limit."""
         for host in on:
             gpus, cpus = (host.gpus, host.cpus) if need.is_exclusive else (need.gpus, need.cpus)
             host.free_gpus -= gpus
@@ -94,7 +97,7 @@ class Hosts:
             host.running[job] = (end, gpus, cpus)
 
     def release(self, job: int, on: Sequence[SimulatedHost]) -> None:
-        """Release a job's resources."""
+        """Release the resources of a job that ended."""
         for host in on:
             _end, gpus, cpus = host.running.pop(job)
             host.free_gpus += gpus
@@ -105,7 +108,7 @@ Step = tuple[float, int, int]  # time from which GPUs and CPUs are free
 
 
 class PlacementPlan:
-    """Reservations of a backfill pass for jobs ahead.
+    """Reservations that one backfill pass makes for jobs of higher priority.
 
     For each host it has the free resources over time, and from these the windows in which a job could start.
     """
@@ -116,13 +119,13 @@ class PlacementPlan:
         self._reserved: set[int] = set()
 
     def allows(self, host: SimulatedHost, need: Need, end: float) -> bool:
-        """Whether a job from now until `end` on the host delays no reservation."""
+        """Return whether a job from now until `end` on the host would delay no reservation."""
         if host.number not in self._reserved:
             return True
         return any(begin <= self._now <= last for begin, last in self._begins(host, need, end - self._now))
 
     def reserve(self, need: Need, lasts_s: float, window_s: float) -> float | None:
-        """Reserve hosts from the first time at which enough are free; None beyond the window."""
+        """Reserve hosts from the first time at which enough are free, and return it; None beyond the window."""
         spans = [
             (begin, last, host)
             for host in self._hosts.candidates(need)
@@ -140,7 +143,7 @@ class PlacementPlan:
         return None
 
     def allocate(self, on: Sequence[SimulatedHost], need: Need, begin: float, end: float) -> None:
-        """Subtract a request from the free resources between two times."""
+        """Subtract a request from the hosts' free resources between two times."""
         for host in on:
             gpus, cpus = (host.gpus, host.cpus) if need.is_exclusive else (need.gpus, need.cpus)
             steps = _split(_split(self._steps(host), begin), end)
@@ -150,7 +153,7 @@ class PlacementPlan:
             ]
 
     def _begins(self, host: SimulatedHost, need: Need, lasts_s: float) -> list[tuple[float, float]]:
-        """Windows of start times at which the request fits for its whole time."""
+        """Return windows of start times at which the request fits for all of `lasts_s`."""
         gpus, cpus = (host.gpus, host.cpus) if need.is_exclusive else (need.gpus, need.cpus)
         windows: list[tuple[float, float]] = []
         begin: float | None = None
@@ -165,7 +168,7 @@ class PlacementPlan:
         return [*windows, (begin, float("inf"))] if begin is not None else windows
 
     def _steps(self, host: SimulatedHost) -> list[Step]:
-        """Free resources over time; jobs end at their time limit, overdue ones after SOON_S."""
+        """Return a host's free resources over time; jobs end at their time limit, overdue ones after SOON_S."""
         if host.number not in self._free:
             steps: list[Step] = [(self._now, host.free_gpus, host.free_cpus)]
             for end, gpus, cpus in sorted(host.running.values()):
@@ -176,7 +179,7 @@ class PlacementPlan:
 
 
 def _split(steps: list[Step], time: float) -> list[Step]:
-    """The steps, with one at this time."""
+    """Return the steps, with one that begins at `time`."""
     index = bisect_right(steps, (time, 1 << 60, 1 << 60))
     if index == 0 or steps[index - 1][0] == time:
         return steps

@@ -15,14 +15,14 @@ Key = tuple[str, ...]
 
 
 class Limits:
-    """The use that counts against each limit: GPUs, jobs and billing units."""
+    """The use of running jobs that counts against each limit: GPUs, jobs and billing units."""
 
     def __init__(self, settings: SimulationSettings) -> None:
         self._settings = settings
         self._usage: Counter[Key] = Counter()
 
     def rejection_reason(self, job: TraceJob, need: Need, queue: Queue) -> str:
-        """Why the job can never run; empty if it can."""
+        """Return why the limits never allow the job to run; empty if they do."""
         quality = self._settings.qualities.get(job.qos)
         if quality and quality.max_gpus_per_job is not None and _gpus(need) > quality.max_gpus_per_job:
             return _("more GPUs than QOS {qos} allows one job", qos=job.qos)
@@ -32,16 +32,16 @@ class Limits:
         return ""
 
     def now(self, job: TraceJob, need: Need, queue: Queue) -> bool:
-        """Whether the limits allow the job to start now."""
+        """Return whether the limits allow the job to start now."""
         return all(self._usage[key] + amount <= most for key, amount, most in self._rules(job, need, queue))
 
     def charge(self, job: TraceJob, need: Need, queue: Queue, sign: int = 1) -> None:
-        """Count the job's use, or with -1 remove it."""
+        """Add the job's use to its limits; with sign -1 remove it."""
         for key, amount, _most in self._rules(job, need, queue):
             self._usage[key] += sign * amount
 
     def _rules(self, job: TraceJob, need: Need, queue: Queue) -> Iterator[tuple[Key, int, float]]:
-        """Keys of the limits on a job, its amount, and the limit."""
+        """Yield (key, the job's amount, limit) of each limit on a job."""
         gpus = _gpus(need)
         if queue.most_billed is not None:
             yield ("head-room", queue.name), self.billed(need), queue.most_billed
@@ -62,7 +62,7 @@ class Limits:
             yield ("user", job.team, job.user), gpus, team_account.max_gpus_per_user
 
     def billed(self, need: Need) -> int:
-        """Billing units by MAX_TRES: the larger of its GPUs and the GPUs whose share of CPUs it uses."""
+        """Return billing units by MAX_TRES: the larger of its GPUs and the GPUs whose share of CPUs it uses."""
         most = 0.0
         for key in need.kinds:
             kind = self._settings.kinds[key]

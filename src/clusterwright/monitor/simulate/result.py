@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from clusterwright.monitor.simulate.engine import JobRun, SimulationOutcome
 from clusterwright.monitor.simulate.settings import SimulationSettings
 
-NOTHING = 1e-9  # zero, in floating point
-SHORT_S = 600.0  # least run time in the slowdown (Feitelson's bounded slowdown, which uses 10 s)
+NOTHING = 1e-9  # below it a number counts as zero
+SHORT_S = 600.0  # minimum run time in the slowdown (Feitelson's bounded slowdown, which uses 10 s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class TeamResult:
-    """One team: GPU hours that it used, and those that its shares entitle it to, of what it requested."""
+    """GPU hours that one team used, and those that its shares entitle it to, limited by what it requested."""
 
     waits: Waits
     got_hours: float
@@ -34,7 +34,7 @@ class TeamResult:
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
-    """Figures of one replay; `used` counts requested GPUs, `held` all GPUs not available to other jobs, as ratios.
+    """Figures of one replay, as ratios: `used` by requested GPUs, `held` by GPUs that no other job could get.
 
     All but `span_s` are of the time from the first to the last submission: afterwards the queue only empties.
     """
@@ -43,7 +43,7 @@ class SimulationResult:
     used: float
     held: float
     waits: Waits
-    fairness: float  # Jain's index of got over promised
+    fairness: float  # Jain's index of used over entitled GPU hours
     teams: Mapping[str, TeamResult]
     span_s: float  # until the last job ended
     never: int
@@ -89,13 +89,13 @@ def result(outcome: SimulationOutcome) -> SimulationResult:
 
 
 def jain(values: Sequence[float]) -> float:
-    """1 where all are equal, 1/n where one has all (Jain, Chiu and Hawe 1984)."""
+    """Return Jain's fairness index: 1 if all values are equal, 1/n if one has all (Jain, Chiu and Hawe 1984)."""
     squares = sum(value * value for value in values)
     return sum(values) ** 2 / (len(values) * squares) if squares else 1.0
 
 
 def quantile(values: Sequence[float], part: float) -> float:
-    """The quantile `part` (0 to 1) by nearest rank; 0 without values."""
+    """Return the quantile `part` (0 to 1) by nearest rank; 0 without values."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(part * len(ordered)) - 1)] if ordered else 0.0
 
@@ -167,7 +167,7 @@ def _teams(
 
 
 def _share(team: str, settings: SimulationSettings) -> float:
-    """A team's share of the cluster through all its parents; one share of the top level without settings."""
+    """Return a team's share of the cluster through all its parents; without settings, one share of the top level."""
     account = settings.accounts.get(team)
     if account is None:
         return 1.0 / max(

@@ -24,7 +24,7 @@ ENDLESS_S = 365 * 86400.0  # Slurm plans a job without a time limit as a year
 
 @dataclass(frozen=True, slots=True)
 class HostKind:
-    """Hosts of one node group."""
+    """Hosts of one node group, which are alike."""
 
     names: tuple[str, ...]
     gpus: int
@@ -41,7 +41,7 @@ class Queue:
     default_s: float = ENDLESS_S
     tier: int = 1
     exclusive: bool = False
-    most_billed: float | None = None  # head-room
+    most_billed: float | None = None  # billing units that the partition's head-room allows
     default: bool = False
 
 
@@ -81,7 +81,7 @@ class SimulationSettings:
     half_life_s: float = 7 * 86400.0
     fifo: bool = False
     backfill_s: float = BACKFILL_S
-    after_s: float = 0.0  # for which hosts are not available after a job's end: epilogs, slurmctld's cycles
+    after_s: float = 0.0  # seconds after a job's end before its hosts are free: epilogs, slurmctld's cycles
     window_s: float = DEFAULT_WINDOW_S
     tests: int = DEFAULT_TESTS
     left_out: tuple[str, ...] = ()  # settings of the file that the model does not have
@@ -99,12 +99,12 @@ class SimulationSettings:
 
     @property
     def default_queue(self) -> str:
-        """The partition of jobs that request none, or an unknown one."""
+        """The partition of jobs that request none or an unknown one."""
         return next((name for name, queue in self.queues.items() if queue.default), next(iter(self.queues)))
 
 
 def of_cluster(cluster: Cluster, name: str) -> SimulationSettings:
-    """Settings as `wright apply` would configure the cluster."""
+    """Return the settings that `wright apply` would configure on the cluster."""
     kinds = _kinds(cluster)
     queues = {key: _queue(cluster, key, part) for key, part in cluster.partitions.items()}
     if not cluster.accounting.enabled:
@@ -157,7 +157,7 @@ def _left_out(cluster: Cluster) -> tuple[str, ...]:
 
 
 def slurm_default(settings: SimulationSettings) -> SimulationSettings:
-    """Slurm without configuration: first come first served, exclusive hosts, no time limits.
+    """Return Slurm without configuration: first come first served, exclusive hosts, no time limits.
 
     slurm.conf(5) of 22.05: PriorityType=priority/basic, SelectType=select/linear, MaxTime=UNLIMITED, no accounting.
     """

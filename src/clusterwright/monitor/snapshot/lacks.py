@@ -1,4 +1,4 @@
-"""The parts that a snapshot lacks, and why: English in the snapshot, translated where it is shown."""
+"""The parts that a snapshot lacks, and why: English in the snapshot, translated when it is shown."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ NO_ACCOUNTING = N_("accounting is not enabled (`accounting.enabled` in the clust
 
 
 def lack(part: str, reason: str) -> str:
-    """The line of `Snapshot.missing`."""
+    """Return the line of `Snapshot.missing` for a part of the snapshot: its English name and the reason."""
     return f"{PARTS[part]}: {reason}"
 
 
 def lacks(line: str) -> str:
-    """Translate such a line; the output of a program stays as it is."""
+    """Translate a line of `Snapshot.missing`; the output of a program in it stays as it is."""
     part, separator, reason = line.partition(": ")
     return f"{_(part)}: {_(reason)}" if separator else line

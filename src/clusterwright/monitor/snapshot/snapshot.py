@@ -102,7 +102,7 @@ class JobView:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """One account: its share, its use so far and its current use."""
+    """One account: its share, its past use, and its running and pending jobs."""
 
     name: str
     share: Ratio | None = None

@@ -10,7 +10,7 @@ LONGEST = 64  # characters of a job's name
 
 
 def visible(text: str, longest: int = LONGEST) -> str:
-    r"""The text on one line, control, direction and zero-width characters as codes (`\u202e`), truncated with `…`.
+    r"""Return text on one line: control, direction and zero-width characters as codes (`\u202e`), cut with `…`.
 
     Markup is not escaped; the HTML pages do that.
     """

@@ -49,11 +49,11 @@ _PATTERNS = [(re.compile(pattern), text) for pattern, text in _MESSAGES]
 
 
 def waits(reason: str) -> str:
-    """A clause for a reason; an unknown reason is returned as it is."""
+    """Return a short explanation of Slurm's reason; an unknown reason is returned as it is."""
     return _(message_of(reason))
 
 
 @cache
 def message_of(reason: str) -> str:
-    """The English text of a reason, as it is in the catalog."""
+    """Return the English explanation of a reason, as it is in the message catalog."""
     return next((text for pattern, text in _PATTERNS if reason and pattern.match(reason)), reason)

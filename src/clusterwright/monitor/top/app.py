@@ -1,4 +1,4 @@
-"""The screen: nodes, jobs, teams and alerts side by side, or one at a time where it is narrow."""
+"""The screen of `wright top`: nodes, jobs, teams and alerts side by side, or one at a time on a narrow terminal."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ R = TypeVar("R")
 
 
 class JobActions(Protocol):
-    """What the screen can do with a job; each method returns lines for people, or raises WrightError."""
+    """Actions of the screen on a job; each method returns text for the user, or raises WrightError."""
 
     user: str
 
@@ -45,24 +45,24 @@ class JobActions(Protocol):
         ...
 
     def output(self, job: JobView) -> str:
-        """Return the last lines of its output."""
+        """Return the last lines of the job's output."""
         ...
 
     def explain(self, job: JobView) -> str:
-        """Explain why it is pending or failed."""
+        """Return why the job is pending or failed."""
         ...
 
 
 @dataclass
 class ViewState:
-    """The view of the queue, and the opened groups of nodes."""
+    """The filter and order of the queue, and the opened groups of nodes."""
 
     view: View = field(default_factory=View)
     opened: set[str] = field(default_factory=set)
 
 
 class Top(App[None]):
-    """`wright top`."""
+    """The application of `wright top`."""
 
     CSS_PATH = "top.tcss"
     ENABLE_COMMAND_PALETTE = False
@@ -99,7 +99,7 @@ class Top(App[None]):
         self.aside: list[threading.Thread] = []
 
     def compose(self) -> ComposeResult:
-        """The headline, four lists, the line of the view, and the search field."""
+        """Yield the headline, four lists, the line that describes the view, and the search field."""
         yield Static(_("querying {host} ...", host=self._host), id="head", markup=False)
         with Horizontal(id="upper"):
             yield self._listing("nodes", columns.NODES, columns.of_group, _node_key)
@@ -138,7 +138,7 @@ class Top(App[None]):
             self._aside("poll", self._snapshot_cache.newest, self._show_snapshot)
 
     def _aside(self, name: str, query: Callable[[], R], then: Callable[[R], object]) -> None:
-        """Query in a daemon thread, then call `then` in the app: quitting does not wait for a host that hangs."""
+        """Run `query` in a daemon thread, then `then` in the app: quitting does not wait for a host that hangs."""
 
         def work() -> None:
             result = query()
@@ -217,15 +217,15 @@ class Top(App[None]):
         self.paint()
 
     def action_sort(self) -> None:
-        """Sort by the next column."""
+        """Sort the jobs by the next column."""
         self._set_view(self.view_state.view.next_sort())
 
     def action_turn(self) -> None:
-        """Reverse the order."""
+        """Reverse the order of the jobs."""
         self._set_view(replace(self.view_state.view, turned=not self.view_state.view.turned))
 
     def action_filter(self) -> None:
-        """Show all, running, or pending jobs."""
+        """Show the next set of jobs: all, running, or pending."""
         self._set_view(self.view_state.view.next_filter())
 
     def action_toggle_user(self) -> None:
@@ -235,13 +235,13 @@ class Top(App[None]):
         )
 
     def action_search(self) -> None:
-        """Open the search field."""
+        """Open the search field for jobs."""
         box = self.query_one("#search", Input)
         box.display = True
         box.focus()
 
     def action_plain(self) -> None:
-        """End the search."""
+        """End the search and close its field."""
         box = self.query_one("#search", Input)
         if box.display or self.view_state.view.text:
             box.value = ""
@@ -270,7 +270,7 @@ class Top(App[None]):
         return job
 
     def action_about(self, topic: str) -> None:
-        """Fetch and show the output of the selected job, or why it is pending or failed."""
+        """Fetch and show the output of the selected job (`topic`), or why it is pending or failed."""
         if job := self._job():
             self._aside("about", partial(self._fetch_text, topic, job), self._show_text)
 

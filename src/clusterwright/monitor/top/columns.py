@@ -16,7 +16,7 @@ from clusterwright.monitor.top.queue import runs
 from clusterwright.slurm.states import is_pending
 
 Cells = list[list[Cell]]  # of a row; a cell consists of parts, each with a style
-HEAT = 16  # characters of a strip, which fit a terminal of 120 columns beside teams and alerts
+HEAT = 16  # characters of the row of GPU utilizations; they fit 120 columns beside teams and alerts
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +64,19 @@ class RenderOptions:
 
 
 def fitting(columns: Sequence[Column], width: int) -> list[tuple[int, Column, int]]:
-    """The columns that fit: their index in a row, the column, and its width."""
+    """Return the columns that fit: their index in a row, the column, and its width."""
     visible_columns = [(index, column) for index, column in enumerate(columns) if column.from_width <= width]
     fixed = sum(column.width + 1 for _, column in visible_columns)
     return [(index, column, column.width or max(4, width - fixed)) for index, column in visible_columns]
 
 
 def heads(columns: Iterable[Column]) -> list[str]:
-    """Headings of the columns."""
+    """Return the headings of the columns."""
     return [label(column.name) for column in columns]
 
 
 def of_group(row: HostGroup | NodeView, options: RenderOptions) -> Cells:
-    """Cells of a group of nodes, or of one node of an opened group."""
+    """Return the cells of a group of nodes, or of one node of an opened group."""
     if isinstance(row, NodeView):
         return _of_node(row, options)
     gpus_used, total = row.gpus
@@ -118,7 +118,7 @@ def _state(state: str, *, drained: bool) -> Cell:
 
 
 def of_job(job: JobView, options: RenderOptions) -> Cells:
-    """Cells of one job."""
+    """Return cells of one job."""
     began = job.started if runs(job) else job.submitted
     remaining_s = None if job.ends is None or not runs(job) else job.ends - options.now
     use = "-" if job.utilisation is None else percent(job.utilisation)
@@ -139,7 +139,7 @@ def of_job(job: JobView, options: RenderOptions) -> Cells:
 
 
 def hosts_or_reason(job: JobView, options: RenderOptions) -> Cell:
-    """The job's hosts, or the reason why it is pending."""
+    """Return the job's hosts, or the reason why it is pending."""
     if runs(job):
         return (fold(job.nodes) if job.nodes else "", "dim")
     reason = waits(job.reason or "None") if is_pending(job.state) else job.reason
@@ -148,7 +148,7 @@ def hosts_or_reason(job: JobView, options: RenderOptions) -> Cell:
 
 
 def progress(job: JobView) -> str:
-    """Progress of the job's run."""
+    """Return progress of the job's run."""
     run = job.run
     if run is None or run.step is None:
         return ""
@@ -164,7 +164,7 @@ def progress(job: JobView) -> str:
 
 
 def of_team(team: Team, _options: RenderOptions) -> Cells:
-    """Cells of one team."""
+    """Return cells of one team."""
     return [
         [(visible(team.name, 32), "bold")],
         [(str(team.gpus), "")],
@@ -177,7 +177,7 @@ def of_team(team: Team, _options: RenderOptions) -> Cells:
 
 
 def of_alert(alert: Alert, options: RenderOptions) -> Cells:
-    """Cells of one alert."""
+    """Return cells of one alert."""
     text = (alert.summary_zh if current_language() == "zh" else "") or alert.summary
     kind = label("muted") if alert.muted else alert.severity
     return [
@@ -189,7 +189,7 @@ def of_alert(alert: Alert, options: RenderOptions) -> Cells:
 
 
 def headline(snapshot: Snapshot) -> Cells:
-    """Sums of the cluster; the parts of one cell stay on one line."""
+    """Return the sums of the cluster as cells; the parts of one cell stay on one line."""
     nodes, jobs = snapshot.nodes, snapshot.jobs
     used, total = sum(node.gpus_used for node in nodes), sum(node.gpus_total for node in nodes)
     uses = [gpu.utilisation for node in nodes for gpu in node.gpus if gpu.job and gpu.utilisation is not None]
@@ -213,7 +213,7 @@ def headline(snapshot: Snapshot) -> Cells:
 
 
 def missing(line: str) -> str:
-    """A part that the snapshot lacks, and why."""
+    """Return the text about a part that the snapshot lacks, and why."""
     return _("missing: {part}", part=visible(lacks(line)))
 
 

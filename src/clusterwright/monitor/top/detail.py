@@ -22,7 +22,7 @@ WIDTH = 64  # of the loss curve
 def detail_lines(
     item: NodeView | JobView | Alert | Team, snapshot: Snapshot, options: RenderOptions
 ) -> list[Line]:
-    """Lines about a row, without those whose value is not known."""
+    """Return lines about one node, job, alert or team, without those whose value is unknown."""
     return [line for line in _all(item, snapshot, options) if line is not None]
 
 
@@ -147,7 +147,7 @@ def _team(team: Team, snapshot: Snapshot) -> Lines:
 
 
 def _field(name: str, text: str) -> Line | None:
-    """A label and its value; None if the value is empty."""
+    """Return a label and its value as a line; None if the value is empty."""
     if not text:
         return None
     heading = label(name)

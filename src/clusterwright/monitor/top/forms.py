@@ -1,4 +1,4 @@
-"""Short forms of values: use, durations, sizes, shares; pure."""
+"""Short forms of values: utilization, durations, sizes, shares; pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WARM = (
     (0.5, "cyan"),
     (0.8, "green"),
     (2.0, "bold green"),
-)  # the use below which a color applies
+)  # GPU utilization below which a color applies
 STATES = {
     "idle": "green", "mixed": "cyan", "allocated": "cyan", "completing": "cyan", "down": "bold red",
     "not_responding": "bold red", "powered_down": "dim", "powering_up": "dim", "unknown": "magenta",
@@ -25,7 +25,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def heat(use: float | None, *, is_allocated: bool, ascii_only: bool = False) -> Cell:
-    """One character for a GPU: its use; `·` if it is not allocated, `?` if its use is not known."""
+    """Return one character for a GPU: its utilization; `·` if it is not allocated, `?` if that is unknown."""
     if not is_allocated and not (use and use > _WARM[0][0]):
         return (("." if ascii_only else "·"), "dim")
     if use is None:
@@ -40,7 +40,10 @@ def heat(use: float | None, *, is_allocated: bool, ascii_only: bool = False) -> 
 def strip(
     gpus: Sequence[GpuSnapshot], *, gpus_used: int | None = None, ascii_only: bool = False
 ) -> list[Cell]:
-    """One character for each GPU; if it is not known which are allocated, the first `gpus_used` count as allocated."""
+    """Return one character for each GPU.
+
+    If it is unknown which GPUs are allocated, the first `gpus_used` count as allocated.
+    """
     has_jobs = any(gpu.job for gpu in gpus)
     count = len(gpus) if gpus_used is None else gpus_used
     return [
@@ -52,7 +55,7 @@ def strip(
 
 
 def span(seconds: float | None) -> str:
-    """A duration: `42s`, `5m03s`, `3h07m`, `2d04h`; `-` for None. At most 6 characters below 100 days."""
+    """Format a duration in at most 6 characters below 100 days: `42s`, `5m03s`, `3h07m`, `2d04h`; `-` for None."""
     if seconds is None:
         return "-"
     total_s = max(0, round(seconds))
@@ -66,12 +69,12 @@ def span(seconds: float | None) -> str:
 
 
 def percent(ratio: float | None) -> str:
-    """`97%`; `-` for None."""
+    """Format a ratio as `97%`; `-` for None."""
     return "-" if ratio is None else f"{ratio:.0%}"
 
 
 def compact_number(number: float | None) -> str:
-    """`812`, `12.3k`, `1.02M`; `-` for None."""
+    """Format a number as `812`, `12.3k` or `1.02M`; `-` for None."""
     if number is None:
         return "-"
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -81,12 +84,12 @@ def compact_number(number: float | None) -> str:
 
 
 def gib(size: float | None) -> str:
-    """Bytes in GiB; `-` for None."""
+    """Format bytes in GiB; `-` for None."""
     return "-" if size is None else f"{size / 2**30:.0f} GiB"
 
 
 def curve(values: Sequence[float], width: int, *, ascii_only: bool = False) -> str:
-    """Values as a row of bars, the lowest the smallest."""
+    """Return values as a row of bars of `width` characters, the lowest value as the smallest bar."""
     if not values or width < 1:
         return ""
     places = min(width, len(values))

@@ -12,7 +12,7 @@ _ORDER = (
     "down", "not_responding", "unknown", "maint", "rebooting", "powering_up", "mixed", "allocated", "completing",
     "planned", "reserved", "idle", "powered_down",
 )  # fmt: skip
-MOST_FOLDED = 512  # names in one hostlist; folding more names of several dimensions takes seconds
+MOST_FOLDED = 512  # names in one hostlist; folding more names with several numbers in each takes seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class HostGroup:
 
     @property
     def key(self) -> str:
-        """Identifies the group across snapshots."""
+        """A key that identifies the group across snapshots."""
         return f"group {self.name} {self.state} {self.drained}"
 
     @property
@@ -41,7 +41,7 @@ class HostGroup:
         return sum(node.gpus_used for node in self.nodes), sum(node.gpus_total for node in self.nodes)
 
     def uses(self, width: int) -> list[tuple[float | None, bool]]:
-        """Mean GPU use of at most `width` runs of consecutive nodes, and whether any GPU of each run is allocated."""
+        """Return (mean GPU utilization, whether any GPU is allocated) of at most `width` runs of consecutive nodes."""
         node_count = len(self.nodes)
         places = min(width, node_count)
         parts = [
@@ -52,7 +52,7 @@ class HostGroup:
 
 
 def mean_use(nodes: Iterable[NodeView]) -> float | None:
-    """Mean use of the allocated GPUs; of all GPUs if it is not known which are allocated."""
+    """Return the mean utilization of the allocated GPUs; of all GPUs if it is unknown which are allocated."""
     uses = [
         (gpu.utilisation, bool(gpu.job)) for node in nodes for gpu in node.gpus if gpu.utilisation is not None
     ]
@@ -61,7 +61,7 @@ def mean_use(nodes: Iterable[NodeView]) -> float | None:
 
 
 def groups(nodes: Iterable[NodeView]) -> list[HostGroup]:
-    """Group nodes; groups that are down or drained come first."""
+    """Group nodes by node group and state; groups that are down or drained come first."""
     nodes_by_key: dict[tuple[str, str, bool], list[NodeView]] = {}
     for node in nodes:
         nodes_by_key.setdefault((node.group, node.state, node.drained), []).append(node)
@@ -73,7 +73,7 @@ def groups(nodes: Iterable[NodeView]) -> list[HostGroup]:
 
 
 def rows(snapshot: Snapshot, opened: Container[str]) -> list[HostGroup | NodeView]:
-    """Groups, each opened one followed by its nodes."""
+    """Return the groups, each opened one followed by its nodes."""
     items: list[HostGroup | NodeView] = []
     for group in groups(snapshot.nodes):
         items.append(group)

@@ -24,7 +24,7 @@ _OUTPUT = """out=$({job} | sed -n '1s/.* StdOut=\\([^ ]*\\).*/\\1/p'); \
 
 
 class ByShell:
-    """Runs commands on the control host as `user`; as the SSH login if `user` is root."""
+    """Actions on jobs by commands on the control host as `user`; as the SSH login if `user` is root."""
 
     def __init__(
         self, remote: Remote, host: str, runs: str, user: str, explain: Callable[[str], str]
@@ -61,7 +61,7 @@ class ByShell:
         return slurm.checked(result, self._host, "tail").out
 
     def explain(self, job: JobView) -> str:
-        """Explain why the job is pending or failed, with the function of the constructor."""
+        """Return why the job is pending or failed, by the function that was passed to the constructor."""
         return self._explain(number(job))
 
     def _as_user(self, command: str, stdin: bytes, limit_s: float) -> CommandResult:
@@ -77,11 +77,11 @@ class ByShell:
 
 
 def _scancel_id(job: JobView) -> str:
-    """The id for scancel, with the mark of an array, of which only pending tasks are canceled."""
+    """Return the id for scancel; with the brackets of an array, so that only pending tasks are canceled."""
     return number(job) + ("_[" if "[" in job.id else "")
 
 
 def number(job: JobView) -> str:
-    """The id for commands: `8_[0-99%4]`, a pending array, is 8."""
+    """Return the job id for commands: 8 for `8_[0-99%4]`, a pending array."""
     match = _ID.match(job.id)
     return match[0] if match else "0"

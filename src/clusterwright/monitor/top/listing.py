@@ -126,7 +126,7 @@ class Listing(ScrollView, can_focus=True):
 
 
 def _strip(cells: Cells, layout: Sequence[tuple[int, Column, int]], width: int, over: Style | None) -> Strip:
-    """Cells side by side, each padded to its column."""
+    """Return a line of cells side by side, each padded to its column."""
     segments: list[Segment] = []
     for index, column, wide in layout:
         remaining, parts = wide, []

@@ -37,5 +37,5 @@ KEYS = (
 
 
 def label(name: str) -> str:
-    """The label in the current language."""
+    """Return the label in the current language."""
     return _(LABELS[name])

@@ -34,17 +34,17 @@ class View:
     text: str = ""
 
     def next_sort(self) -> View:
-        """The view sorted by the next column."""
+        """Return the view, sorted by the next column."""
         return replace(self, sort=SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)])
 
     def next_filter(self) -> View:
-        """The view with the next job filter."""
+        """Return the view with the next filter: all, running, pending jobs."""
         return replace(
             self, job_filter=JOB_FILTERS[(JOB_FILTERS.index(self.job_filter) + 1) % len(JOB_FILTERS)]
         )
 
     def select(self, jobs: Iterable[JobView]) -> list[JobView]:
-        """The jobs of the view, in its order."""
+        """Return the jobs that the view shows, in its order."""
         return sorted(filter(self._has, jobs), key=_SORTS[self.sort], reverse=self.turned)
 
     def _has(self, job: JobView) -> bool:
@@ -56,7 +56,7 @@ class View:
 
 
 def runs(job: JobView) -> bool:
-    """Whether the job has an allocation."""
+    """Return whether the job has an allocation."""
     return is_allocated(job.state)
 
 

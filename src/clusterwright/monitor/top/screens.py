@@ -18,7 +18,7 @@ from clusterwright.monitor.top.messages import KEYS
 
 
 class TextScreen(ModalScreen[None]):
-    """A scrollable text."""
+    """A modal screen with a text that scrolls."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "dismiss", show=False),
@@ -31,7 +31,7 @@ class TextScreen(ModalScreen[None]):
         self._lines = lines
 
     def compose(self) -> ComposeResult:
-        """The lines, and the keys that close the screen."""
+        """Yield the text, and the keys that close the screen."""
         with VerticalScroll(id="page"):
             yield Static(assembled(self._lines), markup=False)
             yield Static(_("Esc, q: back"), classes="hint", markup=False)
@@ -42,7 +42,7 @@ class TextScreen(ModalScreen[None]):
 
 
 class ConfirmScreen(ModalScreen[bool]):
-    """A question; only `y` confirms."""
+    """A modal screen with a question; only the key `y` confirms."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", show=False),
@@ -54,7 +54,7 @@ class ConfirmScreen(ModalScreen[bool]):
         self._question = question
 
     def compose(self) -> ComposeResult:
-        """The question, and the keys that answer it."""
+        """Yield the question, and the keys that answer it."""
         with VerticalScroll(id="page"):
             yield Static(Text(self._question, "bold"), markup=False)
             yield Static(_("y: cancel the job    n, Esc: keep the job"), classes="hint", markup=False)
@@ -65,7 +65,7 @@ class ConfirmScreen(ModalScreen[bool]):
 
 
 def assembled(lines: Sequence[Sequence[Cell]]) -> Text:
-    """Join lines of cells to one text."""
+    """Join lines of cells into one text."""
     text = Text()
     for line in lines:
         for part, style in line:
@@ -75,5 +75,5 @@ def assembled(lines: Sequence[Sequence[Cell]]) -> Text:
 
 
 def keys() -> list[list[Cell]]:
-    """The keys, and what they do."""
+    """Return the keys of the screen, and what they do, as lines of cells."""
     return [[(f"{name:<16}", "bold"), (_(text), "")] for name, text in KEYS]

@@ -18,7 +18,7 @@ from clusterwright.monitor.top.messages import label
 from clusterwright.monitor.top.queue import View
 
 R = TypeVar("R")
-GROUPS, ALERTS, TEAMS = 20, 8, 8  # rows of each at most
+GROUPS, ALERTS, TEAMS = 20, 8, 8  # maximum rows of groups, alerts and teams
 
 
 def print_screen(snapshot: Snapshot, options: RenderOptions, console: Console, *, rows: int) -> None:
@@ -28,7 +28,7 @@ def print_screen(snapshot: Snapshot, options: RenderOptions, console: Console, *
 
 
 def lines(snapshot: Snapshot, options: RenderOptions, width: int, rows: int) -> list[Text]:
-    """Lines of the screen."""
+    """Return the lines of the screen."""
     rendered = folded(columns.headline(snapshot), width)
     rendered += [Text(columns.missing(item), "magenta") for item in snapshot.missing]
     kinds = groups(snapshot.nodes)
@@ -63,7 +63,7 @@ def _table(
 
 
 def row(cells: Cells, layout: Sequence[tuple[int, Column, int]]) -> Text:
-    """Cells side by side, each padded to its column; a Chinese character takes two."""
+    """Return cells side by side, each padded to its column; a Chinese character takes two."""
     line = Text(end="")
     for index, column, wide in layout:
         parts = cells[index]

@@ -1,4 +1,4 @@
-"""Actions of the web page, who may take them, and their journal; they call the functions of the command line."""
+"""Actions of the web page, their permissions and their journal; they call the functions of the command line."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from clusterwright.monitor.snapshot import JobView, NodeView
 from clusterwright.monitor.web.users import WebUser
 
 LONGEST_REASON = 120
-AT_ONCE, FOR_OPERATORS, OF_USER = 16, 8, 2  # actions: all together, of these for operators only, of one user
+AT_ONCE, FOR_OPERATORS, OF_USER = 16, 8, 2  # concurrent: all, of these only operators', of one user
 _JOB = re.compile(r"(\d+(?:_(?:\d+|\[[\d,:-]+))?)(?:%\d+)?(\]?)((?:\+\d+)?)")  # 12, 12_3, 12_[0-99%4], 12+1
 
 
 class BusyError(Exception):
-    """Too many actions of the user, or of all users, have not ended."""
+    """Too many actions of the user, or of all users, are running."""
 
 
 class ActionThreads:
@@ -40,7 +40,7 @@ class ActionThreads:
         self._running: Counter[str] = Counter()
 
     async def run(self, user: WebUser, work: Callable[[], None]) -> None:
-        """Run an action to its end, in this context.
+        """Run an action in a thread until it ends, with the caller's context variables.
 
         Raises:
             BusyError: no thread is free for this user; the last ones are for operators.
@@ -58,7 +58,7 @@ class ActionThreads:
 
 @dataclass(frozen=True, slots=True)
 class ClusterActions:
-    """The connection to Slurm, the folder of runs ("" if there is none), and the journal."""
+    """Actions on jobs and nodes, with the connection to Slurm, the runs folder ("" if none), and the journal."""
 
     remote: Remote
     host: str
@@ -119,7 +119,7 @@ class ClusterActions:
     def _journaled(
         self, by: WebUser, action: str, subject: str, reason: str, work: Callable[[], None]
     ) -> None:
-        """Write the journal before and after an action.
+        """Run an action, with an entry in the journal before and after it.
 
         Raises:
             WrightError: the journal is not writable (then `work` is not run), or the action failed.
@@ -148,17 +148,17 @@ class ClusterActions:
 
 
 def may_cancel(user: WebUser, job: JobView) -> bool:
-    """Whether a user may cancel a job: their own, an operator any."""
+    """Return whether a user may cancel a job: users their own, operators any."""
     return user.role == "operator" or (user.role == "user" and user.name == job.user)
 
 
 def may_serve(user: WebUser) -> bool:
-    """Whether a user may drain and resume nodes: only operators."""
+    """Return whether a user may drain and resume nodes: only operators."""
     return user.role == "operator"
 
 
 def good_reason(text: object) -> str | None:
-    """The reason of a drain, stripped; None if it is empty, too long, or not printable."""
+    """Return the reason of a drain without outer blanks; None if it is empty, too long, or not printable."""
     if not isinstance(text, str):
         return None
     reason = text.strip()

@@ -1,4 +1,4 @@
-"""Routes of the web page; they return data that the browser draws."""
+"""Routes of the web page; they return data as JSON that the browser renders."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Site:
 
 
 def application(site: Site) -> Guarded:
-    """The ASGI application; it takes snapshots for as long as it runs."""
+    """Return the ASGI application; it takes snapshots for as long as it runs."""
 
     @asynccontextmanager
     async def gathering(_app: Starlette) -> AsyncIterator[None]:
@@ -83,13 +83,13 @@ def application(site: Site) -> Guarded:
 
 
 class Views:
-    """One method for each route."""
+    """The handlers of the routes, one method each."""
 
     def __init__(self, site: Site) -> None:
         self.site, self._threads = site, ActionThreads()
 
     async def index(self, request: Request) -> Response:
-        """The HTML page."""
+        """Return the HTML page."""
         feed = self.site.feed
         page = pages.index(
             visible(feed.snapshot.cluster), feed.summary(), *preferences(request.cookies, request.headers)
@@ -97,7 +97,7 @@ class Views:
         return HTMLResponse(page)
 
     async def static(self, request: Request) -> Response:
-        """A static file; its address changes with its content."""
+        """Return a static file; its URL changes with its content."""
         file = pages.statics().get(request.path_params["name"])
         if file is None or request.path_params["edition"] != pages.edition():
             return _missing()
@@ -108,7 +108,7 @@ class Views:
         return _respond(request, *self.site.feed.document(), "application/json", "no-store")
 
     async def me(self, request: Request) -> Response:
-        """The user and the role; not the token, because a cookie alone must not permit changes."""
+        """Return the user and the role; not the token, because a cookie alone must not permit changes."""
         identity: Identity = request.state.who
         return JSONResponse(
             {
@@ -119,13 +119,13 @@ class Views:
         )
 
     async def jobs(self, request: Request) -> Response:
-        """A page of the job list."""
+        """Return one page of the job list."""
         return Response(
             self.site.feed.list(JobQuery.read(request.query_params)), media_type="application/json"
         )
 
     async def job(self, request: Request) -> Response:
-        """One job, with its metrics over time and the actions that the user may take."""
+        """Return one job, with its metrics over time and the actions that the user may take."""
         job = self.site.feed.job(request.path_params["id"])
         if job is None:
             return _missing()
@@ -136,7 +136,7 @@ class Views:
         )
 
     async def node(self, request: Request) -> Response:
-        """One node, with its jobs and the actions that the user may take."""
+        """Return one node, with its jobs and the actions that the user may take."""
         feed = self.site.feed
         node = feed.node(request.path_params["name"])
         if node is None:
@@ -147,7 +147,7 @@ class Views:
         return _json(node_page(node) | {"may": offered})
 
     async def history(self, request: Request) -> Response:
-        """Sums over a time span."""
+        """Return the sums over a time span."""
         span, history = request.query_params.get("span", "day"), self.site.feed.history
         if span not in SPANS or history is None:
             return _missing()
@@ -187,7 +187,7 @@ class Views:
         return await self._run_action(request, user, partial(actions.resume, node, user))
 
     async def _run_action(self, request: Request, user: WebUser, work: Callable[[], None]) -> Response:
-        """Run an action in a thread, with errors in the request's language, then take a new snapshot soon."""
+        """Run an action in a thread, with errors in the request's language; afterwards take a new snapshot soon."""
         try:
             with in_language(preferences(request.cookies, request.headers)[0]):
                 await self._threads.run(user, work)
@@ -208,7 +208,7 @@ def _user(request: Request) -> WebUser | None:
 
 
 async def _body(request: Request) -> Mapping[str, object]:
-    """The JSON object of the body, whose length the guard has limited; empty for anything else."""
+    """Return the JSON object of the body, whose length the guard has limited; empty for anything else."""
     return parse_object(await request.body())
 
 
@@ -225,7 +225,7 @@ def _refused(reason: str) -> Response:
 
 
 def _respond(request: Request, body: bytes, packed: bytes, kind: str, cache_control: str) -> Response:
-    """The body, compressed if the client accepts gzip."""
+    """Return the body as a response, compressed if the client accepts gzip."""
     headers = {"cache-control": cache_control, "vary": "accept-encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
         return Response(packed, media_type=kind, headers=headers | {"content-encoding": "gzip"})

@@ -1,4 +1,4 @@
-"""A snapshot as the page's JSON, in short rows for nodes, which are many and change often; pure.
+"""Convert a snapshot to the page's JSON, with short rows for nodes, which are many and change often; pure.
 
 All untrusted text is escaped here.
 """
@@ -23,16 +23,16 @@ LONGEST = 200  # characters of one text
 _USAGE_KINDS = {"allocated": "full", "mixed": "part", "completing": "part", "idle": "idle"}
 _ABSENT = frozenset({"down", "fail", "failing", "error", "unknown", "not_responding", "inval", "future"})
 _HOST_NAME = re.compile(r"[\w.-]+", re.ASCII)
-SPARK = 40  # points of the small curve in a list
+SPARK = 40  # points of the loss curve in a list
 
 
 def visible(text: str) -> str:
-    """Escape an untrusted text; markup is escaped where it is put into HTML."""
+    """Escape control characters of an untrusted text; the page escapes markup when it inserts it into HTML."""
     return truncate_visible(text, LONGEST)
 
 
 def kind(node: NodeView) -> str:
-    """The kind of a node, which sets its color: idle, part, full, draining, drained, down or other."""
+    """Return the kind of a node, which sets its color: idle, part, full, draining, drained, down or other."""
     base = node.state.lower().rstrip("*~#!%$@^-+")
     if base in _ABSENT:
         return "down"
@@ -42,12 +42,12 @@ def kind(node: NodeView) -> str:
 
 
 def word(node: NodeView) -> str:
-    """The node's state in Slurm's form."""
+    """Return the node's state in Slurm's form."""
     return visible(node.state.upper() + "+DRAIN" * node.drained)
 
 
 def node_row(node: NodeView) -> Row:
-    """[name, group, leaf, partition, kind, Slurm's state, jobs, GPUs used, GPUs, [four numbers per GPU]]."""
+    """Return [name, group, leaf, partition, kind, state, jobs, GPUs used, GPUs, [four numbers per GPU]] of a node."""
     gpus = [number for gpu in node.gpus for number in _gpu(gpu)]
     partition = node.partitions[0] if node.partitions else ""
     texts = (node.name, node.group, node.leaf, partition, kind(node), word(node))
@@ -55,7 +55,7 @@ def node_row(node: NodeView) -> Row:
 
 
 def _gpu(gpu: GpuSnapshot) -> Iterable[int | None]:
-    """Use and memory in percent, degrees Celsius, watts; None is not known."""
+    """Return utilization and memory in percent, degrees Celsius and watts; None where unknown."""
     memory = gpu.memory_used / gpu.memory_total if gpu.memory_used is not None and gpu.memory_total else None
     return _round(gpu.utilisation, 100), _round(memory, 100), _round(gpu.celsius), _round(gpu.watts)
 
@@ -65,7 +65,7 @@ def _round(value: float | None, times: float = 1) -> int | None:
 
 
 def sums(snapshot: Snapshot) -> dict[str, Json]:
-    """The sums at the top of the page."""
+    """Return the sums at the top of the page."""
     kinds: dict[str, int] = {}
     for node in snapshot.nodes:
         kinds[kind(node)] = kinds.get(kind(node), 0) + 1
@@ -85,7 +85,7 @@ def sums(snapshot: Snapshot) -> dict[str, Json]:
 
 
 def alert_row(alert: Alert) -> dict[str, Json]:
-    """An alert in both languages; a runbook that is not a web address is left out."""
+    """Return an alert in both languages; a runbook that is not a web address is left out."""
     row = {key: visible(value) if isinstance(value, str) else value for key, value in asdict(alert).items()}
     if not alert.runbook.startswith(("https://", "http://")):
         row["runbook"] = ""
@@ -93,12 +93,12 @@ def alert_row(alert: Alert) -> dict[str, Json]:
 
 
 def team_row(team: Team) -> dict[str, Json]:
-    """A team."""
+    """Return a team's share, use and jobs."""
     return asdict(team) | {"name": visible(team.name)}
 
 
 def job_row(job: JobView) -> dict[str, Json]:
-    """A job for a list, with at most SPARK points of its loss curve."""
+    """Return a job for a list, with at most SPARK points of its loss curve."""
     text_fields = ("id", "name", "user", "account", "partition", "state", "reason")
     numbers = (
         "node_count", "cpus", "gpus", "priority", "submitted", "started", "expected", "ends", "utilisation",
@@ -113,7 +113,7 @@ def job_row(job: JobView) -> dict[str, Json]:
 
 
 def job_page(job: JobView) -> dict[str, Json]:
-    """A job with its whole loss curve and its nodes."""
+    """Return a job with its whole loss curve and its nodes."""
     row = job_row(job) | {"hosts": [visible(name) for name in job.nodes]}
     if job.run is not None:
         row["run"] = _run(job.run) | {"curve": [list(point) for point in job.run.curve]}
@@ -121,7 +121,7 @@ def job_page(job: JobView) -> dict[str, Json]:
 
 
 def node_page(node: NodeView) -> dict[str, Json]:
-    """A node with its GPUs by name."""
+    """Return a node with its GPUs by name."""
     row: dict[str, Json] = {
         key: visible(value) if isinstance(value, str) else value for key, value in asdict(node).items()
     }
@@ -139,20 +139,20 @@ def _run(run: RunSnapshot) -> dict[str, Json]:
 
 
 def _folded(names: tuple[str, ...]) -> str:
-    """A hostlist; the names joined if one is not a host name, which a hostlist could expand to anything."""
+    """Return names as a hostlist; joined by commas if one is no host name, which a hostlist could expand."""
     are_host_names = all(_HOST_NAME.fullmatch(name) for name in names)
     return fold(names) if names and are_host_names else ",".join(names)
 
 
 def thinned(points: tuple[tuple[int, float], ...], most: int) -> list[list[float]]:
-    """At most `most` points, always with the last one."""
+    """Return at most `most` of the points, always with the last one."""
     step = -(-len(points) // most) if points else 1
     selection = [list(point) for point in points[::-1][::step]]
     return selection[::-1]
 
 
 def whole(snapshot: Snapshot) -> dict[str, Json]:
-    """The document of the first view; the page queries jobs separately."""
+    """Return the document with all but the jobs, which the page queries separately."""
     return {
         "cluster": visible(snapshot.cluster),
         "taken": snapshot.taken,
@@ -165,7 +165,7 @@ def whole(snapshot: Snapshot) -> dict[str, Json]:
 
 
 def difference(old: Mapping[str, Json], new: Mapping[str, Json]) -> dict[str, Json]:
-    """The change from one document to the next: parts that differ, and of the nodes the rows that differ."""
+    """Return the change from one document to the next: parts that differ, and of the nodes the rows that differ."""
     parts = {key: value for key, value in new.items() if key != "nodes" and old.get(key) != value}
     old_rows, new_rows = _by_name(old), _by_name(new)
     changed = [row for name, row in new_rows.items() if old_rows.get(name) != row]

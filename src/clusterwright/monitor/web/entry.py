@@ -18,20 +18,20 @@ from clusterwright.monitor.web.guard import Guard
 from clusterwright.monitor.web.pages import preferences
 from clusterwright.monitor.web.sessions import PasswordChecker, network
 
-_HASHES_AT_ONCE = 2  # scrypt takes 32 MiB each
-_MOST_WAITING = 32  # sign-ins that wait; more are answered with 429
-_BROWSER_S = 90 * 24 * 3600  # for which a browser that has signed in is known
+_HASHES_AT_ONCE = 2  # each scrypt takes 32 MiB
+_MOST_WAITING = 32  # sign-ins that wait for a hash; more are answered with 429
+_BROWSER_S = 90 * 24 * 3600  # seconds for which a browser that has signed in stays known
 _MOST_OF_ADDRESS, _MOST_OF_ACCOUNT = 8, 2  # of these: from one address, and on one account from one address
 
 
 class Waiting:
-    """The sign-ins that wait, by address and account: none may take the places of all others."""
+    """Counts of waiting sign-ins by account and address: none of them may use up the limit of all."""
 
     def __init__(self) -> None:
         self._places: Counter[tuple[str, str]] = Counter()
 
     def enter(self, name: str, address: str) -> bool:
-        """Take a place; False if all places, those of the address or those of the account there are taken."""
+        """Count a waiting sign-in; return False at the limit of all, of the address or of the account there."""
         of_address = sum(count for (_, other), count in self._places.items() if other == address)
         if (
             self._places.total() >= _MOST_WAITING
@@ -43,20 +43,20 @@ class Waiting:
         return True
 
     def leave(self, name: str, address: str) -> None:
-        """Free the place."""
+        """Remove a sign-in that no longer waits."""
         self._places[name, address] -= 1
         self._places += Counter()  # without the entries of zero
 
 
 class SignIn:
-    """The routes for sign-in and sign-out."""
+    """The handlers of sign-in and sign-out."""
 
     def __init__(self, guard: Guard, passwords: PasswordChecker) -> None:
         self._guard, self._passwords = guard, passwords
         self._hashing, self._waiting = asyncio.Semaphore(_HASHES_AT_ONCE), Waiting()
 
     async def sign_in(self, request: Request) -> Response:
-        """Show the form, or sign in."""
+        """Show the form (GET), or check the password and begin a session (POST)."""
         if request.method != "POST":
             return self._form(request, "", 200)
         form = {
@@ -105,7 +105,7 @@ class SignIn:
         return answer
 
     def _wait(self, request: Request, wait_s: float) -> Response:
-        """Return the response that asks for patience."""
+        """Return the form with status 429 and a Retry-After header."""
         answer = self._form(request, "sign.wait", 429)
         answer.headers["retry-after"] = str(math.ceil(max(wait_s, 1)))
         return answer
@@ -126,7 +126,7 @@ class SignIn:
         return f"{self._guard.cookie}-browser"
 
     def _form(self, request: Request, trouble: str, code: int) -> Response:
-        """The form, with a token that is in a cookie as well, so that another site cannot submit it (CSRF)."""
+        """Return the form, with a token that is in a cookie as well, so that another site cannot submit it (CSRF)."""
         token = secrets.token_urlsafe(24)
         answer = HTMLResponse(
             pages.sign_in(*preferences(request.cookies, request.headers), token, trouble), code

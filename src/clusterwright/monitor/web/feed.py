@@ -21,15 +21,15 @@ from clusterwright.monitor.web.history import History
 from clusterwright.monitor.web.lists import JobQuery, listed
 from clusterwright.monitor.web.trails import Trails
 
-EVERY_S, REST_S = 5.0, 60.0  # with viewers, and without viewers, for the history
+EVERY_S, REST_S = 5.0, 60.0  # seconds between snapshots: with viewers, and without (for the history)
 MOST_VIEWERS, MOST_OF_ACCOUNT, MOST_ANONYMOUS = 500, 25, 400
-_WAITING_MOST = 4  # changes that a viewer may lag
+_WAITING_MOST = 4  # unread changes after which a viewer is slow
 _MAX_CHANGES = 24  # changes for viewers that reconnect: two minutes
 _LISTS_MOST = 256
 
 
 class Viewer:
-    """One open stream; `name` is the account, empty without sign-in."""
+    """One open event stream; `name` is the account, empty without sign-in."""
 
     def __init__(self, name: str = "") -> None:
         self.name = name
@@ -45,7 +45,7 @@ class Viewer:
 
 
 class Feed:
-    """The newest snapshot, its documents, and the viewers."""
+    """The newest snapshot, its encoded documents, and the viewers."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Feed:
         self._publish()
 
     def poll_soon(self) -> None:
-        """Poll soon, after an action or a new viewer."""
+        """End a longer pause between snapshots, after an action or for a new viewer."""
         self._wake.set()
 
     def _publish(self) -> None:
@@ -123,19 +123,19 @@ class Feed:
                 viewer.enqueue(message)
 
     def document(self) -> tuple[bytes, bytes]:
-        """The document of the newest snapshot, plain and compressed; encoded once."""
+        """Return the document of the newest snapshot, plain and compressed; encoded once."""
         if self._full_document is None:
             body = encoded(self._document | {"version": self.version})
             self._full_document = body, gzip.compress(body, 5, mtime=0)
         return self._full_document
 
     def summary(self) -> dict[str, Json]:
-        """The sums for the HTML page."""
+        """Return the sums for the HTML page."""
         sums = self._document["sums"]
         return sums if isinstance(sums, dict) else {}
 
     def list(self, query: JobQuery) -> bytes:
-        """A page of jobs; encoded once for equal queries of one snapshot."""
+        """Return a page of jobs as JSON; encoded once for equal queries of one snapshot."""
         if query not in self._lists:
             if len(self._lists) >= _LISTS_MOST:
                 self._lists.clear()
@@ -143,15 +143,15 @@ class Feed:
         return self._lists[query]
 
     def job(self, name: str) -> JobView | None:
-        """The job of an id."""
+        """Return the job with that id; None if there is none."""
         return self._by_job.get(name)
 
     def node(self, name: str) -> NodeView | None:
-        """The node of a name."""
+        """Return the node with that name; None if there is none."""
         return self._by_node.get(name)
 
     def join(self, last_version: int | None, name: str = "") -> Viewer | None:
-        """Add a viewer, with the changes since its version or the whole document; None if there are too many.
+        """Add a viewer, with the changes since its version or the whole document; return None if there are too many.
 
         One account, and viewers without sign-in together, cannot take all places.
         """
@@ -188,7 +188,7 @@ class Feed:
 
 
 def encoded(document: Json) -> bytes:
-    """Compact JSON; NaN and infinity, which browsers cannot parse, become null."""
+    """Encode compact JSON; NaN and infinity, which browsers cannot parse, become null."""
     try:
         text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError:
@@ -205,5 +205,5 @@ def _finite(value: Json) -> Json:
 
 
 def event(name: str, version: int, data: bytes) -> bytes:
-    """One server-sent event; compact JSON has no line breaks."""
+    """Encode one server-sent event; compact JSON has no line breaks."""
     return b"event: %s\nid: %d\ndata: %s\n\n" % (name.encode(), version, data)

@@ -47,7 +47,7 @@ class Identity:
 
     @property
     def role(self) -> str:
-        """The role; viewer without sign-in."""
+        """The user's role; `viewer` without sign-in."""
         return self.user.role if self.user else "viewer"
 
 
@@ -62,27 +62,27 @@ class Guard:
 
     @property
     def cookie(self) -> str:
-        """The cookie's name; with TLS the `__Host-` prefix, which no other host or path can set."""
+        """The session cookie's name; with TLS the `__Host-` prefix, which no other host or path can set."""
         return "__Host-wright" if self.tls else "wright"
 
     def identify(self, request: Request) -> Identity:
-        """The identity by the session cookie."""
+        """Return the identity by the session cookie."""
         session_user = self.sessions.find(request.cookies.get(self.cookie, ""))
         return Identity(session_user[1], session_user[0]) if session_user else Identity()
 
     def may_view(self, identity: Identity) -> bool:
-        """Whether the user may view: signed in, or the page is open to all."""
+        """Return whether the user may view: signed in, or the page is open to all."""
         return self.open_to_all or identity.user is not None
 
     def host_is_ours(self, headers: Headers) -> bool:
-        """Whether the Host header is allowed: on loopback only its names, against DNS rebinding."""
+        """Return whether the Host header is allowed: on loopback only its names, against DNS rebinding."""
         if self.tls:
             return True  # the certificate names the host
         name = _hostname(headers.get("host", ""))
         return name in self._names or _is_loopback(name)
 
     def refusal(self, request: Request) -> Response | None:
-        """The response to a request that is refused; None for one that may pass."""
+        """Return the response that refuses a request; None for a request that may pass."""
         if not self.host_is_ours(request.headers):
             return _no(421, "host")
         try:
@@ -101,7 +101,7 @@ class Guard:
         return None
 
     def _of_change(self, request: Request, identity: Identity) -> Response | None:
-        """Refuse a change that is too long, from another origin, or without the session's token."""
+        """Return the response that refuses a change: too long, of another origin, or without the session's token."""
         length = ascii_int(request.headers.get("content-length", ""))
         if length is None or length > LONGEST_BODY:
             return _no(413, "too-long")
@@ -147,7 +147,7 @@ class Guarded:
 
 
 async def _with_body(receive: Receive) -> Receive:
-    """Read the whole body, whose length is limited; return a `receive` that starts with it."""
+    """Read the whole body, whose length is limited; return a `receive` that begins with it."""
     messages = [await receive()]
     while messages[-1].get("more_body"):
         messages.append(await receive())
@@ -166,7 +166,7 @@ def _no(code: int, reason: str) -> Response:
 
 
 def _same_origin(request: Request) -> bool:
-    """Whether a change is from the same origin; clients that are not browsers send no origin and need the token."""
+    """Return whether a change has the same origin; clients other than browsers send none and need the token."""
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if site not in (None, "same-origin"):
         return False
@@ -174,7 +174,7 @@ def _same_origin(request: Request) -> bool:
 
 
 def _hostname(host: str) -> str:
-    """The name in a Host header; empty for one that is malformed."""
+    """Return the name in a Host header; empty for a malformed one."""
     if host.count(":") >= 2 and not host.startswith("["):
         return host
     try:

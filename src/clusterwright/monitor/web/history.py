@@ -1,4 +1,4 @@
-"""History of the cluster's sums: one row per minute, in a SQLite file of bounded size."""
+"""History of the cluster's sums, in a SQLite file of bounded size."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from clusterwright.monitor.web.compact import sums
 from clusterwright.onhost.lib.files import rename
 
 FIGURES = ("nodes", "up", "gpus", "gpus_used", "use", "running", "waiting", "alerts")
-# Seconds of a bucket, and its retained rows: two days by minute, a month by ten minutes, three years by hour.
+# Seconds of a bucket, and its maximum rows: two days by minute, a month by ten minutes, three years by hour.
 ROW_LIMITS = {60: 2880, 600: 4464, 3600: 26352}
 SPANS = {"hours": (60, 6 * 3600), "day": (60, 86400), "week": (600, 7 * 86400), "month": (3600, 31 * 86400),
          "year": (3600, 366 * 86400)}  # fmt: skip
-MOST = 720  # points that are sent to a page
+MOST = 720  # points sent to a page
 
 _SUMS = ", ".join(f"{name} REAL, {name}_n INTEGER" for name in FIGURES)
 _TABLE = f"CREATE TABLE IF NOT EXISTS moments (step INTEGER, at INTEGER, {_SUMS}, PRIMARY KEY (step, at)) WITHOUT ROWID"
@@ -83,7 +83,7 @@ class History:
                 self.trouble = f"{self._path.name}: {error}"
 
     def read(self, span: str) -> dict[str, list[float | None]]:
-        """Times and means over a span of SPANS."""
+        """Return times and means over a span of SPANS."""
         (step, seconds), now = SPANS[span], int(self._clock.now())
         wide = -(-seconds // (MOST * step)) * step
         with self._lock:
@@ -102,7 +102,7 @@ class History:
 
 
 def figures(snapshot: Snapshot) -> dict[str, float | None]:
-    """The sums of one snapshot."""
+    """Return the sums of one snapshot by the history's columns."""
     have = sums(snapshot)
     kinds = have["kinds"]
     out = sum(kinds.get(name, 0) for name in ("down", "drained")) if isinstance(kinds, dict) else 0

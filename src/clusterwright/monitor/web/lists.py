@@ -32,7 +32,7 @@ SETS = tuple(USUAL)
 
 @dataclass(frozen=True, slots=True)
 class JobQuery:
-    """A query of the list: a set of jobs, search terms that must all match, an order, and a page from 0."""
+    """A query of the job list: a set of jobs, search terms that must all match, an order, and a page from 0."""
 
     of: str = "running"
     find: str = ""
@@ -55,7 +55,7 @@ class JobQuery:
 
 
 def listed(jobs: Iterable[JobView], query: JobQuery) -> dict[str, Json]:
-    """The rows of the page, and the numbers of matching jobs and pages."""
+    """Return the rows of the page, and the numbers of matching jobs and pages."""
     matches = [job for job in jobs if _is_in(job, query.of) and _matches(job, query.find.split())]
     matches.sort(key=_ORDERS[query.order])
     pages = max(1, -(-len(matches) // ROWS))

@@ -19,26 +19,26 @@ from clusterwright.monitor.web.compact import Json
 
 @cache
 def words(lang: Lang) -> Mapping[str, str]:
-    """Texts of messages.toml by key, in a language."""
+    """Return the texts of messages.toml by key, in a language."""
     text = files("clusterwright.monitor.web").joinpath("messages.toml").read_text(encoding="utf-8")
     with in_language(lang):
         return {key: _(text) for key, text in tomllib.loads(text).items()}
 
 
 def script(lang: Lang) -> str:
-    """The texts as a JavaScript module."""
+    """Return the texts as a JavaScript module."""
     return f"export default {json.dumps(dict(words(lang)), ensure_ascii=False)};\n"
 
 
 def preferred_language(cookie: str, accepted: str) -> Lang:
-    """The language of the cookie, else the first supported one of `Accept-Language`."""
+    """Return the language of the cookie, else the first supported one of `Accept-Language`."""
     tags = (tag.split(";")[0].strip().lower()[:2] for tag in accepted.split(","))
     chosen = cookie if cookie in LANGUAGES else next((tag for tag in tags if tag in LANGUAGES), "en")
     return "zh" if chosen == "zh" else "en"
 
 
 def preferences(cookies: Mapping[str, str], headers: Mapping[str, str]) -> tuple[Lang, str]:
-    """Language and theme of the cookies, else those of the browser."""
+    """Return language and theme of the cookies, else those of the browser."""
     lang = preferred_language(cookies.get("wright-lang", ""), headers.get("accept-language", ""))
     return lang, cookies.get("wright-theme", "auto")
 
@@ -63,7 +63,7 @@ class Static:
 
 @cache
 def statics() -> Mapping[str, Static]:
-    """Static files by name: all of the folder, and the texts of each language as a module."""
+    """Return static files by name: all of the folder, and the texts of each language as a module."""
     folder = files("clusterwright.monitor.web").joinpath("static")
     contents = {
         entry.name: entry.read_bytes() for entry in folder.iterdir() if not entry.name.endswith(".html")
@@ -78,7 +78,7 @@ def statics() -> Mapping[str, Static]:
 
 @cache
 def edition() -> str:
-    """A digest of all static files, in their addresses, so that browsers can cache them forever."""
+    """Return a digest of all static files, which is in their URLs, so that browsers can cache them forever."""
     digest = hashlib.sha256()
     for name, file in sorted(statics().items()):
         digest.update(name.encode() + b"\0" + file.content)
@@ -117,13 +117,13 @@ def index(cluster: str, sums: Mapping[str, Json], lang: Lang, theme: str) -> str
 
 
 def _modules(lang: Lang) -> list[str]:
-    """All scripts that the page imports, without the texts of the other language."""
+    """Return all scripts that the page imports, without the texts of the other language."""
     other_modules = {f"words.{language}.js" for language in LANGUAGES if language != lang}
     return [name for name in sorted(statics()) if name.endswith(".js") and name not in other_modules]
 
 
 def _sum(name: str, sums: Mapping[str, Json]) -> str:
-    """A sum in the form of the page's script."""
+    """Format a sum as the page's script does."""
     value = sums.get(name)
     if name == "gpus":
         return f"{sums.get('gpus_used', 0)} / {value or 0}"

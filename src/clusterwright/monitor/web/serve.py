@@ -16,8 +16,8 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.connections import Connections
 
-WAITING = 400  # connections before a request and between requests
-OF_ADDRESS = 1000  # requests and streams of one address at once; a tunnel brings many viewers
+WAITING = 400  # connections that wait for a request
+OF_ADDRESS = 1000  # concurrent requests and streams of one address; a tunnel brings many viewers
 FILES = 4096
 
 
@@ -32,12 +32,12 @@ class Listener:
 
     @property
     def tls(self) -> bool:
-        """Whether it uses TLS."""
+        """Whether connections are encrypted."""
         return self.tls_cert is not None and self.tls_key is not None
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Whether only this machine can reach the address."""
         if self.host == "localhost":
             return True
         try:
@@ -46,13 +46,13 @@ class Listener:
             return False
 
     def url(self, port: int) -> str:
-        """The URL for a browser."""
+        """Return the URL for a browser."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.tls else 'http'}://{host}:{port}/"
 
 
 def checked(listener: Listener, *, users: bool) -> Listener:
-    """Return the listener if it is safe.
+    """Return the listener if it is safe to serve on.
 
     Raises:
         WrightError: it would serve unencrypted or without users to other machines, or the certificate is not usable.
@@ -170,7 +170,7 @@ class LimitedListener(socket.socket):
 
 
 def counted(application: ASGIApp, connections: Connections) -> ASGIApp:
-    """Return the application with connections that no longer wait while a request is answered."""
+    """Wrap the application so that a connection with a request in progress does not count as waiting."""
 
     async def call(scope: Scope, receive: Receive, send: Send) -> None:
         peer = scope.get("client") or ("", 0)

@@ -13,9 +13,9 @@ from clusterwright.monitor.web.users import DUMMY_USER, Users, WebUser
 
 IDLE_S, LONGEST_S = 4 * 3600, 24 * 3600
 MOST = 2000  # sessions; the least recently used one ends
-MOST_OF_ONE = 20  # sessions of one account; its least recently used one ends
+MOST_OF_ONE = 20  # sessions of one account; the least recently used one ends
 FREE_ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S = 5, 2.0, 300.0
-_MOST_WATCHED = 4096  # counts of failed attempts
+_MOST_WATCHED = 4096  # accounts and addresses with counts of wrong passwords
 _LONGEST_NAME = 64
 
 
@@ -29,7 +29,7 @@ class Session:
 
     name: str
     token: str
-    hashed: bytes  # of the password at sign-in; another password ends the session
+    hashed: bytes  # hash of the password at sign-in; another password ends the session
     created_at: float
     used: float
 
@@ -53,7 +53,7 @@ class Sessions:
         return cookie, session
 
     def find(self, cookie: str) -> tuple[Session, WebUser] | None:
-        """The session of a cookie and its user, as the file of users has them now; None if it has ended."""
+        """Return the session of a cookie and its user, as the file of users has them now; None if it has ended."""
         session = self._by_key.get(_key(cookie)) if cookie else None
         if session is None:
             return None
@@ -81,7 +81,7 @@ def _proof(user: WebUser, number: str) -> str:
 @dataclass(slots=True)
 class _Attempts:
     failed: int
-    retry_at: float  # no attempt before
+    retry_at: float  # no attempt is allowed before
     last: float
 
 
@@ -109,7 +109,7 @@ class PasswordChecker:
         return max(0.0, attempts.retry_at - self._clock.monotonic()) if attempts else 0.0
 
     def attempt_source(self, name: str, address: str, cookie: str) -> str:
-        """Return for what attempts are counted: the browser of an account that has signed in there, else the address.
+        """Return the key that attempts count under: a browser that has signed in to the account, else the address.
 
         All users of one host, and all behind a tunnel, are one address: none may keep a known browser out.
         """
@@ -119,12 +119,12 @@ class PasswordChecker:
         return f"browser {number}" if is_valid else address
 
     def browser_cookie(self, user: WebUser) -> str:
-        """Return the cookie that `attempt_source` recognizes; another password ends it, and it opens nothing."""
+        """Return the cookie that `attempt_source` recognizes; a new password ends it, and it grants no access."""
         number = secrets.token_urlsafe(16)
         return f"{number}.{_proof(user, number)}"
 
     def opens(self, name: str, password: str, address: str) -> WebUser | None:
-        """The user, if the password is right; unknown names take as long."""
+        """Return the user if the password is right, else None; the check of an unknown name takes as long."""
         user = self._users.all().get(name)
         is_correct = (user or DUMMY_USER).check_password(password)
         key = (name[:_LONGEST_NAME], network(address))

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from clusterwright.monitor.web.feed import Feed, Viewer
 from clusterwright.monitor.web.guard import Guard
 
-ALIVE_S = 15.0  # between keep-alive comments for proxies and browsers
+ALIVE_S = 15.0  # between keep-alive comments for proxies and browsers, in seconds
 SLOW_S = 10.0  # a viewer that does not read a change in this time is disconnected
 _START = {
     "type": "http.response.start",
@@ -21,7 +21,7 @@ _START = {
 
 
 class EventStream:
-    """The route of the stream."""
+    """The handler of the event stream."""
 
     def __init__(self, feed: Feed, guard: Guard) -> None:
         self._feed, self._guard = feed, guard
@@ -62,7 +62,7 @@ class EventStream:
 
 
 async def _in_time(send: Send, message: bytes, *, more: bool) -> bool:
-    """Send a message; False if the viewer does not read within SLOW_S."""
+    """Send a message; return False if the viewer does not read it within SLOW_S."""
     try:
         async with asyncio.timeout(SLOW_S):
             await send({"type": "http.response.body", "body": message, "more_body": more})
@@ -78,6 +78,6 @@ async def _wait_for_disconnect(receive: Receive) -> None:
 
 
 def _since(request: Request) -> int | None:
-    """The version that the viewer has; a browser that reconnects sends it."""
+    """Return the version that the viewer has; a browser that reconnects sends it."""
     text = request.headers.get("last-event-id") or request.query_params.get("since") or ""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None

@@ -1,4 +1,4 @@
-"""Metrics of each running job since the page has observed it, in bounded memory."""
+"""Metrics of each running job since the page first observed it, in bounded memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NOTHING = float("nan")
 
 
 class Trail:
-    """Times and metrics of one job over its whole life, with a resolution that halves when it is full."""
+    """Times and metrics of one job; when it is full, its resolution halves."""
 
     def __init__(self) -> None:
         self.rows = array("d")
@@ -30,12 +30,12 @@ class Trail:
             self._every *= 2
 
     def points(self) -> list[tuple[float, ...]]:
-        """The points as (time, metrics...); NaN is not known."""
+        """Return the points as (time, metrics...); NaN means unknown."""
         flat = self.rows
         return [tuple(flat[start : start + _WIDE]) for start in range(0, len(flat), _WIDE)]
 
     def shown(self) -> dict[str, list[float | None]]:
-        """`at` and each metric as a list; None is not known."""
+        """Return lists of the times (`at`) and of each metric; None means unknown."""
         columns = zip(*self.points(), strict=True) if self.rows else [() for _ in range(_WIDE)]
         return {
             name: [None if value != value else value for value in column]  # noqa: PLR0124 (only NaN differs from itself)
@@ -47,13 +47,13 @@ _WIDE = 1 + len(FIGURES)
 
 
 class Trails:
-    """Trails of the running jobs; those of ended jobs are dropped."""
+    """Metrics over time of all running jobs; those of ended jobs are dropped."""
 
     def __init__(self) -> None:
         self._by_job: dict[str, Trail] = {}
 
     def add(self, time: float, jobs: Iterable[JobView]) -> None:
-        """Add the jobs of one snapshot."""
+        """Add a point for each job of a snapshot."""
         now: dict[str, Trail] = {}
         for job in jobs:
             if job.started is None or (job.run is None and job.utilisation is None):
@@ -65,5 +65,5 @@ class Trails:
         self._by_job = now
 
     def series(self, job: str) -> dict[str, list[float | None]]:
-        """The trail of a job; empty lists if there is none."""
+        """Return the metrics of a job over time; empty lists if there are none."""
         return self._by_job.get(job, Trail()).shown()

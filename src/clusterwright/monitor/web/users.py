@@ -15,7 +15,7 @@ from clusterwright.edge.files import write_file_atomic
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _, _n
 
-ROLES = ("viewer", "user", "operator")  # each includes the rights of those before it
+ROLES = ("viewer", "user", "operator")  # each role includes the rights of those before it
 SHORTEST, LONGEST = 10, 256
 # 32 MiB and about 0.1 s per attempt: r and p of RFC 7914, N as high as a control host can afford a few times a second.
 _N, _R, _P = 2**15, 8, 1
@@ -33,11 +33,11 @@ class WebUser:
     hashed: bytes
 
     def check_password(self, password: str) -> bool:
-        """Whether the password is right."""
+        """Return whether the password is right."""
         return hmac.compare_digest(_hash(password, self.salt), self.hashed)
 
 
-# Compared with for an unknown name, so that the check takes as long.
+# Compared with for an unknown name, so that the check takes as long as for a known one.
 DUMMY_USER = WebUser("", "viewer", b"\0" * 16, b"\0" * 32)
 
 
@@ -87,7 +87,7 @@ class Users:
         self._users: dict[str, WebUser] = {}
 
     def all(self) -> dict[str, WebUser]:
-        """All users by name; none without the file.
+        """Return all users by name; none without the file.
 
         Raises:
             WrightError: others can read the file, or it is damaged.
@@ -130,7 +130,7 @@ class Users:
         self._write({**self.all(), user.name: user})
 
     def remove(self, name: str) -> bool:
-        """Remove a user; False if there was none of that name."""
+        """Remove a user; return False if there was none of that name."""
         users = self.all()
         self._write({user_name: user for user_name, user in users.items() if user_name != name})
         return name in users
