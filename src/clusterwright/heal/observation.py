@@ -18,19 +18,19 @@ class HostStatus:
 
     name: str
     state: NodeState
-    holder: str = "free"  # who drained it: heal, health, hooks, command, slurm, person, spare
+    holder: str = "free"  # what drained it: heal, health, hooks, command, slurm, person, spare
     reason: str = ""
     partitions: tuple[str, ...] = ()
     jobs: tuple[str, ...] = ()
     signed: str = field(default="", compare=False)  # the reason with user and time, as Slurm prints it
 
     def holding(self, jobs: tuple[str, ...]) -> HostStatus:
-        """Return a copy with these jobs."""
+        """Return a copy with these allocated jobs."""
         return replace(self, jobs=jobs)
 
     @property
     def out(self) -> bool:
-        """True if no new job can start on the node; a node in power saving is not out."""
+        """True if no new job can start on the node; a node in power saving does not count."""
         return not (self.state.is_available or self.state.is_power_saving)
 
     @property
@@ -79,7 +79,7 @@ class FaultFinding:
 
     @property
     def is_claim(self) -> bool:
-        """True if a user could have made it up: it is not read on the host as root, and not from Slurm."""
+        """True if a user could have made it up: it is neither read on the host as root nor from Slurm."""
         return self.source == "diagnosis"
 
 

@@ -16,7 +16,7 @@ COUNTS: frozenset[str] = frozenset({"begun", "acted", "done", "failed", "undone"
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """One action on one host (or on a job of it), with its rule and evidence."""
+    """A decided action on one host (or on a job of it), with its rule and evidence."""
 
     host: str
     rule: str
@@ -28,7 +28,7 @@ class Intent:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Intents with equal keys are the same action."""
+        """A key that is equal for intents of the same action."""
         return (self.host, self.action, self.unit, self.job, self.spare)
 
 
@@ -61,7 +61,10 @@ class Incident:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """Evidence of an unconfirmed fault: its source, and the number of consecutive polls."""
+    """One piece of evidence of an unconfirmed fault: its source, and its number of consecutive polls.
+
+    `key` is the user of a claim, else empty.
+    """
 
     host: str
     rule: str

@@ -9,12 +9,12 @@ from clusterwright.config.cluster import Cluster
 
 SETTLE_S = 90.0  # as provision/reboot.py: daemons and links settle after a boot
 ALWAYS = frozenset({"notify"})
-WITH = {"return": "drain"}  # allowed together: returning a host undoes heal's own drain
+WITH = {"return": "drain"}  # action: allowed with this one, which it undoes
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The section `heal` of the cluster file; only compute hosts may be changed."""
+    """The section `heal` of the cluster file; actions may change compute hosts only."""
 
     mode: Literal["none", "propose", "approve", "act"] = "propose"
     allow: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""Rules, read from `rules/NAME.toml`: the faults of a rule, its ladder of actions, and its proof of recovery."""
+"""Rules of self-healing, read from `rules/NAME.toml`: faults, a ladder of actions, and the proof of recovery."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RuleStep:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How one kind of fault is handled.
+    """How one kind of fault is repaired.
 
     `answers` maps a source to prefixes of fault codes that end at a word boundary: `xid-7` does not match `xid-79`. A
     fault is confirmed after `polls` consecutive polls or by as many witnesses; a `final` fault needs no second poll.
@@ -48,7 +48,7 @@ class Rule:
     polls: int = 2
 
     def specificity(self, finding: FaultFinding) -> int:
-        """Return the length of the longest matching code; 0 if the rule does not match the finding."""
+        """Return the length of the longest code of the rule that matches the finding; 0 if none does."""
         answers = self.answers.get(finding.source, ())
         return max((len(code) for code in answers if _begins(finding.code, code)), default=0)
 
@@ -59,7 +59,7 @@ def _begins(code: str, prefix: str) -> bool:
 
 
 def rule_for(finding: FaultFinding, rules: Iterable[Rule]) -> Rule | None:
-    """Return the most specific rule; None if no rule matches."""
+    """Return the rule that matches the finding most specifically; None if no rule matches."""
     best = max(rules, key=lambda rule: rule.specificity(finding), default=None)
     return best if best is not None and best.specificity(finding) else None
 

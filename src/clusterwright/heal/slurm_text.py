@@ -56,7 +56,7 @@ def jobs_of(text: str) -> dict[str, JobStatus]:
 
 
 def with_record(job: JobStatus, text: str) -> JobStatus:
-    """Add the requeue settings of `scontrol show job -o`."""
+    """Return the job with the requeue settings in the output of `scontrol show job -o`."""
     record = Record.parse(text)
     can_requeue = record["Requeue"] == "1" and record["BatchFlag"] == "1"
     return job.with_requeue(can_requeue=can_requeue, restarts=record.number("Restarts"))

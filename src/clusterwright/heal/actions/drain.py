@@ -1,4 +1,4 @@
-"""No new job starts on the host; jobs that run there go on."""
+"""Drain a host: no new job starts on it, running jobs continue."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from clusterwright.slurm import client
 
 COST = "drain"
 UNDO = "scontrol update nodename=HOST state=resume"
-FREE = frozenset({"free", "slurm", "hooks"})  # holders whose reason heal may replace
+FREE = frozenset({"free", "slurm", "hooks"})  # holders of a drain whose reason heal may replace
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return the current drain reason; None if a person or a command drained the node meanwhile."""
+    """Return the node's current reason; None if somebody else, or a command, drained the node meanwhile."""
     node = executor.node(order.intent.host)
     return {"reason": node.signed} if node and node.holder in FREE else None
 

@@ -1,4 +1,4 @@
-"""The context of an action: the cluster, the connection to its hosts, and the intent with its id."""
+"""The context of an action (Executor: cluster and connection to its hosts), and its ActionOrder (intent and id)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from clusterwright.slurm.drain_reasons import HEAL
 from clusterwright.slurm.records import Record
 
 RUN_FOLDER = "/run/clusterwright/heal"  # on each host; a reboot must delete it
-# One script at a time per host: that of a killed heal process may still run when its successor starts one.
+# One script at a time per host: a script of a killed heal process may still run when the next process starts one.
 _LOCKED = f"mkdir -p {RUN_FOLDER} && exec 9>{RUN_FOLDER}/lock && flock -w 30 9 || exit 75\n"
-_REASON = 180  # characters; slurmctld stores more, people read fewer
+_REASON = 180  # characters; slurmctld stores more, but a reason should be short
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class ActionOrder:
 
     @property
     def reason_prefix(self) -> str:
-        """The prefix of the drain reason of this action."""
+        """The prefix of the drain reason, which identifies this action."""
         return f"{HEAL} #{self.id} "
 
     def reason(self) -> str:
@@ -46,7 +46,7 @@ class ActionOrder:
 
 @dataclass(frozen=True, slots=True)
 class Executor:
-    """Runs scripts on hosts; `source` is the path of the cluster file, for reapply."""
+    """Runs scripts on hosts for actions; `source` is the path of the cluster file, for reapply."""
 
     cluster: Cluster
     remote: Remote
@@ -62,7 +62,7 @@ class Executor:
         return Host(self.remote, host).run_root(command, timeout_s=timeout_s)
 
     def query(self, host: str, script: str, *, timeout_s: float = 30) -> CommandResult:
-        """Run a read-only script on a host, without the lock."""
+        """Run a read-only script on a host, without the lock of other scripts."""
         command = f"sh -c {shlex.quote(script)}"
         return Host(self.remote, host).run_root(command, timeout_s=timeout_s)
 
@@ -88,7 +88,7 @@ def failed(result: CommandResult) -> str:
 
 
 def unless_changed(host: str, reason: str) -> str:
-    """Return shell that exits if the node's drain reason differs from `reason`, compared as Slurm prints it."""
+    """Return shell that exits if the node's drain reason is no longer `reason`, compared as Slurm prints it."""
     pattern = (
         f"*{shlex.quote(f' Reason={reason}')}*) ;; *) exit 0 ;;" if reason else "*' Reason='*) exit 0 ;;"
     )

@@ -1,4 +1,4 @@
-"""Apply the cluster file to the host again."""
+"""Apply the cluster file to a host again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNDO = "wright rollback"
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Nothing to save: applying is idempotent. None if the host has jobs."""
+    """Return an empty prior state, as applying is idempotent; None if the host has jobs."""
     return {} if executor.is_empty(order.intent.host) else None
 
 
@@ -33,7 +33,7 @@ def execute(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -
 
 
 def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return True if the marker file exists; without it, apply did not finish and runs again."""
+    """Return True if the action's marker file exists; without it, apply did not finish and runs again."""
     result = executor.query(
         order.intent.host, f"test -e {RUN_FOLDER}/{order.id}/applied && echo yes || echo no"
     )

@@ -19,7 +19,7 @@ _BOOTING = frozenset({"stopping", "initializing", "starting"})  # systemctl(1), 
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return the boot id; None if the host has jobs.
+    """Return the host's boot id; None if the host has jobs.
 
     Raises:
         WrightError: the host does not respond and has no power control.

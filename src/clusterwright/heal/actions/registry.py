@@ -1,11 +1,11 @@
-"""The module of each action."""
+"""Find the module of an action."""
 
 from __future__ import annotations
 
 import importlib
 from types import ModuleType
 
-_NAMED = {"return": "resume"}  # `return` is a keyword
+_NAMED = {"return": "resume"}  # `return` is a Python keyword
 
 
 def action(name: str) -> ModuleType:

@@ -1,4 +1,4 @@
-"""Put a spare host into service in place of one that is out."""
+"""Put a spare host into service in place of a host that is out of service."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
-    """Resume the spare."""
+    """Resume the spare host."""
     update = client.line(client.resume(order.intent.spare))
     return failed(executor.slurm(unless_changed(order.intent.spare, prior["reason"]) + update))
 
 
 def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return True if the host is no longer a spare."""
+    """Return True if the host is no longer drained as a spare."""
     node = executor.node(order.intent.spare)
     return None if node is None else node.holder != "spare"
 
 
 def undo(order: ActionOrder, executor: Executor) -> str:
-    """Make it a spare again, if nothing else drained it."""
+    """Drain the host as a spare again, if nothing else drained it."""
     node = executor.node(order.intent.spare)
     if node is None or node.holder != "free":
         return (

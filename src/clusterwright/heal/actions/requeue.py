@@ -16,7 +16,7 @@ UNDO = ""
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return its number of restarts; None if it no longer runs or must not be requeued."""
+    """Return the job's number of restarts; None if it no longer runs or must not be requeued."""
     job = executor.job(order.intent.job)
     if not job or job_state_of(job) != "RUNNING" or job["Requeue"] != "1":
         return None
@@ -24,7 +24,7 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
-    """Requeue the job, unless it restarted since it was read."""
+    """Requeue the job, unless it restarted since `prior` was read."""
     job = order.intent.job
     hosts = ",".join(filter(None, (prior["excluded"], order.intent.host)))
     script = (

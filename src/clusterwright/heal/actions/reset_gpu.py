@@ -9,7 +9,7 @@ from clusterwright.onhost.lib.journal import log_repair
 
 COST = "drain"
 UNDO = ""
-# The marker is created before the reset, so that it runs once; `repaired` closes the GPU's earlier log entries.
+# The marker is created before the reset, so that it runs once; a kernel log line closes the GPU's earlier entries.
 _RESET = """mkdir {mark} 2>/dev/null || exit 0
 timeout 120 nvidia-smi --gpu-reset{which}; code=$?
 if [ "$code" = 0 ]; then
@@ -25,7 +25,7 @@ _STATUS_SCRIPT = (
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Nothing to save; None if the host has jobs."""
+    """Return an empty prior state; None if the host has jobs."""
     return {} if executor.is_empty(order.intent.host) else None
 
 
@@ -39,7 +39,7 @@ def execute(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -
 
 
 def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return True if the marker file has exit code 0."""
+    """Return True if the exit code in the action's marker file is 0."""
     result = executor.query(order.intent.host, _STATUS_SCRIPT.format(mark=f"{RUN_FOLDER}/{order.id}"))
     status = result.out.strip()
     return {"none": False, "0": True}.get(status) if result.ok else None

@@ -1,4 +1,4 @@
-"""Restart a systemd service of the host."""
+"""Restart a systemd service of a host."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _last_start_command(unit: str) -> str:
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return the id of the last start.
+    """Return the id and time of the unit's last start.
 
     Raises:
         WrightError: the host does not respond.
@@ -29,7 +29,7 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
-    """Restart the unit unless it was started since; reset-failed allows a unit that systemd gave up to start."""
+    """Restart the unit unless it was started since; reset-failed allows it after too many failed starts."""
     unit = shlex.quote(order.intent.unit)
     script = (
         f'[ "$({_last_start_command(order.intent.unit)})" = {shlex.quote(prior["since"])} ] || exit 0\n'
@@ -39,6 +39,6 @@ def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) ->
 
 
 def happened(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return True if the unit was started since."""
+    """Return True if the unit was started since `prior` was read."""
     result = executor.query(order.intent.host, _last_start_command(order.intent.unit))
     return result.out.strip() != prior["since"] if result.ok else None

@@ -13,12 +13,12 @@ from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import ACTIONS, Rule
 from clusterwright.i18n import _
 
-FEW = 2  # up to 2 hosts may have a fault at the same time by chance; more may share a cause
+FEW = 2  # so many hosts may have a fault at the same time by chance; more may share a cause
 
 
 @dataclass(frozen=True, slots=True)
 class DisruptionBudget:
-    """Nodes by partition, and which of them are out; standby spares count as neither."""
+    """Nodes by partition, and which of them are out of service; standby spares count as neither."""
 
     members: Mapping[str, frozenset[str]]
     out: frozenset[str]
@@ -36,11 +36,11 @@ class DisruptionBudget:
         return cls({name: frozenset(hosts) for name, hosts in members.items()}, out, percent)
 
     def most(self, partition: str) -> int:
-        """Return how many nodes of a partition may be out: at least 1, also in a small partition."""
+        """Return how many nodes of a partition may be out of service: at least 1, also in a small partition."""
         return max(1, len(self.members[partition]) * self.percent // 100)
 
     def has(self, host: str) -> bool:
-        """Return True if the host may be out in addition to those that are."""
+        """Return True if the budget allows the host to be out in addition to the hosts that are."""
         return all(
             len((self.out & members) - {host}) + 1 <= self.most(partition)
             for partition, members in self.members.items()
@@ -75,7 +75,7 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The result of a decision. `incidents` are those that stay open; a new one has the id 0."""
+    """The result of a poll's decision. `incidents` are those that stay open; a new one has the id 0."""
 
     incidents: tuple[Incident, ...] = ()
     closed: tuple[Incident, ...] = ()
@@ -86,7 +86,7 @@ class Decision:
 
 @dataclass
 class _Context:
-    """The state that is collected while the hosts are processed."""
+    """The input of a decision, and its result so far while hosts are processed one after the other."""
 
     observation: Observation
     past: Past
@@ -146,7 +146,7 @@ def decide(observation: Observation, past: Past, policy: Policy, rules: Iterable
 
 
 def _left_drained(observation: Observation, by_host: Iterable[str]) -> set[str]:
-    """Return the nodes that heal drained without an open incident: one was closed while Slurm did not respond."""
+    """Return nodes that heal drained and that have no open incident: it was closed while Slurm did not respond."""
     return {name for name, node in observation.nodes.items() if node.holder == "heal"} - set(by_host)
 
 
@@ -171,7 +171,7 @@ def _of_host(context: _Context, host: str, incidents: list[Incident]) -> None:
 
 
 def _notify_only(context: _Context, incidents: list[Incident]) -> list[Incident]:
-    """Only notify: the host (such as the control host) is not a Slurm node to drain."""
+    """Notify of the incidents of a host that is no Slurm node, such as the control host; return those still open."""
     open_incidents = []
     for incident in incidents:
         if _is_resolved(context, incident):
@@ -215,7 +215,7 @@ def _has_open_action(context: _Context, host: str) -> bool:
 
 
 def _continue_repair(context: _Context, node: HostStatus, incidents: list[Incident]) -> None:
-    """Count healthy polls; return the node when all incidents are resolved, else choose one action."""
+    """Count healthy polls of a host; resume it when all its incidents are resolved, else choose one action."""
     counted = [
         replace(incident, healthy_polls=incident.healthy_polls + 1 if _is_resolved(context, incident) else 0)
         for incident in incidents
@@ -239,13 +239,13 @@ def _cured(context: _Context, node: HostStatus, incidents: list[Incident]) -> No
     elif node.holder == "free" and node.state.is_up:
         context.closed += incidents
     else:
-        context.open += incidents  # whoever drained it (its health check) resumes it
+        context.open += incidents  # the program that drained it (such as its health check) resumes it
 
 
 def _return(
     context: _Context, node: HostStatus, primary: Incident, remaining: Iterable[Incident] = ()
 ) -> tuple[Incident, ...]:
-    """Resume the node unless it was resumed too often."""
+    """Resume the node unless it was resumed too often; return the incidents that stay open."""
     intent = Intent(node.name, primary.rule, "return", _("the checks of the rule pass"))
     limit = rate_limit(intent, context.observation, context.past, context.policy)
     if isinstance(limit, Handoff):
@@ -261,7 +261,7 @@ def _return(
 
 
 def _choose_action(context: _Context, node: HostStatus, sick: list[Incident]) -> dict[str, Incident]:
-    """Choose the cheapest next step of all faults of the host; return the incidents with new notifications."""
+    """Choose the cheapest next step for all faults of the host; return the incidents with new notifications."""
     changed: dict[str, Incident] = {}
     over = False
     chosen: list[tuple[int, Incident, Intent]] = []
@@ -328,7 +328,7 @@ def _any_fault(context: _Context, host: str) -> bool:
 
 
 def _is_resolved(context: _Context, incident: Incident) -> bool:
-    """Return True if a poll that would detect the fault does not: the proof checks of the rule ran and passed."""
+    """Return True if this poll would have detected the fault and did not: the rule's proof checks ran and passed."""
     passed = context.observation.passed.get(incident.host)
     if _now(context, incident) or passed is None:
         return False

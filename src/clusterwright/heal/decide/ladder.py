@@ -1,4 +1,4 @@
-"""The next step of a rule's ladder for one host, and its rate limits; pure."""
+"""The next step of a rule's ladder (its actions, cheapest first) for one host, and its rate limits; pure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from clusterwright.i18n import _
 
 EMPTY = frozenset(
     {"reset-gpu", "reboot", "reapply", "replace"}
-)  # only on hosts without jobs that cannot get one
-CHECKED_DRAINS = frozenset({"heal", "health", "hooks"})  # holders that resume only after passed checks
+)  # actions that run only on drained hosts without jobs
+CHECKED_DRAINS = frozenset({"heal", "health", "hooks"})  # drains that end only after passed checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ Next = Intent | Wait | Handoff
 
 
 def next_step(fault: LadderFault, observation: Observation, past: Past, policy: Policy) -> Next:
-    """Return the first step that has attempts left and applies."""
+    """Return the first step of the ladder that has attempts left and applies; else a wait or a handoff."""
     for step in fault.rule.steps:
         for intent in _expand_step(step, fault, observation, past, policy):
             attempts = [
@@ -63,7 +63,7 @@ def next_step(fault: LadderFault, observation: Observation, past: Past, policy: 
 
 
 def _is_same_action(record: ActionRecord, intent: Intent) -> bool:
-    """Return True if the record is an attempt of the intent; each job counts separately."""
+    """Return True if the record is an attempt of the same action on the host; each job counts separately."""
     record_intent = record.intent
     return (
         record.state in COUNTS
@@ -73,7 +73,10 @@ def _is_same_action(record: ActionRecord, intent: Intent) -> bool:
 
 
 def rate_limit(intent: Intent, observation: Observation, past: Past, policy: Policy) -> Next | None:
-    """Apply the pause, which doubles, and the maximum attempts; across all rules, so renamed faults count."""
+    """Return a wait or a handoff if the action ran too recently or too often, else None.
+
+    The pause doubles with each attempt. Attempts of all rules count, so that another name of the fault resets nothing.
+    """
     if intent.job:
         return None  # each job is requeued once
     attempts = [
@@ -83,7 +86,7 @@ def rate_limit(intent: Intent, observation: Observation, past: Past, policy: Pol
         and (record.intent.action, record.intent.unit) == (intent.action, intent.unit)
         and observation.now.seconds_since(record.time) < policy.window_s
     ]
-    # One drain more than returns, so that a flapping host ends out of service.
+    # A host may be drained once more than resumed, so that a flapping host ends out of service.
     if len(attempts) >= policy.max_attempts + (intent.action == "drain"):
         return Handoff(
             _("{action} ran {count} times within the window", action=intent.action, count=len(attempts))
@@ -102,7 +105,7 @@ def _when_empty(intent: Intent, node: HostStatus) -> Next:
 
 @dataclass(frozen=True, slots=True)
 class _Rung:
-    """A step with its context; `intent` is its intent for the whole host."""
+    """A step of the ladder with its context; `intent` is its intent for the whole host."""
 
     intent: Intent
     step: RuleStep
@@ -115,7 +118,7 @@ class _Rung:
 def _expand_step(
     step: RuleStep, fault: LadderFault, observation: Observation, past: Past, policy: Policy
 ) -> Iterator[Intent]:
-    """Yield the intents of a step: none if it is already done, one per job where jobs are concerned."""
+    """Yield the intents of a step: none if it is done already, one per job for actions on jobs."""
     reasons = dict.fromkeys(
         f"{finding.source}: {finding.message or finding.code}"[:200] for finding in fault.findings[:4]
     )
@@ -135,20 +138,20 @@ def _drain(rung: _Rung) -> Iterator[Intent]:
 
 
 def _service(rung: _Rung) -> Iterator[Intent]:
-    """Yield the rule's unit, or the unit of the finding's code: `services:munge.service`."""
+    """Yield the intent to restart the rule's unit, or the unit in the finding's code: `services:munge.service`."""
     unit_name = rung.fault.findings[0].code.partition(":")[2]
     if unit := rung.step.unit or (unit_name if unit_name.endswith(".service") else ""):
         yield replace(rung.intent, unit=unit)
 
 
 def _reset(rung: _Rung) -> Iterator[Intent]:
-    """Yield the GPU of the finding, such as `gpu 3`; all GPUs of the host if none is named."""
+    """Yield the intent to reset the GPU of the finding, such as `gpu 3`; all GPUs of the host if it names none."""
     parts = [finding.part for finding in rung.fault.findings if finding.part.startswith("gpu")]
     yield replace(rung.intent, unit=parts[0] if parts else "")
 
 
 def _requeue(rung: _Rung) -> Iterator[Intent]:
-    """Yield jobs that Slurm may requeue; a supervised training is none: its supervisor continues without the host."""
+    """Yield an intent for each job that Slurm may requeue; supervised trainings continue without the host instead."""
     for name in rung.fault.node.jobs:
         job = rung.observation.jobs.get(name)
         if job and job.can_requeue and job.state == "RUNNING":
@@ -156,7 +159,7 @@ def _requeue(rung: _Rung) -> Iterator[Intent]:
 
 
 def _exclude(rung: _Rung) -> Iterator[Intent]:
-    """Yield pending jobs that failed on the host."""
+    """Yield an intent for each pending job that failed on the host."""
     node = rung.fault.node
     for name in dict.fromkeys(finding.job for finding in rung.fault.findings if finding.job):
         job = rung.observation.jobs.get(name)
@@ -165,7 +168,7 @@ def _exclude(rung: _Rung) -> Iterator[Intent]:
 
 
 def _replace(rung: _Rung) -> Iterator[Intent]:
-    """Yield the first spare in a partition of the host that was checked in this poll and has no fault."""
+    """Yield the intent to resume a spare of the host's partition that passed its checks in this poll."""
     bad = {finding.host for finding in rung.observation.findings}
     bad |= {
         record.intent.spare

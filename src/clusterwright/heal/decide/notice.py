@@ -1,7 +1,7 @@
-"""When a fault is confirmed: after consecutive polls, by as many witnesses, or at once if it is final.
+"""Confirm faults: after consecutive polls, by as many witnesses (pieces of evidence), or at once if the fault is final.
 
-Here, for every rule, lines of users' jobs end as claims: heal checks the host that they name at each poll for a while,
-and acts only on what these checks, the host's health check program or Slurm itself find.
+Lines of users' jobs count only as claims, for every rule: heal checks the host that they name at each poll for a
+while, and acts only on what these checks, the host's health check program or Slurm itself find.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _grouped(all_findings: Iterable[FaultFinding], rules: Iterable[Rule]) -> Fau
 def witnesses(
     observation: Observation, past: Past, active_faults: Faults, active_claims: Faults, window_s: float
 ) -> tuple[Witness, ...]:
-    """Return all evidence of faults: states while they last, and for the policy's window one claim of each user."""
+    """Return all evidence of faults: states while they last, and claims, one per user, within the policy's window."""
     previous = {
         (witness.host, witness.rule, witness.source, witness.key): witness for witness in past.witnesses
     }
@@ -60,7 +60,7 @@ def witnesses(
 
 
 def _is_valid(witness: Witness, observation: Observation, window_s: float) -> bool:
-    """Return True if old evidence still holds: a claim, or a check that did not run again since."""
+    """Return True if evidence of an earlier poll still holds: a claim, or a check that has not run again since."""
     if witness.key:
         return observation.now.seconds_since(witness.time) < window_s
     return (
@@ -73,7 +73,7 @@ def _is_valid(witness: Witness, observation: Observation, window_s: float) -> bo
 def believed(
     active_faults: Faults, current_witnesses: Iterable[Witness], rules: Mapping[str, Rule]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the current faults with enough evidence, or that are final."""
+    """Return (host, rule) of the current faults that have enough evidence or are final."""
     polls: dict[tuple[str, str], int] = {}
     for witness in current_witnesses:
         if witness.key:  # a claim

@@ -48,7 +48,7 @@ _ACTION_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An action with its saved prior state and its error."""
+    """An action in the journal, with the prior state that was saved and its error."""
 
     record: ActionRecord
     prior_state: Mapping[str, str]
@@ -58,7 +58,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class StoredNotification:
-    """A notification; `sent` is 1 once it was delivered."""
+    """A notification in the journal; `sent` is 1 once it was delivered."""
 
     id: int
     incident: int
@@ -209,7 +209,7 @@ class Journal:
         wall: float,
         prior: Mapping[str, str],
     ) -> int:
-        """Record an intent before its action; return its id."""
+        """Record an intent in `state`, before its action; return its id."""
         row = (
             incident, intent.host, intent.rule, intent.action, intent.unit, intent.job, intent.spare, intent.reason,
             json.dumps(dict(prior)), state, moment.boot, moment.s, wall, "",
@@ -223,7 +223,7 @@ class Journal:
         return int(cursor.lastrowid or 0)
 
     def begin(self, action_id: int, moment: Moment, wall: float, prior: Mapping[str, str]) -> None:
-        """Mark an approved action as begun."""
+        """Mark an approved action as begun, with the prior state."""
         with self._db:
             self._db.execute(
                 "UPDATE actions SET state = 'begun', boot = ?, s = ?, wall = ?, prior_state = ? WHERE id = ?",

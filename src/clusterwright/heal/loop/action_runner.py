@@ -13,14 +13,15 @@ from clusterwright.heal.past import ActionRecord, Intent, Past
 from clusterwright.heal.policy import Policy
 
 Now = Callable[[], Moment]
-# A script that a killed process started may still run on its host; only after this time is an action known to be lost.
+# Seconds after which an action whose process was killed counts as lost; its script may still run on the host until
+# then.
 ORPHAN_S = 150.0
 _ERROR_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True)
 class ActionRunner:
-    """Runs decided actions; `wall` is the time of day for display only."""
+    """Runs the actions that were decided; `wall` returns the time of day, for display only."""
 
     journal: Journal
     executor: Executor
@@ -42,7 +43,7 @@ class ActionRunner:
             self.log(f"#{id_} proposed: {line(intent)}")
 
     def _do(self, action_id: int | None, incident: int, intent: Intent) -> None:
-        """Read the prior state, record the intent, then execute it."""
+        """Read the prior state, record the intent, then execute the action."""
         id_ = action_id or self.journal.write(
             incident, intent, "proposed", self.now(), wall=self.wall(), prior={}
         )
@@ -67,13 +68,13 @@ class ActionRunner:
         self.log(f"#{id_} {line(intent)}")
 
     def settle(self) -> None:
-        """Query the result of every begun action: it happened, it is lost, or it is still pending."""
+        """Query the result of every begun action and set its state: it happened, is lost, or stays begun."""
         for entry in self.journal.entries("begun", "acted"):
             try:
                 outcome = action(entry.record.intent.action).happened(
                     ActionOrder(entry.record.id, entry.record.intent), entry.prior_state, self.executor
                 )
-            except WrightError:  # slurmctld or the host does not respond: queried again at the next poll
+            except WrightError:  # slurmctld or the host does not respond: the next poll queries again
                 outcome = None
             self._settle(entry, outcome=outcome)
 
@@ -92,7 +93,7 @@ class ActionRunner:
             self.log(f"#{id_} {line(intent)}: {state}: {error}")
 
     def stale(self, intent_keys: set[tuple[str, ...]], past: Past) -> None:
-        """End proposals that are no longer needed."""
+        """End proposals whose intent was not decided again."""
         for record in past.actions:
             if record.state in ("proposed", "approved") and record.intent.key not in intent_keys:
                 self._end(record.id, "stale", "", record.intent)

@@ -43,13 +43,13 @@ def required_checks() -> tuple[str, ...]:
 
 
 def checks_of(cluster: Cluster, remote: Remote) -> Check:
-    """Return a function that runs these checks over SSH."""
+    """Return a function that runs the required checks on hosts over SSH."""
     return lambda hosts: run(cluster, remote, hosts=hosts, only=required_checks())
 
 
 @dataclass(frozen=True, slots=True)
 class Gatherer:
-    """Polls the cluster; `reason` diagnoses a failed job."""
+    """Polls the cluster: Slurm's nodes and jobs, and checks of hosts; `reason` diagnoses a failed job."""
 
     cluster: Cluster
     remote: Remote
@@ -89,7 +89,7 @@ class Gatherer:
         )
 
     def _claims_of_job(self, job: JobStatus) -> list[FaultFinding]:
-        """Return what the job's logs say of hosts that were the job's by Slurm's own record."""
+        """Return the faults of hosts that the job's logs report, for hosts that the job had by Slurm's own record."""
         try:
             findings = list(self.reason(job.id))
         except WrightError:  # its logs are unreadable; checks provide evidence
@@ -123,7 +123,7 @@ def failed_jobs(jobs: Iterable[JobStatus]) -> tuple[str, ...]:
 
 
 def of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[FaultFinding]:
-    """Yield failed checks by the check's name and each of its codes, such as the unit of a service."""
+    """Yield a finding for each failed check and each of its codes, such as the unit of a service."""
     for verdict in verdicts:
         if verdict.status is Status.FAIL:
             text = f"{verdict.check}{f' ({verdict.part})' if verdict.part else ''}: {verdict.observed}"

@@ -19,7 +19,7 @@ from clusterwright.i18n import in_language
 
 @dataclass
 class Loop:
-    """The state of one process; everything that must survive it is in the journal."""
+    """One process of self-healing; everything that must survive the process is in the journal."""
 
     journal: Journal
     gatherer: Gatherer
@@ -79,7 +79,7 @@ class Loop:
         return observation, jobs
 
     def _suspects(self, past: Past) -> Iterable[str]:
-        """Return the hosts with open incidents or witnesses, and the spares that may replace them."""
+        """Return hosts with open incidents or unconfirmed evidence, and the spares that may replace them."""
         hosts = {incident.host for incident in past.incidents} | {witness.host for witness in past.witnesses}
         return sorted(hosts | set(self.policy.spares if hosts else ()))
 

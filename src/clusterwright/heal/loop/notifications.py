@@ -15,7 +15,7 @@ from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import HEAL
 
 ALERT = "ClusterwrightHealHandOver"
-_EXPIRY_S = 24 * 3600  # later, the host's other alerts remind the operator
+_EXPIRY_S = 24 * 3600  # lifetime of the alert; later, the host's other alerts remind the operator
 # The body is on stdin, not on a command line that others could read. Python, because curl may be missing.
 _POST = """import datetime, json, sys, urllib.request
 body = json.load(sys.stdin)
@@ -72,7 +72,7 @@ def alert(notification: StoredNotification, rules: Mapping[str, Rule]) -> dict[s
 
 
 def _comment(notification: StoredNotification, executor: Executor) -> None:
-    """Set the node's comment in Slurm, unless a person wrote one; other hosts have none."""
+    """Set the node's comment in Slurm, unless a person wrote one; hosts that are no nodes have none."""
     text = "".join(sign for sign in notification.text if sign.isalnum() or sign in " .,:;/()_-#%")[:200]
     executor.slurm(
         f"now=$({client.line(client.show_nodes([notification.host]))}) || exit 0\n"

@@ -33,19 +33,19 @@ from clusterwright.i18n import _, in_language
 from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.provision.reboots import BOOT_ID
 
-ON_CONTROL = Path("/etc/clusterwright/heal")  # deployed by the role `heal`
+ON_CONTROL = Path("/etc/clusterwright/heal")  # deployed on the control host by the role `heal`
 STATE_FOLDER = Path("/var/lib/clusterwright/heal")
 
-SURE = 0.6  # our choice; a less certain diagnosis is not evidence
+SURE = 0.6  # our choice; a diagnosis with less confidence is no evidence
 
 
 def moment() -> Moment:
-    """Return the current moment of this machine."""
+    """Return the current time of this machine as a Moment."""
     return Moment(Path(BOOT_ID).read_text().strip(), time.clock_gettime(time.CLOCK_BOOTTIME))
 
 
 def on_control(cluster: Cluster) -> Remote:
-    """Return the connection from the control host, with heal's own SSH key."""
+    """Return the connection from the control host to the hosts, with heal's own SSH key."""
     sudo = needs_sudo(cluster.ssh.user, lab=cluster.lab is not None)
     is_unit = "INVOCATION_ID" in os.environ  # systemd.exec(5)
     return FromHost(cluster.control.name, Ssh(config=ON_CONTROL / "ssh_config", sudo=sudo), is_unit)
@@ -111,20 +111,20 @@ def watch(loop: Loop, every_s: float, sleep: Callable[[float], None]) -> None:
 
 
 def why_of(cluster: Cluster, remote: Remote, job: str) -> Iterator[FaultFinding]:
-    """Yield the hosts that a root cause of the failed job identifies.
+    """Yield findings about the hosts that a root cause of the failed job identifies.
 
     Raises:
         WrightError: the control host is unreachable.
     """
     runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
     sources = list(gather(remote, cluster.control.name, runs, job).sources)
-    with in_language("en"):  # of drain reasons and the journal
+    with in_language("en"):  # drain reasons and the journal are English
         diagnoses = judge(read(sources, knowledge()))
     yield from findings_of_diagnoses(diagnoses, job)
 
 
 def findings_of_diagnoses(diagnoses: list[Diagnosis], job: str) -> Iterator[FaultFinding]:
-    """Yield the root causes that exclude a host from further jobs."""
+    """Yield a finding for each confident root cause whose host further jobs should not use."""
     for diagnosis in diagnoses:
         if diagnosis.role == "root" and diagnosis.exclude and diagnosis.confidence >= SURE:
             yield FaultFinding(
