@@ -22,20 +22,20 @@ class Evidence:
 class Diagnosis:
     """One cause of a failure, its subject, confidence, evidence and fix."""
 
-    kind: str  # the class; `unknown` where no mode matches
+    kind: str  # class of the failure; `unknown` if no failure mode matches
     mode: str
     role: str
     cause: str
-    subject: Mapping[str, str]  # host, gpu, path, rank, peer, as far as they are known
+    subject: Mapping[str, str]  # host, gpu, path, rank, peer, as far as known
     confidence: float
     evidence: tuple[Evidence, ...]
     fix: str
     retry: str
     exclude: str = ""  # the host that must not be allocated again
-    sightings: int = field(default=1, compare=False)  # matching lines, in the evidence or not
+    sightings: int = field(default=1, compare=False)  # number of matching lines, quoted as evidence or not
 
     def table(self) -> dict[str, Any]:
-        """The diagnosis in the JSON document."""
+        """Return the diagnosis as values for JSON."""
         return {
             "class": self.kind,
             "mode": self.mode,
@@ -54,5 +54,5 @@ class Diagnosis:
 
 
 def document(diagnoses: list[Diagnosis]) -> dict[str, Any]:
-    """The JSON document of all diagnoses."""
+    """Return the JSON document of all diagnoses."""
     return {"schema": SCHEMA, "diagnoses": [diagnosis.table() for diagnosis in diagnoses]}

@@ -14,7 +14,7 @@ from clusterwright.diagnose.mode import FOLDER, Mode, mode, paths, tables
 
 
 class Knowledge:
-    """Modes by id, parsed on demand, and the texts of their signatures and witnesses."""
+    """Failure modes by id, parsed on demand, and the texts of their signatures and witnesses."""
 
     def __init__(self, mode_tables: Mapping[str, Mapping[str, Any]]) -> None:
         self._tables = mode_tables
@@ -39,7 +39,7 @@ class Knowledge:
 
     @cached_property
     def witness_texts(self) -> set[str]:
-        """Texts of witnesses and of the context of signatures, of which only the lines are recorded."""
+        """Texts of witnesses and of the context of signatures; lines with these texts are only recorded."""
         texts = set(self.context_texts)
         for table in self._tables.values():
             for witness in (*table.get("confirmed_by", ()), *table.get("ruled_out_by", ())):
@@ -48,7 +48,7 @@ class Knowledge:
 
     @cached_property
     def likes(self) -> dict[str, set[str]]:
-        """Regular expressions of witnesses by their text; empty if any line with the text matches."""
+        """Regular expressions of witnesses by their text; an empty one matches any line with the text."""
         expressions: dict[str, set[str]] = defaultdict(set)
         for table in self._tables.values():
             for witness in (*table.get("confirmed_by", ()), *table.get("ruled_out_by", ())):

@@ -1,4 +1,4 @@
-"""Failure modes, read from `modes/CLASS/ID.toml`; docs/decisions/0009-why.md describes the format."""
+"""Failure modes (known kinds of failures) from `modes/CLASS/ID.toml`; docs/decisions/0009-why.md has the format."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """What confirms or rules out a mode: a line that contains `has` (and matches `like`), or another mode."""
+    """Evidence for or against a mode: a line that contains `has` (and matches `like`), or another mode."""
 
     has: str = ""
     like: str = ""
@@ -70,17 +70,17 @@ class Mode:
 
 
 def paths(folder: Path = FOLDER) -> list[Path]:
-    """All mode files, sorted by name."""
+    """Return all mode files, sorted by name."""
     return sorted(folder.glob("*/*.toml"))
 
 
 def identity(path: Path) -> str:
-    """`CLASS/NAME` of a mode file."""
+    """Return `CLASS/NAME` of a mode file."""
     return f"{path.parent.name}/{path.stem}"
 
 
 def tables(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
-    """The parsed files by mode id."""
+    """Return the parsed files by mode id."""
     return {identity(path): tomllib.loads(path.read_text(encoding="utf-8")) for path in paths(folder)}
 
 

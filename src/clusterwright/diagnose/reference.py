@@ -19,7 +19,7 @@ NAMES = re.compile(r"(?<!\$)\{([a-z_][a-z0-9_]*)\}")  # `{path}` in a cause; not
 
 
 def pages() -> dict[str, str]:
-    """Text by file name: a page for each class that has modes, and an index of the classes, in each language."""
+    """Return texts by file name: in each language a page for each class with modes, and an index of the classes."""
     all_modes = [mode(name, table) for name, table in tables().items()]
     by_class = {kind: [one for one in all_modes if one.kind == kind] for kind in CLASSES}
     modes_by_class = {kind: modes for kind, modes in by_class.items() if modes}
@@ -38,7 +38,7 @@ def _suffix() -> str:
 
 
 def page_of(name: str) -> str:
-    """The section of one mode as a page of its own.
+    """Return the section of one failure mode as a page of its own.
 
     Raises:
         KeyError: there is no mode of that name.
@@ -98,7 +98,7 @@ def _in_italics(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """The text as Markdown code, with a fence longer than any run of backticks in it."""
+    """Return the text as Markdown code, with a fence longer than any run of backticks in it."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * (longest + 1)
     space = " " if longest else ""

@@ -19,7 +19,7 @@ _RETRIES = {
     "no": N_("no: the job would fail again"), "yes": N_("yes, unchanged"), "elsewhere": N_("yes, on other hosts"),
     "fixed": N_("yes, once the cause is fixed"),
 }  # fmt: skip
-_MAX_DIAGNOSES = 3  # shown without --all
+_MAX_DIAGNOSES = 3  # diagnoses shown without --all
 
 Paint = Callable[[str, str], str]
 
@@ -35,7 +35,7 @@ def colored(text: str, style: str) -> str:
 
 
 def format_report(diagnoses: list[Diagnosis], *, everything: bool = False, paint: Paint = uncolored) -> str:
-    """Diagnoses as text: the most probable in full, the next in short or, with `everything`, in full."""
+    """Return diagnoses as text: the most probable in full, the next in short or, with `everything`, in full."""
     if not diagnoses:
         return _("These logs show no failure.")
     lines = [*_full(diagnoses[0], paint)]

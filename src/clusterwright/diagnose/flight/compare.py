@@ -12,7 +12,7 @@ _PAIR = 2
 
 
 def compared(dumps: Mapping[int, Dump]) -> list[str]:
-    """Lines about the first collective of each process group in which its ranks differ."""
+    """Return lines about the first collective of each process group in which its ranks differ."""
     groups = dict.fromkeys(group for dump in dumps.values() for group in dump.groups)
     return [f"flight: {line}" for group in groups for line in _of_group(group, dumps)]
 
@@ -58,7 +58,7 @@ def _of_group(group: str, dumps: Mapping[int, Dump]) -> Iterator[str]:
 
 
 def _mismatch(group: str, number: int, by_rank: Mapping[int, Collective]) -> str:
-    """The line about ranks that called different collectives or sizes; empty if all agree."""
+    """Return the line about ranks that called different collectives or sizes; empty if all agree."""
     kinds = Counter((collective.name, collective.sizes) for collective in by_rank.values())
     if len(kinds) < _PAIR:
         return ""
@@ -77,7 +77,7 @@ def _mismatch(group: str, number: int, by_rank: Mapping[int, Collective]) -> str
 
 
 def _members(group: str, dumps: Mapping[int, Dump]) -> frozenset[int]:
-    """Ranks of a process group, from the first dump that has them."""
+    """Return the ranks of a process group, from the first dump that has them."""
     description = group.rpartition(":")[2]
     rank_sets = (dump.ranks.get(group) or dump.ranks.get(description) for dump in dumps.values())
     return next((ranks for ranks in rank_sets if ranks), frozenset())

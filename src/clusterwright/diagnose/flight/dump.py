@@ -34,7 +34,7 @@ class Dump:
 
 
 def dump(data: bytes) -> Dump:
-    """Parse a dump: the recorder's pickle or JSON.
+    """Parse a dump of the flight recorder: a pickle or JSON.
 
     Raises:
         ValueError: the data is neither.
@@ -56,7 +56,7 @@ def _number(entry: Mapping[str, Any]) -> int:
 
 
 def _group(entry: Mapping[str, Any]) -> str:
-    """Number and description of a process group; several groups may have the same description."""
+    """Return number and description of a process group; several groups may have the same description."""
     group = entry.get("process_group")
     parts = list(group) if isinstance(group, list | tuple) else [entry.get("pg_id", "")]
     return _text(":".join(str(part) for part in parts if part not in ("", "undefined")))
@@ -71,7 +71,7 @@ def _collective(entry: Mapping[str, Any]) -> Collective:
 
 
 def _location(frames: Any) -> str:
-    """The innermost frame outside Python's library and torch."""
+    """Return the innermost frame outside Python's library and torch."""
     for frame in frames if isinstance(frames, list | tuple) else ():
         file = str(frame.get("filename", "")) if isinstance(frame, Mapping) else ""
         if file and "/lib/python" not in file and "<" not in file and "/torch/" not in file:
@@ -80,7 +80,7 @@ def _location(frames: Any) -> str:
 
 
 def _ranks(config: Mapping[Any, Any]) -> dict[str, frozenset[int]]:
-    """Ranks by `number:description` and by description, since not all releases of PyTorch write both."""
+    """Return ranks by `number:description` and by description, as not all releases of PyTorch write both."""
     ranks_by_group = {}
     for key, group_config in config.items():
         if not isinstance(group_config, Mapping):

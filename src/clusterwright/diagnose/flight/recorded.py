@@ -17,7 +17,7 @@ MOST_BYTES = 64 << 20  # of one dump; 2000 collectives take some megabytes
 
 
 def recorded(sources: Iterable[LogSource]) -> list[LogSource]:
-    """Return the other sources and, if the dumps differ, a source with the lines about it."""
+    """Replace the dumps among the sources by one source with the lines about their differences, if there are any."""
     other_sources, dumps = [], {}
     for source in sources:
         match = NAME.search(source.name)
@@ -39,7 +39,7 @@ def recorded(sources: Iterable[LogSource]) -> list[LogSource]:
 
 
 def _dump(source: LogSource) -> Dump | None:
-    """Parse a dump; None if it is only named like one."""
+    """Parse a dump; return None if the source is only named like one."""
     from clusterwright.diagnose.flight.dump import dump
 
     try:

@@ -1,8 +1,8 @@
 """Read a pickle of plain values safely.
 
-No name is imported, nothing is called, and no more memory is allocated than the file fills. Python's own unpickler
-runs whatever a pickle contains; this one knows only the opcodes of numbers, texts, lists, tuples and dicts, which are
-all that a dump has.
+No name is imported, nothing is called, and no more memory is allocated than the size of the file. Python's own
+unpickler executes whatever a pickle contains; this one supports only the opcodes of numbers, texts, lists, tuples and
+dicts, which are all that a dump has.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def values(data: bytes) -> Any:
 
 
 class _Machine:
-    """The stack and the memo of an unpickler."""
+    """The stack and the memo of an unpickler, which its opcodes change."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._offset = data, 0
@@ -61,7 +61,7 @@ class _Machine:
         return value
 
     def _push_value(self, code: int) -> bool:
-        """Push a new value; False if the opcode does not."""
+        """Push the value of an opcode; return False if the opcode has none."""
         if code in _CONSTANTS:
             self._stack.append(_CONSTANTS[code])
         elif code in _EMPTY:
@@ -79,7 +79,7 @@ class _Machine:
         return True
 
     def _handle_memo(self, code: int) -> bool:
-        """Store the top of the stack in the memo, or push from it; False if the opcode does neither."""
+        """Store the top of the stack in the memo, or push from it; return False if the opcode does neither."""
         if code in _PUTS:
             self._memo[self._number(_PUTS[code])] = self._stack[-1]
         elif code == _MEMOIZE:
@@ -95,7 +95,7 @@ class _Machine:
         return True
 
     def _combine_values(self, code: int) -> bool:
-        """Combine values of the stack into one; False if the opcode does not."""
+        """Combine values of the stack into one; return False if the opcode does not."""
         if code in _TUPLES:
             parts = self._stack[-_TUPLES[code] :]
             del self._stack[-_TUPLES[code] :]

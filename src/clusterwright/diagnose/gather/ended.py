@@ -26,7 +26,7 @@ from clusterwright.slurm import client
 from clusterwright.slurm.nodes import parse_node
 from clusterwright.slurm.records import Record, split_lines, stamp
 
-MOST_HOSTS = 128  # whose logs are read; of a larger job, the first ones
+MOST_HOSTS = 128  # hosts whose logs are read; of a larger job, the first ones
 _COLUMNS = "JobID,JobName,State,ExitCode,DerivedExitCode,NodeList,Start,End,Elapsed,Timelimit,ReqMem,MaxRSS"
 _SCRIPT = """
 part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>/dev/null | {indent}; }}
@@ -116,7 +116,7 @@ def _query_script(jobs: str) -> str:
 
 
 def slurmctld_log() -> str:
-    """The shell command for slurmctld's last lines in the journal."""
+    """Return the shell command for slurmctld's last lines in the journal."""
     return journal.shell(journal.of_unit("slurmctld.service", "-o", "short-iso", "-n", "20000"))
 
 
@@ -131,12 +131,12 @@ def _files(
 
 
 def user_of(parts: Mapping[str, str]) -> str:
-    """The uid of the job's user by Slurm's accounting, which no name of a job can forge; "" without accounting."""
+    """Return the uid of the job's user by Slurm's accounting, which no job name can forge; "" without accounting."""
     return parts.get("line", "").partition("|")[0].strip()
 
 
 def outputs(parts: Mapping[str, str], job: str) -> tuple[str, ...]:
-    """Paths of the job's output: from its record, else from its submit line."""
+    """Return paths of the job's output: from its record, else from its submit line."""
     record = Record.parse(parts.get("job", "").partition("\n")[0])
     paths = [record["StdOut"], record["StdErr"]]
     _uid, _, named = parts.get("line", "").partition("\n")[0].partition("|")
@@ -161,7 +161,7 @@ def _of_files(files: Mapping[str, Any]) -> Iterator[LogSource]:
 
 
 def event_line(event: Mapping[str, Any]) -> str:
-    """An event of a run as one line: its name, then its fields."""
+    """Return an event of a run as one line: its name, then its fields."""
     fields = {
         key: value
         for key, value in event.items()
@@ -193,7 +193,7 @@ def on_hosts(
 
 
 def sources_of(texts: Mapping[str, Mapping[str, str]]) -> Iterator[LogSource]:
-    """Logs of hosts as sources, each with its kind."""
+    """Yield the logs of hosts as sources, each with its kind."""
     kinds = {
         "kernel": "kernel",
         "slurmd": "slurm",
@@ -208,7 +208,7 @@ def sources_of(texts: Mapping[str, Mapping[str, str]]) -> Iterator[LogSource]:
 
 
 def query_metrics(remote: Remote, control: str, when: Window, job: str, run: str) -> tuple[LogSource, ...]:
-    """One source for each host with conspicuous metrics; none if Prometheus does not answer."""
+    """Return one source for each host with conspicuous metrics; none if Prometheus does not answer."""
     request = {"url": PROMETHEUS, "limit_s": LIMIT_S, "begin": when.begin, "end": when.end}
     request |= {"hosts": list(when.hosts), "job": job, "run": run}
     result = Host(remote, control).run_program(RUN_METRICS, json.dumps(request), timeout_s=2 * LIMIT_S)
@@ -219,7 +219,7 @@ def query_metrics(remote: Remote, control: str, when: Window, job: str, run: str
 
 
 def metrics(lines_by_host: Mapping[str, Sequence[str]]) -> tuple[LogSource, ...]:
-    """Lines of metrics as sources, one for each host."""
+    """Return lines about metrics as sources, one for each host."""
     return tuple(
         of_text(f"{host or 'run'} metrics", "\n".join(lines), kind="metric", host=host)
         for host, lines in lines_by_host.items()
@@ -228,14 +228,14 @@ def metrics(lines_by_host: Mapping[str, Sequence[str]]) -> tuple[LogSource, ...]
 
 
 def state_of(parts: Mapping[str, str]) -> str:
-    """The job's state, from accounting, else from slurmctld."""
+    """Return the job's state, from accounting, else from slurmctld."""
     rows = [row for row in _rows(parts) if "." not in row.get("JobID", ".")]
     last = rows[-1].get("State", "") if rows else _record(parts)["JobState"]
     return last.partition(" ")[0]
 
 
 def of_slurm(parts: Mapping[str, str], ids: Sequence[str], when: Window) -> Iterator[LogSource]:
-    """Accounting records as `State=... ExitCode=...`, node reasons and slurmctld's log lines from the job's time."""
+    """Yield sources of accounting records, node reasons and slurmctld's log lines from the job's time."""
     records = [" ".join(f"{key}={value}" for key, value in row.items() if value) for row in _rows(parts)]
     yield of_text("sacct", "\n".join(records), kind="sacct")
     yield of_text("scontrol show job", parts.get("job", ""), kind="scontrol")
@@ -248,7 +248,7 @@ def of_slurm(parts: Mapping[str, str], ids: Sequence[str], when: Window) -> Iter
 
 
 def _rows(parts: Mapping[str, str]) -> list[dict[str, str]]:
-    """Accounting records of the job and its steps."""
+    """Return the accounting records of the job and its steps."""
     names, *lines = split_lines(parts.get("sacct", "")) or [""]
     return [dict(zip(names.split("|"), line.split("|"), strict=False)) for line in lines]
 
@@ -268,7 +268,7 @@ def _log(parts: Mapping[str, str], ids: Sequence[str], when: Window) -> list[str
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The time of a job, in seconds since the epoch; `zone_s` is the control host's offset from UTC."""
+    """The time of a job in epoch seconds, and its hosts; `zone_s` is the control host's offset from UTC."""
 
     begin: int
     end: int
@@ -276,22 +276,22 @@ class Window:
     hosts: tuple[str, ...]
 
     def contains(self, seconds: float) -> bool:
-        """Whether a time is in the window, read as UTC or as local time."""
+        """Return whether a time is in the window, read as UTC or as local time."""
         return any(self.begin - 1 <= epoch_s <= self.end for epoch_s in (seconds, seconds - self.zone_s))
 
     def contains_line(self, line: str) -> bool:
-        """Whether a log line is in the window; a line without a time is."""
+        """Return whether a log line is in the window; a line without a time is."""
         logged_at = moment(line, 0)
         return logged_at is None or self.contains(logged_at.seconds)
 
     def contains_reason(self, reason: str) -> bool:
-        """Whether a node's reason, which ends in `[user@time]`, was set in the window."""
+        """Return whether a node's reason, which ends in `[user@time]`, was set in the window."""
         when = stamp(reason.rpartition("@")[2].rstrip("]"))
         return when is not None and self.contains(when)
 
 
 def window(parts: Mapping[str, str]) -> Window:
-    """The window of all attempts of a job, from accounting and slurmctld; until now if it has not ended.
+    """Return the time of all attempts of a job, from accounting and slurmctld; until now if it has not ended.
 
     A user's comment can add a NodeList to slurmctld's record of the job, so of that only Slurm's nodes count.
     """

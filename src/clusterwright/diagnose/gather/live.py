@@ -12,9 +12,9 @@ from clusterwright.edge.bundler import RANK_STACKS
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote, fan_out
 
-MOST_HOSTS = 64  # that are sampled; of a larger job the first ones
+MOST_HOSTS = 64  # hosts that are sampled; of a larger job, the first ones
 LIMIT_S = 60.0
-_MAX_RANKS = 4  # that are reported
+_MAX_RANKS = 4  # ranks that are reported
 
 
 class RankState(NamedTuple):
@@ -29,7 +29,7 @@ class RankState(NamedTuple):
 
 
 def live(remote: Remote, hosts: Sequence[str], job: str) -> tuple[LogSource, ...]:
-    """One source with a line for each finding; none if the ranks make progress or cannot be sampled."""
+    """Return one source with a line for each finding; none if the ranks make progress or cannot be sampled."""
     answers = fan_out(
         hosts[:MOST_HOSTS], lambda host: Host(remote, host).run_program(RANK_STACKS, job, timeout_s=LIMIT_S)
     )
@@ -41,7 +41,7 @@ def live(remote: Remote, hosts: Sequence[str], job: str) -> tuple[LogSource, ...
 
 
 def parse_rank_states(host: str, text: str) -> Iterator[RankState]:
-    """Parse the samples that a host returned."""
+    """Yield the state of each rank in the samples that a host returned."""
     entries: Any = []
     with suppress(ValueError):
         entries = json.loads(text or "[]")
@@ -62,13 +62,13 @@ def _rank_state(host: str, rank: str, samples: Sequence[Mapping[str, str]]) -> R
 
 
 def compared(rank_states: Sequence[RankState]) -> list[str]:
-    """Lines about ranks that are stuck outside any collective while all others wait in one."""
+    """Return lines about ranks that are stuck outside any collective while all others wait in one."""
     waiting = [rank_state for rank_state in rank_states if rank_state.collective]
     lagging = [rank_state for rank_state in rank_states if not rank_state.collective]
     if not waiting or not lagging or len(lagging) >= len(waiting) + len(lagging) // 2 + 1:
         return []
     if any(not rank_state.location and rank_state.state not in {"D", "T"} for rank_state in lagging):
-        return []  # one of them makes progress
+        return []  # one of these ranks makes progress
     wait_text = f"{len(waiting)} wait for it in {waiting[0].collective} at {waiting[0].location}"
     return [
         f"live: rank {rank_state.rank} on {rank_state.host} {_describe_state(rank_state)}; {wait_text}"

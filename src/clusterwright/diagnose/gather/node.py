@@ -17,11 +17,13 @@ from clusterwright.slurm.records import Record, stamp
 
 DAY_S = 86400
 BEFORE_S = 900  # a fault is logged up to this long before Slurm sets the node's state
-# Test munge now: slurmd retries for a minute before it logs that munged is gone, and Slurm does not wait for that.
+# Shell that tests munge now: slurmd retries for a minute before it logs that munged is gone, and Slurm does not wait
+# for that.
 _NOW = "part 'munge now' sh -c 'command -v munge >/dev/null && munge -n </dev/null 2>&1 >/dev/null'\n"
 
 
-# A resume is logged as a change of state by an administrator or a program; a node that answers again logs none.
+# slurmctld logs a resume as a change of state by an administrator or a program; a node that only responds again is not
+# logged so.
 _SCRIPT = r"""
 node={node}
 {show} && date +%Y-%m-%dT%H:%M:%S || exit
@@ -35,7 +37,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """Slurm's record of a host, empty where Slurm does not know it.
+    """Slurm's record of a host, empty if Slurm does not know the host.
 
     `reason_age_s`: seconds since its reason was set. `back_s`: seconds since it was resumed, if known.
     """
@@ -47,7 +49,7 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True)
 class Lately:
-    """Recent logs of a host, since and before its last resume; `answers`: whether it was reachable."""
+    """Recent logs of a host, before and after its last resume; `answers`: whether the host was reachable."""
 
     after_resume: tuple[LogSource, ...]
     before_resume: tuple[LogSource, ...]
@@ -79,7 +81,7 @@ def _back(log_lines: list[str], now: str) -> int | None:
 
 
 def _reason_age_s(reason: str, now: str) -> int:
-    """Age of a reason by the control host's clock; a day if it has no time."""
+    """Return the age of a reason by the control host's clock; a day if it has no time."""
     reason_s, now_s = stamp(reason.rpartition("@")[2]), stamp(now)
     return DAY_S if reason_s is None or now_s is None else max(0, now_s - reason_s)
 

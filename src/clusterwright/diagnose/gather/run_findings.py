@@ -1,4 +1,4 @@
-"""Findings from the records of a run, added to the diagnoses of its logs."""
+"""Diagnoses from the records of a run, added to those of its logs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.i18n import _
 
 
 def add_run_findings(gathered: Gathered, judged: list[Diagnosis], *, fine: bool) -> list[Diagnosis]:
-    """Put a hung rank first, since the runtime has examined it; drop `unknown` of a run that is `fine`."""
+    """Put the diagnosis of a hung rank, which the runtime examined, first; drop `unknown` if the run is `fine`."""
     hung = [_hung(event) for event in gathered.events if event.get("event") == "rank_hung"]
     if fine:
         judged = [diagnosis for diagnosis in judged if diagnosis.kind != "unknown"]
@@ -20,14 +20,14 @@ def add_run_findings(gathered: Gathered, judged: list[Diagnosis], *, fine: bool)
 
 
 def _with_host(diagnosis: Diagnosis, unreachable: tuple[str, ...]) -> Diagnosis:
-    """Name the host of a `node-lost` diagnosis: the job's one unreachable host, if the lines do not name it."""
+    """Return a `node-lost` diagnosis with the job's one unreachable host, if its lines name no host."""
     if diagnosis.kind != "node-lost" or diagnosis.subject.get("host") or len(unreachable) != 1:
         return diagnosis
     return replace(diagnosis, subject={"host": unreachable[0], **diagnosis.subject}, exclude=unreachable[0])
 
 
 def _hung(event: Mapping[str, Any]) -> Diagnosis:
-    """The diagnosis of a `rank_hung` event."""
+    """Return the diagnosis of a `rank_hung` event."""
     rank, host = event.get("rank"), event.get("on") or event.get("host")
     cause = _(
         "Rank {rank} on {host} hangs; all other ranks wait for it in a collective.", rank=rank, host=host

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 MARKER = "@@ "
-INDENT = f"sed 's/^{MARKER}/ {MARKER}/'"  # in the script, after each program
+INDENT = f"sed 's/^{MARKER}/ {MARKER}/'"  # applied after each program of the script
 
 
 def sections(text: str) -> dict[str, str]:
-    """Texts of the parts by name; lines before the first marker are dropped."""
+    """Return the texts of the parts by name; lines before the first marker are dropped."""
     lines_by_name: dict[str, list[str]] = {}
     name = ""
     for line in text.split("\n"):

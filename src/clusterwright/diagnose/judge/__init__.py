@@ -1,4 +1,4 @@
-"""Rank diagnoses from the observations in logs; pure."""
+"""Rank diagnoses by the observations in logs; pure."""
 
 from clusterwright.diagnose.judge.judge import judge
 from clusterwright.diagnose.judge.sighting import Observations, Position, Sighting, Witnessed

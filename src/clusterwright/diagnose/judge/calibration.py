@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-OF_CASCADES = 0.4  # most confidence of a consequence of another failure
+OF_CASCADES = 0.4  # maximum confidence of a consequence of another failure
 
 # Weight, and the share of first answers with about that weight whose class was right: `bench/why.py fit` on
 # tests/diagnose/unseen, 2026-11-23, 164 failures. Tables of four fifths of them on the other fifth: Brier score 0.079.
@@ -14,20 +14,20 @@ CALIBRATION: tuple[tuple[float, float], ...] = (
 
 
 def confidence(weight: float, best: float, against: float, role: str) -> float:
-    """The share, 0 to 1, of measured answers with this weight that were right."""
+    """Return the share, 0 to 1, of measured answers with this weight that were right."""
     sure = expected(raw(weight, best, against))
     return round(sure if role == "root" else min(sure, OF_CASCADES), 3)
 
 
 def raw(weight: float, best: float, against: float) -> float:
-    """The weight, reduced by the weight of modes of other classes and for all but the best case."""
+    """Return the weight, reduced by the weight of modes of other classes, and for all but the best case."""
     share = weight / (weight + against) if weight else 0.0
     sure = weight * (0.6 + 0.4 * share)
     return sure if weight >= best else min(sure, best * 0.6)
 
 
 def expected(sure: float) -> float:
-    """Interpolate the table linearly."""
+    """Return the share in the calibration table for a weight, interpolated linearly."""
     for (low, share), (high, more) in pairwise(CALIBRATION):
         if sure <= high:
             return share + (more - share) * (sure - low) / (high - low)

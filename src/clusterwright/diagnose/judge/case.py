@@ -15,14 +15,14 @@ GENERAL = 0.45  # a mode with `certain` up to this is a catch-all
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One mode with its sightings, the earliest first, and the lines that confirm it or rule it out."""
+    """One failure mode with its sightings (matching lines), earliest first, and lines for or against it."""
 
     mode: Mode
     role: str
     sightings: tuple[Sighting, ...]
     places: frozenset[Position]
-    ranks: frozenset[str]  # that logged it
-    particular: int  # specificity of its best signature, see _specificity
+    ranks: frozenset[str]  # ranks that logged the mode
+    particular: int  # specificity of its best signature
     confirmed: tuple[Witnessed, ...] = ()
     doubted: bool = False
 
@@ -38,7 +38,7 @@ class Case:
 
 
 def cases(observations: Observations) -> list[Case]:
-    """One case for each mode and role that was sighted."""
+    """Return one case for each mode and role with sightings."""
     grouped: dict[tuple[str, str], list[Sighting]] = {}
     for sighting in observations.sightings:
         grouped.setdefault((sighting.mode.id, sighting.role), []).append(sighting)
@@ -62,7 +62,7 @@ def cases(observations: Observations) -> list[Case]:
 
 
 def _specificity(sighting: Sighting) -> int:
-    """How specific the signature of a sighting is: length of its text, fields, kind and context."""
+    """Return how specific the signature of a sighting is: length of its text, fields, kind and context."""
     signature = sighting.mode.signatures[sighting.signature]
     return len(signature.has) + 4 * len(sighting.names) + 4 * bool(signature.kind) + 12 * bool(signature.near)
 
@@ -82,7 +82,7 @@ def _is_witnessed(witness: Witness, observations: Observations, mode_ids: Iterab
 
 
 def _matching_lines(witness: Witness, observations: Observations) -> list[Witnessed]:
-    """Lines that contain the witness's text and match its expression, if it has one."""
+    """Return lines that contain the witness's text and match its expression, if it has one."""
     lines = observations.witnessed.get(witness.has, ())
     return [line for line in lines if not witness.like or re.search(witness.like, line.text)]
 
@@ -101,7 +101,7 @@ def _lines(
 
 
 def is_before(sighting: Sighting, other_sighting: Sighting) -> bool | None:
-    """Whether one sighting is clearly before the other; None if it is unknown or too close."""
+    """Return whether one sighting is clearly before the other; None if that is unknown or they are too close."""
     if (
         sighting.seconds is not None
         and other_sighting.seconds is not None
@@ -121,12 +121,12 @@ def is_before(sighting: Sighting, other_sighting: Sighting) -> bool | None:
     return None
 
 
-CLOSE_S = 1.5  # many ranks log one failure within a second or so
-CLOSE_LINES = 60  # a traceback and what is printed with it
+CLOSE_S = 1.5  # seconds; many ranks log one failure within a second or so
+CLOSE_LINES = 60  # lines; a traceback and what is printed with it
 
 
 def same_log(position: Position, other_position: Position) -> bool:
-    """Whether both positions are in one log, rotated or not."""
+    """Return whether both positions are in one log, rotated or not."""
     return (
         position.group == other_position.group
         if position.group or other_position.group
@@ -135,7 +135,7 @@ def same_log(position: Position, other_position: Position) -> bool:
 
 
 def votes(sightings: Iterable[Sighting], name: str) -> Counter[str]:
-    """Count the values of a name in the sightings, each rank once."""
+    """Count the values of a field in the sightings, each rank once."""
     pairs = {
         (sighting.rank or sighting.position.source, sighting.names[name])
         for sighting in sightings

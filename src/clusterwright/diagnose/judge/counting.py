@@ -1,6 +1,7 @@
-"""Rules over all sightings of a mode: whether a fault stays with one GPU, or whether ranks diverged.
+"""Rules over all sightings of a failure mode: whether a fault stays with one GPU, or whether ranks diverged.
 
-A mode names its rule in `counted`, and in its first `maybe` the mode that it becomes if the numbers are against it.
+A mode names its rule in `counted`, and in its first `maybe` the mode that takes its place if the numbers are against
+it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _MIN_RANKS = 3  # ranks that must have logged before one counts as absent
 
 
 class Count(NamedTuple):
-    """The verdict of a rule (ITSELF or ALTERNATIVE), the sightings that show it, and further evidence."""
+    """The verdict of a rule (ITSELF: the mode, ALTERNATIVE: its first `maybe`), its sightings, and further evidence."""
 
     verdict: str
     sightings: tuple[Sighting, ...]
@@ -30,7 +31,7 @@ class Count(NamedTuple):
 
 
 def counted(cases: Sequence[Case], modes: Mapping[str, Mode]) -> list[Case]:
-    """Apply the rules: where the verdict is ALTERNATIVE, mark the case as doubted and add the other mode."""
+    """Apply the rules to the cases: if the verdict is ALTERNATIVE, mark the case as doubted and add the other mode."""
     result: list[Case] = []
     for case in cases:
         count = RULES.get(case.mode.counted, _nothing)(case.sightings)
@@ -65,7 +66,7 @@ def _nothing(_: Sequence[Sighting]) -> None:
 
 
 def of_gpus(sightings: Sequence[Sighting]) -> Count | None:
-    """A fault on several GPUs is the program's; a fault on one GPU in several processes is the GPU's."""
+    """Return ALTERNATIVE (the program's fault) for several GPUs, ITSELF for one GPU in several processes, else None."""
     gpus = {
         (sighting.host, sighting.names["gpu"]): sighting
         for sighting in reversed(sightings)
@@ -82,13 +83,13 @@ def of_gpus(sightings: Sequence[Sighting]) -> Count | None:
 
 
 def of_hosts(sightings: Sequence[Sighting]) -> Count | None:
-    """Many hosts that stop responding have a common cause."""
+    """Return ALTERNATIVE if many hosts stop responding: they have a common cause."""
     hosts = {sighting.names["host"]: sighting for sighting in reversed(sightings) if "host" in sighting.names}
     return Count(ALTERNATIVE, tuple(hosts.values())) if len(hosts) >= MANY_HOSTS else None
 
 
 def of_collectives(sightings: Sequence[Sighting]) -> Count | None:
-    """Ranks of one process group that wait in different collectives have diverged; the minority comes first."""
+    """Return ALTERNATIVE if ranks of a process group wait in different collectives, the minority first."""
     for waits in _waits(sightings).values():
         kinds = Counter(_collective(sighting) for sighting in waits)
         if len(kinds) < _FEW or (len(kinds) > _FEW and not waits[0].names.get("group")):
@@ -101,7 +102,7 @@ def of_collectives(sightings: Sequence[Sighting]) -> Count | None:
 
 
 def absent(sightings: Sequence[Sighting]) -> str:
-    """The one rank that does not wait while all others do; empty if there is not exactly one."""
+    """Return the one rank that does not wait while all others do; empty if there is not exactly one."""
     numbers = {ascii_int(sighting.rank) for sighting in sightings}
     ranks = {number for number in numbers if number is not None}
     if len(ranks) < _MIN_RANKS or max(ranks) != len(ranks):  # a log may name any rank
@@ -110,7 +111,7 @@ def absent(sightings: Sequence[Sighting]) -> str:
 
 
 def _waits(sightings: Sequence[Sighting]) -> dict[str, list[Sighting]]:
-    """The first wait of each rank, by process group."""
+    """Return the first wait of each rank, by process group."""
     first_waits: dict[str, dict[str, Sighting]] = defaultdict(dict)
     for sighting in sightings:
         if sighting.rank and "sequence" in sighting.names:

@@ -15,11 +15,11 @@ from clusterwright.diagnose.judge.weigh import followed, weigh
 from clusterwright.i18n import N_, _
 
 NAMES = ("host", "gpu", "path", "rank", "peer")
-_BLAMES = 2  # ranks that must name a peer before its host is the subject
+_BLAMES = 2  # ranks that must name a peer before the peer's host is the subject
 
 
 def subject(case: Case) -> dict[str, str]:
-    """Host, GPU, path, rank and peer that most of its lines name; a peer that several ranks name becomes the host."""
+    """Return host, GPU, path, rank and peer that most lines name; a peer that several ranks name becomes the host."""
     names: dict[str, str] = {}
     for name in NAMES:
         if counted := votes(case.sightings, name).most_common(1):
@@ -35,18 +35,18 @@ def subject(case: Case) -> dict[str, str]:
 
 
 def _missed(case: Case) -> str:
-    """The rank that is absent from a collective in which all others wait."""
+    """Return the rank that is absent from a collective in which all others wait."""
     return absent(case.sightings) if case.mode.counted == "collectives" else ""
 
 
 def _only(case: Case, name: str) -> str:
-    """The one host or rank of all lines that name one: some logs repeat lines of a rank without its number."""
+    """Return the one host or rank of all lines that name one: some logs repeat lines of a rank without its number."""
     values = {getattr(sighting, name) for sighting in case.sightings} - {""}
     return values.pop() if len(values) == 1 else ""
 
 
 def names(case: Case) -> dict[str, str]:
-    """Values of the fields of a mode's texts; the earliest sighting counts where lines differ."""
+    """Return the values for the fields of a mode's texts; of lines that differ the earliest counts."""
     values: dict[str, str] = {}
     for sighting in case.sightings:
         for name, value in sighting.names.items():
@@ -55,7 +55,7 @@ def names(case: Case) -> dict[str, str]:
 
 
 _NAMES = re.compile(r"(?<!\$)\{([a-z_][a-z0-9_]*)\}")
-_UNNAMED = {  # texts for names that no line has
+_UNNAMED = {  # texts for fields without a value
     "host": N_("a host"), "node": N_("a host"), "peer": N_("a peer"), "rank": N_("a rank"), "gpu": N_("a GPU"),
     "path": N_("a file"), "port": N_("a port"), "interface": N_("an interface"), "module": N_("a module"),
     "device": N_("a device"), "user": N_("the user"),
@@ -63,7 +63,7 @@ _UNNAMED = {  # texts for names that no line has
 
 
 def filled(text: str, names: Mapping[str, str]) -> str:
-    """Replace the `{name}` fields of a mode's cause or fix."""
+    """Replace the `{name}` fields of a mode's cause or fix by their values."""
 
     def name(match: re.Match[str]) -> str:
         key = match[1]
@@ -73,13 +73,13 @@ def filled(text: str, names: Mapping[str, str]) -> str:
     return result[:1].upper() + result[1:]
 
 
-LEAST = 0.02  # modes below this weight are ruled out
+LEAST = 0.02  # modes with a lower weight are ruled out
 QUOTED = 6  # lines of evidence in one diagnosis
 MAYBE = 0.5  # factor of the weight of an alternative mode (`maybe`)
 
 
 def judge(observations: Observations) -> list[Diagnosis]:
-    """Diagnoses, the most probable first; empty if nothing failed, `unknown` if no mode matches the failure."""
+    """Return diagnoses, the most probable first; none if nothing failed, `unknown` if no mode matches the failure."""
     all_cases = followed(counted(cases(observations), observations.modes))
     weighed = sorted(
         (
@@ -99,7 +99,7 @@ def judge(observations: Observations) -> list[Diagnosis]:
 
 
 def _with_maybe(candidates: list[tuple[float, Case]], observations: Observations) -> list[tuple[float, Case]]:
-    """Add the alternative modes (`maybe`) of the most probable case, unless their own lines were found."""
+    """Add the alternative modes (`maybe`) of the most probable case, unless lines of their own were found."""
     weight, top_case = candidates[0]
     mode_ids = {case.mode.id for _, case in candidates}
     modes = [observations.modes[name] for name in top_case.mode.maybe if name not in mode_ids]
@@ -146,7 +146,7 @@ def _diagnosis(case: Case, sure: float) -> Diagnosis:
 
 
 def _evidence(case: Case) -> Iterable[Evidence]:
-    """The first line of each rank and signature, then the confirming lines; no line twice."""
+    """Yield the first line of each rank and signature, then the confirming lines; no line twice."""
     chosen_keys = set()
     lines = [
         (sighting.position, sighting.text, (sighting.signature, sighting.rank)) for sighting in case.sightings

@@ -1,4 +1,7 @@
-"""Observations in logs, as values for the judge."""
+"""Observations in logs, as values.
+
+Sightings are lines that match a failure mode; witnesses are lines that confirm a mode or rule it out.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from clusterwright.diagnose.mode import Mode
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """One line of one source; `order` is the number of the part in a rotated log."""
+    """The number of a line in a source; `order` is the number of the part in a rotated log."""
 
     source: str
     line: int
@@ -20,7 +23,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A line that matches a mode, with its rank, host, time and named values."""
+    """A line that matches a failure mode, with its rank, host, time and named values."""
 
     mode: Mode
     signature: int
@@ -40,13 +43,13 @@ class Sighting:
 
     @property
     def has(self) -> str:
-        """The text of its signature."""
+        """The text of its signature, which the line contains."""
         return self.mode.signatures[self.signature].has
 
 
 @dataclass(frozen=True, slots=True)
 class Witnessed:
-    """A line that contains a witness's text."""
+    """A line that contains the text of a mode's witness."""
 
     position: Position
     text: str

@@ -7,20 +7,20 @@ from dataclasses import replace
 
 from clusterwright.diagnose.judge.case import GENERAL, Case, is_before
 
-# Factors by role. A cascade is evidence of a failure elsewhere, so it counts where no root is known.
+# Factors by role of the lines. A cascade is evidence of a failure elsewhere, so it counts if no root is known.
 ROLES = {"root": 1.0, "cascade": 0.4, "teardown": 0.25, "benign": 0.0}
-LATER = 0.8  # for each class with a root that is clearly earlier,
-LATEST = 0.5  # and the least of these factors
-LESS_PARTICULAR = 0.5  # a more specific mode matches the same lines
-OUTDONE = 0.35  # of a catch-all mode, where another mode matches
-CONFIRMED = 0.5  # of the remaining doubt is removed
+LATER = 0.8  # factor for each class with a root that is clearly earlier
+LATEST = 0.5  # minimum of the product of these factors
+LESS_PARTICULAR = 0.5  # factor if a more specific mode matches the same lines
+OUTDONE = 0.35  # factor of a catch-all mode if another mode matches
+CONFIRMED = 0.5  # share of the remaining doubt that confirming lines remove
 DOUBTED = 0.3  # factor of a mode that is ruled out
 ODD = 1.1  # factor of a root that one rank alone logs while others log something else
 MIN_RANKS = 3  # for ODD
 
 
 def weigh(case: Case, other_cases: list[Case]) -> float:
-    """The weight from 0 to 1 that orders the cases."""
+    """Return the weight of a case, 0 to 1, by which cases are ranked."""
     weight = case.mode.certain
     if case.confirmed:
         weight += (1 - weight) * CONFIRMED
@@ -49,7 +49,7 @@ def _general(case: Case) -> bool:
 
 
 def _earlier(case: Case, than: Case) -> bool:
-    """Whether the case is a root that is clearly earlier than the other."""
+    """Return whether the case is a root that is clearly earlier than the other."""
     return (
         case.role == "root"
         and not case.doubted
@@ -59,7 +59,7 @@ def _earlier(case: Case, than: Case) -> bool:
 
 
 def _is_more_specific(case: Case, than: Case) -> bool:
-    """Whether the case is more specific than the other and matches all its lines."""
+    """Return whether the case is more specific than the other and matches all its lines."""
     if case.doubted or case.role == "benign" or case.particular <= than.particular + 3:
         return case.role == "benign" and _same_lines(case, than) and case.particular > than.particular
     return _same_lines(case, than)
@@ -70,7 +70,7 @@ def _same_lines(case: Case, than: Case) -> bool:
 
 
 def _has_min_ranks(case: Case, other_cases: list[Case]) -> bool:
-    """Whether at least MIN_RANKS ranks have logged."""
+    """Return whether at least MIN_RANKS ranks have logged."""
     ranks = set(case.ranks)
     for other_case in other_cases:
         ranks |= other_case.ranks
@@ -83,11 +83,11 @@ def _has_min_ranks(case: Case, other_cases: list[Case]) -> bool:
 # process, a library that raises an exception again).
 
 ANY = "*"
-LATE_S = 600  # a cause is at most this much later than its effect
+LATE_S = 600  # seconds; a cause is at most this much later than its effect
 
 
 def followed(cases: Sequence[Case]) -> list[Case]:
-    """Turn roots that follow from another root into cascades."""
+    """Return the cases, with roots that follow from another root as cascades."""
     roots = [case for case in cases if case.role == "root" and not case.doubted]
     return [replace(case, role="cascade") if _follows(case, roots) else case for case in cases]
 
@@ -99,7 +99,7 @@ def _follows(case: Case, roots: Sequence[Case]) -> bool:
 
 
 def _may_cause(cause: Case, effect: Case) -> bool:
-    """Whether one case may have caused the other, by their modes, times and hosts."""
+    """Return whether one case may have caused the other, by their modes, times and hosts."""
     named = effect.mode.follows
     if cause.mode.id in named:
         return not _too_late(cause, effect) and not _elsewhere(cause, effect)
@@ -115,7 +115,7 @@ def _may_cause(cause: Case, effect: Case) -> bool:
 
 
 def _named_by(cause: Case, effect: Case) -> bool:
-    """Whether the cause names the effect as well: of two that name each other, neither follows."""
+    """Return whether the cause may also follow from the effect: if each may follow from the other, neither does."""
     return effect.mode.id in cause.mode.follows or effect.mode.kind in cause.mode.follows
 
 
@@ -131,7 +131,7 @@ def _too_late(cause: Case, effect: Case) -> bool:
 
 
 def _elsewhere(cause: Case, effect: Case) -> bool:
-    """Whether the effect is a failure of hosts of which the cause is not."""
+    """Return whether the effect is a failure of hosts to which the cause does not belong."""
     if effect.mode.exclude != "host":
         return False
     hosts, effect_hosts = _hosts(cause), _hosts(effect)

@@ -1,4 +1,4 @@
-"""Why no job can start on a node, or why it is slow."""
+"""Explain why no job can start on a node, or why it is slow."""
 
 from clusterwright.diagnose.node.explain import NodeExplanation, explain
 

@@ -1,4 +1,4 @@
-"""The state of a node and the failures in its logs, as diagnoses."""
+"""Diagnoses of a node: its state in Slurm, and the failures in its logs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterwright.i18n import _
 
 
 def follows() -> tuple[str, ...]:
-    """Modes and classes that can make a node stop responding."""
+    """Return modes and classes that can make a node stop responding."""
     return knowledge()["node-lost/not-responding"].follows
 
 
@@ -51,7 +51,7 @@ def node_diagnoses(
 
 
 def past(of_logs: list[Diagnosis]) -> list[Diagnosis]:
-    """Mark failures from before the node was last resumed: whoever resumed it considered them fixed."""
+    """Mark the causes of failures from before the node's last resume: they count as fixed."""
     roots = (diagnosis for diagnosis in of_logs if diagnosis.role == "root" and diagnosis.kind != "unknown")
     return [
         replace(diagnosis, cause=_("Before the last resume: {cause}", cause=diagnosis.cause))
@@ -60,7 +60,7 @@ def past(of_logs: list[Diagnosis]) -> list[Diagnosis]:
 
 
 def _node_diagnosis(node: NodeExplanation, same_kind: list[Diagnosis], *, answers: bool) -> Diagnosis:
-    """The node's state in Slurm, with the lines of the host's logs that confirm it."""
+    """Return the diagnosis of the node's state in Slurm, with the lines of its logs that confirm it."""
     cause = node.cause if answers else f"{node.cause} {_('The host does not answer ssh either.')}"
     lines = tuple(line for diagnosis in same_kind[:2] for line in diagnosis.evidence[:2])
     return Diagnosis(

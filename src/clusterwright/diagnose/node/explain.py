@@ -26,7 +26,7 @@ _CLASSES = (
 
 @dataclass(frozen=True, slots=True)
 class NodeExplanation:
-    """Why a node is in its state: `kind` is the class of the failure, `other` if a person or a plan drained it."""
+    """Why a node is in its state: `kind` is the class of the failure, `other` if a person or plan drained it."""
 
     name: str
     state: str

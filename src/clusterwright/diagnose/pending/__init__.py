@@ -1,4 +1,4 @@
-"""Why a job is pending, when it may start, and the one change that lets it start; pure functions of Slurm's output."""
+"""Explain why a job is pending, when it may start, and what lets it start; pure functions of Slurm's output."""
 
 from clusterwright.diagnose.pending.explain import explain
 from clusterwright.diagnose.pending.facts import Facts

@@ -1,4 +1,4 @@
-"""What a job requests of one node, and which nodes have it: now, or when they are empty and up."""
+"""The resources that a job requests per node, and the nodes that have them: now, or when they are empty and up."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Capacity:
 
 
 def need(job: Record) -> Need:
-    """The job's request per node; CPUs and memory that it requests in total are divided evenly over its nodes."""
+    """Return the job's request per node; CPUs and memory requested in total are divided evenly over its nodes."""
     nodes = max(1, job.number("NumNodes"))
     kind, gpus = _gpus(job, nodes)
     cpus = max(job.number("MinCPUsNode"), math.ceil(job.number("NumCPUs") / nodes), 1)
@@ -49,7 +49,7 @@ def need(job: Record) -> Need:
 
 
 def _gpus(job: Record, nodes: int) -> tuple[str, int]:
-    """Type and number of GPUs that the job requests per node."""
+    """Return type and number of the GPUs that the job requests per node."""
     match = _GPUS.search(job["TresPerNode"])
     if match:
         return match[1] or "", int(match[2] or 1)
@@ -59,13 +59,13 @@ def _gpus(job: Record, nodes: int) -> tuple[str, int]:
 
 
 def has(node: Record) -> Capacity:
-    """All resources of a node that jobs can be allocated."""
+    """Return all resources of a node that jobs can be allocated."""
     memory = amount(node["RealMemory"]) - amount(node["MemSpecLimit"])
     return Capacity(node.number("CPUEfctv") or node.number("CPUTot"), memory, _by_type(node.tres("CfgTRES")))
 
 
 def free(node: Record) -> Capacity:
-    """Resources of a node that are not allocated; none of a node on which no job can start."""
+    """Return the resources of a node that are not allocated; none if no job can start on the node."""
     if not usable(node):
         return Capacity(0, 0, {})
     total, allocated = has(node), _by_type(node.tres("AllocTRES"))
@@ -78,7 +78,7 @@ def _by_type(tres: dict[str, float]) -> dict[str, int]:
 
 
 def lacks(request: Need, capacity: Capacity, node: Record) -> str:
-    """The first request that the capacity does not satisfy, as a token (`gpus`, `features:NAME`); empty if all fit."""
+    """Return the first request that the capacity does not satisfy (`gpus`, `features:NAME`); empty if all fit."""
     features = re.split(r"[,\s]+", node["ActiveFeatures"] or node["AvailableFeatures"])
     if missing := [feature for feature in request.features if feature not in features]:
         return f"features:{missing[0]}"
@@ -96,7 +96,7 @@ def lacks(request: Need, capacity: Capacity, node: Record) -> str:
 
 
 def fitting(facts: Facts, request: Need, *, now: bool) -> list[str]:
-    """Nodes that satisfy the request: now, or when they are empty and up."""
+    """Return the nodes that satisfy the request: now, or when they are empty and up."""
     among = {
         name: node
         for name, node in facts.nodes.items()

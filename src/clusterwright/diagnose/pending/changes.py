@@ -1,4 +1,4 @@
-"""Commands and phrases that several families of reasons use."""
+"""Commands that let a job start, and phrases, which several explainers use."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ WHEN_HOLDER_ENDS = N_("when one of these jobs ends")
 
 
 def update(facts: Facts, setting: str, description: str, by: str = "user") -> StartCommand:
-    """`scontrol update` of the job."""
+    """Return the command `scontrol update` of the job with a setting."""
     return StartCommand(
         f"scontrol update jobid={facts.id} {setting}", "admin" if by == "admin" else "user", description
     )
 
 
 def admin(command: str, description: str) -> StartCommand:
-    """A command that an administrator runs."""
+    """Return a command that an administrator runs."""
     return StartCommand(command, "admin", description)
 
 
 def starts(facts: Facts, otherwise: str) -> str:
-    """Slurm's estimate of the start, or `otherwise` where Slurm has none in the future."""
+    """Return Slurm's estimate of the start as a text; `otherwise` if Slurm has none in the future."""
     when, now = stamp(facts.start), stamp(facts.now)
     if when is None or (now is not None and when <= now):
         return otherwise
@@ -36,7 +36,7 @@ def starts(facts: Facts, otherwise: str) -> str:
 
 
 def holders(jobs: Iterable[Job]) -> tuple[str, ...]:
-    """Summaries of jobs, the first to end first; at most MOST_NAMED and the number of the others."""
+    """Return summaries of jobs, the first to end first; at most MOST_NAMED, then the number of the others."""
     by_end = sorted(jobs, key=lambda job: job.end or "9")
     summaries = tuple(summary(job) for job in by_end[:MOST_NAMED])
     rest = len(by_end) - len(summaries)
@@ -44,5 +44,5 @@ def holders(jobs: Iterable[Job]) -> tuple[str, ...]:
 
 
 def quoted(name: str) -> str:
-    """The name quoted for a shell."""
+    """Return the name, quoted for a shell."""
     return shlex.quote(name)

@@ -1,4 +1,4 @@
-"""Slurm's output about one pending job, parsed; what is missing or malformed is empty."""
+"""Slurm's output about one pending job, parsed; missing or malformed parts are empty."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIELDS = (
     "id", "user", "account", "qos", "partition", "state", "reason", "priority", "nodes", "cpus", "start", "end",
     "hosts", "reservation", "gres",  # last: they may contain separators
 )  # fmt: skip
-_QOS_COLUMN = 3  # of `allowed`
+_QOS_COLUMN = 3  # column of `allowed` with the list of QOS
 _LIMITS = re.compile(r"(\w+)=\{(.*?)\}")
 
 
@@ -155,12 +155,12 @@ class Facts:
         return self.job["StartTime"] if stamp(self.job["StartTime"]) is not None else ""
 
     def per_user(self, qos: str) -> Record:
-        """Limits and use of the job's user in a QOS."""
+        """Return limits and use of the job's user in a QOS."""
         uid = self.job["UserId"].partition("(")[2].rstrip(")")
         return self._shared(qos, "User Limits=", uid)
 
     def per_account(self, qos: str) -> Record:
-        """Limits and use of the job's account in a QOS."""
+        """Return limits and use of the job's account in a QOS."""
         return self._shared(qos, "Account Limits=", self.job["Account"])
 
     def _shared(self, qos: str, marker: str, name: str) -> Record:
@@ -169,7 +169,7 @@ class Facts:
 
 
 def summary(job: Job) -> str:
-    """`job 12 of bob on gpu-node[1-2] until 2026-11-23 00:06`."""
+    """Return a job as text: `job 12 of bob on gpu-node[1-2] until 2026-11-23 00:06`."""
     time = clock(job.end) if stamp(job.end) is not None else ""
     if job.hosts and time:
         return _(
@@ -187,12 +187,12 @@ def summary(job: Job) -> str:
 
 
 def named(records: Iterable[Record], by: str) -> dict[str, Record]:
-    """Index records by the value of a field."""
+    """Return index records by the value of a field."""
     return {record[by]: record for record in records}
 
 
 def hosts(hostlist: str) -> tuple[str, ...]:
-    """Names of a hostlist; none where it cannot be parsed."""
+    """Return the names in a hostlist; none if it cannot be parsed."""
     try:
         return tuple(expand(hostlist)) if hostlist else ()
     except NodeSetException:
@@ -200,6 +200,6 @@ def hosts(hostlist: str) -> tuple[str, ...]:
 
 
 def usable(node: Record) -> bool:
-    """Whether jobs can start on the node."""
+    """Return whether jobs can start on the node."""
     state = parse_node_state(node["State"])
     return state.is_available and not state.is_off

@@ -1,4 +1,4 @@
-"""The functions that explain Slurm's reasons, by pattern; a new family of reasons is one file in `reasons/`."""
+"""The functions that explain Slurm's reasons, by pattern; a family of reasons is one file in `reasons/`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EXPLAINERS: list[tuple[re.Pattern[str], Explainer]] = []
 
 
 def reason(pattern: str) -> Callable[[E], E]:
-    """Register a function for the reasons whose beginning matches the regular expression."""
+    """Return a decorator that registers a function for the reasons whose beginning matches the regular expression."""
 
     def register(explainer: E) -> E:
         _EXPLAINERS.append((re.compile(pattern), explainer))

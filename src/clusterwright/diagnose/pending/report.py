@@ -13,7 +13,7 @@ _CLASSES = {
 
 
 def format_waiting(waiting: Waiting, job: str) -> str:
-    """The cause, when the job starts, who holds what it needs, and the change, one row each."""
+    """Return the explanation as rows of text: cause, start, who holds what the job needs, and the change."""
     rows = [(_("reason"), waiting.cause), (_("starts"), waiting.starts)]
     rows += [(_("held by") if number == 0 else "", holder) for number, holder in enumerate(waiting.held_by)]
     if change := waiting.change:
@@ -38,7 +38,7 @@ def _padded(name: str) -> str:
 
 
 def diagnosis(waiting: Waiting, job: str) -> Diagnosis:
-    """The explanation as a diagnosis, its confidence 0.95: Slurm's own records are the evidence."""
+    """Return the explanation as a diagnosis, with confidence 0.95: Slurm's own records are the evidence."""
     change, holders = waiting.change, "; ".join(waiting.held_by)
     parts = (waiting.cause, f"[{_('starts')}: {waiting.starts}]", holders and f"[{holders}]")
     return Diagnosis(

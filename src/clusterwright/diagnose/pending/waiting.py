@@ -24,10 +24,10 @@ class StartCommand:
 class Waiting:
     """Why a job is pending; `held_by` names the jobs, hosts or reservations that have what it needs."""
 
-    id: str  # of the explanation: `qos-jobs-per-user`
+    id: str  # id of the explanation, such as `qos-jobs-per-user`
     cause: str
     starts: str
     change: StartCommand | None = None
     held_by: tuple[str, ...] = ()
-    evidence: tuple[tuple[str, str], ...] = ()  # command and its output
+    evidence: tuple[tuple[str, str], ...] = ()  # pairs of a command and its output
     reason: str = ""  # Slurm's Reason

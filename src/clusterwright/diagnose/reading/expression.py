@@ -14,10 +14,10 @@ _RUN = re.compile(
 
 
 class Expression:
-    """A regular expression; what it matches is what `re.search` with it matches.
+    """A regular expression of a failure mode whose search takes bounded time; it matches what `re.search` would match.
 
-    `a.*b.*c` tries each `b` after each `a`, and each `c` after these: its parts are searched once in their order first.
-    A run of characters is entered at its start alone, since a match from its middle is one from its start too.
+    `a.*b.*c` tries each `b` after each `a`, and each `c` after these: so its parts are first searched once in their
+    order. A run of characters is entered only at its start, since a match from its middle is also one from its start.
     """
 
     def __init__(self, like: str) -> None:
@@ -30,7 +30,7 @@ class Expression:
         self.is_anchored = "^" in like or "\\A" in like
 
     def search(self, text: str) -> re.Match[str] | None:
-        """The first match in the text."""
+        """Return the first match in the text."""
         if self._alternatives and not any(_are_in_order(parts, text) for parts in self._alternatives):
             return None
         return self._pattern.search(text)
@@ -38,12 +38,12 @@ class Expression:
 
 @cache
 def expression(like: str) -> Expression:
-    """The expression of a mode, compiled once."""
+    """Return the expression, compiled once."""
     return Expression(like)
 
 
 def _compiled(flags: str, parts: list[str]) -> list[re.Pattern[str]]:
-    """The parts that match at least one character."""
+    """Compile the parts that match at least one character."""
     patterns = [re.compile(flags + part) for part in parts]
     return [pattern for pattern in patterns if not pattern.fullmatch("")]
 
@@ -67,7 +67,7 @@ def _entered_at_start(like: str) -> str:
 
 
 def _split(like: str) -> list[list[str]]:
-    """The alternatives of an expression, each as its parts between `.*`, outside of groups and classes."""
+    """Return the alternatives of an expression, each split at `.*`, outside of groups and classes."""
     alternatives: list[list[str]] = [[]]
     begin = position = depth = 0
     while position < len(like):
@@ -88,7 +88,7 @@ def _split(like: str) -> list[list[str]]:
 
 
 def _end_of_class(like: str, begin: int) -> int:
-    """Index of the bracket that closes a class."""
+    """Return the index of the bracket that closes a character class."""
     position = begin + (2 if like[begin + 1] == "^" else 1)
     position += like[position] == "]"  # the first one is a character of the class
     while like[position] != "]":

@@ -37,12 +37,12 @@ _OURS = re.compile(r"logs/[^/]+/(?P<host>[^/]+)/(?P<local>\d+)\.(?:out|err)$")
 
 
 def is_named_like_file(name: str) -> bool:
-    """True for a name with the suffix of a log, of a compressed file or of an archive."""
+    """Return True for a name with the suffix of a log, of a compressed file or of an archive."""
     return bool(_FILES.search(name))
 
 
 def find_sources(arguments: Sequence[str]) -> list[LogSource]:
-    """Sources of all arguments: `-` for standard input, files, and folders, of which files named like logs are read."""
+    """Return the sources of all arguments: `-` for standard input, files, and folders with files named like logs."""
     files: list[Path] = []
     streams = []
     for argument in arguments:
@@ -81,7 +81,7 @@ def _hidden(path: Path) -> bool:
 
 
 def _group(path: Path) -> tuple[str, tuple[int, int]]:
-    """The rotated log of a file and the part's sort key: dated parts are oldest, the part without suffix is newest."""
+    """Return the rotated log of a file and the part's sort key: dated parts oldest, the one without suffix newest."""
     name = _PACKED.sub("", path.name)
     match = _ROTATED.match(name)
     if match is None or (name.startswith("slurm-") and "." not in match["base"]):
@@ -115,7 +115,7 @@ def _source(path: Path, number: int) -> LogSource:
 
 
 def _owner(text: str) -> tuple[str, str]:
-    """Host and rank in a path."""
+    """Return host and rank that a path names."""
     if match := _OURS.search(text):
         return match["host"], ""
     rank = _OF_TORCHRUN.search(text) or _RANK.search(text)

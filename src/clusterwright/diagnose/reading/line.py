@@ -14,8 +14,8 @@ _INFORMS = re.compile(
     r"\b(?:INFO|DEBUG)\b(?!\w)|^\W*[ID]\d{4} \d\d:|: I [\w/]+\.(?:cc|h):\d+\]|\blevel=info\b|\"level\": ?\"info\""
 )
 HEAD = 120  # characters in which a line has its level
-CHARS_BEFORE, CHARS_AFTER = 1500, 3000  # characters of a line around a match
-BACK = 2048  # bytes before a line that are searched for a timestamp if it has none,
+CHARS_BEFORE, CHARS_AFTER = 1500, 3000  # characters of a line that are kept around a match
+BACK = 2048  # bytes before a line without a timestamp in which one is searched,
 BACK_LINES = 12  # and lines
 
 
@@ -57,9 +57,9 @@ class Line:
 
     @property
     def informs(self) -> bool:
-        """Whether the line has level INFO or DEBUG; false for NCCL, whose INFO lines may be the only evidence."""
+        """Whether the line has level INFO or DEBUG; False for NCCL, whose INFO lines may be the only evidence."""
         return _INFORMS.search(self.text[:HEAD]) is not None and "NCCL" not in self.text
 
     def has_unquoted(self, text: str) -> bool:
-        """Whether the line contains a text that is not only quoted."""
+        """Return whether the line contains a text that is not only quoted."""
         return text in self.text and not is_quoted(self.parts.body, text, self._above)

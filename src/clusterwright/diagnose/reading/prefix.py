@@ -29,7 +29,7 @@ _SYSLOG_HOST = re.compile(
     rf"^(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(?:[A-Z][a-z]{{2}} +\d{{1,2}} [\d:.]{{8,}}|\d{{4}}-\d\d-\d\dT[\d:.+Z-]+) "
     rf"(?P<host>{_HOST}) (?:[\w./()-]+(?:\[\d+\])?:|kernel)"
 )
-_PREFIX_LENGTH = 160  # characters in which a line has its host and rank
+_PREFIX_LENGTH = 160  # characters of a line in which host and rank are searched
 
 
 class LineParts(NamedTuple):

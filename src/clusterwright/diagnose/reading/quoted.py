@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-OURS = " ┃ "  # between the position and the text of our own evidence
+OURS = " ┃ "  # separates position and text in our own evidence
 # The first line of a log inside a log: the header of `tail` and `head`, or a shell's trace of a command.
 BEGINS = re.compile(
     r"^==> .+ <==$|^\++ (?:cat|tail|head|grep|zcat|less|wright why)\b|^\$ (?:cat|tail|head|zcat) "
@@ -48,7 +48,7 @@ _LISTED = re.compile(r"(?:^\s*-\s+|[\[,(]\s*)[rbfu]?[\"']$")
 
 
 def is_quoted(line: str, text: str, previous_line: str = "") -> bool:
-    """Whether `line` only quotes `text`; `previous_line` is the line above."""
+    """Return whether `line` only quotes `text`; `previous_line` is the line above."""
     if OURS in line or _LINES.search(line) or _is_numbered(line):
         return True
     if previous_line.lstrip().startswith('File "') and line.startswith("    "):

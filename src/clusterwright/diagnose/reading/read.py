@@ -31,7 +31,7 @@ class LogBlock(NamedTuple):
 
     data: bytes
     line: int
-    end: int  # matches that begin from here on belong to the next block
+    end: int  # matches that begin here or later belong to the next block
 
 
 def blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[LogBlock]:
@@ -69,7 +69,7 @@ QUOTE_LENGTH = 300
 
 
 def last_lines(tail: bytes, lines: int) -> list[tuple[int, tuple[str, ...]]]:
-    """The last error line of a source, with its number; `lines` is the number after the last line."""
+    """Return the last error line of a source, with its number; `lines` is the number after the last line."""
     rows = [clean(raw) for raw in tail.split(b"\n")]
     first_number = lines - len(rows) + 1
     for index in range(len(rows) - 1, -1, -1):
@@ -84,7 +84,7 @@ def last_lines(tail: bytes, lines: int) -> list[tuple[int, tuple[str, ...]]]:
 
 
 def _end(rows: list[str], index: int) -> int | None:
-    """Index of the last line of a traceback: the exception."""
+    """Return the index of the last line of a traceback, which names the exception."""
     for number in range(index + 1, len(rows)):
         body = split_prefix(rows[number]).body
         if body.strip() and not body.startswith((" ", "\t")):
@@ -98,7 +98,7 @@ SMALL = (
 
 
 class Scanner:
-    """Finds known texts in blocks of bytes."""
+    """Finds the texts of failure modes in blocks of bytes."""
 
     def __init__(self, texts: list[str]) -> None:
         self._texts = texts
@@ -112,11 +112,11 @@ class Scanner:
         return BytesAhoCorasick(self._bytes, implementation=Implementation.DFA)
 
     def exclude_texts(self, texts: set[str]) -> Scanner:
-        """A scanner for all other texts."""
+        """Return a scanner for all other texts."""
         return Scanner([text for text in self._texts if text not in texts])
 
     def places(self, block: bytes) -> Iterator[int]:
-        """Offsets of texts in the block, in order; at least one of overlapping texts."""
+        """Yield offsets of texts in the block, in order; of overlapping texts at least one."""
         if len(block) > SMALL:
             yield from (start for _text, start, _end in self._automaton.find_matches_as_indexes(block))
             return
@@ -129,7 +129,7 @@ class Scanner:
         yield from sorted(offsets)
 
     def texts_in(self, line: bytes, *, large: bool) -> list[str]:
-        """All texts in the line; `large`: use the automaton, which its block has built already."""
+        """Return all texts in the line; `large`: use the automaton, which its block has built already."""
         if large:
             hits = {
                 which
@@ -176,14 +176,14 @@ class TimeBudget:
             raise OverBudgetError
 
 
-FROM_OTHERS = 400  # lines that are skipped as a log inside this log
+FROM_OTHERS = 400  # lines that are skipped after the header of a log inside this log
 TAIL = 32 << 10  # bytes at the end that are searched for the last error line
 
 
 def read(
     sources: Iterable[LogSource], knowledge: Knowledge, budget: TimeBudget | None = None
 ) -> Observations:
-    """Observations of all sources, in their order, as far as the budget of processor time allows."""
+    """Return the observations of all sources, in their order, as far as the budget of processor time allows."""
     scanner, time_budget = Scanner([*knowledge.texts, *NESTED_LOG_PREFIXES]), budget or TimeBudget()
     parts = [_LogReader(source, knowledge, scanner, time_budget).read() for source in sources]
     witnessed: dict[str, tuple[Witnessed, ...]] = {}
@@ -201,7 +201,7 @@ def read(
 
 
 def _maybe(mode_ids: set[str], knowledge: Knowledge) -> dict[str, Mode]:
-    """Alternative modes (`maybe`) of the modes, and those of these."""
+    """Return the alternative modes (`maybe`) of the modes, and those of these alternatives."""
     modes: dict[str, Mode] = {}
     for _round in range(2):
         names = {name for mode_id in (*mode_ids, *modes) for name in knowledge[mode_id].maybe}
@@ -210,7 +210,7 @@ def _maybe(mode_ids: set[str], knowledge: Knowledge) -> dict[str, Mode]:
 
 
 class _LogReader:
-    """Reads one source."""
+    """Reads one source into observations."""
 
     def __init__(self, source: LogSource, knowledge: Knowledge, scanner: Scanner, budget: TimeBudget) -> None:
         self._source, self._scanner, self._budget = source, scanner, budget
@@ -265,7 +265,7 @@ class _LogReader:
         self._tail.append(data[max(0, block.end - TAIL) : block.end])
 
     def _is_below_limit(self, text: str) -> bool:
-        """Whether a text has had fewer lines than the limit, after which it is no longer searched for."""
+        """Return whether a text was found in fewer lines than the limit, after which it is no longer searched for."""
         self._counts[text] += 1
         if self._counts[text] <= RANKS * MAX_SIGHTINGS or text in NESTED_LOG_PREFIXES:
             return True

@@ -17,16 +17,16 @@ from clusterwright.diagnose.reading.source import LogSource
 CONTEXT_LINES = 40  # before and after a line, for `near`
 MAX_SIGHTINGS = 4  # of one signature by one rank,
 MAX_CONTEXT_SIGHTINGS = 64  # and of one with `near`, which is tested at the end
-RANKS = 4096  # of one signature
+RANKS = 4096  # ranks of one signature
 MOST = 20_000  # sightings in one source; then only texts without a sighting are searched for
-POSITIONS = 4096  # of one witness
+POSITIONS = 4096  # positions of one witness
 QUOTE_LENGTH = 400  # characters of an evidence line
 
 Key = tuple[str, int, str]
 
 
 class SightingStore:
-    """Observations of one source."""
+    """The observations of one source so far."""
 
     def __init__(self, source: LogSource, knowledge: Knowledge) -> None:
         self._source, self._witness_texts, self._context_texts = (
@@ -43,7 +43,7 @@ class SightingStore:
         self._witnessed: dict[str, list[Witnessed]] = defaultdict(list)
 
     def is_noted(self, text: str) -> bool:
-        """Whether the store accepts another line with a witness's or context text."""
+        """Return whether the store takes another line with this text of a witness or a context."""
         if text not in self._witness_texts:
             return False
         return len(self._witnessed[text]) < MAX_SIGHTINGS or (
@@ -51,7 +51,7 @@ class SightingStore:
         )
 
     def note(self, text: str, number: int, line: str) -> None:
-        """Store a line with a witness's or context text."""
+        """Store a line with a text of a witness or a context."""
         if not self.is_noted(text):
             return
         if len(self._witnessed[text]) < MAX_SIGHTINGS and self._matches_expression(text, line):
@@ -88,11 +88,11 @@ class SightingStore:
         self._texts.add(sighting.has)
 
     def saturated_texts(self) -> set[str]:
-        """Texts that need not be searched for any more: those with sightings, once there are MOST."""
+        """Return texts that need not be searched for any more: those with sightings, once there are MOST."""
         return self._texts if self._number >= MOST else set()
 
     def observations(self, last_lines: list[tuple[int, tuple[str, ...]]]) -> Observations:
-        """All observations, with the last error lines."""
+        """Return all observations, with the last error lines."""
         return Observations(
             tuple(self._iter_sightings()),
             {text: tuple(lines) for text, lines in self._witnessed.items() if lines},

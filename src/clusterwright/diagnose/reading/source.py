@@ -1,4 +1,4 @@
-"""Sources of lines: compressed or plain files, standard input, and output of queries to a cluster."""
+"""Sources of log lines: compressed or plain files, standard input, and output of queries to a cluster."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ _TEXT_CONTROLS = b"\t\n\r\x08\x1b\x07\x0c\x00"  # files on network storage may h
 
 @dataclass(frozen=True, slots=True)
 class LogSource:
-    """A named source of lines; `host` and `rank` if all its lines are of one."""
+    """A named source of log lines; `host` and `rank` if all its lines are of one."""
 
     name: str
     open: Callable[[], BinaryIO]
     kind: str = "log"
     host: str = ""
     rank: str = ""
-    year: int = 0  # of timestamps without a year, as in syslog
-    order: int = 0  # among the parts of a rotated log
+    year: int = 0  # year of timestamps without one, as in syslog
+    order: int = 0  # number among the parts of a rotated log
     group: str = ""  # equal for the parts of a rotated log
 
 
 def of_text(name: str, text: str, *, kind: str = "log", host: str = "", rank: str = "") -> LogSource:
-    """A source of text in memory, such as output of Slurm."""
+    """Return a source of text in memory, such as output of Slurm."""
     return of_bytes(name, text.encode("utf-8", "replace"), kind=kind, host=host, rank=rank)
 
 
 def of_bytes(name: str, data: bytes, *, kind: str = "log", host: str = "", rank: str = "") -> LogSource:
-    """A source of bytes in memory."""
+    """Return a source of bytes in memory."""
     return LogSource(name, lambda: io.BytesIO(data), kind, host, rank, group=name)
 
 
 def of_stream(name: str = "-") -> LogSource:
-    """Standard input."""
+    """Return a source of standard input."""
     return LogSource(name, lambda: sys.stdin.buffer, group=name)
 
 
@@ -89,7 +89,7 @@ def _unzstd(path: Path) -> BinaryIO:
 
 @contextmanager
 def reading(source: LogSource) -> Iterator[BinaryIO]:
-    """Open a source; standard input stays open afterwards."""
+    """Open a source for a block; standard input stays open afterwards."""
     stream = source.open()
     try:
         yield stream
@@ -99,7 +99,7 @@ def reading(source: LogSource) -> Iterator[BinaryIO]:
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether the first bytes are not of a text."""
+    """Return whether the first bytes are not those of a text."""
     if head.startswith(_MAGIC):
         return True
     controls = sum(byte < 32 and byte not in _TEXT_CONTROLS for byte in head)

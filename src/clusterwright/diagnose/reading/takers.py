@@ -1,4 +1,4 @@
-"""Match lines in which a known text was found against the signatures with that text."""
+"""Match lines in which a known text was found with the signatures that have this text."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from clusterwright.diagnose.reading.line import Line
 
 _KIND = re.compile(rf"({'|'.join(KINDS)}):")
 CHARS_BEFORE, CHARS_AFTER = 300, 1200  # characters around a text in which its expression is searched
-_OF_LOGS = {"", "log", "kernel", "slurm"}  # kinds of lines that a file of kind `log` may contain
+_OF_LOGS = {"", "log", "kernel", "slurm"}  # kinds of lines that a source of kind `log` may contain
 
 
 class Match(NamedTuple):
-    """A mode, the number of its signature, and the named values of the line."""
+    """A match of a signature: its mode, its number in the mode, and the named values of the line."""
 
     mode: Mode
     signature: int
@@ -25,14 +25,14 @@ class Match(NamedTuple):
 
 
 class Takers:
-    """Signatures by text for a source of one kind; expressions are compiled on first use."""
+    """The signatures that apply to a source of one kind, by text; expressions are compiled on first use."""
 
     def __init__(self, knowledge: Knowledge, kind: str) -> None:
         self._knowledge, self._kind = knowledge, kind
         self._compiled: dict[str, list[tuple[Mode, int, str, Callable[[Line], dict[str, str] | None]]]] = {}
 
     def matches(self, text: str, line: Line) -> list[Match]:
-        """Matches of the line among the signatures with the text."""
+        """Return the matches of the line with the signatures that have the text."""
         if text not in self._compiled:
             self._compiled[text] = self._make(text)
         matches = []
@@ -68,7 +68,7 @@ def _matcher(signature: Signature) -> Callable[[Line], dict[str, str] | None]:
     pattern = expression(signature.like)
 
     def names(line: Line) -> dict[str, str] | None:
-        """The named values; an anchored expression may match after the launcher's prefix as well."""
+        """Return the named values of the line; an anchored expression may also match after the launcher's prefix."""
         hit = pattern.search(about(line.text, signature.has))
         if hit is None and pattern.is_anchored:
             hit = pattern.search(about(line.parts.body, signature.has))
@@ -78,7 +78,7 @@ def _matcher(signature: Signature) -> Callable[[Line], dict[str, str] | None]:
 
 
 def about(text: str, has: str) -> str:
-    """The part of a long line around the text, to bound the time of regular expressions."""
+    """Return the part of a long line around the text, to bound the time of regular expressions."""
     if len(text) <= CHARS_BEFORE + CHARS_AFTER:
         return text
     start = max(0, text.find(has))

@@ -29,7 +29,7 @@ class Moment(NamedTuple):
 
 
 def moment(line: str, year: int) -> Moment | None:
-    """The timestamp of a line; None without a valid one."""
+    """Return the timestamp of a line; None without a valid one."""
     head = line[:HEAD]
     if match := _BOOT.search(head):
         return Moment(float(match["t"]), "boot")

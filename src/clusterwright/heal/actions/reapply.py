@@ -19,7 +19,7 @@ def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> str:
-    """Apply with the cluster's secrets, which must be on this machine: new secrets would lock the host out."""
+    """Apply the cluster file with the cluster's secrets, which must be on this machine: new ones lock the host out."""
     if not (state_folder(executor.cluster.name) / "munge.key").exists():
         return _("the cluster's secrets are not on this machine; run wright apply where they are stored")
     host = order.intent.host

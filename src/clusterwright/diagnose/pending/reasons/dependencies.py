@@ -1,4 +1,4 @@
-"""The job waits for other jobs."""
+"""Explain reasons about dependencies on other jobs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterwright.i18n import _
 
 @reason("DependencyNeverSatisfied")
 def never_satisfied(facts: Facts) -> Waiting:
-    """The job that it depends on has ended with a state that the dependency excludes."""
+    """Explain that a dependency can no longer be satisfied, as the other job ended in another state."""
     cause = _(
         "The job depends on `{dependency}`, which can no longer be satisfied.",
         dependency=facts.job["Dependency"],
@@ -23,7 +23,7 @@ def never_satisfied(facts: Facts) -> Waiting:
 
 @reason("Dependency")
 def dependency(facts: Facts) -> Waiting:
-    """Other jobs must start or end first."""
+    """Explain that other jobs must start or end first."""
     condition = facts.job["Dependency"]
     ids = set(re.findall(r"\d+", re.sub(r"\(.*?\)", "", condition)))
     other_jobs = tuple(

@@ -1,4 +1,4 @@
-"""The job is held by its user, an administrator or Slurm, or may not begin yet."""
+"""Explain holds by the user, an administrator or Slurm, and begin times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.slurm.records import clock
 
 @reason("JobHeldUser")
 def by_user(facts: Facts) -> Waiting:
-    """The job's user holds it."""
+    """Explain that the job's user holds it."""
     return Waiting(
         "held-by-user",
         _("The job's user holds it (`scontrol hold` or `sbatch --hold`)."),
@@ -23,7 +23,7 @@ def by_user(facts: Facts) -> Waiting:
 
 @reason("JobHeldAdmin")
 def by_admin(facts: Facts) -> Waiting:
-    """An administrator holds the job."""
+    """Explain that an administrator holds the job."""
     return Waiting(
         "held-by-admin",
         _("An administrator holds the job (priority 0); its user cannot release it."),
@@ -34,7 +34,7 @@ def by_admin(facts: Facts) -> Waiting:
 
 @reason("(launch_failed|job_requeued|Job_launch|JobLaunch).*")
 def after_failure(facts: Facts) -> Waiting:
-    """Slurm requeued the job and holds it, after its launch failed or on request."""
+    """Explain that Slurm requeued the job and holds it, after its launch failed or on request."""
     if "launch" not in facts.job["Reason"].lower():
         release = StartCommand(f"scontrol release {facts.id}", "user", _("release the job"))
         return Waiting("requeued-held", _("The job was requeued and is held."), _(NOT_BY_ITSELF), release)
@@ -52,7 +52,7 @@ def after_failure(facts: Facts) -> Waiting:
 
 @reason("BeginTime")
 def begin_time(facts: Facts) -> Waiting:
-    """The job's begin time is in the future: `--begin`, or the delay after a requeue."""
+    """Explain that the job's begin time is in the future: `--begin`, or the delay after a requeue."""
     when = clock(facts.job["EligibleTime"] or facts.job["StartTime"])
     at_once = update(facts, "StartTime=now", _("begin at once"))
     starts = _("from {time}", time=when)

@@ -1,4 +1,4 @@
-"""Licenses that the job requests are in use."""
+"""Explain that requested licenses are in use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterwright.i18n import _
 
 @reason("Licenses")
 def licenses(facts: Facts) -> Waiting:
-    """Too few of one or more licenses are free."""
+    """Explain that too few of one or more licenses are free."""
     requested = {
         name: int(count or 1) for name, count in re.findall(r"([\w@.-]+)(?::(\d+))?", facts.job["Licenses"])
     }

@@ -1,4 +1,4 @@
-"""Limits of QOS and associations: which limit, how much of it is used, and what request it allows."""
+"""Explain limits of QOS and associations: which limit, how much of it is used, and what request it allows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UNITS = {
     "jobs": N_("running jobs"), "time": N_("run time"), "billing": N_("billing units"),
     "license": N_("licenses"), "energy": N_("energy in joules"),
 }  # fmt: skip
-_SCOPES = {  # as text, and the prefix and the suffix of Slurm's field
+_SCOPES = {  # text, and prefix and suffix of Slurm's field
     "Grp": (N_("all jobs under the limit together"), "Grp", ""),
     "PerUser": (N_("each user"), "Max", "PU"),
     "PerAccount": (N_("each account"), "Max", "PA"),
@@ -37,7 +37,7 @@ _SCOPES = {  # as text, and the prefix and the suffix of Slurm's field
     "PerJob": (N_("each job"), "Max", "PJ"),
     "Min": (N_("each job"), "Min", "PJ"),
 }
-_COUNTING = frozenset({"Grp", "PerUser", "PerAccount"})  # over several jobs
+_COUNTING = frozenset({"Grp", "PerUser", "PerAccount"})  # scopes of limits over several jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class Limit:
     entity_name: str
     most: float  # -1 where it is not known
     used: float
-    command: str  # that sets it, without the value
+    command: str  # command that sets it, without the value
     line: str
 
 
 @reason(r"(QOS|Assoc)\w*|Max(Cpu|GRES|Gres|Mem|Memory|Node|Jobs?)PerAccount.*")
 def limit(facts: Facts) -> Waiting | None:
-    """A limit of a QOS or an association is reached: by which jobs, and the request that it allows."""
+    """Explain that a limit of a QOS or an association is reached: by which jobs, and what request it allows."""
     token = facts.job["Reason"]
     match = _TOKEN.fullmatch(token)
     if not match:
@@ -75,7 +75,7 @@ def limit(facts: Facts) -> Waiting | None:
 
 
 def _cause(bound: Limit, requested: float) -> str:
-    """The limit, its use, and what the job requests."""
+    """Return a text with the limit, its use, and what the job requests."""
     owner = (
         _("Association {name}", name=bound.entity_name)
         if bound.entity == "assoc"
@@ -106,7 +106,7 @@ def _cause(bound: Limit, requested: float) -> str:
 
 
 def _limit(facts: Facts, match: re.Match[str]) -> Limit:
-    """The limit that the reason names, from the record that sets it."""
+    """Return the limit that the reason names, from the record that sets it."""
     resource = match["what"].lower()
     kind, per = match["kind"] or "Max", match["per"]
     scope = "Grp" if kind == "Grp" else "Min" if kind == "Min" else per or "PerJob"
@@ -120,7 +120,7 @@ def _limit(facts: Facts, match: re.Match[str]) -> Limit:
 
 
 def _first_exceeded(facts: Facts, entity: str, scope: str, resource: str) -> Limit:
-    """The first limit that the job would exceed; else the first that is known; else the nearest."""
+    """Return the first limit that the job would exceed; else the first known one; else the nearest one."""
     limits = [_read(setting, entity, scope, resource) for setting in _places(facts, entity, scope, resource)]
     requested = requested_amount(facts, resource)
     full = [bound for bound in limits if bound.most >= 0 and _passes(bound, requested)]
@@ -134,7 +134,7 @@ def _passes(bound: Limit, requested: float) -> bool:
 
 
 def _places(facts: Facts, entity: str, scope: str, resource: str) -> list[tuple[str, Record, str, str]]:
-    """Records that may set the limit: the owner's name, the record, the field, and the command that changes it."""
+    """Return the records that may set the limit: owner's name, record, field, and command that changes it."""
     stem, suffix = _SCOPES[scope][1:]
     measure = {"jobs": "Jobs", "time": "Wall"}.get(resource, "TRES")
     field = f"{stem}{measure}{suffix}"
@@ -174,7 +174,7 @@ def _qos_record(facts: Facts, name: str, scope: str) -> Record:
 
 
 def _set(field: str) -> str:
-    """Sacctmgr's name of a field of `scontrol show assoc_mgr`."""
+    """Return sacctmgr's name for a field of `scontrol show assoc_mgr`."""
     return {"MaxWallPJ": "MaxWall", "MaxTRESPJ": "MaxTRES", "MinTRESPJ": "MinTRES"}.get(field, field)
 
 
@@ -219,7 +219,7 @@ def _read(setting: tuple[str, Record, str, str], entity: str, scope: str, resour
 
 
 def requested_amount(facts: Facts, resource: str) -> float:
-    """How much of a resource the job requests; time in seconds."""
+    """Return how much of a resource the job requests; time in seconds."""
     if resource == "jobs":
         return 1
     if resource == "time":
@@ -238,7 +238,7 @@ def _amount_text(resource: str, value: float) -> str:
 
 
 def _counted(facts: Facts, bound: Limit) -> list[Job]:
-    """Running jobs that count against the limit."""
+    """Return the running jobs that count against the limit."""
     jobs = [job for job in facts.running if bound.entity == "assoc" or job.qos == bound.entity_name]
     if bound.entity == "assoc":
         account, _, user = bound.entity_name.partition("/")
@@ -251,7 +251,7 @@ def _counted(facts: Facts, bound: Limit) -> list[Job]:
 
 
 def _smaller(facts: Facts, bound: Limit, requested: float) -> StartCommand | None:
-    """A smaller request that the limit allows."""
+    """Return the command for a smaller request that the limit allows; None if there is none."""
     headroom = int(bound.most - (bound.used if bound.scope in _COUNTING else 0))
     if (
         bound.resource == "jobs"
@@ -286,7 +286,7 @@ def _other_qos(facts: Facts, bound: Limit) -> StartCommand | None:
 
 
 def _raise(bound: Limit, requested: float) -> StartCommand:
-    """The command that sets the limit to what the job needs."""
+    """Return the command that sets the limit to what the job needs."""
     value = requested + (bound.used if bound.scope in _COUNTING else 0)
     description = _("lower the limit") if bound.scope == "Min" else _("raise the limit")
     return admin(f"{bound.command}={_command_value(bound.resource, value)}", description)

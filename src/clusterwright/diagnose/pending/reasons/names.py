@@ -1,4 +1,4 @@
-"""Features, accounts and QOS that do not exist, or that the job's user may not use."""
+"""Explain features, accounts and QOS that do not exist, or that the job's user may not use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.i18n import _
 
 @reason("BadConstraints")
 def features(facts: Facts) -> Waiting:
-    """No node has the requested features; Slurm then holds the job (priority 0)."""
+    """Explain that no node has the requested features; Slurm then holds the job (priority 0)."""
     constraint = facts.job["Features"]
     available = sorted(
         {feature for node in facts.nodes.values() for feature in node.split("AvailableFeatures")}
@@ -29,7 +29,7 @@ def features(facts: Facts) -> Waiting:
 
 @reason("InvalidAccount|AccountNotAllowed")
 def account(facts: Facts) -> Waiting:
-    """The account does not exist, or its user has no association with it."""
+    """Explain that the account does not exist, or that its user has no association with it."""
     account_name = facts.job["Account"]
     alternatives = [name for name in facts.accounts if name != account_name]
     return Waiting(
@@ -52,7 +52,7 @@ def account(facts: Facts) -> Waiting:
 
 @reason("InvalidQOS|QOSNotAllowed")
 def qos(facts: Facts) -> Waiting:
-    """The QOS does not exist, or the user or the partition does not allow it."""
+    """Explain that the QOS does not exist, or that the user or the partition does not allow it."""
     qos_name = facts.job["QOS"]
     alternatives = [name for name in facts.allowed_qos if name != qos_name]
     return Waiting(
@@ -74,7 +74,7 @@ def qos(facts: Facts) -> Waiting:
 
 
 def _update_and_release(facts: Facts, setting: str) -> StartCommand:
-    """The change of the job, and its release where its priority is 0."""
+    """Return the command that changes the job, and releases it if its priority is 0."""
     if facts.job["Priority"] != "0":
         return update(facts, setting, _("remove the constraint"))
     command = f"scontrol update jobid={facts.id} {setting} && scontrol release {facts.id}"

@@ -1,4 +1,4 @@
-"""Nodes that the job needs are reserved, out of service, or powering up."""
+"""Explain that nodes which the job needs are reserved, out of service, or powering up."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LEAST_S = 60  # a shorter time limit is not offered
 
 @reason("ReqNodeNotAvail|NodeDown|Nodes_required_for_job|NodeNotAvail")
 def not_available(facts: Facts) -> Waiting:
-    """A reservation ahead or nodes out of service; else requests that no node satisfies, or allocated nodes."""
+    """Explain a reservation ahead or nodes out of service; else requests that no node satisfies, or allocated nodes."""
     return ahead(facts) or out(facts) or unsatisfiable(facts) or all_allocated(facts)
 
 
 def ahead(facts: Facts) -> Waiting | None:
-    """A reservation of nodes that the job needs begins before the job's time limit ends."""
+    """Explain that a reservation of nodes which the job needs begins within the job's time limit; None if none does."""
     limit, now = seconds(facts.job["TimeLimit"]), stamp(facts.now)
     for name, reservation in sorted(facts.reservations.items(), key=lambda pair: pair[1]["StartTime"]):
         begin, end = stamp(reservation["StartTime"]), stamp(reservation["EndTime"])
@@ -69,7 +69,7 @@ def _reserved(facts: Facts, name: str, reservation: Record, left_s: int) -> Wait
 
 @reason("Resources$|Priority$|BeginTime")
 def waking(facts: Facts) -> Waiting | None:
-    """The job has its nodes, which are powering up."""
+    """Explain that the job's nodes are powering up; None if they are not."""
     powered_down = [
         name for name, node in facts.nodes.items() if parse_node_state(node["State"]).is_power_saving
     ]

@@ -1,4 +1,4 @@
-"""Nodes that the job needs are down or drained."""
+"""Explain that nodes which the job needs are down or drained."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.slurm.records import Record
 
 
 def out(facts: Facts) -> Waiting | None:
-    """Too few of the nodes that the job needs are in service: their states, and the command that resumes them."""
+    """Explain that too few nodes which the job needs are in service, with their states; None if enough are."""
     request = need(facts.job)
     names = facts.requested_nodes or tuple(fitting(facts, request, now=False))
     bad = {
@@ -36,7 +36,7 @@ def out(facts: Facts) -> Waiting | None:
 
 
 def _accept_any_nodes(facts: Facts) -> StartCommand | None:
-    """Any nodes, where the job names these and enough others are usable."""
+    """Return the command to accept any nodes, if the job names its nodes and enough others are usable."""
     return (
         update(facts, "ReqNodeList=", _("accept any nodes"))
         if facts.requested_nodes and sum(map(usable, facts.nodes.values())) >= need(facts.job).nodes

@@ -1,4 +1,4 @@
-"""Limits and state of the job's partition."""
+"""Explain limits and the state of the job's partition."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.slurm.records import Record, length, seconds
 
 @reason("PartitionTimeLimit")
 def time_limit(facts: Facts) -> Waiting:
-    """The job's time limit exceeds the partition's; Slurm gives this reason for too many nodes as well."""
+    """Explain that the job's time limit exceeds the partition's; Slurm gives this reason for too many nodes as well."""
     most, requested = seconds(facts.partition["MaxTime"]), seconds(facts.job["TimeLimit"])
     if most is not None and requested is not None and requested <= most:
         return node_limit(facts)
@@ -32,7 +32,7 @@ def time_limit(facts: Facts) -> Waiting:
 
 @reason("PartitionNodeLimit|PartitionConfig")
 def node_limit(facts: Facts) -> Waiting:
-    """The job requests more, or fewer, nodes than the partition allows one job."""
+    """Explain that the job requests more, or fewer, nodes than the partition allows one job."""
     name, requested = facts.partition["PartitionName"], facts.job.number("NumNodes")
     most = facts.partition.number("MaxNodes") or facts.partition.number("TotalNodes")
     least = facts.partition.number("MinNodes")
@@ -55,7 +55,7 @@ def node_limit(facts: Facts) -> Waiting:
 
 @reason("Partition(Down|Inactive)")
 def down(facts: Facts) -> Waiting:
-    """The partition's state is DOWN or INACTIVE: no job starts in it."""
+    """Explain that the partition's state is DOWN or INACTIVE, so no job starts in it."""
     name, state = facts.partition["PartitionName"], facts.partition["State"]
     return Waiting(
         "partition-inactive" if state == "INACTIVE" else "partition-down",
@@ -72,7 +72,7 @@ def down(facts: Facts) -> Waiting:
 
 
 def other_partition(facts: Facts) -> StartCommand | None:
-    """The change to another partition whose limits the job satisfies."""
+    """Return the command that moves the job to another partition whose limits it satisfies; None without one."""
     requested, limit = facts.job.number("NumNodes"), seconds(facts.job["TimeLimit"])
     for name, partition in facts.partitions.items():
         most = partition.number("MaxNodes") or partition.number("TotalNodes")

@@ -1,4 +1,4 @@
-"""Pending jobs of higher priority."""
+"""Explain that pending jobs have a higher priority."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEAST_S = 60
 
 @reason("Priority$")
 def priority(facts: Facts) -> Waiting:
-    """Jobs of higher priority wait for the same nodes."""
+    """Explain that jobs of higher priority wait for the same nodes."""
     if impossible := unsatisfiable(facts):
         return impossible
     jobs_ahead = ahead(facts)
@@ -45,7 +45,7 @@ def priority(facts: Facts) -> Waiting:
 
 
 def ahead(facts: Facts) -> list[Job]:
-    """Pending jobs of the same partition whose priority is not lower, the highest first."""
+    """Return pending jobs of the same partition whose priority is not lower, the highest first."""
     waiting = [job for job in facts.queue if job.is_pending and job.priority >= facts.job.number("Priority")]
     same_partition = [
         job for job in waiting if set(job.partition.split(",")) & set(facts.job["Partition"].split(","))
@@ -57,7 +57,7 @@ def ahead(facts: Facts) -> list[Job]:
 
 
 def _change_to_start_earlier(facts: Facts, jobs_ahead: list[Job]) -> StartCommand | None:
-    """A time limit that ends before the first job ahead starts (backfill); else a higher priority."""
+    """Return a time limit that ends before the first job ahead starts (backfill); else a higher priority."""
     request = need(facts.job)
     if len(fitting(facts, request, now=True)) < request.nodes:
         return _raise_priority(facts, jobs_ahead)

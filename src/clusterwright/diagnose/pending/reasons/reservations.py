@@ -1,4 +1,4 @@
-"""The reservation that the job requests."""
+"""Explain the state of the reservation that the job requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.slurm.records import Record, clock, stamp
 
 @reason("Reservation")
 def reservation(facts: Facts) -> Waiting:
-    """The reservation has not begun, its nodes are allocated, or it no longer exists."""
+    """Explain that the reservation has not begun, that its nodes are allocated, or that it no longer exists."""
     name = facts.job["Reservation"] or facts.job["ReservationName"]
     record = facts.reservations.get(name, Record({}))
     begin, now = stamp(record["StartTime"]), stamp(facts.now)

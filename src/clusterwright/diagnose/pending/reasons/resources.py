@@ -1,4 +1,4 @@
-"""The resources that the job requests are allocated, or do not exist."""
+"""Explain that requested resources are allocated, or do not exist."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from clusterwright.units import MiB, human_size
 
 @reason("Resources$")
 def resources(facts: Facts) -> Waiting:
-    """Other jobs have the resources, unless no node satisfies the request or those that do are out of service."""
+    """Explain which jobs have the resources, or that no node satisfies the request, or nodes out of service."""
     return unsatisfiable(facts) or out(facts) or all_allocated(facts)
 
 
 def all_allocated(facts: Facts) -> Waiting:
-    """The jobs that have the nodes, and the smaller request that fits now."""
+    """Explain which jobs have the nodes, with the smaller request that fits now."""
     request = need(facts.job)
     could = fitting(facts, request, now=False)
     ready = fitting(facts, request, now=True)
@@ -50,7 +50,7 @@ def all_allocated(facts: Facts) -> Waiting:
 
 
 def unsatisfiable(facts: Facts) -> Waiting | None:
-    """Too few nodes of the partition would satisfy the request if they were all empty and up."""
+    """Explain that too few nodes would satisfy the request even if all were empty and up; None if enough would."""
     request = need(facts.job)
     could = fitting(facts, request, now=False)
     if not facts.nodes or len(could) >= request.nodes:
@@ -69,7 +69,7 @@ def unsatisfiable(facts: Facts) -> Waiting | None:
 
 
 def _possible(facts: Facts, request: Need, shortage: str) -> StartCommand | None:
-    """The largest request of the short resource that the nodes satisfy at all."""
+    """Return the command for the largest request of the short resource that the nodes can satisfy; None without one."""
     capacities = [has(node) for node in facts.nodes.values()]
     if shortage == "gpus" and (
         most := max(capacity.gpus.get(request.gpu_type, 0) for capacity in capacities)
@@ -94,7 +94,7 @@ def _possible(facts: Facts, request: Need, shortage: str) -> StartCommand | None
 
 
 def _smaller(facts: Facts, request: Need, *, only_exclusive: bool) -> StartCommand | None:
-    """A request that fits now: shared nodes, fewer nodes, or fewer GPUs."""
+    """Return the command for a request that fits now: shared nodes, fewer nodes, or fewer GPUs; None without one."""
     if only_exclusive:
         return update(facts, "OverSubscribe=YES", _("allow other jobs on the nodes of this job"), "admin")
     ready = len(fitting(facts, request, now=True))
@@ -116,7 +116,7 @@ def _gpus(facts: Facts, request: Need, gpus: int) -> StartCommand:
 
 
 def _request_text(request: Need) -> str:
-    """`2 nodes, each with 16 CPUs, 4 GPUs (a100), 29 GiB`."""
+    """Return the request as text: `2 nodes, each with 16 CPUs, 4 GPUs (a100), 29 GiB`."""
     parts = [_n("{count} CPU", "{count} CPUs", request.cpus)]
     if request.gpus:
         kind = f" ({request.gpu_type})" if request.gpu_type else ""

@@ -1,4 +1,4 @@
-"""The job has its nodes and has not started yet, or Slurm is still cleaning up after it."""
+"""Explain that the job has its nodes and has not started yet, or that Slurm is still cleaning up after it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.i18n import _
 
 @reason("Prolog")
 def prolog(facts: Facts) -> Waiting:
-    """The prolog is running."""
+    """Explain that the prolog is running."""
     cause = _(
         "The prolog is running on {hosts}; if it takes long, see `journalctl -u slurmd` there.",
         hosts=facts.job["NodeList"],
@@ -20,7 +20,7 @@ def prolog(facts: Facts) -> Waiting:
 
 @reason("Cleaning|SystemFailure|FrontEndDown|NonZeroExitCode|RaisedSignal|Preempt|FedJobLock|BurstBuffer")
 def passing(facts: Facts) -> Waiting:
-    """A transient state of Slurm."""
+    """Explain a state of Slurm that passes by itself, such as cleaning up."""
     token = facts.job["Reason"]
     cause = _("Slurm is still cleaning up after the job's last run ({reason}).", reason=token)
     return Waiting(token.partition(":")[0].lower(), cause, _(AT_NEXT_CYCLE))
