@@ -1,4 +1,4 @@
-"""The result of a rule, Clash, and helpers that several rules share."""
+"""The result of a rule, Clash (values that contradict each other), and helpers that several rules share."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Literal
 from clusterwright.errors import closest_name
 from clusterwright.i18n import _
 
-if TYPE_CHECKING:  # a job is read without the cluster's models
+if TYPE_CHECKING:  # a job is read without importing the models of the cluster file
     from clusterwright.config.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """A path in a named one of the two files, for rules about both."""
+    """A path in one of the two files, for rules about both."""
 
     file: Literal["cluster", "job"]
     loc: tuple[str | int, ...]
@@ -40,7 +40,7 @@ def unknown(
     declared_names: Collection[str],
     locs: tuple[tuple[str | int, ...] | In, ...],
 ) -> Clash:
-    """The clash of a name that is not declared, with the closest declared name as the fix.
+    """Return the clash of a name that is not declared, with the closest declared name as the fix.
 
     `kind` is the translated noun of what is named; `subject`, translated too, is what names it.
     """
@@ -62,7 +62,7 @@ def names(items: Iterable[str]) -> str:
 
 
 def members(cluster: Cluster, role: Literal["control", "compute", "login"] | None = None) -> dict[str, str]:
-    """The hosts of a role, or all hosts, each with the name of its node group."""
+    """Return the hosts of a role, or all hosts, each with the name of its node group."""
     return {
         host: name
         for name, group in cluster.nodes.items()
@@ -72,7 +72,7 @@ def members(cluster: Cluster, role: Literal["control", "compute", "login"] | Non
 
 
 def loops(follows: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
-    """The cycles of a graph, each once, from its first name on: `a` to `b` to `a` is (a, b)."""
+    """Yield the cycles of a graph, each once, from its first name on: `a` to `b` to `a` is (a, b)."""
     visited_loops: set[frozenset[str]] = set()
     for start in follows:
         loop = _shortest_cycle(start, follows)
@@ -82,7 +82,7 @@ def loops(follows: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
 
 
 def _shortest_cycle(start: str, follows: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The shortest cycle through a name; empty if there is none."""
+    """Return the shortest cycle through a name; empty if there is none."""
     routes: list[tuple[str, ...]] = [(start,)]
     visited: set[str] = set()
     for route in routes:  # grows during the loop: breadth first
@@ -96,5 +96,5 @@ def _shortest_cycle(start: str, follows: Mapping[str, Sequence[str]]) -> tuple[s
 
 
 def is_within(path: str, top: str) -> bool:
-    """Whether a path is `top` or below it."""
+    """Return whether a path is `top` or below it."""
     return PurePosixPath(path).is_relative_to(top)

@@ -110,7 +110,7 @@ class Cluster(Section):
 
     @cache_per_instance
     def hosts(self, role: Literal["control", "compute", "login"] | None = None) -> tuple[Host, ...]:
-        """The hosts of the cluster, or of one role, in the order of the file."""
+        """Return the hosts of the cluster, or of one role, in the order of the file."""
         return tuple(
             Host(
                 name,
@@ -146,7 +146,7 @@ class Cluster(Section):
 
     @property
     def accountant(self) -> Host | None:
-        """The host of slurmdbd and its database; None where accounting is off."""
+        """The host of slurmdbd and its database; None if accounting is off."""
         if not self.accounting.enabled:
             return None
         return self.host(self.accounting.host) if self.accounting.host else self.control

@@ -38,7 +38,7 @@ def setting(
     least: int | None = None,
     most: int | None = None,
 ) -> Any:
-    """Declare one field; docs, JSON Schema, `wright explain` and the plan's cost column come from this call.
+    """Declare one field of a file; docs, JSON Schema, `wright explain` and the plan's cost column come from this call.
 
     A default is written as in the file (`"60s"`) and validated like a value; for a section pass its class.
     `least` and `most` are in the base unit of a quantity. `fields` translates the English meaning where it is shown.

@@ -10,8 +10,8 @@ from clusterwright.config.reader import parse_scalar
 from clusterwright.config.schema import Kind, Schema, properties, resolved, schema_of, variants
 from clusterwright.i18n import N_, _
 
-NAME = "NAME"  # placeholder of a name that the user chooses: nodes.NAME.hosts
-NOT_SET = N_("not set")  # the default of a field that has none
+NAME = "NAME"  # stands for a name that the user chooses: nodes.NAME.hosts
+NOT_SET = N_("not set")  # shown for a field without a default
 
 _QUANTITIES = {
     "size": N_("a size such as 512GiB or 3.2TB"),
@@ -28,7 +28,7 @@ _TYPE_LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: its path, meaning, type, default, example, and the cost of a change, in the reader's language."""
+    """A row of documentation about one field: path, meaning, type, default, example and cost of a change."""
 
     file: Kind
     path: str
@@ -46,13 +46,13 @@ class Field:
 
 
 def fields(kind: Kind) -> tuple[Field, ...]:
-    """The fields of a file in the order of the models, each section before its own fields."""
+    """Return the fields of a file in the order of the models, each section before its own fields."""
     root = schema_of(kind)
     return tuple(_below(kind, root, root, ""))
 
 
 def matching(query: str, all_fields: tuple[Field, ...]) -> tuple[Field, ...]:
-    """The fields that a dotted path selects; names and list indices in the path are optional."""
+    """Return the fields that a dotted path selects; names and list indices in the path are optional."""
     query_parts = tuple(part.split("[")[0] for part in query.split("."))
     exact = tuple(field for field in all_fields if _matches_parts(query_parts, field.parts))
     ending = tuple(
@@ -80,7 +80,7 @@ def _below(kind: Kind, root: Schema, section: Schema, path: str) -> Iterator[Fie
 
 
 def _inside(kind: Kind, root: Schema, field_path: str, node: Schema) -> Iterator[Field]:
-    """The fields of a section, of named sections, or of a list of sections."""
+    """Yield the fields of a section, of named sections, or of a list of sections."""
     for step, inner in (
         (f".{NAME}", node.get("additionalProperties")),
         ("[]", node.get("items")),
@@ -95,7 +95,7 @@ def _inside(kind: Kind, root: Schema, field_path: str, node: Schema) -> Iterator
 def _of_variants(
     kind: Kind, root: Schema, field_path: str, variant_schemas: tuple[Schema, ...]
 ) -> Iterator[Field]:
-    """The fields that all variants share once, then those of single variants with their `kind`."""
+    """Yield the fields that all variants share once, then those of single variants with their `kind`."""
     tags = [str(properties(variant, root)["kind"]["const"]) for variant in variant_schemas]
     rows = [tuple(_below(kind, root, variant, field_path)) for variant in variant_schemas]
     shared = [row for row in rows[0] if all(row in other_rows for other_rows in rows)] if rows else []
@@ -114,7 +114,7 @@ def _row(kind: Kind, root: Schema, path: str, node: Schema, *, required: bool) -
 
 
 def takes(node: Schema, root: Schema) -> str:
-    """The values that a field takes, in words: `an integer from 1 to 32`."""
+    """Return the values that a field takes, as a text: `an integer from 1 to 32`."""
     if "quantity" in node:
         return _(_QUANTITIES[node["quantity"]])
     if "form" in node:
@@ -158,5 +158,5 @@ def written(value: Any) -> str:
 
 
 def _text(value: str) -> str:
-    """Quote a string that plain YAML would read as another type."""
+    """Quote a string that plain YAML would parse as another type."""
     return value if parse_scalar(value) == value else f'"{value}"'

@@ -7,7 +7,7 @@ from clusterwright.config.environments import Runtime
 
 
 def starters(image: str) -> tuple[Runtime, ...]:
-    """The runtimes that can start an image: a folder is an OCI bundle, .sqsh is enroot's, .sif Apptainer's."""
+    """Return the runtimes that can start an image: a folder is an OCI bundle, .sqsh is enroot's, .sif Apptainer's."""
     if image.endswith(".sqsh"):
         return ("pyxis",)
     if image.endswith(".sif"):
@@ -18,6 +18,6 @@ def starters(image: str) -> tuple[Runtime, ...]:
 
 
 def runtime(image: str, cluster: Cluster) -> Runtime | None:
-    """The first of the cluster's container runtimes that can start the image; None if none can."""
+    """Return the first of the cluster's container runtimes that can start the image; None if none can."""
     can = starters(image)
     return next((candidate for candidate in cluster.environments.containers if candidate in can), None)

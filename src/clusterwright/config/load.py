@@ -69,7 +69,7 @@ def source_of(path: Path) -> Source:
 
 
 def require_readable(path: Path) -> None:
-    """Read a file without parsing it.
+    """Check that a file can be read, without parsing it.
 
     Raises:
         SpecError: the file cannot be read.
@@ -82,7 +82,7 @@ def _spec_bytes(path: Path) -> bytes:
 
 
 def text_of(path: Path) -> str:
-    """The text of a Slurm file; bytes that are not UTF-8 become U+FFFD.
+    """Return the text of a Slurm file; bytes that are not UTF-8 become U+FFFD.
 
     Raises:
         SpecError: the file cannot be read.
@@ -137,7 +137,7 @@ def job_of(source: Source, cluster: Cluster | None = None) -> Job:
 def check_job_against(
     job: Job, cluster: Cluster, sources: Mapping[str, Source] | None = None
 ) -> tuple[Finding, ...]:
-    """Findings about what the cluster cannot do for the job; they have places where `sources` has the file."""
+    """Return findings about what the cluster cannot do for the job; with places in the files of `sources`."""
     return _to_findings(clashes("job_cluster", job, cluster), sources or {})
 
 
@@ -166,12 +166,12 @@ def _validate(model: type[SpecModel], source: Source, kind: Kind) -> SpecModel:
 def _with_defaults(
     model: type[SpecModel], values: Mapping[str, Any], bad: Collection[Loc]
 ) -> SpecModel | None:
-    """The model with each invalid value at its default, so that the rules can check the rest too."""
+    """Return the model with each invalid value at its default, so that the rules can check the rest too."""
     values_copy = _copy(values)
     for loc in bad:
         section: Any = values_copy
         path = list(loc)
-        while path and isinstance(path[-1], int):  # removing one item would shift the others
+        while path and isinstance(path[-1], int):  # removing one item of a list would shift the others
             path.pop()
         for part in path[:-1]:
             section = section.get(part) if isinstance(section, dict) else None
@@ -188,7 +188,7 @@ def _copy(value: Any) -> Any:
 
 
 def _touches(clash: Clash, bad: Collection[Loc]) -> bool:
-    """Whether a side of the clash is, contains or is inside an invalid value."""
+    """Return whether a side of the clash is, contains or is inside an invalid value."""
     sides = [side.loc if isinstance(side, In) else side for side in clash.locs]
     return any(side[: len(loc)] == loc[: len(side)] for side in sides for loc in bad)
 

@@ -43,7 +43,7 @@ _BRACKET = r"\[([0-9,-]+)\]"
 _RANGE = r"([0-9]{1,9})(?:-([0-9]{1,9}))?"
 
 MAX_HOSTS = 65536  # Slurm's own MAX_SLURM_NODES is 64 * 1024
-MAX_HOSTLIST = 4096  # a line, not a file
+MAX_HOSTLIST = 4096  # characters: a line, not a file
 
 # Accounts that Debian, Rocky and their packages create; declaring them again would change the system.
 _SYSTEM_ACCOUNTS = frozenset({
@@ -61,7 +61,7 @@ _LAUNCHER_PREFIXES = ("CLUSTERWRIGHT_", "SLURM_", "SLURMD_", "SBATCH_", "SRUN_",
 
 
 def _matching(pattern: str, form: str, fix: str) -> tuple[AfterValidator, WithJsonSchema]:
-    """A validator and its schema: `form` names the values, `fix` is the imperative; both are marked with N_."""
+    """Return a validator and its schema; `form` describes valid values, `fix` is the imperative (both N_ texts)."""
 
     def check(value: str) -> str:
         if not re.fullmatch(pattern, value):  # re compiles it on first use and caches it
@@ -119,7 +119,7 @@ def _count(hostlist: str) -> int | None:
 
 
 def limit_hosts(groups: Any) -> Any:
-    """Refuse node groups with more hosts together than Slurm supports, before their hostlists are expanded."""
+    """Reject node groups with more hosts together than Slurm supports, before their hostlists are expanded."""
     total = 0
     for name, group in groups.items() if isinstance(groups, dict) else ():
         hosts = group.get("hosts") if isinstance(group, dict) else None
@@ -340,5 +340,5 @@ _CONFIDENTIAL = (
 
 
 def is_secret(name: str) -> bool:
-    """Whether the name of an environment variable suggests a secret: WANDB_API_KEY, HF_TOKEN."""
+    """Return whether the name of an environment variable suggests a secret: WANDB_API_KEY, HF_TOKEN."""
     return re.fullmatch(_CONFIDENTIAL, name) is not None

@@ -11,7 +11,7 @@ from clusterwright.config.field import Cost, Section, refuse, setting
 from clusterwright.config.quantities import Rate
 from clusterwright.i18n import N_, _
 
-_LONGEST_PREFIX = 30  # a /30 holds two hosts; anything longer holds no cluster
+_LONGEST_PREFIX = 30  # a /30 holds two hosts, a longer prefix no cluster
 
 
 def _ipv4(value: Any) -> IPv4Network:
@@ -27,7 +27,7 @@ def _ipv4(value: Any) -> IPv4Network:
 
 
 def _suggest_network(value: str) -> str | None:
-    """The fix for a host address with a prefix length: the network that contains it; None for other values."""
+    """Return the fix for a host address with a prefix length, its network; None for other values."""
     try:
         return _("write it as {network}", network=IPv4Network(value, strict=False))
     except ValueError:
@@ -105,7 +105,7 @@ class Networks(Section):
     )
 
     def named(self) -> dict[NetworkName, Network]:
-        """The declared networks by name, management first."""
+        """Return the declared networks by name, management first."""
         pairs: tuple[tuple[NetworkName, Network | None], ...] = (
             ("management", self.management), ("compute", self.compute), ("storage", self.storage),
         )  # fmt: skip

@@ -105,7 +105,7 @@ class Gpus(Section):
     )  # fmt: skip
 
     def device_files(self) -> tuple[str, ...]:
-        """The device files by index: `/dev/nvidia0`, `/dev/nvidia1`."""
+        """Return the device files by index: `/dev/nvidia0`, `/dev/nvidia1`."""
         return tuple(f"{self.devices}{index}" for index in range(self.count))
 
 
@@ -144,14 +144,14 @@ class NodeGroup(Section):
     )  # fmt: skip
 
     def names(self) -> tuple[str, ...]:
-        """The host names of the group, sorted by name and number, without absent hosts."""
+        """Return the host names of the group, sorted by name and number, without absent hosts."""
         return tuple(name for _index, name in self.places())
 
     def places(self) -> tuple[tuple[int, str], ...]:
-        """The hosts that are not absent, each with its index in the group, the offset of its addresses."""
+        """Return (index in the group, name) of each host that is not absent; addresses are offset by the index."""
         absent_names = frozenset(expand(self.absent)) if self.absent else frozenset()
         return tuple((index, name) for index, name in enumerate(self.all_names()) if name not in absent_names)
 
     def all_names(self) -> tuple[str, ...]:
-        """The host names of the group, absent hosts included."""
+        """Return the host names of the group, absent hosts included."""
         return expand(self.hosts)

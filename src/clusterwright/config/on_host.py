@@ -1,4 +1,4 @@
-"""Generate onhost/supervisor/job_fields.py: the sections of a job as named tuples for programs on hosts."""
+"""Generate onhost/supervisor/job_fields.py: the sections of a job file as named tuples for programs on hosts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Dict, NamedTuple, Optional, Tuple, Union
 
 
 def source() -> str:
-    """The text of the module; each section comes after the sections that it contains."""
+    """Return the text of the module; each section follows the sections that it contains."""
     sections: dict[str, str] = {}
     _collect(Job, sections)
     return "\n\n".join([_HEAD, *sections.values()])
@@ -37,7 +37,7 @@ def _collect(section: type[Section], sections: dict[str, str]) -> None:
 
 
 def _sections(kind: Any) -> list[type[Section]]:
-    """The Section classes inside a type annotation."""
+    """Return the Section classes inside a type annotation."""
     if isinstance(kind, type) and issubclass(kind, Section):
         return [kind]
     return [section for inner in get_args(kind) for section in _sections(inner)]

@@ -6,7 +6,7 @@ from typing import Literal
 
 from clusterwright.config.field import Section, setting
 
-_MOST = 65536 * 128  # the largest number of hosts of a job x GPUs of a host
+_MOST = 65536 * 128  # maximum hosts of a job x maximum GPUs of a host
 
 
 class Parallel(Section):
@@ -64,5 +64,5 @@ class Parallel(Section):
 
     @property
     def replica(self) -> int:
-        """GPUs that hold one replica: tensor x pipeline x context."""
+        """Number of GPUs that hold one replica: tensor x pipeline x context."""
         return self.tensor * self.pipeline * self.context

@@ -99,7 +99,7 @@ def _events(source: Source) -> Iterator[Event]:
 
 
 def _syntax(source: Source, reason: YAMLError) -> Finding:
-    """The YAML parser's message with its places, and the likely fix."""
+    """Return a finding with the YAML parser's message, its places, and the likely fix."""
     problem, yaml_marks = str(reason).splitlines()[0], []
     if isinstance(reason, MarkedYAMLError):
         problem = " ".join(part for part in (reason.context, reason.problem) if part)
@@ -113,7 +113,7 @@ def _syntax(source: Source, reason: YAMLError) -> Finding:
 
 
 def _colon_fix(line: str) -> str:
-    """The fix for a colon without a space or a full-width colon in the line; empty for other lines."""
+    """Return the fix for a colon without a space or a full-width colon in the line; empty for other lines."""
     if match := re.match(r"\s*(?:- )?([\w-]+)\N{FULLWIDTH COLON}\s*(.*)", line):
         return _(
             "write the colon as `:`, with a space after it: `{key}: {value}`", key=match[1], value=match[2]
@@ -143,7 +143,7 @@ class _Reader:
         self._events = events
 
     def document(self) -> dict[str, Any]:
-        """The top-level mapping of the only document."""
+        """Return the top-level mapping of the only document."""
         value, document_count = {}, 0
         for event in self._events:
             if isinstance(event, DocumentStartEvent):
@@ -312,7 +312,7 @@ class _Reader:
 
 
 def parse_scalar(text: str) -> str | int | float | bool:
-    """The value of an unquoted, non-empty scalar: YAML 1.2's booleans and numbers, else a string."""
+    """Return the value of an unquoted, non-empty scalar: YAML 1.2's booleans and numbers, else a string."""
     if text in _BOOLS:
         return _BOOLS[text]
     if _INT.fullmatch(text):

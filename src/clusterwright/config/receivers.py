@@ -174,7 +174,7 @@ class Zabbix(_Receiver):
 
     @property
     def public(self) -> bool:
-        """Whether the server is a public IP address; a host name is not resolved here."""
+        """Return whether the server is a public IP address; a host name is not resolved here."""
         try:
             return ip_address(self.server.rpartition(":")[0]).is_global
         except ValueError:
@@ -184,4 +184,4 @@ class Zabbix(_Receiver):
 Receiver = Annotated[
     Email | Webhook | Slack | Feishu | DingTalk | WeCom | Zabbix, Field(discriminator="kind")
 ]
-CHAT_RECEIVERS = (Feishu, DingTalk, WeCom)  # not supported by Alertmanager; our own program sends to them
+CHAT_RECEIVERS = (Feishu, DingTalk, WeCom)  # not supported by Alertmanager: our own program sends to them

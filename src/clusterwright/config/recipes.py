@@ -11,7 +11,7 @@ Value = str | int | float | bool
 
 @cache
 def arguments_of(recipe: str) -> dict[str, Value]:
-    """The arguments of a recipe with their defaults."""
+    """Return the arguments of a recipe with their defaults."""
     text = Path(__file__).with_name("recipes.toml").read_text(encoding="utf-8")
     tables: dict[str, dict[str, Value]] = tomllib.loads(text)
     return tables["common"] | tables[recipe]

@@ -32,7 +32,7 @@ _BOUNDS = {
 
 
 def findings(reason: ValidationError, source: Source, kind: Kind) -> Iterator[Finding]:
-    """One finding for each invalid path, except below paths that the YAML reader rejected already."""
+    """Yield one finding for each invalid path, except below paths that the YAML reader rejected already."""
     converter = _Converter(source, kind)
     errors = [(error, path_of(error["loc"], source.values)) for error in reason.errors(include_url=False)]
     misspelled = {converter.meant(loc) for error, loc in errors if error["type"] == "extra_forbidden"}
@@ -46,12 +46,12 @@ def findings(reason: ValidationError, source: Source, kind: Kind) -> Iterator[Fi
 
 
 def faulty(reason: ValidationError, source: Source) -> set[Loc]:
-    """The paths of all invalid values."""
+    """Return the paths of all invalid values."""
     return {path_of(error["loc"], source.values) for error in reason.errors(include_url=False)}
 
 
 def path_of(loc: tuple[int | str, ...], values: Any) -> Loc:
-    """The path in the file: pydantic's location without the tags that it adds for unions and keys."""
+    """Return the path in the file: pydantic's location without the tags that it adds for unions and keys."""
     path: list[str | int] = []
     for index, part in enumerate(loc):
         if part == "[key]":
@@ -82,7 +82,7 @@ class _Converter:
         return find_schema(self._schema, self._source.values, loc)
 
     def to_finding(self, error: ErrorDetails, loc: Loc) -> Finding:
-        """The finding for one pydantic error; `loc` is its path in the file."""
+        """Return the finding for one pydantic error; `loc` is its path in the file."""
         kind, ctx = error["type"], error.get("ctx", {})
         if "fix" in ctx:
             return self._custom_error(kind, ctx, loc, is_key=error["loc"][-1:] == ("[key]",))
@@ -108,7 +108,7 @@ class _Converter:
 
     def _custom_error(self, code: str, ctx: dict[str, Any], loc: Loc, *, is_key: bool) -> Finding:
         message, fix = ctx["message"], ctx["fix"]
-        if code == "version-not-quoted":  # pydantic has the number 25.1; the source still has 25.10
+        if code == "version-not-quoted":  # pydantic has the number 25.1, the file has 25.10
             written = self._source.location(loc).value
             message = _("version {written} is read as a number, which would make 25.10 25.1", written=written)
             fix = _('write it in quotes: "{written}"', written=written)
@@ -155,7 +155,7 @@ class _Converter:
         node = self._schema_for(loc)
         choices = [str(choice) for choice in node.get("enum", [node["const"]] if "const" in node else [])]
         is_key = not choices
-        if is_key:  # the key itself, or the `kind` of no variant
+        if is_key:  # the error is about the key itself, or the `kind` of no variant
             parent = self._schema_for(loc[:-1])
             choices = list(parent.get("propertyNames", {}).get("enum", ())) or self._kinds(loc[:-1])
         actual = str(loc[-1]) if is_key and loc[-1] != "kind" else self._source.location(loc).value

@@ -17,7 +17,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 @cache
 def schema_of(kind: Kind) -> Schema:
-    """The JSON Schema of a file, in English, without null, which no file holds. Cached: do not modify it."""
+    """Return the JSON Schema of a file, in English, without null, which no file has. Cached: do not modify it."""
     if kind == "cluster":
         from clusterwright.config.cluster import Cluster as Model
     else:
@@ -26,20 +26,20 @@ def schema_of(kind: Kind) -> Schema:
 
 
 def properties(node: Schema, root: Schema) -> Mapping[str, Schema]:
-    """The keys of a section with their schemas; empty for named sections and plain values."""
+    """Return the keys of a section with their schemas; empty for named sections and plain values."""
     keys: Mapping[str, Schema] = resolved(node, root).get("properties", {})
     return keys
 
 
 def resolved(node: Schema, root: Schema) -> Schema:
-    """The node with its `$ref` resolved; keywords beside the reference take precedence."""
+    """Return the node with its `$ref` resolved; keywords beside the reference take precedence."""
     reference = node.get("$ref", "")
     target = root["$defs"][reference.removeprefix("#/$defs/")] if reference else {}
     return {**target, **node}
 
 
 def find_schema(root: Schema, values: Any, loc: Loc) -> Schema:
-    """The schema of the value at a path; the `kind` in the file selects the variant."""
+    """Return the schema of the value at a path; the `kind` in the file selects the variant."""
     node = _variant(root, root, values)
     for part in loc:
         key = properties(node, root).get(str(part)) or _named(node)
@@ -55,7 +55,7 @@ def _named(node: Schema) -> Schema:
 
 
 def has_part(values: Any, part: str | int) -> bool:
-    """Whether the value has that key or item."""
+    """Return whether the value has that key or item."""
     if isinstance(part, int):
         return isinstance(values, tuple) and part < len(values)
     return isinstance(values, dict) and part in values
@@ -71,12 +71,12 @@ def _variant(node: Schema, root: Schema, values: Any) -> Schema:
 
 
 def variants(node: Schema, root: Schema) -> tuple[Schema, ...]:
-    """The schemas that `kind` selects from; empty for a node without variants."""
+    """Return the schemas that `kind` selects from; empty for a node without variants."""
     return tuple(resolved(variant, root) for variant in node.get("oneOf", ()))
 
 
 def _tidy(node: Any, *, names: bool = False) -> Any:
-    """Remove null branches and automatic titles; with `names` the keys are names, not keywords."""
+    """Return a schema without null branches and automatic titles; with `names` its keys are names, not keywords."""
     if isinstance(node, list):
         return [_tidy(item) for item in node]
     if not isinstance(node, dict):
@@ -97,7 +97,7 @@ def _tidy(node: Any, *, names: bool = False) -> Any:
 
 
 def _with_property_names(node: Schema) -> Schema:
-    """Reject names that do not match: pydantic's patternProperties allow any other name."""
+    """Return the schema so that it rejects names without a match; pydantic's patternProperties allow them."""
     patterns = node.pop("patternProperties", {})
     for pattern, value in patterns.items():
         node |= {"propertyNames": {"type": "string", "pattern": pattern}, "additionalProperties": value}
@@ -113,7 +113,7 @@ def _without_null(node: Schema) -> Iterator[tuple[str, Any]]:
 
 
 def _value(example: Any) -> Any:
-    """The value that YAML parses from an example."""
+    """Return the value that YAML parses from an example."""
     if not isinstance(example, str):
         return example
     if example.startswith(("[", "{", '"')):

@@ -9,7 +9,10 @@ from clusterwright.config.storage import Nfs
 
 
 def program(cluster: Cluster, folder: Nfs) -> Literal["kernel", "ganesha"]:
-    """The NFS server program; `auto` is the kernel, in a lab ganesha: the lab machine's kernel may have no server."""
+    """Return the NFS server program of a folder.
+
+    `auto` is the kernel, in a lab ganesha: the lab machine's kernel may have no NFS server.
+    """
     if folder.server_program == "auto":
         return "ganesha" if cluster.lab else "kernel"
     return folder.server_program

@@ -214,5 +214,5 @@ class Lab(Section):
 
     @staticmethod
     def folder(cluster: str) -> PurePosixPath:
-        """The state folder of a lab."""
+        """Return the state folder of a lab."""
         return PurePosixPath("/var/lib/clusterwright/labs") / cluster

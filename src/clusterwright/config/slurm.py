@@ -22,7 +22,7 @@ from clusterwright.config.quantities import Duration, Size
 
 _MAX_PORT = 65535  # 16 bits
 _MAX_SLURM_SECONDS = 65533  # slurm.conf(5): SlurmdTimeout and KillWait "may not exceed 65533"
-_MAX_GPUS = 65536 * 128  # the most hosts times the most GPUs of one
+_MAX_GPUS = 65536 * 128  # maximum hosts times maximum GPUs of a host
 
 Port = Annotated[int, Field(ge=1, le=_MAX_PORT)]
 

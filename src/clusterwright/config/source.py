@@ -38,7 +38,7 @@ class Source:
     spots: dict[Loc, Spot] = field(default_factory=dict)
 
     def location(self, loc: Loc, *, key: bool = False) -> Location:
-        """The place of the value at a path, or of its key; of the enclosing section where the path is not set."""
+        """Return the place of the value at a path, or of its key; if it is not set, of the enclosing section."""
         nearest = loc
         if loc and loc[:1] not in self.spots:  # not in the file: it belongs at the top level
             return Location(self.file, 1, 1, dotted(loc), _("(not set)"))
@@ -52,16 +52,16 @@ class Source:
         return Location(self.file, spot.line, spot.column, dotted(loc), excerpt, self.line(spot.line))
 
     def refuse(self, loc: Loc, finding: Finding) -> None:
-        """Add a finding, and mark its path as faulty: errors of the model at that path only repeat it."""
+        """Add a finding, and mark its path as faulty: errors of the model at that path would only repeat it."""
         self.findings.append(finding)
         self.faulty.add(loc)
 
     def spot(self, line: int, column: int) -> Location:
-        """The place at a line and column, without a path."""
+        """Return the place at a line and column, without a path."""
         return Location(self.file, line, column, source=self.line(line))
 
     def line(self, line: int) -> str:
-        """The line of the text with that number, from 1; empty past the end."""
+        """Return the line of the text with that number, from 1; empty past the end."""
         if not self._lines:
             self._lines = re.split(r"\r\n|\r|\n", self.text)
         return printable(self._lines[line - 1]) if line <= len(self._lines) else ""

@@ -61,7 +61,7 @@ _Packages = tuple[PackageName, ...]
 
 
 def _packages(example: str) -> Any:
-    """The field for client packages of file systems that no distribution ships."""
+    """Return the field for client packages of file systems that no distribution ships."""
     return setting(
         "Client packages, from a repository of the site; default: none, the hosts have them already.",
         cost=Cost.DRAIN,

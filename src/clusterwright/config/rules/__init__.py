@@ -1,7 +1,8 @@
 """Rules about a whole file, one module for each topic; every public function of these modules is a rule.
 
 `cluster/` has rules about a Cluster, `job/` about a Job, `job_cluster/` about a Job on a Cluster. A new public
-function is a registered rule. A rule yields clashes; `load` converts their paths into places of the file.
+function is a registered rule. A rule yields clashes (contradicting values); `load` converts their paths into places of
+the file.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ About = Literal["cluster", "job", "job_cluster"]
 
 
 def clashes(about: About, *subjects: Any) -> Iterator[Clash]:
-    """Run the rules of one folder, in the order of their names."""
+    """Run the rules of one folder, in the order of their names, and yield their clashes."""
     for _, rule in sorted(rules_about(about).items()):
         yield from rule(*subjects)
 
 
 @cache
 def rules_about(about: About) -> dict[str, Callable[..., Iterator[Clash]]]:
-    """The rules of a folder, by function name."""
+    """Return the rules of a folder, by function name."""
     package = import_module(f"{__name__}.{about}")
     modules = [
         import_module(f"{package.__name__}.{module_info.name}")

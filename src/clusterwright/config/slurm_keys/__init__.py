@@ -1,4 +1,4 @@
-"""The keys and words of Slurm's files by release, and a linter for these files."""
+"""The keys and values of Slurm's files by release, and a linter for these files."""
 
 from __future__ import annotations
 

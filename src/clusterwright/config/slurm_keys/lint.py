@@ -1,7 +1,7 @@
 """A linter for Slurm's files: an unknown key ends Slurm's daemons at start.
 
-It checks keys, and words of values that were added or removed; it does not check other values or combinations,
-for which the real daemon is started (roles/slurm).
+It checks keys, and words of values that releases added or removed; it does not check other values or combinations, for
+which the real daemon is started (roles/slurm).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class KeyFinding:
 
 
 def lint(text: str, file: str, slurm_release: str) -> tuple[KeyFinding, ...]:
-    """Find what a release does not support in slurm.conf, cgroup.conf, gres.conf, topology.conf or slurmdbd.conf.
+    """Return findings about slurm.conf, cgroup.conf, gres.conf, topology.conf or slurmdbd.conf for a release.
 
     `file` is the name of the file; one without a table of keys (plugstack.conf, topology.yaml) has no findings.
     """
@@ -73,7 +73,7 @@ def lint(text: str, file: str, slurm_release: str) -> tuple[KeyFinding, ...]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Logical lines as Slurm's parser reads them: without comments, lines joined at a trailing backslash."""
+    """Yield (number, text) of logical lines as Slurm parses them: without comments, joined at trailing backslashes."""
     logical_line, first_number = "", 0
     for number, line in enumerate(text.splitlines(), 1):
         part = re.sub(r"(?<!\\)#.*", "", line).rstrip()
@@ -111,7 +111,7 @@ def _spelled(file: str, kind: str) -> str:
 def _judge(
     number: int, key: str, keys: dict[str, Span], slurm_release: str, context: str
 ) -> KeyFinding | None:
-    """The finding about a key; `context` is the first key of its line where that decides the valid keys."""
+    """Return the finding about a key, if any; `context` is its line's first key if that decides the valid keys."""
     span = keys.get(key.lower())
     if span is not None:
         return _judge_span(number, span, slurm_release, context)
@@ -123,7 +123,7 @@ def _judge(
 
 
 def _judge_span(number: int, span: Span, slurm_release: str, context: str = "") -> KeyFinding | None:
-    """The finding about a key or word that some other release supports, or that has no effect."""
+    """Return the finding about a key or word that only other releases support, or that has no effect; else None."""
     if slurm_release < span.first_release:
         values = {"release": slurm_release, "first": span.first_release}
         message = _("Slurm {release} does not support it: Slurm {first} added it", **values)
@@ -146,7 +146,7 @@ def _in_context(message: str, context: str) -> str:
 
 
 def _check_values(number: int, key: str, value: str, slurm_release: str) -> Iterator[KeyFinding]:
-    """Words of the value that the release does not support; words in no table are accepted."""
+    """Yield findings about words of the value that the release does not support; unknown words are accepted."""
     spans = value_spans(key)
     for token in value.split(",") if spans else ():
         keyword = re.split(r"[=:]", token.strip())[0].lower()

@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-# Ubuntu 20.04 ships 19.05. We render for 21.08 and later.
+# Ubuntu 20.04 ships 19.05; files are rendered for 21.08 and later.
 RELEASES = (
     "19.05", "20.02", "20.11", "21.08", "22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05",
 )  # fmt: skip
 
 
 def release(version: str) -> str:
-    """The release of a version, as a string that sorts by time: 22.05 for 22.05.8."""
+    """Return the release of a version, as a string that sorts by time: 22.05 for 22.05.8."""
     return ".".join(version.split(".")[:2])
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The first and last release that support a name; empty: before the first table, or still supported."""
+    """The first and last release that support a key or word; empty: before the first table, or still supported."""
 
     name: str
     first_release: str
@@ -31,19 +31,19 @@ class Span:
     defunct: str  # from this release on it has no effect, and slurmctld logs an error
 
     def covers(self, slurm_release: str) -> bool:
-        """Whether that release supports it."""
+        """Return whether that release supports it."""
         return self.first_release <= slurm_release and (
             not self.last_release or slurm_release <= self.last_release
         )
 
     def is_defunct(self, slurm_release: str) -> bool:
-        """Whether it has no effect in that release."""
+        """Return whether it has no effect in that release."""
         return bool(self.defunct) and self.defunct <= slurm_release
 
 
 @cache
 def key_spans(file: str, line: str = "") -> dict[str, Span]:
-    """Keys of a file, or of one kind of its lines, by lower-case name, as Slurm ignores case."""
+    """Return the keys of a file, or of one kind of its lines, by lower-case name, as Slurm ignores case."""
     return {
         row["key"].lower(): Span(row["key"], row["since"], row["until"], row["defunct"])
         for row in _table("keys.csv")
@@ -53,13 +53,13 @@ def key_spans(file: str, line: str = "") -> dict[str, Span]:
 
 @cache
 def line_keys(file: str) -> frozenset[str]:
-    """The first keys of lines that have their own keys, in lower case: nodename, partitionname."""
+    """Return the first keys of lines that have their own keys, in lower case: nodename, partitionname."""
     return frozenset(row["line"].lower() for row in _table("keys.csv") if row["file"] == file and row["line"])
 
 
 @cache
 def value_spans(key: str) -> dict[str, Span]:
-    """Plugins that a key may name, or words of its list that were added or removed or that we set."""
+    """Return plugins that a key may name, or words of its list that releases added or removed or that we set."""
     return {
         row["word"].lower(): Span(row["word"], row["since"], row["until"], row["defunct"])
         for row in _table("words.csv")
@@ -73,11 +73,12 @@ def _table(name: str) -> tuple[dict[str, str], ...]:
     return tuple(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
-_DAEMONS = ""  # no field: units, firewall, logs and folders depend on it
+_DAEMONS = ""  # set by no field: units, firewall, logs and folders depend on it
 _NODES, _PARTITIONS = "nodes", "partitions"
 _HEALTH, _ACCOUNTING, _POWER = "slurm.health", "accounting", "slurm.power_saving"
 
-# Lower-case key -> the field that sets it. Other keys of ours may be set in slurm.options, which takes precedence.
+# Lower-case key -> the field that sets it. Other keys that we render may be set in slurm.options, which takes
+# precedence.
 OURS: dict[str, str] = {
     "clustername": "name",
     **dict.fromkeys(("slurmctldhost", "nodename", "downnodes", "nodeset", "include", "controlmachine"), _NODES),

@@ -15,7 +15,7 @@ _PYTHON_LOC = ("environments", "python")
 
 
 def python_environments(cluster: Cluster) -> Iterator[Clash]:
-    """Python environments do not overlap, are on shared storage, and are built by a member of their team."""
+    """Check that Python environments do not overlap, are on shared storage, and are built by a member of their team."""
     environments = cluster.environments.python
     for (name, environment), (other_name, two) in combinations(environments.items(), 2):
         if is_within(environment.path, two.path) or is_within(two.path, environment.path):
@@ -92,7 +92,10 @@ def _people(cluster: Cluster, name: str, environment: PythonEnvironment) -> Iter
 
 
 def containers(cluster: Cluster) -> Iterator[Clash]:
-    """Container runtimes have packages; scratch and local caches are on local disks, the shared cache is not."""
+    """Check that container runtimes have packages, and that caches are on the right storage.
+
+    Scratch and local caches must not be on shared storage, the shared cache must.
+    """
     yield from _packages(cluster)
     section = cluster.environments
     shared = [

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def gpus(cluster: Cluster) -> Iterator[Clash]:
-    """Device files are below /dev, and `devices` is written without an index."""
+    """Check that device files are below /dev, and `devices` is written without an index."""
     for name, group in cluster.nodes.items():
         if group.gpus is None:
             continue
@@ -35,7 +35,7 @@ def gpus(cluster: Cluster) -> Iterator[Clash]:
 
 
 def gpu_sockets(cluster: Cluster) -> Iterator[Clash]:
-    """`sockets` has one entry for each GPU, each an existing socket."""
+    """Check that `sockets` has one entry for each GPU, each an existing socket."""
     for name, group in cluster.nodes.items():
         gpus, loc = group.gpus, ("nodes", name, "gpus", "sockets")
         if gpus is None or not gpus.sockets:
@@ -69,7 +69,7 @@ def gpu_sockets(cluster: Cluster) -> Iterator[Clash]:
 
 
 def nvidia_gpus(cluster: Cluster) -> Iterator[Clash]:
-    """The kernel modules support the GPUs, and hosts with NVSwitch have fabric manager."""
+    """Check that the kernel modules support the GPUs, and hosts with NVSwitch have fabric manager."""
     section = cluster.software.nvidia
     if section is None:
         return
@@ -108,11 +108,11 @@ def _fabric(mode: str, gpus: Gpus, loc: tuple[str, ...]) -> Iterator[Clash]:
         )
 
 
-VERSION_PARTS = 3  # numbers: 580.95.05, 12.8.1, 9.10.2, 2.27.3, 4.4.1, 1.18.0
+VERSION_PARTS = 3  # of 580.95.05, 12.8.1, 9.10.2, 2.27.3, 4.4.1, 1.18.0
 
 
 def nvidia_versions(cluster: Cluster) -> Iterator[Clash]:
-    """With `software.nvidia` the driver version is set, and every version has three numbers."""
+    """Check that with `software.nvidia` the driver version is set, and every version has three numbers."""
     software = cluster.software
     if software.nvidia is None:
         return
@@ -141,7 +141,7 @@ def nvidia_versions(cluster: Cluster) -> Iterator[Clash]:
 
 
 def cuda_driver(cluster: Cluster) -> Iterator[Clash]:
-    """The driver is recent enough for the CUDA version."""
+    """Check that the driver is recent enough for the CUDA version."""
     driver, cuda = cluster.software.driver, cluster.software.cuda
     if driver is None or cuda is None:
         return
@@ -156,7 +156,7 @@ def cuda_driver(cluster: Cluster) -> Iterator[Clash]:
 
 
 def cuda_gpus(cluster: Cluster) -> Iterator[Clash]:
-    """CUDA and the driver support the GPUs of each group."""
+    """Check that CUDA and the driver support the GPUs of each group."""
     software = cluster.software
     if not (software.cuda or software.driver):
         return
@@ -216,7 +216,7 @@ _NAMES = {"cudnn": "cuDNN", "nccl": "NCCL"}
 
 
 def cuda_libraries(cluster: Cluster) -> Iterator[Clash]:
-    """The versions of cuDNN and NCCL were released for the major version of CUDA in the file."""
+    """Check that the versions of cuDNN and NCCL were released for the major version of CUDA in the file."""
     cuda = cluster.software.cuda
     versions = {"cudnn": cluster.software.cudnn, "nccl": cluster.software.nccl}
     if cuda is None or not any(versions.values()):
@@ -250,7 +250,7 @@ _NVIDIA = "https://developer.download.nvidia.com/compute/cuda/repos"  # or a mir
 
 
 def gpu_repositories(cluster: Cluster) -> Iterator[Clash]:
-    """The repository of the GPU packages is set and declared; a lab serves its own packages and needs none."""
+    """Check that the repository of the GPU packages is set and declared, except in a lab, which serves its own."""
     software = cluster.software
     if software.nvidia and not (cluster.lab and software.nvidia.repository is None):
         url = f"{_NVIDIA}/{cluster.platform.nvidia_repository}/x86_64/"

@@ -12,7 +12,7 @@ _DOES = ("approve", "act")
 
 
 def heal(cluster: Cluster) -> Iterator[Clash]:
-    """Modes that act allow actions, other modes do not; actions on drained hosts need `drain`; spares exist."""
+    """Check that only modes that act allow actions, actions on drained hosts have `drain`, and spares exist."""
     yield from _mode(cluster)
     yield from _drain(cluster)
     yield from _spares(cluster)

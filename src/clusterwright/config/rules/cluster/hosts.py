@@ -17,7 +17,7 @@ from clusterwright.units import format_size
 
 
 def hosts(cluster: Cluster) -> Iterator[Clash]:
-    """No host is in two node groups; absent hosts are hosts of their group, and not all of them."""
+    """Check that no host is in two node groups; absent hosts are hosts of their group, and not all of them."""
     for name in cluster.nodes:
         yield from _absent(cluster, name)
     members = {name: frozenset(group.all_names()) for name, group in cluster.nodes.items()}
@@ -55,7 +55,7 @@ def _absent(cluster: Cluster, name: str) -> Iterator[Clash]:
 
 
 def roles(cluster: Cluster) -> Iterator[Clash]:
-    """The cluster has a control host, and each group leaves memory for jobs."""
+    """Check that the cluster has a control host, and each group leaves memory for jobs."""
     if not any(group.role == "control" for group in cluster.nodes.values()):
         yield Clash(
             "no-control-host",
@@ -85,7 +85,7 @@ _SELF_NAMES = {
 
 
 def aliases(cluster: Cluster) -> Iterator[Clash]:
-    """No host has the name of another host's compute or storage address, nor of localhost."""
+    """Check that no host has the name of another host's compute or storage address, nor of localhost."""
     groups = members(cluster)
     for host, group in groups.items():
         for network in cluster.nodes[group].addresses:
@@ -109,7 +109,7 @@ def aliases(cluster: Cluster) -> Iterator[Clash]:
 
 
 def access(cluster: Cluster) -> Iterator[Clash]:
-    """The login user may use sudo, and sshd has a port that no other service uses."""
+    """Check that the login user may use sudo, and sshd has a port that no other service uses."""
     user = cluster.users.get(cluster.ssh.user)
     if user is not None and not user.admin:
         yield Clash(
@@ -128,7 +128,7 @@ def access(cluster: Cluster) -> Iterator[Clash]:
 
 
 def time(cluster: Cluster) -> Iterator[Clash]:
-    """Time servers are outside the cluster, whose hosts synchronize with the control hosts."""
+    """Check that time servers are outside the cluster, whose hosts synchronize with the control hosts."""
     ours = members(cluster)
     for index, server in enumerate(cluster.time.servers):
         if server in ours:
@@ -143,7 +143,7 @@ def time(cluster: Cluster) -> Iterator[Clash]:
 
 
 def system(cluster: Cluster) -> Iterator[Clash]:
-    """Huge pages and reserved memory are less than the memory of every compute host."""
+    """Check that huge pages and reserved memory are less than the memory of every compute host."""
     pages = cluster.system.hugepages
     for name, group in cluster.nodes.items():
         reserved = group.memory_reserved
@@ -162,7 +162,7 @@ def system(cluster: Cluster) -> Iterator[Clash]:
 
 
 def headroom(cluster: Cluster) -> Iterator[Clash]:
-    """A partition with headroom leaves at least one GPU to its jobs."""
+    """Check that a partition with headroom leaves at least one GPU to its jobs."""
     for name, partition in cluster.partitions.items():
         groups = [cluster.nodes[group] for group in partition.nodes if group in cluster.nodes]
         gpus = sum(group.gpus.count * len(group.names()) for group in groups if group.gpus)
@@ -180,7 +180,7 @@ def headroom(cluster: Cluster) -> Iterator[Clash]:
 
 
 def local_servers(cluster: Cluster) -> Iterator[Clash]:
-    """No file or time server is localhost, which is a different host on each host."""
+    """Check that no file or time server is localhost, which is a different host on each host."""
     for server, loc in _servers(cluster):
         if server.partition(".")[0] == "localhost" or server.startswith("127."):
             yield Clash(
@@ -212,7 +212,7 @@ _PAIR, _FEWEST_OF_10 = 2, 4  # md(4): RAID 10 with fewer disks, or an odd number
 
 
 def disks(cluster: Cluster) -> Iterator[Clash]:
-    """Several disks have a RAID level that supports their number, and a file system has a mount point."""
+    """Check that several disks have a RAID level that supports their number, and a file system has a mount point."""
     for name, group in cluster.nodes.items():
         for index, disk in enumerate(group.disks):
             loc: Loc = ("nodes", name, "disks", index)

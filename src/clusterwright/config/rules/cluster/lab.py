@@ -11,7 +11,7 @@ from clusterwright.platforms import platforms
 
 
 def lab(cluster: Cluster) -> Iterator[Clash]:
-    """The hosts of a lab run Debian with Debian's Slurm, or with one from a declared repository."""
+    """Check that the hosts of a lab run Debian with Debian's Slurm, or with one from a declared repository."""
     if cluster.lab is None:
         return
     platform, version = cluster.platform, cluster.software.slurm

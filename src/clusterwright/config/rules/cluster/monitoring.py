@@ -12,7 +12,7 @@ from clusterwright.platforms import platforms
 
 
 def prometheus(cluster: Cluster) -> Iterator[Clash]:
-    """The distribution has packages of Prometheus that are recent enough."""
+    """Check that the distribution has packages of Prometheus that are recent enough."""
     if not cluster.monitoring.prometheus:
         return
     locs = (("monitoring", "prometheus"), ("os",))
@@ -43,7 +43,7 @@ GRAFANA_LOC = ("monitoring", "grafana")
 
 
 def grafana(cluster: Cluster) -> Iterator[Clash]:
-    """Grafana needs Prometheus as its data source, and a repository with its package."""
+    """Check that Grafana has Prometheus as its data source, and a repository with its package."""
     if not cluster.monitoring.grafana:
         return
     if not cluster.monitoring.prometheus:
@@ -65,7 +65,7 @@ def grafana(cluster: Cluster) -> Iterator[Clash]:
 
 
 def notify(cluster: Cluster) -> Iterator[Clash]:
-    """Names in `notify` are receivers, and Prometheus is enabled to raise alerts."""
+    """Check that names in `notify` are receivers, and Prometheus is enabled to raise alerts."""
     monitoring = cluster.monitoring
     if monitoring.notify and not monitoring.prometheus:
         yield Clash(

@@ -18,7 +18,7 @@ _LARGEST_ETHERNET = 9978
 
 
 def networks(cluster: Cluster) -> Iterator[Clash]:
-    """Subnets do not overlap, as routes would be ambiguous; each network is used and has a valid MTU and rails."""
+    """Check that subnets do not overlap (ambiguous routes), and each network is used, with valid MTU and rails."""
     for (network_name, ours), (other_name, theirs) in combinations(cluster.networks.named().items(), 2):
         if ours.subnet.overlaps(theirs.subnet):
             yield Clash(
@@ -63,7 +63,7 @@ def networks(cluster: Cluster) -> Iterator[Clash]:
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """The addresses of a group on a network, as integers, because the last may be above 255.255.255.255."""
+    """The addresses of a group on a network, as integers, because the last may exceed 255.255.255.255."""
 
     group: str
     network: NetworkName
@@ -86,7 +86,7 @@ class _Range:
 
 
 def addresses(cluster: Cluster) -> Iterator[Clash]:
-    """Each group has a management address, and addresses are inside their network and unique."""
+    """Check that each group has a management address, and addresses are inside their network and unique."""
     ranges = [
         _Range(name, network, int(start), len(group.all_names()))
         for name, group in cluster.nodes.items()
@@ -169,7 +169,7 @@ def _overlap(address_range: _Range, other_range: _Range) -> Iterator[Clash]:
 
 
 def topology(cluster: Cluster) -> Iterator[Clash]:
-    """With topology tree each compute group has a switch; a block is no larger than the cluster."""
+    """Check that with `topology: tree` each compute group has a switch, and a block is no larger than the cluster."""
     groups = {name: group for name, group in cluster.nodes.items() if group.role == "compute"}
     kind = cluster.slurm.topology
     switchless = [name for name, group in groups.items() if group.switch is None]
@@ -200,7 +200,7 @@ _KINDS = ("infiniband", "roce")
 
 
 def rdma(cluster: Cluster) -> Iterator[Clash]:
-    """RDMA drivers have a repository, MTUs fit the switches, `roce` has a network, and `nics` has one per rail."""
+    """Check that RDMA drivers have a repository, MTUs fit, `roce` has a network, and `nics` has one device per rail."""
     yield from _nics(cluster)
     if cluster.rdma is not None:
         yield from _packages(cluster, cluster.rdma)
@@ -255,7 +255,7 @@ def _roce(cluster: Cluster, rdma: Rdma) -> Iterator[Clash]:
 
 
 def _nics(cluster: Cluster) -> Iterator[Clash]:
-    """`nics` needs an RDMA compute network, and has one device for each of its rails."""
+    """Check that `nics` has an RDMA compute network, and one device for each of its rails."""
     compute = cluster.networks.compute
     for name, group in cluster.nodes.items():
         if not group.nics:
@@ -280,7 +280,7 @@ def _nics(cluster: Cluster) -> Iterator[Clash]:
 
 
 def subnet_managers(cluster: Cluster) -> Iterator[Clash]:
-    """Subnet managers run on hosts of the InfiniBand network and have different priorities."""
+    """Check that subnet managers run on hosts of the InfiniBand network and have different priorities."""
     managers = cluster.rdma.subnet_managers if cluster.rdma else ()
     by_priority: dict[int, tuple[int, str]] = {}
     for index, manager in enumerate(managers):
@@ -325,7 +325,7 @@ def _host(cluster: Cluster, manager: SubnetManager, loc: tuple[str | int, ...]) 
 
 # NVIDIA's driver README, "GPUDirect RDMA Peer Memory Client": nvidia-peermem replaced nv_peer_mem in 470.
 # DMA-BUF needs the open kernel modules, which are in 515 and later.
-_DRIVERS = {  # by method: the first driver, the first without it
+_DRIVERS = {  # by method: the first driver that has it, the first that lacks it
     "peermem": (470, 10**6, N_("rdma.gpudirect is peermem, which needs driver 470 or later, not {driver}")),
     "dma-buf": (515, 10**6, N_("rdma.gpudirect is dma-buf, which needs driver 515 or later, not {driver}")),
     "nv-peer-mem": (
@@ -337,7 +337,7 @@ _DRIVERS = {  # by method: the first driver, the first without it
 
 
 def gpudirect(cluster: Cluster) -> Iterator[Clash]:
-    """The driver is declared and supports the GPUDirect RDMA method."""
+    """Check that the driver is declared and supports the GPUDirect RDMA method."""
     method = cluster.rdma.gpudirect if cluster.rdma else "auto"
     if method in ("auto", "off"):
         return

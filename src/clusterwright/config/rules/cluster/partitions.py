@@ -14,7 +14,7 @@ from clusterwright.units import GiB, format_duration, format_size, human_size
 
 
 def partitions(cluster: Cluster) -> Iterator[Clash]:
-    """Node groups and teams exist, groups are compute hosts with enough GPUs, and one partition is the default."""
+    """Check that groups and teams exist, groups are compute hosts with enough GPUs, and one partition is default."""
     yield from _defaults(cluster)
     for name, partition in cluster.partitions.items():
         yield from _groups(cluster, name, partition)
@@ -86,7 +86,7 @@ def _defaults(cluster: Cluster) -> Iterator[Clash]:
 
 
 def partition_hosts(cluster: Cluster) -> Iterator[Clash]:
-    """All hosts of a multi-host partition have the same networks and GPUs, and each compute group has a partition."""
+    """Check that hosts of a multi-host partition have equal networks and GPUs, and each group has a partition."""
     for name, partition in cluster.partitions.items():
         groups = {
             group: cluster.nodes[group]
@@ -118,7 +118,7 @@ def _two_networks(name: str, groups: dict[str, NodeGroup]) -> Iterator[Clash]:
 
 
 def _mixed(name: str, groups: dict[str, NodeGroup]) -> Iterator[Clash]:
-    """GPU models differ within a partition; hosts without GPUs are ignored, as no GPU job gets them."""
+    """Yield a clash if GPU models differ within a partition; hosts without GPUs get no GPU jobs and do not count."""
     kinds: dict[tuple[str, int | None], str] = {}
     for group_name, group in groups.items():
         if group.gpus:
@@ -152,7 +152,7 @@ def _idle(cluster: Cluster) -> Iterator[Clash]:
 
 
 def partition_teams(cluster: Cluster) -> Iterator[Clash]:
-    """Every team with members may use at least one partition."""
+    """Check that every team with members may use at least one partition."""
     lists = [partition.teams for partition in cluster.partitions.values()]
     if not lists or not all(lists) or not {team for teams in lists for team in teams} <= set(cluster.teams):
         return  # a partition without teams is open to all; an unknown name is a misspelled team
@@ -174,7 +174,7 @@ def partition_teams(cluster: Cluster) -> Iterator[Clash]:
 
 
 def partition_qos(cluster: Cluster) -> Iterator[Clash]:
-    """Each quality of service of a partition exists, and some team may use both it and the partition."""
+    """Check that each quality of service of a partition exists, and some team may use both it and the partition."""
     valid_qos = [NORMAL, *(name for name in cluster.qos if name != NORMAL)]
     for name, partition in cluster.partitions.items():
         for index, qos_name in enumerate(partition.qos):
@@ -195,14 +195,14 @@ def partition_qos(cluster: Cluster) -> Iterator[Clash]:
 
 
 def _allowed_teams(cluster: Cluster, partition: Partition, qos: str) -> set[str]:
-    """The teams that may use both the partition and the quality of service."""
+    """Return the teams that may use both the partition and the quality of service."""
     teams = set(partition.teams or cluster.teams)
     allowed = cluster.qos[qos].teams if qos in cluster.qos else ()
     return teams & set(allowed) if allowed else teams
 
 
 def _left_out(cluster: Cluster, name: str, partition: Partition) -> Iterator[Clash]:
-    """Teams of the partition that may use none of its qualities of service."""
+    """Yield a clash for each team of the partition that may use none of its qualities of service."""
     listed = [qos_name for qos_name in partition.qos if qos_name in cluster.qos or qos_name == NORMAL]
     for index, team in enumerate(partition.teams):
         if listed and not any(team in _allowed_teams(cluster, partition, qos_name) for qos_name in listed):
@@ -226,7 +226,7 @@ _OF_GPUS = ("gpus_per_node", "headroom_percent", "cpus_per_gpu", "memory_per_gpu
 
 
 def job_defaults(cluster: Cluster) -> Iterator[Clash]:
-    """The default time is at most the maximum, and hosts have the CPUs and memory for all GPUs."""
+    """Check that the default time is at most the maximum, and hosts have the CPUs and memory for all GPUs."""
     for name, partition in cluster.partitions.items():
         yield from _time(name, partition)
         groups = {
@@ -256,7 +256,7 @@ def _time(name: str, partition: Partition) -> Iterator[Clash]:
 
 
 def _no_gpus(name: str, partition: Partition) -> Iterator[Clash]:
-    """GPU fields of a partition without GPUs; another rule reports `gpus_per_node`."""
+    """Yield a clash for GPU fields of a partition without GPUs; another rule reports `gpus_per_node`."""
     for field in _OF_GPUS[1:]:
         if getattr(partition, field):
             yield Clash(

@@ -12,7 +12,7 @@ from clusterwright.i18n import _
 
 
 def people(cluster: Cluster) -> Iterator[Clash]:
-    """Each user's teams exist, and uids and gids are unique."""
+    """Check that each user's teams exist, and uids and gids are unique."""
     for name, user in cluster.users.items():
         if user.team not in cluster.teams:
             locs = (("users", name, "team"), ("teams",))
@@ -38,7 +38,7 @@ def _additional_teams(cluster: Cluster, name: str, user: User) -> Iterator[Clash
 
 
 def _named_as_a_team(cluster: Cluster, name: str, user: User) -> Iterator[Clash]:
-    """Distributions create a group with the name and id of each user; a team of that name conflicts with it."""
+    """Yield a clash for a team with a user's name but another id: a distribution creates a group for each user."""
     team = cluster.teams.get(name)
     if team and team.gid != user.uid:
         values = {"name": name, "uid": user.uid, "gid": team.gid}
@@ -75,7 +75,7 @@ def _free(numbers: Mapping[str, int], number: int) -> int:
 
 
 def teams(cluster: Cluster) -> Iterator[Clash]:
-    """Teams have members, parents exist and form no cycle, and the shares of sibling teams are not all 0."""
+    """Check that teams have members, parents exist and form no cycle, and the shares of sibling teams are not all 0."""
     parents = {name: team.parent for name, team in cluster.teams.items() if team.parent is not None}
     for name, parent in parents.items():
         if parent not in cluster.teams:
@@ -99,7 +99,7 @@ def _loops(parents: dict[str, tuple[str, ...]]) -> Iterator[Clash]:
 
 
 def _teams_without_members(cluster: Cluster, parents: set[str]) -> Iterator[Clash]:
-    """Teams without members; a parent team needs none."""
+    """Yield a clash for each team without members; a parent team needs none."""
     members = {team for user in cluster.users.values() for team in (user.team, *user.additional_teams)}
     for name in cluster.teams:
         if name not in members and name not in parents:
@@ -123,7 +123,7 @@ def _without_shares(cluster: Cluster) -> Iterator[Clash]:
 
 
 def team_limits(cluster: Cluster) -> Iterator[Clash]:
-    """Limits of one user or job are at most the limit of all together."""
+    """Check that limits of one user or job are at most the limit of all together."""
     for name, team in cluster.teams.items():
         yield from _limit_above_total(
             ("teams", name), "max_gpus_per_user", team.max_gpus_per_user, team.max_gpus
@@ -136,7 +136,7 @@ def team_limits(cluster: Cluster) -> Iterator[Clash]:
 def _limit_above_total(
     loc: tuple[str, str], field: str, part: int | None, limit: int | None
 ) -> Iterator[Clash]:
-    """A limit above max_gpus; max_gpus of 0 is allowed, as it closes the team for a while."""
+    """Yield a clash if a limit is above max_gpus, unless max_gpus is 0, which closes the team for a while."""
     if part is not None and limit and part > limit:
         values = {"section": ".".join(loc), "field": field, "value": part, "limit": limit}
         message = _("{section}: {field} is {value}, but max_gpus is {limit}", **values)
@@ -148,7 +148,7 @@ NORMAL = "normal"  # Slurm creates it with its database
 
 
 def qos(cluster: Cluster) -> Iterator[Clash]:
-    """Preempted qualities of service exist and form no cycle; teams exist."""
+    """Check that preempted qualities of service exist and form no cycle; teams exist."""
     valid_qos = [NORMAL, *(name for name in cluster.qos if name != NORMAL)]
     for name, quality in cluster.qos.items():
         for index, preempted in enumerate(quality.preempts):
@@ -172,7 +172,7 @@ def qos(cluster: Cluster) -> Iterator[Clash]:
 
 
 def qos_names(cluster: Cluster) -> Iterator[Clash]:
-    """Names of qualities of service are lower case, because slurmdbd converts them to it."""
+    """Check that names of qualities of service are lower case, because slurmdbd converts them to it."""
     for name in cluster.qos:
         if name != name.lower():
             message = _("slurmdbd stores qos names in lower case, so `{name}` would not be found", name=name)
@@ -189,7 +189,7 @@ _SWITCH = ("accounting", "enabled")
 
 
 def accounting(cluster: Cluster) -> Iterator[Clash]:
-    """The accounting host is a control host; limits, qualities of service and headroom need accounting enabled."""
+    """Check that the accounting host is a control host, and that limits, QOS and headroom have accounting."""
     host = cluster.accounting.host
     if host is not None:
         yield from _host(cluster, host)
@@ -216,7 +216,7 @@ def _host(cluster: Cluster, name: str) -> Iterator[Clash]:
 
 
 def _accounting_settings(cluster: Cluster) -> Iterator[Loc]:
-    """The paths of fields that need accounting."""
+    """Yield the paths of fields that need accounting."""
     if cluster.accounting.host is not None:
         yield "accounting", "host"
     yield from (("qos", name) for name in cluster.qos)

@@ -15,7 +15,7 @@ _LOC = ("slurm", "power_saving")
 
 
 def power_saving(cluster: Cluster) -> Iterator[Clash]:
-    """Excluded groups are compute groups, and there is exactly one method of power control."""
+    """Check that excluded groups are compute groups, and there is exactly one method of power control."""
     saving = cluster.slurm.power_saving
     if saving is not None:
         yield from _suspend_exclude(cluster, saving)
@@ -83,7 +83,7 @@ _BMC = (*_LOC, "provider", "bmc")
 
 
 def power_provider(cluster: Cluster) -> Iterator[Clash]:
-    """Provider lab needs a lab; each group has management controllers; `spares` is less than the hosts."""
+    """Check that provider lab is in a lab, each group has a BMC, and `spares` is less than the hosts."""
     saving = cluster.slurm.power_saving
     if saving is None or saving.provider is None:
         return
@@ -128,7 +128,7 @@ def _controllers(cluster: Cluster, saving: PowerSaving, provider: Redfish | Ipmi
 
 
 def _shared(cluster: Cluster, provider: Redfish | Ipmi) -> Iterator[Clash]:
-    """BMC addresses are unique and are no addresses of hosts."""
+    """Check that BMC addresses are unique and are no addresses of hosts."""
     owners: dict[IPv4Address, str] = {
         address: host
         for name, group in cluster.nodes.items()
@@ -154,7 +154,7 @@ def _shared(cluster: Cluster, provider: Redfish | Ipmi) -> Iterator[Clash]:
 
 
 def power_saving_servers(cluster: Cluster) -> Iterator[Clash]:
-    """No compute host that serves a folder is in a group that power saving may power down."""
+    """Check that no compute host that serves a folder is in a group that power saving may power down."""
     saving = cluster.slurm.power_saving
     groups = members(cluster, "compute")
     for name, folder in cluster.storage.items():

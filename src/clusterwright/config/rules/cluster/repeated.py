@@ -14,7 +14,7 @@ from clusterwright.i18n import _
 
 
 def repeated(cluster: Cluster) -> Iterator[Clash]:
-    """No list repeats a name, which is mostly a typo. Lists of numbers may repeat."""
+    """Check that no list repeats a name, which is mostly a typo. Lists of numbers may repeat."""
     yield from _in(cluster, ())
 
 

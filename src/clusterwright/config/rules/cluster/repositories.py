@@ -10,7 +10,7 @@ from clusterwright.i18n import _
 
 
 def repositories(cluster: Cluster) -> Iterator[Clash]:
-    """Each repository has a key, or says that it is unsigned and is not read over http."""
+    """Check that each repository has a key, or is declared unsigned and is not read over http."""
     for name, repository in cluster.software.repositories.items():
         loc = ("software", "repositories", name)
         if repository.key and repository.unsigned:

@@ -17,7 +17,7 @@ _EVERY = {"daily": DAY_S, "weekdays": DAY_S, "weekly": WEEK_S}
 
 
 def reservations(cluster: Cluster) -> Iterator[Clash]:
-    """Hosts, teams and users exist, the start is a valid time, and no two reservations overlap."""
+    """Check that hosts, teams and users exist, the start is a valid time, and no two reservations overlap."""
     for name, reservation in cluster.reservations.items():
         yield from _hosts(cluster, name, reservation)
         yield from _check_members(cluster, name, reservation)
@@ -78,7 +78,7 @@ def _when(name: str, reservation: Reservation) -> Iterator[Clash]:
 
 
 def _seconds(start: str) -> int | None:
-    """Seconds since 1970 of a start time taken as UTC; None for an invalid date or time."""
+    """Return seconds since 1970 of a start time taken as UTC; None for an invalid date or time."""
     date, _, clock = start.partition("T")
     year, month, day = (int(part) for part in date.split("-"))
     hour, minute, second = (int(part) for part in (*clock.split(":"), "0")[:3])
@@ -90,7 +90,7 @@ def _seconds(start: str) -> int | None:
 
 
 def _overlapping(cluster: Cluster) -> Iterator[Clash]:
-    """Overlaps of reservations without recurrence; Slurm rejects the second unless it is for maintenance."""
+    """Yield overlaps of reservations without recurrence; Slurm rejects the second unless it is for maintenance."""
     nonrecurring = {
         name: reservation
         for name, reservation in cluster.reservations.items()

@@ -26,7 +26,7 @@ _PORTS = ("slurm", "ports")
 
 
 def slurm(cluster: Cluster) -> Iterator[Clash]:
-    """The port range of srun is ascending, large enough, and without ports of other services."""
+    """Check that the port range of srun is ascending, large enough, and without ports of other services."""
     first_port, last = cluster.slurm.ports
     values = {"first": first_port, "last": last}
     if first_port > last:
@@ -50,7 +50,10 @@ def slurm(cluster: Cluster) -> Iterator[Clash]:
 
 
 def _too_few_ports(cluster: Cluster, ports: int) -> Iterator[Clash]:
-    """slurm.conf(5), SrunPortRange: an srun opens 4 ports, and 2 more for every 48 hosts beyond the first 48."""
+    """Yield a clash if slurm.ports has too few ports for an srun on all hosts.
+
+    slurm.conf(5), SrunPortRange: an srun opens 4 ports, and 2 more for every 48 hosts beyond the first 48.
+    """
     hosts = len(members(cluster, "compute"))
     needs = 4 + 2 * max(0, -(-hosts // 48) - 1)
     if 0 < ports < needs:
@@ -70,7 +73,7 @@ def _too_few_ports(cluster: Cluster, ports: int) -> Iterator[Clash]:
 
 
 def slurm_exists(cluster: Cluster) -> Iterator[Clash]:
-    """The Slurm release exists; releases newer than the table are accepted."""
+    """Check that the Slurm release exists; releases newer than the table are accepted."""
     slurm_version = release(cluster.software.slurm)
     if slurm_version not in RELEASES and RELEASES[0] < slurm_version < RELEASES[-1]:
         message = _("Slurm has no release {release}", release=slurm_version)
@@ -85,7 +88,7 @@ _VERSION = ("software", "slurm")
 
 
 def slurm_options(cluster: Cluster) -> Iterator[Clash]:
-    """Additional slurm.conf keys are not set by other fields, and the Slurm release supports them."""
+    """Check that additional slurm.conf keys are not set by other fields, and the Slurm release supports them."""
     slurm_version = min(release(cluster.software.slurm), RELEASES[-1])
     for key, value in cluster.slurm.options.items():
         loc = (*_OPTIONS, key)
@@ -111,7 +114,7 @@ _OLDEST = "21.08"  # the oldest release that we render for
 
 
 def slurm_packages(cluster: Cluster) -> Iterator[Clash]:
-    """The Slurm version has packages: the distribution's, or SchedMD's in a repository of the site."""
+    """Check that the Slurm version has packages: the distribution's, or SchedMD's in a repository of the site."""
     os, platform, version = cluster.os, cluster.platform, cluster.software.slurm
     is_available = platform.has_slurm(version) and release(version) >= _OLDEST
     if cluster.lab is not None or is_available:  # a lab has its own rule
@@ -153,7 +156,7 @@ _BLOCK, _CGROUP2 = (23, 11), (22, 5)
 
 
 def slurm_release(cluster: Cluster) -> Iterator[Clash]:
-    """The Slurm release supports block topology and cgroup v2 where they are set, and the system cgroup v1."""
+    """Check that the Slurm release supports block topology and cgroup v2 if they are set, and the system v1."""
     version, slurm = cluster.software.slurm, cluster.slurm
     if slurm.topology == "block" and _older(version, _BLOCK):
         fix = _("remove the line, or set software.slurm to {release} or later", release="23.11")

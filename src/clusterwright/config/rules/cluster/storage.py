@@ -22,7 +22,7 @@ _SYSTEM = (
     "/opt/clusterwright", "/proc", "/root", "/run", "/sbin", "/snap", "/sys", "/usr", "/var/backups",
     "/var/cache", "/var/lib", "/var/local", "/var/lock", "/var/log", "/var/mail", "/var/run", "/var/spool",
 )  # fmt: skip
-_TOPS = ("/", "/home", "/mnt", "/opt", "/srv", "/var")  # not allowed themselves, but folders below them are
+_TOPS = ("/", "/home", "/mnt", "/opt", "/srv", "/var")  # not allowed themselves, but folders below them
 
 
 _OWN_FOLDER = N_("use another folder, such as /shared, /scratch or /home/shared")
@@ -33,7 +33,7 @@ _HOMES = N_(
 
 
 def storage(cluster: Cluster) -> Iterator[Clash]:
-    """No shared or local folder hides a system folder or is inside another one."""
+    """Check that no shared or local folder hides a system folder or is inside another one."""
     shared: list[tuple[str, Loc]] = [
         (folder.path, ("storage", name, "path")) for name, folder in cluster.storage.items()
     ]
@@ -72,7 +72,7 @@ def _hiding(cluster: Cluster, folders: list[tuple[str, Loc]]) -> Iterator[Clash]
 
 
 def _serves_homes(cluster: Cluster, loc: Loc) -> bool:
-    """Whether the folder is /home from a control host, a login host or a site server, and hides no existing home.
+    """Return whether the folder is /home from a control host, login host or site server, and hides no existing home.
 
     The server creates the homes, so it exports /home itself; the login user of `wright` must not have a home there.
     """
@@ -85,7 +85,7 @@ def _serves_homes(cluster: Cluster, loc: Loc) -> bool:
 
 
 def _served(cluster: Cluster) -> Iterator[Clash]:
-    """No NFS export is a system folder of its server."""
+    """Check that no NFS export is a system folder of its server."""
     for name, folder in cluster.storage.items():
         export = folder.export if isinstance(folder, Nfs) else None
         if export and (export == "/" or any(is_within(export, top) for top in _SYSTEM)):
@@ -140,11 +140,11 @@ _NFS_OPTIONS = frozenset({
     "localports", "mdconnect", "noextend", "remoteports", "spread_reads", "spread_writes",
 })  # fmt: skip
 _REMEMBERS = ("actimeo", "acregmin", "acregmax", "acdirmin", "acdirmax")
-_NAME = 4  # shortest name that is compared: v42 and the like resemble too many options
+_NAME = 4  # length from which names are compared: v42 and the like resemble too many options
 
 
 def mount_options(cluster: Cluster) -> Iterator[Clash]:
-    """Reject misspelled NFS options only: the site's NFS client may have options that are not in the table."""
+    """Check for misspelled NFS options only: the site's NFS client may have options that are not in the table."""
     for name, folder in cluster.storage.items():
         for index, option in enumerate(folder.options if isinstance(folder, Nfs) else ()):
             option_name, equals, value = option.partition("=")
@@ -158,7 +158,7 @@ def mount_options(cluster: Cluster) -> Iterator[Clash]:
 
 
 def _contradicted(name: str, folder: Nfs) -> Iterator[Clash]:
-    """The option noac means actimeo=0 and sync (nfs(5)); another attribute cache time contradicts it."""
+    """Yield a clash if `noac`, which means actimeo=0 and sync (nfs(5)), is set with another attribute cache time."""
     times = [index for index, option in enumerate(folder.options) if option.partition("=")[0] in _REMEMBERS]
     noac = [index for index, option in enumerate(folder.options) if option == "noac"]
     if times and (folder.noac or noac):
@@ -177,7 +177,7 @@ def _contradicted(name: str, folder: Nfs) -> Iterator[Clash]:
 
 
 def quotas(cluster: Cluster) -> Iterator[Clash]:
-    """An NFS folder with a quota is on a disk of the cluster file whose own quota is not set."""
+    """Check that an NFS folder with a quota is on a disk of the cluster file whose own quota is not set."""
     for name, folder in cluster.storage.items():
         if not isinstance(folder, Nfs) or folder.quota is None:
             continue
@@ -224,7 +224,7 @@ def quotas(cluster: Cluster) -> Iterator[Clash]:
 
 
 def nfs_servers(cluster: Cluster) -> Iterator[Clash]:
-    """Each server uses one NFS server program, as both use the same port; nfs-ganesha has a package."""
+    """Check that each server uses one NFS server program, as both use the same port; nfs-ganesha has a package."""
     ours = {name for group in cluster.nodes.values() for name in group.names()}
     programs: dict[str, tuple[str, str]] = {}
     for name, folder in cluster.storage.items():

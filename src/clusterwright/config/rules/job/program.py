@@ -17,7 +17,7 @@ from clusterwright.onhost.adapters import registry
 
 
 def program(job: Job) -> Iterator[Clash]:
-    """A job has exactly one of command, program and recipe; `arguments` needs a recipe."""
+    """Check that a job has exactly one of command, program and recipe; `arguments` needs a recipe."""
     entry_points = [name for name in ("command", "program", "recipe") if getattr(job, name) is not None]
     if not entry_points:
         message = _("the job has no command, program or recipe")
@@ -41,7 +41,7 @@ _KINDS = {bool: N_("true or false"), int: N_("an integer"), float: N_("a number"
 
 
 def arguments(job: Job) -> Iterator[Clash]:
-    """The recipe has each argument of `arguments` and `sweep`, and accepts the values."""
+    """Check that the recipe has each argument of `arguments` and `sweep`, and accepts the values."""
     if job.recipe is None:
         return
     recipe_arguments = arguments_of(job.recipe)
@@ -71,7 +71,7 @@ def _unknown(recipe: str, name: str, loc: tuple[str, str], recipe_arguments: dic
 
 
 def _takes(kind: type[Value], value: Value) -> bool:
-    """Whether a value converts to the type, as on the command line: a number may be a string."""
+    """Return whether a value converts to the type, as on the command line: a number may be a string."""
     if kind is bool or isinstance(value, bool):
         return kind is type(value)
     try:
@@ -82,7 +82,7 @@ def _takes(kind: type[Value], value: Value) -> bool:
 
 
 def launcher(job: Job) -> Iterator[Clash]:
-    """Spare, shrink, images and warm imports need a supervised launcher; MPI and the like need tasks."""
+    """Check that spare, shrink, images and warm imports have a supervised launcher, and MPI and the like have tasks."""
     if registry.launcher(job.launcher).is_supervised:
         yield from _tasks(job)
         return
@@ -101,7 +101,7 @@ def launcher(job: Job) -> Iterator[Clash]:
 
 
 def _tasks(job: Job) -> Iterator[Clash]:
-    """A framework that reads Slurm's variables, or lists all hosts, needs a launcher that starts tasks."""
+    """Check that a framework that reads Slurm's variables, or lists all hosts, has a launcher that starts tasks."""
     starts = registry.adapter(job.framework).launcher
     if not registry.launcher(starts).is_supervised and "launcher" in job.model_fields_set:
         yield Clash(
@@ -116,11 +116,11 @@ def _tasks(job: Job) -> Iterator[Clash]:
         )
 
 
-MOST = 1001  # slurm.conf(5): the default of MaxArraySize
+MOST = 1001  # default of MaxArraySize in slurm.conf(5)
 
 
 def array(job: Job) -> Iterator[Clash]:
-    """A job has `array` or `sweep`, not both; a sweep fits Slurm's MaxArraySize; runs do not share a folder."""
+    """Check that a job has not both `array` and `sweep`, a sweep fits MaxArraySize, and runs share no folder."""
     if job.array and job.sweep:
         yield Clash(
             "array-and-sweep",
@@ -157,7 +157,7 @@ _RESERVED_PATHS = (
 
 
 def container_mounts(job: Job) -> Iterator[Clash]:
-    """No mount overlaps a reserved path of the image, and none is repeated."""
+    """Check that no mount overlaps a reserved path of the image, and none is repeated."""
     mounts = job.container.mounts if job.container else ()
     for index, path in enumerate(mounts):
         loc: tuple[str | int, ...] = ("container", "mounts", index)
@@ -181,7 +181,7 @@ def container_mounts(job: Job) -> Iterator[Clash]:
 
 
 def secrets(job: Job) -> Iterator[Clash]:
-    """Variables with names of secrets belong into a file that only the user can read."""
+    """Check that variables with names of secrets are not in the job file, but in a file that only the user can read."""
     for name in filter(is_secret, job.environment.variables):
         yield Clash(
             "secret-in-job",
@@ -201,7 +201,7 @@ def secrets(job: Job) -> Iterator[Clash]:
 
 
 def batch(job: Job) -> Iterator[Clash]:
-    """A recipe's batch has a sample for each replica; a framework's global batch is divisible into microbatches."""
+    """Check that a recipe's batch has a sample per replica, and a global batch is divisible into microbatches."""
     layout, options = job.parallel, registry.adapter(job.framework)
     gpus = job.nodes * job.gpus_per_node
     replicas = max(1, gpus // layout.replica) if layout else gpus
@@ -234,7 +234,7 @@ def batch(job: Job) -> Iterator[Clash]:
 
 
 def _number(command_line: Sequence[str], option: str) -> int | None:
-    """The value of an option on a command line; None unless it is an integer above 0."""
+    """Return the value of an option on a command line; None unless it is an integer above 0."""
     for index, argument in enumerate(command_line):
         name, equals, value = argument.partition("=")
         if option and name == option:
@@ -244,7 +244,7 @@ def _number(command_line: Sequence[str], option: str) -> int | None:
 
 
 def data(job: Job) -> Iterator[Clash]:
-    """No staged folder is inside another one, which would copy it twice."""
+    """Check that no staged folder is inside another one, which would copy it twice."""
     staged = [
         (index, PurePosixPath(folder.path))
         for index, folder in enumerate(job.data)

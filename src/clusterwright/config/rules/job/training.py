@@ -20,7 +20,7 @@ _CAN = {
 
 
 def parallel(job: Job) -> Iterator[Clash]:
-    """The parallel sizes multiply to the GPUs of the job, also after a host loss, and the recipe supports them."""
+    """Check that the parallel sizes multiply to the job's GPUs, also after a host loss, and suit the recipe."""
     layout = job.parallel
     if layout is None:
         return
@@ -136,7 +136,7 @@ def _recipe(job: Job, layout: Parallel) -> Iterator[Clash]:
 
 
 def _stages(job: Job, layout: Parallel) -> Iterator[Clash]:
-    """Clashes of a recipe's pipeline that can be detected without building the model."""
+    """Yield clashes of a recipe's pipeline that can be detected without building the model."""
     if job.recipe is None or layout.pipeline == 1:
         return
     layers = job.arguments.get("layers")
@@ -162,7 +162,7 @@ def _stages(job: Job, layout: Parallel) -> Iterator[Clash]:
 
 
 def _named(layout: Parallel, *names: str) -> tuple[tuple[str, ...], ...]:
-    """The paths of the fields that are not at their defaults; of the section if all are."""
+    """Return the paths of the given fields that are not at their defaults; of the section if all are."""
     locs = tuple(("parallel", name) for name in names if getattr(layout, name) not in (1, None, "none"))
     return locs or (("parallel",),)
 
@@ -172,7 +172,7 @@ def _clash(message: str, fix: str, locs: tuple[tuple[str, ...], ...]) -> Clash:
 
 
 def gradients(job: Job) -> Iterator[Clash]:
-    """Settings of `gradients` match its `compress` method; `outer` excludes them."""
+    """Check that settings of `gradients` match its `compress` method, and that `outer` is not set beside it."""
     settings = job.gradients
     for name in ("rank", "warm_up"):
         if settings.compress != "power" and getattr(settings, name) != Gradients.model_fields[name].default:
@@ -212,7 +212,7 @@ _POLICY, _SPARES = ("recovery", "on_host_loss"), ("recovery", "spare_nodes")
 
 
 def recovery(job: Job) -> Iterator[Clash]:
-    """Spare hosts need `spare`, a range of hosts needs `shrink`, and the range contains `nodes`."""
+    """Check that spare hosts have `spare`, a range of hosts has `shrink`, and the range contains `nodes`."""
     policy, spares = job.recovery.on_host_loss, job.recovery.spare_nodes
     if spares and policy != "spare":
         message = _("spare_nodes is {spares}, but on_host_loss is {policy}", spares=spares, policy=policy)

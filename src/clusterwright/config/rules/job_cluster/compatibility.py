@@ -15,7 +15,7 @@ from clusterwright.units import format_duration
 
 
 def partition_capacity(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """The partition exists, has the hosts, GPUs and time limit that the job requests, and admits its team."""
+    """Check that the partition exists, has the requested hosts, GPUs and time, and admits the job's team."""
     name = job.partition or next((name for name, part in cluster.partitions.items() if part.default), None)
     if name is None:
         return  # a rule of the cluster reports the missing default partition
@@ -100,7 +100,7 @@ def _time_and_team(job: Job, cluster: Cluster, name: str) -> Iterator[Clash]:
 
 
 def people(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """The user and the team exist, and the user is a member of the team."""
+    """Check that the user and the team exist, and the user is a member of the team."""
     if job.user is not None and job.user not in cluster.users:
         locs = (In("job", ("user",)), In("cluster", ("users",)))
         yield unknown(_("the job"), _("user"), job.user, cluster.users, locs)
@@ -123,7 +123,7 @@ def people(job: Job, cluster: Cluster) -> Iterator[Clash]:
 
 
 def folders(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """The cluster has shared storage for runs, and checkpoints and data are on it."""
+    """Check that the cluster has shared storage for runs, and checkpoints and data are on it."""
     shared = [folder.path for folder in cluster.storage.values()]
     if not shared:
         yield Clash(
@@ -149,7 +149,7 @@ def folders(job: Job, cluster: Cluster) -> Iterator[Clash]:
 
 
 def staging(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """The hosts of the partition have the same scratch folder, and the prolog that prepares it is enabled."""
+    """Check that the partition's hosts have the same scratch folder, and the prolog that prepares it is enabled."""
     index = next((index for index, data in enumerate(job.data) if data.stage == "local"), None)
     name = job.partition or next((name for name, part in cluster.partitions.items() if part.default), None)
     if index is None or name not in cluster.partitions:
@@ -180,7 +180,7 @@ _IMAGE = In("job", ("container", "image"))
 
 
 def container(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """A container runtime of the cluster supports the image, and an image file is on shared storage."""
+    """Check that a container runtime of the cluster supports the image, and an image file is on shared storage."""
     container_spec = job.container
     if container_spec is None:
         return
@@ -218,7 +218,7 @@ _CAN = ("successor", "fail")
 
 
 def container_host_loss(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """Policies that call Slurm from inside the image need `oci`: other runtimes have no Slurm client inside."""
+    """Check that policies which call Slurm inside the image have runtime `oci`: others have no client there."""
     policy = job.recovery.on_host_loss
     if job.container is None or policy in _CAN:
         return
