@@ -10,7 +10,7 @@ from typing import Dict, Iterator, List, NamedTuple, Optional
 from clusterwright.onhost.exporter.state_files import number_of, text_of
 
 _JOB = re.compile(r"job_(\d+)$")
-_NO_LIMIT = 1 << 60  # v1 prints the largest possible number of pages
+_NO_LIMIT = 1 << 60  # v1 prints the largest possible number of pages for no limit
 # Slurm's layouts: v1 `slurm` or `slurm_NODE` (since 21.08), v2 the scope of its step daemons.
 _V1 = ("slurm*/uid_*/job_*", "*/slurm*/uid_*/job_*", "*/*/slurm*/uid_*/job_*")
 _V2 = (
@@ -21,7 +21,7 @@ _V2 = (
 
 
 class ControlGroup(NamedTuple):
-    """A job's cgroups: one per controller in v1; in v2 the same one under each controller's name."""
+    """A job's cgroup folders by controller; in v2 all controllers have the same folder."""
 
     job: str
     folders: Dict[str, str]
@@ -79,7 +79,7 @@ def processes(group: ControlGroup) -> List[int]:
 
 
 def owner(group: ControlGroup, pids: List[int], proc: str) -> Optional[int]:
-    """Return the uid of the job: of its folder in v1, else of its processes; root's are Slurm's, if it has others."""
+    """Return the job's uid: of its folder in v1, else of its processes; root's are Slurm's if there are others."""
     path = next(iter(group.folders.values()))
     uid_text = os.path.basename(os.path.dirname(path)).partition("uid_")[2]
     if uid_text.isdigit():

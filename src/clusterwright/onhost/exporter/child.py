@@ -1,4 +1,4 @@
-"""The process of a collector, which collects at each request; requests and results pass through two pipes."""
+"""The process of a collector, which collects at each request; requests and results go through two pipes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OOM_SCORE = b"500"  # the kernel kills a collector before its parent (proc(5), 
 
 
 def start(module: ModuleType, settings: ExporterSettings) -> Child:
-    """Fork the process of the collector."""
+    """Fork the process of the collector and return the parent's side of it."""
     orders_out, orders_in = os.pipe()
     answers_out, answers_in = os.pipe()
     pid = os.fork()
@@ -31,7 +31,7 @@ def start(module: ModuleType, settings: ExporterSettings) -> Child:
 
 
 class Child:
-    """The parent's side: pid, request pipe and result pipe."""
+    """The parent's side of a collector's process: pid, request pipe and result pipe."""
 
     def __init__(self, pid: int, orders: int, answers: int) -> None:
         self.pid, self.orders, self.answers = pid, orders, answers
@@ -75,7 +75,7 @@ class Child:
 
 
 def _serve_requests(module: ModuleType, settings: ExporterSettings, orders: int, answers: int) -> None:
-    """Serve requests until the parent closes the pipe; a collector that fails exits after its result."""
+    """Collect at each request until the parent closes the pipe; exit after the result of a failed collection."""
     try:
         _isolate_process()
         state: Dict[Any, Any] = {}
@@ -101,7 +101,7 @@ def _isolate_process() -> None:
 
 
 def answer(module: ModuleType, settings: ExporterSettings, state: Dict[Any, Any]) -> Any:
-    """Return a header line and the text, and whether the collection succeeded."""
+    """Collect once; return a header line with the text, and whether the collection succeeded."""
     began, text, reason = time.monotonic(), "", ""
     try:
         text = rendered(module.collect(settings, state))

@@ -1,4 +1,4 @@
-"""The state of one collector in the parent: due, running, or pausing after a failure; times are parameters."""
+"""The state of one collector in the parent: due, running, or pausing after a failure. Times are parameters."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Callable, Optional
 from clusterwright.onhost.exporter import child
 from clusterwright.onhost.exporter.settings import ExporterSettings
 
-MOST_BYTES = 8 << 20  # per collector: 1,000 hosts and 5,000 jobs need a tenth of it
+MOST_BYTES = 8 << 20  # bytes of one collector's text: 1,000 hosts and 5,000 jobs need a tenth of it
 LONGEST_REST_S = 120.0
 
 
 class CollectorProcess:
-    """`text` is the latest result, "" after a failure; `up` is None before the first result."""
+    """A collector and its process; `text` is the latest result, "" after a failure; `up` is None before the first."""
 
     def __init__(
         self, name: str, module: ModuleType, settings: ExporterSettings, log: Callable[[str], None]
@@ -37,11 +37,11 @@ class CollectorProcess:
         return self._child.answers if self._child and self._deadline is not None else None
 
     def next(self) -> float:
-        """Return the time of the next `tend`, if no result comes before."""
+        """Return the time at which `tend` must be called next if no result comes before."""
         return self.due if self._deadline is None else self._deadline
 
     def tend(self, now: float, wall: float) -> None:
-        """Start the collector, read its result, or end it at its timeout."""
+        """Advance the collector: start it if it is due, read its result, or end it at its timeout."""
         if self._deadline is not None:
             self._receive(now, wall)
             if self._deadline is not None and now >= self._deadline:
@@ -50,13 +50,13 @@ class CollectorProcess:
             self._begin(now)
 
     def end(self) -> None:
-        """Kill the process."""
+        """Kill the collector's process."""
         if self._child:
             self._child.kill()
             self._child.ended()
 
     def _begin(self, now: float) -> None:
-        """Start a collection, but not while a killed process is blocked in the kernel: a new one would block too."""
+        """Start a collection, unless a killed process is still blocked in the kernel: a new one would block too."""
         if self._child and (self._deadline is None and self._rest_s):
             if not self._child.ended():
                 self.due = now + max(1.0, self._rest_s)

@@ -9,6 +9,6 @@ from clusterwright.onhost.lib import processes
 
 
 def command_output(argv: List[str], limit_s: float, more: Optional[Dict[str, str]] = None) -> Optional[str]:
-    """Return the command's stdout; None if it failed, is missing, or exceeded the limit."""
+    """Run a command and return its stdout; None if it failed, is missing, or exceeded the limit."""
     result = processes.run(argv, limit_s, env={**os.environ, "LC_ALL": "C", **(more or {})})
     return result.out if result.ok else None

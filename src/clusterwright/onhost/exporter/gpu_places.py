@@ -10,7 +10,7 @@ from clusterwright.onhost.exporter.state_files import text_of
 
 
 class GpuDevice(NamedTuple):
-    """One GPU: `number` as nvidia-smi counts, `minor` of its device file, by which Slurm names it."""
+    """One GPU: `number` as nvidia-smi counts, `minor` of its device file, by which Slurm identifies it."""
 
     number: int
     minor: int
@@ -36,12 +36,12 @@ def places(proc: str) -> List[GpuDevice]:
 
 
 def by_minor(proc: str) -> Dict[int, GpuDevice]:
-    """Return the GPUs by the number that Slurm uses."""
+    """Return the GPUs by the minor number of their device file, which Slurm uses."""
     return {device.minor: device for device in places(proc)}
 
 
 def address(text: str) -> str:
-    """Normalize a PCI address, without the function: 0000:3b:00; return "" for other text."""
+    """Normalize a PCI address to the form without the function, 0000:3b:00; "" for other text."""
     text = re.sub(r"\.[0-7]$", "", re.sub(r"^pci:", "", text.strip().lower()))
     parts = text.split(":")
     if len(parts) == 2:

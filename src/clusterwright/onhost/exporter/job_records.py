@@ -1,4 +1,4 @@
-"""Accounts, partitions and names of this host's jobs, from slurmctld: users can change the environment of a job."""
+"""Accounts, partitions and names of this host's jobs, from slurmctld, as users can change the environment of a job."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterwright.slurm import client
 from clusterwright.slurm.jobs import Job, parse_queue
 
 LIMIT_S = 5.0
-RETRY_S = 60.0  # after slurmctld did not respond, or did not know a job
+RETRY_S = 60.0  # seconds after slurmctld did not respond, or did not know a job
 _FIELDS = ("number", "account", "partition", "state", "name")
 
 
@@ -35,5 +35,5 @@ class JobRecords:
             self._retry_at = time.monotonic() + RETRY_S
 
     def find(self, number: str) -> Job:
-        """Return the record of a job; without values while it is not known."""
+        """Return the record of a job; one without values while it is not known."""
         return self._jobs.get(number, Job())

@@ -1,6 +1,6 @@
 """Runs the collectors, each in a process with a time limit, and writes their latest texts into a folder.
 
-It has one thread and no locks, because it forks. The server of the texts is a process of its own, too.
+It has one thread and no locks, because it forks. The HTTP server of the texts is a separate process, too.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family, counter, gauge, rendered
 from clusterwright.onhost.lib.files import write_atomic
 
-SELF_NAME = "exporter"  # the name of the text about the collectors themselves
-REST_S = 5.0  # before the server is started again
+SELF_NAME = "exporter"  # name of the text with metrics about the collectors themselves
+REST_S = 5.0  # seconds before the server is started again
 
 
 class Keeper:
@@ -65,7 +65,7 @@ class Keeper:
         return server.joined(self.settings.run)
 
     def turn(self) -> None:
-        """Tend all collectors, write new texts, and wait for the next event."""
+        """Advance all collectors, write new texts, and wait for the next event."""
         now = time.monotonic()
         for collector in self.collector_processes:
             collector.tend(now, time.time())

@@ -1,4 +1,4 @@
-"""New lines of the kernel log, each once: from /dev/kmsg, or from the journal on hosts without their own log."""
+"""Read new lines of the kernel log, each once: from /dev/kmsg, or from the journal on hosts without their own log."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from clusterwright.onhost.exporter.state_files import text_of
 from clusterwright.onhost.lib.journal import kernel
 
 Line = Tuple[float, str]  # wall-clock time, text
-_LIMIT_S = 20.0  # a busy host takes seconds to start a program
+_LIMIT_S = 20.0  # seconds; a busy host takes seconds to start a program
 _MOST = 8192  # bytes of a record (printk's limit is below)
 
 
 def new(
     state: Dict[str, Any], position: Dict[str, Any], *, proc: str, kmsg: str, journal: bool
 ) -> List[Line]:
-    """Return the lines after `position` and advance it; a position of an earlier boot is dropped."""
+    """Return the lines after `position`, and move it to the end; a position of an earlier boot is dropped."""
     boot = text_of(os.path.join(proc, "sys/kernel/random/boot_id"), 64).strip()
     if not journal and position.get("boot") != boot:
         position.clear()
@@ -28,7 +28,7 @@ def new(
 
 
 def _kmsg(state: Dict[str, Any], position: Dict[str, Any], proc: str, path: str) -> Iterator[Line]:
-    """Yield new records; the open handle remembers what was read. Overwritten records are skipped."""
+    """Yield new records of /dev/kmsg; the open handle in `state` has the position. Overwritten records are skipped."""
     handle = state.get("kmsg")
     if handle is None:
         handle = state["kmsg"] = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -52,7 +52,7 @@ def _kmsg(state: Dict[str, Any], position: Dict[str, Any], proc: str, path: str)
 
 
 def _journal(position: Dict[str, Any]) -> Iterator[Line]:
-    """Yield new lines after the cursor; without one, from the beginning of this boot."""
+    """Yield new lines of the journal after the cursor; without one, from the beginning of this boot."""
     start_arguments = [f"--after-cursor={position['cursor']}"] if position.get("cursor") else ["-b"]
     fields = "--output-fields=MESSAGE,__REALTIME_TIMESTAMP"
     output = command_output(kernel("-o", "json", fields, *start_arguments), _LIMIT_S)

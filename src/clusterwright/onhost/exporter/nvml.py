@@ -1,4 +1,4 @@
-"""libnvidia-ml.so.1 by ctypes: each query returns a number, or None if this GPU or driver does not support it."""
+"""Call libnvidia-ml.so.1 by ctypes; a query returns a number, or None if this GPU or driver does not support it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BUFFER_SIZE = 96
 
 
 class NvmlError(Exception):
-    """An error that ends the collection: the library must be reloaded, or a GPU is lost."""
+    """An error that ends the collection: the library must be loaded again, or a GPU is lost."""
 
     def __init__(self, function: str, code: int) -> None:
         super().__init__(f"{function}: NVML error {code}")
@@ -107,7 +107,7 @@ class NvmlGpu:
         return value.value if is_supported else None
 
     def several(self, function: str, count: int) -> List[Optional[int]]:
-        """Return several 32-bit values of one call."""
+        """Return `count` 32-bit values that one call fills in."""
         values = [c_uint() for _ in range(count)]
         is_supported = self._nvml.query(function, self._handle, *map(byref, values))
         return [value.value if is_supported else None for value in values]

@@ -1,4 +1,4 @@
-"""A run's events, incrementally: each line is read once, and for long runs only what the goodput needs is stored.
+"""Read a run's events incrementally: each line once; of long runs only what goodput accounting needs is stored.
 
 The runs folder is writable by users, so its content is untrusted: only regular files are opened, long lines are
 skipped in pieces, and memory is bounded.
@@ -17,10 +17,10 @@ from clusterwright.onhost.supervisor.goodput.timeline import FAULTS, STARTS
 Event = Dict[str, Any]
 PIECE = 4 << 20  # bytes of one file per read: 20,000 events; the rest comes with the next read
 LONGEST = 128 << 10  # bytes of a line; the runtime's have a few hundred, and the names of 1,000 hosts
-HEAD, LAST = 20, 60  # steps per generation: each has the cumulative time of those before it (history.py)
-MOST = 20_000  # other events of a run
+HEAD, LAST = 20, 60  # steps stored per generation: each has the cumulative time before it (history.py)
+MOST = 20_000  # other events of a run that are stored
 MOST_BYTES = 64 << 20  # of memory for the events of a run; 20,000 take a third
-GENERATIONS = 200  # generations with stored steps
+GENERATIONS = 200  # generations whose steps are stored
 KINDS = frozenset(
     [
         *STARTS,
@@ -43,13 +43,13 @@ KINDS = frozenset(
 
 
 class RunEvents:
-    """The stored events of one run; `size_bytes` of memory."""
+    """The stored events of one run; `size_bytes` is the memory that they take."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._places: Dict[str, int] = {}
-        self._broken: Dict[str, bool] = {}  # True inside a line that is too long
-        self._last_read_time: Dict[str, float] = {}  # per file read by `_thin`: the time of its last event
+        self._broken: Dict[str, bool] = {}  # by file: True inside a line that is too long
+        self._last_read_time: Dict[str, float] = {}  # by file read by `_thin`: the time of its last event
         self._other_events: Deque[Event] = deque(maxlen=MOST)
         self._head_steps: Dict[int, List[Event]] = {}
         self._last: Dict[int, Deque[Event]] = {}
@@ -83,7 +83,7 @@ class RunEvents:
         return max((tail[-1] for tail in tails), key=lambda event: float(event["time"]), default=None)
 
     def _thin(self, path: str) -> bool:
-        """Read a file that is already long on the first read: only around the moments in the other files' events."""
+        """Read a file that is long at the first read only around the moments of events in the other files."""
         size = os.stat(path).st_size
         moments = sorted(
             {float(event["time"]) for event in self._other_events if event["event"] in history.MOMENTS}
@@ -114,7 +114,7 @@ class RunEvents:
         return True
 
     def _store(self, event: Event) -> None:
-        """Store an event that the accounting needs, and drop older ones."""
+        """Store an event that goodput accounting needs, and drop older ones."""
         if event["event"] != "step" and event["event"] not in KINDS:
             return
         self.size_bytes += memory_bytes(event)
@@ -133,7 +133,7 @@ class RunEvents:
         into.append(event)
 
     def _measure(self) -> None:
-        """Measure what is stored, because old events have been dropped; refuse more than half of MOST_BYTES."""
+        """Compute the stored events' memory again, as old ones were dropped; refuse more than MOST_BYTES / 2."""
         self.size_bytes = sum(map(memory_bytes, self.all()))
         if self.size_bytes > MOST_BYTES // 2:  # measuring at each event would take quadratic time
             self.refuse()
@@ -161,7 +161,7 @@ def memory_bytes(value: Any) -> int:
 
 
 def parsed(line: bytes) -> Optional[Event]:
-    """Return the line's event; None for an incomplete line or one with invalid fields."""
+    """Parse a line into an event; None for an incomplete line or one with invalid fields."""
     if len(line) > LONGEST:
         return None
     event = parse_object(line)
@@ -178,7 +178,7 @@ def _is_long(path: str) -> bool:
 
 
 def _read(path: str, offset: int, run: str) -> bytes:
-    """Return the next piece; b"" if the file cannot be read or was truncated."""
+    """Return the next bytes of a file after `offset`; b"" if it cannot be read or was truncated."""
     try:
         return read_part(path, PIECE, offset, inside=run)
     except OSError:

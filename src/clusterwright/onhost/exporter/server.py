@@ -1,7 +1,7 @@
 """Serves scrapes from the texts in the folder, so that no scrape waits for a collector; a process of its own.
 
 With the cluster's certificates it listens on the host's address and requires a client certificate; without them it
-listens on loopback only. It exits when the certificates change, and the keeper starts it again.
+listens on loopback only. It exits when the certificates change, and the keeper (keeper.py) starts it again.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from clusterwright.onhost.lib.connections import Connections, Peer
 
 ENDING = ".prom"
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
-MOST_AT_ONCE = 16  # of one address, with a certificate
-MOST_WAITING = 64  # before the handshake or the first request
+MOST_AT_ONCE = 16  # connections of one address, with a certificate
+MOST_WAITING = 64  # connections before the handshake or the first request
 MOST_HEAD = 16 << 10  # bytes of a request
 REQUEST_TIMEOUT_S = 5.0  # limit for a handshake and a request
 IDLE_S = 130.0  # between two requests: Prometheus scrapes every 15 s, others usually every minute
@@ -29,7 +29,7 @@ CHECK_INTERVAL_S = 10.0
 
 
 class Process:
-    """The parent's side of the server."""
+    """The keeper's side of the server's process."""
 
     def __init__(self, pid: int, lifeline: int) -> None:
         self.pid, self._lifeline = pid, lifeline
@@ -74,7 +74,7 @@ def _exit_with_parent(lifeline: int) -> None:
 
 
 def joined(folder: str) -> str:
-    """Return all texts in the folder."""
+    """Return all texts in the folder as one."""
     texts = []
     for name in sorted(os.listdir(folder)):
         if name.endswith(ENDING):
@@ -84,7 +84,7 @@ def joined(folder: str) -> str:
 
 
 class Server:
-    """Listens from its creation; `port` is the actual port."""
+    """The HTTP server, which listens from its creation; `port` is the actual port."""
 
     def __init__(self, settings: ExporterSettings) -> None:
         self._settings = settings
@@ -115,7 +115,7 @@ class Server:
         threading.Thread(target=self._talk, args=(connection, peer), daemon=True).start()
 
     def _close_overdue(self) -> None:
-        """Close connections past their deadline, so that slow clients do not occupy slots."""
+        """Close connections past their deadline, so that slow clients do not use up the limit."""
         now = time.monotonic()
         for connection, deadline in list(self._open.items()):
             if now > deadline:
@@ -201,7 +201,7 @@ def context(folder: str) -> Optional[ssl.SSLContext]:
 
 
 def stamp(folder: str) -> Tuple[int, ...]:
-    """Return a value that changes with the certificates."""
+    """Return a value that is different after the certificates have changed."""
     return tuple(os.stat(path).st_mtime_ns if os.path.exists(path) else 0 for path in _files(folder))
 
 

@@ -12,7 +12,7 @@ PORT = 9105
 
 @dataclass
 class ExporterSettings:
-    """One host's settings; tests change the paths."""
+    """The settings of one host's exporter; tests change the paths."""
 
     node: str = ""
     control: bool = False  # this host reads Slurm and the runs
@@ -34,7 +34,7 @@ class ExporterSettings:
     kmsg: str = "/dev/kmsg"
 
     def __post_init__(self) -> None:
-        """Copy the list."""
+        """Copy the list, which the caller may change."""
         self.paths = list(self.paths or [])
 
 

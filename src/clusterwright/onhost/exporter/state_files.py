@@ -1,4 +1,4 @@
-"""Small state files that outlive the exporter, and small files of the kernel."""
+"""Read and write small state files that outlive the exporter, and read small files of the kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums that never fall, of parts that come and go: processes of a job, cgroups of its steps."""
+"""Sums that never fall, although their parts (processes of a job, cgroups of its steps) come and go."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any, Dict, Mapping
 
 
 class Tally:
-    """A sum whose ended parts are kept as one number."""
+    """A sum of counters whose ended parts are stored as one number."""
 
     def __init__(self) -> None:
         self._finished_total = 0.0
         self._parts: Dict[Any, float] = {}
 
     def total(self, parts: Mapping[Any, float]) -> float:
-        """Return the sum with the parts' present values; a part whose value falls has restarted."""
+        """Return the sum with the parts' present values; a part whose value fell was restarted."""
         for name, value in self._parts.items():
             if name not in parts or parts[name] < value:
                 self._finished_total += value
@@ -22,7 +22,7 @@ class Tally:
 
 
 class GrownTally:
-    """The growth of host counters while one job had the host alone."""
+    """The growth of a host's counters in the time in which one job had the host alone."""
 
     def __init__(self) -> None:
         self._last: Dict[str, float] = {}

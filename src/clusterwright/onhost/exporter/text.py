@@ -8,13 +8,13 @@ from clusterwright.onhost.lib.safe_names import safe_name
 
 PREFIX = "clusterwright_"
 MOST = 200  # characters of a label value: paths, drain reasons
-MOST_NAME = 64  # of the label `name`: users choose job names
-# Labels that users write and that alerts put into commands to copy.
+MOST_NAME = 64  # characters of the label `name`: users choose job names
+# Labels whose values users write and that alerts put into commands to copy.
 _NAMES = frozenset({"host", "job", "run"})
 
 
 class Family:
-    """One metric: its name, kind (`gauge`, `counter`), help text and samples."""
+    """One metric family: its name, kind (`gauge`, `counter`), help text and samples."""
 
     def __init__(self, name: str, kind: str, meaning: str) -> None:
         self.name, self.kind, self.meaning = PREFIX + name, kind, meaning
@@ -57,7 +57,7 @@ def escaped(text: str) -> str:
 
 
 def rendered(families: Iterable[Family]) -> str:
-    """Return the families as text; empty ones are left out, those of one name are merged."""
+    """Return the families in Prometheus's text format; empty ones are left out, those of one name merged."""
     joined: Dict[str, Family] = {}
     for family in families:
         merged = joined.setdefault(family.name, family)

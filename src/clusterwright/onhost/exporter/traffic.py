@@ -1,4 +1,4 @@
-"""Bytes received and sent on all networks of the host, InfiniBand included."""
+"""Count bytes received and sent on all networks of the host, InfiniBand included."""
 
 from __future__ import annotations
 

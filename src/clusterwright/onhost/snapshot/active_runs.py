@@ -17,17 +17,17 @@ from clusterwright.onhost.lib.safe_reader import (
 from clusterwright.onhost.runs.run_folders import owner_of, user_name
 from clusterwright.onhost.supervisor.goodput import history, speed
 
-POINTS = 80  # of a loss curve: the width of a terminal
+POINTS = 80  # points of a loss curve: the width of a terminal
 HEARTBEAT_TIMEOUT_S = 10.0  # the heartbeat interval is at most one second
 TAIL = 64 << 10
-READ_BYTES = 1 << 30  # of one owner's runs
+READ_BYTES = 1 << 30  # bytes read of one owner's runs
 _FIELDS = (
     "step", "total_steps", "loss", "tokens_per_s", "samples_per_s", "mfu", "eta_s", "data_wait", "communication",
 )  # fmt: skip
 
 
 def read_runs(runs: str, names: Iterable[str], limit_s: float) -> Tuple[Dict[str, Dict[str, Any]], int]:
-    """Return the runs by name, and the number of runs skipped for lack of time or damaged events.
+    """Return the progress of runs by name, and the number of runs skipped for lack of time or damaged events.
 
     Each owner of runs has an equal share of the time.
     """
@@ -43,7 +43,7 @@ def read_runs(runs: str, names: Iterable[str], limit_s: float) -> Tuple[Dict[str
 
 
 def about(run: str) -> Dict[str, Any]:
-    """Return one run's state, newest step and loss curve; reads a few hundred KiB of a run of any length."""
+    """Return a run's state, newest step and loss curve; reads a few hundred KiB, however long the run is."""
     path = os.path.join(run, "events", "rank-00000.jsonl")
     events = _events(run, path)
     record = read_object(os.path.join(run, "job.json"), TEXT_BYTES)
@@ -64,7 +64,7 @@ def _events(run: str, path: str) -> List[history.Event]:
 
 
 def _started(run: str) -> List[float]:
-    """Return the start time of the newest generation, from the supervisor's events."""
+    """Return the start time of the newest generation as a list, from the supervisor's events; empty without one."""
     times: List[float] = []
     for path in history.event_files(run, "supervisor-")[-1:]:
         events = list(history.parse(read_part(path, TAIL, -TAIL)))
@@ -98,7 +98,7 @@ def _saved(run: str) -> Optional[float]:
 
 
 def curve(path: str) -> List[List[float]]:
-    """Return (step, loss) at evenly spaced places in the file; of repeated steps the last repetition counts."""
+    """Return [step, loss] at evenly spaced places in the file; of repeated steps the last repetition counts."""
     points: Dict[int, float] = {}
     try:
         with open_regular(path) as file:

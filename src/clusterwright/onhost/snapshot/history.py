@@ -33,22 +33,22 @@ QUEUE = (
     ("Elapsed", "TimeUsed"), ("Timelimit", "TimeLimit"), ("NNodes", "NumNodes"), ("NCPUS", "NumCPUs"),
     ("AllocTRES", "tres-alloc"), ("NodeList", "NodeList"), ("JobName", "Name"),
 )  # fmt: skip
-MOST_BYTES = 512 << 20  # of slurmctld's job completion file: a million jobs; the rest is not read
-NEWEST_RUNS = 200  # runs without stored goodput accounting, mostly running ones, for which it is computed
-RUNS_S, RUNS_BYTES = 120.0, 4 << 30  # to read all runs: seconds together, bytes of each owner
-MOST_FAILURES = 1000  # of a run
-RUN_S = 30.0  # to read or compute the accounting of one run
+MOST_BYTES = 512 << 20  # bytes of slurmctld's job completion file: a million jobs; the rest is not read
+NEWEST_RUNS = 200  # runs without stored goodput accounting (mostly running) for which it is computed
+RUNS_S, RUNS_BYTES = 120.0, 4 << 30  # limits to read all runs: seconds together, bytes of each owner
+MOST_FAILURES = 1000  # failures of a run
+RUN_S = 30.0  # seconds to read or compute the accounting of one run
 _END = re.compile(r" EndTime=(\S+) ")
 
 
 def main() -> int:
-    """Print the document."""
+    """Print the JSON document for the request in the first argument."""
     json.dump(document(json.loads(sys.argv[1])), sys.stdout)
     return 0
 
 
 def document(request: Document) -> Document:
-    """Return all parts, queried one after the other."""
+    """Return all parts of the document, queried one after the other."""
     result: Document = {
         "schema": 1, "now": time.time(), "zone_s": time.localtime(request["begin"]).tm_gmtoff, "silent": {},
         "sacct": "", "jobcomp": "", "queue": "", "values": {}, "run": None, "runs": [],
@@ -186,7 +186,7 @@ def _record(record: Any) -> Document:
 
 
 def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
-    """Return the goodput accounting of each run of the period; a run that cannot be read does not affect the others."""
+    """Yield the goodput accounting of each run of the period; a run that cannot be read does not affect the others."""
     folders = [os.path.join(runs, name) for name in run_folders.newest(runs)]
     computed: List[str] = []
     rows = read_by_owner(folders, RUNS_S, RUNS_BYTES, lambda folder: _run_row(folder, begin, end, computed))
@@ -194,7 +194,7 @@ def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
 
 
 def _run_row(folder: str, begin: float, end: float, computed: List[str]) -> Document:
-    """Return a run's stored accounting, or one computed while `computed` has fewer than NEWEST_RUNS; {} without."""
+    """Return a run's stored accounting; without it a computed one, up to NEWEST_RUNS times, else {}."""
     if _changed(folder) < begin:
         return {}
     written = read_object(os.path.join(folder, "ledger.json"))

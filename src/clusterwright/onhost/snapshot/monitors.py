@@ -13,10 +13,10 @@ from typing import Any, Dict, List, Tuple
 
 from clusterwright.onhost.lib.numbers import ascii_int
 
-MOST_BYTES = 64 << 20  # of one response: 100,000 GPUs
+MOST_BYTES = 64 << 20  # bytes of one response: 100,000 GPUs
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy for loopback
 
-# By node and GPU. The names are those of docs/decisions/0010-watch.md.
+# PromQL of metrics by node and GPU. The names are those of docs/decisions/0010-watch.md.
 OF_GPUS = {
     "utilisation": "max by (node, gpu) (gpu:utilisation:ratio)",
     "memory_used": "max by (node, gpu) (gpu:memory_used:bytes)",
@@ -24,7 +24,7 @@ OF_GPUS = {
     "celsius": "max by (node, gpu) (gpu:temperature:celsius)",
     "watts": "max by (node, gpu) (gpu:power:watts)",
 }
-NAMED = {  # values that are labels
+NAMED = {  # metrics whose value is a label
     "job": ("max by (node, gpu, job) (clusterwright_gpu_job_info)", "job"),
     "name": ("max by (node, gpu, name) (clusterwright_gpu_info)", "name"),
 }
@@ -38,7 +38,7 @@ OF_RUNS = {
 def measures(
     url: str, limit_s: float
 ) -> Tuple[Dict[str, Dict[str, Dict[str, Any]]], Dict[str, Dict[str, Any]]]:
-    """Return values by family, node and GPU, and values by run and family.
+    """Return Prometheus's values by metric, node and GPU, and values by run and metric.
 
     Raises:
         OSError: Prometheus does not respond in time.

@@ -22,7 +22,7 @@ _FILTERS = (
 
 
 class Output(NamedTuple):
-    """A program's output; `reason` is the error, "" after success."""
+    """A program's output; `reason` is the error, "" after a success."""
 
     text: str
     reason: str
@@ -39,7 +39,7 @@ def commands(separator: str) -> Dict[str, List[str]]:
 
 
 def run_program(argv: List[str], limit_s: float) -> Output:
-    """Return the output; a program past the limit is killed with its children."""
+    """Run a program and return its output; past the limit it is killed with its children."""
     result = processes.run(argv, limit_s, env=environment())
     if result.code == processes.TIMED_OUT and result.stopped:
         return Output("", f"{argv[0]} did not respond within {limit_s:g} s")
@@ -47,7 +47,7 @@ def run_program(argv: List[str], limit_s: float) -> Output:
 
 
 def environment() -> Dict[str, str]:
-    """Return the environment without variables that change the output; times as epoch seconds."""
+    """Return the environment for Slurm's programs: output in plain C locale, times as epoch seconds."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(_FILTERS)}
     return dict(variables, SLURM_TIME_FORMAT="%s", LC_ALL="C")
 

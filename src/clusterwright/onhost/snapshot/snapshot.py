@@ -20,7 +20,7 @@ Document = Dict[str, Any]
 
 
 def main() -> int:
-    """Print the document."""
+    """Print the JSON document for the request in the first argument."""
     request = json.loads(sys.argv[1])
     sys.stdout.write(json.dumps(document(request)) + "\n")
     return 0
@@ -67,7 +67,7 @@ def _program(result: Document, name: str, argv: List[str], limit_s: float) -> Ca
 
 
 def _queue(result: Document, request: Dict[str, Any], separator: str, limit_s: float) -> None:
-    """Add the jobs, then the runs of running jobs."""
+    """Add the jobs, then the progress of the runs of running jobs."""
     _program(result, "jobs", programs.commands(separator)["jobs"], limit_s)()
     names = [job.name for job in programs.jobs(result["said"]["jobs"], separator) if job.state == "RUNNING"]
     if request.get("runs"):

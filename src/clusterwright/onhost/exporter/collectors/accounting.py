@@ -1,4 +1,4 @@
-"""Whether slurmdbd responds, if Slurm uses it."""
+"""Metric of whether slurmdbd responds, if Slurm uses it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether file systems respond: each has a probe process, and no new probe while one is blocked."""
+"""Metrics of whether file systems respond: each has a probe process, and no new probe while one is blocked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 15.0, 12.0, False
-LIMIT_S = 5.0  # slower is a fault in leptonai/gpud and NVIDIA/deepops too
+LIMIT_S = 5.0  # seconds; slower is a fault in leptonai/gpud and NVIDIA/deepops too
 
 
 def is_enabled(settings: ExporterSettings) -> bool:
@@ -22,7 +22,7 @@ def is_enabled(settings: ExporterSettings) -> bool:
 
 
 def collect(settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Family]:
-    """Yield for each path whether statvfs succeeds in time, and its seconds."""
+    """Yield for each path whether statvfs succeeds in time, and the seconds that it takes."""
     answers = gauge("file_system_answers", "1 if the file system responds within 5 s without an error.")
     seconds = gauge("file_system_answer_seconds", "Response time of the file system.")
     for path, elapsed_s in probe_all(settings.paths, settings.run).items():
@@ -32,7 +32,7 @@ def collect(settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Fami
 
 
 def probe_all(paths: List[str], folder: str) -> Dict[str, Any]:
-    """Return seconds by path, None for one that fails or is too slow."""
+    """Return seconds of statvfs by path, None for one that fails or is too slow."""
     elapsed_by_path: Dict[str, Any] = dict.fromkeys(paths)
     open_pipes: Dict[int, str] = {}
     for path in paths:
@@ -65,7 +65,7 @@ def _probe(path: str, folder: str) -> int:
 
 
 def _answer(path: str, into: int, lock: int) -> None:
-    """Probe in a separate process group that holds none of the parent's files and may outlive it."""
+    """Probe and write the seconds, in a process group that holds none of the parent's files and may outlive it."""
     try:
         os.setpgid(0, 0)
         low, second = sorted((into, lock))

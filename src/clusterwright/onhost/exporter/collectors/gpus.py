@@ -1,4 +1,4 @@
-"""GPU metrics by NVML, in one process that stays; a hanging driver blocks this process only."""
+"""GPU metrics by NVML, in a process that lives on between collections; a hanging driver blocks this process only."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family, counter, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 10.0, 10.0, True
-LINKS = 18  # maximum per GPU (Hopper, Blackwell)
-LINKS_EVERY = 6  # collections: a link takes five queries, and its errors are counters, so none is missed
+LINKS = 18  # NVLinks per GPU at most (Hopper, Blackwell)
+LINKS_EVERY = 6  # collections per reading: a link takes five queries, and its errors are counters
 _TEMPERATURE, _SM, _CORRECTED, _UNCORRECTED, _VOLATILE = 0, 1, 0, 1, 0
 _LINK_COUNTERS = (0, 1, 2, 3)  # nvmlNvLinkErrorCounter_t: replay, recovery, CRC of flits and of data
 # Bits of nvmlClocksEventReasons, without the software power cap, which is no fault.
@@ -24,7 +24,7 @@ def is_enabled(settings: ExporterSettings) -> bool:
 
 
 def collect(_settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Family]:
-    """Yield the metrics of all GPUs; without the driver's library only `gpus_seen` 0."""
+    """Yield the metrics of all GPUs; without the driver's library only `gpus_seen` with 0."""
     visible = gauge("gpus_seen", "GPUs that respond to the driver.")
     nvml = state.get("nvml")
     if nvml is None:

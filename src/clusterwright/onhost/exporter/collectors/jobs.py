@@ -1,4 +1,4 @@
-"""Jobs on this host from their cgroups: the GPUs of each, and its resource use so far."""
+"""Metrics of jobs on this host from their cgroups: the GPUs of each, and its resource use so far."""
 
 from __future__ import annotations
 
@@ -86,7 +86,10 @@ def _families() -> Dict[str, Family]:
 def _used(
     job: JobSample, group: cgroups.ControlGroup, pids: List[int], proc: str
 ) -> Dict[str, Optional[float]]:
-    """Return CPU time and bytes, from the cgroup where it counts them, else from all processes seen so far."""
+    """Return CPU time, I/O bytes and OOM kills of a job.
+
+    CPU time is from the cgroup if it counts it, else from all processes seen so far, as I/O bytes are.
+    """
     reads, writes, times = {}, {}, {}
     for pid in pids:
         stat = text_of(os.path.join(proc, str(pid), "stat"), 4096).rpartition(")")[2].split()
@@ -132,7 +135,7 @@ def _add_values(
 
 
 def _add_gpus(record: Job, into: Dict[str, Family], settings: ExporterSettings, places: Any) -> None:
-    """Add the job's GPUs; the prolog writes their file before the job starts."""
+    """Add the GPUs of the job, from the file that the prolog writes before the job starts."""
     text = text_of(os.path.join(settings.hooks, "jobs", f"{record.number}.held"), 4096)
     minors = (ascii_int(part) for part in text.strip().split(","))
     for minor in (number for number in minors if number is not None):

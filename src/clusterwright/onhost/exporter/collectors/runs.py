@@ -26,13 +26,13 @@ from clusterwright.onhost.supervisor.goodput.timeline import jobs
 
 EVERY_S, TIMEOUT_S, STAYS = 10.0, 60.0, True
 RETIRED_S = 3600.0
-HEARTBEAT_TIMEOUT_S = 60.0  # a heartbeat comes every second, but storage may be slow
-LOST_S = 86400.0  # a run without an end record counts as ended after so long without heartbeat
-MOST = 300  # monitored runs, shared between their owners
-OWNER_BYTES = 256 << 20  # of memory for one owner's runs
-MOST_SAMPLES = 500  # of a run
-READ_BYTES = 2 << 30  # of one owner's runs in each poll
-RECENT = 20  # steps of the mean step time
+HEARTBEAT_TIMEOUT_S = 60.0  # seconds; a heartbeat comes every second, but storage may be slow
+LOST_S = 86400.0  # seconds; a run without an end record counts as ended after so long without a heartbeat
+MOST = 300  # monitored runs of all owners together
+OWNER_BYTES = 256 << 20  # bytes of memory for one owner's runs
+MOST_SAMPLES = 500  # samples of a run
+READ_BYTES = 2 << 30  # bytes of one owner's runs in each poll
+RECENT = 20  # steps over which the mean step time is computed
 
 
 _Candidate = Tuple[int, bool, float, str]  # owner, not monitored yet, minus the last heartbeat, name
@@ -40,7 +40,7 @@ _Sample = Tuple[str, str, str, Mapping[str, str], Optional[float]]
 
 
 class Followed:
-    """One monitored run."""
+    """One monitored run and the state of its counters."""
 
     def __init__(self, folder: str) -> None:
         self.folder, self.name = folder, os.path.basename(folder)
@@ -95,8 +95,8 @@ def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Famil
 
 
 def _find(folder: str, runs_by_name: Dict[str, Followed], past: Set[str], now: float) -> None:
-    """Add new runs, and drop removed and old ones."""
-    names = list(filter(is_safe_name, list_shared_folder(folder)))  # `wright train` gives no others
+    """Add new runs to `runs_by_name`, and drop removed and old ones."""
+    names = list(filter(is_safe_name, list_shared_folder(folder)))  # `wright train` gives no other names
     for removed in (set(runs_by_name) | past) - set(names):
         runs_by_name.pop(removed, None)
         past.discard(removed)
@@ -121,7 +121,7 @@ def _find(folder: str, runs_by_name: Dict[str, Followed], past: Set[str], now: f
 
 
 def choose(candidates: Iterable[_Candidate]) -> Set[str]:
-    """Return the names of at most MOST runs: first one of each owner, then a second one, and so on."""
+    """Return the names of at most MOST runs to monitor: first one of each owner, then a second one, and so on."""
     numbers: Counter[int] = Counter()
     rows: List[Tuple[int, bool, float, str]] = []
     for owner, is_new, age, name in sorted(candidates):
@@ -131,12 +131,12 @@ def choose(candidates: Iterable[_Candidate]) -> Set[str]:
 
 
 def _ended(folder: str) -> Optional[float]:
-    """Return the time of the run's end record, None while it runs."""
+    """Return the time of the run's end record, None while the run continues."""
     return _time(os.path.join(folder, "ended.json"))
 
 
 def _alive(folder: str) -> float:
-    """Return the time of the last heartbeat."""
+    """Return the time of the run's last heartbeat."""
     return _time(os.path.join(folder, "pulse")) or 0.0
 
 
@@ -154,7 +154,7 @@ def _checked(samples: Iterable[_Sample]) -> List[_Sample]:
 
 
 def _samples(run: Followed, now: float) -> Iterator[_Sample]:
-    """Yield the metrics of `wright status --metrics`, and those that need a long-running observer."""
+    """Yield the metrics of `wright status --metrics`, and those that only a continuous reader can compute."""
     events, running = (
         run.events.all(),
         not _ended(run.folder) and now - _alive(run.folder) < HEARTBEAT_TIMEOUT_S,
@@ -185,7 +185,7 @@ def _samples(run: Followed, now: float) -> Iterator[_Sample]:
 
 
 def _now(events: List[Dict[str, Any]], chain: List[Any]) -> Dict[str, Any]:
-    """Return the generation, the newest complete checkpoint and the slowest rank."""
+    """Return the run's generation, newest complete checkpoint and slowest rank."""
     generations = chain[-1].generations if chain else ()
     saved = [event.get("step") for event in events if event["event"] == "checkpoint"]
     late = slow.now(events)
@@ -218,7 +218,7 @@ def _moments(run: Followed, events: List[Dict[str, Any]], now: float, *, running
 
 
 def _peak(run: Followed, name: str, more: Mapping[str, str], value: Optional[float]) -> Optional[float]:
-    """Return the maximum so far, so that a counter never falls: work lost later leaves its goodput bin."""
+    """Return the maximum so far: a counter must not fall when work that was lost leaves its goodput bin."""
     if value is None:
         return None
     key = (name, tuple(more.items()))

@@ -1,4 +1,4 @@
-"""Whether munge and slurmd respond, each within a time limit."""
+"""Metrics of whether munge and slurmd respond, each within a time limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 30.0, 30.0, False
-LIMIT_S = 10.0  # our choice: both respond in milliseconds, but a busy host takes seconds to start a program
+LIMIT_S = 10.0  # seconds, our choice: both respond in milliseconds, but a busy host starts programs slowly
 
 
 def is_enabled(_settings: ExporterSettings) -> bool:
@@ -20,7 +20,10 @@ def is_enabled(_settings: ExporterSettings) -> bool:
 
 
 def collect(settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Family]:
-    """Encode and decode a munge credential; send slurmd a message, because an open port proves nothing."""
+    """Yield whether a munge credential can be encoded and decoded, and whether slurmd answers a message.
+
+    An open port of slurmd would prove nothing.
+    """
     munge = gauge("munge_answers", "1 if munge encodes and decodes a credential.")
     yield munge.add(
         float(command_output(["sh", "-c", "munge -n </dev/null | unmunge >/dev/null"], LIMIT_S) is not None)

@@ -1,4 +1,7 @@
-"""Slurm's nodes, jobs and shares, from one query of the nodes and one of the queue, so that figures are consistent."""
+"""Metrics of Slurm's nodes, jobs and shares.
+
+One query of the nodes and one of the queue, so that the figures are consistent.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from clusterwright.slurm.jobs import Job
 from clusterwright.slurm.nodes import Node, parse_nodes
 
 EVERY_S, TIMEOUT_S, STAYS = 15.0, 45.0, False
-LIMIT_S = 10.0  # per command: Slurm's default MessageTimeout
+LIMIT_S = 10.0  # seconds per command: Slurm's default MessageTimeout
 ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s"}
 # Reasons of pending jobs that could run if resources were free.
 COULD_RUN = ("Resources", "Priority", "")
@@ -126,7 +129,7 @@ def of_jobs(jobs: List[Job], now: float) -> Iterator[Family]:
 
 
 def _seconds(time: str) -> float:
-    """Return epoch seconds, 0 for no time."""
+    """Return a time as epoch seconds, 0 if there is none."""
     return float(time) if time.isdigit() else 0.0
 
 

@@ -1,4 +1,4 @@
-"""The verdicts of the health program's last check of this host."""
+"""Metrics of the health program's last check of this host."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from clusterwright.onhost.exporter.state_files import text_of
 from clusterwright.onhost.exporter.text import Family, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 15.0, 15.0, False
-FAULTS_FILE = "found"  # written by provision/render/hooks/health: a line for each fault, empty without faults
-_CHECK = re.compile(r"[a-z]+(-[a-z0-9]+)+")  # other lines continue a driver's message
+FAULTS_FILE = "found"  # written by provision/render/hooks/health: a line for each fault
+_CHECK = re.compile(r"[a-z]+(-[a-z0-9]+)+")  # a line's code; other lines continue a driver's message
 _PART = re.compile(r"GPU-[0-9a-f-]+|/\S*|\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\b")
 
 
@@ -39,7 +39,7 @@ def collect(settings: ExporterSettings, _state: Dict[Any, Any]) -> Iterator[Fami
 
 
 def _split(line: str) -> Tuple[str, str]:
-    """Return the check's code, and the GPU, path or PCI device in the line."""
+    """Return the check's code, and the GPU, path or PCI device that the line names."""
     check, _, detail = line.strip().partition(" ")
     part = _PART.search(detail)
     return check, part[0] if part else ""

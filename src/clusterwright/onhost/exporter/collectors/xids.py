@@ -1,4 +1,4 @@
-"""XIDs of the kernel log, each event counted once across restarts of the exporter."""
+"""Counters of XIDs in the kernel log, each event counted once across restarts of the exporter."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family, counter, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 5.0, 30.0, True
-NAME = "xids"  # of the state file
+NAME = "xids"  # name of the state file
 OFF_THE_BUS = 79
-BURST_S = 180.0  # as in `wright check`: repeats within three minutes are the same event
+BURST_S = 180.0  # seconds; as in `wright check`, repeats within three minutes are the same event
 MOST = 2000  # rows; each GPU has a few
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+)")
 _SXID = re.compile(r"[\w-]+: SXid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+),")
@@ -38,7 +38,7 @@ def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Famil
 
 
 def _count(when: float, text: str, rows: Dict[str, List[float]]) -> None:
-    """Count the line's event; a GPU that fell off the bus is logged twice."""
+    """Count the XID of a line in `rows`; a GPU that fell off the bus logs its XID twice."""
     event = read(text)
     if event is None:
         return
@@ -52,7 +52,7 @@ def _count(when: float, text: str, rows: Dict[str, List[float]]) -> None:
 
 
 def read(text: str) -> Optional[Tuple[str, str, bool]]:
-    """Return PCI address, XID and whether the line may repeat another one; None for any other line."""
+    """Parse a line of the log into PCI address, XID and whether it may repeat another line; None for any other line."""
     if match := _XID.match(text):
         return address(match[1]), match[2], False
     if match := _SXID.match(text):
