@@ -3,7 +3,7 @@
 import pytest
 
 from clusterwright.slurm import states
-from clusterwright.slurm.states import parse_node_state
+from clusterwright.slurm.states import is_node_state, parse_node_state
 
 # slurm_protocol_defs.c, job_state_string of Slurm 26.05, and the two flags that it never prints.
 PRINTED = {
@@ -65,3 +65,16 @@ def test_slurm_starts_jobs_on_available_nodes_alone(text, available):
 def test_a_flag_that_nobody_knows_is_kept():
     """A release to come adds some."""
     assert parse_node_state("MIXED+SOMETHING_NEW").text == "MIXED+SOMETHING_NEW"
+
+
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        ("IDLE", True), ("DOWN*+DRAIN+CLOUD", True), ("allocated+", True), ("MIXED+SOMETHING_NEW", True),
+        ("idle~", True), ("", False), ("*", False), ("MIXED Parti*", False), ("MI-XED", False), ("IDLE++DRAIN", False),
+        ("MIXED\n", False), ("\u017fIDLE", False),
+    ],
+)  # fmt: skip
+def test_a_state_has_a_form(text, valid):
+    """Words of Latin letters with marks behind them, also words that no release has yet."""
+    assert is_node_state(text) == valid

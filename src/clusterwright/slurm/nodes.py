@@ -4,7 +4,7 @@ import re
 from typing import Dict, NamedTuple, Tuple
 
 from clusterwright.slurm.records import Record, count_gpus, gpu_type, parse_fields, split_lines
-from clusterwright.slurm.states import NodeState, parse_node_state
+from clusterwright.slurm.states import NodeState, is_node_state, parse_node_state
 
 # Free-text fields, in this order at the end of a record; what follows the first of them is text, not further fields.
 _FREE_TEXT = ("InstanceId", "Extra", "Comment", "Reason")
@@ -77,17 +77,21 @@ def parse_node(line: str) -> Node:
 
 
 def parse_nodes(text: str) -> Dict[str, Node]:
-    """Return the nodes of `scontrol show node -o` by name; malformed lines are skipped."""
+    """Return the nodes of `scontrol show node -o` by name; lines without a valid name and state are skipped."""
     nodes = [parse_node(line) for line in split_lines(text) if line.startswith("NodeName=")]
-    return {node.name: node for node in nodes if node.name and node.record["State"]}
+    return {node.name: node for node in nodes if node.name and is_node_state(node.record["State"])}
 
 
 def parse_sinfo(text: str) -> Dict[str, Node]:
-    """Parse the output of `client.node_states` (sinfo): nodes by name, with state and reason only."""
+    """Return the nodes of `sinfo --Node`, columns of client.node_states, by name; a reason may contain `|`.
+
+    Lines without a valid state are skipped.
+    """
     rows = [line.strip().split("|", 2) for line in split_lines(text) if "|" in line]
     return {
         row[0]: Node(
             row[0], parse_node_state(row[1]), Record(dict(zip(("NodeName", "State", "Reason"), row)))
         )
         for row in rows
+        if is_node_state(row[1])
     }

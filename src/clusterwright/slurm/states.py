@@ -90,6 +90,7 @@ _ALIASES = {
     "POWERED_OFF": "POWERED_DOWN",
     "UNK": "UNKNOWN",
 }
+_NODE_STATE = re.compile(r"[A-Za-z_]+[*~#%!$@^-]*(?:\+[A-Za-z_]+[*~#%!$@^-]*)*\+?")
 _BROKEN = frozenset({"FAIL", "INVALID_REG", "NOT_RESPONDING"})
 _WITHHELD = frozenset({"DRAIN", "MAINTENANCE", "POWERING_DOWN", "POWER_DOWN", "REBOOT_ISSUED"})
 # Flags that override the base, by precedence; the last two only on an idle node.
@@ -237,6 +238,11 @@ class NodeState(NamedTuple):
     def text(self) -> str:
         """The base and the flags in alphabetical order: `DOWN+DRAIN+NOT_RESPONDING`."""
         return "+".join([self.base, *sorted(self.flags)])
+
+
+def is_node_state(text: str) -> bool:
+    """Return True if the text has the form of a node's state, also of one that no release has yet."""
+    return bool(_NODE_STATE.fullmatch(text))
 
 
 def parse_node_state(text: str) -> NodeState:

@@ -74,6 +74,18 @@ def test_damaged_records_of_slurm_drain_nobody(healthy, hostile, count):
     assert healthy.actions() != []
 
 
+@pytest.mark.parametrize(
+    "state", ["MIXED Parti\ufffd]\ufffd*", "MIXED Parti*", "MI-XED*", "MIXED\u017f*", "[[1]]*", "*"]
+)
+def test_a_damaged_state_is_not_an_unresponsive_host(healthy, state):
+    """The mark of an unresponsive slurmd behind other text: the record is skipped."""
+    healthy.slurm = healthy.slurm.replace(
+        "State=MIXED Partitions=train BootTime=2026-11-21T10:00:00", f"State={state}"
+    )
+
+    assert healthy.actions() == []
+
+
 @COUNTS
 def test_what_a_log_claims_drains_nobody(healthy, hostile, count):
     """All codes that rules know, and damaged ones; of the job's own hosts and of others."""

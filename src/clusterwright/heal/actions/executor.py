@@ -12,7 +12,7 @@ from clusterwright.edge.slurm import show_job
 from clusterwright.edge.ssh import Remote
 from clusterwright.heal.observation import HostStatus
 from clusterwright.heal.past import Intent
-from clusterwright.heal.slurm_text import node_of
+from clusterwright.heal.slurm_text import nodes_of
 from clusterwright.i18n import _
 from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import HEAL
@@ -67,9 +67,9 @@ class Executor:
         return Host(self.remote, host).run_root(command, timeout_s=timeout_s)
 
     def node(self, host: str) -> HostStatus | None:
-        """Return the node as Slurm reports it now; None if Slurm does not respond."""
+        """Return the node as Slurm reports it now; None if Slurm does not respond or its record is damaged."""
         result = self.query(self.cluster.control.name, client.line(client.show_nodes([host])))
-        return node_of(result.out) if result.ok else None
+        return nodes_of(result.out, {}).get(host) if result.ok else None
 
     def job(self, job: str) -> Record | None:
         """Return Slurm's record of the job; empty if Slurm no longer has one."""
