@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from clusterwright.config.cluster import Cluster, Host
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ def texts(out: str) -> dict[str, str]:
     Raises:
         ValueError: the text is not such an object.
     """
-    document = json.loads(out)
+    document = parse_document(out)
     if not isinstance(document, dict) or not all(isinstance(value, str) for value in document.values()):
         raise ValueError(out[:80])
     return document

@@ -10,6 +10,7 @@ from typing import Any
 from clusterwright.check.fact import Fact, HostSpec, Missing
 from clusterwright.edge.bundler import probe
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_document
 
 MARKER = "@clusterwright-facts "  # as in probes/reader.py
 DEADLINE_S = 130.0  # ours: the slowest fact, importing torch, has 120 s; the others are read before it
@@ -93,11 +94,11 @@ def answer_of(out: str) -> dict[str, Any] | None:
     """Find the reader's response in a host's output; None if there is none, or a malformed one."""
     line = next((line for line in out.splitlines() if line.startswith(MARKER)), "")
     try:
-        document = json.loads(line[len(MARKER) :])
+        document = parse_document(line[len(MARKER) :])
         ends = document["facts"].values()
         sound = all(isinstance(end[key], str) for end in ends for key in ("out", "err", "stopped"))
         times = {key: float(document[key]) for key in ("began", "ended")}
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except DATA_ERRORS:
         return None
     return {"python": str(document.get("python", "")), "facts": document["facts"], **times} if sound else None
 
@@ -136,7 +137,7 @@ def value_of(fact: Fact[Any], end: Mapping[str, Any] | None, label: str) -> Any:
         )
     try:
         return fact.parse(end["out"])
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except DATA_ERRORS:
         return Missing(
             _("`{label}` printed unexpected output: {last_line}", label=label, last_line=_last_line(end))
         )

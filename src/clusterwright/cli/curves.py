@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from json import loads
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,18 +70,31 @@ def curve_points(job: str, cluster: Path | None) -> str:
 def write_curves(text: str, output: Path | None) -> Path:
     """Render the page and write it to `output`, by default RUN.html; return its path."""
     from clusterwright.launch.curves import render_page
+    from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_object
 
-    document = loads(text)
-    path = output or Path(f"{document['run']}.html")
-    write_file(path, render_page(document))
+    document = parse_object(text)
+    try:
+        page = render_page(document)
+    except DATA_ERRORS as error:
+        raise _unreadable(
+            str(document.get("run", "")), _("the answer is malformed: {error!r}", error=error)
+        ) from error
+    path = output or Path(f"{Path(document['run']).name}.html")  # a host must not choose the folder
+    write_file(path, page)
     return path
 
 
 def _out(result: CommandResult, job: str) -> str:
-    if result.ok:
-        return result.out
-    raise WrightError.from_code(
+    from clusterwright.edge.answers import parse_answer
+
+    if not result.ok:
+        raise _unreadable(job, result.last_lines(2))
+    return dumps(parse_answer(result, result.argv[0])) + "\n"
+
+
+def _unreadable(job: str, error: str) -> WrightError:
+    return WrightError.from_code(
         "no-run",
-        _("cannot read the curves of `{job}`: {error}", job=job, error=result.last_lines(2)),
+        _("cannot read the curves of `{job}`: {error}", job=job, error=error),
         _("choose a run that wright jobs lists"),
     )

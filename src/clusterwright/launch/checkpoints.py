@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright.config.cluster import Cluster
+from clusterwright.edge.answers import parse_answer
 from clusterwright.edge.bundler import CHECKPOINTS, RUNS, bundle_script
 from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
@@ -35,8 +36,8 @@ class CheckpointHost:
     remote: Remote
     host: str = ""
 
-    def run_action(self, action: str, run_or_folder: str, options: dict[str, Any]) -> str:
-        """Run run_checkpoints.py on the host for a run name or the path of a folder, and return its output."""
+    def run_action(self, action: str, run_or_folder: str, options: dict[str, Any]) -> dict[str, Any]:
+        """Run run_checkpoints.py on the host for a run name or the path of a folder, and return its JSON result."""
         host = self.host or self.cluster.control.name
         # All actions except list import the runtime, and everything else, from the library on the host.
         source = Path(run_checkpoints.__file__)
@@ -50,7 +51,7 @@ class CheckpointHost:
         if result.code == NO_PROGRAM:
             message = _("{host} has no {python}", host=host, python=self.cluster.software.python)
             raise _wrong("checkpoint-no-torch", message, _("choose a host that has it: --host gpu-node1"))
-        return checked(result, host, "python").out
+        return parse_answer(checked(result, host, "python"), host)
 
     def _command(self, action: str, run_or_folder: str, options: dict[str, Any]) -> str:
         """Return the shell line; its stdin has two one-line scripts: find the folder, run the action in it."""
@@ -100,11 +101,11 @@ def _run_action(
         WrightError: the action failed.
     """
     if checkpoint_host:
-        document = json.loads(checkpoint_host.run_action(action, run_or_folder, options))
+        document = checkpoint_host.run_action(action, run_or_folder, options)
     else:
         document = run_checkpoints.answer(run_checkpoints.ACTIONS[action], run_or_folder, **options)
     if "trouble" in document:
-        raise _wrong(document["trouble"], document["message"], document["fix"])
+        raise _wrong(*(str(document.get(key, "")) for key in ("trouble", "message", "fix")))
     return dict(document)
 
 

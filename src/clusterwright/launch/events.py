@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.launch.run import Ended, RunFolder
 from clusterwright.onhost.lib.json_lines import FILE_BYTES
-from clusterwright.onhost.lib.safe_reader import read_text
+from clusterwright.onhost.lib.safe_reader import parse_object, read_text
 from clusterwright.units import human_duration
 
 READ_LIMIT_S = 60
@@ -59,8 +58,8 @@ def parse_events(lines: Iterable[str]) -> tuple[dict[str, Any], ...]:
 
 
 def ended(run: RunFolder, reader: RemoteReader | LocalReader) -> Ended | None:
-    """Return the outcome of the run; None while it continues."""
-    document = _object(reader.text(run.folder, "ended.json"))
+    """The outcome of the run; None while it continues."""
+    document = parse_object(reader.text(run.folder, "ended.json"))
     return Ended(str(document.get("outcome")), str(document.get("reason", ""))) if document else None
 
 
@@ -92,13 +91,5 @@ def wait(
 
 
 def _event(line: str) -> dict[str, Any]:
-    event = _object(line)
+    event = parse_object(line)
     return event if isinstance(event.get("time"), int | float) else {}
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        document = json.loads(text)
-    except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.edge import slurm
+from clusterwright.edge.answers import evaluating
 from clusterwright.edge.bundler import RUNS, program_command, program_input
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
@@ -17,7 +17,7 @@ from clusterwright.i18n import _, _n
 from clusterwright.launch.local import is_alive
 from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.lib.safe_names import random_mark
-from clusterwright.onhost.runs.run_jobs import list_runs
+from clusterwright.onhost.lib.safe_reader import parse_document
 from clusterwright.slurm import client
 from clusterwright.slurm.jobs import Job, parse_queue
 
@@ -48,7 +48,8 @@ def listed(cluster: Cluster, remote: Remote) -> tuple[JobRow, ...]:
     command = f"{squeue} </dev/null || exit; echo; {program_command('list', runs)}"
     result = slurm.checked(Host(remote, host).run(command, stdin=program_input(RUNS)), host, "squeue")
     queue, _separator, folders = result.out.rpartition("\n")
-    return rows(parse_queue(queue, slurm.NAMED_FIELDS, mark), json.loads(folders or "[]"))
+    with evaluating(result, host):
+        return rows(parse_queue(queue, slurm.NAMED_FIELDS, mark), parse_document(folders or "[]"))
 
 
 def listed_locally(runs: Path) -> tuple[JobRow, ...]:

@@ -16,6 +16,7 @@ from clusterwright.config.names import fold
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import parse_object
 from clusterwright.provision.bundle import digest
 from clusterwright.provision.drain import is_out
 from clusterwright.provision.report import ChangeReport, HostReport
@@ -54,20 +55,22 @@ class PoweredDownHosts:
 
     @classmethod
     def load(cls, work: HostWork) -> PoweredDownHosts:
-        """Read Slurm's node states and the stored checksums; empty without power saving or before Slurm runs."""
+        """Read Slurm's node states and the stored checksums; empty without power saving or before Slurm runs.
+
+        Without a readable record of checksums, all powered-down hosts count as outdated.
+        """
         if not _may_be(work.cluster):
             return cls(work)
         result = work.control.run_root(f"cat {STATE_PATH}")
-        stored_state = (
-            json.loads(result.out) if result.ok and result.out.strip() else {"sums": {}, "drained": []}
-        )
+        stored_state = parse_object(result.out if result.ok else "")
+        sums, drained = stored_state.get("sums"), stored_state.get("drained")
         off = find_powered_down(work.cluster, work.remote)
         return cls(
             work,
             is_enabled=True,
             hosts=off,
-            sums=stored_state["sums"],
-            drained=frozenset(stored_state["drained"]),
+            sums=sums if isinstance(sums, dict) else {},
+            drained=frozenset(map(str, drained)) if isinstance(drained, list) else frozenset(),
         )
 
     def recheck(self, report: ChangeReport) -> tuple[PoweredDownHosts, ChangeReport]:

@@ -19,6 +19,7 @@ from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import parse_object
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.provision.apply import apply
 from clusterwright.provision.bundle import Order, bundle
@@ -200,7 +201,11 @@ def _purge(removal: Removal, remote: Remote, host: str) -> str:
     order = bundle(Order("apply", removal.path.name, stamp(SystemClock())), [names])
     result = Host(remote, host).run_program(PROVISION, stdin=order, root=True, timeout_s=120)
     lines = [line for line in result.out.splitlines() if line.startswith(ANSWER)]
-    return str(json.loads(lines[-1].removeprefix(ANSWER))["error"]) if lines else result.last_lines(2)
+    if not lines:
+        return result.last_lines(2)
+    return str(
+        parse_object(lines[-1].removeprefix(ANSWER)).get("error", _("the agent's answer is malformed"))
+    )
 
 
 def remembered(cluster: str) -> tuple[str, ...]:

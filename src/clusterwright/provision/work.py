@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.ssh import SSH_FAILED, Remote, host_key_problem
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.processes import TIMED_OUT
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_document
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.onhost.provision.files import diff_of
@@ -112,9 +112,9 @@ def read_answer(
         )
     try:
         return _report_of(
-            host, json.loads(lines[-1].removeprefix(ANSWER)), result, sent_at, received_at, resources
+            host, parse_document(lines[-1].removeprefix(ANSWER)), result, sent_at, received_at, resources
         )
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
+    except DATA_ERRORS:
         error = _("the agent's answer is malformed; check python3 and the shell profiles of root on the host")
         return HostReport(host, error=error, seconds=result.seconds, fault_domain="host")
 

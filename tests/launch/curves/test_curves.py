@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from clusterwright.cli.curves import curves
+from clusterwright.cli.curves import curves, write_curves
 from clusterwright.edge.bundler import RUNS, bundle_script
 from clusterwright.errors import WrightError
 from clusterwright.launch.curves import render_page
@@ -171,3 +171,23 @@ def browse(folder, dark, *arguments):
     quiet += ["--blink-settings=preferredColorScheme=0"] if dark else []
     argv = [CHROMIUM, *quiet, *options, f"file://{folder}/{name}"]
     return subprocess.run(argv, capture_output=True, text=True, timeout=90, check=True)
+
+
+def test_a_host_does_not_choose_the_folder_of_the_page(found, tmp_path, monkeypatch):
+    """The name of the run in its answer is one name, whatever it holds."""
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+
+    assert (
+        write_curves(json.dumps({**found, "run": "../../escaped"}), None).resolve() == folder / "escaped.html"
+    )
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "[]", "[" * 60_000, '{"run": "a"}', '{"run": 1, "series": 2, "now": 3}']
+)
+def test_a_malformed_answer_is_an_error_with_a_fix(answer):
+    """In place of a traceback."""
+    with pytest.raises(WrightError, match="cannot read the curves"):
+        write_curves(answer, None)

@@ -9,9 +9,10 @@ from clusterwright.check.bench.fleet import fleet
 from clusterwright.check.bench.judging import Observation, judge, suspect
 from clusterwright.check.bench.measure import Condition, Measurement
 from clusterwright.check.bench.site import BenchOutcome, BenchSite
-from clusterwright.check.bench.stage import StageAnswer, StagedPart
+from clusterwright.check.bench.stage import StageAnswer, StagedPart, malformed
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,8 @@ def run_pass(site: BenchSite, host_bench: HostBench, hosts: Sequence[str]) -> tu
         if host not in failed:
             try:
                 figures[host] = host_bench.read(answer)
-            except ValueError as error:
-                failed[host] = str(error)
+            except DATA_ERRORS as error:
+                failed[host] = malformed(error)
     return figures, failed
 
 

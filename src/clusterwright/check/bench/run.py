@@ -12,7 +12,7 @@ from typing import Any, Literal
 from clusterwright import __version__
 from clusterwright.check.bench.bench_job import HostRequest, Hosts, choose, reserve_hosts
 from clusterwright.check.bench.site import BenchOutcome, BenchSite
-from clusterwright.check.bench.stage import JobStage, StagedPart
+from clusterwright.check.bench.stage import JobStage, StagedPart, malformed
 from clusterwright.check.bench.store import Stored, file_of, save
 from clusterwright.check.runner import run as checked
 from clusterwright.check.verdict import Status, Verdict
@@ -21,6 +21,7 @@ from clusterwright.config.names import fold
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.ssh import Remote
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
 
 Kind = Literal["network", "collectives", "storage", "memory", "training", "loader", "gpu", "rdma", "burn_in"]
 FEWEST = {
@@ -101,7 +102,14 @@ def _facts(cluster: Cluster, stage: JobStage) -> dict[str, Mapping[str, Any]]:
     stage.lost_reasons |= {
         host: f"hello {answer.reason}" for host, answer in answers.items() if answer.reason
     }
-    return {host: answers[host].document for host in stage.hosts}
+    facts: dict[str, Mapping[str, Any]] = {}
+    for host in stage.hosts:
+        try:
+            document = answers[host].document
+            facts[host] = {key: dict(document[key]) for key in ("versions", "interfaces", "tools")} | document
+        except DATA_ERRORS as error:
+            stage.lost_reasons[host] = f"hello {malformed(error)}"
+    return facts
 
 
 def _versions(facts: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:

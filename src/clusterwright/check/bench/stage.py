@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
+from clusterwright.edge.answers import evaluating, parse_answer
 from clusterwright.edge.bundler import BENCH, program_command, program_input
 from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
@@ -15,6 +16,7 @@ from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.bench.conduct import MARKER, RUNNING
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 GRACE_S = 15.0  # ours: how long a loaded host and a shared folder take to show an order, and its answer
 SSH_S = 20.0
@@ -53,8 +55,12 @@ class StageAnswer:
 
     @property
     def document(self) -> Any:
-        """The JSON that the program printed on stdout."""
-        return json.loads(self.out)
+        """The JSON that the program printed on stdout.
+
+        Raises:
+            ValueError: it printed something else.
+        """
+        return parse_document(self.out)
 
 
 class Stage(Protocol):
@@ -109,8 +115,7 @@ class JobStage:
         if not live_parts:
             return {}
         self.orders += 1
-        document = self._conduct(live_parts)
-        answers = {host: _answer(report) for host, report in document["answers"].items()}
+        state, answers = self._conduct(live_parts)
         for host in live_parts.keys() - answers.keys():
             self.lost_reasons[host] = _(
                 "no reply to request {number} ({program})",
@@ -118,11 +123,11 @@ class JobStage:
                 program=live_parts[host].program,
             )
             self.log(f"{host}: {self.lost_reasons[host]}")
-        if document["state"] not in RUNNING and not answers:
-            raise _ended(self.job, document["state"])
+        if state not in RUNNING and not answers:
+            raise _ended(self.job, state)
         return answers
 
-    def _conduct(self, parts: Mapping[str, StagedPart]) -> Any:
+    def _conduct(self, parts: Mapping[str, StagedPart]) -> tuple[str, dict[str, StageAnswer]]:
         limit_s = max(part.limit_s for part in parts.values()) + GRACE_S
         request = {
             "folder": self.folder,
@@ -137,7 +142,11 @@ class JobStage:
             stdin=program_input(BENCH) + json.dumps(request).encode(),
             timeout_s=limit_s + SSH_S,
         )
-        return json.loads(checked(result, self.control, "python3").out.rpartition(MARKER)[2])
+        text = checked(result, self.control, "python3").out.rpartition(MARKER)[2]
+        document = parse_answer(result, self.control, text)
+        with evaluating(result, self.control):
+            answers = {host: _answer(report) for host, report in document["answers"].items() if host in parts}
+            return str(document["state"]), answers
 
 
 def cleanup_command(folder: str) -> str:
@@ -147,7 +156,16 @@ def cleanup_command(folder: str) -> str:
 
 
 def _answer(report: Mapping[str, Any]) -> StageAnswer:
-    return StageAnswer(report["code"], report["out"], report["err"], report["stopped"])
+    """Return a host's report; one with values of other types counts as a failure of the host."""
+    code, *texts = (report[key] for key in ("code", "out", "err", "stopped"))
+    if not isinstance(code, int) or not all(isinstance(text, str) for text in texts):
+        return StageAnswer(1, "", "", _("the answer is malformed"))
+    return StageAnswer(code, *texts)
+
+
+def malformed(error: Exception) -> str:
+    """Return why a host's output could not be parsed."""
+    return str(error) if type(error) is ValueError else _("the answer is malformed: {error!r}", error=error)
 
 
 def _ended(job: str, state: str) -> WrightError:

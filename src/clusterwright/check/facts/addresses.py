@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from clusterwright.check.fact import fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ def addresses(out: str) -> dict[str, Interface]:
     """Interface by IPv4 address; `up` means that it has a carrier."""
     return {
         address["local"]: Interface(row["ifname"], "LOWER_UP" in row["flags"], int(row["mtu"]))
-        for row in json.loads(out)
+        for row in parse_document(out)
         for address in row["addr_info"]
         if address["family"] == "inet"
     }

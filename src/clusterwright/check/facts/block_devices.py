@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Literal
 
 from clusterwright.check.fact import fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 Kind = Literal["nvme", "ssd", "hdd"]
 
@@ -23,7 +23,7 @@ class BlockDevice:
 @fact("lsblk", "--json", "--bytes", "--nodeps", "-o", "NAME,SIZE,ROTA,TYPE")
 def block_devices(out: str) -> tuple[BlockDevice, ...]:
     """Every whole disk of the kernel; the disks behind a RAID controller count as one."""
-    rows = json.loads(out)["blockdevices"]
+    rows = parse_document(out)["blockdevices"]
     return tuple(
         BlockDevice(row["name"], _kind(row["name"], str(row["rota"])), int(row["size"]))
         for row in rows

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from clusterwright.check.fact import fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 _UNSET = 0x20000000  # include/linux/ioport.h: IORESOURCE_UNSET
 _MEMORY, _PREFETCH, _WIDE = 0x200, 0x2000, 0x100000  # same file: IORESOURCE_MEM, _PREFETCH, _MEM_64
@@ -100,7 +100,7 @@ class Board:
 @fact(probe="board")
 def board(out: str) -> Board:
     """Firmware and PCI tree from /sys and /proc; in a virtual machine those of the hypervisor."""
-    document = json.loads(out)
+    document = parse_document(out)
     return Board(
         **{name: str(document[name]) for name in ("maker", "model", "board", "bios", "processor")},
         sockets=int(document["sockets"]),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from clusterwright.check.fact import fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 _ABSENT = "@ no dcgmi"
 _COMMAND = f"command -v dcgmi >/dev/null || {{ echo '{_ABSENT}'; exit 0; }}; dcgmi diag -r 1 -j 2>&1; true"
@@ -46,7 +46,7 @@ def dcgm(out: str) -> Dcgm:
         if not out.startswith("Error"):
             raise ValueError(out[:80])
         return Dcgm((), refused=out.strip().splitlines()[-1])
-    document = json.loads(out[start:])
+    document = parse_document(out[start:])
     report = document.get("DCGM Diagnostic") or document["DCGM GPU Diagnostic"]  # from DCGM 4 on, and before
     if report.get("runtime_error"):
         return Dcgm((), refused=str(report["runtime_error"]))

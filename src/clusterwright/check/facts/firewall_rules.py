@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from clusterwright.check.fact import fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 _REFUSES = ("drop", "reject")
 
@@ -25,7 +25,7 @@ class Chain:
 @fact("nft", "--json", "list", "ruleset")
 def firewall_rules(out: str) -> tuple[Chain, ...]:
     """The nftables chains on the input hook, with their policy and number of rules."""
-    entries = json.loads(out)["nftables"]
+    entries = parse_document(out)["nftables"]
     rules = [entry["rule"] for entry in entries if "rule" in entry]
     chains = [entry["chain"] for entry in entries if entry.get("chain", {}).get("hook") == "input"]
     input_chains = []

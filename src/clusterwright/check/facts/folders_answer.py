@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from clusterwright.check.fact import HostSpec, fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 
 def _paths(spec: HostSpec) -> Sequence[str]:
@@ -17,7 +17,7 @@ def _paths(spec: HostSpec) -> Sequence[str]:
 @fact(_paths, probe="answers", limit_s=20)
 def folders_answer(out: str) -> dict[str, float | str]:
     """Seconds that statvfs took by path, or its error; `no answer` after 5 s."""
-    answers = json.loads(out)
+    answers = parse_document(out)
     if not all(
         path.startswith("/") and isinstance(answer, int | float | str) for path, answer in answers.items()
     ):

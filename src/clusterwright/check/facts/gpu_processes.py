@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from clusterwright.check.fact import fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def gpu_processes(out: str) -> Processes:
 
     Or that nvidia-smi is not installed.
     """
-    report = json.loads(out)
+    report = parse_document(out)
     if report.get("absent"):
         return Processes((), absent=True)
     # With one GPU lost, nvidia-smi still lists the processes of the others.

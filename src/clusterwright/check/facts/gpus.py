@@ -10,6 +10,7 @@ from typing import Any
 from clusterwright.check.fact import HostSpec, fact
 from clusterwright.check.kernel.lines import pci
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import parse_document
 from clusterwright.units import MiB
 
 # N/A, [N/A], [Not Supported], [Requested functionality has been deprecated], [Unknown Error]
@@ -154,7 +155,7 @@ def gpus(out: str) -> Driver:
 
     Or that nvidia-smi is not installed, did not answer in time, or does not match the driver.
     """
-    document = json.loads(out)
+    document = parse_document(out)
     rows = tuple(_gpu(row) for row in document["rows"])
     messages = tuple(map(str, document["said"]))
     mismatch = "driver-mismatch" if any(_MISMATCH in line for line in messages) else ""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from clusterwright.check.fact import fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 _TABLE = "clusterwright_users"
 
@@ -12,5 +11,5 @@ _TABLE = "clusterwright_users"
 @fact("nft", "--json", "list", "ruleset")
 def isolation_rules(out: str) -> tuple[str, ...]:
     """The chains with rules of the table `clusterwright_users`, which the output hook or another chain jumps to."""
-    rules = [entry["rule"] for entry in json.loads(out)["nftables"] if "rule" in entry]
+    rules = [entry["rule"] for entry in parse_document(out)["nftables"] if "rule" in entry]
     return tuple(sorted({rule["chain"] for rule in rules if rule["table"] == _TABLE}))

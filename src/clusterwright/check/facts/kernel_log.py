@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from clusterwright.check.fact import HostSpec, fact
 from clusterwright.check.kernel.faults import telling
 from clusterwright.check.kernel.lines import KernelLine, pci
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def kernel_log(out: str) -> KernelLog:
 
     Its source is empty where neither the journal nor dmesg can be read.
     """
-    document = json.loads(out)
+    document = parse_document(out)
     lines = tuple(KernelLine(float(when), int(grave), str(text)) for when, grave, text in document["lines"])
     minors = {pci(address): int(number) for address, number in document["minors"].items()}
     return KernelLog(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clusterwright.check.fact import fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class GrownCounter:
 @fact(probe="link_counters")
 def link_counters(out: str) -> GrownCounter:
     """Growth of each link counter since the previous reading, or in two seconds without one."""
-    document = json.loads(out)
+    document = parse_document(out)
     previous, now = document["before"], document["now"]
     grown = {
         link: {

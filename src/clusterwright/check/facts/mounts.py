@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from clusterwright.check.fact import fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,5 +22,5 @@ def mounts(out: str) -> dict[str, Mount]:
     """Mounts by mount point, from the kernel's table; a dead file server cannot block this read."""
     return {
         row["target"]: Mount(row["source"] or "", row["fstype"], "ro" in row["options"].split(","))
-        for row in json.loads(out)["filesystems"]
+        for row in parse_document(out)["filesystems"]
     }

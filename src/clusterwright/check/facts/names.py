@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clusterwright.check.fact import HostSpec, fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ def _arguments(spec: HostSpec) -> Sequence[str]:
 @fact(_arguments, probe="names", limit_s=10)
 def names(out: str) -> Names:
     """Lookups of every host's name and management address with the host's resolver (files, DNS)."""
-    document = json.loads(out)
+    document = parse_document(out)
     forward, reverse = (
         {key: tuple(values) for key, values in document[direction].items()}
         for direction in ("forward", "reverse")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clusterwright.check.fact import HostSpec, fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,5 +24,5 @@ def _arguments(spec: HostSpec) -> Sequence[str]:
 @fact(_arguments, probe="sntp")
 def ntp_offset(out: str) -> Offset | None:
     """Clock offset by NTP exchanges with the control host's chronyd; None if it does not answer."""
-    document = json.loads(out)
+    document = parse_document(out)
     return None if document is None else Offset(float(document["offset_s"]), float(document["round_trip_s"]))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from clusterwright.check.fact import fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 _COMMAND = (
     "for disk in /dev/nvme[0-9] /dev/nvme[0-9][0-9]; do"
@@ -34,7 +34,8 @@ def nvme(out: str) -> dict[str, Nvme]:
     if begin.strip() or not blocks or blocks[-1].strip() != "END":
         raise ValueError(out)
     return {
-        name: _disk(json.loads(text)) for name, _, text in (block.partition("\n") for block in blocks[:-1])
+        name: _disk(parse_document(text))
+        for name, _, text in (block.partition("\n") for block in blocks[:-1])
     }
 
 

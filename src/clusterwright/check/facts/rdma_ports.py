@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 import re
 from dataclasses import dataclass
 
 from clusterwright.check.fact import HostSpec, fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 from clusterwright.units import GB
 
 LAYER = {"infiniband": "InfiniBand", "roce": "Ethernet"}  # link layer in /sys by networks.compute.kind
@@ -66,7 +66,7 @@ def has_rdma(spec: HostSpec) -> bool:
 @fact(probe="rdma")
 def rdma_ports(out: str) -> Rdma:
     """Every port of every RDMA device, InfiniBand or RoCE; empty without an RDMA device."""
-    document = json.loads(out)
+    document = parse_document(out)
     return Rdma(tuple(_port(row) for row in document["ports"]), int(document["verbs"]))
 
 

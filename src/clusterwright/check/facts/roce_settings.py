@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from clusterwright.check.fact import fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class RocePort:
 @fact(probe="roce")
 def roce_settings(out: str) -> tuple[RocePort, ...]:
     """PFC, DSCP and ECN of the ports in /etc/clusterwright/rdma-ports; empty where apply wrote no such file."""
-    return tuple(_port(row) for row in json.loads(out))
+    return tuple(_port(row) for row in parse_document(out))
 
 
 def _port(row: dict[str, str]) -> RocePort:

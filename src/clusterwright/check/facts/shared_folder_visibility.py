@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from clusterwright.check.fact import HostSpec, fact
 from clusterwright.check.facts.shared_tokens import shared_tokens
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 
 def _arguments(spec: HostSpec) -> Sequence[str]:
@@ -18,5 +18,5 @@ def shared_folder_visibility(out: str) -> dict[str, dict[str, str]]:
     """Token by folder and host, as the control host reads it; it deletes the files that it reads."""
     return {
         path: {str(host): str(token) for host, token in tokens.items()}
-        for path, tokens in json.loads(out).items()
+        for path, tokens in parse_document(out).items()
     }

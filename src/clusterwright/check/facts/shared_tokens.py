@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clusterwright.check.fact import HostSpec, fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,4 +25,6 @@ def _arguments(spec: HostSpec) -> Sequence[str]:
 @fact(_arguments, probe="shared", limit_s=10)
 def shared_tokens(out: str) -> dict[str, Token]:
     """The token that the host wrote to each shared folder (with fsync), or the error."""
-    return {path: Token(str(entry["token"]), str(entry["error"])) for path, entry in json.loads(out).items()}
+    return {
+        path: Token(str(entry["token"]), str(entry["error"])) for path, entry in parse_document(out).items()
+    }

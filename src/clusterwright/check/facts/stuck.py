@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from clusterwright.check.fact import fact
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Stuck:
 @fact(probe="stuck", limit_s=20)
 def stuck(out: str) -> Stuck:
     """Processes in state D for ten seconds without interruption, and zombies."""
-    report = json.loads(out)
+    report = parse_document(out)
     if report["all"] < 1:
         raise ValueError(out)
     waiting, zombies = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from clusterwright.diagnose.flight.values import values
 from clusterwright.diagnose.reading.clean import clean
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 _PICKLE = b"\x80"
 _LONGEST = 120  # characters of a name: a dump is untrusted
@@ -39,7 +39,7 @@ def dump(data: bytes) -> Dump:
     Raises:
         ValueError: the data is neither.
     """
-    document = values(data) if data.startswith(_PICKLE) else json.loads(data)
+    document = values(data) if data.startswith(_PICKLE) else parse_document(data)
     if not isinstance(document, Mapping) or not isinstance(document.get("entries"), list | tuple):
         raise ValueError(_("the file has no `entries`: it is not a dump of the flight recorder"))  # noqa: TRY004 (of a file)
     groups: dict[str, dict[int, Collective]] = {}
@@ -89,7 +89,7 @@ def _ranks(config: Mapping[Any, Any]) -> dict[str, frozenset[int]]:
         try:
             ranks = frozenset(
                 int(rank)
-                for rank in (json.loads(rank_list) if isinstance(rank_list, str) else rank_list or ())
+                for rank in (parse_document(rank_list) if isinstance(rank_list, str) else rank_list or ())
             )
         except (ValueError, TypeError):
             continue

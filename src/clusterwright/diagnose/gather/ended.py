@@ -22,6 +22,7 @@ from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.monitor.gather.gather import PROMETHEUS
 from clusterwright.onhost.lib import journal
+from clusterwright.onhost.lib.safe_reader import parse_document, parse_object
 from clusterwright.slurm import client
 from clusterwright.slurm.nodes import parse_node
 from clusterwright.slurm.records import Record, split_lines, stamp
@@ -125,9 +126,17 @@ def _files(
 ) -> dict[str, Any]:
     result = Host(remote, control).run_program(RUN_TEXTS, runs, job, uid, *named, timeout_s=240)
     files: dict[str, Any] = {"run": "", "jobs": [], "events": [], "texts": [], "dumps": []}
-    with suppress(ValueError, TypeError):  # without Python or the file, Slurm's records remain
-        files.update(json.loads(result.out))
+    answer = parse_object(result.out)  # without Python or the file, Slurm's records remain
+    for key, empty in files.items():
+        if isinstance(answer.get(key), type(empty)):
+            files[key] = answer[key]
+    for key, fields in (("texts", ("path", "text", "host")), ("dumps", ("path", "base64")), ("events", ())):
+        files[key] = [row for row in files[key] if _has_texts(row, fields)]
     return files
+
+
+def _has_texts(row: Any, fields: Sequence[str]) -> bool:
+    return isinstance(row, Mapping) and all(isinstance(row.get(field), str) for field in fields)
 
 
 def user_of(parts: Mapping[str, str]) -> str:
@@ -155,7 +164,8 @@ def _of_files(files: Mapping[str, Any]) -> Iterator[LogSource]:
     for file in files["texts"]:
         yield of_text(file["path"], file["text"], host=file["host"], rank="")
     for file in files["dumps"]:
-        yield of_bytes(file["path"], base64.b64decode(file["base64"]))
+        with suppress(ValueError):
+            yield of_bytes(file["path"], base64.b64decode(file["base64"]))
     if files["events"]:
         yield of_text("events of the run", "\n".join(map(event_line, files["events"])))
 
@@ -214,7 +224,7 @@ def query_metrics(remote: Remote, control: str, when: Window, job: str, run: str
     result = Host(remote, control).run_program(RUN_METRICS, json.dumps(request), timeout_s=2 * LIMIT_S)
     lines_by_host: Any = {}
     with suppress(ValueError):  # without Python, Slurm's records and logs remain
-        lines_by_host = json.loads(result.out or "{}")
+        lines_by_host = parse_document(result.out or "{}")
     return metrics(lines_by_host if isinstance(lines_by_host, Mapping) else {})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ from clusterwright.diagnose.reading import LogSource, of_text
 from clusterwright.edge.bundler import RANK_STACKS
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote, fan_out
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 MOST_HOSTS = 64  # hosts that are sampled; of a larger job, the first ones
 LIMIT_S = 60.0
@@ -44,7 +44,7 @@ def parse_rank_states(host: str, text: str) -> Iterator[RankState]:
     """Yield the state of each rank in the samples that a host returned."""
     entries: Any = []
     with suppress(ValueError):
-        entries = json.loads(text or "[]")
+        entries = parse_document(text or "[]")
     for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, Mapping) and isinstance(entry.get("samples"), list) and entry["samples"]:
             yield _rank_state(host, str(entry.get("rank", "?")), entry["samples"])

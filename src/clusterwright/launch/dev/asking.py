@@ -27,6 +27,7 @@ from clusterwright.i18n import _
 from clusterwright.launch.dev.options import SessionOptions
 from clusterwright.launch.dev.script import script
 from clusterwright.launch.run import runs_folder
+from clusterwright.onhost.lib.safe_reader import parse_object
 
 Event = Mapping[str, Any]
 
@@ -169,10 +170,11 @@ def _command(runs: str, user: str | None, *, root: bool) -> str:
 
 def _events(talk: Talk) -> Iterator[Event]:
     for line in talk.lines():
-        event = json.loads(line)
-        if event["event"] in ("failed", "ended"):
+        event = parse_object(line)
+        if event.get("event") in ("failed", "ended"):
             raise _failed(event)
-        yield event
+        if "event" in event:
+            yield event
 
 
 def _failed(event: Event) -> WrightError:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Mapping
 from typing import Any, TextIO
 
 from clusterwright.onhost.lib.clean_text import clean
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_object
 from clusterwright.onhost.runs import run_progress
 from clusterwright.onhost.runs.merged_logs import prefix
 
@@ -30,14 +30,16 @@ class Screen:
 
     def line(self, data: bytes) -> None:
         """Show one line; a line that is not JSON is shown as text."""
+        message = parse_object(data)
         try:
-            message = json.loads(data)
-        except ValueError:
-            message = {"from": ["?"], "text": data.decode(errors="replace").rstrip("\n")}
-        if "progress" in message:
-            self._now = message["progress"]
-        else:
-            text = f"[{prefix(message['from'])}] {strip_control_characters(message['text'])}"
+            if "progress" in message:
+                self._text(message["progress"])
+                self._now, text = message["progress"], ""
+            else:
+                text = f"[{prefix(message['from'])}] {strip_control_characters(message['text'])}"
+        except DATA_ERRORS:
+            text = f"[?] {strip_control_characters(data.decode(errors='replace').rstrip())}"
+        if text:
             self._stream.write(f"{_CLEAR}{clean(text, colors=True)}\n")
         self._draw()
 
@@ -50,9 +52,11 @@ class Screen:
     def _draw(self) -> None:
         if self._now:
             width = shutil.get_terminal_size().columns - 1
-            text = f"{bar(self._now, ascii_only=self._ascii)}{run_progress.line(self._now)}"
-            self._stream.write(_CLEAR + clean(text, lines=False)[:width])
+            self._stream.write(_CLEAR + clean(self._text(self._now), lines=False)[:width])
         self._stream.flush()
+
+    def _text(self, now: dict[str, Any]) -> str:
+        return f"{bar(now, ascii_only=self._ascii)}{run_progress.line(now)}"
 
 
 def bar(now: Mapping[str, Any], *, ascii_only: bool) -> str:

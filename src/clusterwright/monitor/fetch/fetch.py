@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clusterwright.config.cluster import Cluster
+from clusterwright.edge.answers import evaluating, parse_answer
 from clusterwright.edge.bundler import HISTORY
 from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
-from clusterwright.errors import WrightError
 from clusterwright.i18n import N_, _, _n
 from clusterwright.monitor.gather.gather import PROMETHEUS, control_remote
 from clusterwright.monitor.records import jobcomp, sacct
@@ -52,7 +52,7 @@ def of_month(cluster: Cluster, remote: Remote, begin: float, end: float) -> Fetc
         WrightError: the control host does not answer.
     """
     gpus = sum(group.gpus.count * len(group.names()) for group in cluster.nodes.values() if group.gpus)
-    return fetched(_query(cluster, remote, "", begin, end, month_queries(begin, end, gpus)), cluster)
+    return _query(cluster, remote, "", begin, end, month_queries(begin, end, gpus))
 
 
 def of_job(cluster: Cluster, remote: Remote, job: str) -> Fetched:
@@ -61,20 +61,20 @@ def of_job(cluster: Cluster, remote: Remote, job: str) -> Fetched:
     Raises:
         WrightError: the control host does not answer.
     """
-    base = fetched(_query(cluster, remote, job, 0.0, 0.0, {}), cluster)
+    base = _query(cluster, remote, job, 0.0, 0.0, {})
     job_gpus = [record for record in base.records if record.start is not None]
     if not job_gpus or not cluster.monitoring.prometheus:
         return base
     last = job_gpus[-1]
     begin, end = last.start or 0.0, last.end or base.now
-    details = fetched(_query(cluster, remote, last.id, begin, end, job_queries(last.id, begin, end)), cluster)
+    details = _query(cluster, remote, last.id, begin, end, job_queries(last.id, begin, end))
     missing = dict.fromkeys((*base.missing, *details.missing))
     return Fetched(base.now, base.records, base.steps, details.values, base.run, missing=tuple(missing))
 
 
 def _query(
     cluster: Cluster, remote: Remote, job: str, begin: float, end: float, prometheus_queries: dict[str, str]
-) -> dict[str, Any]:
+) -> Fetched:
     host = cluster.control.name
     request = {
         "job": job,
@@ -91,15 +91,9 @@ def _query(
     }
     control = Host(control_remote(cluster, remote), host)
     result = control.run_program(HISTORY, json.dumps(request), timeout_s=5 * LIMIT_S)
-    try:
-        document = json.loads(checked(result, host, "python3").out)
-    except ValueError as error:
-        raise WrightError.from_code(
-            "slurm-said",
-            _("{host}: the output is not JSON: {output}", host=host, output=result.last_lines(2)),
-            _("run `ssh {host} true`: remove from the login shell whatever prints something", host=host),
-        ) from error
-    return dict(document)
+    document = parse_answer(checked(result, host, "python3"), host)
+    with evaluating(result, host):
+        return fetched(document, cluster)
 
 
 def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:

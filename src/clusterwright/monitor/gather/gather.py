@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
-from typing import Any
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.nodes import NodeGroup
+from clusterwright.edge.answers import evaluating, parse_answer
 from clusterwright.edge.bundler import SNAPSHOT
 from clusterwright.edge.host import Host
-from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import FromHost, Remote
-from clusterwright.errors import WrightError
-from clusterwright.i18n import _
 from clusterwright.monitor.gather.nodes import NodeSpec
 from clusterwright.monitor.gather.reading import ClusterFacts, build_snapshot
 from clusterwright.monitor.snapshot import Snapshot
@@ -40,7 +37,9 @@ def gather(cluster: Cluster, remote: Remote, *, limit_s: float = LIMIT_S) -> Sna
     host = cluster.control.name
     control = Host(control_remote(cluster, remote), host)
     result = control.run_program(SNAPSHOT, request(cluster, limit_s), timeout_s=4 * limit_s)
-    return build_snapshot(_parsed(checked(result, host, "python3"), host), cluster_facts(cluster))
+    document = parse_answer(checked(result, host, "python3"), host)
+    with evaluating(result, host):
+        return build_snapshot(document, cluster_facts(cluster))
 
 
 def request(cluster: Cluster, limit_s: float = LIMIT_S) -> str:
@@ -68,15 +67,3 @@ def cluster_facts(cluster: Cluster) -> ClusterFacts:
 def _node_spec(name: str, group: NodeGroup) -> NodeSpec:
     gpus = group.gpus
     return NodeSpec(name, group.switch or "", gpus.count if gpus else 0, gpus.model if gpus else "")
-
-
-def _parsed(result: CommandResult, host: str) -> dict[str, Any]:
-    try:
-        document = json.loads(result.out)
-    except ValueError as error:
-        raise WrightError.from_code(
-            "slurm-said",
-            _("{host}: the output is not JSON: {output}", host=host, output=result.last_lines(2)),
-            _("run `ssh {host} true`: remove from the login shell whatever prints something", host=host),
-        ) from error
-    return dict(document)

@@ -338,13 +338,24 @@ def parse_object(data: Union[bytes, str]) -> Dict[str, Any]:
     A number that is not finite becomes None.
     """
     try:
-        text = (
-            data.decode("utf-8") if isinstance(data, bytes) else data
-        )  # json would accept UTF-16 and UTF-32
-        document = json.loads(text, parse_int=json_integer, parse_float=finite, parse_constant=finite)
-    except (ValueError, RecursionError):
+        document = parse_document(data)
+    except ValueError:
         return {}
     return document if isinstance(document, dict) else {}
+
+
+def parse_document(data: Union[bytes, str], *, allow_nan: bool = False) -> Any:
+    """Parse JSON in UTF-8; a number that is not finite becomes None unless `allow_nan`.
+
+    Raises:
+        ValueError: the text is no JSON, is nested too deeply, or has an integer of more than 40 digits.
+    """
+    text = data.decode("utf-8") if isinstance(data, bytes) else data  # json would accept UTF-16 and UTF-32
+    try:
+        convert = float if allow_nan else finite  # type: Callable[[str], Any]
+        return json.loads(text, parse_int=json_integer, parse_float=convert, parse_constant=convert)
+    except RecursionError:
+        raise ValueError("JSON that is nested too deeply") from None
 
 
 def read_part(path: Path, size: int, offset: int = 0, *, inside: Optional[Path] = None) -> bytes:

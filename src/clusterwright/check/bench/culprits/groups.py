@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from clusterwright.check.bench.culprits.bisect import Group
 from clusterwright.check.bench.parsers.sweep import Sweep, sweep
 from clusterwright.check.bench.site import BenchSite, port
-from clusterwright.check.bench.stage import StageAnswer, StagedPart
+from clusterwright.check.bench.stage import StageAnswer, StagedPart, malformed
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
 
 # One rank imports torch and joins the others: 3 s on an idle host, 120 s measured on one with 25 processes a core.
 START_S = 240.0
@@ -70,9 +71,16 @@ class Groups:
     def _sweep_groups(self, groups: Sequence[Group], plan: GroupPlan) -> dict[Group, Sweep | None]:
         answers = self.answers(groups, plan.ranks)
         return {
-            group: sweep(group_answers[0].out) if group_answers else None
+            group: self._swept(group[0], group_answers[0].out) if group_answers else None
             for group, group_answers in answers.items()
         }
+
+    def _swept(self, host: str, out: str) -> Sweep | None:
+        try:
+            return sweep(out)
+        except DATA_ERRORS as error:
+            self.site.log(f"{host}: {malformed(error)}")
+            return None
 
     def answers(self, groups: Sequence[Group], ranks: Ranks) -> dict[Group, tuple[StageAnswer, ...]]:
         """Run the program on all groups at the same time; return each group's answers, empty if it failed."""

@@ -17,10 +17,11 @@ from clusterwright.check.bench.kinds.network import streams_for
 from clusterwright.check.bench.measure import Condition, Measurement
 from clusterwright.check.bench.rounds import Round, round_robin
 from clusterwright.check.bench.site import BenchOutcome, BenchSite, port
-from clusterwright.check.bench.stage import StagedPart
+from clusterwright.check.bench.stage import StagedPart, malformed
 from clusterwright.check.bench.storage.scratch import equals
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
 from clusterwright.units import GiB, MiB, format_duration
 
 ORDER_S, SLICES, LONGEST_SLICE_S = 120, 20, 6.0
@@ -82,11 +83,15 @@ def _load(site: BenchSite, burned: dict[str, Burned]) -> None:
         pairs = rounds[number % len(rounds)] if rounds else ()
         answers = site.stage.do(_parts(site, pairs, number, seconds))
         for host, answer in answers.items():
-            if answer.reason:
-                burned[host].broken["load"] = answer.reason
-            else:
-                burned[host].add(answer.document)
-                _log_errors(site, burned[host])
+            reason = answer.reason
+            if not reason:
+                try:
+                    burned[host].add(answer.document)
+                    _log_errors(site, burned[host])
+                except DATA_ERRORS as error:
+                    reason = malformed(error)
+            if reason:
+                burned[host].broken["load"] = reason
 
 
 def _log_errors(site: BenchSite, record: Burned) -> None:

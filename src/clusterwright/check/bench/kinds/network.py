@@ -10,9 +10,10 @@ from clusterwright.check.bench.measure import Condition, Measurement, pair
 from clusterwright.check.bench.parsers.iperf3 import Iperf3Stream, stream
 from clusterwright.check.bench.rounds import Pair, Round, disjoint_rounds, round_robin
 from clusterwright.check.bench.site import BenchOutcome, BenchSite, port
-from clusterwright.check.bench.stage import StageAnswer, StagedPart
+from clusterwright.check.bench.stage import StageAnswer, StagedPart, malformed
 from clusterwright.check.bench.transport import strangers
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
 from clusterwright.plan.fabric.expected import TCP_PORT_BYTES_PER_S
 from clusterwright.units import GB, format_rate
 
@@ -107,9 +108,9 @@ def _measure(site: BenchSite, rounds: tuple[Round, ...], tool: str) -> tuple[Str
             if client in answers and server in answers:
                 try:
                     streams |= _streams(server, client, answers[client])
-                except ValueError as error:
-                    failed[server, client] = str(error)
-                    site.log(_("{client} with {server}: {error}", client=client, server=server, error=error))
+                except DATA_ERRORS as error:
+                    reason = failed[server, client] = malformed(error)
+                    site.log(_("{client} with {server}: {error}", client=client, server=server, error=reason))
     return streams, failed
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def fio(out: str) -> Fio:
     start = out.find("{")
     if start < 0:
         raise ValueError(" ".join(out.strip().splitlines()[-2:]) or "(nothing)")
-    document = json.JSONDecoder().raw_decode(out, start)[0]
+    document = parse_document(out[start : out.rfind("}") + 1])
     job = next(iter(document.get("jobs", [])), None)
     if job is None or job.get("error"):
         raise ValueError(

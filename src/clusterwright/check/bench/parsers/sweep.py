@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from clusterwright.check.bench.transport import Transport, of_nccl
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 # The columns and units of nccl-tests: bytes, elements, microseconds, GB/s.
 HEAD = "        size       count    type  redop       time     algbw     busbw  #wrong  operation"
@@ -48,7 +48,7 @@ class Sweep:
 
 def sweep(out: str) -> Sweep:
     """Parse the output of a sweep of collectives; skips lines of other forms (warnings of torch)."""
-    records = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    records = [parse_document(line) for line in out.splitlines() if line.startswith("{")]
     rows = tuple(
         SweepRow(
             record["kind"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from clusterwright.check.bench.culprits.bisect import Group
 from clusterwright.check.bench.stage import StageAnswer
 from clusterwright.check.bench.transport import Transport, of_nccl
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 Report = Mapping[str, Any]
 
@@ -108,7 +108,7 @@ def trained(hosts: Group, answers: Sequence[StageAnswer]) -> Trained:
 
 
 def _lines(out: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    return [parse_document(line, allow_nan=True) for line in out.splitlines() if line.startswith("{")]
 
 
 def _slowest(reports: Iterable[Report], key: str) -> tuple[float, ...]:

@@ -10,10 +10,11 @@ from clusterwright.check.bench.rdma.rails import Rail, Rails, rails
 from clusterwright.check.bench.rdma.verbs import QUANTITIES, SECONDS, Reading, orders, ping_s, readings
 from clusterwright.check.bench.rounds import Pair, Round
 from clusterwright.check.bench.site import FIRST_PORT, PORTS, BenchSite
-from clusterwright.check.bench.stage import StageAnswer, StagedPart
+from clusterwright.check.bench.stage import StageAnswer, StagedPart, malformed
 from clusterwright.config.networks import Network
 from clusterwright.edge.bundler import probe
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
 
 DISCOVERY_TIMEOUT_S, TEST_S = 60.0, SECONDS + 28.0  # waking a GPU for GPUDirect takes seconds
 TIMEOUT_S = 15.0  # programs/rdma.py
@@ -63,8 +64,11 @@ class Bench:
             gpus = self.site.host(host).group.gpus
             if answer.reason:
                 self.unresponsive[host] = answer.reason
-            else:
+                continue
+            try:
                 self.hosts[host] = rails(answer.document, self.network, variables, gpus.count if gpus else 0)
+            except DATA_ERRORS as error:
+                self.unresponsive[host] = malformed(error)
         if not any(
             rail.gpu is not None for host_rails in self.hosts.values() for rail in host_rails.rails.values()
         ):
@@ -134,10 +138,13 @@ class Bench:
             rail_ends = end(ends[0], server_rail.number), end(ends[1], client_rail.number)
             if reason:
                 bench_pass.failed.setdefault(QUANTITIES[0], {})[rail_ends] = reason
-            else:
+                continue
+            try:
                 outputs = answers[0].document["rails"][index], answers[1].document["rails"][index]
                 self._of_rail(bench_pass, rail_ends, readings(server_rail, client_rail, outputs))
                 self._ping(bench_pass, rail_ends, outputs[1])
+            except DATA_ERRORS as error:
+                bench_pass.failed.setdefault(QUANTITIES[0], {})[rail_ends] = malformed(error)
 
     def _of_rail(self, bench_pass: Pass, rail_ends: Pair, several: Iterable[Reading]) -> None:
         for reading in several:

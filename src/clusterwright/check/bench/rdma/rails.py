@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from clusterwright.check.bench.parsers.perftest import RdmaPath
 from clusterwright.check.facts.rdma_ports import LAYER, RdmaPort, rdma_ports
 from clusterwright.config.networks import Network
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 GID_INDEX = "NCCL_IB_GID_INDEX"
 LINK = {"infiniband": "IB", "roce": "Ethernet"}  # as perftest names them
@@ -47,7 +47,7 @@ def rails(report: Mapping[str, Any], declared: Network, variables: Mapping[str, 
     """Return a host's rails, from the ports that `rdma.py` reports."""
     lids = {
         (row["device"], row["port"]): int(row["lid"] or "0", 0)
-        for row in json.loads(report["ports"])["ports"]
+        for row in parse_document(report["ports"])["ports"]
     }
     rails_by_number: dict[int, Rail] = {}
     wrong: dict[int, str] = {}

@@ -11,10 +11,11 @@ from clusterwright.check.bench.culprits.bisect import Group
 from clusterwright.check.bench.culprits.groups import Groups, Ranks, ranks_of
 from clusterwright.check.bench.parsers.trained import Trained, trained
 from clusterwright.check.bench.site import BenchSite
-from clusterwright.check.bench.stage import StageAnswer
+from clusterwright.check.bench.stage import StageAnswer, malformed
 from clusterwright.check.bench.training.routes import SINGLE_HOST, Route, strayed
 from clusterwright.check.bench.training.scaling import chunks
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
 
 LIMIT_S = 300.0  # of one order, in addition to the ranks' start
 
@@ -68,8 +69,8 @@ class Trials:
         for hosts, answers in self.groups.answers(host_groups, ranks).items():
             try:
                 result = self._believed(route, hosts, answers)
-            except ValueError as error:
-                self.failed[route.name, hosts] = str(error)
+            except DATA_ERRORS as error:
+                self.failed[route.name, hosts] = malformed(error)
             else:
                 self.failed.pop((route.name, hosts), None)
                 self.passes.setdefault(route.name, {}).setdefault(size, []).append(result)
