@@ -4,7 +4,7 @@ import re
 from typing import Dict, NamedTuple, Tuple
 
 from clusterwright.slurm.records import Record, count_gpus, gpu_type, parse_fields, split_lines
-from clusterwright.slurm.states import NodeState, is_node_state, parse_node_state
+from clusterwright.slurm.states import NodeState, is_complete_state, is_node_state, parse_node_state
 
 # Free-text fields, in this order at the end of a record; what follows the first of them is text, not further fields.
 _FREE_TEXT = ("InstanceId", "Extra", "Comment", "Reason")
@@ -79,7 +79,7 @@ def parse_node(line: str) -> Node:
 def parse_nodes(text: str) -> Dict[str, Node]:
     """Return the nodes of `scontrol show node -o` by name; lines without a valid name and state are skipped."""
     nodes = [parse_node(line) for line in split_lines(text) if line.startswith("NodeName=")]
-    return {node.name: node for node in nodes if node.name and is_node_state(node.record["State"])}
+    return {node.name: node for node in nodes if node.name and is_complete_state(node.record["State"])}
 
 
 def parse_sinfo(text: str) -> Dict[str, Node]:

@@ -91,6 +91,8 @@ _ALIASES = {
     "UNK": "UNKNOWN",
 }
 _NODE_STATE = re.compile(r"[A-Za-z_]+[*~#%!$@^-]*(?:\+[A-Za-z_]+[*~#%!$@^-]*)*\+?")
+# node_state_string_complete of slurm_protocol_defs.c: words, and no suffixes besides that of DOWN.
+_COMPLETE_STATE = re.compile(r"(?:DOWN\*|[A-Z_]+)(?:\+[A-Z_]+)*")
 _BROKEN = frozenset({"FAIL", "INVALID_REG", "NOT_RESPONDING"})
 _WITHHELD = frozenset({"DRAIN", "MAINTENANCE", "POWERING_DOWN", "POWER_DOWN", "REBOOT_ISSUED"})
 # Flags that override the base, by precedence; the last two only on an idle node.
@@ -241,8 +243,13 @@ class NodeState(NamedTuple):
 
 
 def is_node_state(text: str) -> bool:
-    """Return True if the text has the form of a node's state, also of one that no release has yet."""
+    """Return True if the text has the form of scontrol's or sinfo's state, also of one that no release has yet."""
     return bool(_NODE_STATE.fullmatch(text))
+
+
+def is_complete_state(text: str) -> bool:
+    """Return True if the text has the form of scontrol's state: words, of which all but the first are flags."""
+    return bool(_COMPLETE_STATE.fullmatch(text))
 
 
 def parse_node_state(text: str) -> NodeState:

@@ -75,7 +75,7 @@ def test_damaged_records_of_slurm_drain_nobody(healthy, hostile, count):
 
 
 @pytest.mark.parametrize(
-    "state", ["MIXED Parti\ufffd]\ufffd*", "MIXED Parti*", "MI-XED*", "MIXED\u017f*", "[[1]]*", "*"]
+    "state", ["MIXED Parti\ufffd]\ufffd*", "MIXED Parti*", "MI-XED*", "MIXED\u017f*", "[[1]]*", "*", "MIXED*"]
 )
 def test_a_damaged_state_is_not_an_unresponsive_host(healthy, state):
     """The mark of an unresponsive slurmd behind other text: the record is skipped."""

@@ -20,6 +20,7 @@ SETTINGS = PowerSettings(
 )  # fmt: skip
 NODES = b"NodeName=n1 State=IDLE Partitions=a Reason=none\nNodeName=n2 State=MIXED+PLANNED Reason=none\n"
 RECORD = b'{"n1": {"requested": "", "next": 1.5, "calls": 2, "sure": true, "message": "a"}, "n2": {}}'
+pytestmark = pytest.mark.timeout(1800)
 
 
 class SlurmAndProvider(Provider):
@@ -58,6 +59,28 @@ def test_damaged_records_of_slurm_switch_no_host(world, hostile, count):
         slurm.text = data.decode("utf-8", "replace")
         assert ours.poll(float(number)) in (keeper.BUSY_S, keeper.CALM_S)
     assert (ours.busy, logged) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    "line", ["NodeName=n1 State=IDLE~\n", "NodeName=n1 State=IDLE~ Partitions=a Reason=none\n"]
+)
+def test_a_state_with_a_mark_that_scontrol_does_not_print_switches_no_host(world, line):
+    """The mark of a powered-down node at the end of a line that was cut."""
+    ours, slurm, logged = world
+    for second in range(3):
+        slurm.text = line + NODES.decode().split("\n")[1] + "\n"
+        ours.poll(float(second))
+
+    assert (ours.busy, logged) == ({}, [])
+
+
+def test_a_job_id_is_a_number(tmp_path, monkeypatch):
+    """`true` is none, though Python counts it as an integer."""
+    path = tmp_path / "resume.json"
+    path.write_text('{"jobs": [{"job_id": true}, {"job_id": 8}]}')
+    monkeypatch.setenv("SLURM_RESUME_FILE", str(path))
+
+    assert slurm_hook.jobs() == " for jobs 8"
 
 
 @COUNTS

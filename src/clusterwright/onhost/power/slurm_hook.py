@@ -16,7 +16,7 @@ def jobs() -> str:
     """Return ` for jobs ID, ID`, the jobs that wait for these hosts by SLURM_RESUME_FILE; empty without that file."""
     jobs_waiting = read_object(os.environ.get("SLURM_RESUME_FILE", "")).get("jobs")
     rows = jobs_waiting if isinstance(jobs_waiting, list) else []
-    ids = [str(row["job_id"]) for row in rows if isinstance(row, dict) and isinstance(row.get("job_id"), int)]
+    ids = [str(row["job_id"]) for row in rows if isinstance(row, dict) and type(row.get("job_id")) is int]
     return " for jobs " + ", ".join(ids) if ids else ""
 
 

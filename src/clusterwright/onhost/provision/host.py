@@ -152,10 +152,15 @@ def bytes_of(text: str) -> bytes:
 
 def read_bundle(data: bytes) -> Json:
     """Decode the compressed input of the agent; end the process with a message if it is damaged."""
+    unpacker = zlib.decompressobj()
     try:
-        return dict(json.loads(zlib.decompress(data).decode()))
+        text = unpacker.decompress(data)
+        if unpacker.eof and not unpacker.unused_data:
+            return dict(json.loads(text.decode()))
+        problem = "it has trailing data" if unpacker.eof else "its end is missing"
     except (ValueError, TypeError, zlib.error) as error:
-        sys.exit(f"the input is damaged, and nothing was changed: {error}")
+        problem = str(error)
+    sys.exit(f"the input is damaged, and nothing was changed: {problem}")
 
 
 def run(argv: List[str], limit: int = COMMAND_S) -> processes.Result:
