@@ -11,12 +11,15 @@ from clusterwright.provision.render import isolation
 
 FOLDER = "/etc/slurm/clusterwright"
 PROGRAMS = ("prolog", "epilog", "health", "unkillable", "task_prolog", "isolate")
-_SHARED = ("common", "probes", "gpus", "counters", "isolation", "share", "xids", "xids.awk")
+_SHARED = ("common", "probes", "gpus", "counters", "isolation", "leftovers", "share", "xids", "xids.awk")
 _TEXTS = Path(__file__).with_name("hooks")
-_LAYER = {"infiniband": "InfiniBand", "roce": "Ethernet"}  # the kernel's `link_layer`
-_PROBE_S = 1  # our choice: how long a prolog waits for one probe; short compared with a job's start
-_CLOCK_OFF_S = 1.0  # as check/checks/clock_offset: beyond it, log lines of two hosts cannot be put in order
-_LEAST_KIB = 256 * 1024  # our choice: with less free space slurmd, munge and the journal begin to fail
+_LAYER = {"infiniband": "InfiniBand", "roce": "Ethernet"}  # as the kernel calls it
+_PROBE_S = 1  # ours: what a prolog waits for one probe at most; a job should not notice it
+_CLOCK_OFF_S = (
+    1.0  # as check/checks/clock_offset: further apart, lines of two hosts' logs cannot be put in order
+)
+_LEFTOVERS_S = 30  # ours: the driver needs seconds to release the memory of a killed process
+_LEAST_KIB = 256 * 1024  # ours: below it slurmd, munge and the journal begin to fail one by one
 
 
 def hook_texts(header: str) -> dict[str, str]:
@@ -47,6 +50,7 @@ def declared(cluster: Cluster, host: Host, header: str) -> str:
         "LEAST_KIB": str(_LEAST_KIB),
         "SWAP": "1" if cluster.system.swap else "0",
         "PROBE_S": str(_PROBE_S),
+        "LEFTOVERS_S": str(_LEFTOVERS_S),
         "CLOCK_OFF_S": f"{_CLOCK_OFF_S:g}",
         "MOST_DRAINED": str(cluster.slurm.max_drained_percent),
         # A lab host is a container: its journal has the lines of its own /dev/kmsg, dmesg would show the machine's.
