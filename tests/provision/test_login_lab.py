@@ -150,6 +150,20 @@ def test_operators_log_in_without_a_job(site, user):
         site.sh("control", "timeout 50 sh -c 'until sinfo -h -o %t | grep -q idle; do sleep 0.5; done'")
 
 
+def test_users_have_no_programs_outside_of_jobs(site):
+    """No manager of their own, also not by lingering; admins have one. No crontab where there is cron."""
+    for user in ("mallory", "alice"):
+        site.remote.run("gpu-node1", f"loginctl enable-linger {user}", timeout_s=60)
+        site.remote.run("gpu-node1", f"systemctl start user@$(id -u {user}).service", timeout_s=60)
+
+    assert site.sh("gpu-node1", "pgrep -cu mallory || true").strip() == "0"
+    assert site.sh("gpu-node1", "pgrep -fu alice 'systemd --user'").strip()
+    for program in ("crontab -l", "at -l"):
+        ask = f"! command -v {program.split()[0]} || ! runuser -u mallory -- {program}"
+        assert site.remote.run("gpu-node1", ask, timeout_s=60).ok
+    site.sh("gpu-node1", "loginctl disable-linger alice; systemctl stop user@6001.service")
+
+
 def test_the_check_shows_a_host_that_admits_everybody(site):
     """Sshd without PAM asks no module."""
 
