@@ -15,7 +15,7 @@ import pytest
 
 from clusterwright.config.load import load_cluster
 from clusterwright.monitor.gather.alerts import alerts
-from clusterwright.onhost.snapshot import monitors
+from clusterwright.onhost.snapshot import monitors, snapshot
 from clusterwright.provision.render.monitoring.prometheus import prometheus_conf
 from clusterwright.provision.render.monitoring.rules import rules
 
@@ -119,6 +119,34 @@ def test_prometheus_with_our_rules_says_what_gpus_do(tmp_path, exporter):
         250.0,
     )
     assert runs == {"gpt": {"goodput": 0.97}}
+
+
+@pytest.mark.skipif(not shutil.which("prometheus"), reason="no prometheus (apt-get install prometheus)")
+@pytest.mark.parametrize(("user", "names"), [(1000, ["NodeDown"]), (0, None)])
+def test_users_whom_alertmanager_refuses_see_the_alerts_of_prometheus(tmp_path, monkeypatch, user, names):
+    """For root, an Alertmanager that does not respond is an error."""
+    port = free_port()
+    rule = {"alert": "NodeDown", "expr": "vector(1)", "labels": {"node": "n1", "severity": "critical"}}
+    waits = {"alert": "Waits", "expr": "vector(1)", "for": "1h"}
+    groups = {"groups": [{"name": "x", "interval": "1s", "rules": [rule, waits]}]}
+    (tmp_path / "rules.json").write_text(json.dumps(groups))
+    (tmp_path / "conf.yml").write_text(json.dumps({"rule_files": ["rules.json"]}))
+    options = (f"--config.file={tmp_path}/conf.yml", f"--storage.tsdb.path={tmp_path}/data")
+    request = {"alertmanager": "http://127.0.0.1:1", "prometheus": f"http://127.0.0.1:{port}"}
+    with running("prometheus", *options, f"--web.listen-address=127.0.0.1:{port}"):
+        until(
+            lambda: monitors.firing_alerts(request["prometheus"], 10),
+            lambda found: isinstance(found, list) and found,
+        )
+        monkeypatch.setattr("os.geteuid", lambda: user)
+        result = {"silent": {}}
+        snapshot._alerts(result, request, 10)
+
+    if names is None:
+        assert result == {"silent": {"alerts": "Connection refused"}}
+    else:
+        assert [each.name for each in alerts(result["alerts"])] == names
+        assert alerts(result["alerts"])[0].since > 1.7e9
 
 
 @pytest.mark.skipif(not shutil.which("prometheus"), reason="no prometheus (apt-get install prometheus)")

@@ -91,6 +91,21 @@ def alerts(url: str, limit_s: float) -> List[Dict[str, Any]]:
     ]
 
 
+def firing_alerts(url: str, limit_s: float) -> List[Dict[str, Any]]:
+    """Return the firing alerts of Prometheus, which does not know which are silenced."""
+    document = fetched(url + "/api/v1/alerts", time.monotonic() + limit_s)
+    return [
+        {
+            "labels": alert.get("labels") or {},
+            "annotations": alert.get("annotations") or {},
+            "since": seconds(str(alert.get("activeAt", ""))),
+            "muted": False,
+        }
+        for alert in document["data"]["alerts"]
+        if alert.get("state") == "firing"
+    ]
+
+
 def seconds(stamp: str) -> float:
     """Return epoch seconds of Alertmanager's timestamp `2026-11-23T02:13:20.5Z`, in any time zone; 0 if invalid."""
     try:

@@ -10,18 +10,24 @@ from clusterwright.provision.render.monitoring.alertmanager import (
     SECRETS,
     alertmanager_conf,
 )
+from clusterwright.provision.render.monitoring.alertmanager_access import alertmanager_access
 from clusterwright.provision.resources import Directory, File, Package, Resource, RoleContext, Unit
 
-DEPENDENCIES = ("prometheus",)
+DEPENDENCIES = ("prometheus", "accounts")
 
-NOTIFY_AUTHORIZATION = "notify.token"  # name of the secret that only Alertmanager and our notifier know
-OWNER = "prometheus"  # account of both Alertmanager and Prometheus in Debian's and Ubuntu's packages
-DROP_IN = """[Service]
+NOTIFY_AUTHORIZATION = "notify.token"  # the secret's name: what only Alertmanager and our receiver know
+OWNER = "prometheus"  # Debian's and Ubuntu's packages run both under it
+RULES = "/etc/clusterwright/alertmanager.nft"
+DROP_IN = f"""[Service]
+# Who may connect, before Alertmanager listens; again with each reload.
+ExecStartPre=+/usr/sbin/nft -f {RULES}
+ExecReload=+/usr/sbin/nft -f {RULES}
 Restart=always
 RestartSec=5
 
 [Unit]
 StartLimitIntervalSec=0
+ReloadPropagatedFrom=nftables.service
 """
 
 
@@ -36,7 +42,10 @@ def secret_files(cluster: Cluster) -> dict[str, tuple[str, bool]]:
 
 
 def alertmanager(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return Alertmanager, on loopback and without clustering; each secret is in a file of its own."""
+    """Return Alertmanager, on loopback, for system accounts and operators only, and without clustering.
+
+    Each secret is in a file of its own.
+    """
     if not cluster.monitoring.prometheus or host.name != cluster.control.name:
         return ()
     header = context.header()
@@ -66,9 +75,13 @@ def alertmanager(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Re
         )
         for name, secret in names.items()
     )
-    read = (conf.id, settings.id, drop_in.id, *(file.id for file in secrets))
+    rules = File(path=RULES, content=alertmanager_access(cluster, header), validate=("nft", "-c", "-f", "{}"))
+    read = (conf.id, settings.id, drop_in.id, rules.id, *(file.id for file in secrets))
     return (
+        Package(name="nftables"),
         Package(name="prometheus-alertmanager"),
+        Directory(path="/etc/clusterwright"),
+        rules,
         Directory(path=SECRETS, owner=OWNER, group=OWNER, mode=0o700),
         *secrets,
         conf,

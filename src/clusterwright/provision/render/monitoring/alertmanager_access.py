@@ -1,0 +1,37 @@
+"""Who may connect to Alertmanager, which has no authentication: nft(8) rules by user id for loopback."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.provision.render.isolation import FIRST_USER
+from clusterwright.provision.render.monitoring.alertmanager import ALERTMANAGER_PORT
+
+
+def alertmanager_access(cluster: Cluster, header: str) -> str:
+    """Return rules by which system accounts and operators connect: root, Prometheus, `ssh.user` and admins."""
+    operators = "".join(f"    meta skuid {user} accept\n" for user in _operators(cluster))
+    return f"""{header}
+# The table is replaced as a whole: adding an empty one first makes the deletion safe.
+table inet clusterwright_alertmanager {{}}
+delete table inet clusterwright_alertmanager
+
+table inet clusterwright_alertmanager {{
+  chain output {{
+    type filter hook output priority filter; policy accept;
+    oif lo tcp dport {ALERTMANAGER_PORT} tcp flags & (fin|syn|rst|ack) == syn goto connect
+  }}
+
+  # A packet whose socket belongs to no account (MPTCP) is none of an operator's.
+  chain connect {{
+    meta skuid < {FIRST_USER} accept
+{operators}    reject with tcp reset
+  }}
+}}
+"""
+
+
+def _operators(cluster: Cluster) -> list[str]:
+    """Return the ids of admins, and the name of `ssh.user` if it is no user of the cluster file."""
+    admins = [str(user.uid) for user in cluster.users.values() if user.admin]
+    is_named = cluster.ssh.user == "root" or cluster.ssh.user in cluster.users
+    return admins if is_named else [*admins, f'"{cluster.ssh.user}"']
