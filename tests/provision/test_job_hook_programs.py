@@ -1,6 +1,7 @@
 """The programs around jobs, run on this machine with a driver that replays recordings (tests/data/nvidia_smi)."""
 
 import os
+import pwd
 import resource
 import shutil
 import subprocess
@@ -75,7 +76,7 @@ class Hooks:
             "RUN": self.run_folder, "KEPT": self.folder / "kept",
             "STATE": self.folder / "state", "PROBE_S": 60, "NETWORKS": "", "ADDRESSES": f"cat {self.folder}/addresses",
             "LINKS": self.folder / "links", "RDMA": self.folder / "rdma", "RDMA_PORTS": 0,
-            "SCRATCH": self.scratch, "SCRATCH_MOUNTED": 1, "LOCAL": self.folder,
+            "CACHES": "", "SCRATCH": self.scratch, "SCRATCH_MOUNTED": 1, "LOCAL": self.folder,
             "GPU_FILES": "/dev/null /dev/zero /dev/full /dev/random", "ISOLATION": "",
         }  # fmt: skip
         return "".join(f"{name}='{value}'\n" for name, value in rows.items())
@@ -223,6 +224,30 @@ def test_a_job_folder_that_is_a_link_is_left_alone(hooks):
 
     assert hooks.run("epilog").returncode == 0
     assert precious.is_dir()
+
+
+def test_a_cache_folder_is_the_users_own_on_every_host(hooks):
+    """Also if another user made it before only root could; what is in the user's own stays."""
+    nobody = 65534  # an account on every host
+    caches = hooks.folder / "caches"
+    caches.mkdir()
+    hooks.more(f"CACHES='{caches}'\n")
+    own = caches / pwd.getpwuid(nobody).pw_name
+    own.mkdir(mode=0o777)
+    os.chown(own, UID, UID)
+    (own / "kernel.so").write_text("of another user")
+    first = hooks.run("prolog", uid=nobody)
+    status = own.stat()
+    (own / "kernel.so").write_text("own")
+    second = hooks.run("prolog", uid=nobody)
+    kept = (own / "kernel.so").read_text()
+    shutil.rmtree(own)
+    own.symlink_to("/tmp")
+    hooks.run("prolog", uid=nobody)
+
+    assert (codes(first), status.st_uid, status.st_mode & 0o7777) == (["cache-foreign"], nobody, 0o700)
+    assert (codes(second), kept) == ([], "own")
+    assert (own.is_symlink(), own.stat().st_uid) == (False, nobody)
 
 
 def test_leftovers_of_the_user_are_ended_and_named(hooks):

@@ -67,7 +67,7 @@ def host(tmp_path):
         file.write_text(text)
         file.chmod(0o755)
     (tmp_path / "declared").write_text(
-        f"RUN={tmp_path}/run STATE={tmp_path}/state SCRATCH='' ISOLATION='' FIRST_USER=1000 LEFTOVERS_S=1\n"
+        f"RUN={tmp_path}/run STATE={tmp_path}/state CACHES='' SCRATCH='' ISOLATION='' FIRST_USER=1000\nLEFTOVERS_S=1 "
         f"GPU_FILES='' NVIDIA_SMI=/nowhere LINKS={tmp_path} RDMA={tmp_path} MOST_DRAINED=10 RDMA_PORTS=0\n"
         f"MOUNT_TABLE=/dev/null MOUNTS='' NETWORKS='' LOCAL=/ LEAST_KIB=1 SWAP=1 VMSTAT=/dev/null\n"
         "CLOCK_OFF_S=9999\n"

@@ -1,9 +1,13 @@
 """Ranks that srun started."""
 
+import os
+import pwd
+
 import pytest
 
 pytest.importorskip("torch")
 
+from clusterwright.provision.render.ssh_config import CLUSTER_KEYS
 from clusterwright.runtime import slurm
 
 pytestmark = pytest.mark.train
@@ -43,6 +47,22 @@ def test_a_step_of_several_tasks_becomes_ranks():
         "RANK": "3", "LOCAL_RANK": "1", "WORLD_SIZE": "4", "MASTER_ADDR": "gpu-node03",
     }  # fmt: skip
     assert 15_000 <= int(environ["MASTER_PORT"]) < 25_000
+
+
+def test_other_users_cannot_predict_the_port(tmp_path, monkeypatch):
+    """It follows from the user's cluster key, so it is the same for all tasks, and another one after a restart."""
+
+    def port(key, **changes):
+        (tmp_path / pwd.getpwuid(os.getuid()).pw_name).write_text(key)
+        environ = STEP | changes
+        slurm.adopt(environ)
+        return environ["MASTER_PORT"]
+
+    assert str(slurm._KEYS) == CLUSTER_KEYS
+    monkeypatch.setattr(slurm, "_KEYS", tmp_path)
+    assert port("bob's") == port("bob's", SLURM_PROCID="0", SLURM_LOCALID="0")
+    others = [port("eve's"), port("bob's", SLURM_STEP_ID="1"), port("bob's", SLURM_RESTART_COUNT="1")]
+    assert len({port("bob's"), *others}) == 4
 
 
 def test_what_is_set_stays():

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import hmac
+import os
+import pwd
 import re
 from collections.abc import MutableMapping
+from pathlib import Path
 
 _FIRST_PORT, _PORTS = (
     15_000,
     10_000,
 )  # below Linux's ephemeral ports, which begin at 32768 (ip_local_port_range)
+_KEYS = Path("/etc/ssh/cluster_keys.d")  # of provision/render/ssh_config: a file of each user, with mode 0600
 
 
 def first_host(nodelist: str) -> str:
@@ -25,9 +31,22 @@ def adopt(environ: MutableMapping[str, str]) -> None:
     """
     if "RANK" in environ or int(environ.get("SLURM_STEP_NUM_TASKS", "1")) == 1:
         return
-    job, step = int(environ.get("SLURM_JOB_ID", "0")), int(environ.get("SLURM_STEP_ID", "0"))
     environ.setdefault("RANK", environ["SLURM_PROCID"])
     environ.setdefault("LOCAL_RANK", environ["SLURM_LOCALID"])
     environ.setdefault("WORLD_SIZE", environ["SLURM_STEP_NUM_TASKS"])
     environ.setdefault("MASTER_ADDR", first_host(environ["SLURM_STEP_NODELIST"]))
-    environ.setdefault("MASTER_PORT", str(_FIRST_PORT + (job * 7 + step) % _PORTS))
+    environ.setdefault("MASTER_PORT", str(_port(environ)))
+
+
+def _port(environ: MutableMapping[str, str]) -> int:
+    """Return the same port for all tasks of the step, which other users cannot predict.
+
+    Tasks of a step share no secret; a user's cluster key is the same on all hosts. Without it (a user who is not in the
+    cluster file, a container) the port follows from the numbers of job and step alone.
+    """
+    numbers = [environ.get(f"SLURM_{name}", "0") for name in ("JOB_ID", "STEP_ID", "RESTART_COUNT")]
+    key = b""
+    with contextlib.suppress(OSError, KeyError):
+        key = (_KEYS / pwd.getpwuid(os.getuid()).pw_name).read_bytes()
+    digest = hmac.new(key, ".".join(numbers).encode(), "sha256").digest()
+    return _FIRST_PORT + int.from_bytes(digest[:8], "big") % _PORTS

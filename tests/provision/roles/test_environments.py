@@ -203,11 +203,19 @@ def test_caches_are_where_the_file_says_and_a_user_may_say_otherwise(found):
 
     assert '  export HF_HOME="${HF_HOME:-/shared/caches/$USER/huggingface}"\n' in text
     assert '  export TRITON_CACHE_DIR="${TRITON_CACHE_DIR:-/scratch/caches/$USER/triton}"\n' in text
-    assert host["directory:/scratch/caches"].mode == 0o1777
     assert "directory:/shared/caches" not in host
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root, to own folders as another user")
+def test_only_root_creates_cache_folders_where_jobs_run(found):
+    """There the prolog does, before each job; elsewhere users do, also where there is no prolog."""
+    caches = {"caches": {"local": "/scratch/caches"}}
+
+    assert found("gpu-node1", caches)["directory:/scratch/caches"].mode == 0o755
+    assert found("control", caches)["directory:/scratch/caches"].mode == 0o1777
+    assert found("gpu-node1", {"caches": {"local": "/var/tmp"}})["directory:/var/tmp"].mode == 0o1777
+
+
 @pytest.mark.parametrize("shell", ["bash", "dash"])
 def test_a_cache_folder_that_another_user_made_first_is_not_used(found, shell, tmp_path):
     """Its owner could exchange compiled code; a folder of one's own is private, and used again."""

@@ -41,6 +41,7 @@ def declared(cluster: Cluster, host: Host, header: str) -> str:
         "GPU_FILES": " ".join(gpus.device_files()) if gpus else "",
         "GPU_DRIVER": _driver(cluster) if gpus else "0",
         "SCRATCH": scratch,
+        "CACHES": cluster.environments.caches.local or "",
         "SCRATCH_MOUNTED": "1" if scratch and cluster.lab is None else "0",
         "MOUNTS": " ".join(dict.fromkeys(mounts)),
         "NETWORKS": " ".join(f"{name}={networks[name].subnet}" for name in _with_addresses(cluster, host)),

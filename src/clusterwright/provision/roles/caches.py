@@ -14,15 +14,27 @@ PROFILE = "/etc/profile.d/clusterwright-caches.sh"
 
 @alike
 def caches(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the cache directories (mode 1777) and a profile that sets their variables, unless the user has set them.
+    """Return the cache directories and a profile that sets their variables, unless the user has set them.
 
+    All users may create folders there; on compute hosts only the prolog of their jobs does.
     Jobs of `wright train` get the same variables.
     """
     section, lines = cluster.environments.caches, cache_lines(cluster, 'export {name}="${{{name}:-{value}}}"')
     if not lines:
         return ()
-    directories = [Directory(path=section.local, mode=0o1777)] if section.local else []
+    directories = [Directory(path=section.local, mode=_local_mode(cluster, host))] if section.local else []
     if section.shared and host.name == cluster.control.name:
         directories.append(Directory(path=section.shared, mode=0o1777))
     text = context.header() + "".join(f"{line}\n" for line in lines)
     return (File(path=PROFILE, content=text), *directories)
+
+
+def _local_mode(cluster: Cluster, host: Host) -> int:
+    """Return the mode of the local cache folder; one that has other uses too remains open to all users."""
+    folder, has_prolog = (
+        cluster.environments.caches.local,
+        cluster.slurm.health and host.group.role == "compute",
+    )
+    disks = [disk.mount for disk in host.group.disks]
+    is_shared = folder in (cluster.environments.scratch, *disks) or str(folder).endswith(("/tmp", "/shm"))
+    return 0o755 if has_prolog and not is_shared else 0o1777
