@@ -31,10 +31,7 @@ def caches(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource
 
 def _local_mode(cluster: Cluster, host: Host) -> int:
     """Return the mode of the local cache folder; one that has other uses too remains open to all users."""
-    folder, has_prolog = (
-        cluster.environments.caches.local,
-        cluster.slurm.health and host.group.role == "compute",
-    )
+    folder, has_prolog = cluster.environments.caches.local or "", cluster.slurm.health
     disks = [disk.mount for disk in host.group.disks]
-    is_shared = folder in (cluster.environments.scratch, *disks) or str(folder).endswith(("/tmp", "/shm"))
-    return 0o755 if has_prolog and not is_shared else 0o1777
+    is_shared = folder in (cluster.environments.scratch, *disks) or folder.endswith(("tmp", "shm"))
+    return 0o755 if has_prolog and host.group.role == "compute" and not is_shared else 0o1777
