@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from clusterwright.config.load import load_cluster
 from clusterwright.errors import WrightError
 from clusterwright.launch.command import launch_of
 from clusterwright.launch.record import record, with_record
@@ -128,6 +129,17 @@ def test_a_job_that_does_not_fit_is_refused(fields, code, cluster, a_job):
         script(a_job(**fields), cluster, RUN)
 
     assert refused.value.findings[0].code == code
+
+
+@pytest.mark.parametrize(("share", "own"), [("team", False), ("everyone", False), ("me", True)])
+def test_a_job_that_nobody_else_may_read_stages_its_own_copies(share, own, a_job, tmp_path):
+    """Members of a team could replace those of the team."""
+    text = (GOLDEN.parents[2] / "examples" / "lab" / "cluster.yaml").read_text()
+    (tmp_path / "cluster.yaml").write_text(text.replace("    # disks:", "    disks:"))
+    cluster = load_cluster(tmp_path / "cluster.yaml")
+    data = [{"path": "/shared/text", "stage": "local"}]
+
+    assert (" --own /scratch /shared/text " in script(a_job(data=data, share=share), cluster, RUN)) is own
 
 
 def test_without_a_compute_network_ranks_use_management(cluster, a_job):

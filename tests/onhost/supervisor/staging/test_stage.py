@@ -2,6 +2,7 @@
 
 import os
 import stat
+import subprocess
 import threading
 
 import pytest
@@ -224,3 +225,46 @@ def test_a_lock_that_is_never_released_ends_the_wait(kept):
         pass
     with mine.exclusive(0.3):
         pass
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs another account")
+def test_nobody_else_replaces_own_copies(source, place, tmp_path, monkeypatch):
+    """A member of the team moves the copy of the team away and puts another one in its place; own copies stay."""
+    scratch = place("7")
+    own = scratch / "staged" / f"user-{os.getuid()}"
+    own.mkdir(mode=0o700)
+    (scratch / "staged" / str(os.getgid())).chmod(0o2770)
+    for parent in (tmp_path, *tmp_path.parents[:-1]):
+        parent.chmod(parent.stat().st_mode | 0o111)
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    (tmp_path / "more").mkdir()
+    assert staging.main([str(scratch), str(source)]) == 0
+    assert staging.main(["--own", str(scratch), str(tmp_path / "more")]) == 0
+
+    def replaces(folder):
+        take = ["setpriv", "--reuid", "41001", "--regid", str(os.getgid()), "--clear-groups"]
+        script = 'for copy in "$1"/*-*; do mv "$copy" "$copy.old" && mkdir "$copy" && exit 0; done; exit 1'
+        return (
+            subprocess.run([*take, "sh", "-c", script, "sh", str(folder)], check=False, timeout=60).returncode
+            == 0
+        )
+
+    assert list(own.glob("more-*"))
+    assert replaces(scratch / "staged" / str(os.getgid()))
+    assert not replaces(own)
+    assert [path.name.startswith("more-") for path in own.iterdir() if not path.name.startswith(".")] == [
+        True
+    ]
+
+
+def test_own_copies_are_apart_from_those_of_the_team(source, place, capfd):
+    """Neither uses the other's."""
+    scratch = place("7")
+    (scratch / "staged" / f"user-{os.getuid()}").mkdir(mode=0o700)
+    staging.stage(str(scratch), "7", [str(source)])
+    place("8")
+    staging.stage(str(scratch), "8", [str(source)], own=True)
+    link = scratch / "jobs/8/data" / str(source).lstrip("/")
+
+    assert capfd.readouterr().out.count("copied in") == 2
+    assert f"/staged/user-{os.getuid()}/" in os.readlink(link)

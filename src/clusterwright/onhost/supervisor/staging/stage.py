@@ -1,8 +1,9 @@
 """Copy a training's data to this host's scratch.
 
-`python -m clusterwright.onhost.supervisor.staging.stage SCRATCH PATH...`,
+`python -m clusterwright.onhost.supervisor.staging.stage [--own] SCRATCH PATH...`,
 run once on each host before the ranks start. `SCRATCH/jobs/ID/data` then has each folder under its own path,
-as a link to the copy, so a program that reads below that prefix reads locally.
+as a link to the copy, so a program that reads below that prefix reads locally. The user's team shares the copies; with
+`--own`, only the user's own jobs do, and nobody else can change them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ FIXES = {
 }
 
 
-def stage(scratch: str, job: str, paths: Sequence[str]) -> None:
+def stage(scratch: str, job: str, paths: Sequence[str], *, own: bool = False) -> None:
     """Copy each folder to this host and link it into the job's folder.
 
     Raises:
@@ -30,11 +31,12 @@ def stage(scratch: str, job: str, paths: Sequence[str]) -> None:
         OSError: a folder cannot be read, or the prolog did not create the scratch folders.
     """
     job_folder = os.path.join(scratch, "jobs", job)
-    team = os.path.join(scratch, "staged", str(os.getgid()))
-    for folder in (job_folder, team):
+    name = f"user-{os.getuid()}" if own else str(os.getgid())
+    copies = os.path.join(scratch, "staged", name)
+    for folder in (job_folder, copies):
         if not os.access(folder, os.W_OK):
             raise OSError(f"{folder} is not writable; Slurm's prolog creates it\nfix: {FIXES['hooks']}")
-    store = Store(team, os.path.join(scratch, "jobs"), job)
+    store = Store(copies, os.path.join(scratch, "jobs"), job)
     for path in paths:
         began = time.monotonic()
         manifest = manifest_of(path)
@@ -56,10 +58,11 @@ def _host() -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Stage the folders; on failure print the reason with the host to standard error and return 1."""
-    scratch, *paths = arguments
-    os.umask(0o007)  # only the team may read staged data
+    own = arguments[0] == "--own"
+    scratch, *paths = arguments[1:] if own else arguments
+    os.umask(0o077 if own else 0o007)  # only the user, or the team, may read staged data
     try:
-        stage(scratch, os.environ["SLURM_JOB_ID"], paths)
+        stage(scratch, os.environ["SLURM_JOB_ID"], paths, own=own)
     except InsufficientSpaceError as error:
         console.error(f"stage: {_host()}: {error}\nfix: {FIXES['room']}")
         return 1

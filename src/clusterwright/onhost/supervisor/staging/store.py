@@ -1,4 +1,4 @@
-"""A team's cache of data copies on one host's scratch: reused, created atomically, the longest unused deleted first.
+"""A team's or a user's cache of data copies on a host's scratch: reused, created atomically, oldest deleted first.
 
 STORE/NAME-DIGEST/data      the copy, read-only
 STORE/NAME-DIGEST/jobs/ID   one file per job that used it; the folder's time is that of the last use
@@ -32,7 +32,7 @@ class InsufficientSpaceError(Exception):
 
 
 class Store:
-    """One team's cache of data copies on this host's scratch."""
+    """Copies of one team, or of one user, on this host."""
 
     def __init__(self, folder: str, jobs: str, job: str) -> None:
         self.folder, self._jobs, self._job = folder, jobs, job
