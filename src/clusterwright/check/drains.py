@@ -32,7 +32,9 @@ _FIXES = {
         "run `ibstat` on the host: Initializing means no subnet manager, Polling a bad cable or switch port"
     ),
     "isolation-": N_("run `nft -f /etc/clusterwright/isolation.nft` on the host, then `wright apply`"),
-    "leftover-": N_("run `ps -o pid,stat,wchan:30,args -U USER` on the host: reboot it if the processes do not end"),
+    "leftover-": N_(
+        "run `ps -o pid,stat,wchan:30,args -U USER` on the host: reboot it if the processes do not end"
+    ),
     "network-": N_("run `ip address` on the host and restart its network service"),
 }
 _BACK = N_("{fix}; the health check program then resumes the node within 5 minutes")

@@ -18,6 +18,7 @@ from clusterwright.launch.local import is_alive
 from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.lib.safe_names import random_mark
 from clusterwright.onhost.lib.safe_reader import parse_document
+from clusterwright.onhost.runs.run_jobs import list_runs
 from clusterwright.slurm import client
 from clusterwright.slurm.jobs import Job, parse_queue
 
