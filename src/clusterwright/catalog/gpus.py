@@ -131,7 +131,10 @@ class CopyRates:
 
 @cache
 def copy_rates() -> Mapping[str, CopyRates]:
-    """Return copy rates by GPU name; a missing GPU was not looked up."""
+    """Return the lowest healthy rates of copies by GPU name: to the host, to a peer over NVLink, and by GPUDirect.
+
+    A GPU without figures in the catalog is missing.
+    """
     return {row["gpu"]: _read_copies(row) for row in rows("gpu_copies")}
 
 

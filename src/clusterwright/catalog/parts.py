@@ -138,7 +138,7 @@ def _find_part(
     if part is not None:
         return part
     fix = _(
-        "{suggestion}All: wright plan catalog {table}; your own hardware: docs/guides/own-hardware.md",
+        "{suggestion}`wright plan catalog {table}` lists all; your own hardware: docs/guides/own-hardware.md",
         suggestion=did_you_mean(slug(name), [*user_parts, *ours], 0.5),
         table=table,
     )

@@ -214,7 +214,11 @@ class _CatalogReader:
             for deal, raw_values in deals.items():
                 path = ("prices", item, deal)
                 if deal not in {choice.value for choice in Deal} or not isinstance(raw_values, dict):
-                    fix = _("use one of {deal}, as in [prices.{item}.owned]", deal=", ".join(Deal), item=item)
+                    fix = _(
+                        "use one of {deal}, for example [prices.{item}.owned]",
+                        deal=", ".join(Deal),
+                        item=item,
+                    )
                     self._add_finding(
                         "not-a-choice",
                         path,

@@ -35,7 +35,7 @@ def check(
     report: Path | None = None,
     metrics: Path | None = None,
 ) -> int:
-    """Check every host against the cluster file.
+    """Check every host that is not powered down against the cluster file.
 
     Exit code: 5 if a check fails; 1 if none fails but one is unknown; 0 if all others are ok, skipped or warnings.
 
@@ -146,7 +146,7 @@ def _write_report(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> tu
         checked_at=_date(time.time()),
         version=__version__,
         benches=[
-            _("{kind}: bench {id} of {time}", kind=run.bench, id=run.id, time=_date(run.time))
+            _("bench {kind}, run {id} of {time}", kind=run.bench, id=run.id, time=_date(run.time))
             for run in benches
         ],
     )

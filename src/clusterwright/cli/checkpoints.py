@@ -60,7 +60,7 @@ def verify(
     Parameters
     ----------
     run
-        As for list; or the folder of one checkpoint.
+        Name of a run, job id or `last` on the cluster; or the folder of a run, of checkpoints or of one checkpoint.
     step
         Verify the checkpoint of this step.
     all_

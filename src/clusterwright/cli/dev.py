@@ -50,7 +50,12 @@ class Common:
         str, Parameter(help="Name of a Python environment of the cluster file (environments.python).")
     ] = ""
     folder: Annotated[str, Parameter(help="Start folder of JupyterLab; default: the user's home.")] = ""
-    port: Annotated[int, Parameter(help="Port on this machine and on the host; default: any free port.")] = 0
+    port: Annotated[
+        int,
+        Parameter(
+            help="Port on this machine and on the host, another one if it is in use; default: any free port."
+        ),
+    ] = 0
     new: Annotated[bool, _flag("Start another session beside the running ones.")] = False
     dry_run: Annotated[bool, _flag("Print the sbatch script; submit nothing.")] = False
     tunnel: Annotated[bool, _flag("Open the tunnel as well, until Ctrl-C.")] = False

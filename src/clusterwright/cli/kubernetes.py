@@ -25,7 +25,7 @@ def kubernetes(
     cluster
         Cluster file.
     jobs
-        Job files; default: only teams, storage and queues.
+        Job files to export; default: export only teams, storage and queues.
     out
         Output folder: new, empty, or an earlier export, which is replaced.
     version

@@ -167,7 +167,7 @@ def campaign(
     only
         Only this kind of fault; repeatable.
     out
-        Folder of campaign.html and campaign.json.
+        Output folder for the report, campaign.html and campaign.json.
     """
     return run_campaign(file, seed=seed, faults=faults, only=only, out=out)
 

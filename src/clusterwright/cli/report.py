@@ -154,7 +154,7 @@ def show(result: Report, forms: Forms) -> int:
 
 
 def of_job(name: str, file: Path | None) -> Report:
-    """Build the report of a job of the cluster, or of a run folder on this machine.
+    """Build the report of a job of the cluster, or of a run if `name` is a folder with job.json on this machine.
 
     Raises:
         WrightError: neither Slurm nor the runs folder has the job.

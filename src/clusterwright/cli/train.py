@@ -365,7 +365,10 @@ def _typed(values: dict[str, Any], cluster: Cluster | None) -> Job:
 
 
 def _usual(cluster: Cluster | None, typed: Typed) -> int:
-    """Return the default time limit in seconds; a partition that does not exist is rejected later."""
+    """Return the default time limit in seconds: 12 hours, or less if the chosen or default partition allows less.
+
+    A partition that does not exist is rejected later.
+    """
     queues = cluster.partitions if cluster else {}
     named = (
         [queues[typed.partition]]

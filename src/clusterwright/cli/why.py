@@ -205,7 +205,11 @@ def of_job(cluster: Cluster, remote: Remote, job: str) -> list[Diagnosis]:
 
 
 def of_node(cluster: Cluster, remote: Remote, node: str) -> list[Diagnosis]:
-    """Return the diagnoses of a node's state, then those of its logs."""
+    """Return the diagnoses of a node: its state, failures in its logs, then those from before its last resume.
+
+    Causes in the logs come before the state if the node is not responding but answers ssh; a node in service whose
+    logs have failures has only these.
+    """
     from clusterwright.diagnose.gather.node import lately, record
     from clusterwright.diagnose.node import explain
     from clusterwright.diagnose.node.diagnoses import follows, node_diagnoses, past

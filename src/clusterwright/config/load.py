@@ -166,7 +166,10 @@ def _validate(model: type[SpecModel], source: Source, kind: Kind) -> SpecModel:
 def _with_defaults(
     model: type[SpecModel], values: Mapping[str, Any], bad: Collection[Loc]
 ) -> SpecModel | None:
-    """Return the model with each invalid value at its default, so that the rules can check the rest too."""
+    """Return the model with each invalid value at its default, so that the rules can check the rest too.
+
+    A list with an invalid item is at its default as a whole. None if values remain invalid, such as a required one.
+    """
     values_copy = _copy(values)
     for loc in bad:
         section: Any = values_copy

@@ -57,7 +57,7 @@ def _origin(value: Any) -> IPv4Network:
         raise refuse(
             "bad-address",
             _("`{value}` is the whole IPv4 address space", value=value),
-            _("remove ssh_from: SSH is then open to all addresses"),
+            _("to allow SSH from all addresses, remove ssh_from; otherwise set a smaller network"),
         )
     return network
 

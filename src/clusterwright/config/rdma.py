@@ -51,7 +51,10 @@ class Rdma(Section):
         cost=Cost.REBOOT, default="inbox", example="doca-ofed",
     )  # fmt: skip
     driver_version: Version | None = setting(
-        "Version of NVIDIA's drivers, or a prefix of it.", cost=Cost.REBOOT, default=None, example='"3.1"'
+        "Version of NVIDIA's RDMA drivers (doca-ofed or mlnx-ofed), or its beginning; default: any version.",
+        cost=Cost.REBOOT,
+        default=None,
+        example='"3.1"',
     )
     gpudirect: Literal["auto", "peermem", "nv-peer-mem", "dma-buf", "off"] = setting(
         "GPUDirect RDMA method; auto: what the driver and the kernel support.",

@@ -125,7 +125,7 @@ class Webhook(_Receiver):
     kind: Literal["webhook"] = setting("An Alertmanager webhook.", example="webhook")
     url: HttpAddress = setting("URL of the webhook.", example="https://alerts.example.org/hook")
     secret_file: HostPath | None = setting(
-        "File on the operator's machine, mode 0600, with a bearer token.",
+        "File on the operator's machine, mode 0600, with the webhook's bearer token; default: no token.",
         default=None, example="/root/secrets/token",
     )  # fmt: skip
 

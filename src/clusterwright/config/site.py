@@ -26,7 +26,7 @@ class Nvidia(Section):
     """NVIDIA packages besides `software.driver`, `cuda`, `cudnn` and `nccl`, which this section makes packages too."""
 
     repository: Identifier | None = setting(
-        "Name in `software.repositories` of the repository with the packages; optional only in a lab.",
+        "Name in `software.repositories` of the repository with NVIDIA's packages; optional only in a lab.",
         cost=Cost.REBOOT, default=None, example="nvidia",
     )  # fmt: skip
     kernel_modules: Literal["auto", "open", "proprietary"] = setting(

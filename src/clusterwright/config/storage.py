@@ -117,7 +117,9 @@ class Local(_Folder):
     """A folder that every host already has; in a lab, a folder of the machine in place of NFS."""
 
     kind: Literal["local"] = setting(
-        "A folder that every host already has.", cost=Cost.DRAIN, example="local"
+        "A folder that exists on every host already; apply does not mount it.",
+        cost=Cost.DRAIN,
+        example="local",
     )
 
 

@@ -49,7 +49,10 @@ class Host:
     def run_as(
         self, user: str | None, command: str, *, stdin: bytes = b"", timeout_s: float = 60
     ) -> CommandResult:
-        """Run a shell command as the user (default: the login user), never as root."""
+        """Run a shell command as the user; default: the login user, which must not be root (exit code 77).
+
+        A login user other than root cannot run it as another user (exit code 78).
+        """
         return self.run(as_user(command, user), stdin=stdin, timeout_s=timeout_s)
 
     def run_program(

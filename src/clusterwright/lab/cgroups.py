@@ -84,7 +84,7 @@ def processes(lab: str, host: str = "") -> set[int]:
 
 
 def freeze(lab: str, host: str = "", *, frozen: bool) -> None:
-    """Freeze or thaw every process of the host."""
+    """Freeze or thaw every process of the host; an empty `host` means all hosts of the lab."""
     for group in groups(lab, host):
         with suppress(FileNotFoundError):
             if (group / "freezer.state").exists():

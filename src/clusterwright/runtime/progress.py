@@ -39,7 +39,7 @@ class Progress:
 
     @property
     def shipped(self) -> int:
-        """The newest step whose replica the peer host holds; the agent writes it."""
+        """The newest step whose replica the peer host holds; the agent writes this number into the shared page."""
         return self._cells[SHIPPED]
 
     @property

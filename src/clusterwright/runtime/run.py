@@ -291,9 +291,10 @@ class Run(Services):
             self.record("stopped", step=self.completed, reason=self.stopped)
 
     def _check_weights(self, *, spoilt: bool, saves: bool) -> None:
-        """Exit instead of saving weights that are not finite or that differ between replicas.
+        """Exit instead of saving after a loss that was not finite, or if the weights of replicas differ.
 
-        Checked before a save, after a loss that was not finite (`spoilt`), and every `verify_every` steps.
+        Losses are checked before a save (`saves`) and after one that was not finite (`spoilt`); replicas every
+        `verify_every` steps and before a save, never if it is 0.
         """
         if (spoilt or saves) and (problem := self._finite.agreed()):
             self._exit(codes.Leaving(codes.NOT_FINITE, problem.message))

@@ -33,7 +33,10 @@ def node_states(names: Sequence[str] = (), partition: str = "") -> List[str]:
 
 
 def queue(fields: Sequence[str], mark: str = "", numbers: Iterable[str] = ()) -> List[str]:
-    """Return the squeue command for `jobs.parse_queue`: all jobs or these numbers, ended ones for a while."""
+    """Return the command for `jobs.parse_queue`: all jobs or those with these ids, also recently ended ones.
+
+    `mark` is a random text that begins each row, needed if `fields` has names, which may contain line feeds.
+    """
     chosen = ["--jobs=" + ",".join(numbers)] if numbers else []
     return [
         "squeue",
@@ -79,7 +82,7 @@ def show_reservations() -> List[str]:
 
 
 def version() -> List[str]:
-    """Return the command for Slurm's version; client programs have the same packages as the daemons."""
+    """Return the command for Slurm's version: that of scontrol, which has the version of the daemons."""
     return ["scontrol", "--version"]
 
 

@@ -33,7 +33,7 @@ class Fleet:
 
 
 def fleet(values: Iterable[float]) -> Fleet:
-    """Compute the fleet's statistics of all values, the value under judgment among them."""
+    """Return number, median and robust standard deviation of all values, including the value that is judged."""
     sample = list(values)
     if not sample:
         return Fleet(0, 0.0, 0.0)

@@ -44,7 +44,12 @@ def nic_slots(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
         gpu.address: min((_distance(gpu, nic) for nic in have.rdma), key=_BY_DISTANCE.index) for gpu in gpus
     }
     usual, count = Counter(distances.values()).most_common(1)[0]
-    expected = _("{distance}, as {count} of {total} GPUs have", distance=usual, count=count, total=len(gpus))
+    expected = _(
+        "nearest adapter at distance {distance}, as for {count} of {total} GPUs",
+        distance=usual,
+        count=count,
+        total=len(gpus),
+    )
     faults = [
         fault(
             observed=_(

@@ -108,7 +108,11 @@ def _all(findings: Findings) -> str:
         for verdict in folded(findings.verdicts)
     ]
     bench_notes = paragraphs(findings.benches or [_(_NO_BENCH)])
-    summary = _n("{count} verdict", "{count} verdicts, equal ones folded", len(findings.verdicts))
+    summary = _n(
+        "{count} verdict",
+        "{count} verdicts; one row for equal verdicts of several hosts",
+        len(findings.verdicts),
+    )
     cells = table((_("check"), _("status"), _("where"), _("observed"), _("expected")), rows)
     return f"{bench_notes}<details open><summary>{escape(summary)}</summary>{cells}</details>"
 

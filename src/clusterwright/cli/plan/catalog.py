@@ -61,7 +61,7 @@ Columns = Mapping[str, Callable[[Row], str]]
 
 
 def _in(key: str, unit: float = 1.0, form: str = ",.6g") -> Callable[[Row], str]:
-    """Return a function that formats the value in `unit`; empty if it is not known."""
+    """Return a function that formats a row's `key` divided by `unit`; empty if the value is 0 or not known."""
     return lambda row: format(row[key] / unit, form) if row[key] else ""
 
 

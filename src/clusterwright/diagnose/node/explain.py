@@ -71,7 +71,10 @@ def _explain_state(name: str, parsed: NodeState, line: str) -> NodeExplanation:
     """Explain a node that is out of service without a reason."""
     state, resume = parsed.text, client.line(client.resume(name))
     if parsed.is_in_maintenance:
-        cause, fix = _("The node is in a maintenance reservation."), _("wait until the reservation ends")
+        cause, fix = (
+            _("The node is in a maintenance reservation."),
+            _("wait until the node's maintenance reservation ends"),
+        )
         return NodeExplanation(name, state, "other", "node/maintenance", cause, fix, line, out=True)
     if parsed.is_power_saving:
         cause = _("Power saving has powered the node down, or is changing its power state.")

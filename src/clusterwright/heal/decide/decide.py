@@ -246,7 +246,7 @@ def _return(
     context: _Context, node: HostStatus, primary: Incident, remaining: Iterable[Incident] = ()
 ) -> tuple[Incident, ...]:
     """Resume the node unless it was resumed too often; return the incidents that stay open."""
-    intent = Intent(node.name, primary.rule, "return", _("the checks of the rule pass"))
+    intent = Intent(node.name, primary.rule, "return", _("all checks of the heal rule pass"))
     limit = rate_limit(intent, context.observation, context.past, context.policy)
     if isinstance(limit, Handoff):
         text = _(

@@ -39,7 +39,10 @@ class TrainingRun:
         return next(times, None)
 
     def exactness(self, fault_time: float) -> dict[str, int]:
-        """Return the numbers of lost steps, of steps that never ran, and of steps repeated with another result."""
+        """Count `lost_steps` (repeated), `missing_steps` (never run) and `differing_steps` (repeated, other result).
+
+        Lost steps are those from the fault on, the others those of the whole run.
+        """
         steps = event_metrics.completed_steps(self.events)
         resumes = [
             event

@@ -111,7 +111,7 @@ def _process(follower: RunFollower, rank: int) -> int:
         name = follower.run.name
         raise WrightError.from_code(
             "demo-no-rank",
-            _("rank {rank} of run {name} has no process", rank=rank, name=name),
+            _("rank {rank} of run {name} is not running: the training has just ended", rank=rank, name=name),
             _("run the demo again"),
         )
     return pid

@@ -33,7 +33,7 @@ def install(folder: Path, root: Path) -> None:
 
 
 def build(folder: Path) -> str:
-    """Compile the program into the folder; return "" on success, else the error."""
+    """Compile mount.nfs4, the NFS client of lab hosts, into the folder; return "" on success, else the error."""
     if compiler() and not DEVICE.exists():
         return f"this machine has no {DEVICE} (modprobe fuse; in a container, pass it)"
     source = str(Path(__file__).with_name("mount.c"))

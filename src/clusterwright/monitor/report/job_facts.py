@@ -57,7 +57,10 @@ class JobFacts:
 
     @property
     def cpu(self) -> float | None:
-        """CPU utilization: measured on the hosts, else from Slurm's accounting."""
+        """CPU time used over that allocated, 0 to 1: measured on the hosts, else from Slurm's accounting.
+
+        None if neither has it.
+        """
         reporting = [host for host in self.hosts if host.cpu_s is not None and host.cpus]
         if reporting and self.ran_s:
             allocated_s = sum(host.cpus or 0 for host in reporting) * self.ran_s

@@ -32,7 +32,7 @@ class Span:
 
     @property
     def capacity_h(self) -> float:
-        """GPU hours of the cluster in that time range."""
+        """GPU hours of all GPUs of the cluster from `begin` to `end`, also of hosts that were down."""
         return self.gpus * (self.end - self.begin) / HOUR_S
 
 

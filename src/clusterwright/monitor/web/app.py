@@ -50,7 +50,7 @@ class Site:
 
 
 def application(site: Site) -> Guarded:
-    """Return the ASGI application; it takes snapshots for as long as it runs."""
+    """Return the ASGI application of the web page; while it runs, it takes snapshots of the cluster."""
 
     @asynccontextmanager
     async def gathering(_app: Starlette) -> AsyncIterator[None]:

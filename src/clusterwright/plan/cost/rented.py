@@ -52,5 +52,8 @@ def per_gpu_hour(figures: Figures, fleet: Fleet, rent: Rent) -> float:
 
 
 def a_year(figures: Figures, fleet: Fleet, rent: Rent, hours: float) -> float:
-    """Cost of a year with `hours` hours of training on a rented cluster."""
+    """Return the yearly cost of renting the fleet for `hours` effective hours of training; idle hours cost nothing.
+
+    Interruptions of spot nodes raise the cost of an effective hour.
+    """
     return per_gpu_hour(figures, fleet, rent) * fleet.gpus * hours

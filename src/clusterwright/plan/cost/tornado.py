@@ -29,7 +29,10 @@ class TornadoBar:
 
 
 def tornado(inputs: Inputs, result: Callable[[Figures], float]) -> tuple[TornadoBar, ...]:
-    """Compute one bar for each input that changes the result, largest swing first."""
+    """Compute the result at the low and high value of each input that changes it, largest swing first.
+
+    The other inputs have their likely value.
+    """
     middle = likely(inputs)
     bars = (
         TornadoBar(

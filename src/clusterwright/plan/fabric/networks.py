@@ -36,7 +36,7 @@ class Networks:
 
     @property
     def switches(self) -> int:
-        """Number of switches of all three networks."""
+        """Number of switches of the compute, storage and management networks."""
         return self.compute.switches + self.storage.switches + self.management.switches
 
 

@@ -86,7 +86,7 @@ def run_at(
     """Return the run of the row on this line of a table (None: of its only row), and notes on what was inferred.
 
     Raises:
-        WrightError: explain-no-row, if the line has no row or the table without `line` not exactly one.
+        WrightError: explain-no-row: the line has no row, or `line` is None and the table has no or several rows.
     """
     source_table = table.read(data, file)
     matches = [entry for entry in source_table.lines if line in {None, entry.number}]

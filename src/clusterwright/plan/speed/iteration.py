@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def compose(run: Run, rates: Rates, layer_time: LayerTime, before_after: Ends) -> Time:
-    """Compute an iteration's time from that of one layer and both ends, which many layouts share."""
+    """Compute an iteration's time from the time of one layer and that of embedding, output projection and loss."""
     shard_counts = shards(run)
     send_s = sending(run, rates)
     stage = stages(run, layer_time, before_after, send_s)

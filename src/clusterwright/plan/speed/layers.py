@@ -266,7 +266,7 @@ def exchange(run: Run, rates: Rates, local_tokens: Real) -> Real:
 
 
 def sent_once(run: Run, rates: Rates) -> Real:
-    """Share of token copies that is sent if each node gets a token at most once; experts are random.
+    """Share of token copies that is sent if each node gets a token at most once; experts are chosen at random.
 
     1 within one NVLink domain, or if the software does not deduplicate.
     """

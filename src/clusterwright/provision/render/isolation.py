@@ -135,7 +135,7 @@ def _output(*, has_rails: bool) -> str:
 
 
 def host_addresses(cluster: Cluster, header: str) -> str:
-    """Return the text of a file with a line for each compute host: its name and its addresses."""
+    """Return the header, then a line for each compute host: its name and its addresses."""
     rows = (" ".join((host.name, *map(str, host.addresses.values()))) for host in cluster.hosts("compute"))
     return header + "".join(f"{row}\n" for row in rows)
 

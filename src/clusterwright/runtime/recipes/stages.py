@@ -53,7 +53,7 @@ class Stage:
         return list(layers)[self.index * size : (self.index + 1) * size]
 
     def receive(self, shape: Sequence[int], device: torch.device) -> Tensor:
-        """Receive the activation of the previous stage, in the model's forward pass."""
+        """Wait for the activation of the previous stage and return it; the model's forward pass calls this."""
         activation = self._receive(torch.empty(*shape, device=device), self.index - 1)
         self._activation = activation.requires_grad_(torch.is_grad_enabled())
         return activation

@@ -177,7 +177,7 @@ def _of_results(run: GpuRun, host: str, last: Tested) -> Iterator[Verdict]:
             if is_isolated_failure
             else ""
         )
-        yield Verdict(host, BENCH, status, last.reason, _("results of every GPU"), fix, last.part)
+        yield Verdict(host, BENCH, status, last.reason, _("every GPU returns results"), fix, last.part)
 
 
 def _link_verdicts(run: GpuRun, host: str) -> Iterator[Verdict]:

@@ -162,7 +162,7 @@ def _of_server(path: str, hosts: Group, usual: Mapping[str, float], itself: Figu
 
 def _named(folder_bench: Served, bisection: Bisection) -> Iterator[Verdict]:
     """Yield verdicts on hosts slow in every group, and on groups in which no measurement separates the hosts."""
-    expected = _("at least {enough:.0%} of the other hosts", enough=ENOUGH)
+    expected = _("at least {enough:.0%} of the median of all hosts", enough=ENOUGH)
     last: dict[str, str] = {}
     for figures in folder_bench.passes:
         last |= folder_bench.slow_hosts(figures)

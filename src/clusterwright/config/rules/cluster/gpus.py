@@ -197,7 +197,9 @@ def _driver(driver: str, model: str, needs: Generation, loc: tuple[str, ...]) ->
     if major(driver) < major(needs.driver_min):
         oldest = major(needs.driver_min)
         message = _(
-            "driver {driver} does not support {model}; the first is {oldest}", oldest=oldest, **values
+            "driver {driver} does not support {model}; the first driver that does is {oldest}",
+            oldest=oldest,
+            **values,
         )
         yield Clash(
             "driver-too-old", message, _("set software.driver to {oldest} or later", oldest=oldest), locs

@@ -25,7 +25,7 @@ def time_limit(facts: Facts) -> Waiting:
             limit=facts.partition["MaxTime"],
         ),
         _(NOT_BY_ITSELF),
-        update(facts, f"TimeLimit={length(most or 60)}", _("request the longest time that is allowed")),
+        update(facts, f"TimeLimit={length(most or 60)}", _("set the time limit to the partition's maximum")),
         evidence=_line(facts.partition, "MaxTime"),
     )
 

@@ -10,7 +10,7 @@ from clusterwright.i18n import _
 
 @reason("Prolog")
 def prolog(facts: Facts) -> Waiting:
-    """Explain that the prolog is running."""
+    """Return that the job waits for the prolog on its hosts."""
     cause = _(
         "The prolog is running on {hosts}; if it takes long, see `journalctl -u slurmd` there.",
         hosts=facts.job["NodeList"],

@@ -65,7 +65,7 @@ def listed(host: LocalHost, *parts: str) -> List[str]:
 
 
 def interfaces(notes: List[str]) -> Dict[str, List[str]]:
-    """Return the IPv4 addresses of each interface of this host, from `ip`; none, with a note, if that fails."""
+    """Return the IPv4 addresses of each interface, from `ip`; empty, with its error added to `notes`, if it fails."""
     result = run(["ip", "-j", "-4", "address"])
     try:
         rows = json.loads(result.out or "[]") if result.code == 0 else None

@@ -67,7 +67,7 @@ def check_pmix(host: LocalHost, notes: List[str]) -> None:
 
 
 def folder(host: LocalHost, path: str) -> List[str]:
-    """Return the names in a folder; none if it is missing."""
+    """Return the names in a folder; an empty list if it cannot be read."""
     try:
         return os.listdir(host.resolve_path(path))
     except OSError:
