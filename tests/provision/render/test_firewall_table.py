@@ -4,7 +4,12 @@ from ipaddress import ip_network
 
 import pytest
 
-from clusterwright.provision.render.firewall_table import lets_in, openings, single_rail_networks, strangers
+from clusterwright.provision.render.firewall_table import (
+    lets_in,
+    non_management_networks,
+    openings,
+    single_rail_networks,
+)
 
 
 @pytest.fixture
@@ -126,4 +131,4 @@ def test_another_port_of_ssh_is_the_one_that_is_open(altered):
 
 def test_the_other_networks_are_strangers_to_management(cluster):
     """Two of the three."""
-    assert [str(net) for net in strangers(cluster)] == ["10.77.1.0/24", "10.77.2.0/24"]
+    assert [str(net) for net in non_management_networks(cluster)] == ["10.77.1.0/24", "10.77.2.0/24"]
