@@ -103,7 +103,7 @@ def test_a_report_holds_the_newest_bench_of_each_kind(found, capsys, tmp_path, m
     before, after = ((tmp_path / f"{name}.html").read_text() for name in ("before", "after"))
 
     assert "No benchmark ran" in before
-    assert "network: bench 2 of 2001-09-0" in after
+    assert "bench network, run 2 of 2001-09-0" in after
     assert "gpu-node2, compute: failed" in after
     assert "<td>new</td>" in after
     assert "<td>old</td>" not in after

@@ -31,3 +31,12 @@ def test_who_needs_sudo_is_decided_in_one_place(source):
     """Only these files decide whether a command needs sudo."""
     assert offenses(source, re.compile(r'["\']sudo -n|by_sudo|needs_sudo\('),
                     ("edge/host.py", "provision/apply.py", "heal/loop/setup.py")) == []  # fmt: skip
+
+
+def test_what_runs_on_hosts_calls_no_method_of_later_pythons(source):
+    """Python 3.9 brought removeprefix and removesuffix; hosts have 3.6 or 3.8."""
+    elsewhere = sorted({module.inside.split("/")[0] for module in source} - {"onhost", "slurm"})
+    allowed = tuple(name if name.endswith(".py") else f"{name}/" for name in elsewhere)
+
+    assert "edge/" in allowed
+    assert offenses(source, re.compile(r"\.remove(?:prefix|suffix)\("), allowed) == []

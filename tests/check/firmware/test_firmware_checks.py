@@ -177,7 +177,7 @@ def test_an_adapter_in_another_slot_leaves_its_gpu_alone(tmp_path, made, want, j
         (
             f"gpu {GPU}",
             f"the nearest adapter of the GPU at {SLOT} is at distance NODE",
-            "PIX or PXB, as 7 of 8 GPUs have",
+            "nearest adapter at distance PIX or PXB, as for 7 of 8 GPUs",
         )
     ]
 

@@ -31,8 +31,8 @@ def containers_oci(cluster: Cluster, host: Host, context: RoleContext) -> tuple[
         return ours
     mounts = [{"path": mount.path, "mode": mount.mode} for mount in container_mounts.mounts(cluster)]
     tmpfiles_text = (
-        f"{context.header()}# State of running containers (crun)"
-        f"container while it runs.\nd {STATE} 1777 root root\n"
+        f"{context.header()}# State of running containers (crun), one folder for each.\n"
+        f"d {STATE} 1777 root root\n"
     )
     return (
         Package(name="crun"),

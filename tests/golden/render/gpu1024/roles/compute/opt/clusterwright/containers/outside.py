@@ -12,7 +12,7 @@ ROOT = "/opt/clusterwright/host"
 
 
 def main() -> None:
-    """Replace this process by the command."""
+    """Replace this process by the host's command of the same name (argv[0]), inside the host's file system."""
     folder = os.getcwd()
     os.chroot(ROOT)
     os.chdir(folder if os.path.isdir(folder) else "/")
