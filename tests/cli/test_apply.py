@@ -174,7 +174,7 @@ def test_applies_that_can_be_undone_are_listed(capsys):
     code = show_undoable(Listed(rows, (HostReport("a3", reached=False, error="timed out"),)), json=False)
 
     out, err = capsys.readouterr()
-    assert "20260102-000000  rollback to before 20260101-000000  a[1-2]  7" in out
+    assert "20260102-000000\trollback to before 20260101-000000\ta[1-2]\t7\n" in out
     assert (code, err) == (1, "unreachable: a3: timed out\n")
 
 

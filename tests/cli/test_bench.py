@@ -110,7 +110,7 @@ def test_benches_are_listed_and_compared(tmp_path, monkeypatch, capsys):
     one, other = (save(file_of("lab"), stored(verdict(Status.OK), value=value)) for value in (8e6, 4e6))
     list_(LAB)
     out = capsys.readouterr().out
-    assert out.index("\n2 ") < out.index("\n1 ")
+    assert out.index("\n2\t") < out.index("\n1\t")
     assert "1 ok" in out
 
     compare(LAB, one, other)

@@ -20,7 +20,7 @@ def test_list_shows_every_checkpoint(saved, capsys):
     out = capsys.readouterr().out.splitlines()
 
     assert out[0].split() == ["step", "saved", "size", "ranks", "torch", "verified", "tags", "next", "save"]
-    assert out[1].startswith("20 ")
+    assert out[1].startswith("20\t")
     assert "2 h ago" in out[1]
     assert "on save" in out[1]
     assert out[2].rstrip().endswith("goes next")

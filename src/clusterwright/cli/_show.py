@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,11 +14,12 @@ from typing import Any
 from clusterwright.cli._global_options import QUIET
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
-from clusterwright.onhost.lib.clean_text import clean
+from clusterwright.onhost.lib.clean_text import clean, unfiltered
 
 _COLORS = {"ok": "green", "warn": "yellow", "fail": "red", "unknown": "magenta", "skipped": "dim"}
 
 _LONGEST_CELL = 2000  # characters; a user may have written megabytes
+_FOLDED = 16  # characters of a line to which a long cell may fold
 
 
 def show_message(text: str) -> None:
@@ -55,22 +57,36 @@ def show_json(document: Any) -> None:
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows under translated headings on stdout; a terminal shows status words in color."""
+    """Print rows under translated headings on stdout: aligned and in color on a terminal, else separated by tabs.
+
+    On a narrow terminal long cells fold, and the last columns are left out if that is not enough.
+    """
+    headings = [_(column) for column in columns]
+    cells = [[clean(cell[:_LONGEST_CELL], lines=False) for cell in row] for row in rows]
+    if not unfiltered(sys.stdout).isatty():
+        lines = ["\t".join(cell.replace("\t", " ") for cell in row) for row in [headings, *cells]]
+        sys.stdout.write("\n".join(lines) + "\n")
+        return
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(_(column), overflow="fold")
-    for row in rows:
-        table.add_row(
-            *(Text(clean(cell[:_LONGEST_CELL], lines=False), style=_COLORS.get(cell, "")) for cell in row)
-        )
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=200)
-    console.print(table)
+    width, is_plain = shutil.get_terminal_size().columns, bool(os.environ.get("NO_COLOR"))
+    natural = [max(map(cell_len, column)) for column in zip(headings, *cells, strict=True)]
+    least = [min(size, _FOLDED) for size in natural]
+    shown = next(
+        (count for count in range(len(least), 1, -1) if sum(least[:count]) + 2 * count - 2 <= width),
+        1,
+    )
+    table = Table(box=None, pad_edge=False, header_style="" if is_plain else "bold")
+    for heading, size in zip(headings[:shown], least[:shown], strict=True):
+        table.add_column(heading, overflow="fold", min_width=size)
+    for row in cells:
+        table.add_row(*(Text(cell, style=_COLORS.get(cell, "")) for cell in row[:shown]))
+    Console(width=width).print(table)
+    if shown < len(headings):
+        show_note(_("the terminal is too narrow for {columns}", columns=", ".join(headings[shown:])))
 
 
 def show_records(columns: Sequence[str], records: Iterable[Mapping[str, object]]) -> None:
