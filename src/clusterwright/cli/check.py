@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from clusterwright.cli._show import show_json, show_message, show_note, show_table, write_file
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
     from clusterwright.check import Verdict
@@ -51,7 +51,7 @@ def check(
         Set of checks: deploy (all), periodic (for a running cluster), prolog (fast enough before a job), burn-in (after
         load), boot (after a reboot).
     everything
-        Show checks that are ok, too.
+        Show checks that are ok or do not apply, too.
     json
         Print one JSON document: the counts and every verdict.
     report
@@ -107,7 +107,8 @@ def _written(report: Path | None, metrics: Path | None, cluster: Cluster, verdic
 def _show_rows(verdicts: list[Verdict], number: dict[str, int], *, everything: bool) -> None:
     from clusterwright.check.folding import folded
 
-    visible_verdicts = [verdict for verdict in folded(verdicts) if everything or verdict.status != "ok"]
+    hidden = () if everything else ("ok", "skipped")
+    visible_verdicts = [verdict for verdict in folded(verdicts) if verdict.status not in hidden]
     if visible_verdicts:
         rows = [
             (
@@ -121,6 +122,8 @@ def _show_rows(verdicts: list[Verdict], number: dict[str, int], *, everything: b
             for verdict in visible_verdicts
         ]
         show_table(("status", "check", "hosts", "observed", "expected", "fix"), rows)
+    checks = _n("{count} check", "{count} checks", len({verdict.check for verdict in verdicts}))
+    show_message(_("{checks}; --all shows those that are ok or do not apply", checks=checks))
     show_message(", ".join(f"{count} {status}" for status, count in number.items()))
 
 

@@ -36,8 +36,10 @@ def up(file: Path | None = None, /) -> int:
     from clusterwright import lab as labs
     from clusterwright.config.load import load_cluster
 
-    state = labs.up(load_cluster(file or _default_file()), log=show_message)
-    show_next(f"wright lab status {state.name}; ssh -F {state.ssh_config} {state.layout.hosts[-1].name}")
+    file = file or _default_file()
+    state = labs.up(load_cluster(file), log=show_message)
+    host = state.layout.hosts[-1].name
+    show_next(f"wright apply {file}; wright lab status {state.name}; ssh -F {state.ssh_config} {host}")
     return 0
 
 
