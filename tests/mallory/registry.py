@@ -49,6 +49,7 @@ REGISTRY = {
     ),
     "checkpoints verify": Attack(lines=("checkpoints verify {folder}", "checkpoints verify {folder} --all")),
     "curves": Attack(lines=("curves {folder} --output {out}/curves.html", "curves {run} --json")),
+    "completion": Nothing("prints the names of commands and options"),
     "demo": LAB,
     "dev": Nothing("starts a job of its user"),
     "dev list": Attack(once=("dev list",)),
