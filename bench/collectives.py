@@ -85,10 +85,10 @@ def main() -> None:
     )
     print(f"{'bytes':>10}{'bare us':>12}{'ours us':>12}{'ratio':>8}   quartiles")
     for size in SIZES:
-        tell(size, [row for row in rows if row["size"] == size])
+        print_results(size, [row for row in rows if row["size"] == size])
 
 
-def tell(size: int, rows: list[dict[str, float]]) -> None:
+def print_results(size: int, rows: list[dict[str, float]]) -> None:
     """Print the result for one message size."""
     bare_s, ours_s = (statistics.median(row[way] for row in rows) for way in ("bare", "ours"))
     ratios = [row["ours"] / row["bare"] for row in rows]

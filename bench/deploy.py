@@ -70,7 +70,7 @@ def main() -> int:
         timed = Timed(place.remote)
         verdicts = run(place.cluster, timed, on="deploy")
     median = statistics.median(row["seconds"] for row in rows)
-    tell(rows, timed, counts(verdicts), asked.hosts)
+    print_results(rows, timed, counts(verdicts), asked.hosts)
     if asked.json:
         asked.json.write_text(
             json.dumps({"median_s": median, "rounds": rows, "facts": timed.facts}, indent=1) + "\n"
@@ -103,7 +103,7 @@ def processor_s() -> float:
     return 0.0
 
 
-def tell(rows: list[dict[str, float]], timed: Timed, found: dict[str, int], hosts: int) -> None:
+def print_results(rows: list[dict[str, float]], timed: Timed, found: dict[str, int], hosts: int) -> None:
     """Print the results."""
     print(f"{len(rows)} rounds, {hosts + 1} hosts, {os.cpu_count()} CPUs; goal: below {GOAL_S:g} s")
     for name in ("seconds", "processor_s", "load"):

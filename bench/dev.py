@@ -52,7 +52,7 @@ def once(cluster: str, user: str) -> tuple[float, float, float]:
         tunnel.terminate()
         tunnel.wait()
         subprocess.run([*WRIGHT, "stop", up["job"], "--cluster", cluster], check=True, timeout=LIMIT_S)
-        while listed(cluster):
+        while sessions(cluster):
             time.sleep(0.5)
 
 
@@ -68,7 +68,7 @@ def until_it_answers(base: str, token: str) -> None:
     raise SystemExit(f"no answer from {base}")
 
 
-def listed(cluster: str) -> list[dict[str, str]]:
+def sessions(cluster: str) -> list[dict[str, str]]:
     """Return the sessions that are pending or running."""
     argv = [*WRIGHT, "list", "--json", "--cluster", cluster]
     return json.loads(subprocess.run(argv, stdout=subprocess.PIPE, check=True, timeout=LIMIT_S).stdout)

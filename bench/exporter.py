@@ -100,12 +100,12 @@ def measure(folder: Path, seconds: float, jobs: int, gpus: int) -> None:
         for each in workers:
             each.kill()
             each.wait()
-    say("processor", f"{share:.3%} of a core", share, CPU_GOAL)
-    say("memory", f"{most / 1e6:.1f} MB at most", most, MEMORY_GOAL)
+    print_goal("processor", f"{share:.3%} of a core", share, CPU_GOAL)
+    print_goal("memory", f"{most / 1e6:.1f} MB at most", most, MEMORY_GOAL)
     words = (
         f"median {statistics.median(scrapes) * 1e3:.1f} ms, longest {max(scrapes) * 1e3:.1f} ms, {size} bytes"
     )
-    say("scrape over TLS", words, statistics.median(scrapes), SCRAPE_GOAL_S)
+    print_goal("scrape over TLS", words, statistics.median(scrapes), SCRAPE_GOAL_S)
 
 
 def host(folder: Path, jobs: int, gpus: int) -> tuple[dict[str, str], list[subprocess.Popen[bytes]]]:
@@ -260,9 +260,9 @@ def slowed(folder: Path, steps: int) -> None:
     environ = {"CLUSTERWRIGHT_RUN": str(folder), "WORLD_SIZE": "1"}
     training = Training(layers, torch.ones(64, 512), environ)
     training.repeat = training.long_enough()
-    tell("a step that is told", training.pairs(steps))
-    alone("telling it, alone", telling(training.watched(), training.optimizer))
-    alone("a pass that is measured, alone", measuring())
+    print_ratios("a step with events", training.pairs(steps))
+    print_share("step event alone", step_event_seconds(training.watched(), training.optimizer))
+    print_share("measuring a pass alone", communication_hook_seconds())
 
 
 def slowed_ranks(folder: Path, steps: int) -> None:
@@ -270,7 +270,7 @@ def slowed_ranks(folder: Path, steps: int) -> None:
     from torch import multiprocessing
 
     multiprocessing.spawn(rank, (str(folder), free_port(), steps), nprocs=2)  # type: ignore[no-untyped-call,attr-defined] # (torch's own)
-    tell("a told step of 2 ranks", json.loads((folder / "turns.json").read_text()))
+    print_ratios("a step of 2 ranks with events", json.loads((folder / "turns.json").read_text()))
 
 
 def rank(number: int, folder: str, port: int, steps: int) -> None:
@@ -296,7 +296,7 @@ def rank(number: int, folder: str, port: int, steps: int) -> None:
     torch.distributed.destroy_process_group()
 
 
-def measuring(passes: int = 20_000) -> float:
+def communication_hook_seconds(passes: int = 20_000) -> float:
     """Return the CPU seconds that the hooks of communication measurement add to a backward pass."""
     import torch
 
@@ -317,7 +317,7 @@ def measuring(passes: int = 20_000) -> float:
     return statistics.median(found)
 
 
-def telling(told: Any, optimizer: Any, steps: int = 2000) -> float:
+def step_event_seconds(told: Any, optimizer: Any, steps: int = 2000) -> float:
     """Return the CPU seconds of a step event, at the real step rate, so that the number of writes is realistic."""
     spent = 0.0
     for _ in range(steps):
@@ -328,21 +328,21 @@ def telling(told: Any, optimizer: Any, steps: int = 2000) -> float:
     return spent / steps
 
 
-def tell(what: str, pairs: list[tuple[float, float]]) -> None:
+def print_ratios(what: str, pairs: list[tuple[float, float]]) -> None:
     """Print the median and quartiles of the ratios."""
     low, middle, high = statistics.quantiles((told_s / bare_s for bare_s, told_s in pairs), n=4)
     length = f"{statistics.median(bare_s for bare_s, _ in pairs) * 1e3:.0f} ms a step"
     words = f"{middle - 1:+.3%} (quartiles {low - 1:+.3%} to {high - 1:+.3%}) at {length}"
-    say(what, words, middle, SLOWED_GOAL)
+    print_goal(what, words, middle, SLOWED_GOAL)
 
 
-def alone(what: str, seconds: float) -> None:
+def print_share(what: str, seconds: float) -> None:
     """Print a cost as a share of a nominal step, independent of other load."""
     words = f"{seconds * 1e6:.0f} us of CPU time, {seconds / STEP_S:.3%} of a step of {STEP_S * 1e3:.0f} ms"
-    say(what, words, 1 + seconds / STEP_S, SLOWED_GOAL)
+    print_goal(what, words, 1 + seconds / STEP_S, SLOWED_GOAL)
 
 
-def say(what: str, words: str, value: float, goal: float) -> None:
+def print_goal(what: str, words: str, value: float, goal: float) -> None:
     """Print a line with whether the goal is met."""
     print(f"{what:<20} {words}; {'met' if value <= goal else 'MISSED'}", flush=True)
 

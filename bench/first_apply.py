@@ -70,11 +70,11 @@ def measured(site: Site, checkout: Path, *, timings: bool) -> dict[str, Any]:
         sys.exit(f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
     print(f"{checkout}: {seconds:.2f} s, CPU {used:.2f} s, load before {load:.1f}", flush=True)
     if timings:
-        tell(json.loads(done.stdout)["hosts"])
+        print_results(json.loads(done.stdout)["hosts"])
     return {"checkout": str(checkout), "seconds": round(seconds, 2), "cpu_s": round(used, 2), "load": load}
 
 
-def tell(hosts: list[dict[str, Any]]) -> None:
+def print_results(hosts: list[dict[str, Any]]) -> None:
     """Print the slowest steps: seconds on the slowest host, and the median over all."""
     found: dict[str, list[float]] = {}
     for host in hosts:

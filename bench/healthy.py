@@ -73,12 +73,14 @@ def report(cluster: Cluster, remote: Ssh, minutes: float) -> None:
         run = submit(Job.model_validate(JOB, strict=False), cluster, remote)
         outcomes.append(wait(run, there, limit_s=600).outcome)
     window = f"[{int(time.monotonic() - began)}s]"
-    failed = asked(remote, f"sum(count_over_time(up{window}) - sum_over_time(up{window}))")
+    failed = query_prometheus(remote, f"sum(count_over_time(up{window}) - sum_over_time(up{window}))")
     print(f"{minutes:g} min, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f} at the end")
     print(f"trainings: {len(outcomes)}, {outcomes.count('finished')} finished")
     print(f"scrapes that failed: {failed[0]['value'][1] if failed else 'unknown'}")
     told = 'ALERTS{alertname!="Watchdog"}'  # Watchdog always fires by design
-    alerts = asked(remote, f"max by (alertname, alertstate, node, run) (max_over_time({told}{window}))")
+    alerts = query_prometheus(
+        remote, f"max by (alertname, alertstate, node, run) (max_over_time({told}{window}))"
+    )
     for one in sorted(
         alerts, key=lambda found: (found["metric"]["alertstate"], found["metric"]["alertname"])
     ):
@@ -86,7 +88,7 @@ def report(cluster: Cluster, remote: Ssh, minutes: float) -> None:
     print(f"alerts that fired: {sum(one['metric']['alertstate'] == 'firing' for one in alerts)} (goal: 0)")
 
 
-def asked(remote: Ssh, query: str) -> list[dict[str, Any]]:
+def query_prometheus(remote: Ssh, query: str) -> list[dict[str, Any]]:
     """Query the lab's Prometheus and return the result."""
     command = f"promtool query instant -o json http://127.0.0.1:9090 {json.dumps(query)}"
     done = remote.run("control", command, timeout_s=60)

@@ -74,7 +74,7 @@ def main() -> None:
         finally:
             for each in loops.values():
                 each.end()
-    tell(rounds)
+    print_results(rounds)
 
 
 def measured(loops: dict[str, Loop], rounds: int, steps: int) -> list[dict[str, dict[str, float]]]:
@@ -92,7 +92,7 @@ def measured(loops: dict[str, Loop], rounds: int, steps: int) -> list[dict[str, 
     return found
 
 
-def tell(rounds: list[dict[str, dict[str, float]]]) -> None:
+def print_results(rounds: list[dict[str, dict[str, float]]]) -> None:
     """Print each loop against the bare loop and ours against the others, by wall and CPU time."""
     for name in LOOPS:
         milliseconds = statistics.median(each[name]["seconds"] for each in rounds) * 1e3

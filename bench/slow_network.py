@@ -73,7 +73,7 @@ def speeds(ways: list[str], compute_s: float) -> None:
     bytes_per_s = 4 * 8 * 12 * 512**2 / compute_s
     print(f"{HOSTS} hosts, {bytes_per_s * 8 / 1e6:.0f} Mbit/s, {compute_s:g} s of computation per step")
     try:
-        stand(bytes_per_s)
+        create_network(bytes_per_s)
         alone = statistics.fmean(measured({}, 4, compute_s, ranks=1)[0])
         print(f"one rank alone: {alone:.2f} s per step")
         for way in ways:
@@ -88,10 +88,10 @@ def speeds(ways: list[str], compute_s: float) -> None:
                 flush=True,
             )
     finally:
-        down()
+        remove_network()
 
 
-def stand(bytes_per_s: float) -> None:
+def create_network(bytes_per_s: float) -> None:
     """Create a switch and four hosts as namespaces, with links shaped in both directions."""
     shape = f"tbf rate {bytes_per_s * 8:.0f}bit burst {BURST} latency {QUEUE}"
     ip("netns", "add", NAME)
@@ -110,7 +110,7 @@ def stand(bytes_per_s: float) -> None:
             subprocess.run(command, check=True)
 
 
-def down() -> None:
+def remove_network() -> None:
     """Remove the namespaces."""
     for name in (NAME, *(f"{NAME}-{number}" for number in range(1, HOSTS + 1))):
         subprocess.run(["ip", "netns", "del", name], check=False, stderr=subprocess.DEVNULL)

@@ -66,7 +66,7 @@ def slower(document: Document) -> None:
 def measure(place: Path, given: argparse.Namespace) -> None:
     """Run the three searches."""
     print(f"{given.budget} trials each, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.0f}", flush=True)
-    tell(
+    print_results(
         f"all-reduce on {given.hosts} hosts, MB/s of bus",
         tuned(place, given, "network", "cluster.yaml"),
         1e-6,
@@ -74,8 +74,8 @@ def measure(place: Path, given: argparse.Namespace) -> None:
     for host in ("gpu-node1", "gpu-node2"):
         lab.fault(NAME, "slow-link", host, network="compute", rate=given.rate)
     of_job = ("training", "job.yaml", "--hosts", "gpu-node[1-2]")
-    tell("training, steps per second", tuned(place, given, *of_job), 1)
-    tell("training, 16 bits allowed", tuned(place, given, *of_job, "--allow-numbers"), 1)
+    print_results("training, steps per second", tuned(place, given, *of_job), 1)
+    print_results("training, 16 bits allowed", tuned(place, given, *of_job, "--allow-numbers"), 1)
 
 
 def tuned(place: Path, given: argparse.Namespace, *asked: str) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def tuned(place: Path, given: argparse.Namespace, *asked: str) -> dict[str, Any]
     return found
 
 
-def tell(what: str, found: dict[str, Any], factor: float) -> None:
+def print_results(what: str, found: dict[str, Any], factor: float) -> None:
     """Print before and after with spread, the gain, and whether the goals are met."""
     trials = [each for each in found["outcome"]["trials"] if each["value"]]
     plain = [each["value"] * factor for each in trials if not each["settings"]["pairs"]]

@@ -71,7 +71,7 @@ def failures(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield path.stem, reader.load(path)
 
 
-def sound() -> Knowledge:
+def valid_modes() -> Knowledge:
     """Return the valid failure modes; print the names of invalid files."""
     known = tables()
     for name, table in list(known.items()):
@@ -93,7 +93,7 @@ def classes(diagnoses: list[Diagnosis]) -> list[str]:
 
 def right(folder: Path, *, wrong: bool) -> None:
     """Print the accuracy on a folder, and on request the wrong ones."""
-    known = sound()
+    known = valid_modes()
     judged = [(name, each["class"], diagnosed(each["log"], known)) for name, each in failures(folder)]
     rows = [row for row in judged if row[1] != HARMLESS]
     harmless = [said for _, kind, said in judged if kind == HARMLESS]
@@ -132,7 +132,7 @@ def blind_shares(rows: list[tuple[str, str, list[Diagnosis]]]) -> None:
 
 def fit(folders: list[Path]) -> int:
     """Print the calibration table and its cross-validation error."""
-    known, calibration.CALIBRATION = sound(), ((0.0, 0.0), (1.0, 1.0))
+    known, calibration.CALIBRATION = valid_modes(), ((0.0, 0.0), (1.0, 1.0))
     pairs = []
     for folder in folders:
         for _, each in failures(folder):

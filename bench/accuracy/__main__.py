@@ -23,7 +23,7 @@ from bench.accuracy.gates import Measures
 from bench.accuracy.page import page
 from bench.accuracy.plot import plot
 from bench.accuracy.scores import Off, Verdicts, by, rankings, score
-from bench.accuracy.speed_fit import remembered
+from bench.accuracy.speed_fit import cache_collectives
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, PICTURE = DOCS / "accuracy.md", DOCS / "accuracy.svg"
@@ -64,14 +64,14 @@ def measure() -> tuple[Measures, list[str]]:
 
 
 def _times() -> accuracy_time.Times:
-    remembered()
+    cache_collectives()
     found = accuracy_time.held_out(accuracy_time.once_each(accuracy_time.measured_rows()))
     _say("time")
     return found
 
 
 def _memory() -> tuple[tuple[Verdicts, list[str]], list[Off], list[Off]]:
-    found = accuracy_memory.told(), accuracy_memory.held_out(), accuracy_memory.in_sample()
+    found = accuracy_memory.fit_verdicts(), accuracy_memory.held_out(), accuracy_memory.in_sample()
     _say("memory, and fits or not")
     return found
 
@@ -92,7 +92,7 @@ def _others() -> dict[str, Sequence[Off] | Sequence[float]]:
 
 def fingerprint() -> dict[str, float]:
     """Return in-sample medians by source, which change with the code."""
-    remembered()
+    cache_collectives()
     rows: dict[str, Sequence[Off]] = {
         "time": accuracy_time.in_sample(accuracy_time.once_each(accuracy_time.measured_rows())),
         "memory": accuracy_memory.in_sample(),

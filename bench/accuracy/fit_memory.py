@@ -55,7 +55,7 @@ LEANS = "whole_gradients, low_states, step_bytes, PyTorch's pipelines and losses
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class MeasuredMemory:
     """One measurement."""
 
     row: dict[str, str]
@@ -75,7 +75,7 @@ class Seen:
         return float(found[1]) * GIB / self.measured if found else None
 
 
-def seen(tables: Iterable[str] = TABLES) -> list[Seen]:
+def measured_rows(tables: Iterable[str] = TABLES) -> list[MeasuredMemory]:
     """Return all rows that ran, have a measured memory, and can be planned."""
     known, found = CatalogLookup(), []
     for table in tables:
@@ -88,12 +88,14 @@ def seen(tables: Iterable[str] = TABLES) -> list[Seen]:
                 except WrightError:
                     continue
                 found.append(
-                    Seen(row, run, definition(Cells.from_row(row)), float(row["measured_peak_mem_gib"]) * GIB)
+                    MeasuredMemory(
+                        row, run, definition(Cells.from_row(row)), float(row["measured_peak_mem_gib"]) * GIB
+                    )
                 )
     return found
 
 
-def fit(rows: list[Seen]) -> dict[str, Any]:
+def fit(rows: list[MeasuredMemory]) -> dict[str, Any]:
     """Fit the coefficients on these rows."""
     dense = [each for each in rows if not each.run.training.architecture.experts]
     small = [each for each in dense if each.measured < SMALL and each.meaning in ALLOCATOR]
@@ -111,14 +113,14 @@ def fit(rows: list[Seen]) -> dict[str, Any]:
     }
 
 
-def _load(rows: list[Seen], first: Coefficients) -> float:
+def _load(rows: list[MeasuredMemory], first: Coefficients) -> float:
     """Return the mean of the loads of each source: one has forced balance, another the first steps of training."""
     sources = {each.source for each in rows}
     own = [_load_of([each for each in rows if each.source == source], first) for source in sorted(sources)]
     return round(statistics.fmean(own), 2) if own else 1.0
 
 
-def _load_of(rows: list[Seen], first: Coefficients) -> float:
+def _load_of(rows: list[MeasuredMemory], first: Coefficients) -> float:
     def off(load: float) -> float:
         tried = replace(first, imbalance=load)
         return statistics.fmean(min(abs(error(each, tried)), FAR) for each in rows)
@@ -126,7 +128,7 @@ def _load_of(rows: list[Seen], first: Coefficients) -> float:
     return min(LOADS, key=off)
 
 
-def _slack(rows: list[Seen], first: Coefficients) -> dict[str, float]:
+def _slack(rows: list[MeasuredMemory], first: Coefficients) -> dict[str, float]:
     shares: dict[str, list[float]] = {}
     for each in rows:
         said = each.reserved_over_allocated
@@ -146,12 +148,12 @@ def _drawn(values: list[float]) -> float:
     return (middle * len(values) + SLACK * SLACK_ROWS) / (len(values) + SLACK_ROWS)
 
 
-def error(each: Seen, fitted: Coefficients) -> float:
+def error(each: MeasuredMemory, fitted: Coefficients) -> float:
     """Return predicted / measured - 1."""
     return float(reported(each.run, each.meaning, fitted)) / each.measured - 1
 
 
-def held_out(rows: list[Seen]) -> list[tuple[Seen, float]]:
+def held_out(rows: list[MeasuredMemory]) -> list[tuple[MeasuredMemory, float]]:
     """Return the error of each row by a fit without its source."""
     found = []
     for source in dict.fromkeys(each.source for each in rows):
@@ -160,7 +162,7 @@ def held_out(rows: list[Seen]) -> list[tuple[Seen, float]]:
     return found
 
 
-def table(errors: list[tuple[Seen, float]], key: Callable[[Seen], str]) -> list[str]:
+def table(errors: list[tuple[MeasuredMemory, float]], key: Callable[[MeasuredMemory], str]) -> list[str]:
     """Format lines of median, P90, bias and worst row, by source or kind."""
     lines = []
     for name in dict.fromkeys(key(each) for each, _ in errors):
@@ -175,7 +177,7 @@ def table(errors: list[tuple[Seen, float]], key: Callable[[Seen], str]) -> list[
     return lines
 
 
-def kind(each: Seen) -> str:
+def kind(each: MeasuredMemory) -> str:
     """Return the kind of a row's plan."""
     run = each.run
     model, cut = run.training.architecture, run.layout
@@ -188,7 +190,7 @@ def kind(each: Seen) -> str:
     return "context parallel" if cut.cp > 1 else "dense"
 
 
-def report(rows: list[Seen]) -> list[tuple[Seen, float]]:
+def report(rows: list[MeasuredMemory]) -> list[tuple[MeasuredMemory, float]]:
     """Print errors by source and by kind, and return them."""
     errors = held_out(rows)
     print(f"{'left out of the fit':46} rows  median     P90    bias  worst row")
@@ -200,7 +202,7 @@ def report(rows: list[Seen]) -> list[tuple[Seen, float]]:
 
 def main() -> None:
     """Fit on all rows, write, and report the held-out errors."""
-    rows = seen()
+    rows = measured_rows()
     large = [off for each, off in report(rows) if each.measured > SMALL]  # the goal is for these
     sizes = sorted(abs(off) for off in large)
     fitted = fit(rows) | {"typical": round(statistics.median(sizes), 4)}

@@ -22,22 +22,22 @@ PUBLISHED = Path(__file__).parent / "published"
 def in_sample() -> list[Off]:
     """Return errors of peak memory with the stored coefficients."""
     stored = from_table(json.loads(fit_memory.STORED.read_text(encoding="utf-8")))
-    return [_off(each, fit_memory.error(each, stored)) for each in fit_memory.seen()]
+    return [_off(each, fit_memory.error(each, stored)) for each in fit_memory.measured_rows()]
 
 
 def held_out() -> list[Off]:
     """Return errors of peak memory with each source held out."""
-    return [_off(each, error) for each, error in fit_memory.held_out(fit_memory.seen())]
+    return [_off(each, error) for each, error in fit_memory.held_out(fit_memory.measured_rows())]
 
 
-def _off(each: fit_memory.Seen, error: float) -> Off:
+def _off(each: fit_memory.MeasuredMemory, error: float) -> Off:
     name = each.row["model"].rsplit("/", 1)[-1]
     predicted = each.measured * (1 + error)
     label = f"{name} {each.row['gpu_type']} {fit_memory.kind(each)}"
     return Off(each.source, label, predicted, each.measured, complete(each.row), None, fit_memory.kind(each))
 
 
-def told() -> tuple[Verdicts, list[str]]:
+def fit_verdicts() -> tuple[Verdicts, list[str]]:
     """Return verdicts on all published runs, and the runs with wrong verdicts."""
     known, pairs, wrong = CatalogLookup(), [], []
     for table in (*TABLES, "megatron_golden"):

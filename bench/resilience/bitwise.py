@@ -51,11 +51,11 @@ def trial(system: System, kills: int, workers: int, seed: int) -> dict[str, Any]
         recoveries, in_saves = _kill_all(training, gaps, dice)
         code = training.finish(END_S) if len(recoveries) == kills else None
         training.tail()
-        killed, reason = _seen(training), training.last_words()
+        killed, reason = _losses_and_samples(training), training.last_words()
     with launched(system, **env) as training:
         training.finish(START_S + END_S)
         training.tail()
-        calm = _seen(training)
+        calm = _losses_and_samples(training)
     figures = {
         "kills": kills,
         "recovered": len(recoveries),
@@ -83,7 +83,7 @@ def compared(killed: dict[str, Any], calm: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _seen(training: Launched) -> dict[str, Any]:
+def _losses_and_samples(training: Launched) -> dict[str, Any]:
     """Return all losses by rank and step, how often each sample went into the final weights, and repeated steps."""
     losses: dict[tuple[int, int], set[str]] = {}
     last: dict[tuple[int, int], list[int]] = {}
@@ -109,7 +109,7 @@ def _kill_all(training: Launched, gaps: list[int], dice: random.Random) -> tuple
             break
         rank, within = dice.randrange(2), number % 4 == 1
         old = {each["pid"] for each in training.of("script")}
-        fault = _strike(training, rank, dice, within=within)
+        fault = _kill_rank(training, rank, dice, within=within)
         new = fault and training.until(lambda gone=old: _new(training, gone), LIMIT_S)
         if not fault or not new:
             break
@@ -118,7 +118,7 @@ def _kill_all(training: Launched, gaps: list[int], dice: random.Random) -> tuple
     return found, in_saves
 
 
-def _strike(training: Launched, rank: int, dice: random.Random, *, within: bool) -> float | None:
+def _kill_rank(training: Launched, rank: int, dice: random.Random, *, within: bool) -> float | None:
     """Kill the rank; return the time, or None if it was to be during a save and there was none."""
     if not within:
         time.sleep(dice.random() * 0.05)

@@ -113,14 +113,14 @@ def _hang(trial: Trial) -> dict[str, Any]:
                 "load": busy,
                 "seconds": {},
             }
-        return {"load": busy, **_told(training, order["rank"], at, new[0]["time"])}
+        return {"load": busy, **_seconds_by_part(training, order["rank"], at, new[0]["time"])}
 
 
 def _new(training: Launched, before: int, old: set[int]) -> list[dict[str, Any]]:
     return [one for one in training.of("step") if one["step"] > before and one["pid"] not in old]
 
 
-def _told(training: Launched, rank: int, fault: float, new: float) -> dict[str, Any]:
+def _seconds_by_part(training: Launched, rank: int, fault: float, new: float) -> dict[str, Any]:
     """Return seconds by part, as far as the system reports them, and whether it named the right rank."""
     seconds, edge = {}, fault
     for part, kind in PARTS.items():

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from bench.resilience.hosts_faults import CASES, Case
 from bench.resilience.hosts_jobs import Training
-from bench.resilience.hosts_lab import Place, standing
+from bench.resilience.hosts_lab import Place, applied_lab
 from bench.resilience.hosts_parts import lost_steps, new_step, parts
 from bench.resilience.hosts_systems import EVERY, System
 from bench.resilience.lines import Lines, load, options, say, versions
@@ -62,10 +62,10 @@ def main() -> None:
         for each in trials:
             _write(lines, each, {"outcome": "skipped", "reason": missing[0].message})
         return
-    with standing(keep=given.keep) as place:
+    with applied_lab(keep=given.keep) as place:
         for each in trials:
             begun = time.monotonic()
-            found = _made_or_skipped(place, each)
+            found = _run_or_skip(place, each)
             _write(lines, each, found)
             told = f"{found['outcome']} {json.dumps(found.get('seconds'))} {found.get('why', '')}"
             say(
@@ -95,17 +95,17 @@ def _write(lines: dict[str, Lines], trial: Trial, found: dict[str, Any]) -> None
     )
 
 
-def _made_or_skipped(place: Place, trial: Trial) -> dict[str, Any]:
+def _run_or_skip(place: Place, trial: Trial) -> dict[str, Any]:
     """Run a trial; mark it as skipped if something is missing or the lab fails."""
     if trial.system.missing:
         return {"outcome": "skipped", "reason": trial.system.missing}
     try:
-        return _made(place, trial)
+        return _run_trial(place, trial)
     except (RuntimeError, WrightError) as error:
         return {"outcome": "skipped", "reason": f"the bench: {error}"}
 
 
-def _made(place: Place, trial: Trial) -> dict[str, Any]:
+def _run_trial(place: Place, trial: Trial) -> dict[str, Any]:
     """Start a training, wait for its step time, inject the fault, wait for a new step."""
     place.clear()
     dice, busy = random.Random(f"{trial.case.name} {trial.seed}"), load()
@@ -118,10 +118,10 @@ def _made(place: Place, trial: Trial) -> dict[str, Any]:
         target = training.newest_step() + dice.randrange(PACE_STEPS, 2 * PACE_STEPS)
         training.until(lambda: training.newest_step() >= target, START_S)
         time.sleep(dice.random() * 0.05)
-        fault = trial.case.strike(training)
+        fault = trial.case.inject(training)
         new = training.until(lambda: new_step(training.marks, fault), trial.system.limit_s)
         if not new:
-            return {"load": busy, **_without(training)}
+            return {"load": busy, **_failed_outcome(training)}
         ends = {
             part: [each["time"] for kind in kinds for each in training.events(kind, fault)]
             for part, kinds in trial.case.parts.items()
@@ -132,7 +132,7 @@ def _made(place: Place, trial: Trial) -> dict[str, Any]:
         training.end()
 
 
-def _without(training: Training) -> dict[str, Any]:
+def _failed_outcome(training: Training) -> dict[str, Any]:
     """Return the outcome of a trial without a new step."""
     over = training.over()
     limit = f"no new step in {training.system.limit_s:.0f} s"

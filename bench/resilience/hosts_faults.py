@@ -14,11 +14,11 @@ LEFT = {"save": ("stopped", "host_lost"), "successor": ("job_start",), "agents":
 
 
 class Case(NamedTuple):
-    """One kind of trial; `strike` injects the fault and returns its time."""
+    """One kind of trial; `inject` injects the fault and returns its time."""
 
     shape: str
     what: str
-    strike: Callable[[Training], float]
+    inject: Callable[[Training], float]
     arrange: Callable[[Training], None] = lambda _: None
 
     @property
@@ -49,10 +49,10 @@ def _other(training: Training) -> str:
 
 
 def _fault(kind: str, victim: Callable[[Training], str]) -> Callable[[Training], float]:
-    def strike(training: Training) -> float:
-        return training.place.strike(kind, victim(training))
+    def inject(training: Training) -> float:
+        return training.place.inject(kind, victim(training))
 
-    return strike
+    return inject
 
 
 def _warn(training: Training) -> float:
@@ -90,7 +90,7 @@ FAULTS = (
     ("first host killed", _fault("kill-host", _first)), ("first host cut off", _fault("link-down", _first)),
 )  # fmt: skip
 CASES = (
-    *(Case(shape, what, strike) for shape in ("spare", "fewer") for what, strike in FAULTS),
+    *(Case(shape, what, inject) for shape in ("spare", "fewer") for what, inject in FAULTS),
     Case("handoff", "time limit, other hosts", _warn),
     Case("handoff", "time limit, same hosts", _warn, _full(0)),
     Case("handoff", "preemption", _push),

@@ -68,7 +68,7 @@ class Place:
         names = self.control(f'scontrol show hostnames "$(squeue -h -j {job} -o %N)" 2>/dev/null || true')
         return names.split()
 
-    def strike(self, kind: str, host: str) -> float:
+    def inject(self, kind: str, host: str) -> float:
         """Inject a fault and return its time."""
         at = time.time()
         lab.fault(NAME, kind, host)
@@ -92,7 +92,7 @@ class Place:
 
 
 @contextmanager
-def standing(*, keep: bool) -> Iterator[Place]:
+def applied_lab(*, keep: bool) -> Iterator[Place]:
     """Yield the applied lab; remove it at the end unless `keep` is set."""
     file = HERE.parents[1] / "build/resilience/hosts/cluster.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)

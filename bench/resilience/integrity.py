@@ -64,7 +64,7 @@ def main() -> None:
                             json.dumps({"system": bench.system.name, **one}) + "\n" for one in found
                         )
             for name, (busy, found) in counts.items():
-                _tell(lines, name, case, busy, found)
+                _write_lines(lines, name, case, busy, found)
     finally:
         shutil.rmtree(scratch)
 
@@ -101,7 +101,7 @@ class Bench:
         """Return the outcome for both strategies: load the newest checkpoint only, or fall back to older ones."""
         dice = random.Random(f"{case} {number}")
         found = []
-        for folder, newest in self._hurt(case, dice):
+        for folder, newest in self._damaged_folders(case, dice):
             busy = load()
             for flags, (outcome, step) in self._loaded(folder).items():
                 lost = newest - step if step else newest
@@ -117,7 +117,7 @@ class Bench:
                 )
         return found
 
-    def _hurt(self, case: str, dice: random.Random) -> Iterator[tuple[Path, int]]:
+    def _damaged_folders(self, case: str, dice: random.Random) -> Iterator[tuple[Path, int]]:
         """Yield the damaged folder, and the newest step whose save had begun."""
         with tempfile.TemporaryDirectory(dir=self._base.parent) as name:
             folder = Path(name) / "run"
@@ -266,7 +266,7 @@ def _timed(act: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
-def _tell(lines: Lines, name: str, case: str, busy: float, found: list[Trial]) -> None:
+def _write_lines(lines: Lines, name: str, case: str, busy: float, found: list[Trial]) -> None:
     """Write a line per strategy; `lost_steps` has median and maximum of the trials that could continue."""
     if not found:
         lines.write(

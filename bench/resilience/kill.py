@@ -45,7 +45,7 @@ def main() -> None:
 def _one_training(system: System, seeds: list[int], lines: Lines) -> int:
     """Run trials in one training until it is lost; return their number, the last one included."""
     with launched(system) as training:
-        if not training.until(lambda: _whole(training, 0), START_S):
+        if not training.until(lambda: _both_ranks_time(training, 0), START_S):
             reason = "did not start"
             lines.write(
                 system.name, flags=system.flags, case="rank", seed=seeds[0], outcome="lost", reason=reason
@@ -60,12 +60,6 @@ def _one_training(system: System, seeds: list[int], lines: Lines) -> int:
             if found["outcome"] != "ok" or "whole" not in found["seconds"]:
                 return count
     return len(seeds)
-
-
-def _whole(training: Launched, since: float) -> bool:
-    """Wait until both ranks complete steps again, together if a system can continue without one."""
-    steps = [each for each in training.of("step", since) if each.get("replicas", 2) == 2]
-    return {each["rank"] for each in steps} == {0, 1}
 
 
 def _trial(training: Launched, seed: int) -> dict[str, Any]:
@@ -88,7 +82,7 @@ def _trial(training: Launched, seed: int) -> dict[str, Any]:
         outcome = "lost" if training.over() else "hung"
         return {"outcome": outcome, "reason": training.last_words(), "seconds": {}, "load": busy}
     seconds = _parts(training, fault, new["time"])
-    if whole := training.until(lambda: _whole(training, before), WHOLE_S):
+    if whole := training.until(lambda: _both_ranks_time(training, before), WHOLE_S):
         seconds["whole"] = whole - fault
     restarts = len({each["pid"] for each in training.of("script", fault) if each["time"] < new["time"]}) / 2
     figures = {
@@ -104,7 +98,7 @@ def _beyond(training: Launched, before: int) -> dict[str, Any] | None:
     return next((each for each in training.of("step") if each["step"] > before), None)
 
 
-def _whole(training: Launched, before: int) -> float | None:
+def _both_ranks_time(training: Launched, before: int) -> float | None:
     """Return when both ranks had passed a step, together if a system continues without one; None if not yet."""
     first: dict[int, float] = {}
     for each in training.of("step"):

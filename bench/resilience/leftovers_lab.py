@@ -51,7 +51,7 @@ def main() -> None:
         for system, case in trials:
             lines.write(system.name, case=case, outcome="skipped", reason=str(problems[0]))
         return
-    with standing(keep=given.keep) as place:
+    with applied_lab(keep=given.keep) as place:
         for seed, (system, case) in interleaved(trials, given.seeds):
             if given.systems and system.label not in given.systems.split("|"):
                 continue
@@ -69,7 +69,7 @@ class Place(hosts_lab.Place):
 
 
 @contextmanager
-def standing(*, keep: bool) -> Iterator[Place]:
+def applied_lab(*, keep: bool) -> Iterator[Place]:
     """Yield the applied lab with the trainings in its shared folder; remove it at the end unless `keep` is set."""
     file = HERE.parents[1] / "build/resilience/leftovers/cluster.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.resilience.lines import HERE, RAW, read, spread
 from bench.resilience.page_goals import GOALS
-from bench.resilience.page_groups import Group, Seen, told
+from bench.resilience.page_groups import Group, RawLines, format_spread
 from bench.resilience.page_plot import plot
 
 DOCS = HERE.parents[1] / "docs"
@@ -32,16 +32,16 @@ def main() -> int:
     return 1 if old else 0
 
 
-def raw(folder: Path = RAW) -> Seen:
+def raw(folder: Path = RAW) -> RawLines:
     """Return all stored raw lines."""
-    return Seen([line for path in sorted(folder.glob("*.jsonl")) for line in read(path)])
+    return RawLines([line for path in sorted(folder.glob("*.jsonl")) for line in read(path)])
 
 
-def made_from(seen: Seen) -> dict[Path, str]:
+def made_from(raw_lines: RawLines) -> dict[Path, str]:
     """Return the content of both files."""
-    sections = [_section(section, seen) for section in WORDS["section"]]
-    parts = [_introduction(seen), _goals(seen), *sections]
-    return {PAGE: "\n".join(part for part in parts if part).rstrip() + "\n", PICTURE: plot(seen)}
+    sections = [_section(section, raw_lines) for section in WORDS["section"]]
+    parts = [_introduction(raw_lines), _goals(raw_lines), *sections]
+    return {PAGE: "\n".join(part for part in parts if part).rstrip() + "\n", PICTURE: plot(raw_lines)}
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -50,15 +50,15 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines) + "\n"
 
 
-def _introduction(seen: Seen) -> str:
-    machines = sorted({_machine(each) for each in seen.all})
+def _introduction(raw_lines: RawLines) -> str:
+    machines = sorted({_machine(each) for each in raw_lines.all})
     return (
         WORDS["introduction"]
         .strip()
         .format(
             machine="; ".join(machines) or "no measurements yet",
-            trials=len(seen.all),
-            loads=told(seen.loads()),
+            trials=len(raw_lines.all),
+            loads=format_spread(raw_lines.loads()),
         )
     )
 
@@ -69,12 +69,12 @@ def _machine(line: dict[str, object]) -> str:
     return f"{day}: {known['cpus']} processors, Python {known['python']}, torch {known.get('torch', '-')}"
 
 
-def _goals(seen: Seen) -> str:
+def _goals(raw_lines: RawLines) -> str:
     rows = []
     for goal in GOALS:
-        lines = seen.of(goal.experiment)
-        ours, reached = goal.ours(seen.of(goal.experiment)) if lines.all else ("not measured", False)
-        loads = told(lines.loads())
+        lines = raw_lines.of(goal.experiment)
+        ours, reached = goal.ours(raw_lines.of(goal.experiment)) if lines.all else ("not measured", False)
+        loads = format_spread(lines.loads())
         rows.append([
             str(goal.number), goal.what, goal.aim, ours, "yes" if reached else "no", goal.rivals(lines),
             str(len(lines.all)), loads,
@@ -84,12 +84,12 @@ def _goals(seen: Seen) -> str:
     return f"## Goals\n\n{done} of {len(rows)} are reached.\n\n{table(head, rows)}"
 
 
-def _section(section: dict[str, Any], seen: Seen) -> str:
+def _section(section: dict[str, Any], raw_lines: RawLines) -> str:
     text = [f"## {section['number']}. {section['title']}\n", section["words"].strip() + "\n"]
     tables = [
         _groups(name, groups, section)
         for name in section["experiments"]
-        if (groups := seen.of(name).groups())
+        if (groups := raw_lines.of(name).groups())
     ]
     return "\n".join([*(part for part in text if part.strip()), *(tables or ["Not measured yet.\n"])])
 
@@ -101,7 +101,7 @@ def _groups(experiment: str, groups: Sequence[Group], section: dict[str, Any]) -
     rows = []
     for each in groups:
         cells = [each.case, each.system, f"{len(each.good())} of {len(each.lines)}", each.else_()]
-        cells += [told(each.seconds(part)) for part in used]
+        cells += [format_spread(each.seconds(part)) for part in used]
         cells += [_figure(each, name) for name in figures]
         rows.append(cells)
     head = (experiment, "system", "ok", "else", *(f"{part}, s" for part in used), *figures)
@@ -112,7 +112,7 @@ def _figure(group: Group, name: str) -> str:
     """Format a figure; its name determines MB or percent."""
     scale, unit = (1e-6, " MB") if name.endswith("_bytes") else (100, "%") if name in SHARES else (1, "")
     values = [float(each) * scale for each in group.figures(name) if each is not None]
-    return told(spread(values)) + unit if values else ""
+    return format_spread(spread(values)) + unit if values else ""
 
 
 if __name__ == "__main__":

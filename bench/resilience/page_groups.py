@@ -47,15 +47,15 @@ class Group:
         return ", ".join(f"{count} {outcome}" for outcome, count in sorted(others.items()))
 
 
-class Seen:
+class RawLines:
     """A list of raw lines."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self.all = tuple(lines)
 
-    def of(self, experiment: str, *, case: str | None = None, system: str | None = None) -> Seen:
+    def of(self, experiment: str, *, case: str | None = None, system: str | None = None) -> RawLines:
         """Return the lines of an experiment, optionally of one case or system."""
-        return Seen(
+        return RawLines(
             [
                 each for each in self.all
                 if each["experiment"] == experiment and case in (None, each["case"])
@@ -82,7 +82,7 @@ def label(line: Line) -> str:
     return line["system"] if line["flags"] == "best" else f"{line['system']} ({line['flags']})"
 
 
-def told(found: Spread | None) -> str:
+def format_spread(found: Spread | None) -> str:
     """Format a spread as `0.42 (0.39-0.56)`; a dash for None."""
     if found is None:
         return "-"

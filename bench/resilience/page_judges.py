@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from bench.resilience.lines import spread
-from bench.resilience.page_groups import Group, Line, Seen, label, short, told
+from bench.resilience.page_groups import Group, Line, RawLines, format_spread, label, short
 
 Found = tuple[str, bool]
-Judge = Callable[[Seen], Found]
-Tell = Callable[[Seen], str]
+Judge = Callable[[RawLines], Found]
+Tell = Callable[[RawLines], str]
 RESTARTERS = ("torchrun, own store", "torchrun (default)", "ft_launcher", "ft_launcher (default)")
 
 
-def ours_in(lines: Seen, cases: str = "", but: tuple[str, ...] = ()) -> list[Group]:
+def ours_in(lines: RawLines, cases: str = "", but: tuple[str, ...] = ()) -> list[Group]:
     """Return our groups whose case names contain `cases` and none of `but`, without skipped ones."""
     return [
         each for each in lines.groups()
@@ -28,12 +28,12 @@ def ours_in(lines: Seen, cases: str = "", but: tuple[str, ...] = ()) -> list[Gro
 def slowest_median(limit_s: float, cases: str = "", but: tuple[str, ...] = ()) -> Judge:
     """Judge whether the median of each of our cases is within the limit, and every trial succeeded."""
 
-    def judge(lines: Seen) -> Found:
+    def judge(lines: RawLines) -> Found:
         mine = ours_in(lines, cases, but)
         said = []
         for each in mine:
             bad = f", {each.else_()}" if each.else_() else ""
-            said.append(f"{each.case} {told(each.seconds())} s{bad}")
+            said.append(f"{each.case} {format_spread(each.seconds())} s{bad}")
         good = [
             each
             for each in mine
@@ -47,7 +47,7 @@ def slowest_median(limit_s: float, cases: str = "", but: tuple[str, ...] = ()) -
 def others(cases: str = "") -> Tell:
     """Describe each other system: median, spread and other outcomes."""
 
-    def say(lines: Seen) -> str:
+    def say(lines: RawLines) -> str:
         found: dict[str, list[Line]] = {}
         for each in lines.groups():
             if not each.ours and cases in each.case:
@@ -61,26 +61,27 @@ def others(cases: str = "") -> Tell:
 
 def _of_another(group: Group) -> str:
     seconds = group.seconds()
-    parts = [f"{told(seconds)} s"] if seconds else []
+    parts = [f"{format_spread(seconds)} s"] if seconds else []
     return f"{group.system} {', '.join([*parts, *filter(None, [group.else_()])])}"
 
 
-def cold_no_slower(lines: Seen) -> Found:
+def cold_no_slower(lines: RawLines) -> Found:
     """Judge our cold start against the fastest system that restarts ranks."""
     cold = Group("", "ours cold", lines.of("kill", system="ours cold").all)
     best = [Group("", name, lines.of("kill", system=name).all).seconds() for name in RESTARTERS]
     quickest = min((each.median for each in best if each), default=None)
     found = cold.seconds()
     if not found or not quickest:
-        return f"{told(found)} s, {cold.else_() or 'nothing beside it'}", False
-    text = f"{told(found)} s, {found.median / quickest:.2f} of the fastest{', ' if cold.else_() else ''}{cold.else_()}"
+        return f"{format_spread(found)} s, {cold.else_() or 'nothing beside it'}", False
+    failures = f", {cold.else_()}" if cold.else_() else ""
+    text = f"{format_spread(found)} s, {found.median / quickest:.2f} of the fastest{failures}"
     return text, found.median <= quickest and not cold.else_()
 
 
 def storm(kills: int) -> Judge:
     """Judge whether all kills were recovered and no loss differs."""
 
-    def judge(lines: Seen) -> Found:
+    def judge(lines: RawLines) -> Found:
         mine = lines.of("storm", case=f"{kills} kills").all
         said = [
             f"{each['figures']['recovered']} of {kills}, {each['figures']['differing_losses']} of"
@@ -95,7 +96,7 @@ def storm(kills: int) -> Judge:
 def none_of(*figures: str, cases: str = "", steps: int = 0) -> Judge:
     """Judge whether these figures are 0 in all our lines, all lines are `ok`, and have at least `steps` steps."""
 
-    def judge(lines: Seen) -> Found:
+    def judge(lines: RawLines) -> Found:
         mine = [line for each in ours_in(lines, cases) for line in each.ran()]
         told_of = [line for line in mine if all(name in line["figures"] for name in figures)]
         total = {name: sum(line["figures"][name] for line in told_of) for name in figures}
@@ -115,7 +116,7 @@ def at_most(
 ) -> Judge:
     """Judge whether a figure's median (or each value) is within the limit in each of our cases."""
 
-    def judge(lines: Seen) -> Found:
+    def judge(lines: RawLines) -> Found:
         said, good = [], []
         for each in ours_in(lines, but=but):
             around = spread([float(value) for value in each.figures(figure)])
@@ -128,7 +129,7 @@ def at_most(
     return judge
 
 
-def silent_others(lines: Seen) -> str:
+def silent_others(lines: RawLines) -> str:
     """Describe how often each other system loaded wrong values, or nothing."""
     said = []
     for system in dict.fromkeys(each.system for each in lines.groups() if not each.ours):
@@ -144,7 +145,7 @@ def total_below(rivals: Iterable[str]) -> Judge:
     """Judge whether our total is below that of each of these systems in every case."""
     names = tuple(rivals)
 
-    def judge(lines: Seen) -> Found:
+    def judge(lines: RawLines) -> Found:
         said, good = [], []
         for each in ours_in(lines, but=("load", "first")):
             there = [
@@ -165,7 +166,7 @@ def total_below(rivals: Iterable[str]) -> Judge:
 def share_over(limit: float, plain: str, cases: str) -> Judge:
     """Judge whether our median exceeds a system's by at most this share in every case."""
 
-    def judge(lines: Seen) -> Found:
+    def judge(lines: RawLines) -> Found:
         said, good = [], []
         for each in ours_in(lines, cases):
             mine = each.seconds()
@@ -181,7 +182,7 @@ def share_over(limit: float, plain: str, cases: str) -> Judge:
     return judge
 
 
-def overhead(lines: Seen) -> Found:
+def overhead(lines: RawLines) -> Found:
     """Judge the excess of a step and of the time between two steps: medians over the pairs, one per seed."""
     ours, bare = (
         Group("", name, lines.of("overhead", case="step", system=name).all) for name in ("ours", "bare")

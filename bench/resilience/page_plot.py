@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from html import escape
 
-from bench.resilience.page_groups import Group, Seen, label, short
+from bench.resilience.page_groups import Group, RawLines, label, short
 
 WIDE, LEFT, RIGHT, TOP = 960, 250, 76, 50
 ROW, GAP = 19, 30
@@ -25,9 +25,9 @@ STYLE = (
 )
 
 
-def plot(seen: Seen) -> str:
+def plot(raw_lines: RawLines) -> str:
     """Return the SVG."""
-    blocks = list(_blocks(seen))
+    blocks = list(_blocks(raw_lines))
     bottom = TOP + sum(GAP + ROW * len(rows) for _, rows in blocks)
     drawn = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {bottom + 40}" role="img" aria-labelledby="t">',
@@ -52,10 +52,10 @@ def across(seconds: float) -> float:
     return round(LEFT + share * (WIDE - LEFT - RIGHT), 1)
 
 
-def _blocks(seen: Seen) -> Iterator[tuple[str, list[Group]]]:
+def _blocks(raw_lines: RawLines) -> Iterator[tuple[str, list[Group]]]:
     """Yield title and groups of each experiment and case with times or lost trials."""
     for experiment, name in SHOWN.items():
-        groups = [each for each in seen.of(experiment).groups() if each.seconds() or _gone(each)]
+        groups = [each for each in raw_lines.of(experiment).groups() if each.seconds() or _gone(each)]
         for case in dict.fromkeys(each.case for each in groups):
             mine = [each for each in groups if each.case == case]
             yield (name if case == "rank" else f"{name}: {case}"), mine

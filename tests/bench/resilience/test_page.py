@@ -3,7 +3,7 @@
 import pytest
 from bench.resilience.page import WORDS, made_from, raw, table
 from bench.resilience.page_goals import GOALS
-from bench.resilience.page_groups import Seen
+from bench.resilience.page_groups import RawLines
 
 
 def test_the_page_and_its_picture_are_current():
@@ -24,7 +24,7 @@ def test_every_goal_has_a_section():
 
 def test_nothing_measured_is_nothing_reached():
     """Without lines no goal counts, and the page says so."""
-    (text,) = (text for path, text in made_from(Seen([])).items() if path.suffix == ".md")
+    (text,) = (text for path, text in made_from(RawLines([])).items() if path.suffix == ".md")
 
     assert f"0 of {len(GOALS)} are reached" in text
     assert text.count("Not measured yet.") == 8
@@ -33,7 +33,7 @@ def test_nothing_measured_is_nothing_reached():
 def test_a_trial_that_was_lost_is_seen(line):
     """In the row of its system, with the word for it, and the row counts it."""
     lines = [line(total=0.4), line(outcome="hung", reason="no new step"), line(system="torchrun", total=4.5)]
-    (text,) = (text for path, text in made_from(Seen(lines)).items() if path.suffix == ".md")
+    (text,) = (text for path, text in made_from(RawLines(lines)).items() if path.suffix == ".md")
 
     assert "| rank | ours | 1 of 2 | 1 hung | 0.4 |" in text
     assert "| rank | torchrun | 1 of 1 |  | 4.5 |" in text

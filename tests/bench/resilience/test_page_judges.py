@@ -1,7 +1,7 @@
 """What counts as reached."""
 
 import pytest
-from bench.resilience.page_groups import Seen
+from bench.resilience.page_groups import RawLines
 from bench.resilience.page_judges import (
     at_most,
     cold_no_slower,
@@ -31,7 +31,7 @@ def test_a_median_counts_when_every_trial_went_well(line, totals, outcome, reach
     if outcome != "ok":
         lines.append(line(outcome=outcome))
 
-    text, found = slowest_median(0.6, cases="rank")(Seen(lines))
+    text, found = slowest_median(0.6, cases="rank")(RawLines(lines))
     assert found is reached
     assert (outcome in text) is (outcome != "ok")
 
@@ -44,12 +44,15 @@ def test_cold_is_held_against_the_quickest_of_those_that_restart(line, cold, rea
         line(system="ft_launcher", flags="default", total=4.5), line(system="torchft", total=3.0),
     ]  # fmt: skip
 
-    assert cold_no_slower(Seen(lines))[1] is reached
+    assert cold_no_slower(RawLines(lines))[1] is reached
 
 
 def test_cold_alone_has_nothing_to_be_held_against(line):
     """No rival ran: not reached."""
-    assert cold_no_slower(Seen([line(system="ours cold", total=1.0)])) == ("1 s, nothing beside it", False)
+    assert cold_no_slower(RawLines([line(system="ours cold", total=1.0)])) == (
+        "1 s, nothing beside it",
+        False,
+    )
 
 
 @pytest.mark.parametrize(("outcome", "reached"), [("ok", True), ("differs", False)])
@@ -57,7 +60,7 @@ def test_a_storm_counts_when_nothing_differs(line, outcome, reached):
     """By its own number of kills alone."""
     figures = {"recovered": 20, "losses": 500, "differing_losses": 0}
     more = {"case": "20 kills", "outcome": outcome, "figures": figures}
-    lines = Seen([line("storm", total=0.4, **more)])
+    lines = RawLines([line("storm", total=0.4, **more)])
 
     assert storm(20)(lines)[1] is reached
     assert storm(200)(lines)[1] is False
@@ -74,7 +77,7 @@ def steps(line, name, *medians, **more):
 @pytest.mark.parametrize(("ours", "reached"), [(0.0502, True), (0.0504, False)])
 def test_overhead_is_a_share_of_the_bare_step(line, ours, reached):
     """Half a percent of 50 ms is 0.25 ms."""
-    text, found = overhead(Seen(steps(line, "ours", ours) + steps(line, "bare", 0.05)))
+    text, found = overhead(RawLines(steps(line, "ours", ours) + steps(line, "bare", 0.05)))
 
     assert found is reached
     assert "1 pair)" in text
@@ -83,7 +86,7 @@ def test_overhead_is_a_share_of_the_bare_step(line, ours, reached):
 def test_overhead_is_that_of_pairs(line):
     """A machine that is slower in the second pair is slower for both; a training without another is no pair."""
     lines = steps(line, "ours", 0.0501, 0.0701, 0.09) + steps(line, "bare", 0.05, 0.07)
-    text, found = overhead(Seen(lines))
+    text, found = overhead(RawLines(lines))
 
     assert found
     assert text == "+0.17% of 60.0 ms (+0.1% to +0.2%, 2 pairs)"
@@ -93,7 +96,7 @@ def test_overhead_is_that_of_pairs(line):
 def test_overhead_counts_what_lies_between_the_work_of_two_steps(line, outside, reached):
     """A median does not see what is done in each fourth step."""
     lines = steps(line, "ours", 0.05, outside_cpu=outside) + steps(line, "bare", 0.05, outside_cpu=0.0001)
-    text, found = overhead(Seen(lines))
+    text, found = overhead(RawLines(lines))
 
     assert found is reached
     assert "between the work of two" in text
@@ -101,7 +104,7 @@ def test_overhead_counts_what_lies_between_the_work_of_two_steps(line, outside, 
 
 def test_of_no_trainings_no_overhead_is_known(line):
     """Nor of one side alone."""
-    assert overhead(Seen(steps(line, "ours", 0.05))) == ("", False)
+    assert overhead(RawLines(steps(line, "ours", 0.05))) == ("", False)
 
 
 def test_others_are_told_with_what_they_lost(line):
@@ -112,12 +115,12 @@ def test_others_are_told_with_what_they_lost(line):
         line(system="torchft", outcome="skipped"),
     ]
 
-    assert others()(Seen(lines)) == "torchrun (default) 4.5 s, 1 hung"
+    assert others()(RawLines(lines)) == "torchrun (default) 4.5 s, 1 hung"
 
 
 def test_one_slow_case_spoils_all(line):
     """Each case has its own median; one that is left out does not count."""
-    lines = Seen([line(case="SIGSTOP", total=2.0), line(case="spin", total=5.0)])
+    lines = RawLines([line(case="SIGSTOP", total=2.0), line(case="spin", total=5.0)])
 
     assert slowest_median(4.0)(lines)[1] is False
     assert slowest_median(4.0, but=("spin",))(lines) == ("SIGSTOP 2 s", True)
@@ -136,8 +139,8 @@ def test_none_means_none_in_lines_that_tell(line, figures, outcome, reached):
     """A line without the figure is no proof that it was 0."""
     lines = [line("bitwise", figures=figures, outcome=outcome)]
 
-    assert none_of("doubled", "skipped")(Seen(lines))[1] is reached
-    assert none_of("doubled")(Seen([]))[1] is False
+    assert none_of("doubled", "skipped")(RawLines(lines))[1] is reached
+    assert none_of("doubled")(RawLines([]))[1] is False
 
 
 @pytest.mark.parametrize(("steps", "reached"), [(10_000, True), (2_000, False)])
@@ -145,7 +148,7 @@ def test_a_short_trial_is_not_a_long_one(line, steps, reached):
     """No false alarm in 2,000 steps says nothing about 10,000."""
     lines = [line("hang", case="pauses", figures={"false_alarms": 0, "steps": steps})]
 
-    assert none_of("false_alarms", steps=10_000)(Seen(lines))[1] is reached
+    assert none_of("false_alarms", steps=10_000)(RawLines(lines))[1] is reached
 
 
 @pytest.mark.parametrize(
@@ -153,7 +156,7 @@ def test_a_short_trial_is_not_a_long_one(line, steps, reached):
 )
 def test_a_figure_is_judged_by_its_median_or_by_its_worst(line, values, median, worst):
     """The ledger must be right each time, a stall most of the time."""
-    lines = Seen([line("checkpoint", figures={"stall": value}) for value in values])
+    lines = RawLines([line("checkpoint", figures={"stall": value}) for value in values])
 
     assert at_most(1.2, "stall")(lines)[1] is median
     assert at_most(1.2, "stall", median=False)(lines)[1] is worst
@@ -174,9 +177,9 @@ def test_a_total_is_below_that_of_each_rival_in_each_case(line):
         line("checkpoint", "dcp", total=3.0, case="1.2 GB"),
     ]
 
-    assert total_below(["dcp"])(Seen([*lines, *first]))[1] is True
-    assert total_below(["dcp"])(Seen([*lines, *worse]))[1] is False
-    assert total_below(["dcp"])(Seen(lines[:1]))[1] is False
+    assert total_below(["dcp"])(RawLines([*lines, *first]))[1] is True
+    assert total_below(["dcp"])(RawLines([*lines, *worse]))[1] is False
+    assert total_below(["dcp"])(RawLines(lines[:1]))[1] is False
 
 
 @pytest.mark.parametrize(("ours", "reached"), [(1.09, True), (1.11, False)])
@@ -187,4 +190,4 @@ def test_a_share_is_over_the_plain_case(line, ours, reached):
         line("checkpoint", "ours, unverified", total=1.0, case="load"),
     ]
 
-    assert share_over(0.1, "ours, unverified", "load")(Seen(lines))[1] is reached
+    assert share_over(0.1, "ours, unverified", "load")(RawLines(lines))[1] is reached

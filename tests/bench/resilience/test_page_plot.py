@@ -2,7 +2,7 @@
 
 from xml.etree import ElementTree as ET
 
-from bench.resilience.page_groups import Seen
+from bench.resilience.page_groups import RawLines
 from bench.resilience.page_plot import LEAST, LEFT, MOST, RIGHT, WIDE, across, plot
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +16,7 @@ def test_every_trial_that_came_back_is_a_dot(line):
         line(system="a <b>", total=4.5),
         line(system="a <b>", outcome="hung"),
     ]
-    drawn = ET.fromstring(plot(Seen(lines)))
+    drawn = ET.fromstring(plot(RawLines(lines)))
     words = ["".join(each.itertext()) for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
 
     assert len(list(drawn.iter("{http://www.w3.org/2000/svg}circle"))) == 3
