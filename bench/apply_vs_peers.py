@@ -70,7 +70,7 @@ class Site:
         self.cluster = write_cluster(self.file, f"bench-{hosts}", net, hosts - 1, without_accounting)
 
     def fresh(self) -> None:
-        """Recreate the lab and wait until its hosts have booted and the load of their creation is gone."""
+        """Recreate the lab, and wait until its hosts have booted and the load of their creation is over."""
         lab.down(self.cluster.name)
         lab.up(self.cluster)
         settled = "timeout 60 systemctl is-system-running --wait || true"
@@ -92,7 +92,7 @@ class Site:
         (self.out / "inventory.py").write_text(pyinfra_inventory(self.cluster))
 
     def left(self) -> list[str]:
-        """Return what wright's apply would still change, except the library and packages, which the peers omit."""
+        """Return what an apply by wright would still change, except the library and packages, which the peers omit."""
         report = apply(self.cluster, str(self.file), self.remote, dry_run=True)
         found = [f"{host.host}: {host.error}" for host in report.hosts if host.error]
         return found + [
@@ -284,7 +284,7 @@ def main() -> None:
 
 
 def few(site: Site, tools: list[str], rounds: int) -> list[dict[str, object]]:
-    """Measure all tools on the small lab."""
+    """Measure all tools on the lab of few hosts."""
     site.export()
     return in_turns(site, tools, rounds)
 

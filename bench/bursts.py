@@ -49,13 +49,13 @@ def main() -> None:
 
 
 def spares(document: Document) -> None:
-    """Enable power saving with two hosts always up."""
+    """Enable power saving with two spare hosts that stay powered up."""
     document["accounting"] = {"enabled": False}
     document["slurm"]["power_saving"] = SAVING
 
 
 def one(place: BenchLab, number: int) -> tuple[float, float]:
-    """Return the seconds from submission to start, and from the job's end until six hosts are powered down."""
+    """Run a burst; return the seconds until the job's start, and from its end until six hosts are powered down."""
     until_off(place)
     start = int(place.run("control", BURST)) / 1e9
     began = time.monotonic()
@@ -81,7 +81,7 @@ def until_off(place: BenchLab) -> None:
 
 
 def stuck(place: BenchLab, began: float) -> None:
-    """Exit with the state of every host if the timeout has passed."""
+    """Exit with the state of every host if the timeout since `began` has passed."""
     if time.monotonic() - began > STUCK_S:
         sys.exit("stuck:\n" + place.run("control", "sinfo -N; squeue; tail -40 /var/log/slurm/power.log"))
 

@@ -23,12 +23,12 @@ import torch.distributed as dist
 SWEEP = Path(__file__).parents[1] / "src/clusterwright/onhost/bench"
 SIZES = (64 * 1024, 2**20, 2**24)
 CALLS, GOAL, FROM = 20, 1.03, 2**20
-NOISE = 0.1  # wider quartiles are too noisy to judge 3 %
+NOISE = 0.1  # quartiles of the ratio further apart are too noisy to judge 3 %
 PORT = 29655
 
 
 def bare(size: int) -> float:
-    """Return seconds per call on the slowest rank, in a bare loop."""
+    """Return the seconds per call of an all-reduce on the slowest rank, in a bare loop."""
     data = torch.ones(size // 4)
     for _ in range(2):
         dist.all_reduce(data)

@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def show(rows: list[list[float]]) -> None:
-    """Print medians, extremes and the difference per turn."""
+    """Print medians, extremes and the difference of each turn."""
     for name, times in zip(("bare", "in an image"), zip(*rows, strict=True), strict=True):
         sys.stdout.write(
             f"{name:12} {statistics.median(times):.2f} s (median), {min(times):.2f} to {max(times):.2f} s\n"

@@ -169,7 +169,7 @@ def scrape(port: int, folder: Path) -> tuple[float, int]:
 
 
 def family(pid: int) -> list[int]:
-    """Return the pids of a process and its descendants."""
+    """Return the pids of a process and all its descendants."""
     try:
         below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:
@@ -217,7 +217,7 @@ class Training:
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.0)
 
     def long_enough(self) -> int:
-        """Return the number of passes in a step of STEP_S."""
+        """Return the number of passes that make a step of STEP_S."""
         return max(1, round(STEP_S / self.turn(20)))
 
     def turn(self, steps: int = TURN) -> float:
@@ -243,7 +243,7 @@ class Training:
         return found
 
     def watched(self) -> Any:
-        """Return a `Watched`, as the import of runtime.watched creates it."""
+        """Return the runtime's writer of step events, as the import of runtime.watched creates it."""
         from clusterwright.runtime import watched
 
         told = watched.watch(self.environ)
@@ -252,7 +252,7 @@ class Training:
 
 
 def slowed(folder: Path, steps: int) -> None:
-    """Measure one process, with and without step events."""
+    """Measure the slowdown by step events in one process."""
     import torch
 
     torch.set_num_threads(1)
@@ -266,7 +266,7 @@ def slowed(folder: Path, steps: int) -> None:
 
 
 def slowed_ranks(folder: Path, steps: int) -> None:
-    """Measure rank 0 of two processes, by the CPU time of its training thread."""
+    """Measure the slowdown of rank 0 of two processes, by the CPU time of its training thread."""
     from torch import multiprocessing
 
     multiprocessing.spawn(rank, (str(folder), free_port(), steps), nprocs=2)  # type: ignore[no-untyped-call,attr-defined] # (torch's own)

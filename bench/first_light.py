@@ -2,7 +2,7 @@
 
     python -m bench.first_light [RUNS]        (root, Debian 12 or Ubuntu; about five minutes a run)
 
-The figures are from the demo's report.json; the goals are those of decision 0001 and its issue.
+The figures are from the demo's report.json; the goals are those of decision 0001.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class Recorded:
 
 
 class Minutes:
-    """A simulated clock, and the verdicts of each minute."""
+    """A simulated clock, and the failed checks of each minute."""
 
     def __init__(self, hosts: int, verdicts: int) -> None:
         self.now_s, self._hosts, self._count, self._chance = (

@@ -89,7 +89,7 @@ def report(cluster: Cluster, remote: Ssh, minutes: float) -> None:
 
 
 def query_prometheus(remote: Ssh, query: str) -> list[dict[str, Any]]:
-    """Query the lab's Prometheus and return the result."""
+    """Query the lab's Prometheus and return the rows of the result."""
     command = f"promtool query instant -o json http://127.0.0.1:9090 {json.dumps(query)}"
     done = remote.run("control", command, timeout_s=60)
     if not done.ok:

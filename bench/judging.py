@@ -72,7 +72,7 @@ def reading(want: HostSpec, checks: Iterable[Check]) -> Reading:
 
 
 def value(fact: Fact[Any], name: str) -> Any:
-    """Return a fact's value from its recorded case; missing if there is none."""
+    """Return the value of a fact from its recorded output; missing if there is none."""
     end = {"code": 0, "out": text(fact.id).replace("gpu-node1", name), "err": "", "stopped": ""}
     return value_of(fact, end, fact.id)
 
@@ -81,7 +81,7 @@ _TEXTS: dict[str, str] = {}
 
 
 def text(fact: str) -> str:
-    """Return the recorded case of a fact, cached."""
+    """Return the recorded output of a fact, cached."""
     if fact not in _TEXTS:
         cases = {path.stem: path for path in sorted((RECORDED / fact).glob("*.txt"))}
         case = next((each for each in PREFERRED if each in cases), next(iter(cases), ""))

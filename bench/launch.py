@@ -55,7 +55,7 @@ srun torchrun --nnodes=2 --nproc-per-node=2 --rdzv-id="$SLURM_JOB_ID" --rdzv-bac
 
 
 class Bench:
-    """Both ways of submission on one lab."""
+    """Both ways of submission (`wright train` and sbatch) on one lab."""
 
     def __init__(self, file: Path, user: str) -> None:
         self.file, self.user = file, user
@@ -88,7 +88,7 @@ class Bench:
         return float(self.control(f"timeout {LIMIT_S} sh -c {shlex.quote(wait)}")) - began
 
     def ours(self) -> float:
-        """Measure `wright train`, including its copy of the code."""
+        """Return the seconds to the first step with `wright train`, including its copy of the code."""
         mark = self.mark()
         with tempfile.TemporaryDirectory() as here:
             (Path(here) / "first.py").write_text(FIRST)
@@ -99,7 +99,7 @@ class Bench:
         return self.until(mark, began)
 
     def by_hand(self) -> float:
-        """Measure sbatch as the user."""
+        """Return the seconds to the first step with sbatch as the user."""
         mark, began = self.mark(), time.time()
         self.control(
             f"runuser -u {self.user} -- sbatch --chdir={self.folder} {self.folder}/by_hand.sh {mark}"

@@ -42,7 +42,7 @@ class Loop:
         ]  # fmt: skip
 
     def turn(self, steps: int) -> dict[str, float]:
-        """Run steps; return rank 0's median seconds and CPU seconds per step, and the last loss."""
+        """Run steps on all ranks; return rank 0's median seconds and CPU seconds per step, and the last loss."""
         for rank in self.ranks:
             assert rank.stdin
             rank.stdin.write(f"{steps}\n")
@@ -93,7 +93,7 @@ def measured(loops: dict[str, Loop], rounds: int, steps: int) -> list[dict[str, 
 
 
 def print_results(rounds: list[dict[str, dict[str, float]]]) -> None:
-    """Print each loop against the bare loop and ours against the others, by wall and CPU time."""
+    """Print each loop against the bare loop, and ours against the others, by wall and CPU time."""
     for name in LOOPS:
         milliseconds = statistics.median(each[name]["seconds"] for each in rounds) * 1e3
         print(f"{name:<11} {milliseconds:7.2f} ms a step, {spread(ratios(rounds, name, 'bare'))} of bare")

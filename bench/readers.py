@@ -70,7 +70,7 @@ def ordered(dataset: Any) -> list[int]:
 
 
 def through(dataset: Any, order: list[int]) -> Read:
-    """Return a function that reads the samples in this order."""
+    """Return a function that reads the samples of the dataset in this order, and counts them."""
 
     def read() -> int:
         for number in order:
@@ -102,7 +102,7 @@ def picture(number: int) -> bytes:
 
 
 def plainly(image: bytes) -> torch.Tensor:
-    """Decode an image's bytes to a tensor."""
+    """Decode an image's bytes to a tensor without the datasets."""
     plain = Image.open(io.BytesIO(image)).convert("RGB")
     return torch.frombuffer(bytearray(plain.tobytes()), dtype=torch.uint8)
 

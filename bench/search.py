@@ -2,7 +2,7 @@
 
     python -m bench.search [RUNS]
 
-Goal (issue: Plan): at most 2 CPU seconds and 1 GiB for 175 billion parameters on 4,096 GPUs at a batch of 1,536, and
+Goal: at most 2 CPU seconds and 1 GiB for 175 billion parameters on 4,096 GPUs at a batch of 1,536, and
 for a trillion parameters. `cold` is the first search of a process with its imports, `warm` the second.
 """
 

@@ -58,7 +58,7 @@ def timed(argv: list[str], folder: Path, extra: dict[str, str]) -> tuple[str, fl
 
 
 def calculon(checkout: Path, python: str, gpus: int, batch: int) -> dict[str, float | str]:
-    """Run Calculon's search over its own space."""
+    """Run Calculon's search over its own space and return its figures."""
     with tempfile.TemporaryDirectory() as folder:
         system, out = Path(folder) / "system.json", Path(folder) / "out.json"
         described = json.loads((checkout / "systems" / f"{SYSTEM}.json").read_text())
@@ -83,7 +83,7 @@ def calculon(checkout: Path, python: str, gpus: int, batch: int) -> dict[str, fl
 
 
 def ours(checkout: Path, gpus: int, batch: int) -> dict[str, float | str]:
-    """Run our search in a fresh process, with start-up and imports."""
+    """Run our search in a fresh process, so with start-up and imports, and return its figures."""
     shape = (checkout / "models" / f"{MODEL}.json").read_text()
     argv = [sys.executable, "-c", OURS, shape, str(gpus), str(batch), MODEL]
     said, cpu, wall = timed(argv, Path.cwd(), {})

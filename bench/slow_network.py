@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def speeds(ways: list[str], compute_s: float) -> None:
-    """Print the speed of each way, on a network that is removed at the end."""
+    """Print the speed with each kind of compression, on a network that is removed at the end."""
     bytes_per_s = 4 * 8 * 12 * 512**2 / compute_s
     print(f"{HOSTS} hosts, {bytes_per_s * 8 / 1e6:.0f} Mbit/s, {compute_s:g} s of computation per step")
     try:
@@ -92,7 +92,7 @@ def speeds(ways: list[str], compute_s: float) -> None:
 
 
 def create_network(bytes_per_s: float) -> None:
-    """Create a switch and four hosts as namespaces, with links shaped in both directions."""
+    """Create a switch and four hosts as network namespaces, with links shaped in both directions."""
     shape = f"tbf rate {bytes_per_s * 8:.0f}bit burst {BURST} latency {QUEUE}"
     ip("netns", "add", NAME)
     ip("-n", NAME, "link", "add", "switch", "type", "bridge", "forward_delay", "0")
@@ -111,7 +111,7 @@ def create_network(bytes_per_s: float) -> None:
 
 
 def remove_network() -> None:
-    """Remove the namespaces."""
+    """Remove the namespaces of the switch and the hosts."""
     for name in (NAME, *(f"{NAME}-{number}" for number in range(1, HOSTS + 1))):
         subprocess.run(["ip", "netns", "del", name], check=False, stderr=subprocess.DEVNULL)
 
@@ -140,7 +140,7 @@ def measured(
 
 
 def losses(ways: list[str], steps: int) -> None:
-    """Print the loss of each way."""
+    """Print the loss with each kind of compression."""
     plain = 0.0
     for way in ways:
         value = held_out(WAYS[way][0], steps)

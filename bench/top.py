@@ -143,7 +143,7 @@ def used() -> float:
 
 
 def show(name: str, runs: list[tuple[float, float]]) -> float:
-    """Print median and spread; return the median wall time."""
+    """Print median and spread of the runs; return the median wall time."""
     wall, cpu = sorted(each[0] for each in runs), sorted(each[1] for each in runs)
     print(
         f"{name:8} wall {statistics.median(wall):.2f} s ({wall[0]:.2f} to {wall[-1]:.2f}), "

@@ -59,7 +59,7 @@ def options() -> argparse.Namespace:
 
 
 def slower(document: Document) -> None:
-    """Lower the link rates to what this machine can saturate."""
+    """Lower the lab's link rates to what this machine can saturate."""
     document["lab"]["rate_divisor"] = DIVISOR
 
 
@@ -79,7 +79,7 @@ def measure(place: Path, given: argparse.Namespace) -> None:
 
 
 def tuned(place: Path, given: argparse.Namespace, *asked: str) -> dict[str, Any]:
-    """Run one search and return its result; its progress goes to stderr."""
+    """Run one search with these options and return its result; its progress goes to stderr."""
     command = [sys.executable, "-c", "from clusterwright.cli import main; main()", "tune", *asked]
     done = subprocess.run(
         [*command, "--budget", str(given.budget), "--json"], cwd=place, stdout=subprocess.PIPE, check=True

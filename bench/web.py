@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def moving(folder: Path) -> None:
-    """Replace the recorded output by several with different use and runs; ssh prints another every five seconds."""
+    """Replace the recorded output by several that differ; ssh prints another one every five seconds."""
     said = json.loads((folder / "said.json").read_text())
     for moment in range(MOMENTS):
         dice = random.Random(moment)
@@ -104,7 +104,7 @@ def paints(url: str, nodes: int) -> float:
 
 
 async def watched(url: str, pid: int) -> float:
-    """Print the cores that the server uses with no, one and many viewers; return the last."""
+    """Print the CPU cores that the server uses with no, one and many viewers; return the last figure."""
     host, port = re.search(r"//([^:]+):(\d+)", url).groups()
     cores = 0.0
     for viewers in (1, VIEWERS):

@@ -92,7 +92,7 @@ def classes(diagnoses: list[Diagnosis]) -> list[str]:
 
 
 def right(folder: Path, *, wrong: bool) -> None:
-    """Print the accuracy on a folder, and on request the wrong ones."""
+    """Print the accuracy on a folder of failures, and with `wrong` each wrong diagnosis."""
     known = valid_modes()
     judged = [(name, each["class"], diagnosed(each["log"], known)) for name, each in failures(folder)]
     rows = [row for row in judged if row[1] != HARMLESS]

@@ -28,7 +28,7 @@ from bench.accuracy.speed_fit import cache_collectives
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, PICTURE = DOCS / "accuracy.md", DOCS / "accuracy.svg"
 FEWEST_LAYOUTS = 4
-CLOSE = 0.002  # difference of an in-sample median from which the page counts as outdated
+CLOSE = 0.002  # change of an in-sample median from which the page counts as outdated
 _MARK = re.compile(r"<!-- in sample: (\{.*\}) -->")
 
 
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def measure() -> tuple[Measures, list[str]]:
-    """Return all errors, held out and in sample, from three processes, as fits are slow; progress goes to stderr."""
+    """Return the errors of all models, held out and in sample; computed by three processes, as fits are slow."""
     with ProcessPoolExecutor(max_workers=3) as pool:
         times = pool.submit(_times)
         others = pool.submit(_others)
@@ -91,7 +91,7 @@ def _others() -> dict[str, Sequence[Off] | Sequence[float]]:
 
 
 def fingerprint() -> dict[str, float]:
-    """Return in-sample medians by source, which change with the code."""
+    """Return in-sample medians of errors by source, which change with the planner's code."""
     cache_collectives()
     rows: dict[str, Sequence[Off]] = {
         "time": accuracy_time.in_sample(accuracy_time.once_each(accuracy_time.measured_rows())),

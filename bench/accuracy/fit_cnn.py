@@ -25,7 +25,7 @@ OUT = HERE.parents[1] / "src/clusterwright/catalog/data/fitted/cnn.json"
 DEEP = "share of peak of a deep convolution"
 JOULE = "2.5 times power over peak (memory and clocks beside the matrix units) of "
 STREAM = "share of peak that a copy in device memory reaches"
-# Coefficients without rows here depend on the held-back tables, in form or as a fixed prior.
+# Coefficients without rows in this table: their form or fixed prior depends on the held-back tables.
 LEANS = "group_width, squeeze_16 and _32 of pytorch and pytorch-nchw (priors); rate, tensorflow-xla, traffic_32 (form)"
 SQUEEZE = "7 passes if fused, twice as many in fp32 if not; no row: from the held-back tables (SE-ResNeXt)"
 PLAIN = (17.0, "norm 8, activation 5, sums 2, none of them fused in fp32, and copies of what is kept")
@@ -108,7 +108,7 @@ GRADIENT_BYTES = {
     "tensorflow": 4,
     "tensorflow-xla": 4,
     "bert": 2,
-}  # DDP's are the weights' own: fp32
+}  # gradients of DDP have the precision of the weights, fp32
 
 
 # Physical limits: Winograd's algorithm saves at most 2.25, and only a large cache exceeds memory bandwidth.
@@ -117,13 +117,13 @@ CEILING |= {"winograd": 2.25, "stream.Ada": 1.2}
 
 
 def usable(rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Return rows with a throughput and a known network."""
+    """Return the rows with a throughput and a known network."""
     with_result = [row for row in rows if float(row["samples_per_s_total"] or 0) > 0]
     return [row for row in with_result if read(row, []) is not None]
 
 
 def weights(rows: list[dict[str, str]]) -> np.ndarray:
-    """Return row weights: a group of one GPU, precision and number of GPUs counts as the root of its size."""
+    """Return row weights: all rows of a GPU, precision and GPU count together count as the root of their number."""
     keys = [
         (row["source"], row["benchmark"], row["gpu_type"], row["precision"], row["num_gpus"]) for row in rows
     ]
@@ -169,7 +169,7 @@ def fit(rows: list[dict[str, str]]) -> dict:
 
 
 def errors(rows: list[dict[str, str]], stored: dict) -> np.ndarray:
-    """Return predicted / measured - 1 of each row."""
+    """Return predicted / measured - 1 of each row with the stored coefficients."""
     c = from_table(stored)
     return np.array(
         [step(read(row, []), c).images_per_s / float(row["samples_per_s_total"]) - 1 for row in rows]
@@ -177,7 +177,7 @@ def errors(rows: list[dict[str, str]], stored: dict) -> np.ndarray:
 
 
 def line(name: str, rows: list[dict[str, str]], stored: dict) -> str:
-    """Format one line of the report."""
+    """Format one line of the report: the errors of some rows."""
     if not rows:
         return f"{name:42s} no row"
     found = errors(rows, stored)
@@ -191,7 +191,7 @@ def line(name: str, rows: list[dict[str, str]], stored: dict) -> str:
 
 
 def alone(rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Return rows with one GPU."""
+    """Return the rows with one GPU."""
     return [row for row in rows if row["num_gpus"] == "1"]
 
 
@@ -241,7 +241,7 @@ def report(name: str, rows: list[dict[str, str]], stored: dict) -> None:
 
 
 def report_gpus(rows: list[dict[str, str]]) -> None:
-    """Print the error on each GPU by a fit without it (ten more fits)."""
+    """Print the error on each GPU by a fit without its rows (ten more fits)."""
     for chip in sorted({row["gpu_type"] for row in rows}):
         own, others = ([row for row in rows if (row["gpu_type"] == chip) is same] for same in (True, False))
         print(line(f"out {chip}", own, fit(others)))

@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 ROWS = HERE / "published" / "nccl_measured.csv"
 OUT = HERE.parents[1] / "src/clusterwright/catalog/data/fitted/collectives.json"
 LARGE = 64 * 2**20
-# Coefficients without rows here depend on the held-back tables, in form or as a fixed prior.
+# Coefficients without rows in this table: their form or fixed prior depends on the held-back tables.
 LEANS = "heads, wire.tcpxo (priors); nvls_ramp, wire.efa.delay_s, window_bytes, trees of two nodes (form)"
 # path of the coefficient: prior, width (of its logarithm), source of the prior
 PRIORS = {
@@ -110,7 +110,7 @@ def usable(rows: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def weights(rows: list[dict[str, str]]) -> np.ndarray:
-    """Return row weights: a group of one source and machine counts as the root of its size."""
+    """Return row weights: all rows of a source and machine together count as the root of their number."""
     keys = [(row["source"], row["gpu_type"], row["num_nodes"], row["collective"]) for row in rows]
     return np.array([weight(row) / keys.count(key) ** 0.25 for row, key in zip(rows, keys, strict=True)])
 
@@ -147,7 +147,7 @@ def fit(rows: list[dict[str, str]]) -> dict:
 
 
 def errors(rows: list[dict[str, str]], stored: dict) -> np.ndarray:
-    """Return predicted / measured - 1 of each row."""
+    """Return predicted / measured - 1 of each row with the stored coefficients."""
     c = from_table(stored)
     return np.array([bus_bw_of_row(row, c)[0] / float(row["busbw_GBps"]) - 1 for row in rows])
 

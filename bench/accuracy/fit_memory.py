@@ -1,4 +1,4 @@
-"""Fits memory beyond tensors, and prints the model's error on held-out sources.
+"""Fits the memory model's coefficients (memory beyond tensors), and prints the model's error on held-out sources.
 
     python -m bench.accuracy.fit_memory            fit, write catalog/data/fitted/memory.json, print the table
     python -m bench.accuracy.fit_memory --check    print the table only
@@ -43,20 +43,20 @@ SLACK, SLACK_ROWS = (
     0.05,
     20,
 )  # prior and its weight in rows: logs of nanotron 3%, of SimuMax 5 and 7%
-FAR = 0.25  # larger errors have another cause
+FAR = 0.25  # larger slack has another cause than the allocator
 LOADS = tuple(1 + step / 20 for step in range(21))  # 1.00 to 2.00
 UNFITTED = Coefficients(
     rest=0.0, imbalance=1.0, slack={"megatron": SLACK}, context=CONTEXT, typical=0.05, spread=0.1
 )
 ALLOCATOR = (Definition.ALLOCATED, Definition.LAST_RANK)
-# Rules that were read in the sources of software which the held-back tables have rows of, with those rows in view (no
+# Rules that were read in the sources of software of which the held-back tables have rows, with these rows in view (no
 # coefficient was fitted on them).
 LEANS = "whole_gradients, low_states, step_bytes, PyTorch's pipelines and losses, torchtitan's reserved memory (form)"
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredMemory:
-    """One measurement."""
+    """A published run with its measured peak memory in bytes."""
 
     row: dict[str, str]
     run: Run
@@ -76,7 +76,7 @@ class MeasuredMemory:
 
 
 def measured_rows(tables: Iterable[str] = TABLES) -> list[MeasuredMemory]:
-    """Return all rows that ran, have a measured memory, and can be planned."""
+    """Return all published rows that ran, have a measured memory, and can be planned."""
     known, found = CatalogLookup(), []
     for table in tables:
         with (HERE / "published" / f"{table}.csv").open(encoding="utf-8") as file:
@@ -114,7 +114,7 @@ def fit(rows: list[MeasuredMemory]) -> dict[str, Any]:
 
 
 def _load(rows: list[MeasuredMemory], first: Coefficients) -> float:
-    """Return the mean of the loads of each source: one has forced balance, another the first steps of training."""
+    """Return the fitted load of the most loaded GPU: the mean of the sources, which measured it differently."""
     sources = {each.source for each in rows}
     own = [_load_of([each for each in rows if each.source == source], first) for source in sorted(sources)]
     return round(statistics.fmean(own), 2) if own else 1.0
@@ -143,7 +143,7 @@ def _slack(rows: list[MeasuredMemory], first: Coefficients) -> dict[str, float]:
 
 
 def _drawn(values: list[float]) -> float:
-    """Return the median, shrunk towards the prior if rows are few."""
+    """Return the median of the slack, shrunk towards the prior if rows are few."""
     middle = statistics.median(values) if values else SLACK
     return (middle * len(values) + SLACK * SLACK_ROWS) / (len(values) + SLACK_ROWS)
 
@@ -178,7 +178,7 @@ def table(errors: list[tuple[MeasuredMemory, float]], key: Callable[[MeasuredMem
 
 
 def kind(each: MeasuredMemory) -> str:
-    """Return the kind of a row's plan."""
+    """Return the kind of a row's plan, a row of the table of errors."""
     run = each.run
     model, cut = run.training.architecture, run.layout
     if cut.zero >= 3:

@@ -24,7 +24,7 @@ from bench.accuracy.speed_table import gates, line, table
 FITTED = Path(__file__).parents[2] / "src" / "clusterwright" / "catalog" / "data" / "fitted"
 LEFT_OUT = Path(__file__).with_name(
     "left_out.json"
-)  # fits without one source, or one publisher, in deviations
+)  # coefficients of fits without one source, or one publisher, in prior deviations
 OTHERS = ("fit_memory", "fit_collectives", "fit_cnn")  # each has its own main()
 
 
@@ -61,7 +61,7 @@ def rounded(without: dict[str, dict[str, np.ndarray]]) -> dict[str, dict[str, li
 
 
 def complete(rows: list[Measured], held: np.ndarray) -> tuple[list[Measured], np.ndarray]:
-    """Return the rows that state shape and parallel layout, with their errors."""
+    """Return the rows that state shape and parallel layout, and their errors."""
     whole = np.array([one.complete and not one.weak for one in rows])
     return [one for one, is_whole in zip(rows, whole, strict=True) if is_whole], held[whole]
 

@@ -16,7 +16,7 @@ NVIDIA = ("DGXC", "Megatron-Bridge", "NeMo")
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One goal."""
+    """One accuracy goal, with what was reached."""
 
     name: str
     what: str
@@ -50,7 +50,7 @@ Belongs = Callable[[Measured], bool]
 
 
 def gates(found: Measures) -> list[Gate]:
-    """Return the goals in order of their numbers, those of the issue first."""
+    """Return the goals in order of their numbers."""
     return [*_time_gates(found), *_memory_gates(found), *_other_gates(found)]
 
 

@@ -38,7 +38,7 @@ def _off(each: fit_memory.MeasuredMemory, error: float) -> Off:
 
 
 def fit_verdicts() -> tuple[Verdicts, list[str]]:
-    """Return verdicts on all published runs, and the runs with wrong verdicts."""
+    """Return counts of correct predictions of what fits, over all published runs, and the runs predicted wrongly."""
     known, pairs, wrong = CatalogLookup(), [], []
     for table in (*TABLES, "megatron_golden"):
         with (PUBLISHED / f"{table}.csv").open(newline="", encoding="utf-8") as file:
@@ -54,7 +54,7 @@ def fit_verdicts() -> tuple[Verdicts, list[str]]:
 
 
 def _verdict(row: dict[str, str], known: CatalogLookup) -> tuple[bool, bool] | None:
-    """Return whether a run ran, and whether it was predicted to fit; None for suspect rows and those without a plan."""
+    """Return whether a run fit in memory, and whether that was predicted; None if it is suspect or has no plan."""
     if row["status"] not in {"ok", "oom"}:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Errors of collectives and convolutional networks, with each source held out of the fit."""
+"""Errors of the models of collectives and convolutional networks, with each source held out of the fit."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def scaling(*, held: bool) -> list[float]:
 
 
 def _offs(rows: list[dict[str, str]], fitter: ModuleType, name: str, column: str, *, held: bool) -> list[Off]:
-    """Return the errors of all rows; `fitter` is the script that fits the stored table `name`."""
+    """Return measurement and prediction of each row; `fitter` is the script that fits the stored table `name`."""
     found = []
     for source in sorted({row["source"] for row in rows}):
         mine = _of(rows, source)

@@ -11,7 +11,7 @@ from bench.accuracy.scores import Off, Score, by, score
 from bench.accuracy.speed_rows import Measured
 
 Rows = Sequence[Sequence[str]]
-BAD_SOURCE, BAD_ROW = 0.15, 0.5  # errors listed as bad
+BAD_SOURCE, BAD_ROW = 0.15, 0.5  # medians of a source and errors of a row above which they are listed
 INTRODUCTION = """# Accuracy
 
 This page lists the errors of `wright plan` on {rows} published training runs, {peaks} peak memories, {collectives}

@@ -45,13 +45,13 @@ def _family(name: str) -> str:
 
 
 def across(seconds: float) -> float:
-    """Return the x coordinate of a time on a log scale."""
+    """Return the x coordinate of seconds, on a log scale."""
     share = math.log(max(FEWEST, min(seconds, MOST)) / FEWEST) / math.log(MOST / FEWEST)
     return round(LEFT + share * (WIDE - LEFT - RIGHT), 1)
 
 
 def up(ratio: float) -> float:
-    """Return the y coordinate of a ratio on a log scale."""
+    """Return the y coordinate of predicted / measured, on a log scale."""
     share = math.log(max(LOW, min(ratio, UP)) / LOW) / math.log(UP / LOW)
     return round(BOTTOM - share * (BOTTOM - TOP), 1)
 

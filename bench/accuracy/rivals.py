@@ -15,6 +15,6 @@ CALCULON = {
 }
 # The same commit on 137 A100 rows of five sources, with shapes, plans and network as input: mean and P90 of |error|.
 CALCULON_A100 = (0.212, 0.323)
-CALCULON_OOM = "0 of 6"  # out-of-memory runs that it predicts not to fit
+CALCULON_OOM = "0 of 6"  # runs that ran out of memory and that Calculon predicts not to fit
 # SimuMax 1.2 on its own 43 cases, all on 8 B200 with a measured table per operation: mean of |error|.
 SIMUMAX_TIME, SIMUMAX_MEMORY = 0.0562, 0.0046

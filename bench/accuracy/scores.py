@@ -79,26 +79,26 @@ def publisher(source: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Layouts of one training on the same GPUs, measured and predicted."""
+    """Layouts of one training on the same GPUs, with measured and predicted times."""
 
     label: str
     rows: tuple[Off, ...]
 
     @property
     def place(self) -> int:
-        """The rank of the measured best layout by prediction, from 1 on."""
+        """The rank, from 1, that the prediction gives the layout measured as the best."""
         best = min(self.rows, key=lambda each: each.measured)
         return 1 + sum(each.predicted < best.predicted for each in self.rows)
 
     @property
     def lost(self) -> float:
-        """The excess of the predicted best layout's measured time over the measured best's, as a share."""
+        """The measured time of the layout predicted as the best, over that of the best one, minus 1."""
         chosen = min(self.rows, key=lambda each: each.predicted)
         return chosen.measured / min(each.measured for each in self.rows) - 1
 
 
 def rankings(rows: Iterable[Off], fewest: int) -> list[Ranking]:
-    """Return rankings of at least `fewest` rows that differ only in layout."""
+    """Return rankings of at least `fewest` rows each that differ only in layout."""
     groups = by((each for each in rows if each.group), lambda each: each.group)
     return [Ranking(label, tuple(members)) for label, members in groups.items() if len(members) >= fewest]
 

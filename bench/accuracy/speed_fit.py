@@ -25,7 +25,7 @@ DONE = 2e-4  # relative gain of a step below which the fit has converged
 
 
 def cache_collectives() -> None:
-    """Cache collectives, which do not depend on the coefficients; makes a fit four times as fast."""
+    """Cache times of collectives, which do not depend on the coefficients; a fit is four times as fast."""
     ask, known = links.seconds, {}
 
     def once(kind: str, size: float, machine: Machine, *rest: float) -> float:
@@ -68,7 +68,7 @@ def weights(rows: list[Measured]) -> np.ndarray:
 
 
 def touched(rows: list[Measured], x: np.ndarray) -> list[np.ndarray]:
-    """Return for each coefficient the rows that depend on it."""
+    """Return for each coefficient the indexes of the rows that depend on it."""
     start = residuals(rows, x)
     found = []
     for column in range(len(x)):
@@ -105,7 +105,7 @@ def cost(residual: np.ndarray, weight: np.ndarray, x: np.ndarray) -> float:
 def step(
     residual: np.ndarray, weight: np.ndarray, x: np.ndarray, matrix: np.ndarray, damp: float
 ) -> np.ndarray:
-    """Return a damped Gauss-Newton step with robust row weights."""
+    """Return the next step of the fit: damped Gauss-Newton with robust row weights."""
     robust = weight * np.minimum(1, HUBER / np.maximum(np.abs(residual), 1e-9)) / NOISE**2
     normal = matrix.T @ (robust[:, None] * matrix) + np.eye(len(x)) * (1 + damp)
     return np.linalg.solve(normal, -(matrix.T @ (robust * residual) + x))

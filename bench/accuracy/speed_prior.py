@@ -15,7 +15,7 @@ class Prior:
     most: float = math.inf
 
     def at(self, deviations: float) -> float:
-        """Return the coefficient this many deviations from the guess, at most `most`."""
+        """Return the coefficient this many deviations from the prior's guess, at most `most`."""
         return min(self.value * math.exp(self.spread * deviations), self.most)
 
 
@@ -32,7 +32,7 @@ PRIOR = {
     # What one GPU's own clocks and power make of its generation's factor.
     "gpu": Prior(1.0, 1e-6),
     "gpu.h100-sxm-96gb": Prior(0.87, 0.05),  # 500 W for 700: clocks go with about the 0.4th power
-    "gpu.h100-pcie-80gb": Prior(0.8, 0.05),  # 350 W, likewise
+    "gpu.h100-pcie-80gb": Prior(0.8, 0.05),  # 350 W, so lower clocks too
     "gpu.a100-sxm-40gb": Prior(1.0, 0.03),
     "gpu.h200-sxm-141gb": Prior(1.0, 0.03),
     "gpu.b200-sxm-180gb": Prior(1.0, 0.03),
@@ -95,7 +95,7 @@ PRIOR = {
     "fixed.fsdp.2022": Prior(0.03, 0.7),
     "jitter": Prior(0.003, 0.7),
     "jitter.megatron.2020": Prior(0.005, 0.5),
-    # Whole families and eras, when all of the above is said: near 1.
+    # Whole families and eras, for what the other coefficients do not explain: near 1.
     "stack": Prior(1.0, 1e-6),
     "stack.megatron.2020": Prior(1.0, 0.05),
     "stack.megatron.2020.deepspeed": Prior(1.1, 0.04),

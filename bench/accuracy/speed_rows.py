@@ -36,7 +36,7 @@ class Measured:
 
     @property
     def trust(self) -> float:
-        """The row's weight: low if shape or parallel layout were inferred, or the time was derived."""
+        """The row's weight in the fit: low if shape or parallel layout were inferred, or the time was derived."""
         row = self.row
         told = bool(row["tp"] and row["pp"]) or row["dp_or_fsdp"].startswith("FSDP")
         if not (told and row["global_batch"]):
@@ -117,7 +117,7 @@ def printed_flops(row: dict[str, str], run: Run) -> float:
     model, length = run.training.architecture, run.training.seq_len
     if "causal attention" in row["notes_url"]:
         return flops.training(model, length)
-    # Narayanan et al. 2104.04473, equation 2: attention over the whole square; 96 with recomputation, else 72.
+    # Narayanan et al. 2104.04473, equation 2: attention over the full square; 96 with recomputation, else 72.
     repeated = 96 if row["recompute"] == "full" else 72
     shape = repeated * model.layers * model.hidden**2
     return shape * (1 + length / (6 * model.hidden) + model.vocab / (16 * model.layers * model.hidden))

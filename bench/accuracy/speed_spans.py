@@ -10,9 +10,9 @@ from bench.accuracy.speed_rows import Measured
 from clusterwright.plan.speed.coefficients import generation
 from clusterwright.plan.speed.span import kind
 
-FEWEST = 12  # runs, and
-SOURCES = 2  # sources that a group needs for its own range
-PUBLISHERS = 4  # that it needs for a range that is not shrunk towards its kind's
+FEWEST = 12  # runs that a group needs for its own range, and
+SOURCES = 2  # sources
+PUBLISHERS = 4  # publishers that it needs for a range that is not shrunk towards that of its kind
 SHARE = 0.2  # shrinkage towards the range of its kind
 LOW, HIGH = 0.1, 0.9
 

@@ -25,9 +25,9 @@ class Times:
     """Errors of the same rows by three kinds of fits."""
 
     rows: tuple[Measured, ...]
-    inside: tuple[Off, ...]  # the stored coefficients, which have seen the row
-    source_out: tuple[Off, ...]  # a fit without the row's source
-    publisher_out: tuple[Off, ...]  # a fit without anything of the row's publisher
+    inside: tuple[Off, ...]  # by the stored coefficients, which were fitted on the row
+    source_out: tuple[Off, ...]  # by a fit without the row's source
+    publisher_out: tuple[Off, ...]  # by a fit without any row of the publisher
 
 
 def measured_rows() -> list[Measured]:
@@ -103,7 +103,7 @@ def group_of(one: Measured) -> str:
 
 
 def once_each(rows: Iterable[Measured]) -> list[Measured]:
-    """Merge repeats of one plan by one source into one row with their median time."""
+    """Merge rows of the same plan by one source into one row with their median time."""
     plans: dict[tuple[str, str], list[Measured]] = {}
     for one in rows:
         plans.setdefault((one.source, repr(one.run)), []).append(one)

@@ -31,7 +31,7 @@ KINDS = ("time", "memory", "collectives, 64 MiB and more", "collectives, less", 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A row of a table with its predicted columns and its file."""
+    """A row of a table with the columns of its prediction, and its file."""
 
     file: str
     row: dict[str, str]
@@ -43,7 +43,7 @@ class Answered:
 
 
 def answered() -> list[Answered]:
-    """Return all rows of all tables with predictions, without suspect ones."""
+    """Return all rows of all tables with their predictions, without suspect rows."""
     found = []
     for path in sorted(UNSEEN.glob("*.csv")):
         text = predict(path.read_bytes(), path.name).text

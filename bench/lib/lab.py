@@ -1,4 +1,4 @@
-"""Labs for measurements: like the example's, with other names and addresses, applied and removed at the end."""
+"""Labs for measurements: the example's with other names and addresses, applied, and removed at the end."""
 
 from __future__ import annotations
 

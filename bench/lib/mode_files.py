@@ -12,8 +12,8 @@ from clusterwright.diagnose.reference import NAMES
 
 SHORTEST = 6  # characters: shorter texts occur in too many lines
 SHORTEST_LIKE = 5  # with a non-letter in it, and a regular expression
-COMMON = 2  # healthy lines below: a text that occurs in as many makes parsing slow
-IMPLICIT_NAMES = {"host", "rank", "source"}  # known from the line's file, without capture
+COMMON = 2  # healthy lines that may contain a text; one in more lines makes parsing slow
+IMPLICIT_NAMES = {"host", "rank", "source"}  # names that are known from the line's file without capture
 
 _TEXTS = ("cause", "fix")
 _NEEDED = {*_TEXTS, "role", "retry", "certain", "programs", "sources", "signature"}

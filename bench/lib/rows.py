@@ -1,4 +1,4 @@
-"""Rows of published tables, as measurements take them."""
+"""Convert rows of published tables to the planner's inputs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _COMPLETE = ("layers", "hidden", "heads", "seq_len", "num_gpus", "global_batch",
 
 
 def complete(row: Mapping[str, str]) -> bool:
-    """True where the row itself gives shape, sequence, GPUs, batch and cut, so that little is inferred."""
+    """Return True if the row states shape, sequence, GPUs, batch and layout, so that little is inferred."""
     return all((row.get(column) or "").strip() for column in _COMPLETE)
 
 
 def bus_bw_of_row(row: Mapping[str, str], c: Coefficients | None = None) -> tuple[float, str]:
-    """Bus bandwidth in GB/s (10^9 bytes), and what was inferred; never reads a measured column."""
+    """Return the predicted bus bandwidth in GB/s (10^9 bytes), and what was inferred; reads no measured column."""
     spec = read(row)
     return bus_bw(spec, c or stored()) / 1e9, "; ".join(spec.notes)

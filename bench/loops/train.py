@@ -19,7 +19,7 @@ VOCABULARY, WIDTH, POSITIONS, BATCH = 256, 128, 64, 16
 
 
 def made() -> tuple[nn.Module, torch.optim.Optimizer]:
-    """Return a transformer of three layers and its optimizer."""
+    """Return a model, a transformer of three layers, and its optimizer."""
     torch.manual_seed(1)
     layer = nn.TransformerEncoderLayer(WIDTH, 4, 4 * WIDTH, dropout=0.0, batch_first=True)
     parts = (nn.Embedding(VOCABULARY, WIDTH), nn.TransformerEncoder(layer, 3), nn.Linear(WIDTH, VOCABULARY))
@@ -35,7 +35,7 @@ def batches() -> Iterator[Tensor]:
 
 
 def loss_of(model: nn.Module, batch: Tensor) -> Tensor:
-    """Return the loss of predicting each token itself."""
+    """Return the loss of a model that predicts each token from itself."""
     return nn.functional.cross_entropy(model(batch).flatten(0, 1), batch.flatten())
 
 

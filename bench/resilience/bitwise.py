@@ -72,7 +72,7 @@ def trial(system: System, kills: int, workers: int, seed: int) -> dict[str, Any]
 
 
 def compared(killed: dict[str, Any], calm: dict[str, Any]) -> dict[str, Any]:
-    """Return the numbers of differences."""
+    """Return the numbers of differences between the killed and the uninterrupted training."""
     differing = sum(killed["losses"].get(key) != values for key, values in calm["losses"].items())
     trained, wanted = killed["samples"], calm["samples"]
     return {
@@ -119,7 +119,7 @@ def _kill_all(training: Launched, gaps: list[int], dice: random.Random) -> tuple
 
 
 def _kill_rank(training: Launched, rank: int, dice: random.Random, *, within: bool) -> float | None:
-    """Kill the rank; return the time, or None if it was to be during a save and there was none."""
+    """Kill the rank; return the time, or None if it was to be killed during a save and there was none."""
     if not within:
         time.sleep(dice.random() * 0.05)
         training.tail(0)

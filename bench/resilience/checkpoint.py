@@ -79,7 +79,7 @@ def train(ranks: int, what: str) -> bool:
 
 
 def work(what: str) -> None:
-    """Run one rank."""
+    """Run one rank: measure saves or loads of the system and size in `what`."""
     import torch
 
     from clusterwright.runtime import group
@@ -208,7 +208,7 @@ class Trial:
         return seen[0] if seen else time.perf_counter() - begun
 
     def steps_until(self, seen: Callable[[], bool]) -> None:
-        """Run steps until all ranks have seen it or the timeout has passed; all run the same number."""
+        """Run steps until `seen` is true on all ranks or the timeout has passed; all ranks run the same number."""
         import torch
         import torch.distributed as dist
 
@@ -268,7 +268,7 @@ class Trial:
 
 @contextlib.contextmanager
 def replaced(owner: type, name: str, other: object) -> Iterator[None]:
-    """Replace a function temporarily, such as the checksum by a no-op, to measure an unverified load."""
+    """Replace a function for a block, such as the checksum by a no-op, to measure an unverified load."""
     kept = getattr(owner, name)
     setattr(owner, name, other)
     try:
@@ -278,7 +278,7 @@ def replaced(owner: type, name: str, other: object) -> Iterator[None]:
 
 
 def spent() -> float:
-    """Return CPU seconds of this process and its children."""
+    """Return CPU seconds of this process and its children so far."""
     total = time.process_time()
     for child in children():
         with contextlib.suppress(OSError):

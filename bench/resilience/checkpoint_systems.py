@@ -26,7 +26,7 @@ KEPT = 2
 
 
 class System:
-    """A system; `name` is its name in the lines."""
+    """A checkpoint system; `name` is its name in the raw lines."""
 
     name = ""
 
@@ -112,7 +112,7 @@ class Dcp(System):
 
 
 class DcpThread(Dcp):
-    """dcp.async_save in a thread, with a separate Gloo group, without which trainings hung."""
+    """dcp.async_save in a thread, with its own Gloo group: with the training's group, trainings hung."""
 
     name = "dcp.async_save, thread"
     kind = "thread"

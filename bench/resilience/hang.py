@@ -1,4 +1,4 @@
-"""Experiment 2: one rank of two hangs; seconds to the verdict and to the first new step.
+"""Experiment 2: one rank of two hangs; seconds to its detection and to the first new step.
 
     python -m bench.resilience.hang [--out FILE] [--seeds 3] [--quick] [--systems 'ours|torchft']
 
@@ -30,7 +30,7 @@ from bench.resilience.systems import System, chosen
 
 CASES = ("SIGSTOP", "sleep", "spin", "spin in C")
 START_S, LIMIT_S = 90.0, 60.0
-PACE_STEPS = 100  # about six seconds, enough to learn the step time
+PACE_STEPS = 100  # about six seconds, in which the step time is learned
 RIVALS = {  # faults, once each: these systems detect every hang in the same way, or none
     "torchrun, own store": ("SIGSTOP",),
     "ft_launcher": ("SIGSTOP", "spin"),
@@ -147,7 +147,7 @@ def _events(training: Launched, kind: str) -> list[dict[str, Any]]:
 
 
 def _pauses(system: System, *, quick: bool) -> dict[str, Any]:
-    """Run steps, pauses, long work and a busy machine; every verdict is a false alarm."""
+    """Run steps, pauses, long work and a busy machine; every reported hang is a false alarm."""
     steps, pause_s = (2_000, 5) if quick else (10_000, 20)
     disturb: list[list[object]] = [[1, -1, "pause", 0.1]]
     disturb += [[steps * part // 10, -1, "pause", pause_s] for part in (3, 6, 9)]
@@ -186,7 +186,7 @@ def _busy_loops(count: int) -> Iterator[None]:
 
 
 def _cost(system: System) -> dict[str, Any]:
-    """Return shares of a core over twenty seconds."""
+    """Return the shares of a core that an agent and a rank's progress thread use over twenty seconds."""
     busy = load()
     with launched(system) as training:
         training.until(lambda: training.newest_step() >= PACE_STEPS, START_S)

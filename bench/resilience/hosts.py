@@ -106,7 +106,7 @@ def _run_or_skip(place: Place, trial: Trial) -> dict[str, Any]:
 
 
 def _run_trial(place: Place, trial: Trial) -> dict[str, Any]:
-    """Start a training, wait for its step time, inject the fault, wait for a new step."""
+    """Start a training, wait until its step time is known, inject the fault, and wait for a new step."""
     place.clear()
     dice, busy = random.Random(f"{trial.case.name} {trial.seed}"), load()
     training = Training(place, trial.system, trial.case.shape)

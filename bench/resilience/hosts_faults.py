@@ -75,7 +75,7 @@ def _push(training: Training) -> float:
 
 
 def _full(free: int) -> Callable[[Training], None]:
-    """Return a preparation that drains all free hosts but `free` of them."""
+    """Return a preparation that drains all free hosts but `free` of them, so that a successor job has few."""
 
     def drain(training: Training) -> None:
         mine = training.place.hosts_of(training.job())

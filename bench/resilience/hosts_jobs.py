@@ -41,7 +41,7 @@ class Training(Said):
         ).strip()
 
     def over(self) -> bool:
-        """Return whether Slurm has no job of it any more."""
+        """Return whether Slurm has no job of the training any more."""
         return not self.place.control(f"squeue --noheader --name={self.name} --format=%i").strip()
 
     def until(self, seen: Callable[[], Any], limit_s: float) -> Any:
@@ -66,7 +66,7 @@ class Training(Said):
         )
 
     def last_words(self) -> str:
-        """Return the last error in the log, or else the last line."""
+        """Return the last error in the log, or else its last line."""
         paths = Path(self.run.folder).glob("slurm-*.out") if self.run else self.folder.glob("out")
         lines = [line for path in paths for line in path.read_text(errors="replace").strip().splitlines()]
         said = [each for each in lines if "Error" in each] or lines

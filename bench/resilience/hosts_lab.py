@@ -42,7 +42,7 @@ class Place:
         self.bench = f"{self.shared}/bench"
 
     def here(self, path: str) -> Path:
-        """Return the path on this machine of a path in the shared folder."""
+        """Return the path on this machine of a path in the lab's shared folder."""
         return self.folder / Path(path).relative_to(self.shared)
 
     def control(self, command: str, *, user: str | None = None) -> str:
@@ -93,7 +93,7 @@ class Place:
 
 @contextmanager
 def applied_lab(*, keep: bool) -> Iterator[Place]:
-    """Yield the applied lab; remove it at the end unless `keep` is set."""
+    """Yield the lab after an apply; remove it at the end unless `keep` is set."""
     file = HERE.parents[1] / "build/resilience/hosts/cluster.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
     text = replaced(EXAMPLE.read_text(), CHANGES)

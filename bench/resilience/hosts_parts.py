@@ -33,7 +33,7 @@ def new_step(marks: Sequence[Mark], fault: float) -> Mark | None:
 
 
 def lost_steps(marks: Sequence[Mark], fault: float) -> int:
-    """Return the number of repeated steps."""
+    """Return the number of steps that were repeated."""
     loaded = [each["step"] for each in marks if each["kind"] == "loaded" and each["time"] > fault]
     return newest_before(marks, fault) - min(loaded) if loaded else 0
 

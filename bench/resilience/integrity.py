@@ -118,7 +118,7 @@ class Bench:
         return found
 
     def _damaged_folders(self, case: str, dice: random.Random) -> Iterator[tuple[Path, int]]:
-        """Yield the damaged folder, and the newest step whose save had begun."""
+        """Yield each damaged folder, with the newest step whose save had begun."""
         with tempfile.TemporaryDirectory(dir=self._base.parent) as name:
             folder = Path(name) / "run"
             shutil.copytree(self._base, folder, symlinks=True)
@@ -154,7 +154,7 @@ class Bench:
         os.close(tell)
 
     def _fill(self, folder: Path) -> Iterator[tuple[Path, int]]:
-        """Save the next step with space for half of it; then load, as a restart does."""
+        """Save the next step with space for half of it, then free the space, as before a restart."""
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         disk = folder.parent / "disk"
         disk.mkdir()
@@ -186,7 +186,7 @@ class Bench:
         return found if self.system.walks else {"best": found["best"]}
 
     def _load(self, folder: Path) -> dict[str, tuple[str, int]]:
-        """Load in this process; without fallback, only the first attempt counts."""
+        """Load in this process; return the outcome by strategy: without fallback, only the first attempt counts."""
         found: dict[str, tuple[str, int]] = {}
         with contextlib.suppress(OSError):  # no pointer
             for attempt in self.system.loads(folder):

@@ -108,7 +108,7 @@ def _both_ranks_time(training: Launched, before: int) -> float | None:
 
 
 def _lost(training: Launched, fault: float, before: int) -> int:
-    """Return the number of repeated steps."""
+    """Return the number of steps that were repeated."""
     loaded = [each["step"] for each in training.of("loaded", fault) if "step" in each]
     return before - min(loaded) if loaded else 0
 

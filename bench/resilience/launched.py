@@ -91,7 +91,7 @@ class Launched(Said):
         return self.processes[0].poll()
 
     def last_words(self) -> str:
-        """Return the last error in the log, or else the last line."""
+        """Return the last error in the log, or else its last line."""
         lines = (self.folder / "out").read_text(errors="replace").strip().splitlines()
         said = [each for each in lines if "Error" in each] or lines
         return said[-1][-300:] if said else ""

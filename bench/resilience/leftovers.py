@@ -103,7 +103,7 @@ def trial(system: System, case: str) -> dict[str, Any]:
 
 
 def _gone(training: Launched, doomed: Processes, limit: float) -> float | None:
-    """Return the time when the last process had exited; None if one is left after the limit."""
+    """Wait until the processes have exited; return the time, None if one is left after the limit."""
     while any(_state(pid) not in ("", "Z") for pid in doomed):
         if time.time() > limit:
             return None
@@ -114,7 +114,7 @@ def _gone(training: Launched, doomed: Processes, limit: float) -> float | None:
 def _after(
     training: Launched, doomed: Processes, ports: set[str], shared: set[str], when: float
 ) -> dict[str, int]:
-    """Return what is left at that time."""
+    """Wait until that time and count what is left: processes, zombies, ports and shared memory."""
     while time.time() < when:
         training.tail(0.02)
     alive = {pid for pid in doomed if _state(pid) not in ("", "Z")}

@@ -70,7 +70,7 @@ class Place(hosts_lab.Place):
 
 @contextmanager
 def applied_lab(*, keep: bool) -> Iterator[Place]:
-    """Yield the applied lab with the trainings in its shared folder; remove it at the end unless `keep` is set."""
+    """Yield the lab after an apply, with the trainings in its shared folder; removed at the end unless `keep`."""
     file = HERE.parents[1] / "build/resilience/leftovers/cluster.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
     text = replaced(EXAMPLE.read_text(), CHANGES)
@@ -171,7 +171,7 @@ def alive(training: Training) -> Processes:
 
 
 def _until_gone(doomed: Processes, limit: float) -> float | None:
-    """Return the time when the last process had exited; None if one is left after the limit."""
+    """Wait until the processes have exited; return the time, None if one is left after the limit."""
     while _living(doomed):
         if time.time() > limit:
             return None

@@ -1,4 +1,4 @@
-"""Shared by all benches of this folder: raw lines, options, order of trials, median and spread.
+"""Shared by all experiments: raw lines, options, order of trials, median and spread.
 
 Uses only the standard library, so that scripts for any system can import it.
 """
@@ -105,7 +105,7 @@ def options(
 
 
 def interleaved(systems: Sequence[T], seeds: int) -> Iterator[tuple[int, T]]:
-    """Yield every system once per seed, starting with another each time, so that load disturbs all equally."""
+    """Yield (seed, system): each system once per seed, starting with another one, so that load disturbs all."""
     for seed in range(1, seeds + 1):
         turn = seed % len(systems)
         for system in (*systems[turn:], *systems[:turn]):

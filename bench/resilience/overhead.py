@@ -66,7 +66,7 @@ def _import(lines: Lines, times: int) -> None:
 
 
 def steps_of(system: System, steps: int) -> dict[str, object]:
-    """Return median, mean, minimum and maximum of rank 0's steps, and means of the time between and the CPU time."""
+    """Run a training; return statistics of rank 0's steps, and means of the time between and the CPU time."""
     busy = load()
     with launched(system, BENCH_UNTIL=str(steps + WARM_UP), BENCH_PIN="1") as training:
         training.until(lambda: training.newest_step() >= WARM_UP, LIMIT_S)

@@ -38,7 +38,7 @@ def raw(folder: Path = RAW) -> RawLines:
 
 
 def made_from(raw_lines: RawLines) -> dict[Path, str]:
-    """Return the content of both files."""
+    """Return the content of both files, made from the raw lines."""
     sections = [_section(section, raw_lines) for section in WORDS["section"]]
     parts = [_introduction(raw_lines), _goals(raw_lines), *sections]
     return {PAGE: "\n".join(part for part in parts if part).rstrip() + "\n", PICTURE: plot(raw_lines)}

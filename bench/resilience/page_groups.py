@@ -42,13 +42,13 @@ class Group:
         return [each for each in self.lines if each["outcome"] != "skipped"]
 
     def else_(self) -> str:
-        """Return outcomes other than `ok` with their counts."""
+        """Return the outcomes other than `ok` as a text, with their counts."""
         others = Counter(each["outcome"] for each in self.lines if each["outcome"] != "ok")
         return ", ".join(f"{count} {outcome}" for outcome, count in sorted(others.items()))
 
 
 class RawLines:
-    """A list of raw lines."""
+    """A list of raw lines, with selections of them."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self.all = tuple(lines)

@@ -26,7 +26,7 @@ def ours_in(lines: RawLines, cases: str = "", but: tuple[str, ...] = ()) -> list
 
 
 def slowest_median(limit_s: float, cases: str = "", but: tuple[str, ...] = ()) -> Judge:
-    """Judge whether the median of each of our cases is within the limit, and every trial succeeded."""
+    """Return a judge: the median of each of our cases is within the limit, and every trial succeeded."""
 
     def judge(lines: RawLines) -> Found:
         mine = ours_in(lines, cases, but)
@@ -45,7 +45,7 @@ def slowest_median(limit_s: float, cases: str = "", but: tuple[str, ...] = ()) -
 
 
 def others(cases: str = "") -> Tell:
-    """Describe each other system: median, spread and other outcomes."""
+    """Return a function that describes each other system: median, spread and other outcomes."""
 
     def say(lines: RawLines) -> str:
         found: dict[str, list[Line]] = {}
@@ -79,7 +79,7 @@ def cold_no_slower(lines: RawLines) -> Found:
 
 
 def storm(kills: int) -> Judge:
-    """Judge whether all kills were recovered and no loss differs."""
+    """Return a judge: all kills were recovered, and no loss differs."""
 
     def judge(lines: RawLines) -> Found:
         mine = lines.of("storm", case=f"{kills} kills").all
@@ -94,7 +94,7 @@ def storm(kills: int) -> Judge:
 
 
 def none_of(*figures: str, cases: str = "", steps: int = 0) -> Judge:
-    """Judge whether these figures are 0 in all our lines, all lines are `ok`, and have at least `steps` steps."""
+    """Return a judge: these figures are 0 in all our lines, which are all `ok` and have at least `steps` steps."""
 
     def judge(lines: RawLines) -> Found:
         mine = [line for each in ours_in(lines, cases) for line in each.ran()]
@@ -114,7 +114,7 @@ def none_of(*figures: str, cases: str = "", steps: int = 0) -> Judge:
 def at_most(
     limit: float, figure: str, *, but: tuple[str, ...] = (), form: str = "{:.3g}", median: bool = True
 ) -> Judge:
-    """Judge whether a figure's median (or each value) is within the limit in each of our cases."""
+    """Return a judge: a figure's median (or each value) is within the limit in each of our cases."""
 
     def judge(lines: RawLines) -> Found:
         said, good = [], []
@@ -142,7 +142,7 @@ def silent_others(lines: RawLines) -> str:
 
 
 def total_below(rivals: Iterable[str]) -> Judge:
-    """Judge whether our total is below that of each of these systems in every case."""
+    """Return a judge: our total is below that of each of these systems in every case."""
     names = tuple(rivals)
 
     def judge(lines: RawLines) -> Found:
@@ -164,7 +164,7 @@ def total_below(rivals: Iterable[str]) -> Judge:
 
 
 def share_over(limit: float, plain: str, cases: str) -> Judge:
-    """Judge whether our median exceeds a system's by at most this share in every case."""
+    """Return a judge: our median exceeds a system's by at most this share in every case."""
 
     def judge(lines: RawLines) -> Found:
         said, good = [], []

@@ -1,4 +1,4 @@
-"""The marks that a training of the bench has written so far, read incrementally."""
+"""The marks (one JSON line per event) that a training of the bench has written so far, read incrementally."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Said:
             self.marks += [json.loads(line) for line in whole.splitlines()]
 
     def of(self, kind: str, since: float = 0.0) -> list[Mark]:
-        """Return the marks of a kind after a time."""
+        """Return the marks of a kind that were written after a time."""
         return [each for each in self.marks if each["kind"] == kind and each["time"] > since]
 
     def newest_step(self) -> int:

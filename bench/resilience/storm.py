@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def storm(system: System, kills: int, seed: int) -> dict[str, Any]:
-    """Return the outcome of a storm compared with an uninterrupted training."""
+    """Run a storm and an uninterrupted training; return the outcome of their comparison."""
     dice, busy = random.Random(seed), load()
     gaps = [dice.randrange(FEWEST, MOST) for _ in range(kills)]
     env = {

@@ -24,7 +24,7 @@ def happen(what: str) -> None:
 
 
 def disturb(rank: int) -> bool:
-    """Pause or compute if BENCH_DISTURB names this step; return whether it does."""
+    """Pause or compute if BENCH_DISTURB names this step; return whether it did."""
     _steps[0] += 1
     who, what, seconds = DISTURB.get(_steps[0], (None, "", 0))
     if who not in (-1, rank):

@@ -14,7 +14,7 @@ _left = [0.0, 0.0]
 
 
 def leave() -> None:
-    """Start the clock at the end of a step's work."""
+    """Start the clock at the end of a step's work, outside of which time counts as overhead."""
     _left[:] = time.perf_counter(), time.thread_time()
 
 
