@@ -11,7 +11,7 @@ from hatchling.builders.utils import get_reproducible_timestamp
 
 
 class MessagesHook(BuildHookInterface):
-    """`tools/messages --compile` before the files are collected, `tools/sbom.py` after the wheel is built."""
+    """Hatchling's build hook: runs `tools/messages --compile` before the build and `tools/sbom.py` after it."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 (Hatch's signature)
         """Write locale/zh/LC_MESSAGES/clusterwright.mo."""
