@@ -214,5 +214,5 @@ class Lab(Section):
 
     @staticmethod
     def folder(cluster: str) -> PurePosixPath:
-        """Return the state folder of a lab."""
+        """Return the path of a lab's state folder."""
         return PurePosixPath("/var/lib/clusterwright/labs") / cluster

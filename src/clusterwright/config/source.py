@@ -68,7 +68,7 @@ class Source:
 
 
 def dotted(loc: Loc) -> str:
-    """Format a path as `nodes.a100.disks[0].size`."""
+    """Format a path in the file as `nodes.a100.disks[0].size`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
     return printable(text.removeprefix("."))[: 4 * MAX_EXCERPT]
 

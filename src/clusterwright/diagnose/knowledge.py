@@ -64,7 +64,7 @@ class Knowledge:
 
     @cached_property
     def texts(self) -> list[str]:
-        """All texts to search for."""
+        """All texts to search logs for."""
         return sorted({*self.signatures, *self.witness_texts})
 
 

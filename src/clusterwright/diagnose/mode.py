@@ -65,22 +65,22 @@ class Mode:
 
     @property
     def kind(self) -> str:
-        """The class, one of CLASSES."""
+        """The mode's class, one of CLASSES."""
         return self.id.partition("/")[0]
 
 
 def paths(folder: Path = FOLDER) -> list[Path]:
-    """Return all mode files, sorted by name."""
+    """Return the files of all failure modes, sorted by name."""
     return sorted(folder.glob("*/*.toml"))
 
 
 def identity(path: Path) -> str:
-    """Return `CLASS/NAME` of a mode file."""
+    """Return the mode id `CLASS/NAME` of a mode file."""
     return f"{path.parent.name}/{path.stem}"
 
 
 def tables(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
-    """Return the parsed files by mode id."""
+    """Return the parsed mode files by mode id."""
     return {identity(path): tomllib.loads(path.read_text(encoding="utf-8")) for path in paths(folder)}
 
 

@@ -25,7 +25,7 @@ class HostStatus:
     signed: str = field(default="", compare=False)  # the reason with user and time, as Slurm prints it
 
     def holding(self, jobs: tuple[str, ...]) -> HostStatus:
-        """Return a copy with these allocated jobs."""
+        """Return a copy of the status with these allocated jobs."""
         return replace(self, jobs=jobs)
 
     @property

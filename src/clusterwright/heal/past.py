@@ -83,5 +83,5 @@ class Past:
     witnesses: tuple[Witness, ...] = ()
 
     def on_host(self, host: str) -> tuple[ActionRecord, ...]:
-        """Return the actions on a host, oldest first."""
+        """Return the recorded actions on a host, oldest first."""
         return tuple(record for record in self.actions if record.intent.host == host)

@@ -66,7 +66,7 @@ def rule_for(finding: FaultFinding, rules: Iterable[Rule]) -> Rule | None:
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """Return every rule, sorted by name."""
+    """Return every rule of self-healing, sorted by name."""
     return tuple(parse(path.stem, tomllib.loads(path.read_text())) for path in sorted(FOLDER.glob("*.toml")))
 
 

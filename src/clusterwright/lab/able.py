@@ -122,7 +122,7 @@ def able() -> tuple[Finding, ...]:
 
 
 def probe() -> LabMachine:
-    """Read this machine's properties."""
+    """Read the properties of this machine that decide whether it can run a lab."""
     filesystems = _text("/proc/filesystems")
     trees = [
         line.split()[1] for line in _text("/proc/mounts").splitlines() if line.split()[2].startswith("cgroup")

@@ -168,7 +168,7 @@ def power_folder(state: LabState, host: LabHost) -> Path:
 
 
 def kernel_pipe(state: LabState, host: LabHost) -> Path:
-    """Return the pipe for the host's kernel log."""
+    """Return the path of the pipe for the host's kernel log."""
     return state.host_folder(host.name) / "kmsg"
 
 

@@ -108,7 +108,7 @@ def _list_format(text: str) -> list[str]:
 
 
 def ready(system: str, images: Path = IMAGES) -> Path | None:
-    """Return the image of that `os` if it exists."""
+    """Return the path of the node image for that `os` if it exists."""
     path = images / digest(system)
     return path if path.is_dir() else None
 

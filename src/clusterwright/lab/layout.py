@@ -43,7 +43,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class LabHost:
-    """One virtual host."""
+    """One virtual host: its name, its networks and its devices."""
 
     name: str
     address: str

@@ -57,7 +57,7 @@ def inside(host: LabHost) -> list[str]:
 
 
 def make(layout: LabLayout) -> None:
-    """Create and shape the networks."""
+    """Create the lab's bridges, namespaces and links, and limit their rates."""
     _batch(("ip", "-batch", "-"), bridges(layout))
     outward = [
         shape(link, link.outside, link.rate_bits_per_s) for host in layout.hosts for link in host.links
@@ -98,7 +98,7 @@ def remove_links(hosts: Iterable[LabHost]) -> None:
 
 
 def find_leftovers(layout: LabLayout) -> list[str]:
-    """Return what exists of the lab's networks."""
+    """Return the bridges, namespaces and links of the lab that exist."""
     present, spaces = _links(), namespaces()
     ends = [link.outside for host in layout.hosts for link in host.links]
     devices = [name for name in (*(bridge.name for bridge in layout.bridges), *ends) if name in present]

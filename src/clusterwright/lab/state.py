@@ -34,7 +34,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An active fault on a host."""
+    """An active fault: its host, kind and options."""
 
     kind: str
     host: str
@@ -78,15 +78,15 @@ class LabState:
         return self.folder / "hosts" / host
 
     def with_process(self, host: str, process: Process) -> LabState:
-        """Return the state with the host's keeper process."""
+        """Return a copy of the state with the host's keeper process."""
         return dataclasses.replace(self, processes={**self.processes, host: process})
 
     def with_fault(self, fault: Fault) -> LabState:
-        """Return the state with one more fault."""
+        """Return a copy of the state with one more fault."""
         return dataclasses.replace(self, faults=(*self.faults, fault))
 
     def without_fault(self, fault: Fault) -> LabState:
-        """Return the state without that fault."""
+        """Return a copy of the state without that fault."""
         return dataclasses.replace(self, faults=tuple(entry for entry in self.faults if entry != fault))
 
 

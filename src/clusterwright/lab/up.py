@@ -317,7 +317,7 @@ def judge_inotify(hosts: int, used: int, limit: int) -> tuple[Finding, ...]:
 
 
 def inotify_in_use() -> int:
-    """Count the instances of root's processes, in all hosts."""
+    """Return the number of inotify instances of root's processes, in all hosts."""
     count = 0
     for folder in Path("/proc").glob("[0-9]*/fd"):
         with suppress(OSError):  # processes come and go, and some are not readable
@@ -327,7 +327,7 @@ def inotify_in_use() -> int:
 
 
 def inotify_limit() -> int:
-    """Return the limit of instances per user."""
+    """Return the limit of inotify instances per user on this machine."""
     return int(INOTIFY.read_text())
 
 

@@ -23,7 +23,7 @@ def expand(job: Job) -> tuple[tuple[int, Job], ...]:
 
 
 def range_of(job: Job) -> str:
-    """Return the value of `sbatch --array`."""
+    """Return the value of `sbatch --array` for the job's array or sweep."""
     return job.array or f"0-{len(expand(job)) - 1}"
 
 

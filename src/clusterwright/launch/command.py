@@ -42,7 +42,7 @@ def command(job: Job) -> tuple[str, ...]:
 
 
 def adapter(job: Job) -> Adapter:
-    """Return the adapter of the job's framework."""
+    """Return the adapter (onhost/adapters) of the job's framework."""
     return registry.adapter(job.framework)
 
 

@@ -82,7 +82,7 @@ def _adapters() -> dict[str, Adapter]:
 
 
 def _program(arguments: list[str]) -> list[str]:
-    """Remove leading NAME=VALUE words."""
+    """Return the arguments without leading NAME=VALUE words."""
     while arguments and re.fullmatch(r"[A-Za-z_]\w*=.*", arguments[0]):
         arguments = arguments[1:]
     return arguments

@@ -24,7 +24,7 @@ READ_LIMIT_S = 60
 
 @dataclass(frozen=True, slots=True)
 class RemoteReader:
-    """Reads the run's folder on a host."""
+    """Reads files of a run's folder on a host, over SSH."""
 
     remote: Remote
     host: str
@@ -39,7 +39,7 @@ class RemoteReader:
 
 @dataclass(frozen=True, slots=True)
 class LocalReader:
-    """Reads the run's folder on this machine."""
+    """Reads files of a run's folder on this machine."""
 
     def text(self, folder: str, pattern: str) -> str:
         """Return the files that match the pattern, each followed by a newline, as its last line may be incomplete."""

@@ -30,14 +30,14 @@ class RunFolder:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The outcome of a run and its reason."""
+    """The outcome of an ended run (such as `finished` or `failed`) and its reason."""
 
     outcome: str
     reason: str
 
     @property
     def code(self) -> int:
-        """The exit code of the outcome."""
+        """The exit code of `wright` for the outcome."""
         return OUTCOMES.get(self.outcome, 1)
 
 

@@ -12,7 +12,7 @@ from clusterwright.provision.render.slurm_nodes import free_memory_mib
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Resources on each host of a job."""
+    """GPUs, CPUs and memory on each host of a job."""
 
     gres: str | None
     cpus: int

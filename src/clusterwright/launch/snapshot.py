@@ -49,7 +49,7 @@ class CodeSnapshot:
     names: frozenset[str]
 
     def unpack(self, folder: Path, umask: int = 0o022) -> None:
-        """Extract the files into a new folder."""
+        """Extract the archive's files into a new folder."""
         folder.mkdir()
         with tarfile.open(fileobj=io.BytesIO(self.data), mode="r:gz") as tar:
             # 3.11.2, the Python of Debian 12, has no argument `filter`.

@@ -31,7 +31,7 @@ class Span:
     defunct: str  # from this release on it has no effect, and slurmctld logs an error
 
     def covers(self, slurm_release: str) -> bool:
-        """Return whether that release supports it."""
+        """Return whether that release supports the key or word."""
         return self.first_release <= slurm_release and (
             not self.last_release or slurm_release <= self.last_release
         )

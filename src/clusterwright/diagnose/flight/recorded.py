@@ -17,7 +17,7 @@ MOST_BYTES = 64 << 20  # of one dump; 2000 collectives take some megabytes
 
 
 def recorded(sources: Iterable[LogSource]) -> list[LogSource]:
-    """Replace the dumps among the sources by one source with the lines about their differences, if there are any."""
+    """Replace flight-recorder dumps among the sources by one source with the lines about their differences."""
     other_sources, dumps = [], {}
     for source in sources:
         match = NAME.search(source.name)

@@ -33,7 +33,7 @@ class Case:
 
     @property
     def count(self) -> int:
-        """Matching lines in total."""
+        """Number of matching lines in all logs."""
         return sum(sighting.count for sighting in self.sightings)
 
 

@@ -40,7 +40,7 @@ class NodeExplanation:
 
 
 def explain(record: Record) -> NodeExplanation:
-    """Explain one record of `scontrol show node`."""
+    """Explain the state of a node from its record of `scontrol show node`."""
     name, state, reason = record["NodeName"], record["State"], record["Reason"]
     line = record.quoted("NodeName", "State", "Reason", "Partitions", "BootTime", "SlurmdStartTime")
     parsed = parse_node_state(state)

@@ -27,7 +27,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Resources of a node; memory in MiB."""
+    """CPUs, memory (MiB) and GPUs of a node."""
 
     cpus: int
     memory: float

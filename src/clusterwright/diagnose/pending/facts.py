@@ -49,45 +49,45 @@ class Facts:
 
     @cached_property
     def partition(self) -> Record:
-        """The first partition that the job requests."""
+        """The record of the first partition that the job requests."""
         named = self.job["Partition"].split(",")[0]
         return self.partitions.get(named, Record({}))
 
     @cached_property
     def partitions(self) -> dict[str, Record]:
-        """Partitions by name."""
+        """Records of all partitions by name."""
         return named(parse_records(self.texts.get("partitions", ""), "PartitionName"), "PartitionName")
 
     @cached_property
     def all_nodes(self) -> dict[str, Record]:
-        """Nodes of the cluster by name."""
+        """Records of all nodes of the cluster by name."""
         return {name: node.record for name, node in parse_nodes(self.texts.get("nodes", "")).items()}
 
     @cached_property
     def nodes(self) -> dict[str, Record]:
-        """Nodes of the job's partition without those that it excludes."""
+        """Records of the nodes of the job's partition that the job does not exclude, by name."""
         node_names = set(hosts(self.partition["Nodes"])) or set(self.all_nodes)
         node_names -= set(hosts(self.job["ExcNodeList"]))
         return {name: node for name, node in self.all_nodes.items() if name in node_names}
 
     @cached_property
     def requested_nodes(self) -> tuple[str, ...]:
-        """Nodes of its `--nodelist`."""
+        """Names of the nodes in the job's `--nodelist`."""
         return hosts(self.job["ReqNodeList"])
 
     @cached_property
     def reservations(self) -> dict[str, Record]:
-        """Reservations by name."""
+        """Records of all reservations by name."""
         return named(parse_records(self.texts.get("reservations", ""), "ReservationName"), "ReservationName")
 
     @cached_property
     def licenses(self) -> dict[str, Record]:
-        """Licenses by name."""
+        """Records of all licenses by name."""
         return named(parse_records(self.texts.get("licenses", ""), "LicenseName"), "LicenseName")
 
     @cached_property
     def qos(self) -> dict[str, Record]:
-        """Limits and use of each QOS by name."""
+        """Records of limits and use of each QOS by name."""
         records = {
             re.sub(r"\(\d+\)", "", record["QOS"]): record
             for record in parse_records(self.texts.get("limits", ""), "QOS")
@@ -125,7 +125,7 @@ class Facts:
 
     @cached_property
     def accounts(self) -> tuple[str, ...]:
-        """Accounts that the user may charge."""
+        """Accounts to which the job's user may charge jobs."""
         return tuple(dict.fromkeys(row[0] for row in self._allowed if row[1] == self.user))
 
     @cached_property
@@ -137,12 +137,12 @@ class Facts:
 
     @property
     def running(self) -> tuple[Job, ...]:
-        """Other jobs that have nodes."""
+        """Other jobs that have allocated nodes."""
         return tuple(job for job in self.queue if job.hosts)
 
     @cached_property
     def now(self) -> str:
-        """The controller's time."""
+        """The time on the control host when the facts were queried."""
         return self.texts.get("now", "").strip()
 
     @cached_property

@@ -30,7 +30,7 @@ class Expression:
         self.is_anchored = "^" in like or "\\A" in like
 
     def search(self, text: str) -> re.Match[str] | None:
-        """Return the first match in the text."""
+        """Return the first match of the expression in the text."""
         if self._alternatives and not any(_are_in_order(parts, text) for parts in self._alternatives):
             return None
         return self._pattern.search(text)
@@ -38,7 +38,7 @@ class Expression:
 
 @cache
 def expression(like: str) -> Expression:
-    """Return the expression, compiled once."""
+    """Return the expression of a failure mode, compiled once."""
     return Expression(like)
 
 

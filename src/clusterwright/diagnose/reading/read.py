@@ -112,7 +112,7 @@ class Scanner:
         return BytesAhoCorasick(self._bytes, implementation=Implementation.DFA)
 
     def exclude_texts(self, texts: set[str]) -> Scanner:
-        """Return a scanner for all other texts."""
+        """Return a scanner for the other texts, without these."""
         return Scanner([text for text in self._texts if text not in texts])
 
     def places(self, block: bytes) -> Iterator[int]:
@@ -159,11 +159,11 @@ class TimeBudget:
         self._mib = self._source_mib = 0.0
 
     def begin_source(self) -> None:
-        """Begin the next source."""
+        """Begin the budget of the next source."""
         self._source_begun_s, self._source_mib = self._clock(), 0.0
 
     def add(self, size: int) -> None:
-        """Add the time for `size` further bytes."""
+        """Extend the budget for `size` further bytes of the source."""
         self._mib += size / 2**20
         self._source_mib += size / 2**20
 

@@ -64,7 +64,7 @@ class SightingStore:
         return "" in likes or any(expression(like).search(line) for like in likes)
 
     def add(self, mode: Mode, signature: int, names: dict[str, str], line: Line, number: int) -> None:
-        """Store a sighting of a mode."""
+        """Store a sighting: a line that matched a signature of a mode."""
         key = (mode.id, signature, line.parts.rank)
         self._counts[key] += 1
         if len(self._sightings[key]) >= (

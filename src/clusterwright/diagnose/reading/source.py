@@ -57,7 +57,7 @@ def of_stream(name: str = "-") -> LogSource:
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a file, decompressed by its suffix."""
+    """Open a log file; decompress it by its suffix."""
     if path.suffix in _PACKED:
         from importlib import import_module
 

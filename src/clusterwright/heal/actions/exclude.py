@@ -38,7 +38,7 @@ def _update(order: ActionOrder, hosts: set[str]) -> str:
 
 
 def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Return True if the job excludes the host."""
+    """Return True if the pending job excludes the host."""
     return order.intent.host in _excluded(order, executor)
 
 

@@ -26,7 +26,7 @@ _REASON = 180  # characters; slurmctld stores more, but a reason should be short
 
 @dataclass(frozen=True, slots=True)
 class ActionOrder:
-    """An intent with its id in the journal."""
+    """An intent to execute, with its id in the journal."""
 
     id: int
     intent: Intent

@@ -33,7 +33,7 @@ def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) 
 
 
 def undo(order: ActionOrder, executor: Executor) -> str:
-    """Drain the node again."""
+    """Drain the node again, with heal's reason."""
     prior = drain.prepare(order, executor)
     return (
         _("another user or program drained the host")

@@ -26,7 +26,7 @@ class DisruptionBudget:
 
     @classmethod
     def from_nodes(cls, nodes: Iterable[HostStatus], percent: int) -> DisruptionBudget:
-        """Build the budget from Slurm's nodes."""
+        """Build the budget from Slurm's nodes and the maximum percentage out of service."""
         members: dict[str, set[str]] = {}
         taking = [node for node in nodes if node.holder != "spare"]
         for node in taking:
@@ -48,7 +48,7 @@ class DisruptionBudget:
         )
 
     def with_host_out(self, host: str) -> DisruptionBudget:
-        """Return a copy in which the host is out."""
+        """Return a copy of the budget in which the host is out of service."""
         return DisruptionBudget(self.members, self.out | {host}, self.percent)
 
     def is_common(self, hosts: frozenset[str]) -> bool:

@@ -21,7 +21,7 @@ def faults(observation: Observation, rules: Iterable[Rule]) -> Faults:
 
 
 def claims(observation: Observation, rules: Iterable[Rule]) -> Faults:
-    """Group the claims by host and rule."""
+    """Group the claims (findings from users' logs) by host and rule."""
     return _grouped((finding for finding in observation.findings if finding.is_claim), rules)
 
 

@@ -233,7 +233,7 @@ class Journal:
     def set_state(
         self, action_id: int, state: State, moment: Moment, *, wall: float, error: str = ""
     ) -> None:
-        """Set the state of an action."""
+        """Set the state of an action in the journal."""
         end = (moment.boot, moment.s, wall) if state in _ENDED else (None, None, None)
         with self._db:
             self._db.execute(
@@ -269,7 +269,7 @@ class Journal:
             self._db.execute("UPDATE notifications SET sent = 1 WHERE id = ?", (notification_id,))
 
     def new_jobs(self, jobs: Iterable[str]) -> tuple[str, ...]:
-        """Return the jobs that were not diagnosed yet."""
+        """Return those of the failed jobs that were not diagnosed yet."""
         job_ids = {row[0] for row in self._db.execute("SELECT job FROM jobs")}
         return tuple(job for job in jobs if job not in job_ids)
 

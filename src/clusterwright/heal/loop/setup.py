@@ -88,7 +88,7 @@ def loop_lock(folder: Path) -> Iterator[None]:
 def loop_of(
     cluster: Cluster, source: str, remote: Remote, journal: Journal, log: Callable[[str], None]
 ) -> Loop:
-    """Build the loop."""
+    """Build the loop of self-healing for a cluster file."""
     policy, executor = policy_of(cluster), Executor(cluster, remote, source)
     runner = ActionRunner(journal, executor, policy, moment, time.time, log)
     gatherer = Gatherer(cluster, remote, checks_of(cluster, remote), partial(_why, cluster, remote))

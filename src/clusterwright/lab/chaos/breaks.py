@@ -16,7 +16,7 @@ def exception(step: int) -> None:
 
 
 def memory(step: int) -> None:
-    """Leak memory at every step."""
+    """Leak memory at every step, until the limit is reached."""
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
     ALLOCATIONS.append(bytearray(step * 2**24))
 

@@ -191,7 +191,7 @@ def healing(file: Path, log: Path) -> Iterator[None]:
 
 
 def describe(score: Score) -> str:
-    """Return one line about the score for the log."""
+    """Return a line for the log about the score of one fault."""
     record = score.record
     recovery = (
         _("training resumed after {seconds:.1f} s", seconds=record.progress_s)

@@ -118,7 +118,7 @@ def job_without_fault(shared: str, user: str | None) -> Job:
 
 
 def job(kind: FaultKind, shared: str, user: str | None, number: int) -> Job:
-    """Return the job for a fault of that kind."""
+    """Return the job of a training into which a fault of that kind is injected."""
     return _job(kind.program, shared, user, f"campaign-{number}")
 
 

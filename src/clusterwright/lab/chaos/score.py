@@ -55,7 +55,7 @@ class Score:
 
     @property
     def passed(self) -> bool:
-        """True if no criterion failed."""
+        """True if no criterion of the score failed."""
         judged = (self.detected, self.cause, self.action, self.finished, self.exact, self.unharmed)
         return all(verdict is not False for verdict in judged)
 
@@ -100,7 +100,7 @@ def summary(scores: Sequence[Score]) -> dict[str, Any]:
 
 
 def document(scores: Sequence[Score]) -> list[dict[str, Any]]:
-    """Return each score as values for JSON."""
+    """Return the score of each fault as values for JSON."""
     rows = []
     for score in scores:
         judged = {name: getattr(score, name) for name in Score.__slots__ if name not in ("planned", "record")}

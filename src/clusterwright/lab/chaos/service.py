@@ -38,7 +38,7 @@ class Service:
         return {name: state.rstrip("*~#!%$@^-") for name, blank, state in rows if blank}
 
     def out(self) -> frozenset[str]:
-        """Return the hosts that get no jobs."""
+        """Return the hosts that get no jobs, such as drained ones."""
         return frozenset(name for name, state in self.states().items() if state not in IN_SERVICE)
 
     def back(self, host: str) -> float | None:

@@ -12,14 +12,14 @@ NOTICED = frozenset({"host_lost", "rank_exit", "rank_hung", "generation_end"})
 
 
 class TrainingRun:
-    """A run and its events so far."""
+    """A training of the campaign and its events so far."""
 
     def __init__(self, run: RunFolder, remote: Remote, control: str) -> None:
         self.run, self._reader = run, RemoteReader(remote, control)
         self.events: tuple[DemoEvent, ...] = ()
 
     def step(self) -> int:
-        """Return the highest complete step."""
+        """Return the highest step that the training has completed."""
         self._read()
         return event_metrics.last_step_before(self.events, float("inf"))
 

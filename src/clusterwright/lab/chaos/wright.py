@@ -17,7 +17,7 @@ COMMAND = "from clusterwright.cli import main; main()"
 
 @dataclass(frozen=True, slots=True)
 class Wright:
-    """The command, for one cluster file."""
+    """Runs the `wright` command for one cluster file."""
 
     file: Path
 

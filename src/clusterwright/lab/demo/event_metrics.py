@@ -14,7 +14,7 @@ Events = Sequence[DemoEvent]
 
 @dataclass(frozen=True, slots=True)
 class TrainingStep:
-    """One optimizer step, as it ran the last time."""
+    """One optimizer step; of a repeated step the last repetition."""
 
     step: int
     time: float

@@ -34,7 +34,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One row of the timeline."""
+    """One row of the timeline: a host or rank, and what it did when."""
 
     place: str
     spans: tuple[LaneSpan, ...]
@@ -81,7 +81,7 @@ def lanes(
 
 
 def markers(events: Sequence[DemoEvent], fault: InjectedFault | None) -> tuple[Marker, ...]:
-    """Return the events to mark, in order of time."""
+    """Return the events that the timeline marks, in order of time."""
     zero = origin(events)
     entries = [Marker("checkpoint", event.time - zero, event.step) for event in checkpoints(events)]
     entries += [Marker("lost", event.time - zero) for event in events if event.kind == "host_lost"]

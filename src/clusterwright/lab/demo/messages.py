@@ -7,7 +7,7 @@ from clusterwright.lab.demo.report import DemoReport
 
 
 def headline(report: DemoReport) -> tuple[str, str]:
-    """Return the headline in both languages."""
+    """Return the headline of the demo's page in both languages."""
     if report.fault is None or not report.ok:
         return bilingual("The demo did not do all that it claims.")
     step = report.fault["at_step"]
@@ -54,7 +54,7 @@ def _difference(report: DemoReport) -> tuple[str, str, str]:
 
 
 def place_text(report: DemoReport) -> str:
-    """Describe the drawing of the cluster."""
+    """Return a text that describes the drawing of the cluster."""
     if report.cluster is None:
         reason = report.not_applicable.get("lab", "")
         return _(
@@ -71,7 +71,7 @@ def place_text(report: DemoReport) -> str:
 
 
 def applied_text(report: DemoReport) -> str:
-    """Return the text above the verdicts."""
+    """Return the text above the verdicts of the health checks."""
     changes = report.second_apply_changes
     if changes is None:
         return _("Checks, by status:")
@@ -82,7 +82,7 @@ def applied_text(report: DemoReport) -> str:
 
 
 def loss_text(report: DemoReport) -> str:
-    """Describe the loss curves."""
+    """Return a text that describes the loss curves."""
     if report.losses_equal_bitwise:
         return _(
             "Two trainings from the same seed, {steps_total} steps each. The thin line lies on "
@@ -116,7 +116,7 @@ def footer(report: DemoReport) -> str:
 
 
 def repeat_commands(report: DemoReport) -> str:
-    """Return the commands that repeat the demo."""
+    """Return the shell commands that repeat the demo."""
     if report.mode == "local":
         return "make demo\n\n# this page, wherever Linux runs\nwright demo --local"
     host = report.fault["host"] if report.fault else "gpu-node2"

@@ -32,7 +32,7 @@ TIMES = (
 
 @dataclass(frozen=True, slots=True)
 class DrawnNetwork:
-    """A network in the drawing."""
+    """A network in the drawing of the cluster."""
 
     name: str
     subnet: str
@@ -42,7 +42,7 @@ class DrawnNetwork:
 
 @dataclass(frozen=True, slots=True)
 class DrawnHost:
-    """A host in the drawing."""
+    """A host in the drawing of the cluster."""
 
     name: str
     role: str

@@ -60,14 +60,14 @@ class RunFollower:
             self._clock.sleep(POLL_INTERVAL_S)
 
     def finish(self) -> None:
-        """Poll until the run has ended."""
+        """Poll the run until it has ended."""
         self.wait_until(
             lambda events: bool(event_metrics.finished(events)) and bool(ended(self.run, self._reader)),
             _("the last step"),
         )
 
     def poll(self) -> None:
-        """Read the events again, and log the new ones."""
+        """Read the run's events again, and log the new ones."""
         self.text = self._reader.text(self.run.folder, "events/*.jsonl")
         self.events, _ = parse_events([self.text])
         for event in self.events:

@@ -33,7 +33,7 @@ _UNDO = f"rm -f /etc/ld.so.preload; [ ! -e /{_FOLDER} ] || {{ rm -r /{_FOLDER}; 
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Raise if the option is no duration, or the library cannot be compiled."""
+    """Raise an error if the option is no duration, or the library cannot be compiled."""
     _library(_by_s(options))
 
 

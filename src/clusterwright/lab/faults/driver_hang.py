@@ -25,6 +25,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Let calls return."""
+    """Let blocked calls of the GPU driver return."""
     chosen(lab, host, options).clear_driver_values("driver-hang")
     return lab

@@ -29,6 +29,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Give both the same version."""
+    """Give library and kernel module the same version again."""
     chosen(lab, host, options).clear_driver_values("driver-mismatch")
     return lab

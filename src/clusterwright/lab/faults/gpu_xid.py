@@ -28,7 +28,7 @@ _MESSAGES = {
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Raise if there is no such GPU or number."""
+    """Raise an error if there is no such GPU, or the XID is invalid."""
     chosen(lab, host, options)
     _number(options)
 

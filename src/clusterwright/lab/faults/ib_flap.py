@@ -15,7 +15,7 @@ _TIMES = 6  # more than the five in 24 h that azurehpc-health-checks counts as f
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Count and log each flap."""
+    """Count each flap of the RDMA port, and log it in the kernel log."""
     port = chosen(lab, host, options)
     port.grow({"counters/link_downed": _TIMES, "counters/link_error_recovery": _TIMES})
     for _ in range(_TIMES):
@@ -25,6 +25,6 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Reset the port, with counters at zero."""
+    """Reset the RDMA port: up, with counters at zero."""
     chosen(lab, host, options).reset()
     return lab

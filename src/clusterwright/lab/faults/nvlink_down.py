@@ -16,12 +16,12 @@ LASTS = True
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Raise if there is no such GPU or link."""
+    """Raise an error if there is no such GPU or NVLink."""
     _link(chosen(lab, host, options), options)
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Set the link (default: the first) inactive, with raised error counters."""
+    """Set the NVLink (default: the GPU's first) inactive, with raised error counters."""
     gpu = chosen(lab, host, options)
     link = _link(gpu, options)
     counters = {"replay": 12, "recovery": 3, "crc_flit": 40}
@@ -34,7 +34,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Bring the link up with counters at zero."""
+    """Bring the NVLink up, with counters at zero."""
     gpu = chosen(lab, host, options)
     gpu.clear_values(f"nvlink-down-{_link(gpu, options)}")
     return lab

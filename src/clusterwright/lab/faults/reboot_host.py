@@ -37,5 +37,5 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Do nothing: the host is back already."""
+    """Do nothing: the host has booted already."""
     return lab

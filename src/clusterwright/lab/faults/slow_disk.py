@@ -18,7 +18,7 @@ DEFAULT_RATE = "5MB/s"  # a disk that retries each sector
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Raise if the rate is invalid, or the kernel cannot limit disks."""
+    """Raise an error if the rate is invalid, or the kernel cannot limit disks."""
     _bytes_per_s(options)
     if not disk_rate.able(lab.name, host.name):
         raise WrightError.from_code(
@@ -35,7 +35,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Remove the limit."""
+    """Remove the rate limit of the disk."""
     disk_rate.release(lab.name, host.name, _disk(lab, host))
     return lab
 

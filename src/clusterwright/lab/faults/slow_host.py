@@ -20,7 +20,7 @@ V1, V1_PERIOD, V2 = "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.max"
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Raise if the share is invalid, or the kernel has no CPU quotas."""
+    """Raise an error if the share is invalid, or the kernel has no CPU quotas."""
     parse_number(options, "percent", _DEFAULT, _BELOW)
     if not _places(lab, host):
         raise WrightError.from_code(
@@ -39,7 +39,7 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Remove the limit."""
+    """Remove the host's CPU limit."""
     for path in _places(lab, host):
         path.write_text(f"max {PERIOD_US}" if path.name == V2 else "-1")
     return lab

@@ -17,12 +17,12 @@ DEFAULT_RATE = "10Mbit/s"  # a hundredth of the slowest Ethernet that clusters s
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
-    """Raise if the rate is invalid."""
+    """Raise an error if the rate is invalid."""
     _rate(options)
 
 
 def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
-    """Shape the links to the requested rate."""
+    """Shape the host's links to the requested rate."""
     rate_bits_per_s = _rate(options)
     for link in links(host, options):
         network.reshape(host, link, rate_bits_per_s)

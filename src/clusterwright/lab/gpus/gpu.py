@@ -28,7 +28,7 @@ class SimulatedGpu:
 
     @property
     def folder(self) -> Path:
-        """The folder of the host's GPU state."""
+        """The folder with the state of the host's simulated GPUs."""
         return host.gpu_folder(self.lab, self.host)
 
     def set_values(

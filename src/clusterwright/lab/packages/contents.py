@@ -42,7 +42,7 @@ WantedBy=multi-user.target
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """One package in one version."""
+    """One stand-in package in one version."""
 
     name: str
     full: str  # with epoch and package revision
@@ -59,11 +59,11 @@ class StandIn:
 
     @property
     def file_name(self) -> str:
-        """The name in repositories: without the epoch."""
+        """The file name in repositories, which lacks the version's epoch."""
         return f"{self.name}_{self.full.rpartition(':')[2]}_all.deb"
 
     def control(self) -> str:
-        """Return the text of DEBIAN/control."""
+        """Return the text of the package's DEBIAN/control."""
         more = "".join(
             f"{key}: {value}\n"
             for key, value in (

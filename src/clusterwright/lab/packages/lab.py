@@ -40,12 +40,12 @@ def build(lab: LabState, cluster: Cluster, log: Callable[[str], None]) -> None:
 
 
 def folder(lab: LabState) -> Path:
-    """Return the folder that is served."""
+    """Return the folder of the lab's package repository, which is served."""
     return lab.folder / "packages"
 
 
 def home(lab: LabState) -> Path:
-    """Return the folder of the signing key."""
+    """Return the folder of the repository's signing key."""
     return lab.folder / "keys" / "gpg"
 
 

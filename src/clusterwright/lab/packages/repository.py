@@ -97,7 +97,7 @@ def _deb(package: StandIn, target: Path) -> None:
 
 
 def _entry(package: StandIn, path: Path) -> str:
-    """Return the package's entry in apt's list."""
+    """Return the package's entry in apt's list of packages."""
     data = path.read_bytes()
     sums = f"Filename: ./{path.name}\nSize: {len(data)}\nSHA256: {hashlib.sha256(data).hexdigest()}\n"
     return package.control() + sums

@@ -27,19 +27,19 @@ class SimulatedPort:
 
     @property
     def folder(self) -> Path:
-        """The folder of the host's port files."""
+        """The folder with the files of the host's RDMA ports."""
         return host.rdma_folder(self.lab, self.host)
 
     def set_values(self, **values: str) -> None:
-        """Write other values to the port's files."""
+        """Write values to files of the port, such as its state."""
         state.set_values(self.folder, self.ports, self.index, values)
 
     def grow(self, growth: Mapping[str, int]) -> None:
-        """Raise the port's counters."""
+        """Raise counters of the port by the given amounts."""
         state.add(self.folder, self.ports, self.index, growth)
 
     def reset(self) -> None:
-        """Restore the port's initial state."""
+        """Restore the port's initial state: up, with counters at zero."""
         state.reset(self.folder, self.ports, self.index)
 
     def write_kernel_message(self, message: str) -> None:

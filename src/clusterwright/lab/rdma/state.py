@@ -33,13 +33,13 @@ def install(ports: SimulatedRdma, folder: Path) -> None:
 
 
 def set_values(folder: Path, ports: SimulatedRdma, index: int, values: Mapping[str, str]) -> None:
-    """Write other values to files of that port: path under the port's folder to text."""
+    """Write values to files of a host's port, by path under the port's folder."""
     for path, text in values.items():
         (folder / ports.device(index) / "ports/1" / path).write_text(f"{text}\n")
 
 
 def add(folder: Path, ports: SimulatedRdma, index: int, growth: Mapping[str, int]) -> None:
-    """Raise counters of that port."""
+    """Raise counters of a host's port by the given amounts."""
     port_folder = folder / ports.device(index) / "ports/1"
     set_values(
         folder,
@@ -50,7 +50,7 @@ def add(folder: Path, ports: SimulatedRdma, index: int, growth: Mapping[str, int
 
 
 def reset(folder: Path, ports: SimulatedRdma, index: int) -> None:
-    """Restore the port: up, with counters at zero."""
+    """Restore a host's port: up, with counters at zero."""
     set_values(
         folder,
         ports,

@@ -28,7 +28,7 @@ NEEDED = ("JobID", "Submit", "Elapsed")
 
 
 class NoColumnError(ValueError):
-    """The heading lacks required columns."""
+    """The heading of the output lacks required columns."""
 
     def __init__(self, missing: Sequence[str]) -> None:
         super().__init__(", ".join(missing))

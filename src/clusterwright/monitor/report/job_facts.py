@@ -16,7 +16,7 @@ IDLE = 0.05  # GPU utilization below which a GPU counts as idle
 
 @dataclass(frozen=True, slots=True)
 class HostUse:
-    """A job's allocation and use of one host."""
+    """A job's allocation on one host, and its use of it."""
 
     name: str
     cpu_s: float | None = None

@@ -143,7 +143,7 @@ def _add(total: Sum, record: AccountingRecord, hours: float, span: Span) -> None
 
 
 def _add_metrics(figures: Month, values: Values) -> None:
-    """Add the metrics of Prometheus, by account."""
+    """Add Prometheus's sums of measured, busy and idle GPU time and energy, by account."""
     for name, attribute, unit in (
         ("busy_s", "busy_h", HOUR_S),
         ("idle_s", "idle_h", HOUR_S),

@@ -21,7 +21,7 @@ _DAY_S = 86400
 
 @dataclass(frozen=True, slots=True)
 class ReportFigure:
-    """One big figure."""
+    """One large figure at the top of a report."""
 
     name: str
     value: str
@@ -68,7 +68,7 @@ def percent(ratio: float | None) -> str:
 
 
 def span(seconds: float | None) -> str:
-    """Format a duration; `-` for None."""
+    """Format a duration for people; `-` for None."""
     return "-" if seconds is None else human_duration(seconds)
 
 
@@ -83,7 +83,7 @@ def clock(seconds: float | None) -> str:
 
 
 def size(size_bytes: float | None) -> str:
-    """Format a size; `-` for None."""
+    """Format a size in bytes for people; `-` for None."""
     return "-" if size_bytes is None else human_size(size_bytes)
 
 

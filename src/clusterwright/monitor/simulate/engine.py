@@ -27,7 +27,7 @@ MAX_RESERVATIONS = 30
 
 @dataclass(slots=True)
 class WaitingJob:
-    """A pending job."""
+    """A pending job of the replay."""
 
     number: int
     job: TraceJob
@@ -44,7 +44,7 @@ class WaitingJob:
 
 @dataclass(frozen=True, slots=True)
 class JobRun:
-    """A job that was started."""
+    """A job that the replay has started."""
 
     job: TraceJob
     start: float
@@ -66,7 +66,7 @@ class SimulationOutcome:
 
 
 def simulate(jobs: Sequence[TraceJob], settings: SimulationSettings) -> SimulationOutcome:
-    """Replay jobs under the settings."""
+    """Replay jobs through the model of Slurm under the settings."""
     return _Slurm(settings).run(jobs)
 
 

@@ -68,7 +68,7 @@ class Hosts:
         return sum(host.could(need) for host in self.candidates(need)) >= need.hosts
 
     def free(self) -> bool:
-        """Return whether any CPU is free."""
+        """Return whether any host has a free CPU."""
         return any(host.free_cpus for hosts in self.of_kind.values() for host in hosts)
 
     def find_hosts(

@@ -36,7 +36,7 @@ class Limits:
         return all(self._usage[key] + amount <= most for key, amount, most in self._rules(job, need, queue))
 
     def charge(self, job: TraceJob, need: Need, queue: Queue, sign: int = 1) -> None:
-        """Add the job's use to its limits; with sign -1 remove it."""
+        """Add the job's use to its limits; with sign -1 subtract it."""
         for key, amount, _most in self._rules(job, need, queue):
             self._usage[key] += sign * amount
 

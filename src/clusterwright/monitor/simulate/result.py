@@ -55,7 +55,7 @@ class SimulationResult:
 
 
 def result(outcome: SimulationOutcome) -> SimulationResult:
-    """Compute the figures of a replay."""
+    """Compute utilization, waits and fairness of a replay."""
     job_runs, settings = outcome.job_runs, outcome.settings
     gpus = any(job_run.gpus for job_run in job_runs)
     begin = min((job_run.job.submit for job_run in job_runs), default=0.0)

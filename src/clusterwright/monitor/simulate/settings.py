@@ -33,7 +33,7 @@ class HostKind:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A partition."""
+    """A partition of the model, with its limits and priority."""
 
     name: str
     kinds: tuple[str, ...]
@@ -59,7 +59,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """A QOS."""
+    """A QOS of the model, with its limits and priority."""
 
     priority: int = 0
     max_s: float | None = None
@@ -89,12 +89,12 @@ class SimulationSettings:
 
     @property
     def gpus(self) -> int:
-        """GPUs of all hosts."""
+        """Number of GPUs of all hosts."""
         return sum(kind.gpus * len(kind.names) for kind in self.kinds.values())
 
     @property
     def cpus(self) -> int:
-        """CPUs of all hosts."""
+        """Number of CPUs of all hosts."""
         return sum(kind.cpus * len(kind.names) for kind in self.kinds.values())
 
     @property

@@ -11,7 +11,7 @@ Bytes = int
 
 @dataclass(frozen=True, slots=True)
 class GpuSnapshot:
-    """One GPU; None is a value that is not known."""
+    """One GPU at the time of the snapshot; None means unknown."""
 
     index: int
     name: str = ""

@@ -155,7 +155,7 @@ class Top(App[None]):
         self.paint()
 
     def paint(self) -> None:
-        """Show the current snapshot."""
+        """Show the current snapshot in all panels."""
         self._paint_head()
         if self.snapshot is None:
             return
@@ -193,13 +193,13 @@ class Top(App[None]):
         return self.query_one(f"#{name}", Listing)
 
     def action_panel(self, name: str) -> None:
-        """Focus a panel."""
+        """Move the focus to a panel."""
         for panel in PANELS:
             self.set_class(panel == name, f"on-{panel}")
         self._list(name).focus()
 
     def action_next(self, by: int) -> None:
-        """Focus the next panel."""
+        """Move the focus to the next panel, or with -1 to the previous one."""
         now = next((index for index, name in enumerate(PANELS) if self._list(name).has_focus), 0)
         self.action_panel(PANELS[(now + by) % len(PANELS)])
 
@@ -229,7 +229,7 @@ class Top(App[None]):
         self._set_view(self.view_state.view.next_filter())
 
     def action_toggle_user(self) -> None:
-        """Show only the user's jobs, or all."""
+        """Switch between the user's own jobs and all jobs."""
         self._set_view(
             replace(self.view_state.view, user="" if self.view_state.view.user else self._job_actions.user)
         )
@@ -252,7 +252,7 @@ class Top(App[None]):
         self._set_view(replace(self.view_state.view, text=event.value))
 
     def on_input_submitted(self) -> None:
-        """Keep the search and close its field."""
+        """Apply the search and close its field."""
         self._close_search()
 
     def _close_search(self) -> None:
@@ -260,7 +260,7 @@ class Top(App[None]):
         self.action_panel("jobs")
 
     def action_help(self) -> None:
-        """Show the keys."""
+        """Show the keys of the screen."""
         self.push_screen(TextScreen(keys()))
 
     def _job(self) -> JobView | None:

@@ -118,7 +118,7 @@ def _state(state: str, *, drained: bool) -> Cell:
 
 
 def of_job(job: JobView, options: RenderOptions) -> Cells:
-    """Return cells of one job."""
+    """Return the cells of a job's row."""
     began = job.started if runs(job) else job.submitted
     remaining_s = None if job.ends is None or not runs(job) else job.ends - options.now
     use = "-" if job.utilisation is None else percent(job.utilisation)
@@ -148,7 +148,7 @@ def hosts_or_reason(job: JobView, options: RenderOptions) -> Cell:
 
 
 def progress(job: JobView) -> str:
-    """Return progress of the job's run."""
+    """Return a short text about the progress of the job's run."""
     run = job.run
     if run is None or run.step is None:
         return ""
@@ -164,7 +164,7 @@ def progress(job: JobView) -> str:
 
 
 def of_team(team: Team, _options: RenderOptions) -> Cells:
-    """Return cells of one team."""
+    """Return the cells of a team's row."""
     return [
         [(visible(team.name, 32), "bold")],
         [(str(team.gpus), "")],
@@ -177,7 +177,7 @@ def of_team(team: Team, _options: RenderOptions) -> Cells:
 
 
 def of_alert(alert: Alert, options: RenderOptions) -> Cells:
-    """Return cells of one alert."""
+    """Return the cells of an alert's row."""
     text = (alert.summary_zh if current_language() == "zh" else "") or alert.summary
     kind = label("muted") if alert.muted else alert.severity
     return [

@@ -17,7 +17,7 @@ MOST_FOLDED = 512  # names in one hostlist; folding more names with several numb
 
 @dataclass(frozen=True, slots=True)
 class HostGroup:
-    """Nodes of one node group in one state."""
+    """The nodes of one node group that have the same state."""
 
     name: str
     state: str
@@ -31,13 +31,13 @@ class HostGroup:
 
     @property
     def hosts(self) -> str:
-        """The nodes as a hostlist."""
+        """The names of the group's nodes as a hostlist."""
         folded = fold([node.name for node in self.nodes[:MOST_FOLDED]])
         return folded if len(self.nodes) <= MOST_FOLDED else f"{folded},..."
 
     @property
     def gpus(self) -> tuple[int, int]:
-        """Allocated GPUs and all GPUs."""
+        """Numbers of allocated GPUs and of all GPUs of the group."""
         return sum(node.gpus_used for node in self.nodes), sum(node.gpus_total for node in self.nodes)
 
     def uses(self, width: int) -> list[tuple[float | None, bool]]:

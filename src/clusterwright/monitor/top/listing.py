@@ -90,7 +90,7 @@ class Listing(ScrollView, can_focus=True):
         self.refresh()
 
     def action_page(self, by: int) -> None:
-        """Move by the visible rows."""
+        """Move the cursor by as many rows as are visible."""
         self.action_move(by * max(1, self.size.height - 2))
 
     def action_choose(self) -> None:

@@ -37,5 +37,5 @@ KEYS = (
 
 
 def label(name: str) -> str:
-    """Return the label in the current language."""
+    """Return a heading, label or key description in the current language."""
     return _(LABELS[name])

@@ -34,11 +34,11 @@ class View:
     text: str = ""
 
     def next_sort(self) -> View:
-        """Return the view, sorted by the next column."""
+        """Return a copy of the view, sorted by the next column."""
         return replace(self, sort=SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)])
 
     def next_filter(self) -> View:
-        """Return the view with the next filter: all, running, pending jobs."""
+        """Return a copy of the view with the next filter: all, running, pending jobs."""
         return replace(
             self, job_filter=JOB_FILTERS[(JOB_FILTERS.index(self.job_filter) + 1) % len(JOB_FILTERS)]
         )

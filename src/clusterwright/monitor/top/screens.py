@@ -60,7 +60,7 @@ class ConfirmScreen(ModalScreen[bool]):
             yield Static(_("y: cancel the job    n, Esc: keep the job"), classes="hint", markup=False)
 
     def action_answer(self, answer: bool) -> None:  # noqa: FBT001 (a key's action)
-        """Close with the answer."""
+        """Close the screen with the answer as its result."""
         self.dismiss(answer)
 
 

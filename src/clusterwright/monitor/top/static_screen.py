@@ -28,7 +28,7 @@ def print_screen(snapshot: Snapshot, options: RenderOptions, console: Console, *
 
 
 def lines(snapshot: Snapshot, options: RenderOptions, width: int, rows: int) -> list[Text]:
-    """Return the lines of the screen."""
+    """Return the screen as lines of text."""
     rendered = folded(columns.headline(snapshot), width)
     rendered += [Text(columns.missing(item), "magenta") for item in snapshot.missing]
     kinds = groups(snapshot.nodes)

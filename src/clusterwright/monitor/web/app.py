@@ -89,7 +89,7 @@ class Views:
         self.site, self._threads = site, ActionThreads()
 
     async def index(self, request: Request) -> Response:
-        """Return the HTML page."""
+        """Return the HTML page of the web application."""
         feed = self.site.feed
         page = pages.index(
             visible(feed.snapshot.cluster), feed.summary(), *preferences(request.cookies, request.headers)
@@ -147,14 +147,14 @@ class Views:
         return _json(node_page(node) | {"may": offered})
 
     async def history(self, request: Request) -> Response:
-        """Return the sums over a time span."""
+        """Return the cluster's sums over a time span."""
         span, history = request.query_params.get("span", "day"), self.site.feed.history
         if span not in SPANS or history is None:
             return _missing()
         return _json(await asyncio.to_thread(history.read, span))
 
     async def cancel(self, request: Request) -> Response:
-        """Cancel a job."""
+        """Cancel a job, if the user may."""
         job = self.site.feed.job(request.path_params["id"])
         user, actions = _user(request), self.site.actions
         if job is None:
@@ -164,7 +164,7 @@ class Views:
         return await self._run_action(request, user, partial(actions.cancel, job, user))
 
     async def drain(self, request: Request) -> Response:
-        """Drain a node."""
+        """Drain a node, if the user may."""
         node = self.site.feed.node(request.path_params["name"])
         user, actions = _user(request), self.site.actions
         if node is None:
@@ -177,7 +177,7 @@ class Views:
         return await self._run_action(request, user, partial(actions.drain, node, reason, user))
 
     async def resume(self, request: Request) -> Response:
-        """Resume a node."""
+        """Resume a node, if the user may."""
         node = self.site.feed.node(request.path_params["name"])
         user, actions = _user(request), self.site.actions
         if node is None:

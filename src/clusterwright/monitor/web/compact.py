@@ -42,7 +42,7 @@ def kind(node: NodeView) -> str:
 
 
 def word(node: NodeView) -> str:
-    """Return the node's state in Slurm's form."""
+    """Return the node's state as Slurm prints it."""
     return visible(node.state.upper() + "+DRAIN" * node.drained)
 
 
@@ -65,7 +65,7 @@ def _round(value: float | None, times: float = 1) -> int | None:
 
 
 def sums(snapshot: Snapshot) -> dict[str, Json]:
-    """Return the sums at the top of the page."""
+    """Return the cluster's sums for the top of the page."""
     kinds: dict[str, int] = {}
     for node in snapshot.nodes:
         kinds[kind(node)] = kinds.get(kind(node), 0) + 1
@@ -121,7 +121,7 @@ def job_page(job: JobView) -> dict[str, Json]:
 
 
 def node_page(node: NodeView) -> dict[str, Json]:
-    """Return a node with its GPUs by name."""
+    """Return a node with all its values, and its GPUs by name."""
     row: dict[str, Json] = {
         key: visible(value) if isinstance(value, str) else value for key, value in asdict(node).items()
     }

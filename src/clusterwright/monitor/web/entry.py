@@ -111,7 +111,7 @@ class SignIn:
         return answer
 
     async def sign_out(self, request: Request) -> Response:
-        """End the session."""
+        """End the user's session and delete its cookie."""
         self._guard.sessions.end(request.cookies.get(self._guard.cookie, ""))
         answer = Response(status_code=204)
         answer.delete_cookie(self._guard.cookie, secure=self._guard.tls, httponly=True, samesite="strict")

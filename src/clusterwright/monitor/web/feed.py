@@ -130,7 +130,7 @@ class Feed:
         return self._full_document
 
     def summary(self) -> dict[str, Json]:
-        """Return the sums for the HTML page."""
+        """Return the cluster's sums for the HTML page."""
         sums = self._document["sums"]
         return sums if isinstance(sums, dict) else {}
 
@@ -178,12 +178,12 @@ class Feed:
         return viewer
 
     def disconnect(self, viewer: Viewer) -> None:
-        """Remove a viewer."""
+        """Remove a viewer whose stream has ended."""
         self._viewers.discard(viewer)
 
     @property
     def viewers(self) -> int:
-        """The number of viewers."""
+        """The number of open event streams."""
         return len(self._viewers)
 
 

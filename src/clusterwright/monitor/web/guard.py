@@ -53,7 +53,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The access rules of a listener."""
+    """The access rules of a listener, applied to each request."""
 
     sessions: Sessions
     tls: bool
@@ -66,7 +66,7 @@ class Guard:
         return "__Host-wright" if self.tls else "wright"
 
     def identify(self, request: Request) -> Identity:
-        """Return the identity by the session cookie."""
+        """Return the identity (user and session) of a request by its session cookie."""
         session_user = self.sessions.find(request.cookies.get(self.cookie, ""))
         return Identity(session_user[1], session_user[0]) if session_user else Identity()
 

@@ -83,7 +83,7 @@ class History:
                 self.trouble = f"{self._path.name}: {error}"
 
     def read(self, span: str) -> dict[str, list[float | None]]:
-        """Return times and means over a span of SPANS."""
+        """Return times and mean sums over a span, a key of SPANS."""
         (step, seconds), now = SPANS[span], int(self._clock.now())
         wide = -(-seconds // (MOST * step)) * step
         with self._lock:
@@ -96,7 +96,7 @@ class History:
         return {name: list(column) for name, column in zip(("at", *FIGURES), columns, strict=True)}
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the history file."""
         with self._lock, suppress(sqlite3.Error):
             self._file.close()
 

@@ -26,7 +26,7 @@ def words(lang: Lang) -> Mapping[str, str]:
 
 
 def script(lang: Lang) -> str:
-    """Return the texts as a JavaScript module."""
+    """Return the page's texts in a language as a JavaScript module."""
     return f"export default {json.dumps(dict(words(lang)), ensure_ascii=False)};\n"
 
 

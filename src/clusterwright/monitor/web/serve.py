@@ -46,7 +46,7 @@ class Listener:
             return False
 
     def url(self, port: int) -> str:
-        """Return the URL for a browser."""
+        """Return the URL for a browser, with that port."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.tls else 'http'}://{host}:{port}/"
 
@@ -139,7 +139,7 @@ def bound(listener: Listener) -> socket.socket:
 
 
 def serve(application: ASGIApp, listener: Listener, opened: socket.socket) -> None:
-    """Serve until interrupted."""
+    """Serve the application on the opened socket until interrupted."""
     import uvicorn
 
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

@@ -66,7 +66,7 @@ class Sessions:
         return session, user
 
     def end(self, cookie: str) -> None:
-        """End the session of a cookie."""
+        """End the session that a cookie identifies."""
         self._by_key.pop(_key(cookie), None)
 
 

@@ -72,7 +72,7 @@ async def _in_time(send: Send, message: bytes, *, more: bool) -> bool:
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
-    """Return when the viewer has disconnected."""
+    """Wait until the viewer has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -33,7 +33,7 @@ class WebUser:
     hashed: bytes
 
     def check_password(self, password: str) -> bool:
-        """Return whether the password is right."""
+        """Return whether the password is that of the user."""
         return hmac.compare_digest(_hash(password, self.salt), self.hashed)
 
 
@@ -126,7 +126,7 @@ class Users:
             ) from error
 
     def set_user(self, user: WebUser) -> None:
-        """Add or replace a user."""
+        """Add a user to the file, or replace the user of that name."""
         self._write({**self.all(), user.name: user})
 
     def remove(self, name: str) -> bool:

@@ -94,7 +94,7 @@ def owner(group: ControlGroup, pids: List[int], proc: str) -> Optional[int]:
 
 
 def cpu_seconds(group: ControlGroup) -> Optional[float]:
-    """Return the CPU time of the job so far."""
+    """Return the CPU time of the job so far, from its cgroup."""
     folder = group.folder("cpuacct")
     if not folder:
         return None
@@ -131,7 +131,7 @@ def memory_bytes(group: ControlGroup) -> Optional[int]:
 
 
 def memory_limit_bytes(group: ControlGroup) -> Optional[int]:
-    """Return the memory limit, None without one."""
+    """Return the memory limit of the job's cgroup, None without one."""
     folder = group.folder("memory")
     name = "memory.limit_in_bytes" if group.version == 1 else "memory.max"
     limit: Optional[int] = number_of(os.path.join(folder, name)) if folder else None

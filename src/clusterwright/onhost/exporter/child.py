@@ -54,7 +54,7 @@ class Child:
                 continue
 
     def ended(self) -> bool:
-        """Return True once the process has ended."""
+        """Return True once the collector's process has ended."""
         if not self.is_reaped:
             try:
                 self.is_reaped = os.waitpid(self.pid, os.WNOHANG)[0] != 0
@@ -63,13 +63,13 @@ class Child:
         return self.is_reaped
 
     def wait(self) -> None:
-        """Wait for the end of the process."""
+        """Wait for the end of the collector's process."""
         if not self.is_reaped:
             os.waitpid(self.pid, 0)
             self.is_reaped = True
 
     def close(self) -> None:
-        """Close the pipes."""
+        """Close the pipes to the collector's process."""
         os.close(self.orders)
         os.close(self.answers)
 

@@ -16,7 +16,7 @@ _FIELDS = ("number", "account", "partition", "state", "name")
 
 
 class JobRecords:
-    """The records of jobs, each queried once."""
+    """Slurm's records of this host's jobs, each queried once."""
 
     def __init__(self) -> None:
         self._jobs: Dict[str, Job] = {}

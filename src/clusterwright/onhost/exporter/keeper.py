@@ -41,7 +41,7 @@ class Keeper:
                 os.unlink(os.path.join(settings.run, name))
 
     def serve(self) -> None:
-        """Run until SIGTERM or SIGINT."""
+        """Run collectors and server until SIGTERM or SIGINT."""
         gc.collect()
         gc.freeze()  # keeps the present objects' pages shared between all processes
         ended: List[int] = []

@@ -23,7 +23,7 @@ class NvmlError(Exception):
 
 
 class _Memory(ctypes.Structure):
-    """nvmlMemory_v2_t."""
+    """The C struct nvmlMemory_v2_t."""
 
     _fields_ = [("version", c_uint)] + [(name, c_ulonglong) for name in ("total", "reserved", "free", "used")]
 
@@ -55,7 +55,7 @@ class Nvml:
             raise NvmlError(function, NOT_SUPPORTED)
 
     def driver(self) -> str:
-        """Return the driver's version."""
+        """Return the version of the GPU driver."""
         buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
         self.query("nvmlSystemGetDriverVersion", buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode("ascii", "replace")
@@ -79,13 +79,13 @@ class Nvml:
 
 
 class NvmlGpu:
-    """One GPU that responds."""
+    """One GPU that responds, with a function for each query."""
 
     def __init__(self, nvml: Nvml, index: int, handle: c_void_p) -> None:
         self._nvml, self.index, self._handle, self.uuid = nvml, index, handle, ""
 
     def text(self, function: str) -> str:
-        """Return a text property, "" if there is none."""
+        """Query a text property of the GPU, "" if there is none."""
         buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
         self._nvml.query(function, self._handle, buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode("utf-8", "replace")
@@ -101,7 +101,7 @@ class NvmlGpu:
         return value.value if is_supported else None
 
     def big(self, function: str, *arguments: int) -> Optional[int]:
-        """Return a 64-bit property."""
+        """Query a 64-bit property of the GPU; None if the GPU does not support it."""
         value = c_ulonglong()
         is_supported = self._nvml.query(function, self._handle, *map(c_uint, arguments), byref(value))
         return value.value if is_supported else None
@@ -122,7 +122,7 @@ class NvmlGpu:
         return rates[0] if self._nvml.query("nvmlDeviceGetUtilizationRates", self._handle, rates) else None
 
     def memory(self) -> List[Optional[int]]:
-        """Return the bytes in use and in total."""
+        """Return the GPU's memory in use and in total, in bytes."""
         info = _Memory(version=ctypes.sizeof(_Memory) | 2 << 24)
         if self._nvml.query("nvmlDeviceGetMemoryInfo_v2", self._handle, byref(info)):
             return [info.used, info.total]

@@ -71,14 +71,14 @@ class RunEvents:
         return new
 
     def all(self) -> List[Event]:
-        """Return the stored events by time."""
+        """Return the stored events of the run by time."""
         steps = [
             event for number in self._head_steps for event in (*self._head_steps[number], *self._last[number])
         ]
         return sorted([*self._other_events, *steps], key=lambda event: float(event["time"]))
 
     def last_step(self) -> Optional[Event]:
-        """Return the newest step event."""
+        """Return the run's newest step event."""
         tails = [tail or self._head_steps[number] for number, tail in self._last.items()]
         return max((tail[-1] for tail in tails), key=lambda event: float(event["time"]), default=None)
 

@@ -35,14 +35,14 @@ class Process:
         self.pid, self._lifeline = pid, lifeline
 
     def ended(self) -> bool:
-        """Return True once the process has ended."""
+        """Return True once the server's process has ended."""
         try:
             return os.waitpid(self.pid, os.WNOHANG)[0] != 0
         except ChildProcessError:
             return True
 
     def end(self) -> None:
-        """Kill the process."""
+        """Kill the server's process."""
         with contextlib.suppress(OSError):
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
@@ -102,7 +102,7 @@ class Server:
         self.port = self._socket.getsockname()[1]
 
     def serve(self) -> None:
-        """Serve until the certificates change."""
+        """Serve scrapes until the certificates change."""
         while stamp(self._settings.tls) == self._stamp:
             with contextlib.suppress(socket.timeout, ConnectionError):
                 self._accept(*self._socket.accept())

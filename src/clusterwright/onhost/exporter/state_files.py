@@ -42,7 +42,7 @@ def text_of(path: str, most: int = 1 << 20) -> str:
 
 
 def number_of(path: str) -> Any:
-    """Return the integer in the file, or None."""
+    """Return the integer that a file contains, None if it cannot be read."""
     try:
         return int(text_of(path, 64).strip())
     except ValueError:

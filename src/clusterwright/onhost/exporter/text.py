@@ -21,7 +21,7 @@ class Family:
         self.samples: List[Tuple[Dict[str, str], float]] = []
 
     def add(self, value: Optional[float], **labels: object) -> Family:
-        """Add a sample unless the value is None."""
+        """Add a sample with these labels, unless the value is None."""
         if value is not None:
             self.samples.append(
                 ({name: _label(name, str(label_value)) for name, label_value in labels.items()}, value)
@@ -30,12 +30,12 @@ class Family:
 
 
 def gauge(name: str, meaning: str) -> Family:
-    """Return a family of kind gauge."""
+    """Return an empty metric family of kind gauge."""
     return Family(name, "gauge", meaning)
 
 
 def counter(name: str, meaning: str) -> Family:
-    """Return a family of kind counter."""
+    """Return an empty metric family of kind counter."""
     return Family(name, "counter", meaning)
 
 
@@ -52,7 +52,7 @@ def clean(text: str, most: int = MOST_NAME) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return the text escaped for a label value."""
+    """Return a text escaped as a label value."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 

@@ -121,7 +121,7 @@ def seconds(stamp: str) -> float:
 
 
 def fetched(url: str, end: float) -> Any:
-    """Return the JSON document at the URL."""
+    """Fetch a URL and return its JSON document."""
     remaining_s = end - time.monotonic()
     if remaining_s <= 0:
         raise OSError("no response in time")

@@ -27,7 +27,7 @@ def main() -> int:
 
 
 def document(request: Dict[str, Any]) -> Document:
-    """Return the results of all parts."""
+    """Return the snapshot as a document: the results of all parts."""
     limit_s = float(request.get("limit_s", 10))
     separator = "\x1ew" + os.urandom(8).hex() + "\x1e"  # random, so no job name contains it
     result: Document = {

@@ -25,7 +25,7 @@ FIRST_DROP, NEXT_DROP = 14.0, 12.0  # where a host's lines to its networks start
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The position of a host's box."""
+    """The position of a host's box in the drawing."""
 
     host: DrawnHost
     left: float
@@ -139,7 +139,7 @@ def _gpus(report: DemoReport, box: Box, style: str) -> Iterator[str]:
 
 
 def _failover_arrow(report: DemoReport, boxes: tuple[Box, ...]) -> Iterator[str]:
-    """Draw an arrow from the killed host to the one that took over."""
+    """Yield an arrow in SVG from the killed host to the host that took over."""
     by_fate = {fate(report, box.host.name, box.host.role): box for box in boxes}
     if "lost" not in by_fate or "took over" not in by_fate or not report.recovery:
         return
@@ -158,7 +158,7 @@ def _failover_arrow(report: DemoReport, boxes: tuple[Box, ...]) -> Iterator[str]
 
 
 def _machine(report: DemoReport, width: float) -> str:
-    """Draw one machine with its ranks, for a demo without hosts."""
+    """Return the drawing of one machine with its ranks, for a demo without hosts."""
     ranks = max(report.world_sizes, default=len(report.hosts))
     killed_rank = report.fault["rank"] if report.fault else None
     box = tag("rect", x=1, y=1, width=width - 2, height=108, rx=7, class_="host")

@@ -148,7 +148,7 @@ _STATE = "/run/clusterwright-lab/gpus/state"
 
 
 class InUseError(Exception):
-    """A process uses the GPU."""
+    """The GPU cannot be reset, because a process uses it."""
 
 
 def reset(gpus: Sequence[SimulatedGpu]) -> Iterator[str]:

@@ -58,7 +58,7 @@ class Field(ctypes.Structure):
 
 
 class Nvml:
-    """The library, loaded and initialized."""
+    """libnvidia-ml.so.1, loaded and initialized."""
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL(LIBRARY)
@@ -79,7 +79,7 @@ class Nvml:
             raise NvmlError(code, self._library.nvmlErrorString(code).decode())
 
     def text(self, function: str) -> str:
-        """Return a string about the system."""
+        """Call an NVML function that returns a string about the system."""
         buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
         self.call(function, buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode()
@@ -97,38 +97,38 @@ class Nvml:
         return count.value
 
     def gpu(self, index: int) -> SimulatedGpu:
-        """Return the GPU of that index."""
+        """Return the GPU with that index."""
         handle = c_void_p()
         self.call("nvmlDeviceGetHandleByIndex_v2", c_uint(index), byref(handle))
         return SimulatedGpu(self, index, handle)
 
 
 class SimulatedGpu:
-    """One GPU that the driver has found."""
+    """One GPU that the driver has found, with a function for each query."""
 
     def __init__(self, nvml: Nvml, index: int, handle: c_void_p) -> None:
         self.nvml, self.index, self.handle = nvml, index, handle
 
     def text(self, function: str) -> str:
-        """Return a string about the GPU."""
+        """Call an NVML function that returns a string about the GPU."""
         buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
         self.nvml.call(function, self.handle, buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode()
 
     def number(self, function: str, *arguments: int) -> int:
-        """Return a number, selected by the arguments."""
+        """Call an NVML function of the GPU that returns a 32-bit number, with further arguments."""
         number = c_uint()
         self.nvml.call(function, self.handle, *map(c_uint, arguments), byref(number))
         return number.value
 
     def big(self, function: str, *arguments: int) -> int:
-        """Return a 64-bit number."""
+        """Call an NVML function of the GPU that returns a 64-bit number."""
         number = c_ulonglong()
         self.nvml.call(function, self.handle, *map(c_uint, arguments), byref(number))
         return number.value
 
     def numbers(self, function: str, count: int) -> list[int]:
-        """Return several numbers from one call."""
+        """Call an NVML function of the GPU that returns several numbers."""
         numbers = [c_uint() for _ in range(count)]
         self.nvml.call(function, self.handle, *map(byref, numbers))
         return [number.value for number in numbers]
@@ -152,25 +152,25 @@ class SimulatedGpu:
         return level.value
 
     def memory(self) -> SimulatedMemory:
-        """Return the GPU's memory in bytes."""
+        """Return the GPU's memory (total, used, free) in bytes."""
         memory = SimulatedMemory(version=ctypes.sizeof(SimulatedMemory) | 2 << 24)
         self.nvml.call("nvmlDeviceGetMemoryInfo_v2", self.handle, byref(memory))
         return memory
 
     def pci(self) -> str:
-        """Return the PCI address, as 00000000:07:00.0."""
+        """Return the GPU's PCI address, as 00000000:07:00.0."""
         layout = ctypes.create_string_buffer(68)  # nvmlPciInfo_t: busId is in its last 32 bytes
         self.nvml.call("nvmlDeviceGetPciInfo_v3", self.handle, layout)
         return layout.raw[36:].split(b"\0")[0].decode()
 
     def pci_ids(self) -> tuple[int, int]:
-        """Return the PCI device and subsystem IDs."""
+        """Return the GPU's PCI device and subsystem IDs."""
         layout = (c_uint * 17)()
         self.nvml.call("nvmlDeviceGetPciInfo_v3", self.handle, layout)
         return layout[7], layout[8]
 
     def field(self, number: int) -> int:
-        """Return the value of one of NVML's fields."""
+        """Return the value of an NVML field (nvmlFieldValue_t) of the GPU."""
         field = Field(field=number)
         self.nvml.call("nvmlDeviceGetFieldValues", self.handle, c_int(1), byref(field))
         if field.answer:

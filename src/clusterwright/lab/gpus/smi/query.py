@@ -57,7 +57,7 @@ _PROCESS = {
 
 
 def process_rows(query: str, gpus: Iterable[SimulatedGpu], flags: frozenset[str]) -> Iterator[str]:
-    """Yield a line for each process that computes."""
+    """Yield a line for each process that computes on a GPU."""
     names = [name.strip() for name in query.split(",")]
     _refuse_strange(names, _PROCESS)
     units = [_PROCESS[name] for name in names]

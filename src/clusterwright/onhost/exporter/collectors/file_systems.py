@@ -17,7 +17,7 @@ LIMIT_S = 5.0  # seconds; slower is a fault in leptonai/gpud and NVIDIA/deepops 
 
 
 def is_enabled(settings: ExporterSettings) -> bool:
-    """Return True if the settings have paths."""
+    """Return True if the settings name paths to probe."""
     return bool(settings.paths)
 
 

@@ -20,7 +20,7 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 class JobSample:
-    """The state of one job between collections."""
+    """The state of one job that is kept between collections."""
 
     def __init__(self) -> None:
         self.uid: Optional[int] = None
@@ -29,7 +29,7 @@ class JobSample:
 
 
 def is_enabled(settings: ExporterSettings) -> bool:
-    """Return True on hosts with slurmd."""
+    """Return True on hosts where slurmd runs."""
     return settings.slurmd
 
 

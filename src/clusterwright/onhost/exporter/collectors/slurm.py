@@ -34,7 +34,7 @@ _SHARES = ["sshare", "-a", "-n", "-P", "-o", "Account,User,NormShares,EffectvUsa
 
 
 def is_enabled(settings: ExporterSettings) -> bool:
-    """Return True on the controller."""
+    """Return True on the controller, where slurmctld runs."""
     return settings.control
 
 
