@@ -57,8 +57,8 @@ def unknown(
 
 def names(items: Iterable[str]) -> str:
     """Format names as `a`, `b` and `c`, each in back-ticks."""
-    *rest, last = [f"`{name}`" for name in items] or [""]
-    return _("{names} and {last}", names=", ".join(rest), last=last) if rest else last
+    *other_names, last = [f"`{name}`" for name in items] or [""]
+    return _("{names} and {last}", names=", ".join(other_names), last=last) if other_names else last
 
 
 def members(cluster: Cluster, role: Literal["control", "compute", "login"] | None = None) -> dict[str, str]:

@@ -103,8 +103,10 @@ def _syntax(source: Source, reason: YAMLError) -> Finding:
     problem, yaml_marks = str(reason).splitlines()[0], []
     if isinstance(reason, MarkedYAMLError):
         problem = " ".join(part for part in (reason.context, reason.problem) if part)
-        yaml_marks = [mark for mark in (reason.context_mark, reason.problem_mark) if mark is not None]
-    spots = sorted({(mark.line + 1, mark.column + 1) for mark in yaml_marks})
+        yaml_marks = [
+            position for position in (reason.context_mark, reason.problem_mark) if position is not None
+        ]
+    spots = sorted({(position.line + 1, position.column + 1) for position in yaml_marks})
     places = tuple(source.spot(*spot) for spot in spots) or (Location(source.file),)
     context_lines = [source.line(number) for line, _ignored in spots for number in (line - 1, line) if number]
     fix = next(filter(None, map(_colon_fix, context_lines)), "") or _syntax_fix(problem)
@@ -168,8 +170,8 @@ class _Reader:
 
     def _no_mapping(self, value: Any, location: Location) -> None:
         fix = _("start from `wright init`, or write `key: value` lines")
-        other = N_("the file is one value; a cluster or job file is a mapping of keys")
-        message = _(_NO_MAPPING.get(type(value), other))
+        default_message = N_("the file is one value; a cluster or job file is a mapping of keys")
+        message = _(_NO_MAPPING.get(type(value), default_message))
         self._source.refuse((), Finding("not-a-mapping", message, fix, (location,)))
 
     def _value(self, event: Event, loc: Loc) -> Any:
@@ -286,8 +288,10 @@ class _Reader:
             "`{field}` is set twice; YAML parsers keep one of them without a warning", field=dotted(loc)
         )
         line, column = first_spot.line, first_spot.column
-        first = Location(self._source.file, line, column, dotted(loc), source=self._source.line(line))
-        places = (first, self._location(event, loc))
+        first_location = Location(
+            self._source.file, line, column, dotted(loc), source=self._source.line(line)
+        )
+        places = (first_location, self._location(event, loc))
         self._source.refuse(loc, Finding("repeated-key", message, _("remove or rename one"), places))
 
     def _feature(self, kind: str, event: Event, loc: Loc) -> None:
@@ -298,12 +302,12 @@ class _Reader:
         self._source.refuse(loc, Finding("yaml-feature", message, fix, (self._location(event, loc),)))
 
     def _spot(self, event: Event) -> Spot:
-        mark = event.start_mark
+        position = event.start_mark
         excerpt = ""
         if isinstance(event, ScalarEvent):
-            excerpt = printable(self._source.text[mark.index : event.end_mark.index].split("\n", 1)[0])
+            excerpt = printable(self._source.text[position.index : event.end_mark.index].split("\n", 1)[0])
             excerpt = excerpt if len(excerpt) <= MAX_EXCERPT else f"{excerpt[:MAX_EXCERPT]}..."
-        return Spot(mark.line + 1, mark.column + 1, excerpt)
+        return Spot(position.line + 1, position.column + 1, excerpt)
 
     def _location(self, event: Event, loc: Loc = ()) -> Location:
         spot = self._spot(event)

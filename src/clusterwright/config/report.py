@@ -35,7 +35,7 @@ def findings(reason: ValidationError, source: Source, kind: Kind) -> Iterator[Fi
     """Yield one finding for each invalid path, except below paths that the YAML reader rejected already."""
     converter = _Converter(source, kind)
     errors = [(error, path_of(error["loc"], source.values)) for error in reason.errors(include_url=False)]
-    misspelled = {converter.meant(loc) for error, loc in errors if error["type"] == "extra_forbidden"}
+    misspelled = {converter.intended_path(loc) for error, loc in errors if error["type"] == "extra_forbidden"}
     reported_locs: set[Loc] = set()
     for error, loc in errors:
         if error["type"] == "missing" and loc in misspelled:
@@ -117,7 +117,7 @@ class _Converter:
     def _label(self, section: Loc) -> str:
         return f"`{dotted(section)}`" if section else _(_FILES[self._kind])
 
-    def meant(self, loc: Loc) -> Loc:
+    def intended_path(self, loc: Loc) -> Loc:
         """The path of the valid key that is closest to an unknown key; the path itself if none is similar."""
         closest = closest_name(str(loc[-1]), self._valid_keys(loc[:-1]))
         return (*loc[:-1], closest) if closest else loc

@@ -44,13 +44,13 @@ def listed(cluster: Cluster, remote: Remote) -> tuple[JobRow, ...]:
     Raises:
         WrightError: the control host or slurmctld does not answer.
     """
-    host, runs, mark = cluster.control.name, runs_folder(cluster), random_mark()
-    squeue = client.line(client.queue(slurm.NAMED_FIELDS, mark))
+    host, runs, separator = cluster.control.name, runs_folder(cluster), random_mark()
+    squeue = client.line(client.queue(slurm.NAMED_FIELDS, separator))
     command = f"{squeue} </dev/null || exit; echo; {program_command('list', runs)}"
     result = slurm.checked(Host(remote, host).run(command, stdin=program_input(RUNS)), host, "squeue")
     queue, _separator, folders = result.out.rpartition("\n")
     with evaluating(result, host):
-        return rows(parse_queue(queue, slurm.NAMED_FIELDS, mark), parse_document(folders or "[]"))
+        return rows(parse_queue(queue, slurm.NAMED_FIELDS, separator), parse_document(folders or "[]"))
 
 
 def listed_locally(runs: Path) -> tuple[JobRow, ...]:

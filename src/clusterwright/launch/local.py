@@ -26,8 +26,10 @@ from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.lib.safe_reader import text_or_empty
 
 _LIBRARY = "library"  # below the run's folder: this package alone, not what is installed beside it
-_WITHOUT = 10
-_HAS_TORCH = f"import importlib.util, sys; sys.exit(0 if importlib.util.find_spec('torch') else {_WITHOUT})"
+_EXIT_NO_TORCH = 10
+_HAS_TORCH = (
+    f"import importlib.util, sys; sys.exit(0 if importlib.util.find_spec('torch') else {_EXIT_NO_TORCH})"
+)
 
 
 def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Path = Path()) -> RunFolder:
@@ -85,11 +87,13 @@ def rank_python(job: Job) -> str:
     Raises:
         WrightError: no-torch.
     """
-    found = (job.environment.python,) if job.environment.python else (shutil.which("python3"), sys.executable)
-    candidates = tuple(dict.fromkeys(path for path in found if path))
+    interpreters = (
+        (job.environment.python,) if job.environment.python else (shutil.which("python3"), sys.executable)
+    )
+    candidates = tuple(dict.fromkeys(path for path in interpreters if path))
     env = {**os.environ, **job.environment.variables}
     for python in candidates:
-        if processes.run([python, "-c", _HAS_TORCH], env=env).code != _WITHOUT:
+        if processes.run([python, "-c", _HAS_TORCH], env=env).code != _EXIT_NO_TORCH:
             return python
     names = ", ".join(candidates)
     raise WrightError.from_code(

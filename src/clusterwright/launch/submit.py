@@ -43,7 +43,7 @@ _LAST = """printf '%s\\n' "$id" | tail -n 1 | cut -d ';' -f 1"""
 EXIT_SCRIPT_MISSING = 66  # sysexits.h EX_NOINPUT
 EXIT_OTHER_OWNER = 79  # the first number after those of sysexits.h and of `as_user`
 # The script runs with the rights of whoever submits it, so the folder and the script must be that user's.
-_OWN_SCRIPT = (
+_SCRIPT_OWNERSHIP = (
     "me=$(id -un) && { for path in . job.sh; do "
     'owner=$(stat -c %U "$path") && [ "$owner" = "$me" ] '
     f'|| {{ echo "${{owner:-?}} $me"; exit {EXIT_OTHER_OWNER}; }}; '
@@ -89,9 +89,11 @@ def submit(
         message = _("the script {path} does not exist on {host}", **values)
         raise script_missing(message, _("set the script's path on shared storage"))
     if result.code == EXIT_OTHER_OWNER:
-        run, other, submitter = result.out.split()[-3:]
-        fix = _("wait for its job by number: `dependencies: [JOB]`; see `squeue --user={owner}`", owner=other)
-        raise run_of_other_user(f"{runs}/{run}", other, submitter, fix)
+        run, run_owner, submitter = result.out.split()[-3:]
+        fix = _(
+            "wait for its job by number: `dependencies: [JOB]`; see `squeue --user={owner}`", owner=run_owner
+        )
+        raise run_of_other_user(f"{runs}/{run}", run_owner, submitter, fix)
     job_id = slurm.submitted(result, cluster.control.name, owner)
     return RunFolder(
         submission.name, job_id, f"{runs}/{submission.name}", warnings(result.out), submission.runs
@@ -279,7 +281,7 @@ def _as_owner(runs: str, steps: str, user: str | None) -> str:
 
 def _resubmit_command(run: str) -> str:
     return (
-        f"{_SETTINGS}cd {shlex.quote(run)} && {_OWN_SCRIPT} && "
+        f"{_SETTINGS}cd {shlex.quote(run)} && {_SCRIPT_OWNERSHIP} && "
         f"{_UMASK} && rm -rf chain pulse stop cancelled ended.json standby.json && "
         f"id=$(sbatch --parsable job.sh) && {_LAST} | tee -a jobs"
     )

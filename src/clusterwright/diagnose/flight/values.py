@@ -13,13 +13,13 @@ from typing import Any
 
 from clusterwright.i18n import _
 
-_MARK = object()
+_STACK_MARKER = object()
 _CONSTANTS: dict[int, Any] = {ord("N"): None, 0x88: True, 0x89: False}
 _EMPTY: dict[int, Callable[[], Any]] = {ord("}"): dict, ord("]"): list, ord(")"): tuple}
 _FIXED = {ord("K"): "<B", ord("M"): "<H", ord("J"): "<i", ord("G"): ">d"}
 _TEXTS = {0x8C: "<B", ord("X"): "<I", 0x8D: "<Q"}
 _LONGS = {0x8A: "<B", 0x8B: "<I"}
-_PUTS = {ord("q"): "<B", ord("r"): "<I"}
+_MEMO_STORES = {ord("q"): "<B", ord("r"): "<I"}
 _GETS = {ord("h"): "<B", ord("j"): "<I"}
 _TUPLES = {0x85: 1, 0x86: 2, 0x87: 3}
 _PROTO, _FRAME, _STOP, _MEMOIZE = 0x80, 0x95, ord("."), 0x94
@@ -56,7 +56,7 @@ class _Machine:
                     )
                 )
         value = self._stack.pop()
-        if value is _MARK:
+        if value is _STACK_MARKER:
             raise ValueError(_("the pickle has no value"))
         return value
 
@@ -73,15 +73,15 @@ class _Machine:
         elif code in _LONGS:
             self._stack.append(int.from_bytes(self._read(self._number(_LONGS[code])), "little", signed=True))
         elif code == ord("("):
-            self._stack.append(_MARK)
+            self._stack.append(_STACK_MARKER)
         else:
             return False
         return True
 
     def _handle_memo(self, code: int) -> bool:
         """Store the top of the stack in the memo, or push from it; return False if the opcode does neither."""
-        if code in _PUTS:
-            self._memo[self._number(_PUTS[code])] = self._stack[-1]
+        if code in _MEMO_STORES:
+            self._memo[self._number(_MEMO_STORES[code])] = self._stack[-1]
         elif code == _MEMOIZE:
             self._memo[len(self._memo)] = self._stack[-1]
         elif code in _GETS:
@@ -119,7 +119,7 @@ class _Machine:
         return True
 
     def _since_mark(self) -> list[Any]:
-        index = len(self._stack) - 1 - self._stack[::-1].index(_MARK)
+        index = len(self._stack) - 1 - self._stack[::-1].index(_STACK_MARKER)
         parts = self._stack[index + 1 :]
         del self._stack[index:]
         return parts

@@ -39,8 +39,8 @@ def holders(jobs: Iterable[Job]) -> tuple[str, ...]:
     """Return summaries of jobs, the first to end first; at most MOST_NAMED, then the number of the others."""
     by_end = sorted(jobs, key=lambda job: job.end or "9")
     summaries = tuple(summary(job) for job in by_end[:MOST_NAMED])
-    rest = len(by_end) - len(summaries)
-    return (*summaries, _("and {count} more", count=rest)) if rest else summaries
+    other_count = len(by_end) - len(summaries)
+    return (*summaries, _("and {count} more", count=other_count)) if other_count else summaries
 
 
 def quoted(name: str) -> str:

@@ -17,14 +17,17 @@ def format_waiting(waiting: Waiting, job: str) -> str:
     rows = [(_("reason"), waiting.cause), (_("starts"), waiting.starts)]
     rows += [(_("held by") if number == 0 else "", holder) for number, holder in enumerate(waiting.held_by)]
     if change := waiting.change:
-        rows += [(_("change"), f"{change.command}    ({change.description})"), (_("run by"), _who(change))]
+        rows += [
+            (_("change"), f"{change.command}    ({change.description})"),
+            (_("run by"), _permitted_user(change)),
+        ]
     else:
         rows += [(_("change"), _no_change())]
     head = f"{job}: PENDING ({waiting.reason})  pending/{waiting.id}"
     return "\n".join([head, *(f"  {_padded(name)}{text}" for name, text in rows)])
 
 
-def _who(change: StartCommand) -> str:
+def _permitted_user(change: StartCommand) -> str:
     return _("you") if change.by == "user" else _("an administrator")
 
 
@@ -49,6 +52,8 @@ def diagnosis(waiting: Waiting, job: str) -> Diagnosis:
         subject={"job": job},
         confidence=0.0 if waiting.id == "unknown" else 0.95,
         evidence=tuple(Evidence(source, 1, text) for source, text in waiting.evidence),
-        fix=f"`{change.command}`: {change.description} ({_who(change)})" if change else _no_change(),
+        fix=f"`{change.command}`: {change.description} ({_permitted_user(change)})"
+        if change
+        else _no_change(),
         retry="fixed" if change else "yes",
     )

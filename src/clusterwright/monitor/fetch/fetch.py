@@ -153,22 +153,22 @@ def job_queries(job: str, begin: float, end: float) -> dict[str, str]:
     selector = f"{{job={json.dumps(job)}}}"
     held = f"max by (node, gpu) (clusterwright_gpu_job_info{selector})"
 
-    def over(how: str, family: str) -> str:
+    def gpu_statistic(how: str, family: str) -> str:
         return f"{how}((max by (node, gpu) ({family}) and on (node, gpu) {held})[{lasts_s}s:{step_s}s] @ {int(end)})"
 
-    def whole(family: str) -> str:
+    def host_maximum(family: str) -> str:
         return f"max by (node) (max_over_time({family}{selector}[{lasts_s}s] @ {int(end)}))"
 
     return {
-        "gpu_utilisation": over("avg_over_time", "gpu:utilisation:ratio"),
-        "gpu_memory": over("max_over_time", "gpu:memory_used:bytes"),
-        "gpu_memory_total": over("max_over_time", "gpu:memory_total:bytes"),
-        "gpu_watts": over("avg_over_time", "gpu:power:watts"),
-        "cpu_seconds": whole("clusterwright_job_cpu_seconds_total"),
-        "cpus": whole("clusterwright_job_cpus"),
-        "memory": whole("clusterwright_job_memory_bytes"),
-        "memory_limit": whole("clusterwright_job_memory_limit_bytes"),
-        "oom_kills": whole("clusterwright_job_oom_kills_total"),
+        "gpu_utilisation": gpu_statistic("avg_over_time", "gpu:utilisation:ratio"),
+        "gpu_memory": gpu_statistic("max_over_time", "gpu:memory_used:bytes"),
+        "gpu_memory_total": gpu_statistic("max_over_time", "gpu:memory_total:bytes"),
+        "gpu_watts": gpu_statistic("avg_over_time", "gpu:power:watts"),
+        "cpu_seconds": host_maximum("clusterwright_job_cpu_seconds_total"),
+        "cpus": host_maximum("clusterwright_job_cpus"),
+        "memory": host_maximum("clusterwright_job_memory_bytes"),
+        "memory_limit": host_maximum("clusterwright_job_memory_limit_bytes"),
+        "oom_kills": host_maximum("clusterwright_job_oom_kills_total"),
     }
 
 

@@ -13,7 +13,7 @@ from clusterwright.monitor.web.users import DUMMY_USER, Users, WebUser
 
 IDLE_S, LONGEST_S = 4 * 3600, 24 * 3600
 MOST = 2000  # sessions; the least recently used one ends
-MOST_OF_ONE = 20  # sessions of one account; the least recently used one ends
+MAX_PER_ACCOUNT = 20  # sessions of one account; the least recently used one ends
 FREE_ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S = 5, 2.0, 300.0
 _MOST_WATCHED = 4096  # accounts and addresses with counts of wrong passwords
 _LONGEST_NAME = 64
@@ -44,9 +44,9 @@ class Sessions:
     def begin(self, user: WebUser) -> tuple[str, Session]:
         """Begin a session and return its cookie and the session."""
         cookie, now = secrets.token_urlsafe(32), self._clock.monotonic()
-        own_keys = [key for key, session in self._by_key.items() if session.name == user.name]
-        if len(own_keys) >= MOST_OF_ONE or len(self._by_key) >= MOST:
-            keys = own_keys if len(own_keys) >= MOST_OF_ONE else self._by_key
+        account_keys = [key for key, session in self._by_key.items() if session.name == user.name]
+        if len(account_keys) >= MAX_PER_ACCOUNT or len(self._by_key) >= MOST:
+            keys = account_keys if len(account_keys) >= MAX_PER_ACCOUNT else self._by_key
             del self._by_key[min(keys, key=lambda key: self._by_key[key].used)]
         session = Session(user.name, secrets.token_urlsafe(32), user.hashed, now, now)
         self._by_key[_key(cookie)] = session
@@ -143,10 +143,10 @@ class PasswordChecker:
         over = attempts.failed + 1 - FREE_ATTEMPTS
         pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(over, 16)) if over >= 0 else 0.0
         if len(self._attempts) >= _MOST_WATCHED and key not in self._attempts:
-            self._forget_one(now)
+            self._drop_count(now)
         self._attempts[key] = _Attempts(attempts.failed + 1, now + pause, now)
 
-    def _forget_one(self, now: float) -> None:
+    def _drop_count(self, now: float) -> None:
         """Forget an expired count, else the lowest: attempts on many names must not reset the count of one."""
 
         def worth(key: tuple[str, str]) -> tuple[bool, int, float]:

@@ -30,7 +30,7 @@ class EventStream:
         """Send until the viewer disconnects, is too slow, or may no longer view."""
         request = Request(scope)
         user = self._guard.identify(request).user
-        viewer = self._feed.join(_since(request), user.name if user else "")
+        viewer = self._feed.join(_last_version(request), user.name if user else "")
         if viewer is None:
             await JSONResponse({"error": "full"}, 503, {"retry-after": "30"})(scope, receive, send)
             return
@@ -77,7 +77,7 @@ async def _wait_for_disconnect(receive: Receive) -> None:
         pass
 
 
-def _since(request: Request) -> int | None:
+def _last_version(request: Request) -> int | None:
     """Return the version that the viewer has; a browser that reconnects sends it."""
     text = request.headers.get("last-event-id") or request.query_params.get("since") or ""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None

@@ -28,9 +28,9 @@ class JobRecords:
         missing = [number for number in numbers if number not in self._jobs]
         if not missing or time.monotonic() < self._retry_at:
             return
-        mark = random_mark()
-        text = command_output(client.queue(_FIELDS, mark, missing), LIMIT_S) or ""
-        self._jobs.update((job.number, job) for job in parse_queue(text, _FIELDS, mark))
+        separator = random_mark()
+        text = command_output(client.queue(_FIELDS, separator, missing), LIMIT_S) or ""
+        self._jobs.update((job.number, job) for job in parse_queue(text, _FIELDS, separator))
         if not self._jobs.keys() >= set(missing):
             self._retry_at = time.monotonic() + RETRY_S
 

@@ -176,8 +176,8 @@ def container_mounts(job: Job) -> Iterator[Clash]:
                 (loc,),
             )
         elif path in mounts[:index]:
-            message, first = _("{path} is mounted twice", path=path), (*loc[:2], mounts.index(path))
-            yield Clash("container-mount", message, _("remove one of the two mounts"), (loc, first))
+            message, first_loc = _("{path} is mounted twice", path=path), (*loc[:2], mounts.index(path))
+            yield Clash("container-mount", message, _("remove one of the two mounts"), (loc, first_loc))
 
 
 def secrets(job: Job) -> Iterator[Clash]:
