@@ -62,7 +62,7 @@ def without_accounting(document: Document) -> None:
 
 
 class Site:
-    """A lab's cluster file and its export."""
+    """A lab: its cluster file, and the export that the peers read."""
 
     def __init__(self, folder: Path, hosts: int, net: str) -> None:
         self.folder, self.file, self.out = folder, folder / "cluster.yaml", folder / "out"
@@ -284,7 +284,7 @@ def main() -> None:
 
 
 def few(site: Site, tools: list[str], rounds: int) -> list[dict[str, object]]:
-    """Measure all tools on the lab of few hosts."""
+    """Measure all tools on the lab of few hosts, in several rounds."""
     site.export()
     return in_turns(site, tools, rounds)
 

@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def print_results(size: int, rows: list[dict[str, float]]) -> None:
-    """Print the result for one message size."""
+    """Print the median times and ratios for one message size."""
     bare_s, ours_s = (statistics.median(row[way] for row in rows) for way in ("bare", "ours"))
     ratios = [row["ours"] / row["bare"] for row in rows]
     low, ratio, high = statistics.quantiles(ratios, n=4)

@@ -104,7 +104,7 @@ def processor_s() -> float:
 
 
 def print_results(rows: list[dict[str, float]], timed: Timed, found: dict[str, int], hosts: int) -> None:
-    """Print the results."""
+    """Print the median of the rounds, the verdicts and the slowest facts."""
     print(f"{len(rows)} rounds, {hosts + 1} hosts, {os.cpu_count()} CPUs; goal: below {GOAL_S:g} s")
     for name in ("seconds", "processor_s", "load"):
         values = [row[name] for row in rows]

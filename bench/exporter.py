@@ -221,7 +221,7 @@ class Training:
         return max(1, round(STEP_S / self.turn(20)))
 
     def turn(self, steps: int = TURN) -> float:
-        """Return the median seconds of a step."""
+        """Run some steps; return their median seconds."""
         found = []
         for _ in range(steps):
             began = self.clock()
@@ -343,7 +343,7 @@ def print_share(what: str, seconds: float) -> None:
 
 
 def print_goal(what: str, words: str, value: float, goal: float) -> None:
-    """Print a line with whether the goal is met."""
+    """Print a measured value, its goal, and whether the goal is met."""
     print(f"{what:<20} {words}; {'met' if value <= goal else 'MISSED'}", flush=True)
 
 

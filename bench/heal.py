@@ -72,7 +72,7 @@ class Recorded:
         self._jobs = "".join(f"{number}|RUNNING||n{number}\n" for number in range(1, hosts + 1, 4))
 
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:  # noqa: ARG002 (the protocol's signature)
-        """Return the output of a command at once."""
+        """Return the recorded output of a command, without delay."""
         if "squeue --noheader" in command:
             return self._done("".join(map(self._node, self._names)) + "@@\n" + self._jobs)
         if "State=DRAIN" in command:
@@ -108,7 +108,7 @@ class Minutes:
         )
 
     def moment(self) -> Moment:
-        """Return the current moment."""
+        """Return the simulated time."""
         return Moment("one", self.now_s)
 
     def check(self, _hosts: tuple[str, ...]) -> list[Verdict]:

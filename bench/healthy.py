@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def monitored(document: Document) -> None:
-    """Enable Prometheus with its rules."""
+    """Enable Prometheus with its alert rules in the cluster file."""
     document["monitoring"] = {"prometheus": True}
 
 

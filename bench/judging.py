@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def reading(want: HostSpec, checks: Iterable[Check]) -> Reading:
-    """Parse the outputs of one host."""
+    """Parse the recorded outputs of all facts of one host."""
     facts = {
         fact.id: fact for check in checks if check.when(want) for fact in check.needs if fact is not reached
     }
@@ -109,7 +109,7 @@ def kernel_log() -> str:
 
 
 def slowest(cluster: Cluster, checks: Iterable[Check], readings: dict[str, Reading]) -> Counter[str]:
-    """Return the seconds of each check."""
+    """Return the seconds that each check takes to judge all hosts."""
     found: Counter[str] = Counter()
     for check in checks:
         began = time.process_time()

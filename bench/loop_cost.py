@@ -51,7 +51,7 @@ class Loop:
         return {**said[0], "seconds": statistics.median(said[0]["seconds"])}
 
     def end(self) -> None:
-        """Stop all ranks."""
+        """Stop all ranks of the loop."""
         for rank in self.ranks:
             rank.kill()
             rank.wait()

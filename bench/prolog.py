@@ -95,7 +95,7 @@ def timed(text: str) -> dict[str, list[float]]:
 
 
 def report(pairs: list[tuple[float, float]], alone: dict[str, list[float]]) -> None:
-    """Print one line for each figure."""
+    """Print median and quartiles of each measured time."""
     load = f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}"
     print(f"{len(pairs)} pairs, {load}")
     line("job with the prolog", [pair[0] for pair in pairs])

@@ -52,7 +52,7 @@ def rows(ours: SimulationSettings) -> Iterator[tuple[str, SimulationSettings]]:
 
 
 def jobs(settings: SimulationSettings, days: float, load: float, seed: int) -> list[generated.TraceJob]:
-    """Return the trace of five teams."""
+    """Return the generated trace of five teams."""
     kind = next(iter(settings.kinds.values()))
     wish = generated.TraceSpec(days, load, settings.gpus, kind.gpus, kind.cpus // kind.gpus)
     return generated.generated(wish, random.Random(seed).random)

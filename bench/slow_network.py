@@ -117,7 +117,7 @@ def remove_network() -> None:
 
 
 def ip(*words: str) -> None:
-    """Run one iproute2 command."""
+    """Run the iproute2 command `ip` with these words."""
     subprocess.run(["ip", *words], check=True)
 
 

@@ -82,7 +82,7 @@ def valid_modes() -> Knowledge:
 
 
 def diagnosed(log: str, known: Knowledge) -> list[Diagnosis]:
-    """Return the diagnoses of a log."""
+    """Return the diagnoses that `wright why` gives for a log."""
     return judge(read([of_text("log", log)], known))
 
 

@@ -153,7 +153,7 @@ def errors(rows: list[dict[str, str]], stored: dict) -> np.ndarray:
 
 
 def line(name: str, rows: list[dict[str, str]], stored: dict) -> str:
-    """Format one line of the report."""
+    """Format one line of the report: the errors of some rows."""
     large = [
         row for row in usable(rows) if not row["size_bytes"] or float(row["size_bytes"].split()[0]) >= LARGE
     ]

@@ -96,7 +96,7 @@ def measured_rows(tables: Iterable[str] = TABLES) -> list[MeasuredMemory]:
 
 
 def fit(rows: list[MeasuredMemory]) -> dict[str, Any]:
-    """Fit the coefficients on these rows."""
+    """Return the coefficients of the memory model, fitted on these rows."""
     dense = [each for each in rows if not each.run.training.architecture.experts]
     small = [each for each in dense if each.measured < SMALL and each.meaning in ALLOCATOR]
     left = [each.measured - float(reported(each.run, each.meaning, UNFITTED)) for each in small]
@@ -149,7 +149,7 @@ def _drawn(values: list[float]) -> float:
 
 
 def error(each: MeasuredMemory, fitted: Coefficients) -> float:
-    """Return predicted / measured - 1."""
+    """Return predicted / measured - 1 of a row's peak memory."""
     return float(reported(each.run, each.meaning, fitted)) / each.measured - 1
 
 

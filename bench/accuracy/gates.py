@@ -30,7 +30,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """All errors that goals are judged by."""
+    """All prediction errors by which the goals are judged."""
 
     times: Times
     memory: Sequence[Off]

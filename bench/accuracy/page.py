@@ -31,7 +31,7 @@ The label of a row is model, GPU, precision, sequence length, and GPUs/tp/pp/cp/
 
 
 def page(found: Measures, wrong: Sequence[str]) -> str:
-    """Return the whole page."""
+    """Return the Markdown text of docs/accuracy.md."""
     times = found.times
     parts = [
         INTRODUCTION.format(

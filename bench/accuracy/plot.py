@@ -24,7 +24,7 @@ STYLE = (
 
 
 def plot(rows: Sequence[Off], gpus: Sequence[str]) -> str:
-    """Return the SVG; `gpus` has each row's GPU."""
+    """Return the SVG of all predictions; `gpus` has each row's GPU."""
     families = [_family(name) for name in gpus]
     drawn = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" role="img" aria-labelledby="t">',

@@ -27,7 +27,7 @@ class Off:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The errors of a group, as shares."""
+    """Statistics of the errors of a group, as shares."""
 
     rows: int
     complete: int

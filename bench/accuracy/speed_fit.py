@@ -39,7 +39,7 @@ def cache_collectives() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The result of a fit."""
+    """The result of a fit: coefficients, residuals and dependencies of rows."""
 
     x: np.ndarray  # (coefficients,) in prior deviations
     residuals: np.ndarray  # (rows,) log of predicted over measured
@@ -47,7 +47,7 @@ class Fit:
 
 
 def values(x: np.ndarray) -> dict[str, float]:
-    """Return the coefficients by name."""
+    """Return the coefficients by name, from their deviations from the priors."""
     return {name: prior.at(step) for (name, prior), step in zip(PRIOR.items(), x, strict=True)}
 
 

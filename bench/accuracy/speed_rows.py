@@ -25,7 +25,7 @@ WEAK = 0.3  # weight of a time derived from published FLOP/s, by the source's fo
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One published run."""
+    """One published run with its measured seconds per step."""
 
     run: Run
     seconds: float

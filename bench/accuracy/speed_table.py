@@ -39,7 +39,7 @@ def line(name: str, rows: list[Measured], held: np.ndarray) -> str:
 
 
 def table(rows: list[Measured], held: np.ndarray) -> str:
-    """Format the table of all sources."""
+    """Format the table of errors by source."""
     lines = [f"{'source':44} {'rows':>5} {'median':>7} {'mean':>7} {'P90':>7} {'bias':>7}  worst row"]
     for source in sorted({one.source for one in rows}):
         mine = np.array([one.source == source for one in rows])
@@ -50,7 +50,7 @@ def table(rows: list[Measured], held: np.ndarray) -> str:
 
 
 def gates(rows: list[Measured], held: np.ndarray) -> str:
-    """Format the table of groups with goals."""
+    """Format the table of errors of groups with goals."""
     lines = []
     for name, belongs in GATES.items():
         mine = np.array([belongs(one) for one in rows])

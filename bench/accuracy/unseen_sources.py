@@ -38,7 +38,7 @@ class Answered:
 
     @property
     def refused(self) -> bool:
-        """Whether there is no prediction."""
+        """Whether the planner refused to predict the row."""
         return self.row["prediction_note"].startswith("error[")
 
 

@@ -31,14 +31,14 @@ class Wait(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, given: Tensor, _weight: Tensor) -> Tensor:
-        """Sleep for a third of the time."""
+        """Simulate the forward pass: sleep for a third of the time."""
         ctx.given = given
         time.sleep(_seconds(given) / 3)
         return x.clone()
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        """Sleep for two thirds of the time."""
+        """Simulate the backward pass: sleep for two thirds of the time."""
         time.sleep(_seconds(ctx.given) * 2 / 3)
         return gradients[0], None, ctx.given
 
@@ -52,7 +52,7 @@ class Layer(nn.Module):
         self.given = [torch.randn(shape, generator=drawn) / WIDTH for shape in SHAPES]
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the input."""
+        """Return the input after the simulated time of each weight."""
         apply: Any = Wait.apply
         for given, weight in zip(self.given, self.weights, strict=True):
             x = apply(x, given, weight)

@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def trial(system: System, kills: int, workers: int, seed: int) -> dict[str, Any]:
-    """Run the training with kills, then without."""
+    """Run the training with kills, then without, and compare them."""
     dice, busy = random.Random(seed), load()
     gaps = [dice.randrange(FEWEST, MOST) for _ in range(kills)]
     env = {

@@ -221,7 +221,7 @@ class Trial:
             self.step()
 
     def loads(self, seeds: int) -> None:
-        """Measure loads from the page cache."""
+        """Measure loads of the same state from the page cache by each system."""
         import torch
         from torch.distributed import checkpoint as dcp
 

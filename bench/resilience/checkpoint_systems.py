@@ -49,7 +49,7 @@ class System:
 
 
 class Ours(System):
-    """The runtime's checkpoints."""
+    """The checkpoints of Clusterwright's runtime."""
 
     name = "ours"
 

@@ -28,7 +28,7 @@ class Case(NamedTuple):
 
     @property
     def experiment(self) -> str:
-        """The experiment of the case."""
+        """The name of the experiment that the case belongs to."""
         return "handoff" if self.shape == "handoff" else "hosts"
 
     @property
@@ -43,7 +43,7 @@ def _first(training: Training) -> str:
 
 
 def _other(training: Training) -> str:
-    """Return another host that trains."""
+    """Return a host that trains, other than that of the batch step."""
     first = _first(training)
     return str(next(each["host"] for each in training.of("step") if each["host"] != first))
 

@@ -18,7 +18,7 @@ Event = dict[str, Any]
 
 
 class Training(Said):
-    """One training on the lab."""
+    """One training on the lab: its Slurm job, marks and events."""
 
     def __init__(self, place: Place, system: System, shape: str) -> None:
         self.place, self.system, self.shape = place, system, shape

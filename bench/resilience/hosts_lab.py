@@ -69,7 +69,7 @@ class Place:
         return names.split()
 
     def inject(self, kind: str, host: str) -> float:
-        """Inject a fault and return its time."""
+        """Inject a fault into a host and return its time."""
         at = time.time()
         lab.fault(NAME, kind, host)
         return at

@@ -38,7 +38,7 @@ class System:
 
 
 def save_ours(folder: Path, step: int, state: State) -> None:
-    """Save by the runtime with one rank."""
+    """Save a step by Clusterwright's runtime with one rank."""
     with _joined() as joined:
         ours = Checkpoints(folder, joined, save_total_limit=KEPT)
         ours.save(step, state, {})
@@ -63,7 +63,7 @@ def save_in_place(folder: Path, _: int, state: State) -> None:
 
 
 def load_in_place(folder: Path) -> Iterator[Callable[[], State | None]]:
-    """Load the file."""
+    """Yield one attempt: load the file."""
     yield lambda: torch.load(folder / "checkpoint.pt", weights_only=True)
 
 
@@ -118,7 +118,7 @@ def _load_dcp(path: Path) -> State:
 
 
 def blank() -> State:
-    """Return a state to load into."""
+    """Return an empty state into which a checkpoint is loaded."""
     return {"model": {f"layer{n}": torch.zeros(FLOATS) for n in range(8)}, "step": 0}
 
 
@@ -137,7 +137,7 @@ def _thin(folder: Path) -> None:
 
 
 def _numbered(folder: Path, pattern: str) -> list[Path]:
-    """Return matching paths, the newest first."""
+    """Return the paths that match the pattern, the newest step first."""
     return sorted(folder.glob(pattern), key=lambda path: -int(path.stem.rpartition("-")[2]))
 
 

@@ -72,7 +72,7 @@ class Launched(Said):
         return found
 
     def watch(self, pids: Iterator[int] | list[int]) -> None:
-        """Record the exit times of these processes."""
+        """Watch these processes, and record the time at which each exits."""
         for pid in pids:
             with suppress(ProcessLookupError):
                 self._watched[os.pidfd_open(pid)] = pid

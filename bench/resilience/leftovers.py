@@ -70,7 +70,7 @@ SYSTEMS = (
 
 
 def trial(system: System, case: str) -> dict[str, Any]:
-    """Run one trial."""
+    """Kill what the case names, and count what is left afterwards."""
     busy = load()
     with TemporaryDirectory() as scratch, launched(system, BENCH_WORKERS="2", TMPDIR=scratch) as training:
         if not training.until(lambda: training.newest_step() >= STEPS, START_S):
@@ -127,17 +127,17 @@ def _after(
 
 
 def agent(training: Launched) -> Processes:
-    """Kill the agent."""
+    """Kill the agent, and return the processes that should end."""
     return _kill(_found(training, "agent.node") or training.processes[0].pid)
 
 
 def supervisor(training: Launched) -> Processes:
-    """Kill the supervisor."""
+    """Kill the supervisor, and return the processes that should end."""
     return _kill(_found(training, "agent.supervisor"))
 
 
 def stand_in(training: Launched) -> Processes:
-    """Kill the stand-in for Slurm's srun."""
+    """Kill the program that stands in for srun, and return the processes that should end."""
     return _kill(_found(training, "agent.standin"))
 
 

@@ -61,7 +61,7 @@ def main() -> None:
 
 
 class Place(hosts_lab.Place):
-    """Two hosts and their control host."""
+    """The lab of two compute hosts and their control host."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)

@@ -22,7 +22,7 @@ class Group:
 
     @property
     def ours(self) -> bool:
-        """Whether the system is one of ours."""
+        """Whether the system is a variant of ours."""
         return self.system.startswith("ours")
 
     def seconds(self, part: str = "total") -> Spread | None:

@@ -26,7 +26,7 @@ STYLE = (
 
 
 def plot(raw_lines: RawLines) -> str:
-    """Return the SVG."""
+    """Return the SVG of all trials."""
     blocks = list(_blocks(raw_lines))
     bottom = TOP + sum(GAP + ROW * len(rows) for _, rows in blocks)
     drawn = [

@@ -10,8 +10,8 @@ from clusterwright.i18n import _
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_CHANGES_PENDING, EXIT_FAULTS = 0, 1, 2, 3, 5
 EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141  # 128 and the number of SIGINT or SIGPIPE, as in a shell
 
-_MAX_FINDINGS = 20  # of a text; one mistake in a file may cause thousands
-_MAX_EXCERPT = 96  # a source line with its number fits a terminal of 110 columns
+_MAX_FINDINGS = 20  # findings in a text; one mistake in a file may cause thousands
+_MAX_EXCERPT = 96  # characters; a source line with its number fits a terminal of 110 columns
 
 
 @dataclass(frozen=True, slots=True)

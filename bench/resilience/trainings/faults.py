@@ -17,7 +17,7 @@ _steps = [0]
 
 
 def happen(what: str) -> None:
-    """Cause a fault in this rank."""
+    """Cause the named fault in this rank."""
     {"SIGKILL": _signal, "SIGSTOP": _signal, "sleep": _sleep, "spin": _spin, "spin in C": _spin_in_c}[what](
         what
     )

@@ -118,7 +118,7 @@ class _Converter:
         return f"`{dotted(section)}`" if section else _(_FILES[self._kind])
 
     def intended_path(self, loc: Loc) -> Loc:
-        """The path of the valid key that is closest to an unknown key; the path itself if none is similar."""
+        """Return the path of the valid key most similar to an unknown key; the path itself if none is similar."""
         closest = closest_name(str(loc[-1]), self._valid_keys(loc[:-1]))
         return (*loc[:-1], closest) if closest else loc
 

@@ -54,7 +54,7 @@ def listed(cluster: Cluster, remote: Remote) -> tuple[JobRow, ...]:
 
 
 def listed_locally(runs: Path) -> tuple[JobRow, ...]:
-    """List the runs of `wright train --local` in this folder: those that run, then those that ended last."""
+    """List the runs of `wright train --local` in this folder: running ones, then those that ended last."""
     folders = list_runs(str(runs))
     running = [folder for folder in folders if not folder["ended"] and is_alive(runs / folder["run"])]
     alive = tuple(replace(_run(folder), state="RUNNING", reason="") for folder in running)
@@ -70,7 +70,7 @@ def rows(queue: Iterable[Job], folders: Iterable[Mapping[str, Any]]) -> tuple[Jo
 
 
 def _job(job: Job, folder: Mapping[str, Any]) -> JobRow:
-    # A pending successor shows its reason, not the progress of the running job of the same run.
+    # A pending successor job shows its reason, not the progress of the running job of the same run.
     step, saved = (None, None) if job.is_pending else (folder.get("step"), folder.get("checkpoint"))
     is_successor = job.reason == "Dependency" and folder
     reason = _("successor job: starts if the run's job fails") if is_successor else job.reason

@@ -25,7 +25,7 @@ from clusterwright.launch.variables import job_variables
 from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.lib.safe_reader import text_or_empty
 
-_LIBRARY = "library"  # below the run's folder: this package alone, not what is installed beside it
+_LIBRARY = "library"  # folder in the run's folder with this package only, not what is installed beside it
 _EXIT_NO_TORCH = 10
 _HAS_TORCH = (
     f"import importlib.util, sys; sys.exit(0 if importlib.util.find_spec('torch') else {_EXIT_NO_TORCH})"
@@ -52,7 +52,7 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Pa
 
 
 def _start(job: Job, run: Path, now: float, copy: CodeSnapshot | None) -> int:
-    """Fill the run's folder and start the run; return its process id."""
+    """Write the run's files and start the run; return its process id."""
     from clusterwright.launch.peak import local_peak
 
     if copy:
@@ -82,10 +82,10 @@ def _able(job: Job) -> None:
 
 
 def rank_python(job: Job) -> str:
-    """Return the Python that starts the ranks: that of the job file, else the first with PyTorch of PATH and ours.
+    """Return the Python that starts the ranks: the job file's, else the first of PATH's and this one with PyTorch.
 
     Raises:
-        WrightError: no-torch.
+        WrightError: none of them has PyTorch.
     """
     interpreters = (
         (job.environment.python,) if job.environment.python else (shutil.which("python3"), sys.executable)
@@ -138,7 +138,7 @@ def _new(folder: Path, name: str) -> str:
 
 
 def local_script(job: Job, run: str) -> str:
-    """The script of a local run; run by hand again, it resumes from the newest checkpoint."""
+    """Return the script of a local run; run by hand again, it resumes from the newest checkpoint."""
     python = rank_python(job)
     library = os.pathsep.join([f"{run}/{_LIBRARY}", *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
     lines = [

@@ -70,7 +70,7 @@ def _same_lines(case: Case, than: Case) -> bool:
 
 
 def _has_min_ranks(case: Case, other_cases: list[Case]) -> bool:
-    """Return whether at least MIN_RANKS ranks have logged."""
+    """Return whether at least MIN_RANKS ranks have logged any of the cases."""
     ranks = set(case.ranks)
     for other_case in other_cases:
         ranks |= other_case.ranks
