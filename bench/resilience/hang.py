@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 from bench.resilience.launched import Launched, launched
 from bench.resilience.lines import Lines, load, options, say, versions
 from bench.resilience.systems import System, chosen
+from clusterwright.onhost.supervisor.schedulers import AGENT
 
 CASES = ("SIGSTOP", "sleep", "spin", "spin in C")
 START_S, LIMIT_S = 90.0, 60.0
@@ -191,7 +192,7 @@ def _cost(system: System) -> dict[str, Any]:
     with launched(system) as training:
         training.until(lambda: training.newest_step() >= PACE_STEPS, START_S)
         agents = [
-            pid for pid in training.alive() if b"agent.node" in Path(f"/proc/{pid}/cmdline").read_bytes()
+            pid for pid in training.alive() if AGENT.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
         ]
         before = sum(map(_cpu_s, agents))
         training.until(lambda: None, 20)

@@ -22,6 +22,8 @@ from typing import Any
 from bench.resilience.launched import Launched, launched
 from bench.resilience.lines import Lines, interleaved, load, options, say, versions
 from bench.resilience.systems import EVERY, TRAININGS, Start, System, ours
+from clusterwright.onhost.supervisor import local_scheduler, schedulers
+from clusterwright.onhost.supervisor.host import forkserver
 
 START_S, SOON_S, LATE_S = 60.0, 1.0, 15.0
 STEPS = 5  # until all processes run
@@ -128,17 +130,17 @@ def _after(
 
 def agent(training: Launched) -> Processes:
     """Kill the agent, and return the processes that should end."""
-    return _kill(_found(training, "agent.node") or training.processes[0].pid)
+    return _kill(_found(training, PROCESSES["agent"]) or training.processes[0].pid)
 
 
 def supervisor(training: Launched) -> Processes:
     """Kill the supervisor, and return the processes that should end."""
-    return _kill(_found(training, "agent.supervisor"))
+    return _kill(_found(training, PROCESSES["supervisor"]))
 
 
 def stand_in(training: Launched) -> Processes:
     """Kill the program that stands in for srun, and return the processes that should end."""
-    return _kill(_found(training, "agent.standin"))
+    return _kill(_found(training, PROCESSES["stand-in"]))
 
 
 def rank(training: Launched) -> Processes:
@@ -151,8 +153,8 @@ def rank(training: Launched) -> Processes:
 
 def fork_server(training: Launched) -> Processes:
     """Kill the fork server, which has torch imported."""
-    server = next(pid for pid in sorted(training.alive()) if "agent.host.forkserver" in _command(pid))
-    os.kill(server, signal.SIGKILL)
+    server = _found(training, PROCESSES["fork server"])
+    _kill(server)
     return {server}
 
 
@@ -168,10 +170,16 @@ CASES: dict[str, Callable[[Launched], Processes]] = {
     "SIGKILL of the supervisor": supervisor, "SIGKILL of the stand-in": stand_in,
     "SIGKILL of the fork server": fork_server,
 }  # fmt: skip
+PROCESSES = {  # modules on the command lines of our processes
+    "agent": schedulers.AGENT, "supervisor": local_scheduler.SUPERVISOR, "stand-in": local_scheduler.__name__,
+    "fork server": forkserver.NAME,
+}  # fmt: skip
 COMMON = ("SIGKILL of the agent", "SIGKILL of a rank", "Ctrl-C")
 
 
 def _kill(pid: int) -> Processes:
+    if pid <= 0:  # kill(2): 0 is the caller's own process group
+        raise ProcessLookupError("the process to kill is not part of the training")
     doomed = {pid} | _below(pid)
     os.kill(pid, signal.SIGKILL)
     return doomed
