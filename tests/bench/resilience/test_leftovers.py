@@ -3,7 +3,6 @@
 import importlib.util
 
 import pytest
-
 from bench.resilience.leftovers import PROCESSES, _kill
 
 

@@ -104,7 +104,7 @@ def _waits(record: ActionRecord, intent: Intent) -> bool:
 
 
 def line(intent: Intent) -> str:
-    """Format an intent in one line."""
+    """Format an intent as one line of text."""
     subject = next(
         (name for name in (intent.unit, intent.job and f"job {intent.job}", intent.spare) if name), ""
     )

@@ -152,7 +152,7 @@ class RunEvents:
 
 
 def memory_bytes(value: Any) -> int:
-    """Return about how much memory a value of JSON takes: brackets take twenty times their text."""
+    """Return about how many bytes of memory a JSON value takes, which can be twenty times its text."""
     if isinstance(value, dict):
         return 232 + sum(memory_bytes(key) + memory_bytes(item) for key, item in value.items())
     if isinstance(value, list):

@@ -156,7 +156,7 @@ _BLOCK, _CGROUP2 = (23, 11), (22, 5)
 
 
 def slurm_release(cluster: Cluster) -> Iterator[Clash]:
-    """Check that the Slurm release supports block topology and cgroup v2 if they are set, and the system v1."""
+    """Check that Slurm's release has block topology and cgroup v2, and the system cgroup v1, if they are set."""
     version, slurm = cluster.software.slurm, cluster.slurm
     if slurm.topology == "block" and _older(version, _BLOCK):
         fix = _("remove the line, or set software.slurm to {release} or later", release="23.11")
