@@ -68,7 +68,7 @@ def load_in_place(folder: Path) -> Iterator[Callable[[], State | None]]:
 
 
 def save_renamed(folder: Path, step: int, state: State) -> None:
-    """Write a temporary file, fsync and rename it; update the pointer likewise; then remove old files."""
+    """Write a temporary file, fsync and rename it; update the pointer in the same way; then remove old files."""
     path = folder / f"step-{step}.pt"
     with (scratch := folder / "scratch").open("wb") as file:
         torch.save(state, file)

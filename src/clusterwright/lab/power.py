@@ -1,7 +1,7 @@
 """The lab's power switch: a process of this machine that boots and stops hosts of one lab for its control host.
 
 A virtual host cannot boot another one. So the control host has a socket in a folder of its own, on which a process
-of the machine listens (lab/switch.py): started by `up`, ended by `down`, and by itself once the journal is gone.
+of the machine listens (lab/switch.py): started by `up`, ended by `down`, and by itself when the journal is removed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The process of the lab's power switch: serves requests until the lab is gone."""
+"""The process of the lab's power switch: serves requests until the lab is removed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ INCONSISTENT, SLOW, KILLED = "inconsistent-power-state", "power-slow", "kill-hos
 
 
 def serve(name: str, path: Path) -> None:
-    """Serve until the lab is gone; each request in a process of its own, so that a slow one delays no other."""
+    """Serve until the lab is removed; each request in a process of its own, so that a slow one delays no other."""
     path.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
         door.bind(str(path))

@@ -1,4 +1,4 @@
-"""Who can read a run: the mode and the group of its folder; processes of the run take their umask from the mode."""
+"""Read access to a run: the mode and the group of its folder; processes of the run take their umask from the mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a node is in its state, who set it, and the fix; a pure function of its Slurm record."""
+"""Explain why a node is in its state, who set it, and the fix; a pure function of its Slurm record."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class NodeExplanation:
     fix: str
     evidence: str
     out: bool
-    unheard: bool = False  # Slurm knows only that the node is not responding
+    unheard: bool = False  # the node is not responding; Slurm has no other reason
 
 
 def explain(record: Record) -> NodeExplanation:

@@ -21,7 +21,7 @@ DiagnosisSubject = Literal["host", "run", "failure", "none"]
 class FaultKind:
     """One kind of fault, and the expected outcome.
 
-    It is a fault of the lab, a signal to a rank, or a program that breaks by itself. `second_fault` is injected at
+    It is a fault of the lab, a signal to a rank, or a program that fails by itself. `second_fault` is injected at
     the same time; `tears` sends the signal to every rank, and truncates the newest checkpoint. `subject` selects the
     diagnosis to read, `cause` lists the right answers.
     """

@@ -1,4 +1,4 @@
-"""One training of a campaign; its events are read anew at each query."""
+"""One training of a campaign; its events are read again at each query."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class NodeView:
     group: str = ""
     partitions: tuple[str, ...] = ()
     drained: bool = False
-    by: str = ""  # who drained it: health, hooks, command, slurm, person
+    by: str = ""  # origin of the drain: health, hooks, command, slurm, person
     reason: str = ""
     since: Seconds | None = None
     leaf: str = ""  # its leaf switch

@@ -1,7 +1,7 @@
 """The collectors, one module each; the module's name is the collector's.
 
 `EVERY_S` is the interval, `TIMEOUT_S` the limit, `STAYS` whether the process lives between two collections;
-`is_enabled(settings)` tells whether this host has it, and `collect(settings, state)` yields families; `state` is a
+`is_enabled(settings)` returns whether this host has it, and `collect(settings, state)` yields families; `state` is a
 dictionary that lives as long as the process. An exception or a timeout drops its values and sets `collector_up` to 0.
 """
 
