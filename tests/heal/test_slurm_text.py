@@ -98,3 +98,19 @@ def test_why_says_that_heal_has_it():
 
     assert (found.origin, found.by) == ("command", "wright heal")
     assert "wright heal log" in found.fix
+
+
+@pytest.mark.parametrize(
+    "text", ["x Requeue=1 Restarts=0 BatchFlag=1", "x UserId=a(1) JobState=RUNNING Requeue=1 BatchFlag=1"]
+)
+@pytest.mark.parametrize("place", ["JobName", "Comment"])
+def test_no_name_or_comment_makes_a_job_one_that_can_be_requeued(place, text):
+    """Only what slurmctld writes behind the name and before the user's texts counts."""
+    texts = {"JobName": "j", "Comment": "c", place: text}
+    record = (
+        f"JobId=7 JobName={texts['JobName']} UserId=eve(1) GroupId=a(1) JobState=RUNNING Requeue=0 Restarts=3 "
+        f"BatchFlag=1 NodeList=n1 Command=/x Comment={texts['Comment']} StdOut=/x/o\n"
+    )
+    (job,) = jobs_of("7|RUNNING|eve||n1\n").values()
+
+    assert not with_record(job, record).can_requeue

@@ -11,6 +11,7 @@ from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.safe_names import random_mark
 from clusterwright.slurm import client
+from clusterwright.slurm.job_records import parse_job
 from clusterwright.slurm.jobs import Job, parse_queue
 from clusterwright.slurm.records import Record, split_lines
 
@@ -39,7 +40,7 @@ def show_job(remote: Remote, host: str, job_id: str) -> Record:
     result = remote.run(host, client.line(argv))
     if "Invalid job id" in result.err + result.out:
         return Record({})
-    return Record.parse(checked(result, host, argv[0]).out)
+    return parse_job(checked(result, host, argv[0]).out)
 
 
 def cancel(remote: Remote, host: str, job_ids: Sequence[str], user: str = "") -> None:

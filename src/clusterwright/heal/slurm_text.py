@@ -9,9 +9,10 @@ from clusterwright.heal.observation import FaultFinding, HostStatus, JobStatus
 from clusterwright.i18n import _
 from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import DrainReason, parse_drain_reason
+from clusterwright.slurm.job_records import parse_job
 from clusterwright.slurm.jobs import parse_queue
 from clusterwright.slurm.nodes import Node, parse_node, parse_nodes
-from clusterwright.slurm.records import NOTHING, Record
+from clusterwright.slurm.records import NOTHING
 from clusterwright.slurm.states import FAILED_BY_HOST, is_allocated
 
 _FIELDS = ("id", "state", "user", "excluded", "hosts")
@@ -56,8 +57,8 @@ def jobs_of(text: str) -> dict[str, JobStatus]:
 
 
 def with_record(job: JobStatus, text: str) -> JobStatus:
-    """Return the job with the requeue settings in the output of `scontrol show job -o`."""
-    record = Record.parse(text)
+    """Add the requeue settings of `scontrol show job -o`."""
+    record = parse_job(text)
     can_requeue = record["Requeue"] == "1" and record["BatchFlag"] == "1"
     return job.with_requeue(can_requeue=can_requeue, restarts=record.number("Restarts"))
 

@@ -23,7 +23,7 @@ QUEUE = (
 )
 
 
-def remote(states=IDLE, *, job="JobState=RUNNING", answers=None, log=None):
+def remote(states=IDLE, *, job="JobId=7 JobState=RUNNING", answers=None, log=None):
     """A control host: sinfo, squeue, sbatch, scontrol, and the orders of a job."""
 
     def answer(_host, command, stdin):
@@ -126,7 +126,7 @@ def test_orders_are_given_and_a_silent_host_is_lost(cluster):
 def test_a_job_that_does_not_start_is_taken_back_with_slurms_reason(cluster):
     """Who holds the hosts is named, and the job is cancelled."""
     log = []
-    way = remote(job="JobState=PENDING Reason=Resources", log=log)
+    way = remote(job="JobId=7 JobState=PENDING Reason=Resources", log=log)
     stage = reserve_hosts(cluster, way, HOSTS, HostRequest("alice", wait_s=5), FakeClock(), print)
     with pytest.raises(WrightError, match=r"bench-hosts-busy.*Slurm's reason: Resources"), stage:
         pytest.fail("it never ran")
@@ -137,7 +137,7 @@ def test_a_job_that_does_not_start_is_taken_back_with_slurms_reason(cluster):
 def test_a_job_that_ended_at_once_is_no_stage(cluster):
     """Cancelled by somebody, for one."""
     stage = reserve_hosts(
-        cluster, remote(job="JobState=CANCELLED"), HOSTS, HostRequest("alice"), FakeClock(), print
+        cluster, remote(job="JobId=7 JobState=CANCELLED"), HOSTS, HostRequest("alice"), FakeClock(), print
     )
     with pytest.raises(WrightError, match=r"bench-job-ended.*ended before it ran: cancelled"), stage:
         pytest.fail("it never ran")

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from clusterwright.diagnose.gather.ended import gather, outputs, window
+from clusterwright.diagnose.gather.ended import gather, outputs, state_of, window
 from clusterwright.diagnose.gather.run_findings import add_run_findings
 from clusterwright.diagnose.reading.prefix import split_prefix
 from clusterwright.edge.bundler import RUN_TEXTS, bundle_script
@@ -195,3 +195,24 @@ def test_a_step_daemon_that_names_its_node_names_the_host():
     line = "0: slurmstepd-gpu-node1: error: Detected 1 oom-kill event(s) in StepId=7.0."
 
     assert split_prefix(line)[:2] == ("0", "gpu-node1")
+
+
+FORGED = "x UserId=root(0) JobState=FAILED StartTime=0 EndTime=1 NodeList=gpu-3"
+
+
+@pytest.mark.parametrize("place", ["name", "comment", "folder"])
+@pytest.mark.parametrize(
+    "text", [FORGED, f"x\nJobId=9 JobName=y {FORGED}", "x NodeList=gpu-3 JobState=FAILED"]
+)
+def test_no_text_of_a_job_changes_its_state_its_hosts_or_its_time(place, text):
+    """Without accounting, slurmctld's record alone tells them; it is the real one, or it has none."""
+    texts = {"name": "j", "comment": "c", "folder": "/x", place: text}
+    record = (
+        f"JobId=7 JobName={texts['name']} UserId=eve(1) GroupId=a(1) JobState=TIMEOUT StartTime={NOW - 500} "
+        f"EndTime={NOW - 100} NodeList=gpu-1 WorkDir={texts['folder']} Comment={texts['comment']} StdOut=/x/o\n"
+    )
+    parts = {"now": f"{NOW} 2026-11-22T23:26:40", "job": record, "times": record, "nodes": CONTROL["nodes"]}
+
+    assert state_of(parts) in ("TIMEOUT", "")
+    assert window(parts).hosts in (("gpu-1",), ())
+    assert window(parts).begin >= NOW - 500

@@ -76,8 +76,8 @@ class Pretended:
 
     def job(self, id_, host, requeue=1):
         """A job runs there."""
-        words = f"JobId={id_} JobName=j Requeue={requeue} Restarts=0 BatchFlag=1 JobState=RUNNING NodeList={host} \n"
-        (self.folder / "jobs" / id_).write_text(words)
+        words = f"JobState=RUNNING Requeue={requeue} Restarts=0 BatchFlag=1 NodeList={host} \n"
+        (self.folder / "jobs" / id_).write_text(f"JobId={id_} JobName=j UserId=ann(1) {words}")
 
     def effects(self):
         """What was really done, in order."""

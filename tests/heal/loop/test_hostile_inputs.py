@@ -27,7 +27,7 @@ NODES = "".join(
     for number in (1, 2, 3)
 )
 QUEUE = "7|FAILED|mallory||gpu-node1\n8|RUNNING|victim|gpu-node3|gpu-node[1-2]\n"
-JOB = b"JobId=8 JobName=j Requeue=1 Restarts=0 BatchFlag=1 JobState=RUNNING NodeList=gpu-node[1-2] \n"
+JOB = b"JobId=8 JobName=j UserId=a(1) JobState=RUNNING Requeue=1 Restarts=0 BatchFlag=1 NodeList=gpu-node[1-2] \n"
 pytestmark = pytest.mark.timeout(1800)
 
 

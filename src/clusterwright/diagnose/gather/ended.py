@@ -24,6 +24,7 @@ from clusterwright.monitor.gather.gather import PROMETHEUS
 from clusterwright.onhost.lib import journal
 from clusterwright.onhost.lib.safe_reader import parse_document, parse_object
 from clusterwright.slurm import client
+from clusterwright.slurm.job_records import parse_jobs
 from clusterwright.slurm.nodes import parse_node
 from clusterwright.slurm.records import Record, split_lines, stamp
 
@@ -145,8 +146,8 @@ def user_of(parts: Mapping[str, str]) -> str:
 
 
 def outputs(parts: Mapping[str, str], job: str) -> tuple[str, ...]:
-    """Return paths of the job's output: from its record, else from its submit line."""
-    record = Record.parse(parts.get("job", "").partition("\n")[0])
+    """Paths of the job's output: from its record, else from its submit line."""
+    record = _record(parts)
     paths = [record["StdOut"], record["StdErr"]]
     _uid, _, named = parts.get("line", "").partition("\n")[0].partition("|")
     folder, _, line = named.partition("|")
@@ -263,8 +264,9 @@ def _rows(parts: Mapping[str, str]) -> list[dict[str, str]]:
     return [dict(zip(names.split("|"), line.split("|"), strict=False)) for line in lines]
 
 
-def _record(parts: Mapping[str, str]) -> Record:
-    return Record.parse(parts.get("job", "").partition("\n")[0])
+def _record(parts: Mapping[str, str], part: str = "job") -> Record:
+    """Return slurmctld's record of the job; of an array, the first."""
+    return next(iter(parse_jobs(parts.get(part, ""))), Record({}))
 
 
 def _log(parts: Mapping[str, str], ids: Sequence[str], when: Window) -> list[str]:
@@ -303,12 +305,12 @@ class Window:
 def window(parts: Mapping[str, str]) -> Window:
     """Return the time of all attempts of a job, from accounting and slurmctld; until now if it has not ended.
 
-    A user's comment can add a NodeList to slurmctld's record of the job, so of that only Slurm's nodes count.
+    The owner of an array can add a record with a NodeList to slurmctld's, so of that only Slurm's nodes count.
     """
     now, local = [*parts.get("now", "0 ").split(), "", ""][:2]
     now_s = int(now or 0)
     rows = [line.split("|") for line in split_lines(parts.get("window", ""))]
-    record = Record.parse(parts.get("times", "").partition("\n")[0])
+    record = _record(parts, "times")
     nodes = frozenset(re.findall(r"^NodeName=(\S+)", parts.get("nodes", ""), re.MULTILINE))
     recorded = [host for host in expand_valid(record["NodeList"]) if host in nodes]
     rows += [[record["StartTime"], record["EndTime"], ",".join(recorded)]]

@@ -25,7 +25,7 @@ part licenses {licenses}
 part limits {limits}
 part queue {queue}
 part start {start}
-user=$({job} 2>/dev/null | sed -n '1s/.*UserId=\\([^(]*\\)(.*/\\1/p')
+user=$({user} 2>/dev/null | sed 1q)
 part allowed {allowed}
 """
 _JOB_ID = re.compile(r"[\w.\[\]-]+")
@@ -44,6 +44,7 @@ def gather_facts(remote: Remote, host: str, job: str) -> Facts:
         "nodes": client.show_nodes(),
         "reservations": client.show_reservations(),
         "licenses": client.show("licenses"),
+        "user": client.queue(("user",), numbers=[job_id]),  # a name can add a UserId to the job's record
         "limits": client.show("assoc_mgr", "flags=assoc,qos"),
         "queue": client.queue_of_tasks(FIELDS),
         "start": client.expected_start(job_id),

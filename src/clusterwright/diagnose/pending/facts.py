@@ -11,6 +11,7 @@ from ClusterShell.NodeSet import NodeSetException
 
 from clusterwright.config.names import expand
 from clusterwright.i18n import _
+from clusterwright.slurm.job_records import parse_jobs
 from clusterwright.slurm.jobs import Job, parse_queue
 from clusterwright.slurm.nodes import parse_nodes
 from clusterwright.slurm.records import Record, clock, parse_records, split_lines, stamp
@@ -33,7 +34,7 @@ class Facts:
     @cached_property
     def job(self) -> Record:
         """The record of `scontrol show job`; of an array, the pending task."""
-        records = parse_records(self.texts.get("job", ""), "JobId")
+        records = parse_jobs(self.texts.get("job", ""))
         waits = [record for record in records if is_pending(job_state(record["JobState"]))]
         return (waits or records or [Record({})])[0]
 
