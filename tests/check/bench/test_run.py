@@ -25,7 +25,7 @@ def control(states, *, lost_in=(), dumb=()):
         if "sbatch --parsable" in command:
             return "42\n"
         if "scontrol show job" in command:
-            return "JobState=RUNNING"
+            return "JobId=42 JobState=RUNNING"
         if "python3" not in command:
             return ""
         parts = json.loads(program_stdin(stdin))["order"]["parts"]
