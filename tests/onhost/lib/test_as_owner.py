@@ -4,7 +4,9 @@ import json
 import os
 import resource
 import shutil
+import signal
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -142,6 +144,44 @@ def test_work_that_never_ends_is_ended(shared):
         as_owner(shared / str(MALLORY), lambda: time.sleep(600), WorkLimits(0.5))
 
     assert time.monotonic() - begun < 10
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_work_ends_with_a_caller_that_is_killed(shared, in_thread):
+    """Nothing of a killed command goes on with the owner's rights."""
+    run = shared / str(ALICE)
+
+    def work():
+        (run / "pid").write_text(str(os.getpid()))
+        time.sleep(50)
+
+    caller = os.fork()
+    if caller == 0:
+        thread = threading.Thread(target=as_owner, args=(run, work))
+        thread.start() if in_thread else as_owner(run, work)
+        time.sleep(50)
+        os._exit(0)
+    worker = int(_within(10, lambda: (run / "pid").exists() and (run / "pid").read_text()))
+    os.kill(caller, signal.SIGKILL)
+    os.waitpid(caller, 0)
+
+    assert _within(10, lambda: not _is_running(worker))
+
+
+def _within(seconds, value):
+    """Return the value once it is true."""
+    end = time.monotonic() + seconds
+    while not (result := value()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return result
+
+
+def _is_running(pid):
+    """Whether the process exists and is no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_errors_and_exits_come_back(shared):

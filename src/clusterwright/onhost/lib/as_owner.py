@@ -21,6 +21,7 @@ from clusterwright.onhost.lib.safe_reader import OverBudgetError, Path, UnsafeFi
 NOBODY = 65534  # group of an account that the password database does not have
 RESULT_BYTES = 256 << 20
 MEMORY_BYTES = 2 << 30  # of a child beside what it has at its start
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 CPU_S = 24 * 3600  # of a child without another limit: a checksum of 100 TB
 
 
@@ -67,12 +68,13 @@ def as_account(
     if account is None:
         return work()
     _load_bundle()
+    end_with_parent = _parent_death_signal()
     sys.stdout.flush()
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _run_child(account, work, writing, limits)
+        _run_child(account, work, writing, limits, end_with_parent)
     os.close(writing)
     try:
         data = _collect(reading, None if limits.seconds is None else time.monotonic() + limits.seconds)
@@ -141,6 +143,27 @@ def _load_bundle() -> None:
             getattr(module, "main", None)
 
 
+def _parent_death_signal() -> Callable[[], None]:
+    """Return a function with which a child ends once the thread that forked it has ended, even by SIGKILL.
+
+    A change of ids clears the setting. The account may be unable to read root's Python, so ctypes is loaded now.
+    """
+    parent = os.getpid()
+    try:
+        import ctypes
+
+        prctl = ctypes.CDLL(None).prctl
+    except (ImportError, OSError, AttributeError):
+        return lambda: None
+
+    def end_with_parent() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # it ended before
+            os._exit(1)
+
+    return end_with_parent
+
+
 def _reason(number: int, limits: WorkLimits) -> str:
     """Return why a signal ended the child: a limit, or the signal's number."""
     if number == signal.SIGXCPU:
@@ -148,12 +171,19 @@ def _reason(number: int, limits: WorkLimits) -> str:
     return "signal %d ended it%s" % (number, ", maybe for lack of memory" if number == signal.SIGKILL else "")
 
 
-def _run_child(account: UserRights, work: Callable[[], Any], writing: int, limits: WorkLimits) -> None:
-    """In the child: change to the account, call `work`, write its outcome as JSON, and exit."""
+def _run_child(
+    account: UserRights,
+    work: Callable[[], Any],
+    writing: int,
+    limits: WorkLimits,
+    end_with_parent: Callable[[], None],
+) -> None:
+    """Work and write the outcome as JSON; never return."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent handles it
         _end_first_when_memory_runs_out()
         drop(account)
+        end_with_parent()
         _limit(limits)
         document = _outcome(work, limits)
         sys.stdout.flush()
