@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from clusterwright.onhost.exporter import cgroups
+from clusterwright.onhost.exporter import cgroups, job_records
 from clusterwright.onhost.exporter.collectors import jobs
 
 GIB = 2**30
@@ -159,6 +159,30 @@ def test_slurm_is_queried_once_for_a_job(host, look, squeue):
         found = look(state)
     assert len(squeue.read_text().splitlines()) == 2
     assert {dict(key[1:])["account"] for key in found if key[0] == "job_info"} == {"language", ""}
+
+
+def test_new_jobs_by_the_second_make_few_queries(monkeypatch):
+    """All hosts query the same slurmctld: a few in a row, then one a minute."""
+    now, queries = [1_000.0], []
+    monkeypatch.setattr(job_records.time, "monotonic", lambda: now[0])  # the real one takes an hour
+
+    def squeue(argv, _limit_s):
+        queries.append(argv[argv.index("--all") + 2])
+        mark = argv[-1].removeprefix("--format=").partition("%")[0]
+        return "".join(
+            f"{mark}{number}|a|b|RUNNING|c\n" for number in queries[-1].partition("=")[2].split(",")
+        )
+
+    monkeypatch.setattr(job_records, "command_output", squeue)  # a program would take a minute in all
+    records = job_records.JobRecords()
+    for number in range(360):  # an hour, a new job each ten seconds
+        records.update([str(number), str(number + 1)])
+        now[0] += 10
+    assert len(queries) <= job_records.BURST + 60
+
+    now[0] += 600
+    records.update(["999"])
+    assert records.find("999").account == "a"
 
 
 def test_sums_do_not_fall_when_processes_end(host, look, tmp_path):
