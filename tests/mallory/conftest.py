@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from tests.mallory.runner import PATIENCE
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -28,7 +29,7 @@ SLURM = (
     "srun",
     "sbatch",
 )
-LIMIT_S = 40
+LIMIT_S = 40  # of processor time
 
 
 class Cluster:
@@ -66,7 +67,7 @@ def run_lines(lines, folder, environment, limit_s=LIMIT_S):
     """Run command lines of `wright` one after another; return their results."""
     done = subprocess.run(
         [sys.executable, str(HERE / "runner.py"), str(limit_s)], input=json.dumps(lines), capture_output=True,
-        text=True, check=False, cwd=folder, env=environment, timeout=limit_s * len(lines) + 60,
+        text=True, check=False, cwd=folder, env=environment, timeout=PATIENCE * limit_s * len(lines) + 60,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

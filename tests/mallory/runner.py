@@ -1,4 +1,8 @@
-"""Run command lines of `wright` in forked processes: python runner.py LIMIT_S, a JSON list on stdin."""
+"""Run command lines of `wright` in forked processes: python runner.py LIMIT_S, a JSON list on stdin.
+
+LIMIT_S is in seconds of processor time, so that other work on the machine does not count; a command that waits for
+something is ended after PATIENCE times that.
+"""
 
 import json
 import os
@@ -7,11 +11,12 @@ import sys
 import tempfile
 import time
 
+PATIENCE = 5
+
 
 def run(argv, limit_s):
-    """Return exit code (124: over the limit), output and seconds of one command line."""
+    """Return exit code (124: over the limit), output and seconds of processor time of one command line."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        started = time.monotonic()
         child = os.fork()
         if child == 0:
             os.setsid()
@@ -23,27 +28,28 @@ def run(argv, limit_s):
             finally:
                 sys.stdout.flush()
                 sys.stderr.flush()
-        code = wait(child, started + limit_s)
+        code, seconds = wait(child, limit_s)
         texts = [read(stream) for stream in (out, err)]
     return {
         "argv": argv,
         "code": code,
         "out": texts[0],
         "err": texts[1],
-        "seconds": time.monotonic() - started,
+        "seconds": seconds,
     }
 
 
-def wait(child, deadline):
-    """Return the exit code; after the deadline, kill the process with its children."""
+def wait(child, limit_s):
+    """Return exit code and processor time; after the deadline, kill the process with its children."""
+    deadline = time.monotonic() + PATIENCE * limit_s
     while time.monotonic() < deadline:
-        ended, status = os.waitpid(child, os.WNOHANG)
+        ended, status, used = os.wait4(child, os.WNOHANG)
         if ended:
-            return os.waitstatus_to_exitcode(status)
+            return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
         time.sleep(0.02)
     os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return 124
+    used = os.wait4(child, 0)[2]
+    return 124, used.ru_utime + used.ru_stime
 
 
 def read(stream):

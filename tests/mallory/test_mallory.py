@@ -17,6 +17,7 @@ SLOW = {
     "checkpoints list {run} --cluster {file}", "curves {run} --json", "logs {run} --json", "status {run} --json",
     "status {run} --metrics", "report job {run} --csv {out}/job.csv --html {out}/job.html", "why {run}",
 }  # fmt: skip
+pytestmark = pytest.mark.timeout(1800)  # a line runs for each hostile run, on a machine that may be busy
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 LINES = [
     pytest.param(line, marks=[pytest.mark.long] if line in SLOW else [])
