@@ -203,9 +203,7 @@ def _purge(removal: Removal, remote: Remote, host: str) -> str:
     lines = [line for line in result.out.splitlines() if line.startswith(ANSWER)]
     if not lines:
         return result.last_lines(2)
-    return str(
-        parse_object(lines[-1].removeprefix(ANSWER)).get("error", _("the agent's answer is malformed"))
-    )
+    return str(parse_object(lines[-1].removeprefix(ANSWER)).get("error", _("the answer is malformed")))
 
 
 def remembered(cluster: str) -> tuple[str, ...]:
