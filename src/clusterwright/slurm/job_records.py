@@ -19,25 +19,21 @@ _ID_NAMES = ("JobId", "ArrayJobId", "ArrayTaskId", "HetJobId", "HetJobOffset")
 _NEXT_RECORD = re.compile(r"\n(?=JobId=\d+ )")
 _NAME = re.compile(r"JobName=(.*?)(?: (SLUID=\S+))?(?: (HetJobIdSet=\S+))? ?\Z", re.DOTALL)
 _USER = re.compile(r"\sUserId=")  # of slurmctld, behind the job's name
-_TEXTS = (
-    "Network", "Command", "SubmitLine", "WorkDir", "AdminComment", "SystemComment", "Comment", "Extra", "StdErr",
-    "StdIn", "StdOut",
-)  # fmt: skip
-_FIRST_TEXT = re.compile(r"\s(?=(?:%s)=)" % "|".join(_TEXTS))
+_FIRST_TEXT = re.compile(
+    r"\s(?=(?:Network|Command|SubmitLine|WorkDir|AdminComment|SystemComment|Comment|Extra|StdErr|StdIn|StdOut)=)"
+)
 # What slurmctld writes, in scontrol's order. A user chooses the value of some of them: WCKey, MCS_label, AllocNode.
-_ORDER = (
-    "UserId", "GroupId", "MCS_label", "Priority", "Nice", "Account", "QOS", "WCKey", "JobState", "Reason", "FailedNode",
-    "Dependency", "Requeue", "Restarts", "BatchFlag", "Reboot", "ExitCode", "DerivedExitCode", "RunTime", "TimeLimit",
-    "TimeMin", "SubmitTime", "EligibleTime", "AccrueTime", "ResizeTime", "StartTime", "EndTime", "Deadline", "CronJob",
-    "CrontabSpec", "PreemptEligibleTime", "PreemptTime", "SuspendTime", "SecsPreSuspend", "LastSchedEval", "Scheduler",
-    "Partition", "AllocNode:Sid", "ReqNodeList", "ExcNodeList", "NodeList", "SchedNodeList", "BatchFeatures",
-    "BatchHost", "StepMgrEnabled", "FedOrigin", "FedViableSiblings", "FedActiveSiblings", "NumNodes", "NumCPUs",
-    "NumTasks", "CPUs/Task", "ReqB:S:C:T", "TRES", "ReqTRES", "AllocTRES", "Socks/Node", "NtasksPerN:B:S:C",
-    "ThreadSpec", "CoreSpec", "MinCPUsNode", "MinMemoryCPU", "MinMemoryNode", "MinTmpDiskNode", "MemUpdate", "Features",
-    "DelayBoot", "ClusterFeatures", "Prefer", "Reservation", "OverSubscribe", "Exclusive", "Contiguous", "Licenses",
-    "LicensesAlloc",
-)  # fmt: skip
-_PLACES = {name: place for place, name in enumerate(_ORDER)}
+_WRITTEN = """
+    UserId GroupId MCS_label Priority Nice Account QOS WCKey JobState Reason FailedNode Dependency Requeue
+    Restarts BatchFlag Reboot ExitCode DerivedExitCode RunTime TimeLimit TimeMin SubmitTime EligibleTime
+    AccrueTime ResizeTime StartTime EndTime Deadline CronJob CrontabSpec PreemptEligibleTime PreemptTime
+    SuspendTime SecsPreSuspend LastSchedEval Scheduler Partition AllocNode:Sid ReqNodeList ExcNodeList NodeList
+    SchedNodeList BatchFeatures BatchHost StepMgrEnabled FedOrigin FedViableSiblings FedActiveSiblings NumNodes
+    NumCPUs NumTasks CPUs/Task ReqB:S:C:T TRES ReqTRES AllocTRES Socks/Node NtasksPerN:B:S:C ThreadSpec CoreSpec
+    MinCPUsNode MinMemoryCPU MinMemoryNode MinTmpDiskNode MemUpdate Features DelayBoot ClusterFeatures Prefer
+    Reservation OverSubscribe Exclusive Contiguous Licenses LicensesAlloc
+"""
+_PLACES = {name: place for place, name in enumerate(_WRITTEN.split())}
 
 
 def parse_job(text: str) -> Record:

@@ -181,9 +181,7 @@ def open_regular(path: Path, *, inside: Optional[Path] = None) -> Iterator[Binar
         OSError: the file cannot be opened.
     """
     with pin(path, os.O_NOFOLLOW) as place:
-        refuse_irregular(
-            path, os.fstat(place).st_mode
-        )  # a pin has no effect on a device; opening it can have one
+        refuse_irregular(path, os.fstat(place).st_mode)  # opening a device can have an effect, a pin has none
         if inside is not None:
             _refuse_outside(location(place), inside)
         file = _Charged(os.open(_of_handle(place), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC))
@@ -194,13 +192,8 @@ def open_regular(path: Path, *, inside: Optional[Path] = None) -> Iterator[Binar
 def refuse_irregular(path: Path, mode: int) -> None:
     """Raise UnsafeFileError unless the mode is that of a regular file."""
     if not stat.S_ISREG(mode):
-        kind = (
-            "a symbolic link"
-            if stat.S_ISLNK(mode)
-            else "a folder"
-            if stat.S_ISDIR(mode)
-            else "a special file"
-        )
+        kinds = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder"}
+        kind = kinds.get(stat.S_IFMT(mode), "a special file")
         raise UnsafeFileError("%s is %s and should be a regular file" % (path, kind))
 
 
@@ -367,8 +360,7 @@ def read_part(path: Path, size: int, offset: int = 0, *, inside: Optional[Path] 
     """
     with open_regular(path, inside=inside) as file:
         end = os.fstat(file.fileno()).st_size
-        start = max(0, end + offset) if offset < 0 else offset
-        file.seek(start)
+        start = file.seek(max(0, end + offset) if offset < 0 else offset)
         return file.read(max(0, min(size, end - start)))  # `read` allocates all requested bytes
 
 
