@@ -64,6 +64,7 @@ class Browser:
             follow_redirects=False,
         )  # fmt: skip
         self.token = answer.headers.get("location", "").partition("#token=")[2] or self.token
+        self.client.headers["x-wright-token"] = self.token  # as store.js does
         return answer
 
     def act(self, path, body=None, token=None, **headers):

@@ -410,6 +410,27 @@ def test_the_cookie_alone_changes_nothing(signed_in, client, page, small):
     assert page.remote.calls == []
 
 
+def test_the_cookie_alone_shows_nothing(page_of, browser_of, tmp_path, small):
+    """A server at another port of the host receives it; with the token of another session it is worth no more."""
+    page = page_of(tmp_path, small, open_to_all=False)
+    page.users.set_user(create_user("ann", "operator", "correct horse battery"))
+    paths = ("/api/picture", "/api/jobs", "/api/me", f"/api/job/{small.jobs[0].id}", "/api/stream")
+    with TestClient(page.app, base_url="http://localhost") as client:
+        client.portal.call(page.feed.poll)
+        ended, token = (
+            browser_of(client).sign_in("ann").headers["location"].partition("=")[2] for _ in range(2)
+        )
+        del client.headers["x-wright-token"]
+        answers = [
+            client.get(path, headers={"x-wright-token": guess}) for path in paths for guess in ("", ended)
+        ]
+        assert {answer.status_code for answer in answers} == {401}
+        assert client.get("/api/picture?token=x").status_code == 401
+        assert client.get(f"/api/picture?token={token}").status_code == 200
+        assert client.get("/api/me", headers={"x-wright-token": token}).json()["name"] == "ann"
+    page.history.close()
+
+
 def test_a_known_browser_is_not_kept_out_by_others_at_its_address(page, door, client, browser):
     """All users of a host are one address; a browser that signed in has a count of its own."""
     assert browser.sign_in("ann").status_code == 303

@@ -66,9 +66,16 @@ class Guard:
         return "__Host-wright" if self.tls else "wright"
 
     def identify(self, request: Request) -> Identity:
-        """Return the identity (user and session) of a request by its session cookie."""
+        """The identity by the session cookie; for the data of the page, also by the token that only the page knows.
+
+        Browsers send the cookie to every port of the host, so another server there may have it.
+        """
         session_user = self.sessions.find(request.cookies.get(self.cookie, ""))
-        return Identity(session_user[1], session_user[0]) if session_user else Identity()
+        if session_user is None:
+            return Identity()
+        session, user = session_user
+        is_data = request.method in _SAFE and request.url.path.startswith("/api/")
+        return Identity() if is_data and not _has_token(request, session) else Identity(user, session)
 
     def may_view(self, identity: Identity) -> bool:
         """Return whether the user may view: signed in, or the page is open to all."""
@@ -111,7 +118,7 @@ class Guard:
             return None  # has no session yet; its form has its own token
         if identity.session is None:
             return _no(401, "sign-in")
-        if not hmac.compare_digest(request.headers.get(TOKEN, "").encode(), identity.session.token.encode()):
+        if not _has_token(request, identity.session):
             return _no(403, "token")
         return None
 
@@ -163,6 +170,14 @@ async def _with_body(receive: Receive) -> Receive:
 
 def _no(code: int, reason: str) -> Response:
     return JSONResponse({"error": reason}, code)
+
+
+def _has_token(request: Request, session: Session) -> bool:
+    """Whether the request has the session's token: in the header, or as a parameter (event streams send no header)."""
+    token = request.headers.get(TOKEN, "")
+    if not token and request.method in _SAFE:
+        token = request.query_params.get("token", "")
+    return hmac.compare_digest(token.encode(), session.token.encode())
 
 
 def _same_origin(request: Request) -> bool:

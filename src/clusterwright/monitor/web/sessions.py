@@ -21,7 +21,7 @@ _LONGEST_NAME = 64
 
 @dataclass(slots=True)
 class Session:
-    """A session; `token` proves that a request comes from the page itself.
+    """A session; `token` proves that a request for data or a change comes from the page itself.
 
     Browsers send a cookie to every port of its host. The token is only in the fragment of the address that a sign-in
     leads to, and the page keeps it in the storage of its origin, which other ports cannot read.

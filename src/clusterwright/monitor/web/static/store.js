@@ -61,7 +61,7 @@ export function live(on) {
 
 /** JSON of an address; null where there is nothing, an error where there is no answer. */
 export async function ask(path) {
-  const answer = await fetch(path);
+  const answer = await fetch(path, { headers: { "x-wright-token": token() } });
   if (answer.status === 401) location.assign("/sign-in");
   if (answer.status === 404) return null;
   if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
@@ -80,7 +80,7 @@ export async function act(path, body = {}) {
 /** The first picture, then its changes for as long as the page is open. */
 export async function begin() {
   const [picture, me] = await Promise.all([ask("/api/picture"), ask("/api/me")]);
-  store.me = token() ? me : { ...me, name: "", role: "viewer" };
+  store.me = me;
   whole(picture);
   follow();
 }
@@ -88,7 +88,7 @@ export async function begin() {
 let pause = 1000;
 
 function follow() {
-  const stream = new EventSource(`/api/stream?since=${store.version}`);
+  const stream = new EventSource(`/api/stream?since=${store.version}&token=${token()}`);
   const heard = (work) => (event) => {
     pause = 1000;
     if (!store.live) live(true);
