@@ -139,7 +139,7 @@ def test_a_job_that_nobody_else_may_read_stages_its_own_copies(share, own, a_job
     cluster = load_cluster(tmp_path / "cluster.yaml")
     data = [{"path": "/shared/text", "stage": "local"}]
 
-    assert (" --own /scratch /shared/text " in script(a_job(data=data, share=share), cluster, RUN)) is own
+    assert (" --private /scratch /shared/text " in script(a_job(data=data, share=share), cluster, RUN)) is own
 
 
 def test_without_a_compute_network_ranks_use_management(cluster, a_job):

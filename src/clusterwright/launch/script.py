@@ -26,7 +26,7 @@ from clusterwright.units import format_duration, format_slurm_time
 
 PREFIX = "CLUSTERWRIGHT_STAGED"
 MODULE = "clusterwright.onhost.supervisor.staging.stage"
-USER_ONLY_OPTION = "--own"  # option of MODULE: copies of this user only
+PRIVATE = "--private"  # option of MODULE: copies of this user only
 
 
 def script(job: Job, cluster: Cluster, run: str) -> str:
@@ -180,10 +180,10 @@ def staging(job: Job, cluster: Cluster) -> str:
     scratch = scratch_of(cluster, partition(job, cluster))
     if not paths or scratch is None:
         return ""
-    options = [USER_ONLY_OPTION] if job.share == "me" else []
+    options = [PRIVATE] if job.share == "me" else []
     command = shlex.join([cluster.software.python, "-m", MODULE, *options, scratch, *paths])
-    group = "user" if options else "team"
-    return f"""# Copies the data once to the local disk of each host; the {group}'s next job reuses it. ${PREFIX} is the
+    reader = "user" if options else "team"
+    return f"""# Copies the data once to a local disk of each host; the {reader}'s next job reuses it. ${PREFIX} is the
 # prefix of the copies: os.environ.get("{PREFIX}", "") + "{paths[0]}" is the copy, or the original if not staged.
 srun --ntasks-per-node=1 --no-kill --kill-on-bad-exit=0 --quiet {command} || exit 1
 export {PREFIX}={shlex.quote(scratch)}/jobs/$SLURM_JOB_ID/data"""

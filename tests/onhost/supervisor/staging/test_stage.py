@@ -239,7 +239,7 @@ def test_nobody_else_replaces_own_copies(source, place, tmp_path, monkeypatch):
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     (tmp_path / "more").mkdir()
     assert staging.main([str(scratch), str(source)]) == 0
-    assert staging.main(["--own", str(scratch), str(tmp_path / "more")]) == 0
+    assert staging.main(["--private", str(scratch), str(tmp_path / "more")]) == 0
 
     def replaces(folder):
         take = ["setpriv", "--reuid", "41001", "--regid", str(os.getgid()), "--clear-groups"]
@@ -263,7 +263,7 @@ def test_own_copies_are_apart_from_those_of_the_team(source, place, capfd):
     (scratch / "staged" / f"user-{os.getuid()}").mkdir(mode=0o700)
     staging.stage(str(scratch), "7", [str(source)])
     place("8")
-    staging.stage(str(scratch), "8", [str(source)], own=True)
+    staging.stage(str(scratch), "8", [str(source)], private=True)
     link = scratch / "jobs/8/data" / str(source).lstrip("/")
 
     assert capfd.readouterr().out.count("copied in") == 2

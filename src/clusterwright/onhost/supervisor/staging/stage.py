@@ -1,9 +1,9 @@
 """Copy a training's data to this host's scratch.
 
-`python -m clusterwright.onhost.supervisor.staging.stage [--own] SCRATCH PATH...`,
+`python -m clusterwright.onhost.supervisor.staging.stage [--private] SCRATCH PATH...`,
 run once on each host before the ranks start. `SCRATCH/jobs/ID/data` then has each folder under its own path,
 as a link to the copy, so a program that reads below that prefix reads locally. The user's team shares the copies; with
-`--own`, only the user's own jobs do, and nobody else can change them.
+`--private`, only the user's own jobs do, and nobody else can change them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FIXES = {
 }
 
 
-def stage(scratch: str, job: str, paths: Sequence[str], *, own: bool = False) -> None:
+def stage(scratch: str, job: str, paths: Sequence[str], *, private: bool = False) -> None:
     """Copy each folder to this host and link it into the job's folder.
 
     Raises:
@@ -31,7 +31,7 @@ def stage(scratch: str, job: str, paths: Sequence[str], *, own: bool = False) ->
         OSError: a folder cannot be read, or the prolog did not create the scratch folders.
     """
     job_folder = os.path.join(scratch, "jobs", job)
-    name = f"user-{os.getuid()}" if own else str(os.getgid())
+    name = f"user-{os.getuid()}" if private else str(os.getgid())
     copies = os.path.join(scratch, "staged", name)
     for folder in (job_folder, copies):
         if not os.access(folder, os.W_OK):
@@ -58,11 +58,11 @@ def _host() -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Stage the folders; on failure print the reason with the host to standard error and return 1."""
-    own = arguments[0] == "--own"
-    scratch, *paths = arguments[1:] if own else arguments
-    os.umask(0o077 if own else 0o007)  # only the user, or the team, may read staged data
+    private = arguments[0] == "--private"
+    scratch, *paths = arguments[1:] if private else arguments
+    os.umask(0o077 if private else 0o007)  # only the user, or the team, may read staged data
     try:
-        stage(scratch, os.environ["SLURM_JOB_ID"], paths, own=own)
+        stage(scratch, os.environ["SLURM_JOB_ID"], paths, private=private)
     except InsufficientSpaceError as error:
         console.error(f"stage: {_host()}: {error}\nfix: {FIXES['room']}")
         return 1
