@@ -96,15 +96,15 @@ def start(argv: Sequence[str], *, out: IO[bytes]) -> int:
 
 
 class Output(io.RawIOBase):
-    """The stdout of a program as a binary stream; closing it kills the program.
+    """The stdout of a program that reads a file, as a binary stream; closing it kills the program.
 
     `failed` is the message of the OSError that a read raises at the end if the program failed.
     """
 
-    def __init__(self, argv: Sequence[str], failed: str) -> None:
+    def __init__(self, argv: Sequence[str], stdin: IO[bytes], failed: str) -> None:
         self._failed = failed
         self._process = subprocess.Popen(
-            list(argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            list(argv), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         self._printed = cast("IO[bytes]", self._process.stdout)
 

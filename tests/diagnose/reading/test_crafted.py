@@ -1,11 +1,15 @@
 """A log that somebody has crafted costs no more time than another one of its size."""
 
+import os
+import shutil
+import subprocess
+import sys
 import time
 
 import pytest
 
 from clusterwright.diagnose.knowledge import knowledge
-from clusterwright.diagnose.reading import of_bytes, read
+from clusterwright.diagnose.reading import find_sources, of_bytes, read
 from clusterwright.diagnose.reading.clean import clean
 from clusterwright.diagnose.reading.quoted import is_quoted
 from clusterwright.diagnose.reading.read import ALL_S, SOURCE_S, OverBudgetError, TimeBudget
@@ -94,3 +98,75 @@ def test_a_stream_without_end_is_read_for_a_limited_time():
 
     with pytest.raises(OverBudgetError):
         budget.check()
+
+
+@pytest.fixture
+def run_why(tmp_path):
+    """Return a function that runs `wright why` in bash, in `tmp_path`."""
+
+    def why(command):
+        line = f"{sys.executable} -m clusterwright why {command}"
+        shell = ["bash", "-c", line]
+        return subprocess.run(shell, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+
+    return why
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".bz2", ".zst"])
+@pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "link to a device"])
+def test_a_file_that_is_a_pipe_or_a_device_is_not_opened(tmp_path, suffix, kind):
+    """Opening a pipe once waited for its writer without end; opening a device can have an effect."""
+    if suffix == ".zst" and not shutil.which("zstd"):
+        pytest.skip("zstd is not installed (apt-get install zstd)")
+    path = tmp_path / f"a.log{suffix}"
+    pipe = path if kind == "pipe" else tmp_path / "p"
+    os.mkfifo(pipe)
+    if kind != "pipe":
+        path.symlink_to("/dev/zero" if kind.endswith("device") else pipe)
+    script = (
+        "import sys; from clusterwright.diagnose.reading import find_sources, read; "
+        "from clusterwright.diagnose.knowledge import knowledge; "
+        "print(read(find_sources(sys.argv[1:]), knowledge()).unread)"
+    )
+    command = [sys.executable, "-c", script, str(path)]
+
+    result = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+
+    assert f"('{path}', " in result.stdout
+    assert "regular file" in result.stdout
+
+
+def test_a_file_of_a_folder_that_becomes_a_pipe_is_not_opened(tmp_path):
+    """The folder's owner can exchange it between the listing and the reading."""
+    path = tmp_path / "a.log"
+    path.write_text("step 1\n")
+    (source,) = find_sources([str(tmp_path)])
+    path.unlink()
+    os.mkfifo(path)
+
+    with pytest.raises(OSError, match="regular file"):
+        source.open()
+
+
+def test_a_pipe_of_the_shell_and_standard_input_are_read(run_why, tmp_path):
+    """`<(command)` is a pipe at /dev/fd/N, which only the caller can have opened."""
+    (tmp_path / "a.log").write_text("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n")
+    commands = (
+        "<(cat a.log)",
+        "- <a.log",
+        "- < <(cat a.log)",
+        "/dev/stdin <a.log",
+        "/dev/fd/7 7< <(cat a.log)",
+    )
+
+    for command in commands:
+        assert "out of memory" in run_why(command).stdout, command
+
+
+def test_a_link_to_a_descriptor_is_no_pipe_of_the_shell(run_why, tmp_path):
+    """A link in a support bundle could otherwise lead to the terminal or a socket of the reader."""
+    (tmp_path / "a.log").symlink_to("/dev/fd/0")
+
+    result = run_why("a.log < <(sleep 50)")
+
+    assert (result.returncode, "cannot read a.log" in result.stderr) == (2, True)

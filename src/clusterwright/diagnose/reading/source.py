@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import re
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,9 +14,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import pin
 
 HEAD = 8192
 _PACKED = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}
+_DESCRIPTOR = re.compile(r"/dev/stdin|/(?:dev|proc/self)/fd/[0-9]+")
 _MAGIC = (
     b"\x7fELF",
     b"PK\x03\x04",
@@ -57,16 +62,29 @@ def of_stream(name: str = "-") -> LogSource:
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a log file; decompress it by its suffix."""
-    if path.suffix in _PACKED:
+    """Open a regular file, decompressed by its suffix, or a descriptor of the caller, such as the pipe of `<(command)`.
+
+    Raises:
+        OSError: it cannot be opened, or is a pipe, a device or a socket, which could block the reader or never end.
+    """
+    if _DESCRIPTOR.fullmatch(str(path)):
+        return path.open("rb")
+    with pin(path) as place:
+        if not stat.S_ISREG(os.fstat(place).st_mode):
+            raise OSError(_("it is not a regular file; pass a pipe on standard input, as `-`"))
+        return _unpacked(f"/proc/self/fd/{place}", path.suffix)
+
+
+def _unpacked(path: str, suffix: str) -> BinaryIO:
+    if suffix in _PACKED:
         from importlib import import_module
 
-        unpacked: BinaryIO = import_module(_PACKED[path.suffix]).open(path, "rb")
+        unpacked: BinaryIO = import_module(_PACKED[suffix]).open(path, "rb")
         return unpacked
-    return _unzstd(path) if path.suffix == ".zst" else path.open("rb")
+    return _unzstd(path) if suffix == ".zst" else Path(path).open("rb")
 
 
-def _unzstd(path: Path) -> BinaryIO:
+def _unzstd(path: str) -> BinaryIO:
     """Decompress with the zstandard module or the zstd program; Python has its own only from 3.14 on."""
     from importlib import import_module
     from importlib.util import find_spec
@@ -79,7 +97,8 @@ def _unzstd(path: Path) -> BinaryIO:
         from clusterwright.edge.processes import Output
 
         failed = _("zstd cannot decompress the file: it is truncated, or not a zstd file")
-        return io.BufferedReader(Output((program, "-dcq", "--", str(path)), failed))
+        with Path(path).open("rb") as packed:
+            return io.BufferedReader(Output((program, "-dcq"), packed, failed))
     raise OSError(
         _(
             "it is compressed with zstd, which is not installed; run `apt-get install zstd`, or `zstd -d` elsewhere"
