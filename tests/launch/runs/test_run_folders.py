@@ -153,6 +153,43 @@ def test_a_number_is_never_the_name_or_the_end_of_a_name(name, submit, slurm, fo
     assert run_folders.find(str(folder), "42") == ""
 
 
+@pytest.mark.parametrize(
+    "own_path", ["{run}", "{run}/", "{run}/job.out", "{run}/logs", "{run}/logs/1/h/0.out"]
+)
+@pytest.mark.parametrize("root", ["{folder}/", "", "./", "/mnt/{name}/", "../{name}/"])
+def test_a_path_names_the_run_that_contains_it(own_path, root, submit, slurm, folder):
+    """Another user may have runs with the names of its parts, also of the folders above."""
+    slurm()
+    own = submit(ALICES, ALICE)
+    for part in ("logs", "1", "h", "0.out", "job.out", "mnt", "tmp", folder.name, "job.json", "..."):
+        submit(part, MALLORY)
+    path = (root + own_path).format(folder=folder, name=folder.name, run=ALICES)
+
+    assert run_folders.find(str(folder), path) == str(own)
+
+
+@pytest.mark.parametrize(
+    "path", ["slurm-5.out", "{folder}/{run}/slurm-5.out", "/home/a/slurm-5.out", "./slurm-5.out"]
+)
+def test_an_output_file_belongs_to_its_job(path, submit, slurm, folder):
+    """Whatever another user names a run."""
+    slurm(("5", ALICE, ALICES))
+    own = submit(ALICES, ALICE, "5")
+    for name in ("slurm-5.out", "home", "a"):
+        submit(name, MALLORY, "5")
+
+    assert run_folders.find(str(folder), path.format(folder=folder, run=ALICES)) == str(own)
+
+
+def test_a_path_of_a_run_that_does_not_exist_names_no_other_run(submit, slurm, folder):
+    """Not that with the name of the file."""
+    slurm()
+    submit("logs", MALLORY)
+
+    for path in (f"{folder}/{ALICES}/logs", f"{ALICES}/logs", "/home/alice/logs"):
+        assert run_folders.find(str(folder), path) == ""
+
+
 def test_a_link_and_a_folder_with_another_users_record_are_no_runs(submit, folder):
     """A link leads root to any folder."""
     run = submit(ALICES, ALICE)

@@ -65,7 +65,7 @@ def _submitted(run: str) -> float:
 
 def denied(runs: str, reference: str) -> str:
     """Return the folder of the run that `reference` names if this user may not read it; else empty."""
-    path = os.path.join(runs, os.path.basename(reference.rstrip("/")))
+    path = os.path.join(runs, _run_name(runs, reference))
     return path if os.path.isdir(path) and not os.access(path, os.R_OK | os.X_OK) else ""
 
 
@@ -78,14 +78,30 @@ def find(runs: str, reference: str) -> str:
     if reference == "last":
         names_of_caller = [name for name in names if owner_of(os.path.join(runs, name)) == _caller()]
         return os.path.join(runs, (names_of_caller or names)[0]) if names else ""
-    for part in (
-        [] if _JOB.fullmatch(reference) else reference.split("/")[:-3:-1]
-    ):  # its folder, or a file in it
-        if part in names:
-            return os.path.join(runs, part)
-    match = _OUTPUT.fullmatch(reference)
+    match = None if _below(runs, reference) else _OUTPUT.fullmatch(reference)
     job = match.group(1) if match else reference
-    return _of_job(runs, names, job) if _JOB.fullmatch(job) else ""
+    if _JOB.fullmatch(job):
+        return _of_job(runs, names, job)
+    name = _run_name(runs, reference)
+    return os.path.join(runs, name) if name in names else ""
+
+
+def _run_name(runs: str, reference: str) -> str:
+    """Return the run that a name or path names: the first part below the folder of all runs, wherever it is mounted.
+
+    Never a later part: another user can give a run the name of any file in this one.
+    """
+    parts, folder = os.path.normpath(reference).split("/"), os.path.basename(os.path.normpath(runs))
+    below = _below(runs, reference)
+    if not below and len(parts) > 1 and parts.count(folder) == 1:
+        below = parts[parts.index(folder) + 1 :]
+    return (below or parts)[0]
+
+
+def _below(runs: str, path: str) -> List[str]:
+    """Return the parts of a path below the folder of all runs; none if it is elsewhere."""
+    root, path = os.path.normpath(runs) + "/", os.path.normpath(path)
+    return path[len(root) :].split("/") if path.startswith(root) else []
 
 
 def _caller() -> int:
