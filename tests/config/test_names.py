@@ -1,12 +1,15 @@
 """Names that a shell could misread never leave the spec."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from clusterwright.config import names
-from clusterwright.config.names import limit_hosts
+from clusterwright.config.names import limit_hosts, limit_reserved
 
 HOSTS = st.lists(
     st.builds("{}{}".format, st.sampled_from(["gpu-node", "n", "rack1-gpu"]), st.integers(0, 300)),
@@ -201,3 +204,30 @@ def test_the_hosts_of_all_groups_are_limited_before_they_are_expanded():
         limit_hosts(groups)
     small = {"a": groups["g1"], "b": "x", "c": {"hosts": 5}}
     assert limit_hosts(small) == small
+
+
+@pytest.mark.parametrize(
+    ("limit", "field", "message"),
+    [
+        (limit_hosts, "absent", "with node group `g1` the cluster has more than 65536 hosts"),
+        (limit_reserved, "hosts", "with `g1` the reservations list more than 65536 hosts"),
+    ],
+)
+def test_all_hostlists_of_a_file_are_limited(limit, field, message):
+    """Absent and reserved hosts are expanded as well."""
+    sections = {
+        f"g{number}": {field: f"h{number}n[1-65536]", "hosts": f"h{number}n[1-65536]"} for number in range(2)
+    }
+    if field == "absent":
+        sections = {name: {**section, "hosts": "h1"} for name, section in sections.items()}
+
+    with pytest.raises(ValueError, match=message):
+        limit(sections)
+    assert limit({"g0": sections["g0"]}) == {"g0": sections["g0"]}
+
+
+def test_each_hostlist_of_the_model_is_limited():
+    """A field with a hostlist that no limit counts would be expanded without end."""
+    source = "".join(path.read_text() for path in Path(names.__file__).parent.glob("*.py"))
+
+    assert re.findall(r"^ +(\w+): Hostlist\b", source, re.MULTILINE) == ["hosts", "absent", "hosts"]

@@ -19,6 +19,7 @@ from clusterwright.config.names import (
     PackageName,
     SlurmName,
     limit_hosts,
+    limit_reserved,
 )
 from clusterwright.config.networks import NetworkName, Networks
 from clusterwright.config.nodes import NodeGroup
@@ -92,7 +93,9 @@ class Cluster(Section):
     slurm: SlurmSettings = setting("Settings of slurm.conf.", cost=Cost.RESTART, default=SlurmSettings)
     partitions: dict[SlurmName, Partition] = setting("Slurm partitions by name.")
     qos: dict[SlurmName, Qos] = setting("Qualities of service by name; `normal` always exists.", default={})
-    reservations: dict[SlurmName, Reservation] = setting("Reservations by name.", default={})
+    reservations: Annotated[dict[SlurmName, Reservation], BeforeValidator(limit_reserved)] = setting(
+        "Reservations by name.", default={}
+    )
     accounting: Accounting = setting("Accounting by slurmdbd.", cost=Cost.RESTART, default=Accounting)
     teams: dict[AccountName, Team] = setting("Teams by name.", default={})
     users: dict[AccountName, User] = setting("Users by name.", default={})

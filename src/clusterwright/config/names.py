@@ -120,25 +120,38 @@ def _count(hostlist: str) -> int | None:
 
 def limit_hosts(groups: Any) -> Any:
     """Reject node groups with more hosts together than Slurm supports, before their hostlists are expanded."""
+    name = _first_above_limit(groups, "hosts") or _first_above_limit(groups, "absent")
+    if name is None:
+        return groups
+    raise refuse(
+        "bad-hostlist",
+        _("with node group `{name}` the cluster has more than {limit} hosts", name=name, limit=MAX_HOSTS),
+        _("write a cluster file for each cluster; Slurm supports at most {limit} nodes", limit=MAX_HOSTS),
+    )
+
+
+def limit_reserved(reservations: Any) -> Any:
+    """Reject reservations with more hosts together than a cluster can have, before their hostlists are expanded."""
+    name = _first_above_limit(reservations, "hosts")
+    if name is None:
+        return reservations
+    raise refuse(
+        "bad-hostlist",
+        _("with `{name}` the reservations list more than {limit} hosts together", name=name, limit=MAX_HOSTS),
+        _("reserve fewer hosts, or remove reservations"),
+    )
+
+
+def _first_above_limit(sections: Any, field: str) -> str | None:
+    """Return the name of the section with which the hostlists in the field exceed MAX_HOSTS; None if none does."""
     total = 0
-    for name, group in groups.items() if isinstance(groups, dict) else ():
-        hosts = group.get("hosts") if isinstance(group, dict) else None
+    for name, section in sections.items() if isinstance(sections, dict) else ():
+        hosts = section.get(field) if isinstance(section, dict) else None
         count = _count(hosts) if isinstance(hosts, str) and len(hosts) <= MAX_HOSTLIST else None
         total += count if count and count <= MAX_HOSTS else 0  # a longer list is an error of its own
         if total > MAX_HOSTS:
-            raise refuse(
-                "bad-hostlist",
-                _(
-                    "with node group `{name}` the cluster has more than {limit} hosts",
-                    name=name,
-                    limit=MAX_HOSTS,
-                ),
-                _(
-                    "write a cluster file for each cluster; Slurm supports at most {limit} nodes",
-                    limit=MAX_HOSTS,
-                ),
-            )
-    return groups
+            return str(name)
+    return None
 
 
 def _size(ranges: str) -> int:
