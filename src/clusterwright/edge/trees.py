@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import errno
+import grp
 import os
+import pwd
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from clusterwright.edge.files import write_file_atomic
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import LINKS
 
+SYSTEM_GROUPS = (
+    100  # group ids below are of the system, such as staff and wheel (Debian Policy 9.2.2); 100 is `users`
+)
 MARKER = ".clusterwright-render"  # marks a folder as a render that may be replaced
 
 
@@ -59,23 +67,19 @@ def _replacing(folder: Path) -> Iterator[Path]:
     """Yield a new folder whose entries replace those of `folder` at the end; if the block raises, nothing changes.
 
     It is inside of `folder`, which may be a mount point or the current folder.
+
+    Raises:
+        WrightError: the folder has files that are not from a render, or another user could exchange its files.
     """
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).is_file():
+    is_new = not folder.exists()
+    folder = _own_folder(folder)
+    if any(folder.iterdir()) and not (folder / MARKER).is_file():
         raise WrightError.from_code(
             "render-folder",
             _("{folder} contains files that `wright render` did not write", folder=folder),
             _("use a new folder, or empty this one"),
             exit_code=EXIT_USAGE,
         )
-    is_new = not folder.exists()
-    if not is_new and folder.stat().st_uid not in _trusted_uids():
-        raise WrightError.from_code(
-            "render-folder",
-            _("{folder} belongs to another user, who could exchange the files", folder=folder),
-            _("use a new folder in a folder of your own"),
-            exit_code=EXIT_USAGE,
-        )
-    folder.mkdir(parents=True, exist_ok=True)
     new_tree = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
     try:
         (new_tree / MARKER).write_text("The next render replaces this folder.\n", encoding="utf-8")
@@ -93,6 +97,60 @@ def _replacing(folder: Path) -> Iterator[Path]:
         if isinstance(error, OSError) and error.filename is None:  # the error of a write names no file
             error.filename = str(folder)
         raise
+
+
+def _own_folder(folder: Path) -> Path:
+    """Create a folder and its parents, and return it without links.
+
+    Each folder and link on the path is checked before what is in it, so nobody else can exchange any of them meanwhile.
+
+    Raises:
+        WrightError: another user could exchange the folder or what is in it.
+    """
+    parts, place, links = list(reversed(folder.absolute().parts[1:])), Path("/"), 0
+    _refuse_shared(place, is_last=False)
+    while parts:
+        part = parts.pop()
+        child = place.parent if part == ".." else place / part
+        with suppress(FileExistsError):
+            child.mkdir()
+        _refuse_shared(child, is_last=not parts)
+        if not child.is_symlink():
+            place = child
+        elif links < LINKS:
+            links += 1
+            target = child.readlink()
+            parts += reversed([name for name in target.parts if name != "/"])
+            place = Path("/") if target.is_absolute() else place
+        else:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(folder))
+    return place
+
+
+def _refuse_shared(place: Path, *, is_last: bool) -> None:
+    """Refuse a folder or link that others can exchange; others may write to a folder above with a sticky bit."""
+    status = place.lstat()
+    is_link, is_sticky = stat.S_ISLNK(status.st_mode), status.st_mode & stat.S_ISVTX and not is_last
+    if status.st_uid not in _trusted_uids():
+        message = _("{folder} belongs to another user, who could exchange the files", folder=place)
+    elif not is_link and not is_sticky and _is_writable_by_others(status):
+        message = _("other users may write to {folder} and could exchange the files", folder=place)
+    else:
+        return
+    raise WrightError.from_code(
+        "render-folder", message, _("use a new folder in a folder of your own"), exit_code=EXIT_USAGE
+    )
+
+
+def _is_writable_by_others(status: os.stat_result) -> bool:
+    """Return True if others may write, or a group other than the owner's private one and those of the system."""
+    if not status.st_mode & stat.S_IWGRP or status.st_gid < SYSTEM_GROUPS:
+        return bool(status.st_mode & stat.S_IWOTH)
+    try:
+        owner, group = pwd.getpwuid(status.st_uid).pw_name, grp.getgrgid(status.st_gid)
+    except KeyError:
+        return True
+    return bool(status.st_mode & stat.S_IWOTH) or group.gr_name != owner or bool(set(group.gr_mem) - {owner})
 
 
 def _trusted_uids() -> set[int]:
