@@ -7,6 +7,8 @@ from collections import Counter, deque
 from heapq import heappop, heappush
 from typing import Deque, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
 
+from clusterwright.onhost.lib.numbers import ascii_int
+
 JOB = "job"
 FEW = 3  # up to so many hosts are named; of more, their number is shown
 _BEGINS = re.compile(rb"\bgeneration (\d+) on ")
@@ -160,7 +162,7 @@ def _group(hosts: Sequence[str], ranks: str) -> str:
 
 def _ranges(ranks: Iterable[str]) -> str:
     """Format local ranks as ranges: `0-3,5`."""
-    numbers = sorted({int(rank) for rank in ranks if rank.isdigit()})
+    numbers = sorted({number for number in map(ascii_int, ranks) if number is not None})
     begins = [rank for rank in numbers if rank - 1 not in numbers]
     ends = [rank for rank in numbers if rank + 1 not in numbers]
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in zip(begins, ends))

@@ -10,6 +10,7 @@ import time
 from fnmatch import fnmatch
 from typing import Any, Dict, Iterator, List, Set, Tuple
 
+from clusterwright.onhost.lib.numbers import ascii_int
 from clusterwright.onhost.lib.safe_reader import (
     DATA_ERRORS,
     Budget,
@@ -202,7 +203,7 @@ def skip_hole(path: str, offset: int) -> int:
 def generation(path: str) -> int:
     """Return the generation that a log file's path names, by its folder under `logs`."""
     number = path.rpartition(f"{os.sep}logs{os.sep}")[2].partition(os.sep)[0]
-    return int(number) if number.isdigit() else 0
+    return ascii_int(number) or 0
 
 
 def _written(path: str) -> float:
