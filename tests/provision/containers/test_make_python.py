@@ -118,6 +118,20 @@ def test_conda_is_asked_for_all_at_once():
     ]
 
 
+def test_the_folder_of_versions_exists_before_a_build_begins(make, tmp_path):
+    """All users see the processes of a build, and could create the folder when it begins."""
+    program = tmp_path / "python"
+    program.write_text(
+        f'#!/bin/sh\nmkdir -m 777 "{tmp_path}/envs/seeing.versions" && touch "{tmp_path}/eve"\nexit 1\n'
+    )
+    program.chmod(0o755)
+    made = make(program=str(program))
+
+    assert made.returncode == 1
+    assert not (tmp_path / "eve").exists()
+    assert (tmp_path / "envs/seeing.versions").stat().st_mode & 0o1002 == 0
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root, to own folders as another user")
 @pytest.mark.parametrize("name", ["seeing", "seeing.versions"])
 def test_a_folder_that_another_user_made_first_is_not_used(make, tmp_path, name):

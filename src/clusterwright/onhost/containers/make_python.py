@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import sys
+from contextlib import suppress
 from typing import Any, Dict, List
 
 from clusterwright.onhost.lib import processes
@@ -25,6 +26,8 @@ def main() -> int:
     path, missing = spec["path"], unreadable(spec)
     if missing:
         return refuse(spec, "%s cannot be read: %s" % (spec["requirements"], missing))
+    with suppress(FileExistsError):  # before anything else: later, another user could create it meanwhile
+        os.mkdir(path + ".versions")
     owner = foreign_owner(path, path + ".versions")
     if owner:
         return refuse(spec, owner)
