@@ -275,12 +275,21 @@ def test_runs_of_the_same_second_have_names_of_their_own(small, here, a_job):
     assert f".supervisor {second.folder}\n" in (Path(second.folder) / "job.sh").read_text()
 
 
-def test_folders_that_another_user_made_beforehand_do_not_stop_a_submission(small, here, a_job, tmp_path):
+@pytest.mark.parametrize("kind", ["folder", "file", "link to nothing"])
+def test_folders_that_another_user_made_beforehand_do_not_stop_a_submission(
+    small, here, a_job, tmp_path, kind
+):
     """Names end in the second of the submission, so those of the next hour can be taken."""
     runs = tmp_path / "shared" / "runs"
+    runs.mkdir(parents=True)
     clock = FakeClock()
     for second in range(3600):
-        (runs / run_name("gpt", clock.now() + second)).mkdir(parents=True)
+        path = runs / run_name("gpt", clock.now() + second)
+        {
+            "folder": path.mkdir,
+            "file": path.touch,
+            "link to nothing": lambda at=path: at.symlink_to("/nonexistent"),
+        }[kind]()
     made = submit(a_job(user="alice"), small, here, clock=clock)
 
     assert made.name.startswith(run_name("gpt", clock.now()) + "-")

@@ -32,8 +32,8 @@ from clusterwright.launch.warnings import warnings
 from clusterwright.plan.machines import gpu_like
 
 SUBMIT_LIMIT_S = 60
-# A run's name ends in the time of its submission, to the second. If it exists (exit code 73, EX_CANTCREAT), a random
-# suffix is added: other users can create folders with the names of all later times.
+# A run's name ends in the time of its submission, to the second. If its folder cannot be created (exit code 73,
+# EX_CANTCREAT), a random suffix is added: other users can create folders and links with the names of all later times.
 EXIT_NAME_EXISTS, MAX_ATTEMPTS = 73, 5
 # Printed before the job id, which stays the last line; empty output leads to a warning.
 _SETTINGS = "timeout 5 scontrol show config 2>/dev/null; "
@@ -211,7 +211,7 @@ class _SubmissionBuilder:
         return (
             f"{_SETTINGS}{access.restrict_function(job)}umask 022; mkdir -p {shlex.quote(self.runs)} && "
             f"umask {access.umask(job):03o} && "
-            f"{{ mkdir {run} || {{ [ ! -e {run} ] || exit {EXIT_NAME_EXISTS}; false; }}; }} && cd {run} && "
+            f"{{ mkdir {run} || exit {EXIT_NAME_EXISTS}; }} && cd {run} && "
             f"restrict . && {steps}{ids}id=$(sbatch --parsable {dependency_option}{file}) && "
             f"id=$({_LAST}) && {write_job_ids}echo $id | tee jobs "
             f"|| {{ code=$?; rm -rf {run_folders if write_job_ids else run}; exit $code; }}"
