@@ -43,7 +43,7 @@ def config(image):
 
 def test_only_files_are_the_image_s(config):
     """The user's own ids, the host's network and processes, no limits of the image's, and Slurm's commands first."""
-    assert adapt(config, [], "bob.1.0.0", "gpu-node1") == ""
+    assert adapt(config, [], "/tmp/slurm-bob.1.0.0.x", "gpu-node1") == ""
 
     ids = (os.getuid(), os.getgid())
     assert [each["type"] for each in config["linux"]["namespaces"]] == ["user", "mount"]
@@ -59,7 +59,7 @@ def test_what_the_cluster_shows_is_there_with_its_mode_and_the_image_s_own_mount
     (tmp_path / "code").mkdir()
     config["process"]["env"].append(f"{in_image.MOUNTS}={tmp_path}/code")
     shown = [{"path": str(tmp_path), "mode": "ro"}, {"path": "/not/on/this/host", "mode": "rw"}]
-    assert adapt(config, shown, "bob.1.0.0", "gpu-node1") == ""
+    assert adapt(config, shown, "/tmp/slurm-bob.1.0.0.x", "gpu-node1") == ""
 
     mounts = {each["destination"]: each for each in config["mounts"]}
     assert mounts["/proc"]["source"] == "/proc"
@@ -73,7 +73,7 @@ def test_a_batch_script_lies_in_a_folder_of_its_own_job(config):
     """Slurm's /tmp/slurm would be one for all jobs of a host, as /tmp is the host's."""
     config["process"]["args"] = ["/tmp/slurm/startup"]
     config["mounts"].append({"destination": "/tmp/slurm/startup", "source": "/x", "options": ["bind", "ro"]})
-    assert adapt(config, [], "bob.7.4294967291.0", "gpu-node1") == ""
+    assert adapt(config, [], "/tmp/slurm-bob.7.4294967291.0", "gpu-node1") == ""
 
     assert config["process"]["args"] == ["/tmp/slurm-bob.7.4294967291.0/startup"]
     assert config["process"]["args"][0] in [each["destination"] for each in config["mounts"]]
@@ -137,7 +137,7 @@ def test_a_task_is_told_who_it_is_where_there_is_one_on_a_host(tasks, expected, 
 
 def test_the_result_is_json(config):
     """As crun reads it."""
-    adapt(config, [], "bob.1.0.0", "gpu-node1")
+    adapt(config, [], "/tmp/slurm-bob.1.0.0.x", "gpu-node1")
 
     assert json.loads(json.dumps(config)) == config
 
@@ -148,7 +148,9 @@ def test_the_state_of_a_step_has_a_name_that_nobody_can_create_first(config, tmp
     bundle.mkdir()
     (bundle / "config.json").write_text(json.dumps(config))
     (tmp_path / "state" / "bob.7.batch.0").mkdir(parents=True)
+    (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(in_image, "STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(in_image, "STEPS", str(tmp_path / "tmp"))
     monkeypatch.setattr(in_image, "places", list)
     monkeypatch.setattr(in_image, "unfit", lambda *_: "")
     monkeypatch.setattr("sys.argv", ["in_image.py", str(bundle), "bob.7.batch.0", "gpu-node2"])
@@ -161,4 +163,13 @@ def test_the_state_of_a_step_has_a_name_that_nobody_can_create_first(config, tmp
     assert len(set(roots)) == 2
     assert all(
         root.name.startswith("bob.7.batch.0.") and root.stat().st_mode & 0o777 == 0o700 for root in roots
+    )
+    steps = list((tmp_path / "tmp").iterdir())
+    assert len(steps) == 2
+    assert all(
+        step.name.startswith("slurm-bob.7.batch.0.") and step.stat().st_mode & 0o777 == 0o700
+        for step in steps
+    )
+    assert {step.name.rpartition(".")[2] for step in steps}.isdisjoint(
+        root.name.rpartition(".")[2] for root in roots
     )

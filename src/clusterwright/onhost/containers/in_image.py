@@ -21,7 +21,8 @@ STATE = "/run/clusterwright-oci"
 MOUNTS = "CLUSTERWRIGHT_MOUNTS"  # further folders of the host, separated by colons
 HOST = ("/proc", "/sys", "/dev", "/tmp", "/var/tmp")  # nosec B108 # the host's own, mounted into the container
 ROOT, COMMANDS = "/opt/clusterwright/host", "/opt/clusterwright/containers/bin"  # same as in outside.py
-SLURMS, STEP_FOLDER = "/tmp/slurm/", "/tmp/slurm-%s/"  # nosec B108 # Slurm's folder for a batch script, and ours
+SLURMS = "/tmp/slurm/"  # nosec B108 # Slurm's folder for a batch script
+STEPS, STEP_PREFIX = "/tmp", "slurm-"  # nosec B108 # folders of ours in its place
 # The host's users and name resolution, which an image lacks.
 NAMES = ("/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf")
 # NVIDIA's container toolkit mounts the host's driver libraries, which must match the host's kernel.
@@ -38,11 +39,14 @@ def main() -> None:
     path = os.path.join(bundle, "config.json")
     with open(path) as file:
         config = json.load(file)
-    # A random end: users know each other's job numbers, and could create the folder first.
-    state = tempfile.mkdtemp(prefix=name + ".", dir=STATE)  # Slurm removes it: RunTimeDelete
-    refused = adapt(config, places(), os.path.basename(state), host)
+    # Random ends: users know each other's job numbers, and could create the folders first. Slurm removes both folders:
+    # RunTimeDelete.
+    state = tempfile.mkdtemp(prefix=name + ".", dir=STATE)
+    step = tempfile.mkdtemp(prefix=STEP_PREFIX + name + ".", dir=STEPS)
+    refused = adapt(config, places(), step, host)
     if refused:
         os.rmdir(state)
+        os.rmdir(step)
         sys.exit("clusterwright: " + refused)
     os.unlink(path)  # owned by root, in a folder of ours
     with open(path, "w") as file:
@@ -67,17 +71,17 @@ def places() -> List[Dict[str, str]]:
         return list(json.load(file))
 
 
-def adapt(config: Config, folders: List[Dict[str, str]], name: str, host: str) -> str:
+def adapt(config: Config, folders: List[Dict[str, str]], step: str, host: str) -> str:
     """Change the OCI configuration so that only files are the image's, and mount the host's folders.
 
-    Return an error text, "" for none.
+    `step` is the folder of its batch script. Return an error text, "" for none.
     """
     environment = dict(pair.partition("=")[::2] for pair in config["process"].get("env", []))
     complete(environment, host)
     ensure_home(environment, host)
     environment["PATH"] = COMMANDS + ":" + environment.get("PATH", "/usr/bin:/bin")
     config["process"]["env"] = ["=".join(pair) for pair in environment.items()]
-    slurms = of_slurm(config, name)
+    slurms = of_slurm(config, step)
     extra_paths = [path for path in environment.get(MOUNTS, "").split(":") if path]
     mounts = [bind(path) for path in HOST]
     mounts += [bind(path, "ro") for path in NAMES if os.path.exists(path)]
@@ -117,14 +121,14 @@ def bind(path: str, mode: str = "rw") -> Config:
     return {"destination": path, "type": "none", "source": path, "options": ["rbind", "rprivate", mode]}
 
 
-def of_slurm(config: Config, name: str) -> List[Config]:
+def of_slurm(config: Config, step: str) -> List[Config]:
     """Return the bind mounts that Slurm added to the step (batch script, spool), without the image's own mounts.
 
-    The script moves to a folder per step: Slurm's /tmp/slurm would be shared by all jobs, because /tmp is the host's.
+    The script moves to the folder `step`: Slurm's /tmp/slurm would be shared by all jobs, because /tmp is the host's.
     """
 
     def moved(path: str) -> str:
-        return STEP_FOLDER % name + path[len(SLURMS) :] if path.startswith(SLURMS) else path
+        return os.path.join(step, path[len(SLURMS) :]) if path.startswith(SLURMS) else path
 
     arguments = config["process"]["args"]
     arguments[0] = moved(arguments[0])
