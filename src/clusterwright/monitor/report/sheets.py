@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 from clusterwright.i18n import _
 from clusterwright.monitor.report.report import Report
 
 # Spreadsheets compute cells that begin with these characters, and job names are untrusted (OWASP, CSV injection).
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 (Excel takes the wide ones too)
+_PARTS = re.compile(r"(?<=[;\t\r\n])")
+_IGNORED = " \"'"  # before a formula
 
 
 def table(report: Report) -> str:
@@ -32,5 +35,11 @@ def table(report: Report) -> str:
 
 
 def safe(cell: str) -> str:
-    """Prefix a cell that a spreadsheet would compute with a quote; a lone dash stays, it means unknown."""
-    return f"'{cell}" if cell.startswith(_FORMULA) and cell != "-" else cell
+    """Put a quote before each part of a cell that a spreadsheet would compute; a lone dash, "not known", stays.
+
+    Some spreadsheets separate cells at each semicolon or tab, also inside of quotes.
+    """
+    parts = [cell] if cell == "-" else _PARTS.split(cell)
+    return "".join(
+        f"'{part}" if part != "-" and part.lstrip(_IGNORED).startswith(_FORMULA) else part for part in parts
+    )
