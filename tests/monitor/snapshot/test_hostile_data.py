@@ -64,6 +64,22 @@ def test_a_ledger_of_other_types_ends_no_report(made, ledger):
     month(Span(0.0, time.time(), 8), [], rows, {})
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="folders of two users need root")
+def test_runs_without_accounting_of_one_user_leave_places_for_others(made, monkeypatch):
+    """The accounting of running runs is computed, for a limited number of them."""
+    monkeypatch.setattr(history, "NEWEST_RUNS", 2)
+    monkeypatch.setattr(history, "as_owner", lambda _folder, work, _limits: work())
+    monkeypatch.setattr(history, "_goodput_accounting", lambda _folder: {"gpu_s": {"step": 1}})
+    good = made("good")
+    for number in range(3):
+        os.chown(made(f"evil-{number}"), 41002, 41002)
+        os.chown(good.parent / f"evil-{number}" / "job.json", 41002, 41002)
+    rows = list(history._runs(str(good.parent), 0.0, time.time() + 9))
+
+    assert "good" in [row["run"] for row in rows]
+    assert len(rows) == 3
+
+
 def test_a_step_number_allocates_nothing(made):
     """Of a run whose last steps are small, so that a point of a curve is one step."""
     steps = [2_000_000_000, *[5] * 2000]

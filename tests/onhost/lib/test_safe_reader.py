@@ -149,3 +149,27 @@ def test_a_folder_of_too_many_is_listed_up_to_the_limit(tmp_path):
     assert list_folder(tmp_path) == [f"{number:02}" for number in range(30)]
     assert len(list_folder(tmp_path, 10)) == 10
     assert list_folder(tmp_path / "none") == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="folders of two users need root")
+def test_the_results_of_one_owner_leave_room_for_those_of_others(tmp_path):
+    """The runner drops the output of a program that prints too much, with the results of all."""
+    folders = {}
+    for name, uid in (("bulk-1", 41002), ("bulk-2", 41002), ("small", 41001)):
+        folders[name] = tmp_path / name
+        folders[name].mkdir()
+        os.chown(folders[name], uid, uid)
+    text = "x" * (safe_reader.OUTPUT_BYTES // 3)
+    rows = safe_reader.read_by_owner(
+        map(str, folders.values()),
+        10.0,
+        1 << 30,
+        lambda path: "7" if path.endswith("small") else [text, text],
+    )
+    found = {os.path.basename(path): (result is not None, type(error)) for path, result, error in rows}
+
+    assert found == {
+        "small": (True, type(None)),
+        "bulk-1": (True, type(None)),
+        "bulk-2": (False, safe_reader.OverBudgetError),
+    }

@@ -20,6 +20,9 @@ from clusterwright.onhost.lib.numbers import finite, json_integer
 MiB = 1 << 20
 TEXT_BYTES = 16 * MiB  # limit for a text file
 DOCUMENT_BYTES = 4 * MiB  # limit for a JSON document; ours have a few kilobytes
+OUTPUT_BYTES = (
+    32 * MiB
+)  # limit for the results of reading all folders; who runs a program drops more than 64 MiB
 ENTRIES = 100000  # limit for the entries of a folder
 LINKS = 40  # that one path may lead through, as in the kernel
 Path = Union[str, "os.PathLike[str]"]
@@ -52,8 +55,8 @@ DATA_ERRORS = (
 class Budget:
     """The seconds and bytes that remain for reading one source; several `reading_budget` blocks may share it."""
 
-    def __init__(self, seconds: float, size: int) -> None:
-        self.seconds, self.size = seconds, size
+    def __init__(self, seconds: float, size: int, output: int = OUTPUT_BYTES) -> None:
+        self.seconds, self.size, self.output = seconds, size, output
 
     def charge(self, seconds: float, size: int) -> None:
         """Subtract used seconds and bytes.
@@ -65,11 +68,22 @@ class Budget:
         if self.seconds < 0 or self.size < 0:
             raise OverBudgetError("it takes too %s to read" % ("long" if self.seconds < 0 else "many bytes"))
 
+    def charge_output(self, result: Any) -> None:
+        """Subtract the bytes of a result in JSON.
+
+        Raises:
+            OverBudgetError: fewer remain.
+        """
+        size = len(json.dumps(result, default=str))
+        if size > self.output:
+            raise OverBudgetError("its data take too many bytes")
+        self.output -= size
+
 
 def by_owner(folders: Iterable[str], seconds: float, size: int) -> Iterator[Tuple[str, Budget]]:
-    """Yield each folder with its owner's budget: an equal share of the remaining seconds, and `size` bytes.
+    """Yield each folder with its owner's budget: an equal share of what remains of time and output, and `size` bytes.
 
-    So that folders of one user do not use up the time of another.
+    So that folders of one user do not use up what others need; owners of few folders come first and leave the rest.
     """
     owners = {}  # type: Dict[int, List[str]]
     for folder in folders:
@@ -77,11 +91,14 @@ def by_owner(folders: Iterable[str], seconds: float, size: int) -> Iterator[Tupl
             owners.setdefault(os.lstat(folder).st_uid, []).append(folder)
         except OSError:
             continue  # removed meanwhile
-    end = time.monotonic() + seconds
-    for number, group in enumerate(owners.values()):
-        budget = Budget(max(0.0, end - time.monotonic()) / (len(owners) - number), size)
+    end, output = time.monotonic() + seconds, OUTPUT_BYTES
+    for number, group in enumerate(sorted(owners.values(), key=len)):
+        remaining_owners = len(owners) - number
+        share = output // remaining_owners
+        budget = Budget(max(0.0, end - time.monotonic()) / remaining_owners, size, share)
         for folder in group:
             yield folder, budget
+        output -= share - budget.output
 
 
 def read_by_owner(
@@ -95,6 +112,7 @@ def read_by_owner(
         try:
             with reading_budget(budget), owner_access(folder):
                 result, failure = read(folder), None  # type: Any, Optional[BaseException]
+                budget.charge_output(result)
         except DATA_ERRORS as error:
             result, failure = None, error
         yield folder, result, failure

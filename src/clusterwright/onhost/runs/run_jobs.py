@@ -32,6 +32,7 @@ from clusterwright.onhost.supervisor.goodput import history
 
 TAIL = 8192  # bytes at the end of a file that contain the last step
 RECENT = 10  # number of ended runs in a list
+MOST_REASON = 300  # characters of an error
 NO_RUN = 69  # sysexits.h EX_UNAVAILABLE
 UNREADABLE = 74  # sysexits.h EX_IOERR
 LIST_S, LIST_BYTES = 20.0, 1 << 30  # to list all runs: seconds together, bytes of each owner
@@ -107,7 +108,7 @@ def list_runs(runs: str) -> List[Dict[str, Any]]:
 
 def about_unreadable(run: str, error: BaseException) -> Dict[str, Any]:
     """Return a summary, with the error, in place of that of a run that cannot be read."""
-    reason = str(error) or type(error).__name__
+    reason = str(error)[:MOST_REASON] or type(error).__name__
     ended = {"outcome": "unreadable", "reason": f"its folder cannot be read: {reason}"}
     return {
         "run": os.path.basename(run),

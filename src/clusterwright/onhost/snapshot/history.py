@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import time
+from collections import Counter
 from typing import Any, Dict, Iterator, List
 
 from clusterwright.onhost.lib.as_owner import WorkLimits, as_owner
@@ -34,7 +35,9 @@ QUEUE = (
     ("AllocTRES", "tres-alloc"), ("NodeList", "NodeList"), ("JobName", "Name"),
 )  # fmt: skip
 MOST_BYTES = 512 << 20  # bytes of slurmctld's job completion file: a million jobs; the rest is not read
-NEWEST_RUNS = 200  # runs without stored goodput accounting (mostly running) for which it is computed
+NEWEST_RUNS = (
+    200  # runs of one owner without stored goodput accounting (mostly running) for which it is computed
+)
 RUNS_S, RUNS_BYTES = 120.0, 4 << 30  # limits to read all runs: seconds together, bytes of each owner
 MOST_FAILURES = 1000  # failures of a run
 RUN_S = 30.0  # seconds to read or compute the accounting of one run
@@ -188,18 +191,18 @@ def _record(record: Any) -> Document:
 def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
     """Yield the goodput accounting of each run of the period; a run that cannot be read does not affect the others."""
     folders = [os.path.join(runs, name) for name in run_folders.newest(runs)]
-    computed: List[str] = []
+    computed: Counter[int] = Counter()
     rows = read_by_owner(folders, RUNS_S, RUNS_BYTES, lambda folder: _run_row(folder, begin, end, computed))
     return (row for _folder, row, _error in rows if row)
 
 
-def _run_row(folder: str, begin: float, end: float, computed: List[str]) -> Document:
-    """Return a run's stored accounting; without it a computed one, up to NEWEST_RUNS times, else {}."""
+def _run_row(folder: str, begin: float, end: float, computed: Counter[int]) -> Document:
+    """Return a run's stored accounting; without it a computed one, up to NEWEST_RUNS times for each owner, else {}."""
     if _changed(folder) < begin:
         return {}
-    written = read_object(os.path.join(folder, "ledger.json"))
-    if not written and len(computed) < NEWEST_RUNS:
-        computed.append(folder)
+    written, uid = read_object(os.path.join(folder, "ledger.json")), os.lstat(folder).st_uid
+    if not written and computed[uid] < NEWEST_RUNS:
+        computed[uid] += 1
         written = as_owner(folder, lambda: _goodput_accounting(folder), WorkLimits(RUN_S, RUN_S))
     if not written:
         return {}
