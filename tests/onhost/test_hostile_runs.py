@@ -13,6 +13,7 @@ import pytest
 
 from clusterwright.edge.bundler import HISTORY, RUN_TEXTS, RUNS, bundle_script
 from clusterwright.onhost.exporter.collectors import runs as exported_runs
+from clusterwright.onhost.lib.safe_reader import OUTPUT_BYTES
 from clusterwright.onhost.snapshot import active_runs
 
 ALICE, MALLORY = 48_101, 48_102
@@ -97,6 +98,22 @@ def crowded(run, secret):
         (run / "logs" / str(number + 100)).mkdir()
 
 
+def bulky(run, secret):
+    """What is printed of it would be more than a program may print, and what is computed takes hours."""
+    emoji = "\N{GRINNING FACE}" * (1 << 20)
+    (run / "ended.json").write_text(json.dumps({"outcome": emoji[:-99], "reason": ""}, ensure_ascii=False))
+    (run / "ledger.json").write_text('{"gpu_s": {"step": 1}, "failures": []}')
+    (run / "jobs").write_text("1 " * (8 << 20))
+    start = json.dumps({"time": 1.0, "event": "generation_start", "generation": 1, "hosts": ["h"]})
+    slow = '{"time": 2.0, "event": "straggler", "rank": %d}\n'
+    (run / "events/supervisor-1.jsonl").write_text(
+        '{"time": 1.0, "event": "job_start"}\n'
+        + f"{start}\n" * 19_000
+        + "".join(slow % rank for rank in range(20_000))
+    )
+    (run / "pulse").write_text("{}")
+
+
 def nonsense(run, secret):
     """Valid JSON of other types, deep nesting, numbers without end, names that are no number."""
     values = ["[]", "[" * 60_000, '{"job": [], "outcome": {}, "code": "x", "failures": 3}']
@@ -119,7 +136,7 @@ def closed(run, secret):
         (run / name).chmod(0)
 
 
-TRAPS = (pipes, endless, secrets, secret_folders, circles, huge, crowded, nonsense, closed)
+TRAPS = (bulky, pipes, endless, secrets, secret_folders, circles, huge, crowded, nonsense, closed)
 
 
 @pytest.fixture(scope="module", params=TRAPS, ids=lambda trap: trap.__name__)
@@ -165,6 +182,7 @@ def test_a_list_has_the_runs_of_all_others(runs):
     code, out, text = done(RUNS, "list", runs)
 
     assert code == 0, text
+    assert len(out) < OUTPUT_BYTES
     rows = {row["run"]: row for row in json.loads(out)}
     assert (rows[GOOD]["step"], rows[GOOD]["jobs"]) == (2, ["7"])
     assert rows[GOOD]["ended"]["outcome"] == "finished"
@@ -223,6 +241,7 @@ def test_a_report_has_the_runs_of_all_others(runs):
     }  # fmt: skip
     code, out, text = done(HISTORY, json.dumps(request))
     assert code == 0, text
+    assert len(out) < OUTPUT_BYTES
     assert GOOD in [row["run"] for row in json.loads(out)["runs"]]
 
     code, _, text = done(HISTORY, json.dumps({**request, "job": BAD}))

@@ -310,3 +310,25 @@ def test_a_value_that_is_no_number_does_not_affect_other_runs(folder, look, valu
     Run(folder / "one", steps=3)
 
     assert look({})["run_step"] == 3
+
+
+def test_a_run_whose_metrics_take_too_long_does_not_affect_other_runs(folder, samples, settings, monkeypatch):
+    """It is not computed again."""
+    Run(folder / "one", steps=10)
+    Run(folder / "slow", steps=10)
+    computed, work_out = [], figures.work_out
+
+    def work(run_history, now):
+        computed.append(run_history)
+        while len(computed) == 2:  # the second of two runs
+            pass
+        return work_out(run_history, now)
+
+    monkeypatch.setattr(runs, "RUN_CPU_S", 0.2)
+    monkeypatch.setattr(runs.figures, "work_out", work)
+    state = {}
+    for _ in range(2):
+        rows = samples(runs.collect(settings(control=True, runs=str(folder)), state))
+        assert rows["run_step", ("run", "one")] == 10
+        assert rows["run_unreadable", ("run", "slow")] == 1
+    assert len(computed) == 3

@@ -54,7 +54,7 @@ class RunEvents:
         self._head_steps: Dict[int, List[Event]] = {}
         self._last: Dict[int, Deque[Event]] = {}
         self.size_bytes = 0
-        self._refused = False
+        self._refused = ""  # the reason
 
     def read(self) -> bool:
         """Read new lines of all files; return True if there were any.
@@ -63,7 +63,7 @@ class RunEvents:
             ValueError: the events of the run took too much memory; it is not read again.
         """
         if self._refused:
-            raise ValueError("the events take too much memory")
+            raise ValueError(self._refused)
         new = False
         for path in sorted(history.event_files(self._folder), key=_is_long):
             is_new = path not in self._places and _is_long(path)
@@ -138,17 +138,17 @@ class RunEvents:
         if self.size_bytes > MOST_BYTES // 2:  # measuring at each event would take quadratic time
             self.refuse()
 
-    def refuse(self) -> None:
+    def refuse(self, reason: str = "the events take too much memory") -> None:
         """Drop all events, and read no more.
 
         Raises:
-            ValueError: always.
+            ValueError: always, also from later calls of `read`.
         """
-        self._refused, self.size_bytes = True, 0
+        self._refused, self.size_bytes = reason, 0
         self._other_events.clear()
         self._head_steps.clear()
         self._last.clear()
-        raise ValueError("the events take too much memory")
+        raise ValueError(reason)
 
 
 def memory_bytes(value: Any) -> int:

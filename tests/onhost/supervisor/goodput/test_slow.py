@@ -1,5 +1,7 @@
 """Which ranks the others waited for, from events alone."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,3 +78,14 @@ def test_what_is_said():
 def test_no_events_break_it(events):
     """Such as those of another release, or in an order that clocks made."""
     assert len(slow.lines(events)) <= 2
+
+
+def test_many_stragglers_take_linear_time():
+    """A user can write as many events as fit; the exporter reads the runs of all users."""
+    events = [event(1, "straggler", rank) for rank in range(20_000)] + [event(2, "generation_end")]
+    begun = time.process_time()
+    found = slow.find_stragglers(events)
+
+    assert len(found) == 20_000
+    assert {straggler.end for straggler in found} == {2.0}
+    assert time.process_time() - begun < 5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import signal
 import sys
 import time
 from collections import Counter
@@ -32,11 +33,16 @@ MOST = 300  # monitored runs of all owners together
 OWNER_BYTES = 256 << 20  # bytes of memory for one owner's runs
 MOST_SAMPLES = 500  # samples of a run
 READ_BYTES = 2 << 30  # bytes of one owner's runs in each poll
+RUN_CPU_S = 5.0  # to compute the metrics of a run: those of 20,000 events take half a second
 RECENT = 20  # steps over which the mean step time is computed
 
 
 _Candidate = Tuple[int, bool, float, str]  # owner, not monitored yet, minus the last heartbeat, name
 _Sample = Tuple[str, str, str, Mapping[str, str], Optional[float]]
+
+
+class TooSlowError(Exception):
+    """The metrics of a run take too much processor time."""
 
 
 class Followed:
@@ -81,17 +87,42 @@ def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Famil
     def read(folder: str) -> List[_Sample]:
         run = runs_by_name[os.path.basename(folder)]
         run.read(sizes)
-        return _checked(_samples(run, now))
+        try:
+            with processor_time(RUN_CPU_S):
+                return _checked(_samples(run, now))
+        except TooSlowError as error:
+            run.events.refuse(str(error))
+            raise
 
     for folder, samples, error in read_by_owner(folders, TIMEOUT_S / 2, READ_BYTES, read):
         name = os.path.basename(folder)
         if error:
-            sys.stderr.write(f"run {name!r}: {type(error).__name__}: {error}\n")
+            sys.stderr.write(f"run {name!r}: {type(error).__name__}: {str(error)[:300]}\n")
             unread.add(1, run=name)
             continue
         for family, kind, meaning, labels, value in samples:
             into.setdefault(family, Family(f"run_{family}", kind, meaning)).add(value, run=name, **labels)
     yield from (*into.values(), unread)
+
+
+@contextlib.contextmanager
+def processor_time(seconds: float) -> Iterator[None]:
+    """Limit the processor time of the block, in the main thread of a collector's process.
+
+    Raises:
+        TooSlowError: it takes longer.
+    """
+
+    def stop(*_: object) -> None:
+        raise TooSlowError(f"its metrics take more than {seconds:g} s to compute")
+
+    previous = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, previous)
 
 
 def _find(folder: str, runs_by_name: Dict[str, Followed], past: Set[str], now: float) -> None:

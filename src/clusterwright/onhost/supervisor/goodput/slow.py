@@ -22,22 +22,21 @@ class Straggler(NamedTuple):
 def find_stragglers(events: Sequence[Event]) -> List[Straggler]:
     """Return all stragglers in order of their events; the end of a generation ends those that still last."""
     stragglers: List[Straggler] = []
+    lasting: Dict[int, List[int]] = {}  # indexes of those that have not ended, by rank
     for event in events:
-        kind = event["event"]
-        indexes = [
-            index
-            for index, straggler in enumerate(stragglers)
-            if straggler.end is None and straggler.rank == event.get("rank")
-        ]
-        if kind == "straggler" and (event.get("over") or indexes):
-            stragglers = [
-                _ended(straggler, event) if index in indexes else straggler
-                for index, straggler in enumerate(stragglers)
-            ]
-        if kind == "straggler" and not event.get("over"):
-            stragglers.append(_straggler(event))
+        kind, rank = event["event"], event.get("rank")
+        ended: List[int] = []
+        if kind == "straggler" and isinstance(rank, int):
+            ended = lasting.pop(rank, [])
         elif kind in ("generation_end", "generation_start", "job_end", "finished"):
-            stragglers = [_ended(straggler, event) for straggler in stragglers]
+            ended = [index for indexes in lasting.values() for index in indexes]
+            lasting.clear()
+        for index in ended:
+            stragglers[index] = stragglers[index]._replace(end=float(event["time"]))
+        if kind == "straggler" and not event.get("over"):
+            straggler = _straggler(event)
+            lasting.setdefault(straggler.rank, []).append(len(stragglers))
+            stragglers.append(straggler)
     return stragglers
 
 
@@ -74,7 +73,3 @@ def _straggler(event: Event) -> Straggler:
         int(event.get("step") or 0),
         max(0.0, rank_s - typical_s),
     )
-
-
-def _ended(straggler: Straggler, event: Event) -> Straggler:
-    return straggler._replace(end=float(event["time"])) if straggler.end is None else straggler

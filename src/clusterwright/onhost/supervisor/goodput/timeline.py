@@ -5,8 +5,9 @@ Pure and tolerant: an event without a time, or one that contradicts earlier ones
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
 Event = Mapping[str, Any]
 Spans = List[Tuple[int, int]]
@@ -18,6 +19,7 @@ FAULTS = ("rank_exit", "rank_hung", "host_lost")
 # Ends of a generation: requested ones, and failures.
 PLANNED = ("finished", "stopped")
 FAILED = ("host-lost", "ranks-failed", "hung")
+MOST_SHARED = 20  # generations of an event, on average; really one, or two at the time of a restart
 
 
 @dataclass
@@ -126,7 +128,7 @@ def _job(inside: Sequence[Event], limit: int, *, is_truncated: bool) -> JobTimel
     _generations(job, job_events)
     job.ranks = job.ranks or _ranks(job)
     job.imports = _imports(job, job_events)
-    job.absences = {host: _absences(host, job, job_events) for host in job.hosts}
+    job.absences = _absences(job, job_events)
     return job
 
 
@@ -151,12 +153,18 @@ def _generations(job: JobTimeline, events: Sequence[Event]) -> None:
     by_number: Dict[int, List[Event]] = {}
     for event in events:
         by_number.setdefault(int(event.get("generation") or 0), []).append(event)
+    ticks_by_number = {number: [tick(event) for event in inside] for number, inside in by_number.items()}
     starts = [event for event in events if event["event"] == "generation_start"]
+    events_left = MOST_SHARED * len(events)
     for index, start in enumerate(starts):
         last = index + 1 == len(starts)
         limit = job.end if last else tick(starts[index + 1])
         number, begin = int(start.get("generation") or 0), tick(start)
-        generation_events = [event for event in by_number[number] if begin <= tick(event) <= limit]
+        times = ticks_by_number[number]
+        generation_events = by_number[number][bisect_left(times, begin) : bisect_right(times, limit)]
+        events_left -= len(generation_events)
+        if events_left < 0:  # at one moment each generation would contain the events of all others
+            raise ValueError("too many generations begin at the same time")
         ending = next(
             (event for event in generation_events if event["event"] in ("generation_end", "failover")), None
         )
@@ -197,17 +205,18 @@ def _missed(ending: Optional[Event], events: Sequence[Event]) -> List[Event]:
 def _attempts(generation: Generation, events: Sequence[Event]) -> List[Attempt]:
     """Split a generation into attempts: another one begins when a rank starts that had started before."""
     attempts = [Attempt(generation.begin, generation.end)]
+    written: Set[Tuple[str, Any]] = set()
     phase_by_rank: Dict[Any, int] = {}
     for event in (event for event in events if tick(event) <= generation.end):
         kind, rank = event["event"], event.get("rank")
         if kind in STARTS:
-            if STARTS[kind] < phase_by_rank.get(rank, -1) or (
-                STARTS[kind] == phase_by_rank.get(rank) and _is_repeated(attempts[-1], event)
-            ):
+            # `restored` and `resumed` may both occur, each once
+            if STARTS[kind] < phase_by_rank.get(rank, -1) or (kind, rank) in written:
                 split = min(max(created(event), attempts[-1].begin), generation.end)
                 attempts[-1].end, attempts[-1].failed = split, True
                 attempts.append(Attempt(split, generation.end))
-                phase_by_rank = {}
+                phase_by_rank, written = {}, set()
+            written.add((kind, rank))
             phase_by_rank[rank] = STARTS[kind]
             attempts[-1].starts.append(event)
         elif kind == "step":
@@ -215,14 +224,6 @@ def _attempts(generation: Generation, events: Sequence[Event]) -> List[Attempt]:
         elif kind in FAULTS and event.get("code", 1) != 0:
             attempts[-1].faults.append(event)
     return attempts
-
-
-def _is_repeated(attempt: Attempt, event: Event) -> bool:
-    """Return True if the rank wrote this kind of event in the attempt: `restored` and `resumed` may both occur."""
-    return any(
-        start["event"] == event["event"] and start.get("rank") == event.get("rank")
-        for start in attempt.starts
-    )
 
 
 def _ranks(job: JobTimeline) -> int:
@@ -237,18 +238,21 @@ def _ranks(job: JobTimeline) -> int:
     return most
 
 
-def _absences(host: str, job: JobTimeline, events: Sequence[Event]) -> Spans:
-    """Return the spans from each loss of the host until it trains again or reports ready."""
-    spans: Spans = []
-    lost_at: Optional[int] = None
+def _absences(job: JobTimeline, events: Sequence[Event]) -> Dict[str, Spans]:
+    """Return by host the spans from each loss of the host until it trains again or reports ready."""
+    absences: Dict[str, Spans] = {host: [] for host in job.hosts}
+    lost: Dict[str, int] = {}
     for event in events:
         kind = event["event"]
-        if kind == "host_lost" and event.get("lost_host") == host and lost_at is None:
-            lost_at = tick(event)
-        back = (kind == "host_ready" and event.get("ready") == host) or (
-            kind == "generation_start" and host in event.get("hosts", ())
-        )
-        if back and lost_at is not None:
-            spans.append((lost_at, tick(event)))
-            lost_at = None
-    return [*spans, (lost_at, job.end)] if lost_at is not None else spans
+        host = event.get("lost_host") if kind == "host_lost" else None
+        if isinstance(host, str) and host in absences:
+            lost.setdefault(host, tick(event))
+        back = [event.get("ready")] if kind == "host_ready" else []
+        if kind == "generation_start":
+            back = event.get("hosts") or []
+        for name in back if lost else ():
+            if isinstance(name, str) and name in lost:
+                absences[name].append((lost.pop(name), tick(event)))
+    for host, lost_at in lost.items():
+        absences[host].append((lost_at, job.end))
+    return absences
