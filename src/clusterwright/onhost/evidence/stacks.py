@@ -13,51 +13,93 @@ import re
 import shutil
 import sys
 import time
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 from clusterwright.onhost.lib import processes
+from clusterwright.onhost.lib.numbers import ascii_int
 from clusterwright.onhost.supervisor.hang import stacks
 
 SAMPLES = 3
 INTERVAL_S = 0.9
 TO_WRITE_S = 0.1
 SPY_S = 10
+SQUEUE_S = 10
+MOST_RANKS = 64  # of a host
+# The cgroups of Slurm's jobs, v2 and v1, at the root or in a container.
+_CGROUP = re.compile(
+    r"[0-9]+:[^:]*:/(?:[^:]*/)?(?:system\.slice/[^/]*slurmstepd\.scope|slurm[^/]*/uid_[0-9]+)/job_([0-9]+)(?:/|$)"
+)
 _COLLECTIVE = re.compile(r"torch/distributed/(?:distributed_c10d|c10d_logger|_functional_collectives)\.py")
 _CALLED = re.compile(r"torch/distributed/distributed_c10d\.py\"?[^\n]*? in (?P<name>[a-z]\w*)")
 _SPIED = re.compile(r"^ +(?P<name>\S+) \((?P<file>[^:]+):(?P<line>\d+)\)$", re.MULTILINE)
 
 
 def main() -> int:
-    """Sample the job's ranks on this host and print a list of ranks, each with its samples, as JSON."""
-    job = sys.argv[1]
-    ranks = list(_ranks(job))
+    """Print a JSON list of the job's ranks on this host, each with its samples."""
+    ranks = _ranks(sys.argv[1])
     for number in range(SAMPLES):
         if number:
             time.sleep(INTERVAL_S)
-        for rank in ranks:
-            rank["samples"].append(_sample(rank))
+        add_samples(ranks)
     json.dump([{name: rank[name] for name in ("rank", "pid", "samples")} for rank in ranks], sys.stdout)
     return 0
 
 
-def _ranks(job: str) -> Iterator[Dict[str, Any]]:
-    """Yield the job's ranks on this host whose stacks can be read: by their own dump or by py-spy."""
-    for path in glob.glob("/proc/[0-9]*/environ"):
-        pid = int(path.split("/")[2])
+def _ranks(job: str) -> List[Dict[str, Any]]:
+    """Return the job's processes whose stacks can be read, at most MOST_RANKS.
+
+    Any user can set SLURM_JOB_ID, so the processes are those in the job's cgroup. Where Slurm uses none, they are those
+    of the job's user.
+    """
+    ranks = list(_processes(job))
+    inside = [rank for rank in ranks if rank["is_inside"]]
+    if not inside and ranks:
+        uid = _user_of(job)
+        owners = {rank["uid"] for rank in ranks}
+        inside = [rank for rank in ranks if rank["uid"] == uid or (uid is None and len(owners) == 1)]
+    return inside[:MOST_RANKS]
+
+
+def _processes(job: str) -> Iterator[Dict[str, Any]]:
+    """Yield the processes whose environment names the job, except those in the cgroup of another one."""
+    for environ in glob.glob("/proc/[0-9]*/environ"):
+        pid = int(environ.split("/")[2])
         try:
-            with open(path, "rb") as file:
+            with open(environ, "rb") as file:
                 environment = dict(entry.partition(b"=")[::2] for entry in file.read().split(b"\0"))
+            with open(f"/proc/{pid}/cgroup", encoding="utf-8", errors="replace") as groups:
+                cgroup_job = job_of_cgroups(groups.read())
+            uid = os.stat(f"/proc/{pid}").st_uid
         except OSError:
             continue
-        if environment.get(b"SLURM_JOB_ID", b"") != job.encode():
+        if environment.get(b"SLURM_JOB_ID", b"") != job.encode() or cgroup_job not in ("", job):
             continue
-        written = _written(pid)
-        rank = environment.get(b"RANK", b"").decode(errors="replace")
-        if written and stacks.listens(pid):
-            local = os.path.basename(written).partition(".")[0]
-            yield {"rank": rank or "local " + local, "pid": pid, "path": written, "samples": []}
-        elif rank and shutil.which("py-spy"):
-            yield {"rank": rank, "pid": pid, "path": "", "samples": []}
+        path, rank = _written(pid), environment.get(b"RANK", b"").decode(errors="replace")
+        writes = bool(path) and stacks.listens(pid)
+        if writes or (rank and shutil.which("py-spy")):
+            local = os.path.basename(path).partition(".")[0]
+            process = {
+                "rank": rank or "local " + local,
+                "pid": pid,
+                "path": path if writes else "",
+                "samples": [],
+            }
+            yield dict(process, uid=uid, is_inside=bool(cgroup_job))
+
+
+def job_of_cgroups(text: str) -> str:
+    """Return the job whose step daemon created one of the cgroups in the text of /proc/PID/cgroup; "" without one.
+
+    Users can create cgroups of any name below their own services, in user.slice.
+    """
+    lines = [line for line in text.split("\n") if "/user.slice/" not in line and "/user@" not in line]
+    jobs = [match.group(1) for match in map(_CGROUP.match, lines) if match]
+    return jobs[0] if jobs else ""
+
+
+def _user_of(job: str) -> Optional[int]:
+    result = processes.run(["squeue", "--noheader", "--all", f"--jobs={job}", "--format=%U"], SQUEUE_S)
+    return ascii_int(result.out.strip()) if result.code == 0 else None
 
 
 def _written(pid: int) -> str:
@@ -72,10 +114,21 @@ def _written(pid: int) -> str:
     return ""
 
 
-def _sample(rank: Dict[str, Any]) -> Dict[str, str]:
+def add_samples(ranks: Sequence[Dict[str, Any]]) -> None:
+    """Add a sample to each rank; all of them write their stacks at the same time."""
+    sizes = [stacks.size(rank["path"]) if rank["path"] else 0 for rank in ranks]
+    requested = [bool(rank["path"]) and stacks.request_dump(rank["pid"]) for rank in ranks]
+    if any(requested):
+        time.sleep(TO_WRITE_S)
+    for rank, size, is_requested in zip(ranks, sizes, requested):
+        stack = "" if rank["path"] else _spied(rank["pid"])
+        if is_requested:
+            stack = ([*stacks.threads(stacks.read_from(rank["path"], size))] or [""])[-1]
+        rank["samples"].append(_sample(rank["pid"], stack))
+
+
+def _sample(pid: int, stack: str) -> Dict[str, str]:
     """Return one sample: process state, kernel wait channel, its code location, and the collective that it is in."""
-    pid = rank["pid"]
-    stack = _request_stack(pid, rank["path"]) if rank["path"] else _spied(pid)
     called = _CALLED.findall(stack) if _COLLECTIVE.search(stack) else []
     return {
         "state": stacks.state(pid),
@@ -83,15 +136,6 @@ def _sample(rank: Dict[str, Any]) -> Dict[str, str]:
         "place": stacks.location(stack) if stack else "",
         "collective": called[-1] if called else "",
     }
-
-
-def _request_stack(pid: int, path: str) -> str:
-    offset = stacks.size(path)
-    if not stacks.request_dump(pid):
-        return ""
-    time.sleep(TO_WRITE_S)
-    threads: List[str] = list(stacks.threads(stacks.read_from(path, offset)))
-    return threads[-1] if threads else ""
 
 
 def _spied(pid: int) -> str:
