@@ -44,6 +44,23 @@ def test_a_damaged_journal_stops_heal_and_stays(tmp_path, data):
     assert path.read_bytes() == data
 
 
+@pytest.mark.parametrize(
+    "computed",
+    [
+        "CREATE TABLE jobs (job, wall AS (hex(zeroblob(100000000))))",
+        "CREATE VIEW jobs AS SELECT 1 job, 2 wall",
+    ],
+)
+def test_a_journal_that_computes_what_is_read_stops_heal(tmp_path, computed):
+    """A view could have rows without end, and a generated column texts."""
+    path = tmp_path / "intents.sqlite"
+    database = sqlite3.connect(path)
+    database.executescript(f"{computed}; PRAGMA user_version = {SCHEMA};")
+    database.close()
+    with pytest.raises(WrightError, match="state-damaged"):
+        Journal(path)
+
+
 def test_a_page_that_is_damaged_is_found_when_the_journal_opens(tmp_path):
     """Not at the first action that needs it."""
     path = tmp_path / "intents.sqlite"

@@ -144,6 +144,43 @@ def test_a_view_in_place_of_a_table_is_refused(tmp_path):
             use()
 
 
+@pytest.mark.parametrize(
+    "tables",
+    [
+        "CREATE TABLE runs (id INTEGER PRIMARY KEY, bench, time, job, hosts AS (hex(zeroblob(100000000))), notes)",
+        "CREATE TABLE runs (id INTEGER PRIMARY KEY, bench); CREATE TABLE other (a, b AS (a || a) STORED)",
+        "CREATE VIRTUAL TABLE runs USING fts5(id, bench, time, job, hosts, notes)",
+    ],
+    ids=["generated", "stored", "virtual"],
+)
+def test_a_file_that_computes_what_is_read_is_refused(tmp_path, tables):
+    """A file of 40 kB could otherwise fill all memory."""
+    path = tmp_path / "bench.sqlite"
+    with sqlite3.connect(path) as base:
+        base.executescript(f"PRAGMA user_version = {SCHEMA}; {tables};")
+        base.executemany("INSERT INTO runs (bench) VALUES (?)", [("network",)] * 20)
+    base.close()
+
+    with pytest.raises(WrightError, match="bench-store-damaged"):
+        runs(path)
+
+
+def test_a_text_without_end_is_refused(tmp_path):
+    """Also where a default value computes it, in a column that we do not write."""
+    path = tmp_path / "bench.sqlite"
+    save(path, run())
+    with sqlite3.connect(path) as base:
+        base.execute("ALTER TABLE runs RENAME TO old")
+        base.execute(
+            "CREATE TABLE runs (id INTEGER PRIMARY KEY, bench, time, job, hosts, notes,"
+            " x DEFAULT (hex(zeroblob(99999999))))"
+        )
+    base.close()
+
+    with pytest.raises(WrightError, match="bench-store-damaged"):
+        save(path, run())
+
+
 @pytest.mark.parametrize(("column", "value"), [("hosts", "[" * 200_000), ("hosts", "5"), ("notes", "x")])
 def test_a_damaged_row_is_an_error(tmp_path, column, value):
     """With the file's name and what to do."""

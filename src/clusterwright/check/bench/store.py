@@ -13,6 +13,7 @@ from typing import Any
 from clusterwright.check.bench.measure import Measurement
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.edge.secrets import state_folder
+from clusterwright.edge.sqlite_files import refuse_computed
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 
@@ -166,20 +167,14 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         with _connection(path) as base:
             yield base
-    except (sqlite3.DatabaseError, ValueError, LookupError, TypeError, RecursionError) as error:
+    except (sqlite3.DatabaseError, ValueError, LookupError, TypeError, RecursionError, MemoryError) as error:
         raise _damaged(path, f"{type(error).__name__}: {error}") from error
 
 
 @contextmanager
 def _connection(path: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(path, timeout=BUSY_S)) as base:
-        base.execute("PRAGMA trusted_schema = OFF")
-        # A view in place of a table may have rows without end, and a trigger may change other rows.
-        foreign_object = base.execute(
-            "SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger')"
-        ).fetchone()
-        if foreign_object is not None:
-            raise _damaged(path, _("it has a view or trigger, `{name}`", name=foreign_object[0]))
+        refuse_computed(base)
         base.execute("PRAGMA journal_mode = WAL")
         with base:
             base.execute("BEGIN IMMEDIATE")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from clusterwright.edge.sqlite_files import refuse_computed
 from clusterwright.errors import WrightError
 from clusterwright.heal.decide import Decision
 from clusterwright.heal.moment import Moment
@@ -106,8 +107,7 @@ class Journal:
                 ),
                 _("use the version of clusterwright that wrote the file"),
             )
-        if (report := self._db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-            raise _damaged(path, str(report))
+        refuse_computed(self._db)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
         self._db.executescript(_TABLES)
