@@ -83,6 +83,7 @@ def test_a_user_is_never_root():
 
     assert "runuser -u alice" in remote.calls[0][1]
     own = pwd.getpwuid(os.geteuid()).pw_name
+    assert Host(Shell(), "control").run_as("root", "true").code == 77
     expected = 77 if own == "root" else 0
     assert Host(Shell(), "control").run_as(None, "true").code == expected
 

@@ -84,6 +84,8 @@ def submitted(result: CommandResult, host: str, user: str | None) -> str:
     """
     if result.code == REFUSED_ROOT:
         message = _("the login on {host} is root, but jobs do not run as root", host=host)
+        if user:
+            message = _("{user} is root on {host}, but jobs do not run as root", user=user, host=host)
         fix = _("set a user with `--as USER`, or `user:` in the job file")
         raise WrightError.from_code("root-job", message, fix)
     if result.code == CANNOT_BECOME:
