@@ -25,7 +25,9 @@ def as_root(command: str) -> str:
 def as_user(command: str, user: str | None) -> str:
     """Wrap a command to run as the user; exits with 77 if it would run as root, 78 if it cannot become the user."""
     inner = f"sh -c {shlex.quote(command)}"
-    not_root = f'[ "$(id -u -- {shlex.quote(user)} 2>/dev/null)" != 0 ] || exit {REFUSED_ROOT}; ' if user else ""
+    not_root = (
+        f'[ "$(id -u -- {shlex.quote(user)} 2>/dev/null)" != 0 ] || exit {REFUSED_ROOT}; ' if user else ""
+    )
     become = f"exec runuser -u {shlex.quote(user)} -- {inner}" if user else f"exit {REFUSED_ROOT}"
     guard = f'[ "$(id -un)" = {shlex.quote(user)} ] || exit {CANNOT_BECOME}; ' if user else ""
     return f'{not_root}if [ "$(id -u)" = 0 ]; then {become}; fi; {guard}exec {inner}'
