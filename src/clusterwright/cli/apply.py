@@ -67,25 +67,22 @@ def apply(
         Print one JSON document on stdout.
     """
     from clusterwright.config.load import load_cluster
-    from clusterwright.provision.apply import apply as run
-    from clusterwright.provision.apply import remote_of
+    from clusterwright.provision import apply as provision
 
     spec = load_cluster(cluster)
-    asking = Asking(
-        yes=yes, quiet=json, disruption=disruption, most_diff_lines=None if diff else MOST_DIFF_LINES
-    )
-    remote = remote_of(spec)
-    disruption_policy = read_disruption_policy(disruption, spec, remote)
-    report = run(spec, str(cluster), remote, dry_run=dry_run, agree=asking, policy=disruption_policy)
-    retry_command = f"wright apply {cluster}"
+    most = None if diff else MOST_DIFF_LINES
+    asking = Asking(yes=yes, quiet=json, disruption=disruption, most_diff_lines=most)
+    remote = provision.remote_of(spec)
+    policy = read_disruption_policy(disruption, spec, remote)
+    report = provision.apply(spec, str(cluster), remote, dry_run=dry_run, agree=asking, policy=policy)
     show(
         report,
-        retry_command,
+        f"wright apply {cluster}",
         next_command=f"wright check {cluster}",
         plan_displayed=asking.plan_displayed,
         json=json,
         timings=timings,
-        most_diff_lines=asking.most_diff_lines,
+        most_diff_lines=most,
     )
     return exit_of(report, exit_code=exit_code)
 

@@ -12,10 +12,11 @@ import os
 import stat
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, BinaryIO, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple, Union
 
 from clusterwright.onhost.lib.numbers import finite, json_integer
+from clusterwright.onhost.lib.owner_access import owner_access
 
 MiB = 1 << 20
 TEXT_BYTES = 16 * MiB  # limit for a text file
@@ -116,29 +117,6 @@ def read_by_owner(
         except DATA_ERRORS as error:
             result, failure = None, error
         yield folder, result, failure
-
-
-@contextmanager
-def owner_access(folder: Path) -> Iterator[None]:
-    """Let this thread of root read a folder that a file server denies to root (root_squash), as the folder's owner.
-
-    Only for reading: setfsuid(2) changes the rights to files and nothing else. Without the capability it does nothing.
-    """
-    owner = 0
-    if os.geteuid() == 0:
-        with suppress(OSError):
-            owner = os.lstat(folder).st_uid
-    if not owner or os.access(folder, os.R_OK | os.X_OK):
-        yield
-        return
-    import ctypes
-
-    libc = ctypes.CDLL(None)
-    previous_uid = libc.setfsuid(owner)
-    try:
-        yield
-    finally:
-        libc.setfsuid(previous_uid)
 
 
 @contextmanager

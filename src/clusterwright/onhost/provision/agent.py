@@ -252,10 +252,7 @@ def receipt_of(host: LocalHost) -> Json:
 
 @step("facts")
 def facts(host: LocalHost) -> Json:
-    """Return the facts about this host that the operator's side needs.
-
-    Host name, OS, versions, addresses of this SSH connection, number of job steps, whether an apply was interrupted.
-    """
+    """Return this host's name, OS, versions, SSH addresses, number of job steps, and whether an apply was cut short."""
     client, _, reached_at, reached_port = (os.environ.get("SSH_CONNECTION", "").split() + [""] * 4)[:4]
     return {
         "hostname": os.uname().nodename,
@@ -356,11 +353,7 @@ def job_steps() -> int:
 
 
 def locked(host: LocalHost) -> int:
-    """Take the exclusive lock of an apply and return its descriptor; the kernel releases it when the process ends.
-
-    Raises:
-        ChangeError: another apply still holds the lock after `lock_timeout_s`.
-    """
+    """Take the exclusive lock of an apply, or raise ChangeError after `lock_timeout_s`; the kernel releases it."""
     os.makedirs(host.resolve_path(undo.FOLDER), exist_ok=True)
     os.chmod(host.resolve_path(undo.FOLDER), 0o700)
     handle = os.open(host.resolve_path(STATE + "/lock"), os.O_RDWR | os.O_CREAT, 0o600)

@@ -14,7 +14,8 @@ import sys
 from typing import List, Optional, Tuple
 
 from clusterwright.onhost.lib import processes
-from clusterwright.onhost.lib.safe_reader import list_folder, owner_access, text_or_empty
+from clusterwright.onhost.lib.owner_access import owner_access
+from clusterwright.onhost.lib.safe_reader import list_folder, text_or_empty
 from clusterwright.onhost.lib.shared_folder import list_shared_folder
 from clusterwright.slurm.records import split_lines
 

@@ -24,7 +24,10 @@ class Peer:
         self.line, self.challenge = line, wire.nonce()
         self.source = source  # address of a stranger
         self.host, self.pid, self.address = "", 0, ""
-        self.store = 0  # port of the rendezvous store that is open on that host
+        self.store, self.store_error = (
+            0,
+            "",
+        )  # port of the open rendezvous store on that host; why none can start
         self.facts: wire.Message = {}  # its last report: ports, in-memory replicas
         self.last_message_at = time.monotonic()  # monotonic, since wall clocks may jump
 

@@ -34,12 +34,6 @@ from clusterwright.onhost.supervisor.replicas import recall
 from clusterwright.onhost.supervisor.root_cause import first_failure, host_fault
 from clusterwright.onhost.supervisor.stop_requests import StopRequests
 
-TICK_S = 0.2
-BEATS_PER_TIMEOUT = 6  # a busy host may miss five
-LONGEST_BEAT_S = 1.0
-# Interval between attempts to restart the agent of a lost host: a reboot takes a lab host 2 s and a server minutes.
-REJOIN_S = 15.0
-
 
 class Supervisor:
     """Event loop of one job of the run; with a `predecessor`, it takes over that supervisor's job."""
@@ -54,8 +48,9 @@ class Supervisor:
         self.code: Optional[int] = None
         self.predecessor = predecessor
         self.number = predecessor.number if predecessor else folder.join_chain(scheduler.job_id)
-        used = 0 if predecessor else folder.jobs_to(self.number) - 1
-        self.remaining_successors = recovery.successors - used
+        self.remaining_successors = recovery.successors - (
+            0 if predecessor else folder.jobs_to(self.number) - 1
+        )
         self.hosts = scheduler.hosts()
         self.host = os.environ.get("SLURMD_NODENAME", socket.gethostname())
         end = float(os.environ.get("SLURM_JOB_END_TIME") or self.started + record.job.time)
@@ -69,14 +64,14 @@ class Supervisor:
         last = folder.last_generation()
         trained = folder.trained_hosts(last, self.hosts, lost_hosts) if predecessor else ()
         self.state = d.State(phase_start=self.began, generation=last, lost_hosts=lost_hosts, members=trained)
-        self.beat_s = min(LONGEST_BEAT_S, recovery.heartbeat_timeout / BEATS_PER_TIMEOUT)
+        self.beat_s = min(terms.LONGEST_BEAT_S, recovery.heartbeat_timeout / terms.BEATS_PER_TIMEOUT)
         self.listener = network.listen_inside(record.launch.management)
         self.quorum = Quorum(folder, scheduler.job_id, self.number, self.host, self.listener)
         self.peers = Peers(self.listener, folder.token(), self.hosts, recovery.heartbeat_timeout, self.orders)
         self.hangs = hangs.Hangs(self.peers.send)
         self.meeting = meeting.Meeting(self.peers)
         self.ending = ending.Ending(folder, scheduler, self.events, self.log, local=record.local)
-        self.rejoin: Dict[str, float] = dict.fromkeys(lost_hosts, self.began + LONGEST_BEAT_S)
+        self.rejoin: Dict[str, float] = dict.fromkeys(lost_hosts, self.began + terms.LONGEST_BEAT_S)
         self.waiting: Optional[d.Start] = None
         self.faults: List[Dict[str, Any]] = []  # of this generation, for first_failure.py
         if not folder.has("cancelled"):
@@ -97,7 +92,7 @@ class Supervisor:
         self.farewell()
         quorum, requests = self.quorum, self.stop_requests
         while quorum.followed_inside and not self.predecessor and not requests.termination_requested:
-            time.sleep(TICK_S)  # another supervisor still uses this job, which ends with its batch step
+            time.sleep(terms.TICK_S)  # another supervisor still uses this job, which ends with its batch step
         if self.state.phase == d.ENDED:
             closing.close(self.folder, self.log)
         return self.code
@@ -124,13 +119,13 @@ class Supervisor:
 
     def turn(self) -> None:
         """Run one iteration of the event loop: handle messages from agents, then timers."""
-        for event in self.peers.turn(min(TICK_S, self.beat_s / 2)):
+        for event in self.peers.turn(min(terms.TICK_S, self.beat_s / 2)):
             if self.code is None:
                 self.peers.deliver(event, self.handle_event, self.log)
         now = time.monotonic()
         if now - self.beaten >= self.beat_s:
             self.beat(now)
-        if now - self.polled_at >= LONGEST_BEAT_S or self.stop_requests.news:
+        if now - self.polled_at >= terms.LONGEST_BEAT_S or self.stop_requests.news:
             self.poll(now)
         if not self.quorum.is_isolated:
             self.feed("tick")
@@ -159,14 +154,16 @@ class Supervisor:
         self.write("host_lost", lost_host=peer.host, heartbeat_age_s=unresponsive_s, reason=reason)
         if peer.host in self.state.members:
             self.record_fault("host_lost", lost_host=peer.host, heartbeat_age_s=unresponsive_s)
-        self.rejoin[peer.host] = time.monotonic() + LONGEST_BEAT_S
+        self.rejoin[peer.host] = time.monotonic() + terms.LONGEST_BEAT_S
         self.feed("lost", host=peer.host)
 
     def understand(self, peer: Peer, message: wire.Message) -> None:
         """Handle the parts of one message from an agent."""
+        standby = message.get("standby", {})
         peer.facts.update({name: message[name] for name in ("copies", "memory") if name in message})
         if "store" in message or "store_error" in message:
-            self.handle_store(peer, message)
+            peer.store, peer.store_error = message.get("store", 0), message.get("store_error", "")
+            self.start_ranks()
         if "leaving" in message:
             self.stop_requests.leaving()
         if "exited" in message:
@@ -177,10 +174,8 @@ class Supervisor:
             self.handle_isolation(peer.host, message)
         elif "note" in message:
             self.log(f"{peer.host}: {message['note']}")
-        elif "standby" in message and (
-            message["standby"].get("reason") or message["standby"].get("problems")
-        ):
-            self.log(f"{peer.host}: {message['standby'].get('reason') or message['standby']['problems']}")
+        elif standby.get("reason") or standby.get("problems"):
+            self.log(f"{peer.host}: {standby.get('reason') or standby['problems']}")
         for kind in ("done", "idle", "deaf"):
             if kind in message:
                 self.feed(kind, host=peer.host, generation=message[kind])
@@ -194,20 +189,6 @@ class Supervisor:
             self.record_fault("rank_exit", **fault)
         kind, rank_exit = host_fault.classify_exit(message)
         self.feed(kind, host=host, generation=message["exited"], exit=rank_exit)
-
-    def handle_store(self, peer: Peer, message: wire.Message) -> None:
-        """Handle the report that a host's rendezvous store listens, or that it cannot start."""
-        if "store" in message:
-            peer.store = message["store"]
-            self.start_ranks()
-        elif self.waiting and peer.host == self.waiting.hosts[0]:
-            reason = f"{peer.host}: the rendezvous store cannot start: {message['store_error']}"
-            self.feed_waiting_failure(reason)
-
-    def feed_waiting_failure(self, reason: str) -> None:
-        """Fail a generation whose ranks have not been started."""
-        rank_exit = d.RankExit(reason, reason, retryable=False)
-        self.feed("failed", generation=self.state.generation, exit=rank_exit)
 
     def handle_standstill(self, host: str, message: wire.Message) -> None:
         """Handle an agent's report about stalled ranks; ranks found hung end the generation."""
@@ -274,7 +255,7 @@ class Supervisor:
             self.feed("asked", reason=reason)
         for host, due in self.rejoin.items():
             if now >= due:
-                self.rejoin[host] = now + REJOIN_S
+                self.rejoin[host] = now + terms.REJOIN_S
                 self.scheduler.start_agents([host], *self.listener.getsockname())
 
     def feed(self, kind: str, **about: Any) -> None:
@@ -322,7 +303,7 @@ class Supervisor:
     def request_stop(self, reason: str) -> None:
         """Request that the ranks save and leave, through the run's `stop` file or, without one, through the agents."""
         if self.waiting and reason != d.GROWN:  # there are no ranks
-            self.feed_waiting_failure(reason)
+            self.feed("failed", generation=self.state.generation)
             return
         self.log(f"requesting the ranks to save and leave: {reason}")
         if reason != d.GROWN:
@@ -349,6 +330,10 @@ class Supervisor:
         """Send the start of the waiting generation to every member once the first host's store listens."""
         hosts = self.waiting.hosts if self.waiting else ()
         store_peer = self.peers.by_host.get(hosts[0]) if hosts else None
+        if self.waiting and store_peer and store_peer.store_error:
+            reason = f"{store_peer.host}: the rendezvous store cannot start: {store_peer.store_error}"
+            self.feed("failed", generation=self.state.generation, exit=d.RankExit(reason, retryable=False))
+            return
         if self.waiting is None or store_peer is None or not store_peer.store:
             return
         number, port, self.waiting = self.waiting.generation, store_peer.store, None
@@ -373,9 +358,8 @@ class Supervisor:
             if host in self.peers.by_host:
                 self.peers.by_host[host].store = 0  # each opens a new one: generations must not share a store
             self.peers.send(host, message)
-        if registry.launcher(
-            self.record.launch.launcher
-        ).is_agent:  # another launcher's store does not listen yet
+        launcher = registry.launcher(self.record.launch.launcher)
+        if launcher.is_agent:  # another launcher's store does not listen yet
             self.meeting.probe_all(number, store_peer, port, time.monotonic())
 
     def farewell(self) -> None:

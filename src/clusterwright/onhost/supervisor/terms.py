@@ -11,6 +11,11 @@ from clusterwright.onhost.supervisor.job_fields import EveryFields
 SAVED_BY_S = (
     10  # ranks must have saved this long before the time limit: srun and Slurm need it to end the job
 )
+TICK_S = 0.2  # of the supervisor's event loop
+BEATS_PER_TIMEOUT = 6  # a busy host may miss five
+LONGEST_BEAT_S = 1.0
+# Interval between attempts to restart the agent of a lost host: a reboot takes a lab host 2 s and a server minutes.
+REJOIN_S = 15.0
 JOIN_S = 60.0  # time for srun to start the agents of a new job on busy hosts
 SHORTEST_GRACE_S, SHORTEST_JOIN_S = 5.0, 5.0
 

@@ -45,7 +45,7 @@ def restore(present: str) -> List[str]:
     for line in present.splitlines(keepends=True):
         is_ours = (is_ours or line == BEGIN) and line != END
         if not is_ours and line != END and not line.startswith(HEADER):
-            lines.append(line.removeprefix(WAS))
+            lines.append(line[len(WAS) :] if line.startswith(WAS) else line)
     return lines
 
 
