@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from clusterwright.onhost.lib import safe_reader
+from clusterwright.onhost.lib import by_owner, safe_reader
 from clusterwright.onhost.lib.safe_reader import (
     UnsafeFileError,
     is_regular,
@@ -160,7 +160,7 @@ def test_the_results_of_one_owner_leave_room_for_those_of_others(tmp_path):
         folders[name].mkdir()
         os.chown(folders[name], uid, uid)
     text = "x" * (safe_reader.OUTPUT_BYTES // 3)
-    rows = safe_reader.read_by_owner(
+    rows = by_owner.read_by_owner(
         map(str, folders.values()),
         10.0,
         1 << 30,

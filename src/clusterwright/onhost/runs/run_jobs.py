@@ -13,13 +13,13 @@ import time
 from typing import Any, Callable, Dict, List
 
 from clusterwright.onhost.lib.as_owner import CPU_S, WorkLimits, as_owner
+from clusterwright.onhost.lib.by_owner import read_by_owner
 from clusterwright.onhost.lib.files import append
 from clusterwright.onhost.lib.safe_reader import (
     Budget,
     OverBudgetError,
     list_folder,
     parse_object,
-    read_by_owner,
     read_object,
     read_part,
     reading_budget,

@@ -6,11 +6,11 @@ import os
 import time
 from typing import Any, BinaryIO, Dict, Iterable, List, Optional, Tuple
 
+from clusterwright.onhost.lib.by_owner import read_by_owner
 from clusterwright.onhost.lib.safe_reader import (
     TEXT_BYTES,
     list_folder,
     open_regular,
-    read_by_owner,
     read_object,
     read_part,
 )

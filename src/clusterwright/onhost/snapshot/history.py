@@ -17,8 +17,9 @@ from collections import Counter
 from typing import Any, Dict, Iterator, List
 
 from clusterwright.onhost.lib.as_owner import WorkLimits, as_owner
+from clusterwright.onhost.lib.by_owner import read_by_owner
 from clusterwright.onhost.lib.numbers import finite
-from clusterwright.onhost.lib.safe_reader import modified, read_by_owner, read_object
+from clusterwright.onhost.lib.safe_reader import modified, read_object
 from clusterwright.onhost.runs import run_folders, run_series, run_status
 from clusterwright.onhost.snapshot import monitors, programs
 from clusterwright.onhost.supervisor.goodput import advice, communication, figures, history, slow, speed

@@ -14,10 +14,10 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Set, 
 from clusterwright.onhost.exporter.run_events import RunEvents, memory_bytes
 from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family
+from clusterwright.onhost.lib.by_owner import read_by_owner
 from clusterwright.onhost.lib.safe_names import is_safe_name
 from clusterwright.onhost.lib.safe_reader import (
     is_regular,
-    read_by_owner,
     read_object,
 )
 from clusterwright.onhost.lib.shared_folder import list_shared_folder
