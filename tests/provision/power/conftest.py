@@ -3,10 +3,12 @@
 import base64
 import http.server
 import json
+import socketserver
 import ssl
 import subprocess
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +21,30 @@ SYSTEM = "/redfish/v1/Systems/437XR1138R2"
 RESULT = {"On": "On", "ForceOn": "On", "ForceOff": "Off", "GracefulShutdown": "Off"}
 
 
+SLOW = {
+    "slow status": b"HTTP/1.1 200 O",
+    "slow headers": b"HTTP/1.1 200 OK\r\nX: ",
+    "slow body": b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{",
+}
+
+
+class Drip(socketserver.BaseRequestHandler):
+    """Sends the beginning of a TLS record, and then a byte now and then."""
+
+    def handle(self):
+        """Until the other side has left."""
+        drip(self.request.sendall, b"\x16\x03\x03\x40\x00")
+
+
+def drip(send, data):
+    """Send the data, and one byte each 0.2 s."""
+    with suppress(OSError):
+        send(data)
+        for _ in range(100):
+            send(b"a")
+            time.sleep(0.2)
+
+
 class Controller:
     """One management controller on a port of its own; `mood` is how it behaves, `asked` all that it was asked."""
 
@@ -29,9 +55,12 @@ class Controller:
         self.server.daemon_threads = True
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
-        self.server.socket = context.wrap_socket(
-            self.server.socket, server_side=True, do_handshake_on_connect=False
-        )
+        if mood == "slow handshake":
+            self.server.RequestHandlerClass = Drip
+        if mood != "slow handshake":
+            self.server.socket = context.wrap_socket(
+                self.server.socket, server_side=True, do_handshake_on_connect=False
+            )
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
         self.thread.start()
         self.address = f"127.0.0.1:{self.server.server_address[1]}"
@@ -89,6 +118,9 @@ class Controller:
                 length = int(self.headers.get("Content-Length") or 0)
                 body = json.loads(self.rfile.read(length)) if length else None
                 token = self.headers.get("Authorization", "").removeprefix("Basic ")
+                if controller.mood in SLOW:
+                    drip(self.wfile.write, SLOW[controller.mood])
+                    return
                 status, headers, said = controller.answer(method, self.path, body, token)
                 data = b"" if said is None else json.dumps(said).encode()
                 self.send_response(status)

@@ -1,6 +1,7 @@
 """Redfish against servers over TLS that answer what is recorded."""
 
 import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -114,6 +115,18 @@ def test_a_controller_cannot_send_the_password_elsewhere(site, mood):
 
     assert said
     assert receiver.asked == []
+
+
+@pytest.mark.parametrize("part", ["handshake", "status", "headers", "body"])
+def test_a_controller_that_answers_slowly_without_end_holds_up_no_thread(site, part):
+    """One byte after the other, of which each comes in time."""
+    switch, (slow,), _ = site(f"slow {part}")
+    begun = time.monotonic()
+    answer = switch.state(["n1"])["n1"]
+
+    assert answer.startswith("? ")
+    assert time.monotonic() - begun < 4
+    assert slow.denied == 0
 
 
 def test_a_controller_cannot_fill_the_memory(site):

@@ -2,9 +2,14 @@
 
 import base64
 import json
+import os
+import socket
 import ssl
+import threading
 import time
-from typing import Any, Dict, Optional
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any, Dict, Iterator, List, Optional
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
@@ -17,6 +22,73 @@ RESETS = {"on": ("On", "ForceOn"), "off": ("GracefulShutdown", "PushPowerButton"
 STATES = {"On": "on", "PoweringOn": "on", "Off": "off", "PoweringOff": "on", "Paused": "on"}
 RESET = "#ComputerSystem.Reset"
 WRONG_PASSWORD, FORBIDDEN, BUSY = 401, 403, 503
+
+
+class Deadline:
+    """The sockets of one exchange; all of them are shut down once its time is over."""
+
+    def __init__(self) -> None:
+        self.sockets: List[socket.socket] = []
+        self.is_over = False
+
+    def add(self, connected: socket.socket) -> None:
+        """Add a socket that has just connected."""
+        self.sockets.append(socket.socket(fileno=os.dup(connected.fileno())))  # TLS detaches the original one
+        if self.is_over:
+            self.end()
+
+    def end(self) -> None:
+        """Shut the sockets down: whoever reads one gets its end."""
+        self.is_over = True
+        for handle in self.sockets:
+            with suppress(OSError):
+                handle.shutdown(socket.SHUT_RDWR)
+
+
+_of_thread = threading.local()
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """End the HTTPS requests of the block in time: the timeout of a socket begins anew with each byte.
+
+    Raises:
+        TimeoutError: The time is over.
+    """
+    exchange = _of_thread.deadline = Deadline()
+    timer = threading.Timer(seconds, exchange.end)
+    timer.daemon = True
+    timer.start()
+    try:
+        try:
+            yield
+        finally:
+            timer.cancel()
+            for handle in exchange.sockets:
+                handle.close()
+    except (OSError, HTTPException, ValueError):
+        if not exchange.is_over:
+            raise
+    if exchange.is_over:
+        raise TimeoutError(f"timed out: no complete response in {seconds} s")
+
+
+class Connection(HTTPSConnection):
+    """A connection that ends with the deadline of its thread, also in the TLS handshake."""
+
+    def connect(self) -> None:
+        """Connect, then negotiate TLS."""
+        HTTPConnection.connect(self)
+        _of_thread.deadline.add(self.sock)
+        self.sock = self._context.wrap_socket(self.sock, server_hostname=self.host)  # type: ignore[attr-defined] # (set by its constructor)
+
+
+class Https(HTTPSHandler):
+    """HTTPS by `Connection`."""
+
+    def https_open(self, request: Request) -> Any:
+        """Send a request."""
+        return self.do_open(Connection, request, context=self._context)  # type: ignore[attr-defined] # (set by its constructor)
 
 
 class NoRedirects(HTTPRedirectHandler):
@@ -32,7 +104,7 @@ class Switch(PerHostProvider):
     def __init__(self, settings: Any) -> None:
         super().__init__(settings)
         self.systems: Dict[str, str] = {}
-        self.opener = build_opener(HTTPSHandler(context=_trust(self.provider)), NoRedirects)
+        self.opener = build_opener(Https(context=_trust(self.provider)), NoRedirects)
 
     def call_host(self, host: str, verb: str) -> str:
         """Read the system's power state and, if it differs from the requested one, reset it, as PerHostProvider."""
@@ -50,7 +122,7 @@ class Switch(PerHostProvider):
             if isinstance(error.reason, ssl.SSLError):
                 return self._unknown_certificate(host, error.reason)
             raise
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+        except (KeyError, IndexError, TypeError, ValueError, HTTPException) as error:
             return f"{self.address(host)} does not respond as Redfish: {error!r}"
 
     def _system(self, host: str) -> str:
@@ -84,7 +156,7 @@ class Switch(PerHostProvider):
                 "Accept": "application/json",
             },
         )
-        with self.opener.open(request, timeout=LIMIT_S) as answer:
+        with deadline(LIMIT_S), self.opener.open(request, timeout=LIMIT_S) as answer:
             text = read_limited(answer).decode()
         document = json.loads(text) if text.strip() else {}
         return document if isinstance(document, dict) else {}
