@@ -14,9 +14,10 @@ from typing import Dict, Iterable, List, Optional, Sequence, Set, Tuple
 from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.disk import write_private
-from clusterwright.onhost.provision.host import STATE, Json, LocalHost, must, read, run
+from clusterwright.onhost.provision.host import STATE, ChangeError, Json, LocalHost, must, read, run
 
 INSTALL_S = 900  # a driver package builds its module for minutes
+CONFIGURE_S = 3600  # seconds for the script of a package that was interrupted after INSTALL_S
 LOCKED_S = 120  # the wait for another apt: unattended upgrades of a few packages take about a minute
 HOLD_LIST = STATE + "/held.json"
 LOCKS = "/etc/dnf/plugins/versionlock.list"  # dnf-versionlock(8)
@@ -156,15 +157,32 @@ def apt_install(host: LocalHost, todo: List[Json]) -> None:
 
 def apt_get(todo: List[Json]) -> None:
     """Complete an interrupted installation, then install; on failure refresh the package lists and try once more."""
-    states = run(["dpkg-query", "-W", "-f", "${db:Status-Abbrev}\\n"])
-    if states.ok and any(line[1:2] in INTERRUPTED for line in states.out.splitlines()):
-        must(["dpkg", "--configure", "-a", "--force-confdef", "--force-confold"], INSTALL_S)
+    configure_interrupted()
     names = [package["name"] + (f"={package['version']}*" if package["version"] else "") for package in todo]
     over = ["--allow-change-held-packages"] if any(package["version"] for package in todo) else []
     argv = ["apt-get", "install", "-y", "--no-install-recommends", *APT, *over, *names]
     if run(argv, INSTALL_S).code != 0:
         refresh()
         must(argv, INSTALL_S)
+
+
+def configure_interrupted() -> None:
+    """Configure the packages whose installation was interrupted, with time for a slow script of one of them."""
+    names = interrupted_packages()
+    argv = ["dpkg", "--configure", "-a", "--force-confdef", "--force-confold"]
+    if names and not run(argv, CONFIGURE_S).ok:
+        remaining = ", ".join(interrupted_packages())
+        raise ChangeError(
+            f"`{' '.join(argv)}` failed or took more than {CONFIGURE_S} s, and did not configure {remaining}: "
+            "run it on the host and see its output"
+        )
+
+
+def interrupted_packages() -> List[str]:
+    """Return the packages whose installation was interrupted."""
+    states = run(["dpkg-query", "-W", "-f", "${db:Status-Abbrev} ${Package}\\n"])
+    lines = states.out.splitlines() if states.ok else []
+    return [line.split()[-1] for line in lines if line[1:2] in INTERRUPTED]
 
 
 def refresh() -> None:
