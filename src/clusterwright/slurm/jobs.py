@@ -20,7 +20,7 @@ FORMAT_FIELDS = {
     "gres": "tres-per-node", "name": "Name",
 }  # fmt: skip
 _ID = re.compile(r"[0-9]+(?:[_+][0-9\[\],:%+.-]*)?")  # 12, 12_3, 12_[0-99%4], 12+1
-_INTEGER = re.compile(r"\s*(\d+)")
+_INTEGER = re.compile(r"\s*([0-9]{1,19})(?![0-9])")
 
 
 class Job(NamedTuple):

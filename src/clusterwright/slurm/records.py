@@ -4,15 +4,18 @@ import calendar
 import re
 from typing import Dict, Iterator, List, Mapping, Optional, Tuple
 
-_STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)")
-_LENGTH = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
-_SIZE = re.compile(r"([\d.]+)([KMGTP]?)")
+# Users can add fields to the records of their jobs, by a name or a comment. `int` refuses some texts that `\d` and
+# `isdigit` accept, and texts of many digits: a number is 1 to 19 ASCII digits, those of a 64-bit integer.
+_NUMBER = re.compile(r"[0-9]{1,19}(?![0-9])")
+_STAMP = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})")
+_LENGTH = re.compile(r"(?:([0-9]{1,9})-)?(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9})")
+_SIZE = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,19})?)(?![0-9.])([KMGTP]?)")
 _UNITS = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}  # in MiB
 _FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_:/]*)=")
 NOTHING = frozenset({"", "(null)", "N/A", "n/a", "None", "NONE", "none", "(none)", "Unknown", "UNLIMITED"})
 # GPUs in `gpu:a100:4`, `gres/gpu:h100:4`, `gres/gpu=2`; in `gres/gpu=8,gres/gpu:a100=8` the first is the total.
-_GRES_GPU = re.compile(r"\bgpu(?::(?!\d+(?:,|$))([^:,=]+))?[:=](\d+)")
-_TRES_GPU = re.compile(r"gres/gpu=(\d+)")
+_GRES_GPU = re.compile(r"\bgpu(?::(?!\d+(?:,|$))([^:,=]+))?[:=]([0-9]{1,9})(?![0-9])")
+_TRES_GPU = re.compile(r"gres/gpu=([0-9]{1,9})(?![0-9])")
 
 
 class Record(Mapping[str, str]):
@@ -41,7 +44,7 @@ class Record(Mapping[str, str]):
 
     def number(self, name: str) -> int:
         """Return the number at the beginning of a field, or 0."""
-        match = re.match(r"\d+", self[name])
+        match = _NUMBER.match(self[name])
         return int(match.group()) if match else 0
 
     def split(self, name: str) -> Tuple[str, ...]:
@@ -93,6 +96,11 @@ def gpu_type(gres: str) -> str:
     return match.group(1) or "" if match else ""
 
 
+def number(text: str) -> Optional[int]:
+    """Return the integer of 1 to 19 ASCII digits; None for any other text."""
+    return int(text) if _NUMBER.fullmatch(text) else None
+
+
 def amount(text: str) -> float:
     """Parse a size in MiB: `928M` is 928, `15.50G` 15872, `8` 8; 0 without a number."""
     match = _SIZE.match(text)
@@ -103,7 +111,8 @@ def seconds(text: str) -> Optional[int]:
     """Convert Slurm's durations, `1-00:30:00` or minutes as `30`, to seconds; None for no limit."""
     match = _LENGTH.fullmatch(text)
     if not match:
-        return int(text) * 60 if text.isdigit() else None
+        minutes_only = number(text)
+        return None if minutes_only is None else minutes_only * 60
     days, hours, minutes, secs = (int(part or 0) for part in match.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + secs
 
@@ -119,7 +128,9 @@ def length(of_s: int) -> str:
 def stamp(text: str) -> Optional[int]:
     """Parse Slurm's local time into seconds, as if it were UTC: only differences mean anything; None for no time."""
     match = _STAMP.match(text)
-    return calendar.timegm(tuple(int(part) for part in match.groups())) if match else None
+    if not match or match.group(1) == "0000":
+        return None
+    return calendar.timegm(tuple(int(part) for part in match.groups()))
 
 
 def clock(text: str) -> str:

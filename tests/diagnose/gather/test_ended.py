@@ -1,12 +1,13 @@
 """What is gathered of a job that ended, from a cluster that answers as Slurm 22.05 does."""
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
-from clusterwright.diagnose.gather.ended import gather, outputs, state_of, window
+from clusterwright.diagnose.gather.ended import MARGIN_S, _query_script, gather, outputs, window
 from clusterwright.diagnose.gather.run_findings import add_run_findings
 from clusterwright.diagnose.reading.prefix import split_prefix
 from clusterwright.edge.bundler import RUN_TEXTS, bundle_script
@@ -85,7 +86,7 @@ def test_a_host_that_does_not_answer_is_named_and_the_others_are_read():
 def test_without_accounting_slurmctld_is_believed():
     """Five minutes long; then the run's folder is all there is."""
     none = {"sacct": "", "line": "", "window": ""}
-    times = f"JobId=7 StartTime={NOW - 50} EndTime={NOW - 10} NodeList=gpu-2"
+    times = f"{NOW - 50}|{NOW - 10}|gpu-2"
     found = gather(cluster(times=times, **none), "control", "/shared/runs", "7")
 
     assert (found.state, found.hosts) == ("OUT_OF_MEMORY", ("gpu-2",))
@@ -111,9 +112,10 @@ def test_where_a_job_printed_is_known_from_slurm_or_its_submission(asked, paths)
 
 @pytest.mark.parametrize("forged", ["evil.example.com", "[[[", "gpu-2,evil.example.com"])
 def test_a_comment_of_a_user_sends_nobody_to_other_hosts(forged):
-    """Slurm prints it after the real list; only its own nodes count, and what is no list counts for nothing."""
-    times = f"JobId=7 StartTime={NOW - 500} EndTime={NOW - 100} NodeList=gpu-1 Comment=x NodeList={forged}"
-    hosts = window({"now": f"{NOW} 2026-11-22T23:26:40", "times": times, "nodes": CONTROL["nodes"]}).hosts
+    """Slurm prints it behind the real list in the record of the job; what is no list counts for nothing."""
+    record = f"JobId=7 NodeList=gpu-1 Comment=x NodeList={forged}"
+    times = f"{NOW - 500}|{NOW - 100}|gpu-1\n{record}"
+    hosts = window({"now": f"{NOW} 2026-11-22T23:26:40", "times": times, "job": record}).hosts
 
     assert "evil.example.com" not in hosts
     assert set(hosts) <= {"gpu-1", "gpu-2", "gpu-3"}
@@ -197,22 +199,18 @@ def test_a_step_daemon_that_names_its_node_names_the_host():
     assert split_prefix(line)[:2] == ("0", "gpu-node1")
 
 
-FORGED = "x UserId=root(0) JobState=FAILED StartTime=0 EndTime=1 NodeList=gpu-3"
+@pytest.mark.parametrize("forged", ["²", "9" * 5000, "-1", "N/A"])
+def test_a_time_that_is_no_number_is_no_time(forged):
+    """It would end the self-healing of the cluster."""
+    rows = f"{forged}|{forged}|gpu-2|7\n{NOW - 500}|{NOW - 100}|gpu-1|7"
+    when = window({"now": f"{NOW} 2026-11-22T23:26:40", "window": rows, "times": rows})
+
+    assert (when.begin, when.end) == (NOW - 500, NOW - 100 + MARGIN_S)
 
 
-@pytest.mark.parametrize("place", ["name", "comment", "folder"])
-@pytest.mark.parametrize(
-    "text", [FORGED, f"x\nJobId=9 JobName=y {FORGED}", "x NodeList=gpu-3 JobState=FAILED"]
-)
-def test_no_text_of_a_job_changes_its_state_its_hosts_or_its_time(place, text):
-    """Without accounting, slurmctld's record alone tells them; it is the real one, or it has none."""
-    texts = {"name": "j", "comment": "c", "folder": "/x", place: text}
-    record = (
-        f"JobId=7 JobName={texts['name']} UserId=eve(1) GroupId=a(1) JobState=TIMEOUT StartTime={NOW - 500} "
-        f"EndTime={NOW - 100} NodeList=gpu-1 WorkDir={texts['folder']} Comment={texts['comment']} StdOut=/x/o\n"
-    )
-    parts = {"now": f"{NOW} 2026-11-22T23:26:40", "job": record, "times": record, "nodes": CONTROL["nodes"]}
+def test_the_times_of_a_job_come_from_columns_that_no_user_writes():
+    """Of slurmctld's record of a job, its name, comment and folder could forge them."""
+    script = _query_script("7")
+    (times,) = re.findall(r"^part times (.*)", script, re.MULTILINE)
 
-    assert state_of(parts) in ("TIMEOUT", "")
-    assert window(parts).hosts in (("gpu-1",), ())
-    assert window(parts).begin >= NOW - 500
+    assert times == "squeue --noheader --all --states=all --jobs=7 --format='%S|%e|%N'"

@@ -26,7 +26,7 @@ from clusterwright.onhost.lib.safe_reader import parse_document, parse_object
 from clusterwright.slurm import client
 from clusterwright.slurm.job_records import parse_jobs
 from clusterwright.slurm.nodes import parse_node
-from clusterwright.slurm.records import Record, split_lines, stamp
+from clusterwright.slurm.records import Record, number, split_lines, stamp
 
 MOST_HOSTS = 128  # hosts whose logs are read; of a larger job, the first ones
 _COLUMNS = "JobID,JobName,State,ExitCode,DerivedExitCode,NodeList,Start,End,Elapsed,Timelimit,ReqMem,MaxRSS"
@@ -38,7 +38,7 @@ part sacct {records}
 part line {line}
 export SLURM_TIME_FORMAT=%s
 part window {window}
-part times {job}
+part times {times}
 unset SLURM_TIME_FORMAT
 part nodes {nodes}
 log=$({config} 2>/dev/null | sed -n 's/^SlurmctldLogFile *= *//p')
@@ -107,6 +107,7 @@ def _query_script(jobs: str) -> str:
         "records": client.accounting(jobs, _COLUMNS, "-D"),
         "line": client.accounting(jobs, "UID,WorkDir,SubmitLine", "-X", "-n"),
         "window": client.accounting(jobs, "Start,End,NodeList,JobID", "-X", "-n", "-D"),
+        "times": client.queue(("start", "end", "hosts"), numbers=jobs.split(",")),
         "nodes": client.show_nodes(),
         "config": client.show_config(),
     }
@@ -305,18 +306,14 @@ class Window:
 def window(parts: Mapping[str, str]) -> Window:
     """Return the time of all attempts of a job, from accounting and slurmctld; until now if it has not ended.
 
-    The owner of an array can add a record with a NodeList to slurmctld's, so of that only Slurm's nodes count.
+    Both are columns without any text of the user, and only Slurm's nodes count.
     """
     now, local = [*parts.get("now", "0 ").split(), "", ""][:2]
-    now_s = int(now or 0)
-    rows = [line.split("|") for line in split_lines(parts.get("window", ""))]
-    record = _record(parts, "times")
-    nodes = frozenset(re.findall(r"^NodeName=(\S+)", parts.get("nodes", ""), re.MULTILINE))
-    recorded = [host for host in expand_valid(record["NodeList"]) if host in nodes]
-    rows += [[record["StartTime"], record["EndTime"], ",".join(recorded)]]
-    rows = [row for row in rows if len(row) >= _LEAST_FIELDS]
-    begins = [int(row[0]) for row in rows if row[0].isdigit()]
-    ends = [int(row[1]) for row in rows if row[1].isdigit() and int(row[1]) <= now_s]
+    now_s = number(now) or 0
+    lines = [line for name in ("window", "times") for line in split_lines(parts.get(name, ""))]
+    rows = [row for row in (line.split("|") for line in lines) if len(row) >= _LEAST_FIELDS]
+    begins = [begin for begin in (number(row[0]) for row in rows) if begin is not None]
+    ends = [end for end in (number(row[1]) for row in rows) if end is not None and end <= now_s]
     lists = [row[2] for row in rows if row[2] and "assigned" not in row[2]]
     hosts = tuple(dict.fromkeys(host for node_list in lists for host in expand_valid(node_list)))
     zone_s = (stamp(local) or now_s) - now_s

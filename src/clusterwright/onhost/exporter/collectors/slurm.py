@@ -13,6 +13,7 @@ from clusterwright.onhost.exporter import slurm_text
 from clusterwright.onhost.exporter.commands import command_output
 from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family, gauge
+from clusterwright.onhost.lib.numbers import ascii_int
 from clusterwright.slurm.drain_reasons import parse_drain_reason
 from clusterwright.slurm.jobs import Job
 from clusterwright.slurm.nodes import Node, parse_nodes
@@ -130,7 +131,7 @@ def of_jobs(jobs: List[Job], now: float) -> Iterator[Family]:
 
 def _seconds(time: str) -> float:
     """Return a time as epoch seconds, 0 if there is none."""
-    return float(time) if time.isdigit() else 0.0
+    return float(ascii_int(time) or 0)
 
 
 def of_shares(shares: List[slurm_text.Share]) -> Iterator[Family]:
