@@ -1,5 +1,6 @@
 """A log that somebody has crafted costs no more time than another one of its size."""
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -98,6 +99,15 @@ def test_a_stream_without_end_is_read_for_a_limited_time():
 
     with pytest.raises(OverBudgetError):
         budget.check()
+
+
+def test_a_reader_may_have_less_time_than_others():
+    """Self-healing polls no host while it reads the logs of a failed job."""
+    ticks = (float(second) for second in itertools.count())
+    sources = [of_bytes(str(number), b"CUDA out of memory\n") for number in range(200)]
+    found = read(sources, knowledge(), TimeBudget(lambda: next(ticks), most_s=10.0))
+
+    assert 190 < len(found.cut_short) < 200
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import itertools
 import sqlite3
+from dataclasses import replace
 
 import pytest
 
@@ -13,11 +14,13 @@ from clusterwright.heal.journal import Journal
 from clusterwright.heal.loop.action_runner import ActionRunner
 from clusterwright.heal.loop.gather import Gatherer, of_verdicts, required_checks
 from clusterwright.heal.loop.loop import Loop
+from clusterwright.heal.loop.setup import watch
 from clusterwright.heal.moment import Moment
 from clusterwright.heal.observation import FaultFinding, JobStatus
 from clusterwright.heal.policy import policy_of
 from clusterwright.heal.rule import rule_for, rules
 from clusterwright.heal.slurm_text import with_record
+from clusterwright.onhost.lib.safe_reader import OverBudgetError
 
 FEW, MANY = 1_000, 100_000
 COUNTS = pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.long)])
@@ -141,3 +144,53 @@ def test_a_damaged_journal_is_refused_or_read(tmp_path, hostile, count):
             outcomes.add(error.findings[0].code)
     assert outcomes <= {0, "state-damaged", "state-newer"}
     assert "state-damaged" in outcomes
+
+
+@pytest.mark.parametrize("error", [ValueError("int()"), RecursionError(), MemoryError(), OverBudgetError()])
+def test_a_job_that_cannot_be_diagnosed_stops_no_poll(pretended, error):
+    """It is not diagnosed again, and the reason is logged."""
+    healthy, calls, log = HealthyCluster(pretended().cluster), [], []
+
+    def fail(job):
+        calls.append(job)
+        raise error
+
+    healthy.loop.gatherer = replace(healthy.loop.gatherer, reason=fail, log=log.append)
+
+    assert healthy.actions() == []
+    assert calls == ["7"]
+    assert "job 7 of mallory: no diagnosis" in log[0]
+
+
+def test_an_error_in_a_poll_does_not_end_the_watch():
+    """The next poll may succeed."""
+    log = []
+
+    class LoopThatFails:
+        """A loop whose first poll cannot parse an answer."""
+
+        def __init__(self):
+            self.errors = iter([ValueError("int()"), RecursionError("deep"), KeyError("x")])
+            self.log = log.append
+
+        def tick(self):
+            """Poll."""
+            raise next(self.errors)
+
+    with pytest.raises(StopIteration):
+        watch(LoopThatFails(), 0.0, lambda _seconds: None)
+    assert log == ["ValueError: int()", "RecursionError: deep", "KeyError: 'x'"]
+
+
+def test_failed_jobs_of_one_user_delay_neither_the_polls_nor_those_of_others(healthy):
+    """One of each user is diagnosed in each poll."""
+    diagnosed = []
+    healthy.loop.gatherer = replace(healthy.loop.gatherer, reason=lambda job: diagnosed.append(job) or ())
+    healthy.slurm = f"{NODES}@@\n" + "".join(
+        f"{number}|FAILED|{'victim' if number == 19 else 'mallory'}||gpu-node1\n" for number in range(10, 20)
+    )
+    healthy.loop.tick()
+    assert diagnosed == ["10", "19"]
+
+    healthy.loop.tick()
+    assert diagnosed == ["10", "19", "11"]

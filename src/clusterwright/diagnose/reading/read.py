@@ -8,6 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
+from math import inf
 from typing import Any, BinaryIO, NamedTuple
 
 from clusterwright.diagnose.judge.sighting import Observations, Position, Witnessed
@@ -151,10 +152,10 @@ class OverBudgetError(Exception):
 
 
 class TimeBudget:
-    """Processor time of this thread, so that waiting for storage costs nothing."""
+    """Processor time of this thread, at most `most_s`; waiting for storage costs nothing."""
 
-    def __init__(self, clock: Callable[[], float] = time.thread_time) -> None:
-        self._clock = clock
+    def __init__(self, clock: Callable[[], float] = time.thread_time, most_s: float = inf) -> None:
+        self._clock, self._most_s = clock, most_s
         self._begun_s = self._source_begun_s = clock()
         self._mib = self._source_mib = 0.0
 
@@ -170,9 +171,9 @@ class TimeBudget:
     def check(self) -> None:
         """Raise OverBudgetError once the time is used up."""
         now_s = self._clock()
-        if now_s - self._source_begun_s > SOURCE_S + S_PER_MIB * min(
-            self._source_mib, MOST_MIB
-        ) or now_s - self._begun_s > ALL_S + S_PER_MIB * min(self._mib, MOST_MIB):
+        source_s = SOURCE_S + S_PER_MIB * min(self._source_mib, MOST_MIB)
+        all_s = min(self._most_s, ALL_S + S_PER_MIB * min(self._mib, MOST_MIB))
+        if now_s - self._source_begun_s > source_s or now_s - self._begun_s > all_s:
             raise OverBudgetError
 
 

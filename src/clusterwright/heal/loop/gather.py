@@ -24,9 +24,10 @@ from clusterwright.heal.slurm_text import (
     nodes_of,
     with_record,
 )
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
 from clusterwright.slurm import client
 
-MOST_JOBS = 5  # failed jobs diagnosed per poll; each takes a second or two
+MOST_JOBS = 5  # failed jobs diagnosed per poll, each of another user; each takes a second or two
 _MOST_RECORDS = 64
 _MUTE = ("ssh", "munge_on_host", "services:munge.service")
 
@@ -55,6 +56,7 @@ class Gatherer:
     remote: Remote
     check: Check
     reason: Why
+    log: Callable[[str], None] = lambda _text: None
 
     def slurm(self) -> Slurms | None:
         """Return nodes and jobs; None if slurmctld does not respond."""
@@ -92,7 +94,8 @@ class Gatherer:
         """Return the faults of hosts that the job's logs report, for hosts that the job had by Slurm's own record."""
         try:
             findings = list(self.reason(job.id))
-        except WrightError:  # its logs are unreadable; checks provide evidence
+        except (WrightError, *DATA_ERRORS) as error:  # its logs are unreadable; checks provide evidence
+            self.log(f"job {job.id} of {job.user}: no diagnosis: {type(error).__name__}: {error}")
             return []
         return [
             replace(finding, source="diagnosis", job=job.id, user=job.user)
@@ -117,9 +120,15 @@ def without_futile_restarts(findings: list[FaultFinding]) -> list[FaultFinding]:
     return [finding for finding in findings if finding.code != "not-heard" or finding.host not in mute]
 
 
-def failed_jobs(jobs: Iterable[JobStatus]) -> tuple[str, ...]:
+def failed_jobs(jobs: Iterable[JobStatus]) -> tuple[JobStatus, ...]:
     """Return the jobs that ended in a way that a host may have caused."""
-    return tuple(job.id for job in jobs if job.state in ENDED_BADLY)
+    return tuple(job for job in jobs if job.state in ENDED_BADLY)
+
+
+def one_per_user(jobs: Iterable[JobStatus]) -> tuple[str, ...]:
+    """Return the first job of each user, at most MOST_JOBS: the jobs of one user delay those of no other."""
+    firsts = {job.user: job.id for job in reversed(tuple(jobs))}
+    return tuple(reversed(firsts.values()))[:MOST_JOBS]
 
 
 def of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[FaultFinding]:

@@ -16,6 +16,7 @@ from clusterwright.diagnose.gather.ended import gather
 from clusterwright.diagnose.judge import judge
 from clusterwright.diagnose.knowledge import knowledge
 from clusterwright.diagnose.reading import read
+from clusterwright.diagnose.reading.read import TimeBudget
 from clusterwright.edge.host import needs_sudo
 from clusterwright.edge.secrets import state_folder
 from clusterwright.edge.ssh import FromHost, Remote, Ssh
@@ -31,11 +32,13 @@ from clusterwright.heal.policy import policy_of
 from clusterwright.heal.rule import rules
 from clusterwright.i18n import _, in_language
 from clusterwright.launch.run import runs_folder
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
 from clusterwright.onhost.provision.reboots import BOOT_ID
 
 ON_CONTROL = Path("/etc/clusterwright/heal")  # deployed on the control host by the role `heal`
 STATE_FOLDER = Path("/var/lib/clusterwright/heal")
 
+JOB_S = 10.0  # processor time to search the logs of a failed job: 3 GB of ordinary ones; hosts are not polled meanwhile
 SURE = 0.6  # our choice; a diagnosis with less confidence is no evidence
 
 
@@ -91,7 +94,7 @@ def loop_of(
     """Build the loop of self-healing for a cluster file."""
     policy, executor = policy_of(cluster), Executor(cluster, remote, source)
     runner = ActionRunner(journal, executor, policy, moment, time.time, log)
-    gatherer = Gatherer(cluster, remote, checks_of(cluster, remote), partial(_why, cluster, remote))
+    gatherer = Gatherer(cluster, remote, checks_of(cluster, remote), partial(_why, cluster, remote), log)
     return Loop(journal, gatherer, runner, policy, rules(), cluster.heal.check_interval, log)
 
 
@@ -105,8 +108,8 @@ def watch(loop: Loop, every_s: float, sleep: Callable[[float], None]) -> None:
         begun = time.monotonic()
         try:
             loop.tick()
-        except WrightError as error:
-            loop.log(str(error))
+        except (WrightError, *DATA_ERRORS) as error:
+            loop.log(f"{type(error).__name__}: {error}" if not isinstance(error, WrightError) else str(error))
         sleep(max(0.0, every_s - (time.monotonic() - begun)))
 
 
@@ -119,7 +122,7 @@ def why_of(cluster: Cluster, remote: Remote, job: str) -> Iterator[FaultFinding]
     runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
     sources = list(gather(remote, cluster.control.name, runs, job).sources)
     with in_language("en"):  # drain reasons and the journal are English
-        diagnoses = judge(read(sources, knowledge()))
+        diagnoses = judge(read(sources, knowledge(), TimeBudget(most_s=JOB_S)))
     yield from findings_of_diagnoses(diagnoses, job)
 
 
