@@ -11,7 +11,7 @@ from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import DrainReason, parse_drain_reason
 from clusterwright.slurm.job_records import parse_job
 from clusterwright.slurm.jobs import parse_queue
-from clusterwright.slurm.nodes import Node, parse_node, parse_nodes
+from clusterwright.slurm.nodes import Node, parse_node, parse_undamaged_nodes
 from clusterwright.slurm.records import NOTHING
 from clusterwright.slurm.states import FAILED_BY_HOST, is_allocated
 
@@ -42,7 +42,7 @@ def nodes_of(text: str, jobs: Mapping[str, JobStatus]) -> dict[str, HostStatus]:
     for job in jobs.values():
         for host in job.hosts if is_allocated(job.state) else ():
             on.setdefault(host, []).append(job.id)
-    statuses = map(_status, parse_nodes(text).values())
+    statuses = map(_status, parse_undamaged_nodes(text).values())
     return {node.name: node.holding(tuple(on.get(node.name, ()))) for node in statuses}
 
 

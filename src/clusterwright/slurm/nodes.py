@@ -79,7 +79,13 @@ def parse_node(line: str) -> Node:
 def parse_nodes(text: str) -> Dict[str, Node]:
     """Return the nodes of `scontrol show node -o` by name; lines without a valid name and state are skipped."""
     nodes = [parse_node(line) for line in split_lines(text) if line.startswith("NodeName=")]
-    return {node.name: node for node in nodes if node.name and is_complete_state(node.record["State"])}
+    return {node.name: node for node in nodes if node.name and is_node_state(node.record["State"])}
+
+
+def parse_undamaged_nodes(text: str) -> Dict[str, Node]:
+    """Return `parse_nodes` without states that no supported scontrol prints, before an action that cannot be undone."""
+    nodes = parse_nodes(text)
+    return {name: node for name, node in nodes.items() if is_complete_state(node.record["State"])}
 
 
 def parse_sinfo(text: str) -> Dict[str, Node]:

@@ -10,7 +10,7 @@ from clusterwright.onhost.power import keeper, slurm_hook
 from clusterwright.onhost.power.providers import Provider
 from clusterwright.onhost.power.records import Records
 from clusterwright.onhost.power.settings import PowerSettings
-from clusterwright.slurm.nodes import parse_nodes
+from clusterwright.slurm.nodes import parse_undamaged_nodes
 
 FEW, MANY = 1_000, 100_000
 COUNTS = pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.long)])
@@ -31,7 +31,7 @@ class SlurmAndProvider(Provider):
 
     def nodes(self):
         """As onhost/power/slurm.py reads them."""
-        return parse_nodes(self.text)
+        return parse_undamaged_nodes(self.text)
 
     def update(self, hosts, *fields):
         """No host is to be updated."""

@@ -2,15 +2,10 @@
 
 import os
 import time
-from typing import Any, Callable, Iterable, Iterator, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
-from clusterwright.onhost.lib.safe_reader import (
-    DATA_ERRORS,
-    OUTPUT_BYTES,
-    Budget,
-    owner_access,
-    reading_budget,
-)
+from clusterwright.onhost.lib.owner_access import owner_access
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, OUTPUT_BYTES, Budget, reading_budget
 
 
 def by_owner(folders: Iterable[str], seconds: float, size: int) -> Iterator[Tuple[str, Budget]]:
@@ -18,7 +13,7 @@ def by_owner(folders: Iterable[str], seconds: float, size: int) -> Iterator[Tupl
 
     So that folders of one user do not use up what others need; owners of few folders come first and leave the rest.
     """
-    owners = {}  # type: Dict[int, List[str]]
+    owners: Dict[int, List[str]] = {}
     for folder in folders:
         try:
             owners.setdefault(os.lstat(folder).st_uid, []).append(folder)

@@ -12,11 +12,10 @@ import os
 import stat
 import threading
 import time
-from contextlib import contextmanager, suppress
-from typing import Any, BinaryIO, Dict, Iterator, List, Optional, Set, Tuple, Union
+from contextlib import contextmanager
+from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Optional, Set, Tuple, Union
 
 from clusterwright.onhost.lib.numbers import finite, json_integer
-from clusterwright.onhost.lib.owner_access import owner_access
 
 MiB = 1 << 20
 TEXT_BYTES = 16 * MiB  # limit for a text file
@@ -303,7 +302,7 @@ def parse_document(data: Union[bytes, str], *, allow_nan: bool = False) -> Any:
     """
     text = data.decode("utf-8") if isinstance(data, bytes) else data  # json would accept UTF-16 and UTF-32
     try:
-        convert = float if allow_nan else finite  # type: Callable[[str], Any]
+        convert: Callable[[str], Any] = float if allow_nan else finite
         return json.loads(text, parse_int=json_integer, parse_float=convert, parse_constant=convert)
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None

@@ -3,7 +3,7 @@
 from typing import Dict, List, Optional
 
 from clusterwright.onhost.lib import processes
-from clusterwright.slurm.nodes import Node, parse_nodes
+from clusterwright.slurm.nodes import Node, parse_undamaged_nodes
 
 LIMIT_S = 20
 
@@ -11,7 +11,7 @@ LIMIT_S = 20
 def nodes() -> Optional[Dict[str, Node]]:
     """Return the nodes of slurmctld by name; None if it does not respond."""
     output = _run(["scontrol", "--oneliner", "show", "nodes"])
-    return None if output is None else parse_nodes(output)
+    return None if output is None else parse_undamaged_nodes(output)
 
 
 def update(hosts: List[str], *fields: str) -> str:
