@@ -18,9 +18,7 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.safe_reader import LINKS
 
-SYSTEM_GROUPS = (
-    100  # group ids below are of the system, such as staff and wheel (Debian Policy 9.2.2); 100 is `users`
-)
+SYSTEM_GROUPS = 100  # ids below are of groups such as staff and wheel (Debian Policy 9.2.2); 100 is `users`
 MARKER = ".clusterwright-render"  # marks a folder as a render that may be replaced
 
 
@@ -128,7 +126,7 @@ def _own_folder(folder: Path) -> Path:
 
 
 def _refuse_shared(place: Path, *, is_last: bool) -> None:
-    """Refuse a folder or link that others can exchange; others may write to a folder above with a sticky bit."""
+    """Reject a folder or link that others can exchange; others may write to a folder above with a sticky bit."""
     status = place.lstat()
     is_link, is_sticky = stat.S_ISLNK(status.st_mode), status.st_mode & stat.S_ISVTX and not is_last
     if status.st_uid not in _trusted_uids():

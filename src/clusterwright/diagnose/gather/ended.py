@@ -306,7 +306,7 @@ class Window:
 def window(parts: Mapping[str, str]) -> Window:
     """Return the time of all attempts of a job, from accounting and slurmctld; until now if it has not ended.
 
-    Both are columns without any text of the user, and only Slurm's nodes count.
+    Both print columns without any text of a user: a comment can add fields to slurmctld's record of the job.
     """
     now, local = [*parts.get("now", "0 ").split(), "", ""][:2]
     now_s = number(now) or 0
