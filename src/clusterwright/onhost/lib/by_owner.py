@@ -5,7 +5,12 @@ import time
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from clusterwright.onhost.lib.owner_access import owner_access
-from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, OUTPUT_BYTES, Budget, reading_budget
+from clusterwright.onhost.lib.safe_reader import (
+    DATA_ERRORS,
+    OUTPUT_BYTES,
+    Budget,
+    reading_budget,
+)
 
 
 def by_owner(folders: Iterable[str], seconds: float, size: int) -> Iterator[Tuple[str, Budget]]:
