@@ -55,8 +55,6 @@ def apply(
         Show every change and its effect on running jobs; change nothing.
     yes
         Do not ask for confirmation.
-    disruption
-        How running jobs are disrupted.
     diff
         Show how every file changes; by default only if that takes at most 40 lines.
     timings
@@ -69,8 +67,7 @@ def apply(
     from clusterwright.config.load import load_cluster
     from clusterwright.provision import apply as provision
 
-    spec = load_cluster(cluster)
-    most = None if diff else MOST_DIFF_LINES
+    spec, most = load_cluster(cluster), None if diff else MOST_DIFF_LINES
     asking = Asking(yes=yes, quiet=json, disruption=disruption, most_diff_lines=most)
     remote = provision.remote_of(spec)
     policy = read_disruption_policy(disruption, spec, remote)

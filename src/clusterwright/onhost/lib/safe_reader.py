@@ -13,7 +13,7 @@ import stat
 import threading
 import time
 from contextlib import contextmanager
-from typing import Any, BinaryIO, Dict, Iterator, List, Optional, Set, Tuple, Union
+from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Optional, Set, Tuple, Union
 
 from clusterwright.onhost.lib.numbers import finite, json_integer
 
