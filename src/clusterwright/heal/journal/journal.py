@@ -85,7 +85,7 @@ class Journal:
         self._witnesses: frozenset[Witness] | None = None
         try:
             self._open(path)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             self._db.close()
             if isinstance(error, sqlite3.OperationalError):
                 raise  # locked, or the disk is full

@@ -22,5 +22,5 @@ def prolog(facts: Facts) -> Waiting:
 def passing(facts: Facts) -> Waiting:
     """Explain a state of Slurm that passes by itself, such as cleaning up."""
     token = facts.job["Reason"]
-    cause = _("Slurm is still cleaning up after the job's last run ({reason}).", reason=token)
+    cause = _("A state that ends by itself delays the start ({reason}).", reason=token)
     return Waiting(token.partition(":")[0].lower(), cause, _(AT_NEXT_CYCLE))
