@@ -112,7 +112,12 @@ def read_answer(
         )
     try:
         return _report_of(
-            host, parse_document(lines[-1].removeprefix(ANSWER)), result, sent_at, received_at, resources
+            host,
+            parse_document(lines[-1].removeprefix(ANSWER), allow_nan=True),
+            result,
+            sent_at,
+            received_at,
+            resources,
         )
     except DATA_ERRORS:
         error = _("the agent's answer is malformed; check python3 and the shell profiles of root on the host")
