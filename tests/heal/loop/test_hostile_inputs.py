@@ -122,6 +122,17 @@ def test_damaged_output_of_a_host_is_no_fault_of_it(pretended, hostile, count):
         assert {verdict.status for verdict in verdicts} <= {Status.UNKNOWN, Status.SKIPPED, Status.OK}
 
 
+def test_bytes_of_no_text_in_a_journal_are_damage(tmp_path):
+    """SQLite names the damaged table in its report and its messages."""
+    path = tmp_path / "intents.sqlite"
+    Journal(path).close()
+    for file in tmp_path.iterdir():
+        file.write_bytes(file.read_bytes().replace(b"CREATE TABLE", b"CREATE \xd7\xd7BLE"))
+
+    with pytest.raises(WrightError, match="state-damaged"):
+        Journal(path)
+
+
 @pytest.mark.parametrize("count", [200, pytest.param(MANY, marks=pytest.mark.long)])
 def test_a_damaged_journal_is_refused_or_read(tmp_path, hostile, count):
     """Nothing but heal's own error, which names the file."""

@@ -82,10 +82,11 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
+        self._db.text_factory = lambda data: data.decode("utf-8", "replace")
         self._witnesses: frozenset[Witness] | None = None
         try:
             self._open(path)
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # sqlite3 also decodes its messages
             self._db.close()
             if isinstance(error, sqlite3.OperationalError):
                 raise  # locked, or the disk is full
