@@ -122,6 +122,18 @@ def test_damaged_output_of_a_host_is_no_fault_of_it(pretended, hostile, count):
         assert {verdict.status for verdict in verdicts} <= {Status.UNKNOWN, Status.SKIPPED, Status.OK}
 
 
+def test_a_journal_of_an_unknown_format_is_damage(tmp_path):
+    """The number of the schema's format in the header of the file is none that SQLite knows."""
+    path = tmp_path / "intents.sqlite"
+    Journal(path).close()
+    data = bytearray(path.read_bytes())
+    data[44:48] = b"true"
+    path.write_bytes(data)
+
+    with pytest.raises(WrightError, match="state-damaged"):
+        Journal(path)
+
+
 def test_bytes_of_no_text_in_a_journal_are_damage(tmp_path):
     """SQLite names the damaged table in its report and its messages."""
     path = tmp_path / "intents.sqlite"

@@ -88,7 +88,10 @@ class Journal:
             self._open(path)
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # sqlite3 also decodes its messages
             self._db.close()
-            if isinstance(error, sqlite3.OperationalError):
+            if (
+                isinstance(error, sqlite3.OperationalError)
+                and error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_ERROR
+            ):
                 raise  # locked, or the disk is full
             raise _damaged(path, str(error)) from error
         except WrightError:
