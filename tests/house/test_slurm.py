@@ -89,3 +89,15 @@ def test_lines_of_slurm_are_split_in_its_room(source):
     ]
 
     assert found == []
+
+
+def test_records_of_jobs_are_read_in_scontrols_order(source):
+    """A field counts at its place only: users write names, paths and comments between fields of slurmctld."""
+    parsed = {
+        module.inside
+        for module in source
+        if not module.inside.startswith("slurm/")
+        and re.search(r"\bRecord\.parse\(|\bparse_fields\(", module.text)
+    }
+
+    assert parsed == {"diagnose/pending/facts.py"}, "clusterwright.slurm.job_records parses records of jobs"
