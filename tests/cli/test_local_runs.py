@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from clusterwright.cli._connection import local_run
+
 pytestmark = [pytest.mark.train, pytest.mark.timeout(300)]
 
 WRIGHT = (sys.executable, "-m", "clusterwright")
@@ -139,3 +141,18 @@ def test_a_run_that_lost_its_processes_is_not_running(folder):
 
     assert row["state"] == "gone"
     assert wright("jobs").returncode == 2
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to own files of another account")
+def test_a_name_alone_means_a_run_of_the_caller(folder):
+    """Where all may write, another user can give a run the number of a job; a path still means what it says."""
+    for name in ("12347", "runs/other"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "job.json").write_text("{}")
+        os.chown(folder / name, 4321, 4321)
+
+    assert local_run("12347", Path("cluster.yaml")) is None
+    assert local_run("other", Path("cluster.yaml")) is None
+    assert local_run("runs/other", Path("cluster.yaml")) == folder / "runs" / "other"
+    os.chown(folder / "12347", os.geteuid(), os.getegid())
+    assert local_run("12347", Path("cluster.yaml")) == folder / "12347"

@@ -1,5 +1,6 @@
 """What must agree across a file: the cases beside the golden examples."""
 
+import time
 from importlib import import_module
 from inspect import getmembers, isfunction
 from pathlib import Path
@@ -209,3 +210,16 @@ def test_not_every_host_of_a_group_is_absent():
     text = changed(("hosts: gpu-node[1-4]\n", "hosts: gpu-node[1-4]\n    absent: gpu-node[1-4]\n"))
 
     assert codes(text) == ["absent-host"]
+
+
+def test_overlaps_of_many_reservations_are_reported_in_time():
+    """Twenty of the half million of a thousand reservations of the same hosts."""
+    rows = "".join(
+        f"  r{number}: {{start: 2027-01-15T08:00, duration: 1h, hosts: 'gpu-node[1-4]', teams: [lab]}}\n"
+        for number in range(1000)
+    )
+    begun = time.process_time()
+    found = codes(CLUSTER + "reservations:\n" + rows)
+
+    assert found.count("reservation-overlap") == 20
+    assert time.process_time() - begun < 30

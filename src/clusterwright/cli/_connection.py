@@ -42,14 +42,19 @@ def find_run(reference: str, cluster: Path | None) -> RunLocation:
 
 
 def local_run(reference: str, cluster: Path | None) -> Path | None:
-    """Return the folder of a run on this machine; job ids and `last` mean local runs only without a cluster file."""
+    """Return the folder of a run on this machine; job ids and `last` mean local runs only without a cluster file.
+
+    A name alone means a run of the caller: in a folder that others may write, anybody can give a run that name.
+    """
+    from clusterwright.onhost.runs.run_folders import caller_uid, find
+
+    if "/" in reference and (Path(reference) / "job.json").exists():
+        return Path(reference).absolute()
     for folder in (Path(reference), LOCAL_RUNS / reference):
-        if (folder / "job.json").exists():
+        if (folder / "job.json").exists() and folder.lstat().st_uid == caller_uid():
             return folder.absolute()
     if not has_only_local_runs(cluster):
         return None
-    from clusterwright.onhost.runs.run_folders import find
-
     run = find(str(LOCAL_RUNS.absolute()), reference)
     return Path(run) if run else None
 

@@ -7,6 +7,9 @@ import sqlite3
 from clusterwright.i18n import _
 
 LENGTH = 16 << 20  # bytes of a text or row; ours have some kilobytes
+SCHEMA_LENGTH = (
+    16 << 10
+)  # characters of a table's definition: a default in it is the value of each row without one
 
 
 def refuse_computed(database: sqlite3.Connection) -> None:
@@ -22,6 +25,11 @@ def refuse_computed(database: sqlite3.Connection) -> None:
     ).fetchone()
     if computed is not None:
         raise sqlite3.DatabaseError(_("it has a view or trigger, `{name}`", name=computed[0]))
+    long = database.execute(
+        "SELECT name FROM sqlite_master WHERE length(sql) > ?", (SCHEMA_LENGTH,)
+    ).fetchone()
+    if long is not None:
+        raise sqlite3.DatabaseError(_("the definition of `{name}` is too long", name=long[0]))
     generated = database.execute(
         "SELECT info.name FROM sqlite_master JOIN pragma_table_xinfo(sqlite_master.name) AS info"
         " WHERE sqlite_master.type = 'table' AND info.hidden != 0"

@@ -150,8 +150,9 @@ def test_a_view_in_place_of_a_table_is_refused(tmp_path):
         "CREATE TABLE runs (id INTEGER PRIMARY KEY, bench, time, job, hosts AS (hex(zeroblob(100000000))), notes)",
         "CREATE TABLE runs (id INTEGER PRIMARY KEY, bench); CREATE TABLE other (a, b AS (a || a) STORED)",
         "CREATE VIRTUAL TABLE runs USING fts5(id, bench, time, job, hosts, notes)",
+        f"CREATE TABLE runs (id INTEGER PRIMARY KEY, bench, time, job, hosts DEFAULT '{'x' * 900_000}', notes)",
     ],
-    ids=["generated", "stored", "virtual"],
+    ids=["generated", "stored", "virtual", "default"],
 )
 def test_a_file_that_computes_what_is_read_is_refused(tmp_path, tables):
     """A file of 40 kB could otherwise fill all memory."""

@@ -217,3 +217,19 @@ def test_the_owner_of_a_folder_cannot_keep_an_administrator_from_canceling(
 
     assert canceled()[-1] == f"--user={MALLORY} 6"
     assert not victim.exists()
+
+
+def test_long_lists_of_jobs_hide_no_run_of_others(submit, slurm, folder):
+    """Of a run, the ids of an array and of a thousand successors are read, in linear time."""
+    run = submit(ALICES, ALICE, "555")
+    bulky = submit("bulky-20261121-100000", MALLORY, *map(str, range(10_000, 40_000)))
+    (bulky / "chain").mkdir()
+    for number in range(1, 5):
+        ids = range(number * 1_000_000, number * 1_000_000 + 100_000)
+        (bulky / "chain" / str(number)).write_text("\n".join(map(str, ids)))
+    slurm((555, ALICE, ALICES))
+    begun = time.process_time()
+
+    assert run_folders.find(str(folder), "555") == str(run)
+    assert len(run_folders.job_ids(str(bulky))) == 30_000
+    assert time.process_time() - begun < 5

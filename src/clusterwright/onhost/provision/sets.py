@@ -179,6 +179,7 @@ def install(host: LocalHost, name: str) -> None:
     if packages.has_dnf(host):
         packages.dnf_install(host, todo, [])
     else:
+        packages.configure_interrupted()
         with loosened(host, todo):
             must(apt_argv(todo), packages.INSTALL_S)
     del host.bundle["installed"]

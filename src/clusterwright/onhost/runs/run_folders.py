@@ -14,6 +14,7 @@ import sys
 from typing import List, Optional, Tuple
 
 from clusterwright.onhost.lib import processes
+from clusterwright.onhost.lib.by_owner import read_by_owner
 from clusterwright.onhost.lib.owner_access import owner_access
 from clusterwright.onhost.lib.safe_reader import list_folder, text_or_empty
 from clusterwright.onhost.lib.shared_folder import list_shared_folder
@@ -21,6 +22,11 @@ from clusterwright.slurm.records import split_lines
 
 SLURM_S = 30
 SUCCESSORS = 1000  # of a run, whose job ids are read
+JOBS_BYTES, CHAIN_BYTES = 256 << 10, 4 << 10  # of the ids of an array, and of one successor
+CLAIMS_S, CLAIMS_BYTES = (
+    20.0,
+    64 << 20,
+)  # to look for a job in all runs: seconds together, bytes of each owner
 _JOB = re.compile(r"\d+(?:[_+]\d+)?")
 _OUTPUT = re.compile(r"(?:.*/)?slurm-(\d+)\.out")
 
@@ -77,7 +83,7 @@ def find(runs: str, reference: str) -> str:
     """
     reference, names = reference.rstrip("/"), newest(runs)
     if reference == "last":
-        names_of_caller = [name for name in names if owner_of(os.path.join(runs, name)) == _caller()]
+        names_of_caller = [name for name in names if owner_of(os.path.join(runs, name)) == caller_uid()]
         return os.path.join(runs, (names_of_caller or names)[0]) if names else ""
     match = None if _below(runs, reference) else _OUTPUT.fullmatch(reference)
     job = match.group(1) if match else reference
@@ -105,7 +111,7 @@ def _below(runs: str, path: str) -> List[str]:
     return path[len(root) :].split("/") if path.startswith(root) else []
 
 
-def _caller() -> int:
+def caller_uid() -> int:
     """Return the user id of the person who runs this program, also behind sudo."""
     return os.geteuid() or int(os.environ.get("SUDO_UID", "0"))
 
@@ -115,7 +121,9 @@ def _of_job(runs: str, names: List[str], job: str) -> str:
 
     If Slurm knows the job, the folder must belong to the job's user, else to the only user whose runs name the job.
     """
-    claims = [path for path in (os.path.join(runs, name) for name in names) if job in job_ids(path)]
+    paths = (os.path.join(runs, name) for name in names)
+    found = read_by_owner(paths, CLAIMS_S, CLAIMS_BYTES, lambda path: job in _job_ids(path))
+    claims = [path for path, has_job, _error in found if has_job]
     record = _slurm_job(job)
     if record is not None:
         user, name = record
@@ -149,13 +157,12 @@ def job_ids(run: str) -> List[str]:
 
 
 def _job_ids(run: str) -> List[str]:
-    ids = [text for text in text_or_empty(os.path.join(run, "jobs")).split() if _JOB.fullmatch(text)]
+    ids = dict.fromkeys(text_or_empty(os.path.join(run, "jobs"), JOBS_BYTES).split())
     chain = os.path.join(run, "chain")
     numbers = sorted(int(name) for name in list_folder(chain) if re.fullmatch("[0-9]+", name))
     for number in numbers[-SUCCESSORS:]:
-        texts = text_or_empty(os.path.join(chain, str(number))).split()
-        ids += [text for text in texts if _JOB.fullmatch(text) and text not in ids]
-    return ids
+        ids.update(dict.fromkeys(text_or_empty(os.path.join(chain, str(number)), CHAIN_BYTES).split()))
+    return [text for text in ids if _JOB.fullmatch(text)]
 
 
 def own_job_ids(run: str) -> List[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calendar import monthrange, timegm
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, islice
 
 from clusterwright.config.clash import Clash, members, unknown
 from clusterwright.config.cluster import Cluster
@@ -13,6 +13,7 @@ from clusterwright.config.slurm import Reservation
 from clusterwright.i18n import _
 from clusterwright.units import DAY_S, WEEK_S, format_duration
 
+_MOST_OVERLAPS = 20  # reported; a file with a thousand reservations of the same hosts has half a million
 _EVERY = {"daily": DAY_S, "weekdays": DAY_S, "weekly": WEEK_S}
 
 
@@ -96,21 +97,24 @@ def _overlapping(cluster: Cluster) -> Iterator[Clash]:
         for name, reservation in cluster.reservations.items()
         if reservation.repeat == "once"
     }
-    for (first_name, reservation), (second, other_reservation) in combinations(nonrecurring.items(), 2):
-        begins, ends = _span(reservation)
-        starts, stops = _span(other_reservation)
-        shared_hosts = sorted(set(expand(reservation.hosts)) & set(expand(other_reservation.hosts)))
-        if (
-            shared_hosts
-            and begins < stops
-            and starts < ends
-            and not (reservation.maintenance or other_reservation.maintenance)
-        ):
-            values = {"first": first_name, "second": second, "hosts": fold(shared_hosts)}
-            message = _("reservations `{first}` and `{second}` overlap on {hosts}", **values)
-            fix = _("change the time of one of them, or remove hosts from it")
-            locs = (("reservations", first_name, "start"), ("reservations", second, "start"))
-            yield Clash("reservation-overlap", message, fix, locs)
+    hosts = {name: frozenset(expand(reservation.hosts)) for name, reservation in nonrecurring.items()}
+    overlaps = (
+        (first, second)
+        for first, second in combinations(nonrecurring, 2)
+        if _share_time(nonrecurring[first], nonrecurring[second]) and hosts[first] & hosts[second]
+    )
+    for first, second in islice(overlaps, _MOST_OVERLAPS):
+        values = {"first": first, "second": second, "hosts": fold(sorted(hosts[first] & hosts[second]))}
+        message = _("reservations `{first}` and `{second}` overlap on {hosts}", **values)
+        fix = _("change the time of one of them, or remove hosts from it")
+        locs = (("reservations", first, "start"), ("reservations", second, "start"))
+        yield Clash("reservation-overlap", message, fix, locs)
+
+
+def _share_time(one: Reservation, other: Reservation) -> bool:
+    """Return True if two reservations of jobs overlap in time."""
+    (begins, ends), (starts, stops) = _span(one), _span(other)
+    return begins < stops and starts < ends and not (one.maintenance or other.maintenance)
 
 
 def _span(reservation: Reservation) -> tuple[int, int]:
