@@ -32,7 +32,10 @@ _MOE = re.compile(r"moe|a\d.*|\d+x\d+b|oss|kimi|deepseek|mixtral")  # in the nam
 
 
 def tokens(text: str) -> frozenset[str]:
-    """Split a name into tokens: letters, versions and sizes such as `70b`, `8x7b`, `a22b`."""
+    """Split a name into lowercase tokens: words, versions and sizes such as `70b`, `8x7b`, `a22b`.
+
+    GPUs and parallel layouts (`h100`, `tp8`) are left out.
+    """
     cleaned_text = _LAYOUT.sub(" ", text.lower().replace("_", "-"))
     parts: list[str] = []
     for token in _TOKEN.findall(cleaned_text):

@@ -208,7 +208,7 @@ class _Converter:
             "{field} is {actual}, but must be {expected}",
             field=dotted(loc),
             actual=_kind_of(value),
-            expected=_(_TYPES.get(node.get("type", ""), N_("a value of another type"))),
+            expected=_(_TYPES.get(node.get("type", ""), N_("a value of a type that the field accepts"))),
         )
         return self._finding("wrong-type", message, self._type_fix(node, loc, value), loc)
 
@@ -240,7 +240,7 @@ def _kind_of(value: Any) -> str:
     if isinstance(value, int | float):
         return _("the number {number}", number=value)
     kinds = {tuple: N_("a list"), dict: N_("a section"), type(None): N_("empty")}
-    return _(kinds.get(type(value), N_("a value of another type")))
+    return _(kinds.get(type(value), N_("neither a string, number, list nor section")))
 
 
 def _lower_first(text: str) -> str:

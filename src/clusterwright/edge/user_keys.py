@@ -45,7 +45,7 @@ def user_keys(folder: Path, users: Iterable[str]) -> dict[str, bytes]:
 
 
 def _make(private: Path, user: str) -> None:
-    """Create a key pair atomically, unless another process has created it meanwhile."""
+    """Create a user's private key atomically; if another process has created it meanwhile, keep that one."""
     with tempfile.TemporaryDirectory(dir=private.parent) as scratch:
         new = Path(scratch) / "key"
         _keygen("-q", "-t", "ed25519", "-N", "", "-C", user, "-f", str(new))

@@ -262,7 +262,8 @@ def _busy(hosts: str, blocking_jobs: str, pending_reason: str, request: HostRequ
             reason=reason,
         ),
         _(
-            "wait longer (--wait 2h), or name idle hosts (--hosts); another {job_name} job ends on its own",
+            "wait longer (--wait 2h), or name idle hosts (--hosts); if a {job_name} job has the hosts, "
+            "it ends without your action",
             job_name=JOB_NAME,
         ),
     )

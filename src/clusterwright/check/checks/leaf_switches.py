@@ -32,7 +32,10 @@ def _has_switch(spec: HostSpec) -> bool:
 def leaf_switches(
     cluster: Cluster, counters: Mapping[str, GrownCounter], interfaces: Mapping[str, dict[str, Interface]]
 ) -> Iterator[Verdict]:
-    """No link error counter grows on most hosts of one leaf switch; such a fault is reported once, for the switch."""
+    """No link error counter grows on most hosts, at least three, of one leaf switch; the verdict names the switch.
+
+    link_errors also reports each of the hosts.
+    """
     hosts_by_leaf = _hosts_by_leaf(cluster, [host for host in counters if host in interfaces])
     verdicts: list[Verdict] = []
     for leaf, hosts in hosts_by_leaf.items():

@@ -83,7 +83,9 @@ def _wrong(port: RocePort, roce: Roce) -> list[str]:
         differences.append(
             _("DSCP {dscp} has priority {priority}", dscp=roce.dscp, priority=priorities[roce.dscp])
             if roce.dscp in priorities
-            else _("DSCP {dscp} has the priority of its VLAN tag", dscp=roce.dscp)
+            else _(
+                "DSCP {dscp} is mapped to no priority: its packets get that of their VLAN tag", dscp=roce.dscp
+            )
         )
     if port.ecn is not None and (roce.priority in port.ecn) != roce.ecn:
         differences.append(

@@ -45,7 +45,9 @@ def undo(order: ActionOrder, executor: Executor) -> str:
         return _("Slurm does not respond")
     if not is_ours(node, order):
         return _(
-            "#{id} no longer drains the host: {state}", id=order.id, state=node.reason or _("in service")
+            "heal's action #{id} no longer drains the host; its drain reason or state is now: {state}",
+            id=order.id,
+            state=node.reason or _("in service"),
         )
     host = order.intent.host
     update = client.line(client.resume(host))

@@ -45,7 +45,10 @@ Next = Intent | Wait | Handoff
 
 
 def next_step(fault: LadderFault, observation: Observation, past: Past, policy: Policy) -> Next:
-    """Return the first step of the ladder that has attempts left and applies; else a wait or a handoff."""
+    """Return the first step of the ladder that has attempts left and applies; a handoff if there is none.
+
+    If that step ran too recently or too often, return a wait or a handoff; a wait if it needs an empty, drained host.
+    """
     for step in fault.rule.steps:
         for intent in _expand_step(step, fault, observation, past, policy):
             attempts = [

@@ -132,7 +132,7 @@ def one_per_user(jobs: Iterable[JobStatus]) -> tuple[str, ...]:
 
 
 def of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[FaultFinding]:
-    """Yield a finding for each failed check and each of its codes, such as the unit of a service."""
+    """Yield a finding for each code of a failed check, such as the unit of a service; one for a check without codes."""
     for verdict in verdicts:
         if verdict.status is Status.FAIL:
             text = f"{verdict.check}{f' ({verdict.part})' if verdict.part else ''}: {verdict.observed}"

@@ -30,7 +30,10 @@ class Places:
     control: str
 
     def host_for(self, on: str, which: float) -> str:
-        """Return the host for a role, never the supervisor's host if others train; empty if there is none."""
+        """Return the host of a role that `which` (0 to 1) selects; empty if there is none.
+
+        As `member`, the supervisor's host is not selected if other hosts train.
+        """
         workers = tuple(host for host in self.members if host != self.supervisor) or self.members
         hosts = {
             "member": workers, "supervisor": (self.supervisor,), "free": self.free, "control": (self.control,),

@@ -147,7 +147,7 @@ class Views:
         return _json(node_page(node) | {"may": offered})
 
     async def history(self, request: Request) -> Response:
-        """Return the cluster's sums over a time span."""
+        """Return the history of nodes, GPUs, jobs and alerts: times and means over the `span` of the query."""
         span, history = request.query_params.get("span", "day"), self.site.feed.history
         if span not in SPANS or history is None:
             return _missing()

@@ -144,7 +144,7 @@ def sign_in(lang: Lang, theme: str, token: str, trouble: str) -> str:
 
 
 def _filled(name: str, lang: Lang, theme: str, more: Mapping[str, str]) -> str:
-    """Fill a template, in which texts are ${word_KEY} with `_` for dots."""
+    """Fill a template, in which the text KEY is ${word_KEY}, with `_` for dots and dashes; `more` is not escaped."""
     texts = {
         f"word_{key.replace('.', '_').replace('-', '_')}": escape(text) for key, text in words(lang).items()
     }

@@ -119,7 +119,10 @@ def rewrite(folder: str) -> None:
 
 
 def localize_line(line: str) -> str:
-    """Return a line of slurm.conf for the trial: loopback addresses for nodes, no partition options for slurmdbd."""
+    """Return a line of slurm.conf for the trial: nodes get loopback addresses and lose reserved cores and memory.
+
+    Partitions lose their QOS, accounts and billing weights, which need slurmdbd.
+    """
     node = OF_A_NODE.match(line)
     if node:
         return DROPPED_NODE_OPTIONS.sub("", line) + " NodeAddr=" + addresses(count_of(node.group(1)))

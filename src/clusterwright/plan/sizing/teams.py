@@ -53,7 +53,10 @@ def with_headroom(nodes: float, headroom: float) -> int:
 
 
 def shared(job_nodes: int, hours: float, teams: int, headroom: float, busy: float = 1.0) -> Shared:
-    """Compute the cluster for `teams` teams that may all train at once and leave the headroom free."""
+    """Compute the nodes for the mean number of trainings of `teams` teams, at least one, and the free share `headroom`.
+
+    Each team has a training of `job_nodes` nodes and `hours` hours for the share `busy` of the time.
+    """
     needed = max(job_nodes, teams * busy * job_nodes)
     return Shared(with_headroom(needed, headroom), job_nodes, teams, headroom, busy, hours)
 

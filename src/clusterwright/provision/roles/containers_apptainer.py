@@ -14,7 +14,10 @@ CONF = "/etc/apptainer/apptainer.conf"
 
 @alike
 def containers_apptainer(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return Apptainer, from EPEL or, on Debian and Ubuntu, from the site's repository."""
+    """Return Apptainer and its settings if the cluster file lists it, except on control hosts.
+
+    The package is from EPEL or, on Debian and Ubuntu, from the site's repository.
+    """
     if "apptainer" not in cluster.environments.containers or host.group.role == "control":
         return ()
     conf = File(path=CONF, content=_conf(cluster, host, context.header()))

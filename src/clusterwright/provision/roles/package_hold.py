@@ -58,6 +58,9 @@ def package_hold(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Re
 
 
 def expression(pattern: str) -> str:
-    """Convert a shell pattern to the regular expression that unattended-upgrades matches from the start of a name."""
+    """Convert a package name, or a prefix such as `slurm*`, to a regular expression for unattended-upgrades.
+
+    unattended-upgrades matches from the start of a name, so the expression of a complete name ends with `$`.
+    """
     open_end = pattern.endswith("*")
     return re.escape(pattern.rstrip("*")).replace("\\-", "-") + ("" if open_end else "$")

@@ -88,7 +88,10 @@ class Checkpoints:
         self._value: float | None = None
 
     def prepare(self, shared: dict[str, Any], local: dict[str, Any]) -> Ahead:
-        """Start to allocate staging memory for such a state, so that the first save does not wait; return it."""
+        """Create the folder for saves and start to allocate staging memory for such a state; return the allocation.
+
+        The first save then does not wait for it. All ranks must call this together.
+        """
         self._open_partial_folder()
         return self._staging.prepare(self._staging.plan(self._dealer.chunks(shared, local)).bytes)
 

@@ -69,7 +69,7 @@ class RelativeFigure:
 
     @property
     def low(self) -> bool:
-        """True if the share is below half, among at least three hosts."""
+        """True if the figure is below half of the median of equal disks, measured on at least three hosts."""
         return self.hosts >= FEWEST and self.share < ENOUGH
 
     def verdict(self, path: str) -> Verdict:

@@ -92,7 +92,10 @@ def of_scaling(trials: Trials, case: Case) -> Iterator[Verdict]:
 
 
 def _scaled(trials: Trials, case: Case) -> Iterator[tuple[Observation, Expectation]]:
-    """Yield each group's compute share of a step and the expected one; nothing where the planner has no estimate."""
+    """Yield for each group of hosts the share of a step left for computing, in each pass, and the expected share.
+
+    Nothing where the planner has no estimate.
+    """
     passes = trials.passes_by_group(*case)
     usual = fleet(max(group.compute_share for group in several) for several in passes.values())
     for hosts, several in passes.items():

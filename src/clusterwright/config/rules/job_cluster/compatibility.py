@@ -149,7 +149,7 @@ def folders(job: Job, cluster: Cluster) -> Iterator[Clash]:
 
 
 def staging(job: Job, cluster: Cluster) -> Iterator[Clash]:
-    """Check that the partition's hosts have the same scratch folder, and the prolog that prepares it is enabled."""
+    """Check that for `stage: local` the partition's hosts have one scratch folder and the prolog that prepares it."""
     index = next((index for index, data in enumerate(job.data) if data.stage == "local"), None)
     name = job.partition or next((name for name, part in cluster.partitions.items() if part.default), None)
     if index is None or name not in cluster.partitions:

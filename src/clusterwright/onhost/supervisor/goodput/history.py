@@ -93,7 +93,7 @@ def thin(path: str, moments: Iterable[float]) -> List[Event]:
 
 
 def _find_position(file: BinaryIO, size: int, moment: float) -> int:
-    """Return the offset of the first event at or after that time, to within PROBE bytes."""
+    """Return an offset at most 2 PROBE bytes before the first event at or after that time; it may be within a line."""
     low, high = 0, size
     while high - low > PROBE:
         middle = (low + high) // 2
