@@ -161,8 +161,10 @@ def test_with_tls_and_users_it_listens_and_asks_everyone_to_sign_in(wright, cert
             assert client.get(f"{url}api/picture").status_code == 401
             form = client.get(url, follow_redirects=True)
             token = re.search(r'name="token" value="([^"]+)"', form.text)[1]
-            client.post(f"{url}sign-in", data={"token": token, "name": "ann", "password": PASSWORD})
-            assert client.get(f"{url}api/me").json()["role"] == "viewer"
+            signed = client.post(f"{url}sign-in", data={"token": token, "name": "ann", "password": PASSWORD})
+            session = signed.headers["location"].partition("#token=")[2]
+            assert client.get(f"{url}api/me").status_code == 401
+            assert client.get(f"{url}api/me", headers={"x-wright-token": session}).json()["role"] == "viewer"
         with pytest.raises(httpx.HTTPError):
             httpx.get(url.replace("https", "http"), timeout=10)
         old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -191,7 +191,8 @@ def cloud() -> Checked:
         _(
             "Compared with buying, renting on demand saves 40% below {forty:,.0f} h per year and breaks "
             "even at {even:,.0f} h; reserved for a year, renting saves {reserved:.0%} at {hours:,.0f} h. "
-            "`wright plan cost` shows the inputs that determine the costs of buying and renting.",
+            "`wright plan cost` lists the six inputs that change the cost of an owned GPU hour most; `--json` lists "
+            "all inputs of owning and renting.",
             forty=forty,
             even=even,
             reserved=reserved,
