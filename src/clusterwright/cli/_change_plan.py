@@ -29,15 +29,14 @@ def show_plan(report: ChangeReport, most_diff_lines: int | None = None) -> None:
     if report.pending:
         show_message(_impact(report))
     actions = report.actions()
-    hidden = sum(len(_diff_lines(action)) for action in actions)
-    if most_diff_lines is None or hidden <= most_diff_lines:
-        hidden = 0
+    diff_count = sum(len(_diff_lines(action)) for action in actions)
+    with_diffs = most_diff_lines is None or diff_count <= most_diff_lines
     output = unfiltered(sys.stdout)
-    for line in plan_lines(actions, with_diffs=not hidden):
+    for line in plan_lines(actions, with_diffs=with_diffs):
         output.write(f"{_colored(clean(line))}\n")
     output.flush()
-    if hidden:
-        show_note(_("{count} lines of differences are not shown; --diff shows them", count=hidden))
+    if not with_diffs:
+        show_note(_("{count} lines of differences are not shown; --diff shows them", count=diff_count))
     for hosts, note in report.notes():
         show_note(f"{hosts}: {note}")
     for hosts, reason in left_out(report):

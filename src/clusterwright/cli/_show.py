@@ -75,18 +75,18 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     width, is_plain = shutil.get_terminal_size().columns, bool(os.environ.get("NO_COLOR"))
     natural = [max(map(cell_len, column)) for column in zip(headings, *cells, strict=True)]
     least = [min(size, _FOLDED) for size in natural]
-    shown = next(
+    column_count = next(
         (count for count in range(len(least), 1, -1) if sum(least[:count]) + 2 * count - 2 <= width),
         1,
     )
     table = Table(box=None, pad_edge=False, header_style="" if is_plain else "bold")
-    for heading, size in zip(headings[:shown], least[:shown], strict=True):
+    for heading, size in zip(headings[:column_count], least[:column_count], strict=True):
         table.add_column(heading, overflow="fold", min_width=size)
     for row in cells:
-        table.add_row(*(Text(cell, style=_COLORS.get(cell, "")) for cell in row[:shown]))
+        table.add_row(*(Text(cell, style=_COLORS.get(cell, "")) for cell in row[:column_count]))
     Console(width=width).print(table)
-    if shown < len(headings):
-        show_note(_("the terminal is too narrow for {columns}", columns=", ".join(headings[shown:])))
+    if column_count < len(headings):
+        show_note(_("the terminal is too narrow for {columns}", columns=", ".join(headings[column_count:])))
 
 
 def show_records(columns: Sequence[str], records: Iterable[Mapping[str, object]]) -> None:

@@ -105,34 +105,34 @@ def _own_folder(folder: Path) -> Path:
     Raises:
         WrightError: another user could exchange the folder or what is in it.
     """
-    parts, place, links = list(reversed(folder.absolute().parts[1:])), Path("/"), 0
-    _refuse_shared(place, is_last=False)
+    parts, path, links = list(reversed(folder.absolute().parts[1:])), Path("/"), 0
+    _refuse_shared(path, is_last=False)
     while parts:
         part = parts.pop()
-        child = place.parent if part == ".." else place / part
+        child = path.parent if part == ".." else path / part
         with suppress(FileExistsError):
             child.mkdir()
         _refuse_shared(child, is_last=not parts)
         if not child.is_symlink():
-            place = child
+            path = child
         elif links < LINKS:
             links += 1
             target = child.readlink()
             parts += reversed([name for name in target.parts if name != "/"])
-            place = Path("/") if target.is_absolute() else place
+            path = Path("/") if target.is_absolute() else path
         else:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(folder))
-    return place
+    return path
 
 
-def _refuse_shared(place: Path, *, is_last: bool) -> None:
+def _refuse_shared(path: Path, *, is_last: bool) -> None:
     """Reject a folder or link that others can exchange; others may write to a folder above with a sticky bit."""
-    status = place.lstat()
+    status = path.lstat()
     is_link, is_sticky = stat.S_ISLNK(status.st_mode), status.st_mode & stat.S_ISVTX and not is_last
     if status.st_uid not in _trusted_uids():
-        message = _("{folder} belongs to another user, who could exchange the files", folder=place)
+        message = _("{folder} belongs to another user, who could exchange the files", folder=path)
     elif not is_link and not is_sticky and _is_writable_by_others(status):
-        message = _("other users may write to {folder} and could exchange the files", folder=place)
+        message = _("other users may write to {folder} and could exchange the files", folder=path)
     else:
         return
     raise WrightError.from_code(

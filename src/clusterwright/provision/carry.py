@@ -129,10 +129,12 @@ def carry_out(
     preview = {host: _clock(report, final=False) for host, report in host_reports.items()}
     report = _report(work, preview, started, dry=True)
     to_do = report.to_do()
-    asked = work.clock.monotonic()
+    confirmation_began = work.clock.monotonic()
     if dry_run or (to_do and not agree(report)):
         return report
-    started += work.clock.monotonic() - asked  # the time of a person's answer is no time of the apply
+    started += (
+        work.clock.monotonic() - confirmation_began
+    )  # the time of a person's answer is no time of the apply
     batches = plan_batches(work.cluster, to_do, policy.batch)
     operator_drained = (
         drains.operator_drained()

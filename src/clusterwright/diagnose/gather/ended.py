@@ -265,9 +265,9 @@ def _rows(parts: Mapping[str, str]) -> list[dict[str, str]]:
     return [dict(zip(names.split("|"), line.split("|"), strict=False)) for line in lines]
 
 
-def _record(parts: Mapping[str, str], part: str = "job") -> Record:
+def _record(parts: Mapping[str, str]) -> Record:
     """Return slurmctld's record of the job; of an array, the first."""
-    return next(iter(parse_jobs(parts.get(part, ""))), Record({}))
+    return next(iter(parse_jobs(parts.get("job", ""))), Record({}))
 
 
 def _log(parts: Mapping[str, str], ids: Sequence[str], when: Window) -> list[str]:

@@ -108,8 +108,10 @@ def watch(loop: Loop, every_s: float, sleep: Callable[[float], None]) -> None:
         begun = time.monotonic()
         try:
             loop.tick()
-        except (WrightError, *DATA_ERRORS) as error:
-            loop.log(f"{type(error).__name__}: {error}" if not isinstance(error, WrightError) else str(error))
+        except WrightError as error:
+            loop.log(str(error))
+        except DATA_ERRORS as error:
+            loop.log(f"{type(error).__name__}: {error}")
         sleep(max(0.0, every_s - (time.monotonic() - begun)))
 
 

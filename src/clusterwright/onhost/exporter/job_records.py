@@ -12,10 +12,8 @@ from clusterwright.slurm.jobs import Job, parse_queue
 
 LIMIT_S = 5.0
 RETRY_S = 60.0  # after slurmctld did not respond, or did not know a job
-BURST, REFILL_S = (
-    5,
-    60.0,
-)  # queries in a row, and the seconds until one more: all hosts query the same slurmctld
+BURST = 5  # queries in a row: all hosts query the same slurmctld
+REFILL_S = 60.0  # until one more query
 _FIELDS = ("number", "account", "partition", "state", "name")
 
 

@@ -122,8 +122,8 @@ def _of_job(runs: str, names: List[str], job: str) -> str:
     If Slurm knows the job, the folder must belong to the job's user, else to the only user whose runs name the job.
     """
     paths = (os.path.join(runs, name) for name in names)
-    found = read_by_owner(paths, CLAIMS_S, CLAIMS_BYTES, lambda path: job in _job_ids(path))
-    claims = [path for path, has_job, _error in found if has_job]
+    answers = read_by_owner(paths, CLAIMS_S, CLAIMS_BYTES, lambda path: job in _job_ids(path))
+    claims = [path for path, claims_job, _error in answers if claims_job]
     record = _slurm_job(job)
     if record is not None:
         user, name = record

@@ -16,10 +16,7 @@ from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family
 from clusterwright.onhost.lib.by_owner import read_by_owner
 from clusterwright.onhost.lib.safe_names import is_safe_name
-from clusterwright.onhost.lib.safe_reader import (
-    is_regular,
-    read_object,
-)
+from clusterwright.onhost.lib.safe_reader import is_regular, read_object
 from clusterwright.onhost.lib.shared_folder import list_shared_folder
 from clusterwright.onhost.supervisor.goodput import figures, reading, slow, speed
 from clusterwright.onhost.supervisor.goodput.history import History
