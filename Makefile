@@ -4,7 +4,7 @@ VENV := .venv
 WRIGHT := $(VENV)/bin/wright
 OUT ?= build/demo
 
-.PHONY: install dev demo test test-lab test-long check docs messages golden campaign lab-down bench dist clean
+.PHONY: install dev demo test test-lab test-long check docs messages golden campaign lab-down bench dist cast clean
 
 install:            ## .venv with every command but the training's PyTorch: 150 MB
 	@tools/setup base
@@ -53,6 +53,10 @@ campaign:           ## 200 faults on eight hosts, hours long: SEED=1 FAULTS=200,
 	@tools/setup base lab dev
 	@$(WRIGHT) lab campaign examples/campaign/cluster.yaml --seed $(or $(SEED),1) --faults $(or $(FAULTS),200) --out build/campaign
 	@$(WRIGHT) lab down campaign --yes
+
+cast: dev           ## record the demo, a lab whose host loses power, as docs/demo.cast and docs/demo.svg
+	@tools/setup lab
+	@$(VENV)/bin/python tools/cast docs/demo $(WRIGHT) demo --out $(OUT)
 
 dist: dev           ## a release in dist/: wheel, source archive, one-file executable, bill of materials, checksums
 	@tools/dist
