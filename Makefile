@@ -4,7 +4,7 @@ VENV := .venv
 WRIGHT := $(VENV)/bin/wright
 OUT ?= build/demo
 
-.PHONY: install dev demo test test-lab test-long check docs messages golden campaign lab-down bench dist cast clean
+.PHONY: install dev demo test test-lab test-long check docs messages golden campaign lab-down bench dist cast pictures clean
 
 install:            ## .venv with every command but the training's PyTorch: 150 MB
 	@tools/setup base
@@ -57,6 +57,10 @@ campaign:           ## 200 faults on eight hosts, hours long: SEED=1 FAULTS=200,
 cast: dev           ## record the demo, a lab whose host loses power, as docs/demo.cast and docs/demo.svg
 	@tools/setup lab
 	@$(VENV)/bin/python tools/cast docs/demo $(WRIGHT) demo --out $(OUT)
+
+pictures:           ## draw docs/web/*.png: the page of a living lab with two jobs and a host that lost power
+	@tools/setup base lab dev
+	@$(VENV)/bin/python tools/pictures
 
 dist: dev           ## a release in dist/: wheel, source archive, one-file executable, bill of materials, checksums
 	@tools/dist

@@ -67,24 +67,24 @@ def _gone(group: Group) -> int:
 
 
 def _row(group: Group, y: int) -> Iterator[str]:
-    colour, middle = OURS if group.ours else OTHERS, y + 5
+    color, middle = OURS if group.ours else OTHERS, y + 5
     yield f'<text x="{LEFT - 10}" y="{y + 9}" text-anchor="end">{escape(group.system)}</text>'
     for each in group.good():
         if "total" in each["seconds"]:
-            yield _dot(each, colour, middle)
+            yield _dot(each, color, middle)
     median = group.seconds()
     if median:
         x = across(median.median)
-        yield f'<line x1="{x}" x2="{x}" y1="{y - 2}" y2="{y + 12}" stroke="{colour}" stroke-width="2.5"/>'
+        yield f'<line x1="{x}" x2="{x}" y1="{y - 2}" y2="{y + 12}" stroke="{color}" stroke-width="2.5"/>'
     if gone := _gone(group):
         edge = WIDE - RIGHT + 8
         yield f'<text x="{edge}" y="{y + 9}" style="fill:{LOST}">{gone} lost</text>'
 
 
-def _dot(line: dict[str, object], colour: str, y: int) -> str:
+def _dot(line: dict[str, object], color: str, y: int) -> str:
     seconds = line["seconds"]["total"]  # type: ignore[index]  # (lines are plain JSON)
     told = escape(f"{label(line)}, trial {line['seed']}: {short(seconds)} s")
-    return f'<circle cx="{across(seconds)}" cy="{y}" r="3.4" fill="{colour}"><title>{told}</title></circle>'
+    return f'<circle cx="{across(seconds)}" cy="{y}" r="3.4" fill="{color}"><title>{told}</title></circle>'
 
 
 def _axis(bottom: int) -> Iterator[str]:

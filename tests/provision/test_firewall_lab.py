@@ -327,7 +327,7 @@ def test_the_rules_are_there_after_a_boot(site, program):
 
 
 def test_ipv6_is_shut_but_for_its_own_needs(site, program):
-    """By link-local addresses: neighbours are found and answer an echo, sshd does not answer."""
+    """By link-local addresses: neighbors are found and answer an echo, sshd does not answer."""
     own = site.run("gpu-node2", "ip -6 -br addr show dev management scope link").split()[2].partition("/")[0]
     target = f"{own}%management"
     code = (

@@ -1,4 +1,4 @@
-"""A host of a real Slurm job is powered off; the training goes on from its neighbour's memory. Needs root."""
+"""A host of a real Slurm job is powered off; the training goes on from its neighbor's memory. Needs root."""
 
 import pytest
 

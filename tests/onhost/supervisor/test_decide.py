@@ -377,7 +377,7 @@ def test_a_host_on_which_ranks_hang_again_makes_room_for_a_spare():
 
 
 def test_a_host_that_died_with_its_ranks_is_noticed_while_they_are_ended():
-    """Its neighbours' ranks fail first; it never says that its own are gone, and a spare takes over."""
+    """Its neighbors' ranks fail first; it never says that its own are gone, and a spare takes over."""
     events = (
         on("failed", "a", generation=1, now=10), on("idle", "a", generation=1, now=10.1), on("lost", "b", now=13),
     )  # fmt: skip

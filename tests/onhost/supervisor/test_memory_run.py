@@ -92,7 +92,7 @@ def test_ranks_killed_at_random_lose_nothing(local_run, other_run, environment):
 
 
 def test_a_lost_host_costs_no_disk_and_hardly_a_step(local_run, other_run, environment):
-    """Its neighbour has its copies; a spare reads them."""
+    """Its neighbor has its copies; a spare reads them."""
     local_run.start(policy="spare", spares=1, **NEVER)
     local_run.until_step(20)
     before = kill_host(local_run, local_run.events("generation_start")[0]["hosts"][1])

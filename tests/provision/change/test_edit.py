@@ -34,7 +34,7 @@ def test_a_value_takes_the_place_of_another(text, after):
         (WIDE, WIDE.replace("gpu1", 'gpu1, absent: "gpu-node[2-3]"')),
     ],
 )
-def test_a_key_stands_behind_its_neighbour_and_goes_again(text, after):
+def test_a_key_stands_behind_its_neighbor_and_goes_again(text, after):
     """Put and dropped, the text is the one from before."""
     loc = ("nodes", "a100", "absent")
     there = set_value(text, loc, "gpu-node[2-3]", previous_key="hosts")
@@ -43,7 +43,7 @@ def test_a_key_stands_behind_its_neighbour_and_goes_again(text, after):
     assert drop(there, loc) == text
 
 
-def test_a_key_without_a_neighbour_stands_last():
+def test_a_key_without_a_neighbor_stands_last():
     """Also where the last value is a block of its own."""
     text = "slurm:\n  ports: [1, 2]\n  power:\n    idle: 1h\nlab: {}\n"
 

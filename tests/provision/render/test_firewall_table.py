@@ -27,7 +27,7 @@ def told(peers):
     return [f"{first}-{last}" for first, last in peers.ranges]
 
 
-def test_neighbouring_addresses_are_one_range(rows):
+def test_neighboring_addresses_are_one_range(rows):
     """1,024 hosts in a row are one range of a set."""
     assert told(rows("gpu-node1")["slurmd", "management", "tcp"].peers) == ["10.77.0.10-10.77.0.14"]
 

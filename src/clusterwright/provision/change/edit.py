@@ -35,8 +35,8 @@ def set_value(text: str, loc: Loc, value: str, *, previous_key: str = "") -> str
         start, end = _span(entry.value)
         return text[:start] + _spelled(value, mapping, entry.value) + text[end:]
     line = f"{last}: {_spelled(value, mapping, None)}"
-    neighbour = _entry(mapping, previous_key)
-    return _inserted(text, mapping, neighbour, line)
+    neighbor = _entry(mapping, previous_key)
+    return _inserted(text, mapping, neighbor, line)
 
 
 def drop(text: str, loc: Loc) -> str:
@@ -88,17 +88,17 @@ def _spelled(value: str, mapping: MappingNode, old_node: Node | None) -> str:
     return f"{quote}{value}{quote}"
 
 
-def _inserted(text: str, mapping: MappingNode, neighbour: _Entry | None, line: str) -> str:
+def _inserted(text: str, mapping: MappingNode, neighbor: _Entry | None, line: str) -> str:
     if not mapping.value:
         inside = text.index("{", mapping.start_mark.index) + 1
         return f"{text[:inside]}{line}{text[inside:]}"
-    if neighbour is None:
-        neighbour = _Entry(*mapping.value[-1])
-    end = _last(neighbour.value)
+    if neighbor is None:
+        neighbor = _Entry(*mapping.value[-1])
+    end = _last(neighbor.value)
     if mapping.flow_style:
         return f"{text[:end]}, {line}{text[end:]}"
     newline = text.find("\n", end)
-    indent = " " * neighbour.key.start_mark.column
+    indent = " " * neighbor.key.start_mark.column
     if newline < 0:
         return f"{text}\n{indent}{line}\n"
     return f"{text[: newline + 1]}{indent}{line}\n{text[newline + 1 :]}"

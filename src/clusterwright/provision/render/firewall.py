@@ -35,7 +35,7 @@ table inet clusterwright {{
     iif lo accept
 {_impostors(single_rail_networks(cluster, host))}
     # ICMP and ICMPv6 by number: minimal systems have no /etc/protocols.
-    meta l4proto {{ 1, 58 }} accept comment "errors, echo, and IPv6's own neighbours"
+    meta l4proto {{ 1, 58 }} accept comment "errors, echo, and IPv6's own neighbors"
     udp sport 67 udp dport 68 accept comment "an address by DHCP"
     ip6 saddr fe80::/10 udp sport 547 udp dport 546 accept comment "an address by DHCPv6"
 

@@ -110,7 +110,7 @@ def test_where_processors_do_not_suffice_more_processes_are_no_help():
 
 
 def test_readers_that_wait_for_the_storage_want_it_nearer():
-    """The job's own folder is named; where it is staged, neighbours are to be read together."""
+    """The job's own folder is named; where it is staged, neighbors are to be read together."""
     slow = reading(0.5, cpu=0.1)
     staged = {"job": {"data": [{"path": "/shared/images", "stage": "local"}]}}
 

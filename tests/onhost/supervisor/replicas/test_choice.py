@@ -18,7 +18,7 @@ def test_the_newest_whole_set_is_chosen():
     assert (chosen.step, chosen.holders) == (90, (("a",), ("b",)))
 
 
-def test_a_dead_hosts_part_comes_from_its_neighbour():
+def test_a_dead_hosts_part_comes_from_its_neighbor():
     """Host `a` is gone, and `b` holds what it had."""
     chosen = choose({"b": report((1, 90, 2, 0), (1, 90, 2, 1))})
 

@@ -52,7 +52,7 @@ class Host:
 
 @pytest.fixture
 def hosts():
-    """Two of them; each is the other's neighbour in generation 1."""
+    """Two of them; each is the other's neighbor in generation 1."""
     pair = Host(), Host()
     pair[0].copies.begin(1, pair[1].place)
     pair[1].copies.begin(1, pair[0].place)
@@ -81,8 +81,8 @@ def fetched(place, key, token=TOKEN):
         return channel.stream.read(answer["length"]) if "length" in answer else answer
 
 
-def test_a_copy_reaches_the_neighbour_and_the_rank_is_told(hosts):
-    """Word 6 of the rank's page names the step when the neighbour has it whole; the bytes are the same."""
+def test_a_copy_reaches_the_neighbor_and_the_rank_is_told(hosts):
+    """Word 6 of the rank's page names the step when the neighbor has it whole; the bytes are the same."""
     data = os.urandom(3_000_000)
     key = hosts[0].rank_copies(7, rank=1, data=data)
     until(lambda: hosts[0].reached.get(1) == 7)
@@ -109,7 +109,7 @@ def test_a_new_generation_forgets_what_had_reached(hosts):
     assert hosts[0].reached[0] == 0
 
 
-def test_the_neighbour_keeps_the_newest_whole_set_and_what_is_being_made(hosts):
+def test_the_neighbor_keeps_the_newest_whole_set_and_what_is_being_made(hosts):
     """Of a hundred copies it has two."""
     for step in range(1, 100):
         hosts[0].rank_copies(step, slot=step % 2, whole=[1, step - 1] if step > 1 else None)
@@ -121,7 +121,7 @@ def test_the_neighbour_keeps_the_newest_whole_set_and_what_is_being_made(hosts):
     assert foreign == [(1, 98, 2, 0), (1, 99, 2, 0)]
 
 
-def test_a_dead_neighbour_stops_nothing_but_its_own_copies(hosts, monkeypatch):
+def test_a_dead_neighbor_stops_nothing_but_its_own_copies(hosts, monkeypatch):
     """Nothing reaches it, which is said once; after a while it is done without, until another host is the next."""
     hosts[1].copies.close()
     key = hosts[0].rank_copies(7)
@@ -175,7 +175,7 @@ def test_a_new_generation_may_ask_for_room_again(hosts):
     assert hosts[0].pages[0].capacity == 0
 
 
-def test_a_neighbour_without_memory_is_not_waited_for(hosts, monkeypatch):
+def test_a_neighbor_without_memory_is_not_waited_for(hosts, monkeypatch):
     """It says so, and the copies stay on their own host."""
     # no machine can be filled for a test; what is read from the kernel is what changes
     monkeypatch.setattr("clusterwright.onhost.supervisor.host.available.available_bytes", lambda: 3)

@@ -1,4 +1,4 @@
-// All nodes as tiles in racks: coloured by state, or each tile a stripe a GPU.
+// All nodes as tiles in racks: colored by state, or each tile a stripe a GPU.
 import { el, put } from "./dom.js";
 import { t, count, percent, degrees, watts } from "./words.js";
 import { store, hear, NODE, KINDS, MEASURES } from "./store.js";
@@ -9,7 +9,7 @@ const FORMS = { use: (value) => percent(value / 100), memory: (value) => percent
 const NAMED_MOST = 64; // nodes of a cluster whose tiles have room for their names
 const GROUPS = { leaf: NODE.leaf, class: NODE.group, partition: NODE.partition, kind: NODE.kind };
 
-/** The colour of one GPU. */
+/** The color of one GPU. */
 function shade(by, value) {
   if (value == null) return "var(--unknown)";
   const [low, high, ramp] = SCALES[by];
@@ -86,7 +86,7 @@ export function tiles(options) {
 
   function top() {
     put(bar, choice("group", t("tiles.group"), Object.keys(GROUPS)),
-      ways.length > 1 ? choice("by", t("tiles.colour"), ways) : null, legend());
+      ways.length > 1 ? choice("by", t("tiles.color"), ways) : null, legend());
   }
 
   function fade() {

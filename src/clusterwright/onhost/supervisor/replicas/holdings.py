@@ -83,7 +83,7 @@ class Holdings:
     def allocate(self) -> Slots:
         """Return memory for a part of another host, recycled if possible."""
         with self._lock:
-            return self._idle.pop() if self._idle else Slots("neighbour")
+            return self._idle.pop() if self._idle else Slots("neighbor")
 
     def store(self, slots: Slots, part: SlotPart) -> None:
         """Add a replica that was received completely."""

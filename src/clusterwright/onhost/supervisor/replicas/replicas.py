@@ -47,9 +47,9 @@ class Replicas:
         self.begin(message["start"], (following[0], following[1]) if following else None)
         return self._memory_variables(self.memory(message["memory"])) if message["memory"] else {}
 
-    def begin(self, generation: int, neighbour: Optional[Tuple[str, int]]) -> None:
-        """Start a generation whose replicas go to `neighbour` (address and port), if there is one."""
-        self._sending.begin(generation, neighbour)
+    def begin(self, generation: int, neighbor: Optional[Tuple[str, int]]) -> None:
+        """Start a generation whose replicas go to `neighbor` (address and port), if there is one."""
+        self._sending.begin(generation, neighbor)
 
     def variables(self, local_rank: int) -> Dict[str, str]:
         """Return the variables by which a rank finds the memory for copies of its state."""

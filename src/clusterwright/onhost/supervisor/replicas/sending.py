@@ -40,7 +40,7 @@ class Sending:
     def __init__(self, token: str, holdings: Holdings, acknowledge: Acknowledge, log: Log) -> None:
         self._token, self._holdings, self._acknowledge, self._log = token, holdings, acknowledge, log
         self._read, self._write = os.pipe()
-        self._generation, self._neighbour = 0, None  # type: Tuple[int, Optional[Tuple[str, int]]]
+        self._generation, self._neighbor = 0, None  # type: Tuple[int, Optional[Tuple[str, int]]]
         self._channel: Optional[Tuple[int, exchange.Channel]] = None
         self._missed = 0.0  # monotonic time since when the peer host is unreachable; 0 if it is not
         self._logged_messages: List[str] = []
@@ -51,9 +51,9 @@ class Sending:
         """Path of the pipe's write end, for ranks."""
         return f"/proc/{os.getpid()}/fd/{self._write}"
 
-    def begin(self, generation: int, neighbour: Optional[Tuple[str, int]]) -> None:
-        """Send replicas of this generation to `neighbour`; None if this host is alone."""
-        self._generation, self._neighbour = generation, neighbour
+    def begin(self, generation: int, neighbor: Optional[Tuple[str, int]]) -> None:
+        """Send replicas of this generation to `neighbor`; None if this host is alone."""
+        self._generation, self._neighbor = generation, neighbor
         self._missed = 0.0
         for number, slots in enumerate(self._holdings.local_slots):
             slots.reconsider()
@@ -88,7 +88,7 @@ class Sending:
         The replicas are those of a rank of the previous host.
         """
         slots = self._holdings.local_slots[local_rank]
-        required_bytes = 2 * capacity * (2 if self._neighbour else 1) - slots.allocated_bytes()
+        required_bytes = 2 * capacity * (2 if self._neighbor else 1) - slots.allocated_bytes()
         free_bytes = available.available_bytes()
         if required_bytes < (1 - SPARED) * free_bytes:
             slots.grant(capacity)
@@ -103,7 +103,7 @@ class Sending:
 
         Give up after UNREACHABLE_S.
         """
-        while self._neighbour and key[0] == self._generation:
+        while self._neighbor and key[0] == self._generation:
             lent = self._holdings.lend(key)
             if lent is None:
                 return
@@ -124,13 +124,11 @@ class Sending:
 
     def _misses(self, reason: str) -> bool:
         """Record a failed transfer; return True once the peer host was unreachable for UNREACHABLE_S."""
-        self._log_once(f"cannot send replicas to {self._neighbour}: {reason}")
+        self._log_once(f"cannot send replicas to {self._neighbor}: {reason}")
         self._missed = self._missed or time.monotonic()
         if time.monotonic() - self._missed < UNREACHABLE_S:
             return False
-        self._log_once(
-            f"no replicas on another host: {self._neighbour} unreachable for {UNREACHABLE_S:.0f} s"
-        )
+        self._log_once(f"no replicas on another host: {self._neighbor} unreachable for {UNREACHABLE_S:.0f} s")
         return True
 
     def _send(self, lent: Lent) -> bool:
@@ -149,9 +147,9 @@ class Sending:
         if self._channel and self._channel[0] != generation:
             self._hang_up()
         if not self._channel:
-            if not self._neighbour:
+            if not self._neighbor:
                 raise wire.Broken("the generation is over")
-            self._channel = (generation, exchange.connect(*self._neighbour, self._token, TIMEOUT_S))
+            self._channel = (generation, exchange.connect(*self._neighbor, self._token, TIMEOUT_S))
         return self._channel[1]
 
     def _hang_up(self) -> None:

@@ -12,7 +12,7 @@ from clusterwright.i18n import bilingual
 SCHEMA = 36  # of Grafana 9.0, the oldest that is meant; newer ones bring it up to theirs when they read it
 COLUMNS = 24
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
-_COLOURS = ("green", "yellow", "red")
+_COLORS = ("green", "yellow", "red")
 
 Json = dict[str, Any]
 
@@ -178,11 +178,11 @@ def _field(panel: Panel) -> Json:
 def _steps(panel: Panel) -> list[Json]:
     """Return the panel's color thresholds in Grafana's form; the first one has no lower bound."""
     thresholds = sorted(panel.marks)
-    colours = _COLOURS[: len(thresholds) + 1]
+    colors = _COLORS[: len(thresholds) + 1]
     if panel.descending:
-        colours = tuple(reversed(_COLOURS[: len(thresholds) + 1]))
+        colors = tuple(reversed(_COLORS[: len(thresholds) + 1]))
     return [
-        {"color": colour, "value": value} for colour, value in zip(colours, (None, *thresholds), strict=True)
+        {"color": color, "value": value} for color, value in zip(colors, (None, *thresholds), strict=True)
     ]
 
 
