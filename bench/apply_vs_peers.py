@@ -189,7 +189,7 @@ def pyinfra_inventory(cluster: Cluster) -> str:
 def command(tool: str, site: Site) -> list[str | Path]:
     """Return the tool's command line for the whole cluster."""
     if tool == "wright":
-        return [WRIGHT, "apply", site.file, "--yes"]
+        return [WRIGHT, "apply", "--cluster", site.file, "--yes"]
     if tool == "ansible":
         return [CACHE / "ansible/bin/ansible-playbook", "site.yaml", "--skip-tags", "packages,library"]
     return [CACHE / "pyinfra/bin/pyinfra", "-y", "inventory.py", "deploy.py"]

@@ -82,7 +82,7 @@ def measured(file: Path) -> dict[str, float]:
     """Run one check as a user does; return its wall and CPU seconds."""
     processor, began = processor_s(), time.monotonic()
     done = subprocess.run(
-        [WRIGHT, "check", file, "--on", "deploy", "--json"], capture_output=True, check=False
+        [WRIGHT, "check", "--cluster", file, "--on", "deploy", "--json"], capture_output=True, check=False
     )
     seconds = time.monotonic() - began
     found = json.loads(done.stdout)["counts"]

@@ -62,7 +62,7 @@ def measured(site: Site, checkout: Path, *, timings: bool) -> dict[str, Any]:
     site.fresh()
     load, began, used = os.getloadavg()[0], time.monotonic(), cpu_seconds(site.cluster.name)
     done = subprocess.run(
-        [WRIGHT, "apply", site.file, "--yes", "--json", *(["--timings"] if timings else [])],
+        [WRIGHT, "apply", "--cluster", site.file, "--yes", "--json", *(["--timings"] if timings else [])],
         capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(checkout / "src")}, check=False,
     )  # fmt: skip
     seconds, used = time.monotonic() - began, cpu_seconds(site.cluster.name) - used

@@ -89,7 +89,9 @@ def slurmctld(folder: Path) -> float:
     """Start slurmctld in a temporary folder; return the seconds of a `sinfo` that lists 1,024 hosts."""
     file = cluster_file(folder / "thousand.yaml", 1024)
     subprocess.run(
-        [WRIGHT, "render", file, "--out", folder / "thousand"], check=True, stderr=subprocess.DEVNULL
+        [WRIGHT, "render", "--cluster", file, "--out", folder / "thousand"],
+        check=True,
+        stderr=subprocess.DEVNULL,
     )
     conf = folder / "conf"
     for place in ("all", "roles/control", "hosts/control"):
@@ -151,7 +153,7 @@ def main() -> None:
         folder = Path(name)
         file = cluster_file(folder / "cluster.yaml", 4096)
         print(f"4096 hosts, {GROUPS} partitions, {TEAMS} teams; {runs} runs, load {os.getloadavg()[0]:.1f}")
-        for verb, *rest in (("validate", file), ("render", file, "--out", folder / "out")):
+        for verb, *rest in (("validate", file), ("render", "--cluster", file, "--out", folder / "out")):
             rows = [measure(WRIGHT, verb, *rest) for _ in range(runs)]
             seconds, most = statistics.median(row[0] for row in rows), max(row[1] for row in rows)
             cpu = statistics.median(row[2] for row in rows)

@@ -121,7 +121,7 @@ def ours(
         path = folder / "job.yaml"
         path.write_text(json.dumps(job))  # JSON is YAML
         wright = str(Path(sys.executable).with_name("wright"))
-        return [Start([wright, "train", str(path), "--local", "--folder", str(folder / "runs")])]
+        return [Start([wright, "train", str(path), "--local", "--out", str(folder / "runs")])]
 
     return starts
 

@@ -47,7 +47,7 @@ def not_green(verdicts):
 
 def test_an_applied_lab_is_all_green(lab_cluster):
     """By the command: exit code 0, nothing failed, unknown or to be warned of; no token is left behind."""
-    done = wright("check", lab_cluster.file, "--json")
+    done = wright("check", "--cluster", lab_cluster.file, "--json")
     document = json.loads(done.stdout)
 
     assert [v for v in document["verdicts"] if v["status"] not in ("ok", "skipped")] == []

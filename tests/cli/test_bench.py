@@ -54,14 +54,14 @@ def test_the_exit_code_is_that_of_the_worst(asked, statuses, code, capsys):
     """5 for a fault; 1 when something could not be seen."""
     asked(*map(verdict, statuses))
 
-    assert network(LAB) == code
+    assert network(cluster=LAB) == code
     capsys.readouterr()
 
 
 def test_what_is_ok_is_counted_and_not_shown(asked, capsys):
     """Unless it is asked for; notes and the number of the bench are told."""
     asked(verdict(Status.OK), verdict(Status.FAIL, "gpu-node3"))
-    network(LAB)
+    network(cluster=LAB)
     out, err = capsys.readouterr()
 
     assert "gpu-node3" in out
@@ -70,14 +70,14 @@ def test_what_is_ok_is_counted_and_not_shown(asked, capsys):
     assert "1 ok, 0 warn, 1 fail, 0 unknown, 0 skipped" in err
     assert "bench 3: 1 measurement stored" in err
 
-    network(LAB, common=Common(everything=True))
+    network(cluster=LAB, common=Common(everything=True))
     assert "gpu-node1" in capsys.readouterr().out
 
 
 def test_json_is_one_document(asked, capsys):
     """Counts, measurements with their conditions, verdicts, versions."""
     asked(verdict(Status.OK))
-    memory(LAB, common=Common(json=True))
+    memory(cluster=LAB, common=Common(json=True))
     document = json.loads(capsys.readouterr().out)
 
     assert document["counts"]["ok"] == 1
@@ -88,8 +88,8 @@ def test_json_is_one_document(asked, capsys):
 def test_the_job_is_the_first_admins_unless_said_otherwise(asked, capsys):
     """And what is typed is what is wished for."""
     wishes = asked(verdict(Status.OK))
-    network(LAB)
-    memory(LAB, common=Common(hosts="gpu-node[1-2]", wait="2m", as_user="bob", reservation="maint"))
+    network(cluster=LAB)
+    memory(cluster=LAB, common=Common(hosts="gpu-node[1-2]", wait="2m", as_user="bob", reservation="maint"))
     capsys.readouterr()
 
     (first, default), (second, wish) = wishes
@@ -101,22 +101,22 @@ def test_the_job_is_the_first_admins_unless_said_otherwise(asked, capsys):
 def test_a_hostlist_that_is_none_is_refused(asked):
     """Before anything is asked of the cluster."""
     with pytest.raises(WrightError, match="bad-hostlist"):
-        network(LAB, common=Common(hosts="gpu-node[1-"))
+        network(cluster=LAB, common=Common(hosts="gpu-node[1-"))
 
 
 def test_benches_are_listed_and_compared(tmp_path, monkeypatch, capsys):
     """What was kept, the newest first; and what moved, with its conditions."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     one, other = (save(file_of("lab"), stored(verdict(Status.OK), value=value)) for value in (8e6, 4e6))
-    list_(LAB)
+    list_(cluster=LAB)
     out = capsys.readouterr().out
     assert out.index("\n2\t") < out.index("\n1\t")
     assert "1 ok" in out
 
-    compare(LAB, one, other)
+    compare(one, other, cluster=LAB)
     out, err = capsys.readouterr()
     assert "-50.0%" in out
     assert "tool iperf3" in out
     assert "their spread: 1 of 1" in err
-    compare(LAB, one, other, json=True)
+    compare(one, other, cluster=LAB, json=True)
     assert json.loads(capsys.readouterr().out)["changes"][0]["changed"] is True

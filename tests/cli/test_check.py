@@ -33,14 +33,14 @@ def test_the_exit_code_is_that_of_the_worst(found, verdicts, code, capsys):
     """5 for a fault; 1 when something could not be seen: unknown is not green."""
     found(verdicts)
 
-    assert check(LAB) == code
+    assert check(cluster=LAB) == code
     capsys.readouterr()
 
 
 def test_the_table_folds_hosts_and_hides_what_is_ok(found, capsys):
     """Data on stdout, the counts on stderr."""
     found([OK, *FAIL, UNKNOWN])
-    check(LAB)
+    check(cluster=LAB)
     said = capsys.readouterr()
 
     assert "n[2-3]" in said.out
@@ -55,7 +55,7 @@ def test_the_table_folds_hosts_and_hides_what_is_ok(found, capsys):
 def test_all_shows_what_is_ok(found, capsys):
     """--all leaves nothing out."""
     found([OK])
-    check(LAB, everything=True)
+    check(cluster=LAB, everything=True)
 
     assert "answers" in capsys.readouterr().out
 
@@ -63,7 +63,7 @@ def test_all_shows_what_is_ok(found, capsys):
 def test_json_is_one_document_with_counts_and_every_verdict(found, capsys):
     """Unfolded, so that a program need not expand hostlists."""
     found([OK, *FAIL])
-    check(LAB, json=True)
+    check(cluster=LAB, json=True)
     document = json.loads(capsys.readouterr().out)
 
     assert document["counts"] == {"ok": 1, "warn": 0, "fail": 2, "unknown": 0, "skipped": 0}
@@ -76,7 +76,7 @@ def test_json_is_one_document_with_counts_and_every_verdict(found, capsys):
 def test_a_part_is_named_beside_its_host(found, capsys):
     """Which GPU, which link."""
     found([Verdict("n1", "link_speed", Status.FAIL, "10Gbit/s", "100Gbit/s", "see the cable", "compute")])
-    check(LAB)
+    check(cluster=LAB)
 
     assert "n1: compute" in capsys.readouterr().out
 
@@ -85,7 +85,7 @@ def test_a_report_is_a_page_and_the_same_as_json(found, capsys, tmp_path):
     """Both, and the exit code stays that of what was found."""
     found([OK, *FAIL])
 
-    assert check(LAB, report=tmp_path / "made" / "acceptance.html") == 5
+    assert check(cluster=LAB, html=tmp_path / "made" / "acceptance.html") == 5
     capsys.readouterr()
     assert "restart munge" in (tmp_path / "made" / "acceptance.html").read_text()
     assert json.loads((tmp_path / "made" / "acceptance.json").read_text())["counts"]["fail"] == 2
@@ -95,13 +95,13 @@ def test_a_report_holds_the_newest_bench_of_each_kind(found, capsys, tmp_path, m
     """An older one of the same kind is history; without any, the page says that nothing was measured."""
     monkeypatch.setattr(store, "state_folder", lambda _name: tmp_path)
     found([OK])
-    check(LAB, report=tmp_path / "before.html")
+    check(cluster=LAB, html=tmp_path / "before.html")
     for saw in ("old", "new"):
         slow = Verdict("gpu-node2", "network", Status.FAIL, saw, "fast", "see the cable", "compute")
         store.save(
             tmp_path / store.FILE, store.Stored(0, "network", 1e9, "7", ("gpu-node2",), (), (), (slow,), {})
         )
-    check(LAB, report=tmp_path / "after.html")
+    check(cluster=LAB, html=tmp_path / "after.html")
     capsys.readouterr()
     before, after = ((tmp_path / f"{name}.html").read_text() for name in ("before", "after"))
 
@@ -117,7 +117,7 @@ def test_metrics_are_written_for_node_exporter(found, capsys, tmp_path):
     found([OK, *FAIL])
     to = tmp_path / "clusterwright.prom"
 
-    assert check(LAB, metrics=to) == 5
+    assert check(cluster=LAB, metrics=to) == 5
     assert f"written: {to}" in capsys.readouterr().err
     assert 'check="munge_on_host",cluster="lab",host="n2",part="",status="fail"} 1.0' in to.read_text()
     assert to.stat().st_mode & 0o777 == 0o644
@@ -129,7 +129,7 @@ def test_a_report_that_cannot_be_written_is_said(found, tmp_path):
     (tmp_path / "file").write_text("")
 
     with pytest.raises(WrightError, match="report-not-written"):
-        check(LAB, report=tmp_path / "file" / "acceptance.html")
+        check(cluster=LAB, html=tmp_path / "file" / "acceptance.html")
 
 
 def test_a_broken_hostlist_is_refused_with_the_form_that_is_right(found):
@@ -137,7 +137,7 @@ def test_a_broken_hostlist_is_refused_with_the_form_that_is_right(found):
     found([OK])
 
     with pytest.raises(WrightError, match="bad-hostlist") as caught:
-        check(LAB, hosts="gpu-node[1-2")
+        check(cluster=LAB, hosts="gpu-node[1-2")
 
     assert caught.value.exit_code == 2
 
@@ -146,7 +146,7 @@ def test_where_no_host_was_named_all_are_asked(monkeypatch, capsys):
     """None says all, an empty tuple nobody: a check that asks nobody finds nothing wrong."""
     asked = {}
     monkeypatch.setattr(checking, "run", lambda *_, **options: asked.update(options) or [OK])
-    check(LAB)
+    check(cluster=LAB)
     capsys.readouterr()
 
     assert asked["hosts"] is None

@@ -31,7 +31,7 @@ def test_two_files_are_compared_field_by_field(other, capsys):
     """Both sides, the cost, and in words what it does to running jobs."""
     new = other("node_timeout: 15s", "node_timeout: 20s")
 
-    assert diff(LAB, new) == 0
+    assert diff(new, cluster=LAB) == 0
     said = capsys.readouterr()
     assert said.out == (
         "slurm.node_timeout: 15s -> 20s  [reconfigure] Slurm rereads its configuration; no effect on running jobs\n"
@@ -41,14 +41,14 @@ def test_two_files_are_compared_field_by_field(other, capsys):
 
 def test_the_exit_code_says_that_there_is_a_difference(other, capsys):
     """Only when asked; none where nothing differs."""
-    assert diff(LAB, other("node_timeout: 15s", "node_timeout: 20s"), exit_code=True) == 3
-    assert diff(LAB, LAB, exit_code=True) == 0
+    assert diff(other("node_timeout: 15s", "node_timeout: 20s"), cluster=LAB, exit_code=True) == 3
+    assert diff(LAB, cluster=LAB, exit_code=True) == 0
     assert "the files do not differ" in capsys.readouterr().err
 
 
 def test_hosts_that_come_and_go_are_named(other, capsys):
     """Apart from the fields."""
-    diff(LAB, other("gpu-node[1-4]", "gpu-node[2-6]"), json=True)
+    diff(other("gpu-node[1-4]", "gpu-node[2-6]"), cluster=LAB, json=True)
     document = json.loads(capsys.readouterr().out)
 
     assert (document["new_hosts"], document["gone_hosts"]) == ("gpu-node[5-6]", "gpu-node1")
@@ -58,7 +58,7 @@ def test_hosts_that_come_and_go_are_named(other, capsys):
 def test_a_file_that_is_wrong_is_named(other, capsys):
     """There are two, so which one it is has to be said."""
     with pytest.raises(SpecError, match="unknown-key"):
-        diff(LAB, other("node_timeout: 15s", "node_time: 20s"))
+        diff(other("node_timeout: 15s", "node_time: 20s"), cluster=LAB)
 
     assert "new.yaml is not a valid cluster file" in capsys.readouterr().err
 

@@ -76,7 +76,7 @@ def test_errors_are_json_with_json(wright):
         (["job"], 'Unknown command "job". Did you mean "jobs"?', "wright --help"),
         (["plan", "serch"], 'Unknown command "serch". Did you mean "search"?', "wright plan --help"),
         (
-            ["apply", "c.yaml", "--timing"],
+            ["apply", "--timing"],
             "Unknown option: --timing. Did you mean --timings?",
             "wright apply --help",
         ),

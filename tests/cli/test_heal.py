@@ -82,7 +82,7 @@ def test_a_second_loop_is_refused(kept):
         loop_lock(kept.parent / "clusterwright" / "nowhere" / "heal"),
         pytest.raises(WrightError, match="heal-runs-already"),
     ):
-        run("watch", kept)
+        run("watch", "--cluster", kept)
 
 
 def test_a_loop_beside_the_unit_is_refused(kept):
@@ -90,7 +90,7 @@ def test_a_loop_beside_the_unit_is_refused(kept):
     kept.write_text(kept.read_text() + "\nheal: {watch: true}\n")
 
     with pytest.raises(WrightError, match="a unit on control heals the cluster already"):
-        run("watch", kept)
+        run("watch", "--cluster", kept)
 
 
 def test_mode_none_is_refused(kept):
@@ -98,12 +98,12 @@ def test_mode_none_is_refused(kept):
     kept.write_text(kept.read_text() + "\nheal: {mode: none}\n")
 
     with pytest.raises(WrightError, match="heal-off"):
-        run("watch", kept)
+        run("watch", "--cluster", kept)
 
 
 def test_a_plan_of_a_cluster_that_does_not_answer(kept, capsys):
     """Says so, and proposes nothing about its hosts."""
-    assert run("--plan", "--json", kept) == 1
+    assert run("--plan", "--json", "--cluster", kept) == 1
 
     document = json.loads(capsys.readouterr().out)
     assert (document["slurm"], document["intents"]) == (False, [])

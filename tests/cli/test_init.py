@@ -43,4 +43,4 @@ def test_the_next_commands_are_said(tmp_path, capsys):
     out = tmp_path / "cluster.yaml"
     init(out=out)
 
-    assert f"wright validate {out}; wright lab up {out}" in capsys.readouterr().err
+    assert f"wright validate {out}; wright lab up --cluster {out}" in capsys.readouterr().err

@@ -65,7 +65,7 @@ def test_a_local_run_is_a_run_to_every_command(folder):
     for reference in (name, "last", f"runs/{name}"):
         assert "hello from rank 0" in wright("logs", "-f", reference).stdout
         assert json.loads(wright("status", reference, "--json").stdout)["run"] == name
-        assert wright("curves", reference, "--output", "page.html").returncode == 0
+        assert wright("curves", reference, "--html", "page.html").returncode == 0
         assert wright("report", "job", reference).returncode == 0
         assert wright("why", reference).stdout == "These logs show no failure.\n"
         assert wright("cancel", reference).returncode == 0

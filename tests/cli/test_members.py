@@ -43,7 +43,7 @@ def test_both_are_commands_with_a_hyphen():
 
 def test_a_dry_run_shows_the_files_lines_and_writes_nothing(file, capsys):
     """Old line, new line, and what that means for running jobs."""
-    assert add_hosts(file, "a100", "gpu-node[5-6]", dry_run=True) == 0
+    assert add_hosts("a100", "gpu-node[5-6]", cluster=file, dry_run=True) == 0
     shown = capsys.readouterr().out
 
     assert "-    hosts: gpu-node[1-4]\n+    hosts: gpu-node[1-6]\n" in shown
@@ -53,7 +53,7 @@ def test_a_dry_run_shows_the_files_lines_and_writes_nothing(file, capsys):
 
 def test_the_same_as_one_document(file, capsys):
     """For programs: the lines, the fields, the hosts."""
-    remove_hosts(file, "gpu-node4", dry_run=True, json=True)
+    remove_hosts("gpu-node4", cluster=file, dry_run=True, json=True)
     document = json.loads(capsys.readouterr().out)
 
     assert [field["path"] for field in document["fields"]] == ["nodes.a100.hosts"]
@@ -65,7 +65,7 @@ def test_without_a_terminal_nothing_is_agreed_to(file, monkeypatch, tmp_path):
     with (tmp_path / "in").open("w+") as no_terminal:
         monkeypatch.setattr(sys, "stdin", no_terminal)  # the process's own stdin is the seam
         with pytest.raises(WrightError, match="pass --yes"):
-            remove_hosts(file, "gpu-node4")
+            remove_hosts("gpu-node4", cluster=file)
 
     assert file.read_text() == LAB.read_text()
 
@@ -74,19 +74,19 @@ def test_without_a_terminal_nothing_is_agreed_to(file, monkeypatch, tmp_path):
 def test_what_is_no_hostlist_is_refused(file, hosts):
     """Before it is expanded, and before any shell could see it."""
     with pytest.raises(WrightError, match="bad-hostlist") as error:
-        add_hosts(file, "a100", hosts, yes=True)
+        add_hosts("a100", hosts, cluster=file, yes=True)
 
     assert error.value.exit_code == 2
 
 
 def test_hosts_that_left_are_no_error(file, capsys):
     """Run again after the end, it says so; a name that was never there is an error."""
-    assert remove_hosts(file, "gpu-node2", yes=True) == 0
+    assert remove_hosts("gpu-node2", cluster=file, yes=True) == 0
     assert "    absent: gpu-node2\n" in file.read_text()
-    assert remove_hosts(file, "gpu-node2", yes=True) == 0
+    assert remove_hosts("gpu-node2", cluster=file, yes=True) == 0
     assert "nothing to do" in capsys.readouterr().err
     with pytest.raises(WrightError, match="no-such-host"):
-        remove_hosts(file, "gpu-node9", yes=True)
+        remove_hosts("gpu-node9", cluster=file, yes=True)
 
 
 def test_a_leave_that_was_begun_goes_on_from_the_command_line(file, capsys):
@@ -94,7 +94,7 @@ def test_a_leave_that_was_begun_goes_on_from_the_command_line(file, capsys):
     file.write_text(LAB.read_text().replace("gpu-node[1-4]", "gpu-node[1-3]"))
     remember("lab", ("gpu-node4",))
 
-    assert remove_hosts(file, "gpu-node4", yes=True) == 0
+    assert remove_hosts("gpu-node4", cluster=file, yes=True) == 0
     assert "gpu-node4: removed" in capsys.readouterr().err
 
 

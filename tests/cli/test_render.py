@@ -16,14 +16,14 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    "command", [render, lambda file, out: export(file, out=out, ansible=True, compose=True)]
+    "command", [render, lambda cluster, out: export(cluster=cluster, out=out, ansible=True, compose=True)]
 )
 def test_another_name_of_the_cluster_file_changes_no_file(tmp_path, monkeypatch, command):
     """A file that is renamed changes no host."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     for name in ("cluster", "renamed"):
         (tmp_path / f"{name}.yaml").write_text(EXAMPLE.read_text())
-        assert command(tmp_path / f"{name}.yaml", out=tmp_path / name) == 0
+        assert command(cluster=tmp_path / f"{name}.yaml", out=tmp_path / name) == 0
 
     assert len(files(tmp_path / "cluster")) > 50
     assert files(tmp_path / "cluster") == files(tmp_path / "renamed")

@@ -22,7 +22,7 @@ def file(tmp_path):
 
 def test_hosts_that_do_not_say_what_can_be_undone_are_named(file, capsys):
     """The list is empty, and that is not called a success."""
-    code = rollback(file, list_=True)
+    code = rollback(cluster=file, list_=True)
 
     said = capsys.readouterr()
     assert code == 1
@@ -32,7 +32,7 @@ def test_hosts_that_do_not_say_what_can_be_undone_are_named(file, capsys):
 def test_without_an_apply_to_undo_nothing_is_begun(file):
     """Hosts that do not respond may have one: the error names the reason."""
     with pytest.raises(WrightError, match="no host responds: ") as error:
-        rollback(file, yes=True)
+        rollback(cluster=file, yes=True)
 
     assert (error.value.findings[0].code, error.value.exit_code) == ("unreachable", 1)
 
@@ -40,4 +40,4 @@ def test_without_an_apply_to_undo_nothing_is_begun(file):
 def test_a_time_without_a_unit_is_refused_before_a_host_is_asked(file):
     """As with apply."""
     with pytest.raises(WrightError, match="--wait"):
-        rollback(file, yes=True, disruption=DisruptionOptions(drain=True, wait="10"))
+        rollback(cluster=file, yes=True, disruption=DisruptionOptions(drain=True, wait="10"))

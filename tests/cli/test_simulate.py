@@ -28,14 +28,14 @@ def trace(tmp_path):
 def refused(**more):
     """The code and the words."""
     with pytest.raises(WrightError) as why:
-        simulate(FILE, **more)
+        simulate(cluster=FILE, **more)
     assert why.value.exit_code == 2
     return why.value.findings[0].code, str(why.value)
 
 
 def test_two_settings_side_by_side(trace, capsys):
     """Slurm's own against the file's: whole hosts, then single GPUs."""
-    assert simulate(FILE, trace=trace(*(LINE.format(number) for number in range(20)))) == 0
+    assert simulate(cluster=FILE, trace=trace(*(LINE.format(number) for number in range(20)))) == 0
     shown = capsys.readouterr().out
 
     assert "Slurm's defaults" in shown
@@ -46,7 +46,7 @@ def test_two_settings_side_by_side(trace, capsys):
 
 def test_json_has_all_figures(trace, capsys):
     """Seconds and ratios, with a schema; held is more than used where hosts are given whole."""
-    simulate(FILE, trace=trace(*(LINE.format(number) for number in range(20))), json=True)
+    simulate(cluster=FILE, trace=trace(*(LINE.format(number) for number in range(20))), json=True)
     found = json.loads(capsys.readouterr().out)
     default, ours = found["settings"]
 
@@ -59,7 +59,9 @@ def test_today_s_settings_against_proposed_ones(trace, tmp_path, capsys):
     """With --against, the file itself is the first column."""
     other = tmp_path / "other.yaml"
     other.write_text(FILE.read_text().replace("default_time: 4h", "default_time: 4h, exclusive: true"))
-    simulate(FILE, trace=trace(*(LINE.format(number) for number in range(40))), against=other, json=True)
+    simulate(
+        cluster=FILE, trace=trace(*(LINE.format(number) for number in range(40))), against=other, json=True
+    )
     today, proposed = json.loads(capsys.readouterr().out)["settings"]
 
     assert [today["name"], proposed["name"]] == [str(FILE), str(other)]
@@ -74,7 +76,7 @@ def test_what_the_model_does_not_know_is_said(trace, tmp_path, capsys):
         'reservations:\n  course: {hosts: gpu1, start: "2027-04-12T10:00", duration: 2h, teams: [students]}\n'
     )
     other.write_text(FILE.read_text() + kept)
-    simulate(other, trace=trace(LINE.format(1).replace("vision", "strangers")))
+    simulate(cluster=other, trace=trace(LINE.format(1).replace("vision", "strangers")))
     shown = capsys.readouterr().out
 
     assert "not in the model, without effect here: reservations" in shown
@@ -102,7 +104,7 @@ def test_bad_lines_are_named_counted_and_left_out_only_if_told(trace, capsys):
         in words
     )
     assert "51 x 2 columns" in words
-    assert simulate(FILE, trace=path, skip_bad=True) == 0
+    assert simulate(cluster=FILE, trace=path, skip_bad=True) == 0
     assert "skipped: 52 bad lines" in capsys.readouterr().out
 
 
@@ -144,6 +146,6 @@ def test_a_cluster_without_gpus(tmp_path):
     plain = tmp_path / "cluster.yaml"
     plain.write_text("\n".join(row for row in FILE.read_text().splitlines() if "gpus:" not in row))
     with pytest.raises(WrightError) as why:
-        simulate(plain, teams=5)
+        simulate(cluster=plain, teams=5)
 
     assert why.value.findings[0].code == "trace-no-gpus"

@@ -57,7 +57,11 @@ def control(tmp_path, recorded):
 def wright(environ, *words):
     """How the command ended."""
     return subprocess.run(
-        [WRIGHT, "top", str(LAB), *words], env=environ, capture_output=True, text=True, check=False
+        [WRIGHT, "top", "--cluster", str(LAB), *words],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -121,7 +125,9 @@ def test_without_textual_the_mend_is_named(control, tmp_path):
     blocked = "import sys; sys.modules['textual'] = None; from clusterwright.cli import main; main()"
     program = tmp_path / "wright.py"
     program.write_text(blocked.replace("'textual'", "'textual'"))
-    shown, code = on_terminal([sys.executable, str(program), "top", str(LAB)], control[0], until="fix")
+    shown, code = on_terminal(
+        [sys.executable, str(program), "top", "--cluster", str(LAB)], control[0], until="fix"
+    )
 
     assert code == 2
     assert 'pip install "clusterwright[tui]"' in shown
@@ -129,7 +135,9 @@ def test_without_textual_the_mend_is_named(control, tmp_path):
 
 def test_the_screen_on_a_real_terminal(control):
     """It paints, hears keys, and leaves the terminal as it was."""
-    shown, code = on_terminal([str(WRIGHT), "top", str(LAB)], control[0], until="100006", then=b"q")
+    shown, code = on_terminal(
+        [str(WRIGHT), "top", "--cluster", str(LAB)], control[0], until="100006", then=b"q"
+    )
 
     assert code == 0
     assert "nodes 40" in shown
@@ -141,7 +149,9 @@ def test_who_leaves_does_not_wait_for_a_host_that_hangs(control, tmp_path):
     """An ssh that says nothing for a minute; the screen is left at once."""
     (tmp_path / "ssh").write_text("#!/bin/sh\nexec sleep 60\n")
     before = time.monotonic()
-    shown, code = on_terminal([str(WRIGHT), "top", str(LAB)], control[0], until="querying control", then=b"q")
+    shown, code = on_terminal(
+        [str(WRIGHT), "top", "--cluster", str(LAB)], control[0], until="querying control", then=b"q"
+    )
 
     assert code == 0
     assert "\x1b[?1049l" in shown
@@ -152,12 +162,16 @@ def test_no_color_is_obeyed(control):
     """Neither by the flag nor by the variable is a colour sent; bold and dim may be."""
     colour = re.compile(r"\x1b\[[0-9;]*(?:3[1-7]|38;[25]|48;[25])[0-9;]*m")
     plain, _ = on_terminal(
-        [str(WRIGHT), "top", str(LAB), "--batch", "--no-color"], control[0], until="100000"
+        [str(WRIGHT), "top", "--cluster", str(LAB), "--batch", "--no-color"], control[0], until="100000"
     )
     by_name, _ = on_terminal(
-        [str(WRIGHT), "top", str(LAB), "--batch"], {**control[0], "NO_COLOR": "1"}, until="100000"
+        [str(WRIGHT), "top", "--cluster", str(LAB), "--batch"],
+        {**control[0], "NO_COLOR": "1"},
+        until="100000",
     )
-    bright, _ = on_terminal([str(WRIGHT), "top", str(LAB), "--batch"], control[0], until="100000")
+    bright, _ = on_terminal(
+        [str(WRIGHT), "top", "--cluster", str(LAB), "--batch"], control[0], until="100000"
+    )
 
     assert (colour.search(plain), colour.search(by_name)) == (None, None)
     assert colour.search(bright)
@@ -167,7 +181,7 @@ def test_what_the_guide_says_is_what_works(control, tmp_path):
     """Each command of docs/guides/top.md, in a folder with a cluster file."""
     guide = (ROOT / "docs" / "guides" / "top.md").read_text()
     (tmp_path / "cluster.yaml").write_text(LAB.read_text())
-    commands = re.findall(r"^\$ wright top (.*)$", guide, flags=re.MULTILINE)
+    commands = re.findall(r"^\$ wright top\b(.*)$", guide, flags=re.MULTILINE)
 
     assert len(commands) == 5
     for words in commands:

@@ -82,7 +82,7 @@ def test_json_has_every_trial_the_winner_and_the_difference(job, capsys):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (["network", "cluster.yaml", "--budget", "16"], "error[tune-budget]: 16 trials are too few"),
+        (["network", "--cluster", str(LAB), "--budget", "16"], "error[tune-budget]: 16 trials are too few"),
         (["training", "job.yaml", "--cluster", "none.yaml"], "error[file-unreadable]"),
     ],
 )

@@ -41,7 +41,7 @@ def test_a_full_disk_leaves_the_earlier_files(tmp_path):
     try:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / MARKER).write_text("earlier")
-        argv = [WRIGHT, "render", EXAMPLE, "--out", tmp_path / "out"]
+        argv = [WRIGHT, "render", "--cluster", EXAMPLE, "--out", tmp_path / "out"]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         left = [path.name for path in (tmp_path / "out").iterdir()]
         new = subprocess.run([*argv[:-1], tmp_path / "new"], capture_output=True, check=False)

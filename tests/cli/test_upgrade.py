@@ -32,7 +32,7 @@ def file(tmp_path):
 def test_one_thing_is_upgraded_at_a_time(file, what):
     """They are upgraded in different ways."""
     with pytest.raises(WrightError, match="--slurm VERSION or --driver VERSION") as error:
-        upgrade(file(), **what)
+        upgrade(cluster=file(), **what)
 
     assert error.value.exit_code == 2
 
@@ -40,7 +40,7 @@ def test_one_thing_is_upgraded_at_a_time(file, what):
 def test_a_driver_that_is_not_ours_is_not_upgraded(file):
     """It says how it becomes ours."""
     with pytest.raises(WrightError, match=r"has no software\.nvidia"):
-        upgrade(file(), driver="580.95.05")
+        upgrade(cluster=file(), driver="580.95.05")
 
 
 def test_a_driver_that_the_file_could_not_have_is_refused_before_any_host_is_asked(file):
@@ -50,6 +50,6 @@ def test_a_driver_that_the_file_could_not_have_is_refused_before_any_host_is_ask
 
     for version, code in (("470.256.02", "driver-too-old"), ("580.95", "version-not-whole")):
         with pytest.raises(SpecError) as error:
-            upgrade(path, driver=version)
+            upgrade(cluster=path, driver=version)
         assert code in {finding.code for finding in error.value.findings}
     assert path.read_text() == before

@@ -25,7 +25,7 @@ def wright(tmp_path):
 
     def run(*words, stdin=""):
         return subprocess.run(
-            [WRIGHT, "web", EXAMPLE, *words], input=stdin, capture_output=True, text=True, env=environment,
+            [WRIGHT, "web", "--cluster", EXAMPLE, *words], input=stdin, capture_output=True, text=True, env=environment,
             timeout=60, check=False,
         )  # fmt: skip
 
@@ -51,7 +51,7 @@ def certificate(tmp_path):
 def listening(wright, *words):
     """The page as a process; its address."""
     process = subprocess.Popen(
-        [WRIGHT, "web", EXAMPLE, "--port", "0", *words],
+        [WRIGHT, "web", "--cluster", EXAMPLE, "--port", "0", *words],
         stderr=subprocess.PIPE,
         text=True,
         env=wright.environment,

@@ -57,7 +57,7 @@ def watching(site, folder):
     """The loop, as a user starts it; ended at the end, however it stands."""
     log = (folder / "watch.log").open("ab")
     env = {**os.environ, "XDG_STATE_HOME": str(folder)}
-    words = (sys.executable, "-c", MAIN, "heal", "watch", str(site.file))
+    words = (sys.executable, "-c", MAIN, "heal", "watch", "--cluster", str(site.file))
     process = subprocess.Popen(words, env=env, stdout=log, stderr=log)
     try:
         yield process
@@ -206,10 +206,10 @@ def unit(site, tmp_path):
     before, allow, after = site.file.read_text().partition("\n  allow: ")
     assert allow
     file.write_text(before + WATCHED + after.partition("\n")[2])
-    told = wright("apply", file, "-y")
+    told = wright("apply", "--cluster", file, "-y")
     (tmp_path / "absent").write_text(told.stdout + told.stderr)
     put_wright(site)
-    now = wright("apply", file, "-y")
+    now = wright("apply", "--cluster", file, "-y")
     try:
         assert now.returncode == 0, now.stdout + now.stderr
         yield replace(site, file=file)
@@ -228,7 +228,7 @@ def test_the_unit_mends_is_killed_waits_for_slurmctld_and_hears_a_person(unit, t
     unit.sh("gpu-node2", "systemctl stop prometheus-node-exporter")
     waits = lambda: [deed for deed in journal(unit, None)["actions"] if deed["state"] == "proposed"]
     proposed = until(waits, said)
-    plan = wright("heal", "--plan", unit.file)
+    plan = wright("heal", "--plan", "--cluster", unit.file)
     approved = wright("heal", "approve", proposed[0]["id"], "--cluster", unit.file)
     until(lambda: ours("gpu-node2"), said)
 

@@ -71,7 +71,7 @@ def test_a_log_is_diagnosed_and_a_cluster_file_is_written(wright, tmp_path):
     assert wright("why", "slurm-1.out").stdout.startswith("gpu-oom")
     assert wright("init", "--template", "university", "--out", "cluster.yaml").returncode == 0
     assert wright("validate", "cluster.yaml").returncode == 0
-    assert wright("render", "cluster.yaml", "--out", "tree").returncode == 0
+    assert wright("render", "--out", "tree").returncode == 0
     assert (tmp_path / "tree").is_dir()
     assert wright("plan", "fabric", "--nodes", "64").returncode == 0
     assert wright("plan", "cost", "--gpu", "h100", "--nodes", "4").returncode == 0
@@ -79,7 +79,7 @@ def test_a_log_is_diagnosed_and_a_cluster_file_is_written(wright, tmp_path):
 
 @pytest.mark.parametrize(
     ("command", "extra"),
-    [(SEARCH, "plan"), (("plan", "claims"), "plan"), (("web", "cluster.yaml"), "web")],
+    [(SEARCH, "plan"), (("plan", "claims"), "plan"), (("web",), "web")],
 )
 def test_a_command_that_needs_an_extra_names_it(wright, command, extra):
     """No ModuleNotFoundError; the fix is the line to type."""

@@ -190,7 +190,7 @@ def test_a_real_run(shared, share, readers):
         "checkpoint": {"every": "1 steps"}, **share,
     }  # fmt: skip
     (home / "job.yaml").write_text(json.dumps(job))
-    argv = [WRIGHT, "train", home / "job.yaml", "--local", "--folder", shared / "runs"]
+    argv = [WRIGHT, "train", home / "job.yaml", "--local", "--out", shared / "runs"]
     done = subprocess.run(argv, umask=0o022, timeout=150, check=False, capture_output=True, text=True)
     (run,) = (shared / "runs").iterdir()
 

@@ -48,7 +48,7 @@ REGISTRY = {
         lines=("checkpoints list {folder}", "checkpoints list {run} --cluster {file}")
     ),
     "checkpoints verify": Attack(lines=("checkpoints verify {folder}", "checkpoints verify {folder} --all")),
-    "curves": Attack(lines=("curves {folder} --output {out}/curves.html", "curves {run} --json")),
+    "curves": Attack(lines=("curves {folder} --html {out}/curves.html", "curves {run} --json")),
     "completion": Nothing("prints the names of commands and options"),
     "demo": LAB,
     "dev": Nothing("starts a job of its user"),

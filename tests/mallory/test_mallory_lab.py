@@ -85,7 +85,10 @@ def test_an_operator_meets_a_hostile_user(hostile_lab, tmp_path):
         [word.format(run=name, **values) for word in shlex.split(line)] for line in of_runs for name in chosen
     ]
     lines += [shlex.split(line) for line in (*once, f"why {bobs}", f"why {HEALTHY_HOST}", f"status {bobs}")]
-    lines += [["check", str(site.file)], ["heal", str(site.file), "--plan", "--json"]]
+    lines += [
+        ["check", "--cluster", str(site.file)],
+        ["heal", "--cluster", str(site.file), "--plan", "--json"],
+    ]
 
     environment = os.environ | {"CLUSTERWRIGHT_CLUSTER": str(site.file), "LC_ALL": "C.UTF-8"}
     results = run_lines(lines, tmp_path, environment, BUSY_S)

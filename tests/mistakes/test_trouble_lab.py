@@ -111,7 +111,7 @@ def words(capsys):
 def faults(capsys, site):
     """What check calls wrong, by host and check; what a busy machine did not answer in time is not among it."""
     capsys.readouterr()
-    wright_check(site.file, json=True)
+    wright_check(cluster=site.file, json=True)
     found = {}
     for verdict in json.loads(capsys.readouterr().out)["verdicts"]:
         if verdict["status"] in ("fail", "warn"):

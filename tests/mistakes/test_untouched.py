@@ -12,16 +12,16 @@ from clusterwright.errors import EXIT_USAGE
 GOOD = (Path(__file__).parent / "good.yaml").read_text()
 WRIGHT = Path(sys.executable).with_name("wright")
 COMMANDS = [
-    ["apply", "FILE", "--yes"],
-    ["apply", "FILE", "--dry-run"],
-    ["check", "FILE"],
-    ["diff", "FILE"],
-    ["render", "FILE", "--out", "out"],
-    ["export", "FILE", "--out", "out"],
-    ["rollback", "FILE", "--yes"],
-    ["add-hosts", "FILE", "a100", "gpu5", "--yes"],
-    ["remove-hosts", "FILE", "gpu4", "--yes"],
-    ["lab", "up", "FILE"],
+    ["apply", "--cluster", "FILE", "--yes"],
+    ["apply", "--cluster", "FILE", "--dry-run"],
+    ["check", "--cluster", "FILE"],
+    ["diff", "--cluster", "FILE"],
+    ["render", "--cluster", "FILE", "--out", "out"],
+    ["export", "--cluster", "FILE", "--out", "out"],
+    ["rollback", "--cluster", "FILE", "--yes"],
+    ["add-hosts", "a100", "gpu5", "--cluster", "FILE", "--yes"],
+    ["remove-hosts", "gpu4", "--cluster", "FILE", "--yes"],
+    ["lab", "up", "--cluster", "FILE"],
 ]
 
 

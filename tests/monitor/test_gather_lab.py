@@ -155,13 +155,13 @@ def test_without_slurmctld_the_hosts_are_there_and_what_is_missing_is_said(slurm
     """By `wright top --batch` and `--json`; that there is no Prometheus in this cluster is said too."""
     lab_cluster.sh("control", "systemctl stop slurmctld")
 
-    assert top(lab_cluster.file, batch=True) == 0
+    assert top(cluster=lab_cluster.file, batch=True) == 0
     shown = capsys.readouterr().out
     assert "gpu-node[1-4]" in shown
     assert "unknown" in shown
     assert "GPUs 0/16" in shown
     assert "missing: the queue: squeue" in shown  # that slurmctld is away, or did not answer in time
-    assert top(lab_cluster.file, json=True) == 0
+    assert top(cluster=lab_cluster.file, json=True) == 0
     missing = " ".join(json.loads(capsys.readouterr().out)["missing"])
     assert "the nodes:" in missing
     assert "GPU metrics: Prometheus is not enabled" in missing

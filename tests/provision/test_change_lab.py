@@ -92,11 +92,11 @@ def beating(site, heart):
 
 def test_a_cluster_grows_and_shrinks_under_a_running_job(site, beating, capsys):
     """The job goes on; a step over old and new hosts runs; the text is the first one at the end."""
-    added = add_hosts(site.file, "a100", "gpu-node4", yes=True)
+    added = add_hosts("a100", "gpu-node4", cluster=site.file, yes=True)
     grown = site.file.read_text()
     both = site.srun(["gpu-node3", "gpu-node4"])
     after_growth = beating.faults()
-    removed = remove_hosts(site.file, "gpu-node4", yes=True)
+    removed = remove_hosts("gpu-node4", cluster=site.file, yes=True)
     nodes = site.run("control", "sinfo --noheader --Node --format=%N").split()
     daemon = site.remote.run(
         "gpu-node4", "systemctl is-active slurmd; systemctl is-enabled slurmd"
@@ -114,10 +114,10 @@ def test_a_host_from_the_middle_leaves_and_comes_back(site, beating, capsys):
     waiting = site.run(
         "control", "cd / && runuser -u bob -- sbatch --parsable -w gpu-node3 -o /dev/null --wrap 'sleep 8'"
     )
-    left = remove_hosts(site.file, "gpu-node3", yes=True, purge=True)
+    left = remove_hosts("gpu-node3", cluster=site.file, yes=True, purge=True)
     ours = site.run("gpu-node3", "ls /etc/slurm/slurm.conf /etc/munge/munge.key 2>/dev/null; true")
     cut = site.file.read_text()
-    back = add_hosts(site.file, "a100", "gpu-node[3-4]", yes=True)
+    back = add_hosts("a100", "gpu-node[3-4]", cluster=site.file, yes=True)
 
     assert (left, back) == (0, 0), capsys.readouterr().err
     assert f"waiting for jobs {waiting.strip()}" in capsys.readouterr().err or ours == ""
@@ -125,7 +125,7 @@ def test_a_host_from_the_middle_leaves_and_comes_back(site, beating, capsys):
     assert "hosts: gpu-node[1-2]" in cut
     assert site.srun(["gpu-node3", "gpu-node4"]) == ["gpu-node3", "gpu-node4"]
     assert beating.faults() == []
-    again = remove_hosts(site.file, "gpu-node3", yes=True)
+    again = remove_hosts("gpu-node3", cluster=site.file, yes=True)
     assert again == 0
     assert "absent: gpu-node3" in site.file.read_text()
     assert load_cluster(site.file).host("gpu-node4").management.exploded == "10.211.0.14"
@@ -136,7 +136,7 @@ def test_a_busy_host_stays_until_its_job_has_ended(site, beating):
     """Told with the job; drained and nothing more; the file is as it was."""
     text = site.file.read_text()
     with pytest.raises(WrightError, match=f"jobs {beating.job} still run on gpu-node2"):
-        remove_hosts(site.file, "gpu-node2", now=True, yes=True)
+        remove_hosts("gpu-node2", cluster=site.file, now=True, yes=True)
     reason = site.run("control", "sinfo --noheader --list-reasons --format='%E %N'").strip()
     site.run("control", "scontrol update NodeName=gpu-node2 State=RESUME")
 
@@ -149,7 +149,7 @@ def test_a_host_that_does_not_answer_joins_nobody(site):
     """It is not there: the file and the cluster are as they were."""
     text = site.file.read_text()
     with pytest.raises(WrightError, match="new-hosts-silent"):
-        add_hosts(site.file, "a100", "gpu-node5", yes=True)
+        add_hosts("a100", "gpu-node5", cluster=site.file, yes=True)
 
     assert site.file.read_text() == text
 
@@ -157,7 +157,7 @@ def test_a_host_that_does_not_answer_joins_nobody(site):
 def test_diff_says_who_differs_and_why(site, capsys):
     """A hand on one host, a stopped daemon, a package that is gone, and a file that has moved on."""
     assert site.apply().ok
-    assert diff(site.file, exit_code=True) == 0
+    assert diff(cluster=site.file, exit_code=True) == 0
     site.run(
         "gpu-node2",
         "echo '# mine' >> /etc/slurm/cgroup.conf; rm /etc/security/limits.d/60-clusterwright.conf",
@@ -165,7 +165,7 @@ def test_diff_says_who_differs_and_why(site, capsys):
     site.run("gpu-node1", "systemctl stop chrony")
     site.file.write_text(site.file.read_text().replace("node_timeout: 15s", "node_timeout: 20s"))
     capsys.readouterr()
-    code = diff(site.file, exit_code=True, json=True)
+    code = diff(cluster=site.file, exit_code=True, json=True)
     found = json.loads(capsys.readouterr().out)
     rows = {(row["hosts"], row["id"]): row["cause"] for row in found["rows"]}
     everyone = fold([host.name for host in load_cluster(site.file).hosts()])
@@ -177,4 +177,4 @@ def test_diff_says_who_differs_and_why(site, capsys):
     assert rows.get((everyone, "file:/etc/slurm/slurm.conf")) == "changed", rows
     assert (found["changed_manually"], found["changed_in_file"]) == ("gpu-node[1-2]", everyone)
     site.apply()
-    assert diff(site.file, exit_code=True) == 0
+    assert diff(cluster=site.file, exit_code=True) == 0

@@ -51,7 +51,7 @@ def test_a_lost_key_stops_the_apply_before_any_host_is_planned(cluster, folder, 
     with pytest.raises(WrightError, match="gpu-node2 have a munge key") as caught:
         apply(cluster, "cluster.yaml", remote, dry_run=dry_run, only={"gpu-node1"})
 
-    assert "wright state recover cluster.yaml" in str(caught.value)
+    assert "wright state recover" in str(caught.value)
     assert list(folder.iterdir()) == []
     assert all("python" not in command for _host, command in remote.calls)
 
@@ -113,9 +113,9 @@ def test_the_command_prints_fingerprints_and_not_the_key(folder, monkeypatch, ca
     """In text and as JSON."""
     # the command builds its own connection
     monkeypatch.setattr("clusterwright.provision.apply.remote_of", lambda _cluster: hosts_with({"*": KEY}))
-    assert command(LAB) == 0
+    assert command(cluster=LAB) == 0
     text = capsys.readouterr()
-    assert command(LAB, hosts="control", json=True) == 0
+    assert command(cluster=LAB, hosts="control", json=True) == 0
     document = json.loads(capsys.readouterr().out)
 
     assert sha256(KEY).hexdigest()[:12] in text.out

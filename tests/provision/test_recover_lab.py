@@ -49,7 +49,7 @@ def test_a_lost_key_is_read_back_from_the_hosts(file):
             apply(cluster, str(file), remote_of(cluster), dry_run=dry_run)
 
     assert not key.exists()
-    assert recover(file) == 0
+    assert recover(cluster=file) == 0
     assert (key.read_bytes(), key.stat().st_mode & 0o777) == (before, 0o600)
     assert apply(cluster, str(file), remote_of(cluster), dry_run=True).pending == 0
     assert remote_of(cluster).run("control", "munge -n | unmunge >/dev/null").ok

@@ -108,7 +108,7 @@ def upgraded(site, heart):
     beating = heart(site.run)
     before, said = site.file.read_text(), io.StringIO()
     with contextlib.redirect_stderr(said):
-        ended = upgrade(site.file, slurm="26.05", yes=True)
+        ended = upgrade(cluster=site.file, slurm="26.05", yes=True)
     versions = site.run("control", "scontrol show config | grep SLURM_VERSION; scontrol -o show node")
     faults = beating.faults()
     beating.end()
@@ -147,9 +147,9 @@ def test_what_was_kept_can_be_read(site, upgraded):
 def test_a_second_upgrade_has_nothing_to_do_and_a_step_back_is_refused(site, upgraded, capsys):
     """No daemon is stopped for either."""
     started = site.run("control", "systemctl show -P ActiveEnterTimestamp slurmctld")
-    again = upgrade(site.file, slurm="26.05", yes=True)
+    again = upgrade(cluster=site.file, slurm="26.05", yes=True)
     with pytest.raises(WrightError, match="Slurm has no downgrade"):
-        upgrade(site.file, slurm="24.11", yes=True)
+        upgrade(cluster=site.file, slurm="24.11", yes=True)
 
     assert again == 0
     assert "nothing to do" in capsys.readouterr().err

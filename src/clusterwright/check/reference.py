@@ -52,7 +52,7 @@ def _above(line: int, comments: dict[int, str], text: list[str]) -> str:
 
 _HEAD = """# Checks
 
-`wright check cluster.yaml` reads facts of every host over one SSH connection each, and reports where a host differs
+`wright check` reads facts of every host over one SSH connection each, and reports where a host differs
 from the cluster file. A check is `ok`, `warn`, `fail`, `unknown` or `skipped`; only `ok` is green.
 `unknown`: a value could not be read, because a tool is missing, failed or exceeded its time limit.
 `skipped`: the feature is switched off, or the host does not have it.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clusterwright.edge.ssh import Ssh
 
 VARIABLE = "CLUSTERWRIGHT_CLUSTER"
-LOCAL_RUNS = Path("runs")  # where `wright train --local` writes, unless --folder names another folder
+LOCAL_RUNS = Path("runs")  # where `wright train --local` writes, unless --out names another folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,12 @@ def local_run(reference: str, cluster: Path | None) -> Path | None:
 
 def has_only_local_runs(cluster: Path | None) -> bool:
     """Return True if there is no cluster file, but local runs in ./runs."""
-    return not cluster and not any(path.exists() for path in _candidates(None)) and LOCAL_RUNS.is_dir()
+    return not cluster and not has_cluster_file() and LOCAL_RUNS.is_dir()
+
+
+def has_cluster_file() -> bool:
+    """Return True if a command without --cluster finds a cluster file."""
+    return any(path.exists() for path in _candidates(None))
 
 
 def find_cluster(named: Path | None) -> Cluster:

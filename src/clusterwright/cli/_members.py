@@ -105,7 +105,7 @@ def remove(path: Path, hosts: str, how: How, options: MemberOptions) -> int:
     show_message(
         _("{hosts}: removed", hosts=fold(names))
         if result.ok
-        else _("next: fix the errors above, then run: {command}", command=f"wright apply {path}")
+        else _("next: fix the errors above, then run: {command}", command=f"wright apply --cluster {path}")
     )
     return EXIT_OK if result.ok else EXIT_FAILED
 
@@ -195,4 +195,4 @@ def _document(current_file: ClusterFile, proposed_file: ClusterFile, report: Cha
 
 
 def _retry_command(path: Path, group: str, hosts: str) -> str:
-    return f"wright add-hosts {path} {group} {hosts}"
+    return f"wright add-hosts {group} {hosts} --cluster {path}"

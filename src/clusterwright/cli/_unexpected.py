@@ -52,15 +52,17 @@ def _of_usage(error: CycloptsError) -> WrightError:
     """Return the error of a command line that names an unknown command or option, or lacks an argument."""
     command = " ".join(("wright", *(error.command_chain or ())))
     message = " ".join(str(error).split()).partition(" Available commands:")[0].rstrip(".")
+    fix = _("run `{command} --help`", command=command)
     if isinstance(error, MissingArgumentError) and error.argument and not error.argument.tokens:
         meaning = _(error.argument.parameter.help or "").rstrip(".。")
         message = _("`{command}` needs {name}", command=command, name=error.argument.name)
         message += f" ({meaning})" if meaning else ""
     elif isinstance(error, UnusedCliTokensError):
-        message = _("unexpected argument `{argument}`", argument=" ".join(error.unused_tokens or ()))
-    return WrightError.from_code(
-        "usage", message, _("run `{command} --help`", command=command), exit_code=EXIT_USAGE
-    )
+        unused = error.unused_tokens or ["-"]
+        message = _("unexpected argument `{argument}`", argument=" ".join(unused))
+        if unused[0].endswith((".yaml", ".yml")) and not unused[0].startswith("-"):
+            fix = _("name the cluster file with --cluster {file}", file=unused[0])
+    return WrightError.from_code("usage", message, fix, exit_code=EXIT_USAGE)
 
 
 def _is_of_disk(error: Exception) -> TypeGuard[OSError]:

@@ -1,4 +1,4 @@
-"""`wright add-hosts CLUSTER GROUP HOSTS`."""
+"""`wright add-hosts GROUP HOSTS`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from cyclopts import Parameter
 
 
 def add_hosts(
-    cluster: Path,
     group: str,
     hosts: str,
     /,
     *,
+    cluster: Path | None = None,
     dry_run: Annotated[bool, Parameter(alias="-n")] = False,
     yes: Annotated[bool, Parameter(alias="-y")] = False,
     json: bool = False,
@@ -24,12 +24,12 @@ def add_hosts(
 
     Parameters
     ----------
-    cluster
-        Cluster file; its comments are preserved.
     group
         Node group; the new hosts get its next addresses.
     hosts
         New hosts, as a hostlist.
+    cluster
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml; its comments are preserved.
     dry_run
         Show the changes of the file and of the hosts; change nothing.
     yes
@@ -38,5 +38,8 @@ def add_hosts(
         Print one JSON document on stdout.
     """
     from clusterwright.cli import _members
+    from clusterwright.cli._connection import cluster_file
 
-    return _members.add(cluster, group, hosts, _members.MemberOptions(dry_run=dry_run, yes=yes, json=json))
+    return _members.add(
+        cluster_file(cluster), group, hosts, _members.MemberOptions(dry_run=dry_run, yes=yes, json=json)
+    )

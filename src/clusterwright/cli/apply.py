@@ -1,4 +1,4 @@
-"""`wright apply CLUSTER`."""
+"""`wright apply`."""
 
 from __future__ import annotations
 
@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 
 
 def apply(
-    cluster: Path,
-    /,
     *,
+    cluster: Path | None = None,
     dry_run: Annotated[bool, Parameter(alias="-n", negative="")] = False,
     yes: Annotated[bool, Parameter(alias="-y", negative="")] = False,
     disruption: DisruptionOptions = DEFAULT_DISRUPTION,
@@ -50,7 +49,7 @@ def apply(
     Parameters
     ----------
     cluster
-        Cluster file.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     dry_run
         Show every change and its effect on running jobs; change nothing.
     yes
@@ -64,18 +63,20 @@ def apply(
     json
         Print one JSON document on stdout.
     """
+    from clusterwright.cli._connection import cluster_file
     from clusterwright.config.load import load_cluster
     from clusterwright.provision import apply as provision
 
-    spec, most = load_cluster(cluster), None if diff else MOST_DIFF_LINES
+    file = cluster_file(cluster)
+    spec, most = load_cluster(file), None if diff else MOST_DIFF_LINES
     asking = Asking(yes=yes, quiet=json, disruption=disruption, most_diff_lines=most)
     remote = provision.remote_of(spec)
     policy = read_disruption_policy(disruption, spec, remote)
-    report = provision.apply(spec, str(cluster), remote, dry_run=dry_run, agree=asking, policy=policy)
+    report = provision.apply(spec, str(file), remote, dry_run=dry_run, agree=asking, policy=policy)
     show(
         report,
-        f"wright apply {cluster}",
-        next_command=f"wright check {cluster}",
+        f"wright apply --cluster {file}",
+        next_command=f"wright check --cluster {file}",
         plan_displayed=asking.plan_displayed,
         json=json,
         timings=timings,

@@ -44,15 +44,15 @@ class Common:
         bool, Parameter(negative="", help="Print one JSON document: measurements and verdicts.")
     ] = False
 
-    def run(self, kind: Kind, file: Path, *, lasts: str = "0s") -> int:
+    def run(self, kind: Kind, file: Path | None, *, lasts: str = "0s") -> int:
         """Run the benchmark and print it; return 5 when a verdict fails, 1 when one is unknown."""
         from clusterwright.check.bench.run import run
         from clusterwright.check.folding import counts
+        from clusterwright.cli._connection import find_cluster
         from clusterwright.cli._show import show_json, show_message
-        from clusterwright.config.load import load_cluster
         from clusterwright.provision.apply import remote_of
 
-        cluster = load_cluster(file)
+        cluster = find_cluster(file)
         result = run(kind, cluster, remote_of(cluster), self._host_request(cluster, lasts), log=show_message)
         number = counts(result.verdicts)
         if self.json:
@@ -105,19 +105,19 @@ def _show(result: Stored, number: dict[str, int], *, everything: bool) -> None:
             id=result.id,
         )
     )
-    show_next("wright bench list FILE")
+    show_next("wright bench list")
 
 
-def show_list(file: Path, *, json: bool) -> int:
+def show_list(file: Path | None, *, json: bool) -> int:
     """Print the stored benchmarks of the cluster."""
     from datetime import UTC, datetime
 
     from clusterwright.check.bench.store import file_of, runs
+    from clusterwright.cli._connection import find_cluster
     from clusterwright.cli._show import show_json, show_table
-    from clusterwright.config.load import load_cluster
     from clusterwright.config.names import fold
 
-    bench_runs = runs(file_of(load_cluster(file).name))
+    bench_runs = runs(file_of(find_cluster(file).name))
     if json:
         show_json(bench_runs)
         return 0
@@ -136,14 +136,14 @@ def show_list(file: Path, *, json: bool) -> int:
     return 0
 
 
-def show_comparison(file: Path, a: int, b: int, *, json: bool) -> int:
+def show_comparison(file: Path | None, a: int, b: int, *, json: bool) -> int:
     """Print what changed between two stored benchmarks."""
     from clusterwright.check.bench.compare import compare
     from clusterwright.check.bench.store import file_of, read
+    from clusterwright.cli._connection import find_cluster
     from clusterwright.cli._show import show_json, show_message, show_table
-    from clusterwright.config.load import load_cluster
 
-    path = file_of(load_cluster(file).name)
+    path = file_of(find_cluster(file).name)
     comparison = compare(read(path, a), read(path, b))
     if json:
         show_json(comparison)
@@ -180,64 +180,65 @@ bench = App(
 )
 
 
-File = Annotated[Path, Parameter(help="Cluster file.")]
+File = Annotated[
+    Path | None, Parameter(help="Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.")
+]
 Id = Annotated[int, Parameter(help="Number of a benchmark, as in wright bench list.")]
 Json = Annotated[bool, Parameter(help="Print one JSON document on stdout.")]
 
 
 @bench.command
-def network(file: File, /, *, common: Common = DEFAULTS) -> int:
+def network(*, cluster: File = None, common: Common = DEFAULTS) -> int:
     """Measure the network between every pair of hosts, in both directions, one partner per host at a time."""
-    return common.run("network", file)
+    return common.run("network", cluster)
 
 
 @bench.command
-def collectives(file: File, /, *, common: Common = DEFAULTS) -> int:
+def collectives(*, cluster: File = None, common: Common = DEFAULTS) -> int:
     """Measure all-reduce and other collectives on all hosts, verify the data, and bisect to the slow host or link."""
-    return common.run("collectives", file)
+    return common.run("collectives", cluster)
 
 
 @bench.command
-def storage(file: File, /, *, common: Common = DEFAULTS) -> int:
+def storage(*, cluster: File = None, common: Common = DEFAULTS) -> int:
     """Measure the shared folder and the local disks of every host: large files, random reads, many small files."""
-    return common.run("storage", file)
+    return common.run("storage", cluster)
 
 
 @bench.command
-def memory(file: File, /, *, common: Common = DEFAULTS) -> int:
+def memory(*, cluster: File = None, common: Common = DEFAULTS) -> int:
     """Measure the memory bandwidth of every host with STREAM."""
-    return common.run("memory", file)
+    return common.run("memory", cluster)
 
 
 @bench.command
-def training(file: File, /, *, common: Common = DEFAULTS) -> int:
+def training(*, cluster: File = None, common: Common = DEFAULTS) -> int:
     """Train a small model on 1, 2, 4 ... all hosts over each transport, and compare the scaling with the planner."""
-    return common.run("training", file)
+    return common.run("training", cluster)
 
 
 @bench.command
-def loader(file: File, /, *, common: Common = DEFAULTS) -> int:
+def loader(*, cluster: File = None, common: Common = DEFAULTS) -> int:
     """Measure how fast a DataLoader reads the shared folder on every host, by number of workers."""
-    return common.run("loader", file)
+    return common.run("loader", cluster)
 
 
 @bench.command
-def gpu(file: File, /, *, common: Common = DEFAULTS) -> int:
+def gpu(*, cluster: File = None, common: Common = DEFAULTS) -> int:
     """Measure every GPU: matrix products, memory, copies; verify the results; record clocks, temperature and power."""
-    return common.run("gpu", file)
+    return common.run("gpu", cluster)
 
 
 @bench.command
-def rdma(file: File, /, *, common: Common = DEFAULTS) -> int:
+def rdma(*, cluster: File = None, common: Common = DEFAULTS) -> int:
     """Measure every pair of hosts on every rail with perftest: bandwidth both ways, latency, GPUDirect."""
-    return common.run("rdma", file)
+    return common.run("rdma", cluster)
 
 
 @bench.command
 def burn_in(
-    file: File,
-    /,
     *,
+    cluster: File = None,
     lasts: Annotated[str, Parameter(name="--for", help="Duration: 20m, 2h, 1d.")] = "1h",
     common: Common = DEFAULTS,
 ) -> int:
@@ -245,16 +246,16 @@ def burn_in(
 
     Ctrl-C ends it early: the measurements up to then are judged and stored.
     """
-    return common.run("burn_in", file, lasts=lasts)
+    return common.run("burn_in", cluster, lasts=lasts)
 
 
 @bench.command(name="list")
-def list_(file: File, /, *, json: Json = False) -> int:
+def list_(*, cluster: File = None, json: Json = False) -> int:
     """List the stored benchmarks, newest first."""
-    return show_list(file, json=json)
+    return show_list(cluster, json=json)
 
 
 @bench.command
-def compare(file: File, a: Id, b: Id, /, *, json: Json = False) -> int:
+def compare(a: Id, b: Id, /, *, cluster: File = None, json: Json = False) -> int:
     """Compare benchmark A with benchmark B: changes larger than the spread, and versions that differ."""
-    return show_comparison(file, a, b, json=json)
+    return show_comparison(cluster, a, b, json=json)

@@ -1,4 +1,4 @@
-"""`wright check FILE`."""
+"""`wright check`."""
 
 from __future__ import annotations
 
@@ -24,15 +24,14 @@ _EXIT = {"fail": 5, "unknown": 1}  # by the worst status
 
 
 def check(
-    file: Path,
-    /,
     *,
+    cluster: Path | None = None,
     hosts: str = "",
     only: tuple[str, ...] = (),
     on: Literal["deploy", "periodic", "prolog", "burn-in", "boot"] = "deploy",
     everything: Annotated[bool, Parameter(name="--all", negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
-    report: Path | None = None,
+    html: Path | None = None,
     metrics: Path | None = None,
 ) -> int:
     """Check every host that is not powered down against the cluster file.
@@ -41,8 +40,8 @@ def check(
 
     Parameters
     ----------
-    file
-        Cluster file.
+    cluster
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     hosts
         Only these hosts, as a hostlist: gpu-node[1-4].
     only
@@ -54,22 +53,22 @@ def check(
         Show checks that are ok or do not apply, too.
     json
         Print one JSON document: the counts and every verdict.
-    report
+    html
         Write an acceptance report to this HTML file, and the same data to a .json file beside it.
     metrics
         Write the results to this file as Prometheus metrics, for the textfile collector of node_exporter (.prom).
     """
     from clusterwright.check import run
+    from clusterwright.cli._connection import find_cluster
     from clusterwright.cli._hostlist import expanded
-    from clusterwright.config.load import load_cluster
     from clusterwright.provision.apply import remote_of
 
-    cluster = load_cluster(file)
-    remote = remote_of(cluster)
+    config = find_cluster(cluster)
+    remote = remote_of(config)
     verdicts = run(
-        cluster, remote, hosts=expanded(hosts) or _powered_up_hosts(cluster, remote), only=only, on=on
+        config, remote, hosts=expanded(hosts) or _powered_up_hosts(config, remote), only=only, on=on
     )
-    _written(report, metrics, cluster, verdicts)
+    _written(html, metrics, config, verdicts)
     return _show_verdicts(verdicts, json=json, everything=everything)
 
 

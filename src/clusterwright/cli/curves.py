@@ -25,7 +25,7 @@ def curves(
     /,
     *,
     cluster: Path | None = None,
-    output: Path | None = None,
+    html: Path | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Plot a run on one HTML page: loss, learning rate, gradient norm, speed, data wait, memory, restarts.
@@ -36,7 +36,7 @@ def curves(
         Name of a run, job id, `last`, path of a slurm-123.out, or the folder of a run on this machine.
     cluster
         Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
-    output
+    html
         HTML file; default: RUN.html in the current folder.
     json
         Print the data points as one JSON document; write no page.
@@ -45,7 +45,7 @@ def curves(
     if json:
         sys.stdout.write(text)
         return 0
-    show_message(_("curves: {file}", file=write_curves(text, output)))
+    show_message(_("curves: {file}", file=write_curves(text, html)))
     return 0
 
 

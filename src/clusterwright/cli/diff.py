@@ -1,4 +1,4 @@
-"""`wright diff CLUSTER [NEW]`."""
+"""`wright diff [NEW]`."""
 
 from __future__ import annotations
 
@@ -17,26 +17,35 @@ if TYPE_CHECKING:
     from clusterwright.provision.report import ChangeReport
 
 
-def diff(cluster: Path, new: Path | None = None, /, *, exit_code: bool = False, json: bool = False) -> int:
+def diff(
+    new: Path | None = None,
+    /,
+    *,
+    cluster: Path | None = None,
+    exit_code: bool = False,
+    json: bool = False,
+) -> int:
     """Show drift: how the hosts differ from the cluster file and why. With a second file, compare the two files.
 
     Parameters
     ----------
-    cluster
-        Cluster file.
     new
         Second cluster file: compare the files field by field, without contacting hosts.
+    cluster
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     exit_code
         Exit with 3 if there is a difference.
     json
         Print one JSON document on stdout.
     """
+    from clusterwright.cli._connection import cluster_file
     from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_FAILED, EXIT_OK
 
+    file = cluster_file(cluster)
     if new is not None:
-        differs, all_reached = two_files(cluster, new, json=json), True
+        differs, all_reached = two_files(file, new, json=json), True
     else:
-        differs, all_reached = hosts(cluster, json=json)
+        differs, all_reached = hosts(file, json=json)
     if not all_reached:
         return EXIT_FAILED
     return EXIT_CHANGES_PENDING if exit_code and differs else EXIT_OK
@@ -92,7 +101,7 @@ def show_drift(drift_report: Drift, report: ChangeReport, file: str) -> None:
                 effect=_(COST_LABELS[drift_report.cost]),
             )
         )
-        show_next(f"wright apply {file}")
+        show_next(f"wright apply --cluster {file}")
 
 
 def drift_lines(rows: Iterable[DriftRow]) -> list[str]:

@@ -1,4 +1,4 @@
-"""`wright export CLUSTER --out DIR`."""
+"""`wright export --out DIR`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from clusterwright.i18n import _
 
 
 def export(
-    cluster: Path, /, *, out: Path, ansible: bool = False, compose: bool = False, with_secrets: bool = False
+    *,
+    cluster: Path | None = None,
+    out: Path,
+    ansible: bool = False,
+    compose: bool = False,
+    with_secrets: bool = False,
 ) -> int:
     """Export the cluster as files that work without Clusterwright: for Ansible, containers or manual installation.
 
     Parameters
     ----------
     cluster
-        Cluster file.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     out
         Output folder: new, empty, or an earlier export, which is replaced.
     ansible
@@ -25,6 +30,7 @@ def export(
     with_secrets
         Also write secrets such as the munge key, readable by their owner only.
     """
+    from clusterwright.cli._connection import cluster_file
     from clusterwright.cli._show import show_message, show_next
     from clusterwright.config.load import load_cluster
     from clusterwright.edge.secrets import state_folder, write_munge_key
@@ -34,8 +40,9 @@ def export(
     from clusterwright.provision.export.places import places_of
     from clusterwright.provision.roles.munge import KEY
 
-    spec = load_cluster(cluster)
-    context = build_context(spec, str(cluster))
+    file = cluster_file(cluster)
+    spec = load_cluster(file)
+    context = build_context(spec, str(file))
     if with_secrets:
         write_munge_key(state_folder(spec.name), context.secrets[KEY])
     places = places_of(spec, context)

@@ -1,4 +1,4 @@
-"""`wright heal [CLUSTER.YAML]`, `wright heal watch|approve|undo|log`: here, or on the control host that runs heal."""
+"""`wright heal`, `wright heal watch|approve|undo|log`: here, or on the control host that runs heal."""
 
 from __future__ import annotations
 
@@ -38,34 +38,34 @@ Local = Annotated[bool, Parameter(show=False)]  # set by the unit on the control
 
 @heal.default
 def run_once(
-    file: Path | None = None, /, *, plan: bool = False, json: bool = False, local: Local = False
+    *, cluster: Path | None = None, plan: bool = False, json: bool = False, local: Local = False
 ) -> int:
     """Diagnose the cluster once and take the actions that `heal` in the cluster file allows; propose the others.
 
     Parameters
     ----------
-    file
+    cluster
         Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     plan
         Only show the actions and their reasons.
     json
         Print one JSON document on stdout.
     """
-    return _propose(file, local=local, json=json) if plan else _heal_once(file, local=local, json=json)
+    return _propose(cluster, local=local, json=json) if plan else _heal_once(cluster, local=local, json=json)
 
 
 @heal.command
-def watch(file: Path | None = None, /, *, local: Local = False) -> int:
+def watch(*, cluster: Path | None = None, local: Local = False) -> int:
     """Heal the cluster continuously until stopped; only one process at a time. It may be killed at any time.
 
     Parameters
     ----------
-    file
+    cluster
         Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     """
     from clusterwright.heal.loop import setup as joined
 
-    target = _target(file, local=local)
+    target = _target(cluster, local=local)
     _not_off(target)
     if target.is_remote:
         raise WrightError.from_code(
@@ -212,7 +212,7 @@ def _propose(file: Path | None, *, local: bool, json: bool) -> int:
 
     target = _target(file, local=local)
     if target.is_remote:
-        return target.forward(target.file_on_control, "--plan", *(["--json"] if json else []))
+        return target.forward("--cluster", target.file_on_control, "--plan", *(["--json"] if json else []))
     journal = target.journal()
     loop = target.loop(journal)
     past = journal.past(joined.moment(), loop.policy.window_s)
@@ -234,7 +234,7 @@ def _heal_once(file: Path | None, *, local: bool, json: bool) -> int:
     target = _target(file, local=local)
     _not_off(target)
     if target.is_remote:
-        return target.forward(target.file_on_control, *(["--json"] if json else []))
+        return target.forward("--cluster", target.file_on_control, *(["--json"] if json else []))
     with joined.loop_lock(target.folder()):
         journal = target.journal()
         loop = target.loop(journal)

@@ -36,6 +36,7 @@ def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = P
         fix = _("choose a path in a writable folder with --out")
         raise WrightError.from_code("not-writable", f"{error.strerror}: {out}", fix) from error
     following = "wright lab up" if template == "lab" else "wright apply --dry-run"
+    option = "" if out == Path("cluster.yaml") else f" --cluster {out}"
     show_message(_("written: {files}", files=out))
-    show_next(f"wright validate {out}; {following} {out}")
+    show_next(f"wright validate {out}; {following}{option}")
     return 0

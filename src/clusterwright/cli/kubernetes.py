@@ -1,4 +1,4 @@
-"""`wright kubernetes CLUSTER JOB... --out DIR`."""
+"""`wright kubernetes JOB... --out DIR`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from clusterwright.i18n import _
 
 
 def kubernetes(
-    cluster: Path,
-    /,
     *jobs: Path,
+    cluster: Path | None = None,
     out: Path,
     version: str = "1.33",
     kind: Literal["jobset", "trainjob"] = "jobset",
@@ -22,10 +21,10 @@ def kubernetes(
 
     Parameters
     ----------
-    cluster
-        Cluster file.
     jobs
         Job files to export; default: export only teams, storage and queues.
+    cluster
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     out
         Output folder: new, empty, or an earlier export, which is replaced.
     version
@@ -38,14 +37,15 @@ def kubernetes(
         Name of an RDMA adapter in your device plugin.
     """
     from clusterwright.catalog import kubernetes as kubernetes_catalog
+    from clusterwright.cli._connection import find_cluster
     from clusterwright.cli._show import show_message, show_next
-    from clusterwright.config.load import load_cluster, load_job
+    from clusterwright.config.load import load_job
     from clusterwright.edge.trees import write_files
     from clusterwright.launch.kubernetes.manifests import manifests
     from clusterwright.launch.kubernetes.options import ManifestOptions
 
     options = ManifestOptions(kubernetes_catalog.version(version), kind, image, rdma)
-    spec = load_cluster(cluster)
+    spec = find_cluster(cluster)
     files, omissions = manifests(spec, tuple(load_job(job, spec) for job in jobs), options)
     write_files(out, {path: (text.encode(), 0o644) for path, text in files.items()})
     for omission in omissions:

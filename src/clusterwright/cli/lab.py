@@ -21,25 +21,31 @@ if TYPE_CHECKING:
 
 SCHEMA = 1  # of campaign.json
 
-lab = App(name="lab", help="Run a cluster of virtual hosts on this machine, for tests and fault injection.")
+lab = App(
+    name="lab",
+    help="Run a cluster of virtual hosts on this machine, for tests and fault injection.",
+    default_parameter=Parameter(negative=()),
+)
 
 
 @lab.command
-def up(file: Path | None = None, /) -> int:
-    """Start the lab of a cluster file; default: five virtual hosts with simulated GPUs.
+def up(*, cluster: Path | None = None) -> int:
+    """Start the lab of a cluster file; without one: five virtual hosts with simulated GPUs.
 
     Parameters
     ----------
-    file
-        Cluster file with a `lab` section.
+    cluster
+        Cluster file with a `lab` section; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml, else a built-in one.
     """
     from clusterwright import lab as labs
     from clusterwright.config.load import load_cluster
 
-    file = file or _default_file()
+    file = _lab_file(cluster)
     state = labs.up(load_cluster(file), log=show_message)
     host = state.layout.hosts[-1].name
-    show_next(f"wright apply {file}; wright lab status {state.name}; ssh -F {state.ssh_config} {host}")
+    show_next(
+        f"wright apply --cluster {file}; wright lab status {state.name}; ssh -F {state.ssh_config} {host}"
+    )
     return 0
 
 
@@ -145,9 +151,8 @@ def fault(
 
 @lab.command
 def campaign(
-    file: Path,
-    /,
     *,
+    cluster: Path | None = None,
     seed: int = 1,
     faults: int = 20,
     only: tuple[str, ...] = (),
@@ -160,8 +165,8 @@ def campaign(
 
     Parameters
     ----------
-    file
-        Cluster file of a lab; the lab is started and built, and stays.
+    cluster
+        Cluster file of a lab, which is started, built, and stays; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     seed
         Seed of the random faults; the same seed injects the same faults in the same order.
     faults
@@ -171,7 +176,9 @@ def campaign(
     out
         Output folder for the report, campaign.html and campaign.json.
     """
-    return run_campaign(file, seed=seed, faults=faults, only=only, out=out)
+    from clusterwright.cli._connection import cluster_file
+
+    return run_campaign(cluster_file(cluster), seed=seed, faults=faults, only=only, out=out)
 
 
 @lab.command
@@ -242,10 +249,14 @@ def _name(name: str | None) -> str:
     raise WrightError.from_code("lab-which", message, fix, exit_code=EXIT_USAGE)
 
 
-def _default_file() -> Path:
-    """Return the lab file of the package."""
+def _lab_file(named: Path | None) -> Path:
+    """Return the cluster file of --cluster or of this folder, else the lab file of the package."""
     from importlib.resources import files
 
+    from clusterwright.cli._connection import cluster_file, has_cluster_file
+
+    if named or has_cluster_file():
+        return cluster_file(named)
     return Path(str(files("clusterwright.config") / "templates" / "lab.yaml"))
 
 
@@ -272,7 +283,7 @@ def run_campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], o
         raise WrightError.from_code(
             "campaign-apply",
             _("wright apply failed on {hosts}", hosts=", ".join(wrong)),
-            _("run `wright apply {file}` and fix the errors that it reports", file=file),
+            _("run `wright apply --cluster {file}` and fix the errors that it reports", file=file),
         )
     out.mkdir(parents=True, exist_ok=True)
     scores: list[Score] = []

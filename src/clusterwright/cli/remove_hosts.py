@@ -1,4 +1,4 @@
-"""`wright remove-hosts CLUSTER HOSTS`."""
+"""`wright remove-hosts HOSTS`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from cyclopts import Parameter
 
 
 def remove_hosts(  # noqa: PLR0913 (the options of the command line)
-    cluster: Path,
     hosts: str,
     /,
     *,
+    cluster: Path | None = None,
     wait: str = "1h",
     now: bool = False,
     cancel_jobs: bool = False,
@@ -27,10 +27,11 @@ def remove_hosts(  # noqa: PLR0913 (the options of the command line)
 
     Parameters
     ----------
-    cluster
-        Cluster file; its comments and the addresses of all other hosts are preserved.
     hosts
         Hosts to remove, as a hostlist.
+    cluster
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml; its comments and the
+        addresses of all other hosts are preserved.
     wait
         Longest wait for the jobs on the hosts to end.
     now
@@ -47,8 +48,9 @@ def remove_hosts(  # noqa: PLR0913 (the options of the command line)
         Print one JSON document on stdout.
     """
     from clusterwright.cli import _members
+    from clusterwright.cli._connection import cluster_file
     from clusterwright.units import parse_duration
 
     options = _members.MemberOptions(dry_run=dry_run, yes=yes, json=json)
     how = _members.How(0 if now else parse_duration(wait), cancel=cancel_jobs, purge=purge)
-    return _members.remove(cluster, hosts, how, options)
+    return _members.remove(cluster_file(cluster), hosts, how, options)

@@ -1,4 +1,4 @@
-"""`wright render CLUSTER --out DIR`."""
+"""`wright render --out DIR`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from clusterwright.i18n import _
 
 
-def render(cluster: Path, /, *, out: Path) -> int:
+def render(*, cluster: Path | None = None, out: Path) -> int:
     """Write every generated file of every host into a folder, without contacting hosts.
 
     Files that all hosts share are in `all`, files of a role in `roles/ROLE`, of a node group in `groups/GROUP`, and
@@ -16,10 +16,11 @@ def render(cluster: Path, /, *, out: Path) -> int:
     Parameters
     ----------
     cluster
-        Cluster file.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     out
         Output folder: new, empty, or an earlier render, which is replaced.
     """
+    from clusterwright.cli._connection import cluster_file
     from clusterwright.cli._show import show_message, show_next
     from clusterwright.config.load import load_cluster
     from clusterwright.edge.bundler import library
@@ -28,7 +29,8 @@ def render(cluster: Path, /, *, out: Path) -> int:
     from clusterwright.provision.render.tree import tree
     from clusterwright.provision.resources import RoleContext
 
-    spec = load_cluster(cluster)
+    file = cluster_file(cluster)
+    spec = load_cluster(file)
     files = tree(spec, RoleContext({"munge.key": b""}, library()))
     write_tree(out, fold_files(files, spec.hosts()))
     count = sum(map(len, files.values()))
@@ -40,5 +42,5 @@ def render(cluster: Path, /, *, out: Path) -> int:
             hosts=len(files),
         )
     )
-    show_next(f"wright apply --dry-run {cluster}")
+    show_next(f"wright apply --dry-run --cluster {file}")
     return 0

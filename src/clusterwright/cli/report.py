@@ -93,9 +93,8 @@ def team(
 
 @report.command(name="cluster")
 def cluster_(
-    cluster: Path | None = None,
-    /,
     *,
+    cluster: Path | None = None,
     month: str = "",
     html: Path | None = None,
     csv: Path | None = None,

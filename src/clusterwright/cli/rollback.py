@@ -1,4 +1,4 @@
-"""`wright rollback CLUSTER`."""
+"""`wright rollback`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from clusterwright.cli._disruption import DEFAULT_DISRUPTION, DisruptionOptions
 
 
 def rollback(
-    cluster: Path,
-    /,
     *,
+    cluster: Path | None = None,
     to: str = "",
     list_: Annotated[bool, Parameter(name="--list", negative="")] = False,
     dry_run: Annotated[bool, Parameter(alias="-n", negative="")] = False,
@@ -29,7 +28,7 @@ def rollback(
     Parameters
     ----------
     cluster
-        Cluster file.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     to
         Apply to roll back, with all later ones, as --list shows it; default: the newest.
     list_
@@ -46,17 +45,19 @@ def rollback(
         Print one JSON document on stdout.
     """
     from clusterwright.cli import apply
+    from clusterwright.cli._connection import cluster_file
     from clusterwright.config.load import load_cluster
     from clusterwright.provision import rollback as stored
     from clusterwright.provision.apply import remote_of
 
-    spec = load_cluster(cluster)
+    file = cluster_file(cluster)
+    spec = load_cluster(file)
     if list_:
-        return apply.show_undoable(stored.undoable(spec, str(cluster), remote_of(spec)), json=json)
+        return apply.show_undoable(stored.undoable(spec, str(file), remote_of(spec)), json=json)
     asking = apply.Asking(yes=yes, quiet=json, disruption=disruption)
     policy = apply.read_disruption_policy(disruption, spec, remote := remote_of(spec))
-    report = stored.rollback(spec, str(cluster), remote, to=to, dry_run=dry_run, agree=asking, policy=policy)
-    retry_command = f"wright rollback {cluster}{' --to ' * bool(to)}{to}"
-    following = f"wright diff {cluster}"
+    report = stored.rollback(spec, str(file), remote, to=to, dry_run=dry_run, agree=asking, policy=policy)
+    retry_command = f"wright rollback --cluster {file}{' --to ' * bool(to)}{to}"
+    following = f"wright diff --cluster {file}"
     apply.show(report, retry_command, next_command=following, plan_displayed=asking.plan_displayed, json=json)
     return apply.exit_of(report, exit_code=exit_code)

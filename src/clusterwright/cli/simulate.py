@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 
 def simulate(  # noqa: PLR0913 (the options of the command line)
-    cluster: Path = Path("cluster.yaml"),
-    /,
     *,
+    cluster: Path | None = None,
     trace: Path | None = None,
     teams: int = 0,
     days: float = 14,
@@ -38,7 +37,7 @@ def simulate(  # noqa: PLR0913 (the options of the command line)
     Parameters
     ----------
     cluster
-        Cluster file with the settings to evaluate.
+        Cluster file with the settings to evaluate; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     trace
         Output of `sacct -a -P -X` of any site; - reads stdin.
     teams
@@ -56,8 +55,10 @@ def simulate(  # noqa: PLR0913 (the options of the command line)
     json
         Print one JSON document on stdout.
     """
-    options = TraceOptions(teams, days, load, seed)
-    return show(cluster, against, jobs_of(cluster, trace, options, skip_bad=skip_bad), as_json=json)
+    from clusterwright.cli._connection import cluster_file
+
+    file, options = cluster_file(cluster), TraceOptions(teams, days, load, seed)
+    return show(file, against, jobs_of(file, trace, options, skip_bad=skip_bad), as_json=json)
 
 
 FEWEST_TEAMS, LONGEST_D, MOST_LOAD = 2, 366, 10

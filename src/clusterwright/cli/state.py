@@ -22,7 +22,7 @@ state = App(
 
 
 @state.command
-def recover(cluster: Path, /, *, hosts: str = "", json: bool = False) -> int:
+def recover(*, cluster: Path | None = None, hosts: str = "", json: bool = False) -> int:
     """Read the munge key back from the hosts, over SSH as root, and store it on this machine with mode 0600.
 
     All hosts that respond must have the same key, and it must be the one that the last apply wrote. Certificates
@@ -31,12 +31,13 @@ def recover(cluster: Path, /, *, hosts: str = "", json: bool = False) -> int:
     Parameters
     ----------
     cluster
-        Cluster file.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     hosts
         Hosts to read from, as a hostlist; default: all.
     json
         Print one JSON document on stdout, without the key.
     """
+    from clusterwright.cli._connection import cluster_file
     from clusterwright.cli._hostlist import expanded
     from clusterwright.config.load import load_cluster
     from clusterwright.edge.secrets import state_folder
@@ -44,7 +45,8 @@ def recover(cluster: Path, /, *, hosts: str = "", json: bool = False) -> int:
     from clusterwright.provision.change.hosts import no_host
     from clusterwright.provision.recover import recover as read_back
 
-    spec = load_cluster(cluster)
+    file = cluster_file(cluster)
+    spec = load_cluster(file)
     folder = state_folder(spec.name)
     names = [host.name for host in spec.hosts()]
     chosen = expanded(hosts) or names
@@ -53,7 +55,7 @@ def recover(cluster: Path, /, *, hosts: str = "", json: bool = False) -> int:
             raise no_host(spec, name)
     keys = read_back(spec, folder, remote_of(spec), chosen)
     show(keys, folder / "munge.key", json=json)
-    show_next(f"wright apply {cluster} --dry-run")
+    show_next(f"wright apply --cluster {file} --dry-run")
     return 0
 
 

@@ -25,12 +25,10 @@ if TYPE_CHECKING:
 
 
 def top(
-    cluster: Path | None = None,
-    /,
     *,
+    cluster: Path | None = None,
     batch: bool = False,
     json: bool = False,
-    no_color: bool = False,
     as_: Annotated[str | None, Parameter(name="--as")] = None,
 ) -> int:
     """Show the live state of the cluster: nodes, GPUs, jobs, teams and alerts; press ? for the keys.
@@ -43,12 +41,10 @@ def top(
         Print the screen once and exit; the default without a terminal.
     json
         Print one JSON document on stdout.
-    no_color
-        Print without colors, as with $NO_COLOR.
     as_
         Your user name on the cluster, to cancel jobs and read their output; default: your name on this machine.
     """
-    options = TopOptions(cluster, as_, color=not no_color)
+    options = TopOptions(cluster, as_)
     if json:
         return as_json(options)
     return print_once(options) if batch or not terminal() else screen(options)
@@ -64,7 +60,6 @@ class TopOptions:
 
     cluster: Path | None
     user: str | None
-    color: bool
 
     def render_options(self) -> RenderOptions:
         """Return the characters of the screen."""
@@ -101,7 +96,9 @@ def print_once(options: TopOptions) -> int:
     cluster_config = find_cluster(options.cluster)
     snapshot = gather(cluster_config, connection_to(cluster_config))
     size = shutil.get_terminal_size((WIDTH, ROWS))
-    console = Console(width=size.columns, no_color=True if not options.color else None)
+    console = Console(
+        width=size.columns,
+    )
     print_snapshot(snapshot, replace(options.render_options(), now=snapshot.taken), console, rows=size.lines)
     return 0
 
@@ -117,8 +114,6 @@ def screen(options: TopOptions) -> int:
             _('run pip install "clusterwright[tui]", or print the screen once with wright top --batch'),
             exit_code=EXIT_USAGE,
         )
-    if not options.color:
-        os.environ["NO_COLOR"] = "1"
     from clusterwright.edge.clock import SystemClock
     from clusterwright.monitor.gather import SnapshotCache, gather
 

@@ -107,7 +107,7 @@ class How:
         bool, _flag("Print the environment variables of the ranks and their sources; submit nothing.")
     ] = False
     local: Annotated[bool, _flag("Run on this machine only, without root, Slurm or a cluster file.")] = False
-    folder: Annotated[Path, _option("With --local: folder of the runs.")] = LOCAL_RUNS
+    out: Annotated[Path, _option("With --local: folder of the runs.")] = LOCAL_RUNS
     follow: Annotated[
         bool, Parameter(name=("--follow", "-f"), negative="", help="Follow the logs until the run ends.")
     ] = False
@@ -138,7 +138,7 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
 
     _something(program, how.resume)
     if how.local and program:
-        return _local(resolve_job(program, job, None), how.folder.absolute(), dry_run=how.dry_run)
+        return _local(resolve_job(program, job, None), how.out.absolute(), dry_run=how.dry_run)
     if program and Path(program[0]).suffix in _JOB_SUFFIXES:
         require_readable(Path(program[0]))  # the first error to name, before that of a missing cluster file
     cluster = cluster_file(how.cluster, Path(program[0]) if program else None)

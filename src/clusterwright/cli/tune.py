@@ -74,17 +74,19 @@ tune = App(name="tune", help="Find settings that make jobs faster, by experiment
 
 
 @tune.command
-def network(file: Path, /, *, options: Common = DEFAULTS) -> int:
+def network(*, cluster: Path | None = None, options: Common = DEFAULTS) -> int:
     """Find faster settings of collectives by trials against the current settings.
 
     The best settings go to the cluster file (jobs.variables); `wright apply` deploys them to all jobs.
 
     Parameters
     ----------
-    file
-        Cluster file.
+    cluster
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     """
-    return tuned_network(file, options)
+    from clusterwright.cli._connection import cluster_file
+
+    return tuned_network(cluster_file(cluster), options)
 
 
 @tune.command

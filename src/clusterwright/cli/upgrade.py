@@ -1,4 +1,4 @@
-"""`wright upgrade CLUSTER --slurm VERSION`, or `--driver VERSION`."""
+"""`wright upgrade --slurm VERSION`, or `--driver VERSION`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
 
 def upgrade(
-    cluster: Path,
-    /,
     *,
+    cluster: Path | None = None,
     slurm: str = "",
     driver: str = "",
     batch: str = "25%",
@@ -43,7 +42,7 @@ def upgrade(
     Parameters
     ----------
     cluster
-        Cluster file; the command sets its Slurm version to the new one.
+        Cluster file, whose version the command sets; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     slurm
         New version of Slurm, such as 26.05.
     driver
@@ -59,15 +58,16 @@ def upgrade(
     json
         Print one JSON document on stdout.
     """
+    from clusterwright.cli._connection import cluster_file
     from clusterwright.cli._disruption import DisruptionOptions
     from clusterwright.cli._members import MemberOptions
 
     options = MemberOptions(dry_run=dry_run, yes=yes, json=json)
     _check_target(slurm, driver)
+    file = cluster_file(cluster)
     if driver:
-        return upgrade_driver(cluster, driver, DisruptionOptions(batch=batch, wait=wait), options)
-
-    return upgrade_slurm(cluster, slurm, batch, options)
+        return upgrade_driver(file, driver, DisruptionOptions(batch=batch, wait=wait), options)
+    return upgrade_slurm(file, slurm, batch, options)
 
 
 def _check_target(slurm: str, driver: str) -> None:
@@ -226,7 +226,7 @@ def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, opti
     )
     if report.ok and not report.pending and not options.dry_run:
         write()  # every host has the driver already
-    retry_command = f"wright apply {path} --reboot"
-    following, displayed = f"wright check {path}", asking.plan_displayed
+    retry_command = f"wright apply --cluster {path} --reboot"
+    following, displayed = f"wright check --cluster {path}", asking.plan_displayed
     command.show(report, retry_command, next_command=following, plan_displayed=displayed, json=options.json)
     return command.exit_of(report, exit_code=False)

@@ -74,7 +74,7 @@ DEFAULT_LISTEN, NO_USERS = Listens(), Members()
 
 
 def web(
-    cluster: Path | None = None, /, *, listens: Listens = DEFAULT_LISTEN, members: Members = NO_USERS
+    *, cluster: Path | None = None, listens: Listens = DEFAULT_LISTEN, members: Members = NO_USERS
 ) -> int:
     """Serve a web page of the cluster: nodes, GPUs, jobs, queue, teams, alerts and history.
 

@@ -62,8 +62,8 @@ def refuse_new_key(cluster: Cluster, source: str, folder: Path, remote: Remote) 
                 path=path,
             ),
             _(
-                "run wright state recover {file}, or apply where the key is stored; for a new key on purpose: "
-                "(umask 077; mkdir -p {folder}; head -c 1024 /dev/urandom >{path})",
+                "run wright state recover --cluster {file}, or apply where the key is stored; "
+                "for a new key on purpose: (umask 077; mkdir -p {folder}; head -c 1024 /dev/urandom >{path})",
                 file=source,
                 folder=folder,
                 path=path,

@@ -61,14 +61,14 @@ def wait_until(command, wanted, limit_s=120):
 @pytest.fixture(scope="module")
 def clean(site):
     """The number of a bench of the network as it should be."""
-    code, document = bench("network", site)
+    code, document = bench("network", "--cluster", site)
     assert (code, statuses(document)) == (0, WELL)
     return document
 
 
 def test_a_clean_network_is_all_well_and_kept_with_its_versions(site, clean):
     """Every pair both ways, over the compute network; Slurm, kernel, tools and ours are noted for each host."""
-    listed = bench("list", site)[1]
+    listed = bench("list", "--cluster", site)[1]
 
     assert len(clean["measurements"]) == 12
     assert {each["conditions"]["transport"] for each in clean["measurements"]} == {"tcp on compute"}
@@ -83,10 +83,10 @@ def test_a_link_at_half_its_rate_is_named_and_shows_against_the_clean_run(site, 
     """That host fails by two opinions and two measurements; the others are as they were."""
     lab.fault(NAME, "slow-link", "gpu-node3", network="compute", rate=HALF)
     try:
-        code, document = bench("network", site)
+        code, document = bench("network", "--cluster", site)
     finally:
         lab.undo(NAME)
-    compared = bench("compare", site, clean["id"], document["id"])[1]
+    compared = bench("compare", "--cluster", site, clean["id"], document["id"])[1]
 
     assert code == 5
     assert statuses(document) == WELL | {"gpu-node3": "fail"}
@@ -106,9 +106,9 @@ def test_a_link_at_half_its_rate_is_named_and_shows_against_the_clean_run(site, 
 
 def test_a_second_bench_is_refused_and_a_host_that_dies_takes_none_along(site):
     """The one under way is named; of it the dead host fails, the others are judged by what they measured."""
-    first = begin("network", site, "--json")
+    first = begin("network", "--cluster", site, "--json")
     wait_until("cd /shared/bench && ls */orders/00002.json | wc -l", "1")  # the first round is under way
-    code, said = bench("network", site, "--wait", "2s")
+    code, said = bench("network", "--cluster", site, "--wait", "2s")
     lab.fault(NAME, "kill-host", "gpu-node4")
     try:
         document = json.loads(first.communicate(timeout=200)[0])
@@ -125,8 +125,8 @@ def test_a_second_bench_is_refused_and_a_host_that_dies_takes_none_along(site):
 
 def test_collectives_are_verified_and_storage_is_measured(site):
     """All five operations with right data on Gloo; fio and small files on every host."""
-    code, document = bench("collectives", site)
-    stored = bench("storage", site)[1]
+    code, document = bench("collectives", "--cluster", site)
+    stored = bench("storage", "--cluster", site)[1]
 
     assert (code, statuses(document)) == (0, {"gpu-node[1-4]": "ok"})
     kinds = {each["quantity"] for each in document["measurements"]}

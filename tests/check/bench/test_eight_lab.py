@@ -54,7 +54,7 @@ def struck(site, kind, host, bench_of, **options):
     """What the bench said while that fault was in force."""
     lab.fault(NAME, kind, host, **options)
     try:
-        return bench(bench_of, site)
+        return bench(bench_of, "--cluster", site)
     finally:
         lab.undo(NAME)
 
@@ -96,7 +96,7 @@ def test_a_slow_disk_is_named_with_its_path(site, bad):
 
 def test_burn_in_verifies_every_result_and_leaves_nothing(site):
     """Cores, memory and disk of every host, a stream between them, and the checks of the occasion."""
-    code, document = bench("burn-in", site, "--for", "20s")
+    code, document = bench("burn-in", "--cluster", site, "--for", "20s")
 
     assert code == 0, [each for each in document["verdicts"] if each["status"] in {"fail", "unknown"}]
     results = {each["subject"]: each["status"] for each in document["verdicts"] if each["part"] == "results"}
@@ -117,7 +117,7 @@ def test_burn_in_verifies_every_result_and_leaves_nothing(site):
 @pytest.mark.long
 def test_burn_in_that_is_interrupted_judges_and_keeps_what_there_is(site):
     """Ctrl-C in an hour's burn-in: hosts are given back, the run is in the list, nothing unmeasured is green."""
-    process = begin("burn-in", site, "--for", "1h")
+    process = begin("burn-in", "--cluster", site, "--for", "1h")
     wait_until("cd /shared/bench && ls */orders/00002.json | wc -l", "1")  # under load
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=600)

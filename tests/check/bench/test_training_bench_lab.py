@@ -109,7 +109,7 @@ def own_samples(document):
 @pytest.fixture(scope="module")
 def clean(site):
     """A bench of hosts that are all as they should be."""
-    code, document, said = bench("training", site)
+    code, document, said = bench("training", "--cluster", site)
     assert code == 0, said
     return document, said
 
@@ -130,14 +130,14 @@ def test_clean_hosts_scale_and_agree(site, clean):
     assert by_part(document, "unknown") == {}
     assert by_part(document, "ok")["data"] == {"gpu-node[1-4]"}
     assert {each["subject"] for each in document["verdicts"] if each["part"] == "own steps"} == {*HOSTS}
-    assert document["id"] in [row["id"] for row in bench("list", site)[1]]
+    assert document["id"] in [row["id"] for row in bench("list", "--cluster", site)[1]]
 
 
 @pytest.mark.long
 def test_a_host_that_computes_slowly_is_named_and_nobody_else(site):
     """It fails by two opinions and three measurements; a warning where the machine made the others differ as well."""
     with slowed(SLOW):
-        code, document, said = bench("training", site)
+        code, document, said = bench("training", "--cluster", site)
     own = own_samples(document)
     others = [rate for host, rate in own.items() if host != SLOW]
 
@@ -150,7 +150,7 @@ def test_a_host_that_computes_slowly_is_named_and_nobody_else(site):
 
 def test_a_loader_is_measured_on_every_host(site):
     """Both kinds of data; the best number of workers is told; nothing is left in the shared folder."""
-    _code, document, said = bench("loader", site)
+    _code, document, said = bench("loader", "--cluster", site)
 
     assert {each["subject"] for each in document["measurements"]} == {*HOSTS}
     assert {each["quantity"] for each in document["measurements"]} >= {

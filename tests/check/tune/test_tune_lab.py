@@ -69,10 +69,10 @@ def test_a_bad_default_is_found_and_what_is_written_reaches_jobs_and_can_be_take
     clean = file.read_text()
     file.write_text(badly := clean + BADLY)
     try:
-        code, out, err = wright(place, "tune", "network", "cluster.yaml", *LEAST_OF_IT, "--write")
+        code, out, err = wright(place, "tune", "network", *LEAST_OF_IT, "--write")
         better = file.read_text()
         told = told_to_jobs(place, "GLOO_SOCKET_IFNAME")
-        applied = wright(place, "apply", "cluster.yaml", "--yes")
+        applied = wright(place, "apply", "--yes")
         subprocess.run(["patch", "-R", "-p0"], cwd=place, input=difference(out), text=True, check=True)
         taken_back = file.read_text()
     finally:
@@ -89,7 +89,7 @@ def test_a_bad_default_is_found_and_what_is_written_reaches_jobs_and_can_be_take
 def test_where_nothing_helps_nothing_is_written(place):
     """One connection fills the line, so several are no better."""
     before = (place / "cluster.yaml").read_text()
-    code, out, err = wright(place, "tune", "network", "cluster.yaml", *LEAST_OF_IT, "--write")
+    code, out, err = wright(place, "tune", "network", *LEAST_OF_IT, "--write")
 
     assert code == 0, err
     assert "nothing to set" in err
@@ -132,7 +132,7 @@ def test_a_slow_link_is_made_up_for_by_16_bits_where_that_is_allowed(place):
 
 def test_what_cannot_be_is_refused(place):
     """A knob that there is not, a program that never calls `run.step`, and hosts that a job holds."""
-    unknown = wright(place, "tune", "network", "cluster.yaml", *LEAST_OF_IT, "--knobs", "SPEED")
+    unknown = wright(place, "tune", "network", *LEAST_OF_IT, "--knobs", "SPEED")
     (place / "other.yaml").write_text(
         JOB.replace("recipe: gpt", "command: [-c, print(1)]").replace("arg", "# arg")
     )

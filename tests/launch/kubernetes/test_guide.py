@@ -50,9 +50,7 @@ def test_a_kubernetes_without_the_kind_is_refused_in_the_guides_words(typed, tmp
     """Exit code 2, nothing written."""
     typed(lines()[0])
 
-    done = typed(
-        "wright kubernetes cluster.yaml job.yaml --out k8s --kind trainjob --version v1.28.9+k3s1 --image a:b"
-    )
+    done = typed("wright kubernetes job.yaml --out k8s --kind trainjob --version v1.28.9+k3s1 --image a:b")
 
     (said,) = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
     assert done.returncode == 2
@@ -65,7 +63,7 @@ def test_what_is_no_version_is_refused(typed, version):
     """With the form that is one."""
     typed(lines()[0])
 
-    done = typed(f"wright kubernetes cluster.yaml --out k8s --version '{version}'")
+    done = typed(f"wright kubernetes --out k8s --version '{version}'")
 
     assert done.returncode == 2
     assert "error[kubernetes-version]" in done.stderr

@@ -31,7 +31,7 @@ class Training:
         (folder / "job.yaml").write_text(json.dumps(job))
         self.folder = folder
         self.process = subprocess.Popen(
-            [WRIGHT, "train", folder / "job.yaml", "--local", "--folder", folder],
+            [WRIGHT, "train", folder / "job.yaml", "--local", "--out", folder],
             env={**os.environ, "STORMY_STEPS": str(STEPS), "OMP_NUM_THREADS": "1"},
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip

@@ -67,7 +67,7 @@ def wright(tmp_path):
 def test_it_starts_the_ranks_of_a_local_run(wright, tmp_path):
     """By its program's name on the line; two hosts with two ranks each."""
     done = wright(
-        "train", "--local", "--folder", tmp_path / "runs", "--nodes", 2, "--gpus", 2, "--code", "none",
+        "train", "--local", "--out", tmp_path / "runs", "--nodes", 2, "--gpus", 2, "--code", "none",
         "--", "many", "python", tmp_path / "program.py", tmp_path / "ranks",
     )  # fmt: skip
     ranks = {path.name: path.read_text() for path in (tmp_path / "ranks").iterdir()}

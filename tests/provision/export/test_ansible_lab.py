@@ -57,7 +57,7 @@ def site(tmp_path_factory):
         lab.down(NAME)
         try:
             lab.up(cluster)
-            export(folder / "cluster.yaml", out=folder / "out", ansible=True, with_secrets=True)
+            export(cluster=folder / "cluster.yaml", out=folder / "out", ansible=True, with_secrets=True)
             yield folder, cluster
         finally:
             left = lab.down(NAME)

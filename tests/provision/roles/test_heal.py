@@ -40,7 +40,10 @@ def test_the_unit_is_on_the_control_host_alone(cluster):
     text = files(made, "control")[f"/etc/systemd/system/{UNIT}"].content
 
     assert [one.name for one in units] == [UNIT]
-    assert f"ExecStart=/opt/clusterwright/env/bin/wright heal watch {FOLDER}/cluster.yaml --local" in text
+    assert (
+        f"ExecStart=/opt/clusterwright/env/bin/wright heal watch --cluster {FOLDER}/cluster.yaml --local"
+        in text
+    )
     assert f"file:{FOLDER}/cluster.yaml" in units[0].restart_on
     assert not any(isinstance(one, Unit) for one in heal(made, made.host("gpu-node1"), GIVEN))
 

@@ -112,7 +112,7 @@ def read(path: Path, number: int) -> Stored:
             fix = (
                 _("the most recent: {recent}", recent=", ".join(recent))
                 if recent
-                else _("run one: wright bench network FILE")
+                else _("run one: wright bench network")
             )
             raise WrightError.from_code(
                 "bench-no-run", _("{path} has no bench {number}", path=path, number=number), fix

@@ -15,7 +15,7 @@ from clusterwright.provision.roles.training import LIBRARY
 @check(
     library_digest,
     cluster_wide=True,
-    fix="run `wright diff CLUSTER` to see edited files, then `wright apply`",
+    fix="run `wright diff` to see edited files, then `wright apply`",
 )
 def library_equal(cluster: Cluster, have: Mapping[str, str]) -> list[Verdict]:
     """The agent and runtime that jobs import are installed and the same on every host."""

@@ -30,7 +30,7 @@ _LAB = N_(
 _TILES = N_("Each tile is a host with, from top to bottom, its links, its GPUs, and its disks and folders.")
 _SQUARES = N_("Each square is a host, in the color of the worst verdict on it or its parts.")
 _NO_BENCH = N_(
-    "No benchmark ran: these values were read, not measured. Run `wright bench network FILE` to measure."
+    "No benchmark ran: these values were read, not measured. Run `wright bench network` to measure."
 )
 _GREEN = N_("Only green is verified. An unknown verdict is a value that could not be read: do not accept it.")
 

@@ -85,7 +85,7 @@ class Trials:
             raise WrightError.from_code(
                 "tune-nothing-ran",
                 _("the first trial, with the current settings, failed"),
-                _("see the messages above; wright bench collectives FILE measures the hosts alone"),
+                _("see the messages above; wright bench collectives measures the hosts alone"),
             )
 
     def search(self, knobs: Sequence[Knob], budget: Budget) -> TuningOutcome:

@@ -7,21 +7,21 @@ from pathlib import Path
 _SCALES = {"bytes": (2**30, "GiB"), "bytes/s": (1e9, "GB/s"), "FLOP/s": (1e12, "TFLOP/s")}
 
 
-def expect(file: Path | None = None, /, *, json: bool = False) -> int:
+def expect(*, cluster: Path | None = None, json: bool = False) -> int:
     """Show the expected performance of the GPUs, links and collectives of a cluster.
 
     Parameters
     ----------
-    file
-        Cluster file; default: ./cluster.yaml.
+    cluster
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     json
         Print one JSON document, in base units.
     """
+    from clusterwright.cli._connection import find_cluster
     from clusterwright.cli._show import show_json, show_table
-    from clusterwright.config.load import load_cluster
     from clusterwright.plan.expected import expected
 
-    figures = expected(load_cluster(file or Path("cluster.yaml")))
+    figures = expected(find_cluster(cluster))
     if json:
         show_json(figures)
         return 0

@@ -181,7 +181,7 @@ def healing(file: Path, log: Path) -> Iterator[None]:
     """Run `wright heal watch` during the block; it gets no information about the injected faults."""
     with log.open("wb") as out:
         process = subprocess.Popen(
-            (sys.executable, "-c", COMMAND, "heal", "watch", str(file)), stdout=out, stderr=out
+            (sys.executable, "-c", COMMAND, "heal", "watch", "--cluster", str(file)), stdout=out, stderr=out
         )
         try:
             yield

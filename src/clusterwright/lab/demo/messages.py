@@ -123,9 +123,9 @@ def repeat_commands(report: DemoReport) -> str:
     return f"""make demo
 
 # or step by step
-wright lab up examples/lab/cluster.yaml
-wright apply examples/lab/cluster.yaml --yes
-wright check examples/lab/cluster.yaml
+wright lab up --cluster examples/lab/cluster.yaml
+wright apply --cluster examples/lab/cluster.yaml --yes
+wright check --cluster examples/lab/cluster.yaml
 wright train examples/lab/gpt.yaml
 wright lab fault kill-host {host}
 wright logs -f last

@@ -31,7 +31,7 @@ StartLimitIntervalSec=0
 
 [Service]
 ExecStartPre=/bin/sh -c '[ -x {program} ] || {{ echo "{absent}" >&2; exit 1; }}'
-ExecStart={program} heal watch {folder}/cluster.yaml --local
+ExecStart={program} heal watch --cluster {folder}/cluster.yaml --local
 StateDirectory=clusterwright/heal
 StateDirectoryMode=0700
 UMask=0077

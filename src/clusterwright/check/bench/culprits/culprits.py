@@ -57,7 +57,7 @@ class Culprit:
 OBSERVED_AND_FIX = {
     "host": (
         N_("this host is slow in every group; the other members are normal"),
-        N_("run `wright bench network FILE` to test its port"),
+        N_("run `wright bench network` to test its port"),
     ),
     "uplink": (
         N_("its hosts are fast among each other and slow to every other switch"),

@@ -19,7 +19,7 @@ from clusterwright.i18n import N_, _
 # About ImageNet's size of a sample (110 kB); two copies of 512 MiB a host, of 32 MiB in a lab.
 SAMPLE_BYTES, SAMPLES, LAB_SAMPLES, SHARDS = 128 * 1024, 4096, 256, 8
 LIMIT_S = 900.0
-FIX = N_("check the host's route to the file server (wright bench storage FILE) and other load on its cores")
+FIX = N_("check the host's route to the file server (wright bench storage) and other load on its cores")
 
 
 def loader(site: BenchSite) -> BenchOutcome:

@@ -175,7 +175,7 @@ def _missing_rails(bench: Bench) -> Iterator[Verdict]:
                 Status.FAIL,
                 reason,
                 expected,
-                _("run `wright check FILE` for details of the port"),
+                _("run `wright check` for details of the port"),
                 _("rail {rail}", rail=rail),
             )
 

@@ -16,13 +16,10 @@ from clusterwright.i18n import N_, _
 
 BENCH = "training"
 MIN_HOST_SHARE = 0.8  # ours, as with bandwidth: share of the rate that a host needs for the whole to scale
-SLOW_HOST = N_("the host computes slowly: run wright check FILE; check clocks, power and other processes")
-SLOW_LINK = N_(
-    "fix the hosts named here; if none is named, wright bench collectives FILE finds the host or link"
-)
+SLOW_HOST = N_("the host computes slowly: run wright check; check clocks, power and other processes")
+SLOW_LINK = N_("fix the hosts named here; if none is named, wright bench collectives finds the host or link")
 WRONG = N_(
-    "a GPU, NIC or memory module corrupts data: bench each half of the hosts (--hosts), "
-    "then run wright check FILE"
+    "a GPU, NIC or memory module corrupts data: bench each half of the hosts (--hosts), then run wright check"
 )
 STRAY = N_("see the messages above; if GPUDirect was not used, load nvidia_peermem")
 EQUAL = N_("equal losses and gradients on all ranks")
