@@ -12,7 +12,6 @@ import pkgutil
 import sys
 from typing import TYPE_CHECKING
 
-from clusterwright import __version__
 from clusterwright.cli._global_options import OPTIONS, apply_global_options, wants_json
 from clusterwright.errors import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, WrightError
 from clusterwright.i18n import N_, _, current_language, language_of, set_language
@@ -46,7 +45,7 @@ def app() -> App:
     tree = App(
         name="wright",
         help=_ABOUT,
-        version=__version__,
+        version=_version,
         version_flags=("--version", "-V"),
         help_format="plaintext",
         default_parameter=Parameter(negative=()),  # no --no-json beside --json
@@ -58,6 +57,13 @@ def app() -> App:
     for name in _modules():
         tree.command(f"{__name__}.{name}:{name}", name=_command_name(name))
     return tree
+
+
+def _version() -> str:
+    """Return the version; reading it takes milliseconds that no other command needs."""
+    from clusterwright import __version__
+
+    return __version__
 
 
 def commands() -> list[tuple[str, str]]:
