@@ -54,15 +54,7 @@ campaign:           ## 200 faults on eight hosts, hours long: SEED=1 FAULTS=200,
 	@$(WRIGHT) lab campaign examples/campaign/cluster.yaml --seed $(or $(SEED),1) --faults $(or $(FAULTS),200) --out build/campaign
 	@$(WRIGHT) lab down campaign --yes
 
-cast: dev           ## record the demo, a lab whose host loses power, as docs/demo.cast and docs/demo.svg
-	@tools/setup lab
-	@$(VENV)/bin/python tools/cast docs/demo $(WRIGHT) demo --out $(OUT)
-
-pictures:           ## draw docs/web/*.png: the page of a living lab with two jobs and a host that lost power
-	@tools/setup base lab dev
-	@$(VENV)/bin/python tools/pictures
-
-dist: dev           ## a release in dist/: wheel, source archive, one-file executable, bill of materials, checksums
+dist: dev           ## a release in dist/: wheel, source archive, one-file executable, .deb, .rpm, bill of materials, notes, checksums
 	@tools/dist
 
 lab-down:           ## remove the lab of examples/lab, whatever state it is in

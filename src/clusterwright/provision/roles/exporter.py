@@ -71,12 +71,8 @@ def exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
     """Return the unit of our metrics exporter and its settings for this host."""
     if not cluster.monitoring.exporter:
         return ()
-    role = host.group.role
     settings = File(path=SETTINGS, content=_settings(cluster, host))
-    text = _TEXT.format(
-        library=LIBRARY, start=_START.format(python=cluster.software.python),
-        memory=MEMORY_MIB[role], cpu=CPU_PERCENT[role], sandbox=_sandbox(has_journal=cluster.lab is None),
-    )  # fmt: skip
+    text = exporter_unit(host.group.role, cluster.software.python, has_journal=cluster.lab is None)
     unit = File(path=f"/etc/systemd/system/{UNIT}", content=context.header() + text)
     code = [f"file:{LIBRARY}/{path}" for path in sorted(context.payload) if path.startswith(SOURCES)]
     tls = [f"file:{path}" for path in (AUTHORITY, CERTIFICATE, KEY)]
@@ -87,6 +83,14 @@ def exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
         unit,
         Unit(name=UNIT, restart_on=restart_on, independent=True),
     )
+
+
+def exporter_unit(role: str, python: str, *, library: str = LIBRARY, has_journal: bool = True) -> str:
+    """Return the text of the unit; `python` is tried after the names of known releases."""
+    return _TEXT.format(
+        library=library, start=_START.format(python=python),
+        memory=MEMORY_MIB[role], cpu=CPU_PERCENT[role], sandbox=_sandbox(has_journal=has_journal),
+    )  # fmt: skip
 
 
 def _sandbox(*, has_journal: bool) -> str:

@@ -23,7 +23,7 @@ _THREATS = (
     "users write. It may act as root on every host, by SSH and by transient units here (heal.allow limits the "
     "actions); in its own process nothing can write to /usr or /etc, load code or reach devices."
 )
-_TEXT = """{header}[Unit]
+_TEXT = """[Unit]
 Description=Fixes the cluster as far as its file allows (clusterwright)
 After=network-online.target munge.service slurmctld.service
 Wants=network-online.target
@@ -77,11 +77,8 @@ def heal(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, 
 
 
 def _loop(cluster: Cluster, context: RoleContext) -> tuple[Resource, ...]:
-    program = cluster.heal.program
-    header, managed_hosts = (
-        context.header(),
-        [host.name for host in cluster.hosts() if host != cluster.control],
-    )
+    header = context.header()
+    managed_hosts = [host.name for host in cluster.hosts() if host != cluster.control]
     text = context.secrets.get("heal/cluster.yaml", b"<the cluster file>\n").decode()
     key = File(
         path=f"{FOLDER}/key",
@@ -101,16 +98,7 @@ def _loop(cluster: Cluster, context: RoleContext) -> tuple[Resource, ...]:
             user=logs_in(cluster),
         ),
     )
-    unit = File(
-        path=f"/etc/systemd/system/{UNIT}",
-        content=_TEXT.format(
-            header=header,
-            program=program,
-            absent=_ABSENT.format(program=program),
-            folder=FOLDER,
-            sandbox=sandbox(_THREATS, RestrictAddressFamilies="AF_UNIX AF_INET AF_INET6 AF_NETLINK"),
-        ),
-    )
+    unit = File(path=f"/etc/systemd/system/{UNIT}", content=header + heal_unit(str(cluster.heal.program)))
     restart_on = (key.id, file.id, ssh.id, unit.id)
     return (
         Directory(path="/etc/clusterwright"),
@@ -120,4 +108,14 @@ def _loop(cluster: Cluster, context: RoleContext) -> tuple[Resource, ...]:
         ssh,
         unit,
         Unit(name=UNIT, restart_on=restart_on, independent=True),
+    )
+
+
+def heal_unit(program: str) -> str:
+    """Return the text of the unit that runs `program`, the path of `wright`."""
+    return _TEXT.format(
+        program=program,
+        absent=_ABSENT.format(program=program),
+        folder=FOLDER,
+        sandbox=sandbox(_THREATS, RestrictAddressFamilies="AF_UNIX AF_INET AF_INET6 AF_NETLINK"),
     )

@@ -32,24 +32,24 @@ _THREATS = (
     "write. A user who takes it over reads the receivers' addresses and tokens and sends false "
     "messages; it has no other rights on this host."
 )
-_TEXT = f"""[Unit]
+_TEXT = """[Unit]
 Description=Alerts to chat rooms and Zabbix, and the watch on monitoring itself (clusterwright)
 After=network-online.target prometheus-alertmanager.service
 StartLimitIntervalSec=0
 
 [Service]
-User={OWNER}
+User={owner}
 # The group may read the key with which Zabbix identifies this host; the folder holds what was sent.
-SupplementaryGroups={GROUP}
+SupplementaryGroups={group}
 StateDirectory=clusterwright/notify
-Environment=PYTHONPATH={LIBRARY} PYTHONDONTWRITEBYTECODE=1
-ExecStart=/usr/bin/python3 -m clusterwright.onhost.notify {SETTINGS}
+Environment=PYTHONPATH={library} PYTHONDONTWRITEBYTECODE=1
+ExecStart=/usr/bin/python3 -m clusterwright.onhost.notify {settings}
 Restart=always
 RestartSec=2
 MemoryMax=96M
 CPUQuota=20%
 TasksMax=64
-{sandbox(_THREATS, RestrictAddressFamilies="AF_UNIX AF_INET AF_INET6")}
+{sandbox}
 
 [Install]
 WantedBy=multi-user.target
@@ -63,11 +63,22 @@ def notify(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource
     if not cluster.monitoring.prometheus or host.name != cluster.control.name:
         return ()
     settings = File(path=SETTINGS, content=_settings(cluster))
-    unit = File(path=f"/etc/systemd/system/{UNIT}", content=context.header() + _TEXT)
+    unit = File(path=f"/etc/systemd/system/{UNIT}", content=context.header() + notify_unit())
     code = [f"file:{LIBRARY}/{path}" for path in sorted(context.payload) if path.startswith(SOURCES)]
     secrets = [f"file:{SECRETS}/{name}" for name in _channels(cluster)]
     running = Unit(name=UNIT, restart_on=(settings.id, unit.id, *code, *secrets), independent=True)
     return (settings, unit, *_template(cluster), running)
+
+
+def notify_unit(library: str = LIBRARY) -> str:
+    """Return the text of the unit."""
+    return _TEXT.format(
+        owner=OWNER,
+        group=GROUP,
+        library=library,
+        settings=SETTINGS,
+        sandbox=sandbox(_THREATS, RestrictAddressFamilies="AF_UNIX AF_INET AF_INET6"),
+    )
 
 
 def _template(cluster: Cluster) -> tuple[Resource, ...]:
