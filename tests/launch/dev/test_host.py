@@ -60,7 +60,7 @@ def test_a_port_that_is_taken_gives_way_to_another():
 
 def test_processes_of_a_job_are_found_by_what_slurm_told_them(tmp_path):
     """Or by their control group, where they were given a clean environment."""
-    in_group = "x:/slurm/uid_1/job_7/step_0/task_0\n"
+    in_group = "4:memory:/slurm/uid_1/job_7/step_0/task_0\n"
     for pid, group, told in ((1, "0::/init\n", ""), (2, in_group, ""), (3, "", "A=1\0SLURM_JOB_ID=7")):
         (tmp_path / str(pid)).mkdir()
         (tmp_path / str(pid) / "cgroup").write_text(group)

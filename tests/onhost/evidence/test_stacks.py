@@ -4,28 +4,6 @@ import pytest
 
 from clusterwright.onhost.evidence import stacks
 
-SCOPE = "0::/system.slice/gpu-node1_slurmstepd.scope"
-
-
-@pytest.mark.parametrize(
-    ("text", "job"),
-    [
-        (f"{SCOPE}/job_78/step_0/user/task_0\n", "78"),
-        ("0::/system.slice/slurmstepd.scope/job_78\n", "78"),
-        ("0::/machine.slice/a/system.slice/slurmstepd.scope/job_78/step_0\n", "78"),
-        ("5:memory:/slurm_gpu-node1/uid_1001/job_78/step_0/task_0\n1:name=systemd:/a\n", "78"),
-        (f"{SCOPE}/job_7/step_0/job_78\n", "7"),
-        ("0::/user.slice/user-1001.slice/user@1001.service/system.slice/slurmstepd.scope/job_78\n", ""),
-        ("0::/user.slice/user-1001.slice/session-3.scope\n", ""),
-        ("0::/system.slice/job_78\n", ""),
-        ("0::/\n", ""),
-        ("", ""),
-    ],
-)
-def test_a_process_belongs_to_the_job_of_its_cgroup(text, job):
-    """Users name the cgroups of their own services."""
-    assert stacks.job_of_cgroups(text) == job
-
 
 def rank(uid=1001, *, inside=False, number="1"):
     """A process that names the job in its environment."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Dict, List, Set
 
+from clusterwright.onhost.lib.job_cgroups import job_of_process
+
 # Of one core. Idle Jupyter and VS Code servers stay well below (docs/log.md).
 BUSY = 0.1
 _USER, _SYSTEM = 11, 12  # proc(5): utime and stime, counted from the field after the name
@@ -13,13 +15,13 @@ _USER, _SYSTEM = 11, 12  # proc(5): utime and stime, counted from the field afte
 def of_job(job_id: str, proc: str = "/proc") -> Set[int]:
     """Return the ids of all processes of the job on this host: by their cgroup, or by SLURM_JOB_ID."""
     pids = {int(name) for name in os.listdir(proc) if name.isdigit()}
-    return {pid for pid in pids if _is_of(f"{proc}/{pid}", job_id)}
+    return {pid for pid in pids if _is_of(pid, job_id, proc)}
 
 
-def _is_of(folder: str, job_id: str) -> bool:
-    group = f"/job_{job_id}/".encode()
+def _is_of(pid: int, job_id: str, proc: str) -> bool:
     variable = f"SLURM_JOB_ID={job_id}".encode()
-    return group in _bytes(f"{folder}/cgroup") or variable in _bytes(f"{folder}/environ").split(b"\0")
+    environment = _bytes(f"{proc}/{pid}/environ").split(b"\0")
+    return job_of_process(pid, proc) == job_id or variable in environment
 
 
 def _bytes(path: str) -> bytes:

@@ -16,6 +16,7 @@ import time
 from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 from clusterwright.onhost.lib import processes
+from clusterwright.onhost.lib.job_cgroups import job_of_process
 from clusterwright.onhost.lib.numbers import ascii_int
 from clusterwright.onhost.supervisor.hang import stacks
 
@@ -25,10 +26,6 @@ TO_WRITE_S = 0.1
 SPY_S = 10
 SQUEUE_S = 10
 MOST_RANKS = 64  # of a host
-# The cgroups of Slurm's jobs, v2 and v1, at the root or in a container.
-_CGROUP = re.compile(
-    r"[0-9]+:[^:]*:/(?:[^:]*/)?(?:system\.slice/[^/]*slurmstepd\.scope|slurm[^/]*/uid_[0-9]+)/job_([0-9]+)(?:/|$)"
-)
 _COLLECTIVE = re.compile(r"torch/distributed/(?:distributed_c10d|c10d_logger|_functional_collectives)\.py")
 _CALLED = re.compile(r"torch/distributed/distributed_c10d\.py\"?[^\n]*? in (?P<name>[a-z]\w*)")
 _SPIED = re.compile(r"^ +(?P<name>\S+) \((?P<file>[^:]+):(?P<line>\d+)\)$", re.MULTILINE)
@@ -67,8 +64,7 @@ def _processes(job: str) -> Iterator[Dict[str, Any]]:
         try:
             with open(environ, "rb") as file:
                 environment = dict(entry.partition(b"=")[::2] for entry in file.read().split(b"\0"))
-            with open(f"/proc/{pid}/cgroup", encoding="utf-8", errors="replace") as groups:
-                cgroup_job = job_of_cgroups(groups.read())
+            cgroup_job = job_of_process(pid)
             uid = os.stat(f"/proc/{pid}").st_uid
         except OSError:
             continue
@@ -85,16 +81,6 @@ def _processes(job: str) -> Iterator[Dict[str, Any]]:
                 "samples": [],
             }
             yield dict(process, uid=uid, is_inside=bool(cgroup_job))
-
-
-def job_of_cgroups(text: str) -> str:
-    """Return the job whose step daemon created one of the cgroups in the text of /proc/PID/cgroup; "" without one.
-
-    Users can create cgroups of any name below their own services, in user.slice.
-    """
-    lines = [line for line in text.split("\n") if "/user.slice/" not in line and "/user@" not in line]
-    jobs = [match.group(1) for match in map(_CGROUP.match, lines) if match]
-    return jobs[0] if jobs else ""
 
 
 def _user_of(job: str) -> Optional[int]:

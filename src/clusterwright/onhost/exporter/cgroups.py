@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
-import re
-from typing import Dict, Iterator, List, NamedTuple, Optional
+from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from clusterwright.onhost.exporter.state_files import number_of, text_of
+from clusterwright.onhost.lib.job_cgroups import job_of_cgroup
 
-_JOB = re.compile(r"job_(\d+)$")
 _NO_LIMIT = 1 << 60  # v1 prints the largest possible number of pages for no limit
-# Slurm's layouts: v1 `slurm` or `slurm_NODE` (since 21.08), v2 the scope of its step daemons.
+# Where job_of_cgroup finds a job, at most two levels deep.
 _V1 = ("slurm*/uid_*/job_*", "*/slurm*/uid_*/job_*", "*/*/slurm*/uid_*/job_*")
 _V2 = (
     "system.slice/*slurmstepd.scope/job_*",
@@ -49,10 +48,8 @@ def _v1_groups(root: str) -> Iterator[ControlGroup]:
             else top
         )
         for pattern in _V1:
-            for path in glob.glob(os.path.join(glob.escape(top), pattern)):
-                job = _JOB.search(path)
-                if job:
-                    folders_by_job.setdefault(job[1], {}).setdefault(controller, path)
+            for job, path in _folders(top, pattern):
+                folders_by_job.setdefault(job, {}).setdefault(controller, path)
     for number, folders in folders_by_job.items():
         yield ControlGroup(number, folders, 1)
 
@@ -60,12 +57,16 @@ def _v1_groups(root: str) -> Iterator[ControlGroup]:
 def _second(root: str) -> Iterator[ControlGroup]:
     for top in (root, os.path.join(root, "unified")):
         for pattern in _V2:
-            for path in glob.glob(os.path.join(glob.escape(top), pattern)):
-                job = _JOB.search(path)
-                if job:
-                    yield ControlGroup(
-                        job[1], dict.fromkeys(("memory", "cpuacct", "cpuset", "pids"), path), 2
-                    )
+            for job, path in _folders(top, pattern):
+                yield ControlGroup(job, dict.fromkeys(("memory", "cpuacct", "cpuset", "pids"), path), 2)
+
+
+def _folders(top: str, pattern: str) -> Iterator[Tuple[str, str]]:
+    """Yield the job and the path of each cgroup that matches the pattern and belongs to a job."""
+    for path in glob.glob(os.path.join(glob.escape(top), pattern)):
+        job = job_of_cgroup(path[len(top) :])
+        if job:
+            yield job, path
 
 
 def processes(group: ControlGroup) -> List[int]:

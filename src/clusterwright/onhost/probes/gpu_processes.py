@@ -1,13 +1,12 @@
 """Prints the processes on each GPU, each with the Slurm job of its cgroup, as one JSON object."""
 
 import json
-import re
 import sys
 from typing import Any, Dict
 
 from clusterwright.onhost.lib import processes
+from clusterwright.onhost.lib.job_cgroups import job_of_process
 
-JOB = re.compile(r"/job_(\d+)(/|$)", re.MULTILINE)
 COMMAND = ["nvidia-smi", "--query-compute-apps=gpu_uuid,pid,used_gpu_memory", "--format=csv,noheader,nounits"]
 
 
@@ -23,9 +22,8 @@ def text(path: str) -> str:
 def process(line: str) -> Dict[str, Any]:
     """Parse one row of nvidia-smi's compute processes; add the process's Slurm job ("" for none) and its name."""
     uuid, pid, mib = (cell.strip() for cell in line.split(","))
-    job = JOB.search(text("/proc/%s/cgroup" % pid))
     name = text("/proc/%s/comm" % pid).strip()
-    return {"uuid": uuid, "pid": int(pid), "mib": mib, "job": job.group(1) if job else "", "name": name}
+    return {"uuid": uuid, "pid": int(pid), "mib": mib, "job": job_of_process(int(pid)) or "", "name": name}
 
 
 def main() -> None:
