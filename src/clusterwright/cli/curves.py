@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -41,19 +41,19 @@ def curves(
     json
         Print the data points as one JSON document; write no page.
     """
-    text = curve_points(job, cluster)
+    document = curve_points(job, cluster)
     if json:
-        sys.stdout.write(text)
+        sys.stdout.write(dumps(document) + "\n")
         return 0
-    show_message(_("curves: {file}", file=write_curves(text, html)))
+    show_message(_("curves: {file}", file=write_curves(document, output)))
     return 0
 
 
-def curve_points(job: str, cluster: Path | None) -> str:
-    """Return the data points of a run's curves as JSON.
+def curve_points(job: str, cluster: Path | None) -> dict[str, Any]:
+    """Return the data points of a run's curves.
 
     Raises:
-        WrightError: the run does not exist, or the host does not respond.
+        WrightError: the run does not exist, or the host does not respond or answers something else.
     """
     from clusterwright.edge.bundler import LOADER, RUNS, program_input
     from clusterwright.edge.host import Host
@@ -62,17 +62,16 @@ def curve_points(job: str, cluster: Path | None) -> str:
     location = find_run(job, cluster)
     if location.cluster is None:
         argv = [sys.executable, "-c", LOADER, "curves", location.runs, location.name]
-        return _out(run(argv, stdin=program_input(RUNS), timeout_s=LIMIT_S), job)
+        return _document(run(argv, stdin=program_input(RUNS), timeout_s=LIMIT_S), job)
     control = Host(connection_to(location.cluster), location.cluster.control.name)
-    return _out(control.run_program(RUNS, "curves", location.runs, job, timeout_s=LIMIT_S), job)
+    return _document(control.run_program(RUNS, "curves", location.runs, job, timeout_s=LIMIT_S), job)
 
 
-def write_curves(text: str, output: Path | None) -> Path:
+def write_curves(document: dict[str, Any], output: Path | None) -> Path:
     """Render the page and write it to `output`, by default RUN.html; return its path."""
     from clusterwright.launch.curves import render_page
-    from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_object
+    from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
 
-    document = parse_object(text)
     try:
         page = render_page(document)
     except DATA_ERRORS as error:
@@ -84,12 +83,12 @@ def write_curves(text: str, output: Path | None) -> Path:
     return path
 
 
-def _out(result: CommandResult, job: str) -> str:
+def _document(result: CommandResult, job: str) -> dict[str, Any]:
     from clusterwright.edge.answers import parse_answer
 
     if not result.ok:
         raise _unreadable(job, result.last_lines(2))
-    return dumps(parse_answer(result, result.argv[0])) + "\n"
+    return parse_answer(result, result.argv[0])
 
 
 def _unreadable(job: str, error: str) -> WrightError:

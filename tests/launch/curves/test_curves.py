@@ -10,7 +10,9 @@ import sys
 import pytest
 
 from clusterwright.cli.curves import curves, write_curves
+from clusterwright.edge import processes
 from clusterwright.edge.bundler import RUNS, bundle_script
+from clusterwright.edge.processes import CommandResult
 from clusterwright.errors import WrightError
 from clusterwright.launch.curves import render_page
 
@@ -179,15 +181,21 @@ def test_a_host_does_not_choose_the_folder_of_the_page(found, tmp_path, monkeypa
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)
 
-    assert (
-        write_curves(json.dumps({**found, "run": "../../escaped"}), None).resolve() == folder / "escaped.html"
-    )
+    assert write_curves({**found, "run": "../../escaped"}, None).resolve() == folder / "escaped.html"
 
 
-@pytest.mark.parametrize(
-    "answer", ["", "[]", "[" * 60_000, '{"run": "a"}', '{"run": 1, "series": 2, "now": 3}']
-)
+@pytest.mark.parametrize("answer", [{}, {"run": "a"}, {"run": 1, "series": 2, "now": 3}])
 def test_a_malformed_answer_is_an_error_with_a_fix(answer):
     """In place of a traceback."""
     with pytest.raises(WrightError, match="cannot read the curves"):
         write_curves(answer, None)
+
+
+@pytest.mark.parametrize("answer", ["", "[]", "[" * 60_000, '{"run": "a"} {}'])
+def test_an_answer_that_is_no_object_is_an_error_with_a_fix(answer, tmp_path, monkeypatch):
+    """It is parsed once, for the page and for --json."""
+    monkeypatch.setattr(processes, "run", lambda argv, **_: CommandResult(tuple(argv), 0, answer, "", 0.1))
+    (tmp_path / "job.json").touch()
+
+    with pytest.raises(WrightError, match="slurm-said"):
+        curves(str(tmp_path), json=True)
