@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import errno
-import grp
 import os
-import pwd
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,9 +12,8 @@ from pathlib import Path
 from clusterwright.edge.files import write_file_atomic
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
-from clusterwright.onhost.lib.safe_reader import LINKS
+from clusterwright.onhost.lib.trusted_paths import FOREIGN, PathStep, exchange_risk, resolve_links
 
-SYSTEM_GROUPS = 100  # ids below are of groups such as staff and wheel (Debian Policy 9.2.2); 100 is `users`
 MARKER = ".clusterwright-render"  # marks a folder as a render that may be replaced
 
 
@@ -105,50 +100,23 @@ def _own_folder(folder: Path) -> Path:
     Raises:
         WrightError: another user could exchange the folder or what is in it.
     """
-    parts, path, links = list(reversed(folder.absolute().parts[1:])), Path("/"), 0
-    _refuse_shared(path, is_last=False)
-    while parts:
-        part = parts.pop()
-        child = path.parent if part == ".." else path / part
-        with suppress(FileExistsError):
-            child.mkdir()
-        _refuse_shared(child, is_last=not parts)
-        if not child.is_symlink():
-            path = child
-        elif links < LINKS:
-            links += 1
-            target = child.readlink()
-            parts += reversed([name for name in target.parts if name != "/"])
-            path = Path("/") if target.is_absolute() else path
-        else:
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(folder))
-    return path
+    return Path(resolve_links(str(folder.absolute()), _create_own))
 
 
-def _refuse_shared(path: Path, *, is_last: bool) -> None:
-    """Reject a folder or link that others can exchange; others may write to a folder above with a sticky bit."""
-    status = path.lstat()
-    is_link, is_sticky = stat.S_ISLNK(status.st_mode), status.st_mode & stat.S_ISVTX and not is_last
-    if status.st_uid not in _trusted_uids():
-        message = _("{folder} belongs to another user, who could exchange the files", folder=path)
-    elif not is_link and not is_sticky and _is_writable_by_others(status):
-        message = _("other users may write to {folder} and could exchange the files", folder=path)
-    else:
+def _create_own(step: PathStep) -> None:
+    """Create a folder if it is missing; reject one or a link that others can exchange."""
+    with suppress(FileExistsError):
+        Path(step.path).mkdir()
+    risk = exchange_risk(os.lstat(step.path), _trusted_uids(), is_last=step.is_last)
+    if risk is None:
         return
+    if risk == FOREIGN:
+        message = _("{folder} belongs to another user, who could exchange the files", folder=step.path)
+    else:
+        message = _("other users may write to {folder} and could exchange the files", folder=step.path)
     raise WrightError.from_code(
         "render-folder", message, _("use a new folder in a folder of your own"), exit_code=EXIT_USAGE
     )
-
-
-def _is_writable_by_others(status: os.stat_result) -> bool:
-    """Return True if others may write, or a group other than the owner's private one and those of the system."""
-    if not status.st_mode & stat.S_IWGRP or status.st_gid < SYSTEM_GROUPS:
-        return bool(status.st_mode & stat.S_IWOTH)
-    try:
-        owner, group = pwd.getpwuid(status.st_uid).pw_name, grp.getgrgid(status.st_gid)
-    except KeyError:
-        return True
-    return bool(status.st_mode & stat.S_IWOTH) or group.gr_name != owner or bool(set(group.gr_mem) - {owner})
 
 
 def _trusted_uids() -> set[int]:

@@ -4,6 +4,7 @@ Standard library only, Python 3.6 or later.
 """
 
 import collections
+import errno
 import functools
 import grp
 import hashlib
@@ -13,7 +14,7 @@ import re
 from typing import List, Optional, Union
 
 from clusterwright.onhost.lib.files import SCRATCH, replace_link, replacing
-from clusterwright.onhost.lib.safe_reader import LINKS
+from clusterwright.onhost.lib.trusted_paths import PathStep, exchange_risk, resolve_links
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import STATE, ChangeError, Json, LocalHost, bytes_of, read, run
 
@@ -61,26 +62,23 @@ def trusted_path(path: str) -> str:
     Raises:
         ChangeError: a link on the way belongs to a user, who could redirect a change by root to any file.
     """
-    resolved, remaining = "/", [part for part in path.split("/") if part]
-    for _link in range(LINKS):
-        while remaining:
-            step = os.path.join(resolved, remaining[0])
-            if os.path.islink(step):
-                break
-            resolved, remaining = os.path.normpath(step), remaining[1:]
-        else:
-            return resolved
-        if os.lstat(step).st_uid not in (0, os.getuid()):
-            owner = owner_of(step).partition(":")[0]
-            raise ChangeError(
-                f"{step} is a link of user {owner}, and root would change its target. Remove the link"
-            )
-        target = os.readlink(step)
-        resolved, remaining = (
-            "/" if target.startswith("/") else resolved,
-            [*(part for part in target.split("/") if part), *remaining[1:]],
+    try:
+        return resolve_links(path, _check_link)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise ChangeError(f"{path} has a cycle of links. Remove one of them") from error
+
+
+def _check_link(step: PathStep) -> None:
+    """Reject a link of another user; a folder may belong to one, for set_folder_rights changes no other."""
+    if os.path.islink(step.path) and exchange_risk(
+        os.lstat(step.path), (0, os.getuid()), is_last=step.is_last
+    ):
+        owner = owner_of(step.path).partition(":")[0]
+        raise ChangeError(
+            f"{step.path} is a link of user {owner}, and root would change its target. Remove the link"
         )
-    raise ChangeError(f"{path} has a cycle of links. Remove one of them")
 
 
 def set_folder_rights(path: str, resource: Json) -> None:
