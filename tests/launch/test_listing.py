@@ -8,15 +8,16 @@ QUEUE = """10|alice|PENDING|0:00|30:00|3||Dependency|gpt-20261121-131500
 11|bob|PENDING|0:00|30:00|1||Resources|a|name|with|bars
 """
 FOLDERS = [
-    {"run": "gpt-20261121-131500", "jobs": ["9"], "step": 30, "checkpoint": 25, "ended": {}},
+    {"run": "gpt-20261121-131500", "jobs": ["9"], "step": 30, "checkpoint": 25, "state": "running"},
     {
         "run": "old-20261121-120000",
         "jobs": ["7"],
         "step": 90,
         "checkpoint": 90,
-        "ended": {"outcome": "finished", "reason": "all"},
+        "state": "finished",
+        "reason": "all",
     },
-    {"run": "lost-20261121-110000", "jobs": [], "step": None, "checkpoint": None, "ended": {}},
+    {"run": "lost-20261121-110000", "jobs": [], "step": None, "checkpoint": None, "state": "gone"},
 ]
 
 

@@ -187,7 +187,6 @@ def of_job(cluster: Cluster, remote: Remote, job: str) -> list[Diagnosis]:
     from clusterwright.diagnose.gather.ended import gather
     from clusterwright.diagnose.gather.run_findings import add_run_findings
     from clusterwright.launch.run import runs_folder
-    from clusterwright.slurm.states import is_allocated
 
     runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
     evidence = gather(remote, cluster.control.name, runs, job)
@@ -200,8 +199,7 @@ def of_job(cluster: Cluster, remote: Remote, job: str) -> list[Diagnosis]:
         )
     for host in evidence.unreachable:
         show_message(_("{host} does not respond: its kernel and slurmd logs are missing", host=host))
-    is_fine = is_allocated(evidence.state) or evidence.state in ("COMPLETED", "CANCELLED")
-    return add_run_findings(evidence, of_sources(list(evidence.sources)), fine=is_fine)
+    return add_run_findings(evidence, of_sources(list(evidence.sources)))
 
 
 def of_node(cluster: Cluster, remote: Remote, node: str) -> list[Diagnosis]:

@@ -16,6 +16,7 @@ from clusterwright.edge.ssh import Remote
 from clusterwright.i18n import _, _n
 from clusterwright.launch.local import is_alive
 from clusterwright.launch.run import runs_folder
+from clusterwright.onhost.lib.run_outcome import EXIT_CODES
 from clusterwright.onhost.lib.safe_names import random_mark
 from clusterwright.onhost.lib.safe_reader import parse_document
 from clusterwright.onhost.runs.run_jobs import list_runs
@@ -56,7 +57,9 @@ def listed(cluster: Cluster, remote: Remote) -> tuple[JobRow, ...]:
 def listed_locally(runs: Path) -> tuple[JobRow, ...]:
     """List the runs of `wright train --local` in this folder: running ones, then those that ended last."""
     folders = list_runs(str(runs))
-    running = [folder for folder in folders if not folder["ended"] and is_alive(runs / folder["run"])]
+    running = [
+        folder for folder in folders if folder["state"] not in EXIT_CODES and is_alive(runs / folder["run"])
+    ]
     alive = tuple(replace(_run(folder), state="RUNNING", reason="") for folder in running)
     return (*alive, *(_run(folder) for folder in folders if folder not in running))
 
@@ -79,11 +82,7 @@ def _job(job: Job, folder: Mapping[str, Any]) -> JobRow:
 
 
 def _run(folder: Mapping[str, Any]) -> JobRow:
-    ended = folder.get("ended") or {
-        "outcome": "gone",
-        "reason": _("the run has no job in the queue, and no recorded outcome"),
-    }
     ids = folder.get("jobs") or ["-"]
-    outcome, reason = str(ended.get("outcome")), str(ended.get("reason", ""))
+    state, reason = str(folder.get("state")), str(folder.get("reason", ""))
     step, saved = folder.get("step"), folder.get("checkpoint")
-    return JobRow(str(ids[-1]), str(folder["run"]), "", outcome, "", step, saved, "", reason)
+    return JobRow(str(ids[-1]), str(folder["run"]), "", state, "", step, saved, "", reason)

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.run_outcome import EXIT_CODES
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.launch.warnings import Warned
-
-# Exit codes by outcome of a run, as its supervisor returns them (onhost/supervisor/supervisor.py).
-OUTCOMES = {"finished": 0, "failed": 1, "no-progress": 4, "cancelled": 143}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class Ended:
     @property
     def code(self) -> int:
         """The exit code of `wright` for the outcome."""
-        return OUTCOMES.get(self.outcome, 1)
+        return EXIT_CODES.get(self.outcome, 1)
 
 
 def runs_folder(cluster: Cluster) -> str:

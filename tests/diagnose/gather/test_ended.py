@@ -140,7 +140,7 @@ def test_a_rank_that_hangs_is_who_the_others_wait_for():
         "time": 1.0,
     }
     found = gather(cluster(files={"events": [event]}), "control", "/shared/runs", "7")
-    said = add_run_findings(found, [], fine=True)[0]
+    said = add_run_findings(found, [])[0]
 
     assert said.subject == {"rank": "3", "host": "gpu-2"}
     assert "waits in train.py:12" in said.cause

@@ -22,11 +22,13 @@ from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.monitor.gather.gather import PROMETHEUS
 from clusterwright.onhost.lib import journal
+from clusterwright.onhost.lib.run_outcome import CANCELED, FINISHED, RUNNING, STARTING
 from clusterwright.onhost.lib.safe_reader import parse_document, parse_object
 from clusterwright.slurm import client
 from clusterwright.slurm.job_records import parse_jobs
 from clusterwright.slurm.nodes import parse_node
 from clusterwright.slurm.records import Record, number, split_lines, stamp
+from clusterwright.slurm.states import is_allocated
 
 MOST_HOSTS = 128  # hosts whose logs are read; of a larger job, the first ones
 _COLUMNS = "JobID,JobName,State,ExitCode,DerivedExitCode,NodeList,Start,End,Elapsed,Timelimit,ReqMem,MaxRSS"
@@ -69,6 +71,15 @@ class Gathered:
     unreachable: tuple[str, ...] = ()
     run: str = ""
     events: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    run_state: str = ""  # of the run, which decides in its place what Slurm's state of a job cannot
+    run_reason: str = ""
+
+    @property
+    def is_fine(self) -> bool:
+        """True while the run or job runs, or if it ended without a failure."""
+        if self.run_state:
+            return self.run_state in (FINISHED, CANCELED, RUNNING, STARTING)
+        return is_allocated(self.state) or self.state in ("COMPLETED", "CANCELLED")
 
 
 def gather(remote: Remote, control: str, runs: str, job: str) -> Gathered:
@@ -98,7 +109,17 @@ def gather(remote: Remote, control: str, runs: str, job: str) -> Gathered:
         *metric_sources,
         *live_sources,
     )
-    return Gathered(sources, state, when.hosts, unreachable, str(files["run"]), tuple(files["events"]))
+    run_state, run_reason = [*map(str, files["state"]), "", ""][:2]
+    return Gathered(
+        sources,
+        state,
+        when.hosts,
+        unreachable,
+        str(files["run"]),
+        tuple(files["events"]),
+        run_state,
+        run_reason,
+    )
 
 
 def _query_script(jobs: str) -> str:
@@ -127,7 +148,7 @@ def _files(
     remote: Remote, control: str, runs: str, job: str, uid: str, named: Sequence[str]
 ) -> dict[str, Any]:
     result = Host(remote, control).run_program(RUN_TEXTS, runs, job, uid, *named, timeout_s=240)
-    files: dict[str, Any] = {"run": "", "jobs": [], "events": [], "texts": [], "dumps": []}
+    files: dict[str, Any] = {"run": "", "state": [], "jobs": [], "events": [], "texts": [], "dumps": []}
     answer = parse_object(result.out)  # without Python or the file, Slurm's records remain
     for key, empty in files.items():
         if isinstance(answer.get(key), type(empty)):

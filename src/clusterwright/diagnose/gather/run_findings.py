@@ -2,21 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from clusterwright.diagnose.diagnosis import Diagnosis, Evidence
 from clusterwright.diagnose.gather.ended import Gathered, event_line
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.run_outcome import CANCELED
+
+_FAULTS = ("rank_exit", "rank_hung", "host_lost", "failover", "nan", "corrupt")
 
 
-def add_run_findings(gathered: Gathered, judged: list[Diagnosis], *, fine: bool) -> list[Diagnosis]:
-    """Put the diagnosis of a hung rank, which the runtime examined, first; drop `unknown` if the run is `fine`."""
+def add_run_findings(gathered: Gathered, judged: list[Diagnosis]) -> list[Diagnosis]:
+    """Put the diagnoses of the run's own records first; drop `unknown` if nothing failed.
+
+    A run whose user canceled it has that cause. What its logs show without an earlier fault is a consequence.
+    """
     hung = [_hung(event) for event in gathered.events if event.get("event") == "rank_hung"]
-    if fine:
+    if gathered.is_fine:
         judged = [diagnosis for diagnosis in judged if diagnosis.kind != "unknown"]
-    return [*hung[-1:], *(_with_host(diagnosis, gathered.unreachable) for diagnosis in judged)]
+    diagnoses = [*hung[-1:], *(_with_host(diagnosis, gathered.unreachable) for diagnosis in judged)]
+    if gathered.run_state != CANCELED:
+        return diagnoses
+    if not has_fault(gathered.events):
+        diagnoses = [replace(diagnosis, role="cascade", exclude="") for diagnosis in diagnoses]
+    return [_canceled(gathered), *diagnoses]
+
+
+def has_fault(events: Sequence[Mapping[str, Any]]) -> bool:
+    """Return True if a rank or host of the run failed before its user canceled it."""
+    ends = [float(event.get("time") or 0) for event in events if event.get("reason") == "stopped"]
+    end = min(ends, default=float("inf"))
+    return any(
+        event.get("event") in _FAULTS and event.get("code", 1) != 0 and float(event.get("time") or 0) < end
+        for event in events
+    )
+
+
+def _canceled(gathered: Gathered) -> Diagnosis:
+    """Return the diagnosis of a run that its user canceled."""
+    ends = [event for event in gathered.events if event.get("event") == "job_end"]
+    evidence = (Evidence("events of the run", 1, event_line(ends[-1])),) if ends else ()
+    return Diagnosis(
+        kind="other",
+        mode="other/cancelled",
+        role="root",
+        cause=_("The run was canceled; nothing in it failed.")
+        if not has_fault(gathered.events)
+        else _("The run was canceled."),
+        subject={},
+        confidence=0.95,
+        evidence=evidence,
+        fix=_(
+            "nothing to fix: `wright train --resume {run}` continues it", run=gathered.run.rpartition("/")[2]
+        ),
+        retry="yes",
+    )
 
 
 def _with_host(diagnosis: Diagnosis, unreachable: tuple[str, ...]) -> Diagnosis:

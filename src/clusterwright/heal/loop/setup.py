@@ -13,6 +13,7 @@ from pathlib import Path
 from clusterwright.config.cluster import Cluster
 from clusterwright.diagnose.diagnosis import Diagnosis
 from clusterwright.diagnose.gather.ended import gather
+from clusterwright.diagnose.gather.run_findings import has_fault
 from clusterwright.diagnose.judge import judge
 from clusterwright.diagnose.knowledge import knowledge
 from clusterwright.diagnose.reading import read
@@ -32,6 +33,7 @@ from clusterwright.heal.policy import policy_of
 from clusterwright.heal.rule import rules
 from clusterwright.i18n import _, in_language
 from clusterwright.launch.run import runs_folder
+from clusterwright.onhost.lib.run_outcome import CANCELED
 from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
 from clusterwright.onhost.provision.reboots import BOOT_ID
 
@@ -122,9 +124,10 @@ def why_of(cluster: Cluster, remote: Remote, job: str) -> Iterator[FaultFinding]
         WrightError: the control host is unreachable.
     """
     runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
-    sources = list(gather(remote, cluster.control.name, runs, job).sources)
+    gathered = gather(remote, cluster.control.name, runs, job)
     with in_language("en"):  # drain reasons and the journal are English
-        diagnoses = judge(read(sources, knowledge(), TimeBudget(most_s=JOB_S)))
+        judged = judge(read(list(gathered.sources), knowledge(), TimeBudget(most_s=JOB_S)))
+        diagnoses = judged if gathered.run_state != CANCELED or has_fault(gathered.events) else []
     yield from findings_of_diagnoses(diagnoses, job)
 
 

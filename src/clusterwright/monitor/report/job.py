@@ -31,7 +31,7 @@ MAX_ROWS = 64  # bars of GPUs and of hosts; of more, those with the lowest utili
 def report(facts: JobFacts, cluster: str, price: Price | None = None, gpu_watts: float = 0.0) -> Report:
     """Build the report of one job; unknown values are dashes, and `missing` has the reasons."""
     record = facts.record
-    hours = record.gpus * facts.ran_s / 3600
+    hours = record.gpus * facts.run_s / 3600
     title = bilingual("Job {job}, {name}", job=visible(record.id), name=visible(record.name))
     figures = (
         ReportFigure(N_("GPU use"), percent(facts.gpu)),
@@ -70,7 +70,8 @@ def _rows(facts: JobFacts, cluster: str) -> Iterator[tuple[str, str]]:
         _("User/Account"): f"{record.user or '-'}/{record.account or '-'}",
         _("Job name"): record.name,
         _("Run"): run,
-        _("State"): record.state,
+        _("State"): facts.state,
+        _("State in Slurm"): record.state if record.state != facts.state else "",
         _("Hosts"): f"{record.host_count} {record.hosts}".strip(),
         _("CPU cores"): str(record.cpus or "-"),
         _("CPU memory"): size(record.memory),
@@ -78,7 +79,7 @@ def _rows(facts: JobFacts, cluster: str) -> Iterator[tuple[str, str]]:
         _("QOS/Partition"): f"{record.qos or '-'}/{record.partition or '-'}",
         _("Cluster"): cluster,
         _("Waited"): span(record.waited_s),
-        _("Run time"): clock(facts.ran_s),
+        _("Run time"): clock(facts.run_s),
         _("Time limit"): clock(record.limit_s),
         _("Exit code"): record.exit_code,
         _("Earlier jobs of the run"): ", ".join(job.id for job in facts.earlier[-8:]),
@@ -173,7 +174,8 @@ def _data(facts: JobFacts, hours: float, price: Price | None, watts: float) -> d
     return {
         "schema": 1,
         "job": asdict(facts.record),
-        "ran_s": facts.ran_s,
+        "state": facts.state,
+        "ran_s": facts.run_s,
         "waited_s": facts.record.waited_s,
         "cpu_ratio": facts.cpu,
         "gpu_ratio": facts.gpu,

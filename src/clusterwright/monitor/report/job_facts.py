@@ -8,7 +8,7 @@ from typing import Any
 
 from clusterwright.monitor.records.record import AccountingRecord
 from clusterwright.monitor.report.report import ratio
-from clusterwright.onhost.lib.numbers import ascii_int
+from clusterwright.onhost.lib.numbers import ascii_int, finite
 
 Values = Mapping[str, Sequence[tuple[Mapping[str, str], float]]]
 IDLE = 0.05  # GPU utilization below which a GPU counts as idle
@@ -54,6 +54,17 @@ class JobFacts:
     def ran_s(self) -> float:
         """Seconds for which the job has had its allocation."""
         return self.record.ran_s(self.now)
+
+    @property
+    def state(self) -> str:
+        """The state of the run, as every command shows it; of a job without a run, that of Slurm."""
+        return str((self.run.get("status") or {}).get("state") or self.record.state)
+
+    @property
+    def run_s(self) -> float:
+        """Seconds for which the run has had hosts, all its jobs together; of a job without a run, `ran_s`."""
+        held_s = finite(((self.run.get("status") or {}).get("ledger") or {}).get("held_s")) or 0.0
+        return max(held_s, sum(record.ran_s(self.now) for record in (*self.earlier, self.record)))
 
     @property
     def cpu(self) -> float | None:

@@ -10,6 +10,7 @@ from typing import Any
 from clusterwright.monitor.records.record import AccountingRecord
 from clusterwright.monitor.report.job_facts import Values
 from clusterwright.monitor.report.report import ratio
+from clusterwright.onhost.lib.run_outcome import CANCELED
 
 HOUR_S = 3600
 TOP = 10
@@ -91,6 +92,13 @@ def month(
     """Sum up records and runs of a month; of a requeued job, which has several records, each allocation counts."""
     team_records = [record for record in records if not span.team or record.account == span.team]
     figures = Month(span, Sum(), {}, {}, [], missing=missing)
+    runs = tuple(runs)
+    canceled = {
+        (str(run.get("user")), str(job))
+        for run in runs
+        if run.get("state") == CANCELED
+        for job in run.get("jobs") or ()
+    }
     for record in team_records:
         hours = record.gpus * record.allocated_s(span.begin, span.end) / HOUR_S
         for total in (
@@ -98,7 +106,7 @@ def month(
             figures.teams.setdefault(record.account or UNNAMED, Sum()),
             figures.users.setdefault(record.user or UNNAMED, Sum()),
         ):
-            _add(total, record, hours, span)
+            _add(total, record, hours, span, is_canceled=(record.user, record.id) in canceled)
         if hours:
             figures.top.append((record, hours))
     figures.top = sorted(figures.top, key=lambda pair: -pair[1])[:TOP]
@@ -130,13 +138,16 @@ def _add_runs(figures: Month, records: Sequence[AccountingRecord], runs: Iterabl
             figures.lost_h[name] = figures.lost_h.get(name, 0.0) + counted_s / HOUR_S
 
 
-def _add(total: Sum, record: AccountingRecord, hours: float, span: Span) -> None:
+def _add(
+    total: Sum, record: AccountingRecord, hours: float, span: Span, *, is_canceled: bool = False
+) -> None:
+    """Add a job; the supervisor of a canceled run exits with a code that Slurm records as FAILED."""
     total.jobs += 1
     total.held_h += hours
     waited_s = record.waited_s
     if waited_s is not None and record.start is not None and span.begin <= record.start < span.end:
         total.waits_s.append(waited_s)
-    reason = FAILED.get(record.state)
+    reason = None if is_canceled and record.state == "FAILED" else FAILED.get(record.state)
     if reason and record.end is not None and span.begin <= record.end < span.end:
         total.failed[reason] += 1
         total.failed_h += hours

@@ -37,6 +37,7 @@ from clusterwright.onhost.lib.safe_reader import (
     walk_folder,
 )
 from clusterwright.onhost.runs.run_folders import find, own_job_ids
+from clusterwright.onhost.runs.run_state import read_state
 
 ALL_BYTES = 48 << 20  # of all files together: seconds over a slow link
 LEAST_BYTES = 64 << 10  # of one file
@@ -50,7 +51,7 @@ def main() -> int:
     """Print the job's texts, and its run's events and dumps if it has a run, as one JSON document."""
     runs, job, uid, *named = sys.argv[1:]
     run = find(runs, job)
-    document: Dict[str, Any] = {"run": run, "jobs": [], "events": [], "texts": [], "dumps": []}
+    document: Dict[str, Any] = {"run": run, "state": [], "jobs": [], "events": [], "texts": [], "dumps": []}
     try:
         if run:
             document.update(as_owner(run, lambda: of_run(run), WorkLimits(2 * READ_S, 2 * READ_S)))
@@ -69,6 +70,7 @@ def of_run(run: str) -> Dict[str, Any]:
     try:
         with reading_budget(Budget(READ_S, READ_BYTES)):
             document["jobs"] = own_job_ids(run)
+            document["state"] = list(read_state(run, document["jobs"])[:2])
             document["texts"] = texts(list(files_of(run)))
             document["events"] = events(run)
             document["dumps"] = dumps(run)

@@ -15,6 +15,7 @@ from typing import Any, Callable, Dict, List
 from clusterwright.onhost.lib.as_owner import CPU_S, WorkLimits, as_owner
 from clusterwright.onhost.lib.by_owner import read_by_owner
 from clusterwright.onhost.lib.files import append
+from clusterwright.onhost.lib.run_outcome import EXIT_CODES, UNKNOWN, RunEvidence, decide
 from clusterwright.onhost.lib.safe_reader import (
     Budget,
     OverBudgetError,
@@ -24,7 +25,7 @@ from clusterwright.onhost.lib.safe_reader import (
     read_part,
     reading_budget,
 )
-from clusterwright.onhost.runs import run_series, run_status
+from clusterwright.onhost.runs import run_folders, run_series, run_state, run_status
 from clusterwright.onhost.runs.run_files import cancel_jobs, in_queue
 from clusterwright.onhost.runs.run_folders import denied, find, job_ids, newest
 from clusterwright.onhost.runs.run_logs import POLL_INTERVAL_S, Follow
@@ -99,11 +100,29 @@ def list_runs(runs: str) -> List[Dict[str, Any]]:
         else:
             listed_runs[os.path.basename(folder)] = run
     listed = [listed_runs[name] for name in names if name in listed_runs]
-    ended = [run["run"] for run in listed if run["ended"]][:RECENT]
+    _add_states(runs, listed)
+    ended = [run["run"] for run in listed if run["state"] in EXIT_CODES][:RECENT]
     return [
-        *(run for run in listed if not run["ended"] or run["run"] in ended),
+        *(run for run in listed if run["state"] not in EXIT_CODES or run["run"] in ended),
         *dict(reversed(unreadable)).values(),
     ]
+
+
+def _add_states(runs: str, listed: List[Dict[str, Any]]) -> None:
+    """Replace the evidence of each run by its state and reason, with one query of Slurm for all that need one."""
+    evidence = {run["run"]: RunEvidence(**run.pop("evidence")) for run in listed}
+    states = {name: decide(found) for name, found in evidence.items()}
+    unclear = [run for run in listed if states[run["run"]].state == UNKNOWN]
+    records = (
+        run_state.query_jobs(job for run in reversed(unclear) for job in run["jobs"]) if unclear else None
+    )
+    for run in unclear if records is not None else ():
+        name = run["run"]
+        owner = run_folders.owner_of(os.path.join(runs, name))
+        jobs = run_state.of_owner(records or {}, run["jobs"], owner)
+        states[name] = decide(evidence[name]._replace(jobs=jobs))
+    for run in listed:
+        run["state"], run["reason"] = states[run["run"]][:2]
 
 
 def about_unreadable(run: str, error: BaseException) -> Dict[str, Any]:
@@ -117,6 +136,8 @@ def about_unreadable(run: str, error: BaseException) -> Dict[str, Any]:
         "checkpoint": None,
         "step": None,
         "ended": ended,
+        "state": ended["outcome"],
+        "reason": ended["reason"],
     }
 
 
@@ -131,6 +152,7 @@ def about(run: str) -> Dict[str, Any]:
         "checkpoint": max((int(step) for step in steps if step.isdecimal()), default=None),
         "step": last_step(run),
         "ended": read_object(os.path.join(run, "ended.json")),
+        "evidence": run_state.read_evidence(run)._asdict(),
     }
 
 

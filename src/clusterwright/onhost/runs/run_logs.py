@@ -11,6 +11,7 @@ from fnmatch import fnmatch
 from typing import Any, Dict, Iterator, List, Set, Tuple
 
 from clusterwright.onhost.lib.numbers import ascii_int
+from clusterwright.onhost.lib.run_outcome import EXIT_CODES
 from clusterwright.onhost.lib.safe_reader import (
     DATA_ERRORS,
     Budget,
@@ -22,7 +23,7 @@ from clusterwright.onhost.lib.safe_reader import (
     reading_budget,
     walk_folder,
 )
-from clusterwright.onhost.runs import run_progress
+from clusterwright.onhost.runs import run_folders, run_progress, run_state
 from clusterwright.onhost.runs.merged_logs import JOB, Chunk, merge, prefix, split
 from clusterwright.onhost.runs.run_files import in_queue
 
@@ -73,12 +74,13 @@ class Follow:
             if live:
                 self._progress(at_once=bool(ended and closed and not wrote))
             if ended and closed and not wrote:
-                return int(ended.get("code", 1))
+                return EXIT_CODES.get(str(ended.get("outcome")), 1)
             if not live and not wrote:
                 return RUNNING
             if live and self._abandoned():
-                sys.stderr.write("Slurm has no job of this run, and the run has no recorded outcome\n")
-                return 1
+                state, reason, _ended_at = run_state.read_state(self.run, run_folders.job_ids(self.run))
+                sys.stderr.write(f"{state}: {reason}\n")
+                return EXIT_CODES.get(state, 1)
             if not wrote:
                 hung_up(self.poll_interval_s(ended=bool(ended)))
 

@@ -6,8 +6,8 @@ import os
 import time
 from typing import Any, Dict, List, Optional
 
-from clusterwright.onhost.lib.safe_reader import read_object
-from clusterwright.onhost.runs.run_status import beat, state_of
+from clusterwright.onhost.lib.run_outcome import RUNNING
+from clusterwright.onhost.runs import run_folders, run_state
 from clusterwright.onhost.supervisor.goodput import figures, history, reading, speed
 from clusterwright.onhost.supervisor.goodput.timeline import SECOND, jobs
 
@@ -17,8 +17,8 @@ LARGEST = 3  # number of bins named as losses
 def read_progress(run: str) -> Dict[str, Any]:
     """Return state, progress, speed and losses of a run; unknown values are null."""
     run_history = history.read(run)
-    state, reason = state_of(run, read_object(os.path.join(run, "ended.json")), beat(run))
-    now = time.time() if state == "running" else None
+    state, reason, ended_at = run_state.read_state(run, run_folders.job_ids(run))
+    now = time.time() if state == RUNNING else ended_at
     chain, totals = jobs(run_history.events, now), figures.work_out(run_history, now)
     newest = chain[-1].generations[-1] if chain and chain[-1].generations else None
     saved = [event.get("step") for event in run_history.events if event["event"] == "checkpoint"]
@@ -28,7 +28,7 @@ def read_progress(run: str) -> Dict[str, Any]:
         "reason": reason,
         "generation": newest.number if newest else 0,
         "hosts": len(newest.hosts) if newest else 0,
-        **speed.progress(run_history.events, run_history.record, running=state == "running"),
+        **speed.progress(run_history.events, run_history.record, running=state == RUNNING),
         "goodput": totals.goodput,
         "losses": _losses(totals),
         "failures": len(totals.failures),
@@ -61,7 +61,7 @@ def line(now: Dict[str, Any]) -> str:
         None if now["goodput"] is None else f"goodput {now['goodput']:.1%}{_named(now['losses'])}",
         f"generation {now['generation']}" if now["generation"] > 1 else None,
         None if now["saved"] is None else f"saved {now['saved']}",
-        None if now["state"] == "running" else ": ".join(filter(None, (now["state"], now["reason"]))),
+        None if now["state"] == RUNNING else ": ".join(filter(None, (now["state"], now["reason"]))),
     ]
     return ", ".join(filter(None, parts))
 

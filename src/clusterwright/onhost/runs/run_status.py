@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence
 
-from clusterwright.onhost.lib.safe_reader import read_object
-from clusterwright.onhost.runs import run_checkpoints
-from clusterwright.onhost.runs.run_files import queued_jobs
+from clusterwright.onhost.lib.run_outcome import EXIT_CODES, RUNNING
+from clusterwright.onhost.runs import run_checkpoints, run_folders, run_state
 from clusterwright.onhost.supervisor.goodput import advice, figures, history, reading, slow, speed
 from clusterwright.onhost.supervisor.goodput.timeline import SECOND, JobTimeline, jobs
 
-# A supervisor sends a heartbeat each second or faster; clocks synchronized by chrony differ by far less.
-HEARTBEAT_TIMEOUT_S = 10.0
 MAX_DAMAGED = 3  # number of damaged checkpoints listed
 Event = Dict[str, Any]
 
@@ -22,19 +19,19 @@ Event = Dict[str, Any]
 def status(run: str) -> Dict[str, Any]:
     """Return the status document: state, progress, checkpoints, failures and goodput accounting."""
     run_history = history.read(run)
-    ended, alive_at = read_object(os.path.join(run, "ended.json")), beat(run)
-    state, reason = state_of(run, ended, alive_at)
-    now = time.time() if state == "running" else None
+    job_ids = run_folders.job_ids(run)
+    state, reason, ended_at = run_state.read_state(run, job_ids)
+    now = time.time() if state == RUNNING else ended_at
     chain, totals = jobs(run_history.events, now), figures.work_out(run_history, now)
     document = {
         "run": os.path.basename(run),
         "folder": run,
         "state": state,
         "reason": reason,
-        "code": ended.get("code"),
+        "code": EXIT_CODES.get(state),
         "jobs": [job.job_id for job in chain],
         **_members(chain[-1] if chain else None, run_history.events),
-        **speed.progress(run_history.events, run_history.record, running=state == "running"),
+        **speed.progress(run_history.events, run_history.record, running=state == RUNNING),
         **_saved(run, run_history.events),
         "failures": [failure.document() for failure in totals.failures],
         "slow_rank": _slow(run_history.events),
@@ -45,38 +42,6 @@ def status(run: str) -> Dict[str, Any]:
         "table": [*reading.table(totals), *advice.list_advice(run_history.events, run_history.record)],
         "metrics": reading.metrics(os.path.basename(run), totals, document),
     }
-
-
-def beat(run: str) -> float:
-    """Return the time of the supervisor's last heartbeat, epoch seconds; 0 for never."""
-    try:
-        return os.stat(os.path.join(run, "pulse")).st_mtime
-    except OSError:
-        return 0.0
-
-
-def state_of(run: str, ended: Dict[str, Any], alive_at: float) -> Tuple[str, str]:
-    """Return the run's state and its reason; query Slurm only if outcome and heartbeat do not determine it.
-
-    States: an outcome, running, starting, silent (no heartbeat, but Slurm runs the job), queued, gone or unknown.
-    """
-    if ended:
-        return str(ended.get("outcome")), str(ended.get("reason", ""))
-    heartbeat_age_s = time.time() - alive_at
-    if alive_at and heartbeat_age_s < HEARTBEAT_TIMEOUT_S:
-        return "running", ""
-    beat = f"last heartbeat of its supervisor {heartbeat_age_s:.0f} s ago" if alive_at else ""
-    if read_object(os.path.join(run, "job.json")).get("local"):
-        return ("gone", f"{beat}; no supervisor continues it") if alive_at else ("starting", "")
-    queued = queued_jobs(run)
-    if queued is None:
-        return "unknown", "; ".join(filter(None, (beat, "Slurm does not respond on this host")))
-    if any(job.state == "RUNNING" for job in queued):
-        return ("silent", beat) if alive_at else ("starting", "")
-    for job in queued:
-        if job.state == "PENDING":
-            return "queued", job.reason
-    return "gone", "; ".join(filter(None, (beat, "Slurm has no job of the run")))
 
 
 def _members(job: Optional[JobTimeline], events: Sequence[Event]) -> Dict[str, Any]:
@@ -164,7 +129,7 @@ def _step(document: Dict[str, Any]) -> str:
     text = f"{document['step']}" + (f" of {document['total_steps']}" if document["total_steps"] else "")
     if document["steps_per_s"]:
         text += f", {document['steps_per_s']:.3g} steps/s"
-    if document["state"] == "running":
+    if document["state"] == RUNNING:
         remaining = (
             "unknown" if document["eta_s"] is None else reading.duration(round(document["eta_s"] * SECOND))
         )

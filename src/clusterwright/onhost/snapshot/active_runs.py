@@ -7,6 +7,7 @@ import time
 from typing import Any, BinaryIO, Dict, Iterable, List, Optional, Tuple
 
 from clusterwright.onhost.lib.by_owner import read_by_owner
+from clusterwright.onhost.lib.run_outcome import RUNNING, SlurmJob, decide
 from clusterwright.onhost.lib.safe_reader import (
     TEXT_BYTES,
     list_folder,
@@ -15,10 +16,10 @@ from clusterwright.onhost.lib.safe_reader import (
     read_part,
 )
 from clusterwright.onhost.runs.run_folders import owner_of, user_name
+from clusterwright.onhost.runs.run_state import read_evidence
 from clusterwright.onhost.supervisor.goodput import history, speed
 
 POINTS = 80  # points of a loss curve: the width of a terminal
-HEARTBEAT_TIMEOUT_S = 10.0  # the heartbeat interval is at most one second
 TAIL = 64 << 10
 READ_BYTES = 1 << 30  # bytes read of one owner's runs
 _FIELDS = (
@@ -48,7 +49,7 @@ def about(run: str) -> Dict[str, Any]:
     events = _events(run, path)
     record = read_object(os.path.join(run, "job.json"), TEXT_BYTES)
     state = _state(run)
-    now = speed.progress(events, record, running=state == "running")
+    now = speed.progress(events, record, running=state == RUNNING)
     fields = {name: now.get(name) for name in _FIELDS}
     return dict(fields, state=state, curve=curve(path), checkpoint_age_s=_saved(run))
 
@@ -73,14 +74,8 @@ def _started(run: str) -> List[float]:
 
 
 def _state(run: str) -> str:
-    ended = read_object(os.path.join(run, "ended.json"), TEXT_BYTES)
-    if ended:
-        return str(ended.get("outcome"))
-    try:
-        heartbeat_age_s = time.time() - os.stat(os.path.join(run, "pulse")).st_mtime
-    except OSError:
-        return "starting"
-    return "running" if heartbeat_age_s < HEARTBEAT_TIMEOUT_S else "silent"
+    """Return the state of a run whose job Slurm runs."""
+    return decide(read_evidence(run)._replace(jobs=[SlurmJob("", "RUNNING")])).state
 
 
 def _saved(run: str) -> Optional[float]:

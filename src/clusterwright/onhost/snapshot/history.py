@@ -19,8 +19,9 @@ from typing import Any, Dict, Iterator, List
 from clusterwright.onhost.lib.as_owner import WorkLimits, as_owner
 from clusterwright.onhost.lib.by_owner import read_by_owner
 from clusterwright.onhost.lib.numbers import finite
+from clusterwright.onhost.lib.run_outcome import RUNNING, decide
 from clusterwright.onhost.lib.safe_reader import modified, read_object
-from clusterwright.onhost.runs import run_folders, run_series, run_status
+from clusterwright.onhost.runs import run_folders, run_series, run_state, run_status
 from clusterwright.onhost.snapshot import monitors, programs
 from clusterwright.onhost.supervisor.goodput import advice, communication, figures, history, slow, speed
 from clusterwright.onhost.supervisor.goodput.accounting import BINS
@@ -212,6 +213,7 @@ def _run_row(folder: str, begin: float, end: float, computed: Counter[int]) -> D
         "run": os.path.basename(folder),
         "user": "" if owner is None else run_folders.user_name(owner),
         "jobs": run_folders.job_ids(folder),
+        "state": decide(run_state.read_evidence(folder)).state,
         "gpu_s": {name: max(0.0, finite(gpu_s[name]) or 0.0) for name in BINS if name in gpu_s},
         "goodput": finite(written.get("goodput")),
         "failures": [
@@ -231,5 +233,5 @@ def _changed(folder: str) -> float:
 
 
 def _goodput_accounting(folder: str) -> Document:
-    is_running = time.time() - run_status.beat(folder) < run_status.HEARTBEAT_TIMEOUT_S
+    is_running = decide(run_state.read_evidence(folder)).state == RUNNING
     return figures.document(figures.work_out(history.read(folder), time.time() if is_running else None))

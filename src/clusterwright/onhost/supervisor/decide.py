@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Optional, Tuple, Union
 
+from clusterwright.onhost.lib.run_outcome import CANCELED, FAILED, FINISHED, NO_PROGRESS
+
 GATHERING, RUNNING, STOPPING, ENDED = "gathering", "running", "stopping", "ended"
 HOST_LOST, RANKS_FAILED, HUNG, STOPPED, GROWN = "host-lost", "ranks-failed", "hung", "stopped", "grown"
 REQUESTED_STOPS = (STOPPED, GROWN)
 # error codes of ranks that leave on purpose (runtime/codes.py)
 NOT_RETRYABLE = frozenset({"not-finite", "checkpoint-format", "checkpoints-unusable"})
-FINISHED, FAILED, NO_PROGRESS, CANCELLED = "finished", "failed", "no-progress", "cancelled"
 
 # A generation on fewer hosts than requested grows after this at the earliest: a restart costs 0.4 s, so at most 2 %.
 GROW_S = 30
@@ -343,8 +344,8 @@ def _after_failure(policy: Policy, state: State, event: Event) -> Decision:
 def _after_stop(policy: Policy, state: State, event: Event) -> Decision:
     if event.finished:
         return _end(state, FINISHED, "the training is complete")
-    if state.stop_reason == CANCELLED:
-        return _end(state, CANCELLED, "canceled by the user")
+    if state.stop_reason == CANCELED:
+        return _end(state, CANCELED, "canceled by the user")
     return _handoff(policy, state, state.stop_reason)
 
 

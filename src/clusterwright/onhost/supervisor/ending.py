@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Callable, Union
 
+from clusterwright.onhost.lib.run_outcome import EXIT_CODES
 from clusterwright.onhost.supervisor import decide as d
 from clusterwright.onhost.supervisor import schedulers
 from clusterwright.onhost.supervisor.folder import Events, Folder
 
-EXIT = {d.FINISHED: 0, d.FAILED: 1, d.NO_PROGRESS: 4, d.CANCELLED: 143}
 EXIT_HANDOFF = 75  # sysexits.h EX_TEMPFAIL, for local_scheduler.py only; under Slurm a handoff exits with 0
 
 
@@ -57,7 +57,7 @@ class Ending:
         self._scheduler.cancel_standby()
         reason = f"{reason}; first failure: {began}" if began else reason
         self._log(f"{outcome}: {reason}")
-        ended = {"outcome": outcome, "code": EXIT[outcome], "reason": reason, "time": time.time()}
+        ended = {"outcome": outcome, "code": EXIT_CODES[outcome], "reason": reason, "time": time.time()}
         self._folder.write("ended.json", ended)
         self._events.write("job_end", generation, outcome=outcome, reason=reason)
-        return EXIT[outcome]
+        return EXIT_CODES[outcome]

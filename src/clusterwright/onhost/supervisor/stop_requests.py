@@ -6,7 +6,7 @@ import signal
 from typing import Union
 
 from clusterwright.onhost.supervisor import schedulers
-from clusterwright.onhost.supervisor.decide import CANCELLED
+from clusterwright.onhost.supervisor.decide import CANCELED
 from clusterwright.onhost.supervisor.folder import Folder
 
 TIME_LIMIT, PREEMPTED = "time-limit", "preempted"
@@ -48,11 +48,11 @@ class StopRequests:
         if self._signalled or reason:
             return self._signalled or reason
         if self._folder.has("cancelled") or self._folder.has("stop"):
-            return CANCELLED
+            return CANCELED
         return TIME_LIMIT if now >= self._due else ""
 
     def _termination_reason(self) -> str:
         if not self._scheduler.was_cancelled():
             return PREEMPTED
         self._scheduler.cancel_standby()
-        return CANCELLED
+        return CANCELED

@@ -308,7 +308,7 @@ class Supervisor:
         self.log(f"requesting the ranks to save and leave: {reason}")
         if reason != d.GROWN:
             self.folder.write("stop", {"reason": reason})
-        order = {d.GROWN: "regroup", d.CANCELLED: "leave"}.get(reason, "")
+        order = {d.GROWN: "regroup", d.CANCELED: "leave"}.get(reason, "")
         for host in self.state.members if order else ():
             self.peers.send(host, {order: self.state.generation})
 
@@ -322,7 +322,7 @@ class Supervisor:
 
     def began_with(self, reason: str) -> str:
         """Describe the first failure of this generation; empty when the generation ends for another reason."""
-        if reason in (d.FINISHED, d.CANCELLED, *d.REQUESTED_STOPS):
+        if reason in (d.FINISHED, d.CANCELED, *d.REQUESTED_STOPS):
             return ""
         return first_failure.line(self.faults, self.record.job.gpus_per_node)
 

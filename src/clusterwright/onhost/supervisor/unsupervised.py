@@ -16,6 +16,7 @@ from typing import Dict, List, Optional, Tuple
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.adapters.launcher import Allocation
 from clusterwright.onhost.lib.processes import Process
+from clusterwright.onhost.lib.run_outcome import CANCELED, EXIT_CODES, FAILED, FINISHED
 from clusterwright.onhost.supervisor import console, network, schedulers, terms
 from clusterwright.onhost.supervisor.folder import Events, Folder, open_run
 from clusterwright.onhost.supervisor.goodput import closing
@@ -26,7 +27,6 @@ from clusterwright.onhost.supervisor.root_cause import exits
 TICK_S = 0.2
 BEAT_S = 1.0
 TERMINATE_S = 20.0  # of KillWait's 30 s
-CODES = {"finished": 0, "failed": 1, "cancelled": 143}
 BEGIN = ("-u", "-m", "clusterwright.onhost.adapters.begin")
 # srun: error: gpu-node2: task 3: Exited with exit code 1
 _TASK = re.compile(r"srun: error: (\S+): tasks? (\d+)[^:]*: (.*)")
@@ -56,14 +56,14 @@ class UnsupervisedJob:
             code, reason = self.run_once(generation)
             if code == 0 or self.stop_reason:
                 break
-        outcome = "cancelled" if self.stop_reason else "failed" if code else "finished"
+        outcome = CANCELED if self.stop_reason else FAILED if code else FINISHED
         reason = self.stop_reason or reason or "the program exited with code 0"
         console.out(f"{time.strftime('%H:%M:%S')} {outcome}: {reason}")
         self.events.write("job_end", generation, outcome=outcome, reason=reason)
-        document = {"outcome": outcome, "code": CODES[outcome], "reason": reason, "time": time.time()}
+        document = {"outcome": outcome, "code": EXIT_CODES[outcome], "reason": reason, "time": time.time()}
         self.folder.write("ended.json", document)
         closing.close(self.folder, lambda text: console.out(f"{time.strftime('%H:%M:%S')} {text}"))
-        return CODES[outcome]
+        return EXIT_CODES[outcome]
 
     def run_once(self, generation: int) -> Tuple[int, str]:
         """Run the program once as a generation; return its exit code and the first failure."""
@@ -86,7 +86,7 @@ class UnsupervisedJob:
         )
         code = self.wait(process)
         reason = "" if code == 0 else self.reason(code, log, logs)
-        ended = "finished" if code == 0 else "cancelled" if self.stop_reason else "failed"
+        ended = FINISHED if code == 0 else CANCELED if self.stop_reason else FAILED
         self.events.write("generation_end", generation, reason=ended, first_failure=reason)
         return code, reason
 

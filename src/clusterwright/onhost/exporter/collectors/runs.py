@@ -15,6 +15,7 @@ from clusterwright.onhost.exporter.run_events import RunEvents, memory_bytes
 from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family
 from clusterwright.onhost.lib.by_owner import read_by_owner
+from clusterwright.onhost.lib.run_outcome import RUNNING, RunEvidence, decide
 from clusterwright.onhost.lib.safe_names import is_safe_name
 from clusterwright.onhost.lib.safe_reader import is_regular, read_object
 from clusterwright.onhost.lib.shared_folder import list_shared_folder
@@ -31,6 +32,7 @@ OWNER_BYTES = 256 << 20  # bytes of memory for one owner's runs
 MOST_SAMPLES = 500  # samples of a run
 READ_BYTES = 2 << 30  # bytes of one owner's runs in each poll
 RUN_CPU_S = 5.0  # to compute the metrics of a run: those of 20,000 events take half a second
+_JOB_EVENTS = ("job_start", "job_end")
 RECENT = 20  # steps over which the mean step time is computed
 
 
@@ -183,10 +185,8 @@ def _checked(samples: Iterable[_Sample]) -> List[_Sample]:
 
 def _samples(run: Followed, now: float) -> Iterator[_Sample]:
     """Yield the metrics of `wright status --metrics`, and those that only a continuous reader can compute."""
-    events, running = (
-        run.events.all(),
-        not _ended(run.folder) and now - _alive(run.folder) < HEARTBEAT_TIMEOUT_S,
-    )
+    events = run.events.all()
+    running = _is_running(run.folder, events, now)
     submitted = run.record.get("submitted")
     run_history = History(
         events,
@@ -210,6 +210,21 @@ def _samples(run: Followed, now: float) -> Iterator[_Sample]:
         for more, value in rows:
             yield name, kind, meaning, more, _peak(run, name, more, value) if kind == "counter" else value
     yield from _moments(run, events, now, running=running)
+
+
+def _is_running(folder: str, events: List[Dict[str, Any]], now: float) -> bool:
+    """Return True if the heartbeat is recent and the run has no outcome."""
+    newest: Mapping[str, Any] = next(
+        (event for event in reversed(events) if event["event"] in _JOB_EVENTS), {}
+    )
+    evidence = RunEvidence(
+        read_object(os.path.join(folder, "ended.json")),
+        _ended(folder) is not None,
+        newest if newest.get("event") == "job_end" else {},
+        now - _alive(folder),
+        heartbeat_timeout_s=HEARTBEAT_TIMEOUT_S,
+    )
+    return decide(evidence).state == RUNNING
 
 
 def _now(events: List[Dict[str, Any]], chain: List[Any]) -> Dict[str, Any]:

@@ -1,0 +1,129 @@
+"""Decide the state of a run from everything that is known about it; every command and page shows this one state.
+
+Pure; standard library only, Python 3.6 or later.
+"""
+
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from clusterwright.slurm.states import FAILED_BY_HOST, is_allocated, is_finished, is_pending, job_state
+
+FINISHED, FAILED, NO_PROGRESS, CANCELED = "finished", "failed", "no-progress", "cancelled"
+TIME_LIMIT, PREEMPTED, HOST_LOST = "time-limit", "preempted", "host-lost"
+# Exit codes by outcome: those of supervisors, which record the first four, and of runs that Slurm ended.
+EXIT_CODES = {
+    FINISHED: 0, FAILED: 1, NO_PROGRESS: 4, CANCELED: 143, TIME_LIMIT: 1, PREEMPTED: 1, HOST_LOST: 1,
+}  # fmt: skip
+QUEUED, STARTING, RUNNING, SILENT, GONE, UNKNOWN = (
+    "queued", "starting", "running", "silent", "gone", "unknown",
+)  # fmt: skip
+HEARTBEAT_TIMEOUT_S = 10.0  # a supervisor sends a heartbeat each second or faster
+_BY_USER = "canceled by the user"
+_BY_SLURM = {
+    "COMPLETED": (FINISHED, "Slurm has its job as completed"),
+    "CANCELLED": (CANCELED, "canceled in Slurm"),
+    "PREEMPTED": (PREEMPTED, "preempted by Slurm"),
+    "TIMEOUT": (TIME_LIMIT, "ended by Slurm at its time limit"),
+    "DEADLINE": (TIME_LIMIT, "ended by Slurm at its deadline"),
+    "OUT_OF_MEMORY": (FAILED, "ended by Slurm: out of memory"),
+}
+
+
+class SlurmJob(NamedTuple):
+    """A job of the run by Slurm's own record: its state as squeue or sacct prints it, and its end (epoch seconds)."""
+
+    id: str
+    state: str
+    reason: str = ""
+    ended_at: Optional[float] = None
+
+
+class RunEvidence(NamedTuple):
+    """What is known about a run; a part that is missing, torn or not queried has its default."""
+
+    ended: Mapping[str, Any] = {}  # content of ended.json
+    is_end_written: bool = False  # ended.json exists, whatever it contains
+    job_end: Mapping[str, Any] = {}  # the job_end event of its newest job
+    heartbeat_age_s: Optional[float] = None  # None: its supervisor never sent one
+    cancel_requested: bool = False  # `wright cancel` has marked its folder
+    jobs: Optional[Sequence[SlurmJob]] = None  # its jobs in Slurm, newest last; None: Slurm does not respond
+    is_local: bool = False  # without Slurm
+    heartbeat_timeout_s: float = HEARTBEAT_TIMEOUT_S
+
+
+class RunState(NamedTuple):
+    """The state of a run, why, and when Slurm ended it, where only Slurm's record has that."""
+
+    state: str
+    reason: str = ""
+    ended_at: Optional[float] = None
+
+    @property
+    def has_ended(self) -> bool:
+        """True if the run has an outcome."""
+        return self.state in EXIT_CODES
+
+
+def decide(evidence: RunEvidence) -> RunState:
+    """Return the state: the recorded outcome, else what its heartbeat shows, else what Slurm's records show.
+
+    An outcome is a key of EXIT_CODES. Other states: queued; starting, before the first heartbeat; running; silent,
+    without heartbeat while Slurm runs the job; gone, without job and outcome; unknown, without response of Slurm.
+    """
+    for record in (evidence.ended, evidence.job_end):
+        outcome = record.get("outcome")
+        if isinstance(outcome, str) and outcome in EXIT_CODES:
+            return RunState(outcome, str(record.get("reason") or ""))
+    age_s = evidence.heartbeat_age_s
+    newest = evidence.jobs[-1] if evidence.jobs else None
+    is_over = newest is not None and is_finished(job_state(newest.state))
+    is_over = is_over or evidence.is_end_written
+    if age_s is not None and age_s < evidence.heartbeat_timeout_s and not is_over:
+        return RunState(RUNNING)
+    beat = "" if age_s is None else "last heartbeat of its supervisor %.0f s ago" % age_s
+    if evidence.is_local:
+        return _local(evidence, beat)
+    if evidence.jobs is None:
+        return RunState(UNKNOWN, _join(beat, "Slurm does not respond on this host"))
+    return _by_slurm(evidence, beat)
+
+
+def _local(evidence: RunEvidence, beat: str) -> RunState:
+    if not beat:
+        return RunState(STARTING)
+    if evidence.cancel_requested:
+        return RunState(CANCELED, _BY_USER)
+    return RunState(GONE, _join(beat, "no supervisor continues it"))
+
+
+def _by_slurm(evidence: RunEvidence, beat: str) -> RunState:
+    """Return the state by the jobs in Slurm: allocated before pending before ended ones."""
+    jobs = [(job_state(job.state), job) for job in evidence.jobs or ()]
+    if any(is_allocated(state) for state, _ in jobs):
+        return RunState(SILENT, beat) if beat else RunState(STARTING)
+    for state, job in jobs:
+        if is_pending(state):
+            return RunState(QUEUED, job.reason)
+    ended = [(state, job) for state, job in jobs if is_finished(state)]
+    # A standby job that was canceled because the run's job ended is no reason of the run's end.
+    ran = [pair for pair in ended if pair[0] != "CANCELLED"] or ended
+    if evidence.cancel_requested:
+        return RunState(CANCELED, _BY_USER, ended[-1][1].ended_at if ended else None)
+    if not ended:
+        return RunState(GONE, _join(beat, "Slurm has no job of the run"))
+    state, job = (ended if len(ended) == 1 else ran)[-1]
+    if state == "COMPLETED" and evidence.job_end.get("outcome") == "handed-over":
+        return RunState(
+            GONE, "its job was to be continued by another, which Slurm does not have", job.ended_at
+        )
+    outcome, reason = _outcome_of(state)
+    return RunState(outcome, "%s (job %s)" % (reason, job.id), job.ended_at)
+
+
+def _outcome_of(state: str) -> Tuple[str, str]:
+    if state in FAILED_BY_HOST:
+        return HOST_LOST, "Slurm lost a host of its job: %s" % state
+    return _BY_SLURM.get(state, (FAILED, "Slurm has its job as %s" % state))
+
+
+def _join(*parts: str) -> str:
+    return "; ".join(filter(None, parts))

@@ -1,0 +1,99 @@
+"""Read what decides the state of a run, on a host that has its folder (standard library, Python 3.8).
+
+Sent with run_jobs.py. Slurm is queried only if the folder does not determine the state.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Dict, Iterable, List, Optional, Sequence
+
+from clusterwright.onhost.lib import processes
+from clusterwright.onhost.lib.numbers import finite
+from clusterwright.onhost.lib.run_outcome import RUNNING, RunEvidence, RunState, SlurmJob, decide
+from clusterwright.onhost.lib.safe_reader import is_regular, modified, parse_object, read_object, read_part
+from clusterwright.onhost.runs.run_folders import SLURM_S, owner_of
+from clusterwright.onhost.supervisor.goodput import history
+from clusterwright.slurm.records import split_lines
+
+TAIL = 8192  # bytes at the end of a file that contain the newest job_end
+MOST_JOBS = 1000  # jobs in one query of Slurm
+_SQUEUE = ("squeue", "--noheader", "--all", "--states=all", "--format=%i|%U|%T|%e|%r")
+_SACCT = (
+    "sacct", "--noheader", "--parsable2", "--allocations", "--duplicates", "--format=JobID,UID,State,End,Reason",
+)  # fmt: skip
+_FIELDS = 5
+
+
+def read_evidence(run: str) -> RunEvidence:
+    """Return what the folder of a run shows, without Slurm's records."""
+    alive_at, ended = modified(os.path.join(run, "pulse")), os.path.join(run, "ended.json")
+    return RunEvidence(
+        read_object(ended),
+        modified(ended) is not None,
+        {} if alive_at is None else _job_end(run),  # a run that was submitted again has the events of before
+        None if alive_at is None else time.time() - alive_at,
+        is_regular(os.path.join(run, "cancelled")),
+        is_local=bool(read_object(os.path.join(run, "job.json")).get("local")),
+    )
+
+
+def read_state(run: str, jobs: Sequence[str]) -> RunState:
+    """Return the state of a run with these job ids."""
+    evidence = read_evidence(run)
+    state = decide(evidence)
+    if state.has_ended or state.state == RUNNING or evidence.is_local:
+        return state
+    records = query_jobs(jobs)
+    return decide(evidence._replace(jobs=None if records is None else of_owner(records, jobs, owner_of(run))))
+
+
+def query_jobs(ids: Iterable[str]) -> Optional[Dict[str, List[Dict[str, Any]]]]:
+    """Return Slurm's records of jobs by id, from slurmctld and, for those it has forgotten, from accounting.
+
+    None if neither responds.
+    """
+    wanted = list(dict.fromkeys(ids))[-MOST_JOBS:]
+    records: Dict[str, List[Dict[str, Any]]] = {}
+    if not wanted:
+        return records
+    answered = False
+    for argv in (_SQUEUE, _SACCT):
+        missing = [job for job in wanted if job not in records]
+        environment = dict(os.environ, SLURM_TIME_FORMAT="%s")
+        command = [*argv, "--jobs=" + ",".join(missing)]
+        result = processes.run(command, SLURM_S, env=environment) if missing else None
+        if result is None:
+            continue
+        # squeue fails if it knows none of the jobs
+        answered = answered or result.ok or "Invalid job id" in result.err
+        for line in split_lines(result.out):
+            row = line.split("|", _FIELDS - 1)
+            if len(row) == _FIELDS:
+                job, user, state, end, reason = (cell.strip() for cell in row)
+                record = {"user": user, "job": SlurmJob(job, state, reason, finite(end))}
+                records.setdefault(job, []).append(record)
+    return records if answered else None
+
+
+def of_owner(
+    records: Dict[str, List[Dict[str, Any]]], ids: Iterable[str], owner: Optional[int]
+) -> List[SlurmJob]:
+    """Return the records of these jobs that belong to the owner of the run's folder, who alone may name its jobs."""
+    return [
+        record["job"] for job in ids for record in records.get(job, [])[-1:] if record["user"] == str(owner)
+    ]
+
+
+def _job_end(run: str) -> Dict[str, Any]:
+    """Return the newest job_end event; {} without one, or if another job has started since."""
+    newest: Dict[str, Any] = {}
+    paths = history.event_files(run, "supervisor-")
+    for path in sorted(paths, key=lambda path: modified(path) or 0.0)[-2:]:
+        for line in read_part(path, TAIL, -TAIL).splitlines():
+            event = parse_object(line)
+            when = event.get("time")
+            if event.get("event") in ("job_start", "job_end") and isinstance(when, (int, float)):
+                newest = event if not newest or when >= newest["time"] else newest
+    return newest if newest.get("event") == "job_end" else {}
