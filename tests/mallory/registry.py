@@ -73,6 +73,7 @@ REGISTRY = {
     "lab up": LAB,
     "lint": OWN_FILES,
     "logs": Attack(lines=("logs {folder}", "logs {run}", "logs {run} --json")),
+    "mcp": Nothing("runs commands of this list; its output is tried in tests/cli/test_mcp.py"),
     "plan catalog": OWN_FILES,
     "plan claims": OWN_FILES,
     "plan cost": OWN_FILES,
