@@ -27,7 +27,8 @@ began = time.process_time(); wall = time.perf_counter()
 from clusterwright import catalog
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Training
-from clusterwright.plan.search import Options, search
+from clusterwright.plan.search.options import Options
+from clusterwright.plan.search.fastest import search
 name, seq, batch, more = json.loads(sys.argv[1])
 question = Training(catalog.architecture(name), seq, batch), machine(catalog.gpu("h100-sxm-80gb"), 4096)
 said = search(*question, options=Options(**more))

@@ -28,7 +28,8 @@ from clusterwright import catalog
 from clusterwright.catalog.records import Architecture
 from clusterwright.plan.machines import Wiring, machine
 from clusterwright.plan.run import Offload, Training
-from clusterwright.plan.search import Options, search
+from clusterwright.plan.search.options import Options
+from clusterwright.plan.search.fastest import search
 shape, gpus, batch = json.loads(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 model = Architecture(sys.argv[4], shape["num_blocks"], shape["hidden"], shape["attn_heads"], shape["attn_heads"],
                      shape["attn_size"], shape["feedforward"], 51200, gated=False, tied=True)

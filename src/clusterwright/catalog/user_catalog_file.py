@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,21 @@ from clusterwright.catalog.user_catalog_keys import PRICE_KEYS, TABLES, Key, Tab
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name
 from clusterwright.i18n import _
 from clusterwright.units import QuantityError
+
+
+def load_user_catalog(catalog: str | Path | None = None) -> UserCatalog | None:
+    """Load `catalog`, else ./catalog.toml, else ~/.config/clusterwright/catalog.toml; None without a file.
+
+    Raises:
+        WrightError: with everything that is wrong with the file.
+    """
+    file = Path(catalog) if catalog else next((path for path in _places() if path.is_file()), None)
+    return load(file) if file else None
+
+
+def _places() -> tuple[Path, ...]:
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return Path("catalog.toml"), config / "clusterwright" / "catalog.toml"
 
 
 def load(path: Path) -> UserCatalog:

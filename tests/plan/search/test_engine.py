@@ -10,10 +10,11 @@ from clusterwright.catalog import architecture
 from clusterwright.catalog.records import Architecture, Gpu
 from clusterwright.plan.memory import peak
 from clusterwright.plan.run import Layout, Machine, Network, Offload, Recompute, Run, Schedule, Training
-from clusterwright.plan.search import LayoutFamily as Family
-from clusterwright.plan.search import Options, search
 from clusterwright.plan.search.engine import Searcher
+from clusterwright.plan.search.fastest import search
 from clusterwright.plan.search.meshes import meshes
+from clusterwright.plan.search.options import Options
+from clusterwright.plan.search.outcome import LayoutFamily as Family
 from clusterwright.plan.search.space import block_of, rows_of
 from clusterwright.plan.speed import iteration
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from clusterwright.catalog import architecture, gpu
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Training
-from clusterwright.plan.search import Options
 from clusterwright.plan.search.meshes import divisors, interleaves, meshes, micro_batches
+from clusterwright.plan.search.options import Options
 
 GPT3 = architecture("gpt3-175b")
 H100 = gpu("h100-sxm-80gb")

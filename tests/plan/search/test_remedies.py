@@ -1,7 +1,8 @@
 from clusterwright.catalog import architecture, gpu
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Offload, Recompute, Training
-from clusterwright.plan.search import Options, search
+from clusterwright.plan.search.fastest import search
+from clusterwright.plan.search.options import Options
 
 H100 = gpu("h100-sxm-80gb")
 

@@ -7,7 +7,9 @@ from clusterwright.catalog import architecture, gpu
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Training
-from clusterwright.plan.search import Options, meshes, search
+from clusterwright.plan.search import meshes
+from clusterwright.plan.search.fastest import search
+from clusterwright.plan.search.options import Options
 
 H100 = gpu("h100-sxm-80gb")
 

@@ -7,8 +7,8 @@ from clusterwright.plan.charts.sheet import MEMORY, TIME
 from clusterwright.plan.machines import machine
 from clusterwright.plan.prediction import Memory, Time
 from clusterwright.plan.run import Layout, Run, Training
-from clusterwright.plan.search import LayoutFamily, Plan
 from clusterwright.plan.search.answer import loses, too_large
+from clusterwright.plan.search.outcome import LayoutFamily, Plan
 
 RUN = Run(Training(architecture("llama3-8b"), 8192, 256), Layout(dp=8), machine(gpu("h100"), 8))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterwright.cli._show import show_heading, show_message, show_table, show_text
@@ -11,24 +10,9 @@ from clusterwright.units import human_bit_rate, human_duration
 
 if TYPE_CHECKING:
     from clusterwright.plan.fabric.advice import Advice
-    from clusterwright.plan.fabric.compare import Compared, FabricRequirements
+    from clusterwright.plan.fabric.compare import Compared
+    from clusterwright.plan.fabric.fabric import FabricReport
     from clusterwright.plan.fabric.networks import Networks
-    from clusterwright.plan.fabric.parts import Fabric
-    from clusterwright.plan.run import Machine
-
-
-@dataclass(frozen=True, slots=True)
-class FabricReport:
-    """Everything that the command prints."""
-
-    requirements: FabricRequirements
-    machine: Machine
-    hosts: tuple[str, ...]
-    rows: tuple[Compared, ...]
-    chosen: Fabric
-    three: Networks
-    is_single_kind: bool  # one topology was requested
-    advice: Advice | None = None
 
 
 def show(report: FabricReport) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter, validators
 
 from clusterwright.i18n import _
+from clusterwright.plan.inputs import Optimizer, Precision, Protocol
 
 if TYPE_CHECKING:
     from clusterwright.catalog.user_catalog import UserCatalog
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
 
 POSITIVE = validators.Number(gte=1)
-Result = TypeVar("Result")
-Precision = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +29,7 @@ class Work:
     seq: Annotated[int, Parameter(help="Tokens per sequence.", validator=POSITIVE)]
     global_batch: Annotated[int, Parameter(help="Sequences per step, over all GPUs.", validator=POSITIVE)]
     precision: Annotated[Precision, Parameter(help="Precision of the matrix products.")] = "bf16"
-    optimizer: Annotated[Literal["adam", "adam8bit", "sgd"], Parameter(help="Optimizer.")] = "adam"
+    optimizer: Annotated[Optimizer, Parameter(help="Optimizer.")] = "adam"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +44,7 @@ class MachineOptions:
     gpus_per_node: Annotated[
         int | None, Parameter(help="GPUs per node; default: 8, or 4 for superchips.", validator=POSITIVE)
     ] = None
-    network: Annotated[
-        Literal["infiniband", "roce", "ethernet"] | None, Parameter(help="Network between the nodes.")
-    ] = None
+    network: Annotated[Protocol | None, Parameter(help="Network between the nodes.")] = None
     nics: Annotated[
         int | None,
         Parameter(help="Network ports per node; default: those of the vendor's system.", validator=POSITIVE),
@@ -73,107 +68,74 @@ def read_options(work: Work, machine_options: MachineOptions) -> tuple[Training,
     Raises:
         WrightError: with every unknown model or GPU, invalid rate or size, and error of the cluster file.
     """
+    from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.errors import EXIT_USAGE, WrightError
-    from clusterwright.plan.search.meshes import no_sizes
+    from clusterwright.plan.inputs import attempt, training
 
-    sizes = {
-        "seq": work.seq, "global-batch": work.global_batch, "gpus": machine_options.gpus, "nics": machine_options.nics,
-        "gpus-per-node": machine_options.gpus_per_node, "oversubscription": machine_options.oversubscription,
-    }  # fmt: skip
     findings: list[Finding] = []
-    user_catalog = _attempt(lambda: load_user_catalog(machine_options.catalog), findings)
-    training = _attempt(lambda: _training(work, user_catalog), findings)
-    machine = _attempt(lambda: machine_for(machine_options, user_catalog), findings)
-    findings += no_sizes(sizes)
-    if findings or training is None or machine is None:
+    user_catalog = attempt(lambda: load_user_catalog(machine_options.catalog), findings)
+    requested_training = attempt(lambda: training(**vars(work), catalog=user_catalog), findings)
+    machine = attempt(lambda: machine_for(machine_options, user_catalog), findings)
+    if findings or requested_training is None or machine is None:
         raise WrightError(*findings, exit_code=EXIT_USAGE)
-    return training, machine
-
-
-def _attempt(make: Callable[[], Result], findings: list[Finding]) -> Result | None:
-    """Call `make`; on a WrightError add its findings and return None."""
-    from clusterwright.errors import WrightError
-
-    try:
-        return make()
-    except WrightError as error:
-        findings.extend(error.findings)
-        return None
-
-
-def _training(work: Work, user_catalog: UserCatalog | None) -> Training:
-    from clusterwright.catalog.hf import model_of
-    from clusterwright.plan.run import Training
-
-    return Training(
-        model_of(work.model, user_catalog),
-        work.seq,
-        work.global_batch,
-        work.precision,
-        optimizer=work.optimizer,
-    )
+    return requested_training, machine
 
 
 def machine_for(machine_options: MachineOptions, user_catalog: UserCatalog | None) -> Machine:
-    """Return the machines."""
-    from clusterwright import catalog
+    """Return the machines of the options."""
     from clusterwright.errors import EXIT_USAGE, WrightError
-    from clusterwright.plan.machines import machine, machine_of
+    from clusterwright.plan.inputs import attempt, machine
 
-    if machine_options.cluster:
-        from clusterwright.config.load import load_cluster
-
-        rows = {**catalog.gpus(), **(user_catalog.gpus if user_catalog else {})}
-        cluster_machine = machine_of(
-            load_cluster(machine_options.cluster), machine_options.group, rows.values()
-        )
-        return replace(cluster_machine, gpus=machine_options.gpus or cluster_machine.gpus)
-    if machine_options.gpu is None or machine_options.gpus is None:
-        fix = _("pass --gpu h100-sxm-80gb --gpus 512, or --cluster cluster.yaml")
-        raise WrightError.from_code("plan-no-machine", _("no machines are given"), fix, exit_code=EXIT_USAGE)
-    return machine(
-        catalog.gpu(machine_options.gpu, user_catalog), machine_options.gpus, _wiring(machine_options)
+    findings: list[Finding] = []
+    wiring = attempt(lambda: wiring_of(machine_options), findings)
+    result = attempt(
+        lambda: machine(
+            machine_options.gpu,
+            machine_options.gpus,
+            wiring=wiring,
+            cluster=machine_options.cluster,
+            group=machine_options.group,
+            catalog=user_catalog,
+        ),
+        findings,
     )
+    if findings or result is None:
+        raise WrightError(*findings, exit_code=EXIT_USAGE)
+    return result
 
 
-def _wiring(machine_options: MachineOptions) -> Wiring:
-    from clusterwright.errors import EXIT_USAGE, WrightError
+def wiring_of(machine_options: MachineOptions) -> Wiring:
+    """Return node size and network of the options.
+
+    Raises:
+        WrightError: `bad-quantity`.
+    """
     from clusterwright.plan.machines import Wiring
-    from clusterwright.units import QuantityError, parse_rate
 
-    try:
-        rate = parse_rate(machine_options.nic_rate) if machine_options.nic_rate is not None else None
-    except QuantityError as error:
-        raise WrightError.from_code(
-            "bad-quantity", f"--nic-rate: {error.message}", error.fix, exit_code=EXIT_USAGE
-        ) from error
     return Wiring(
         machine_options.gpus_per_node,
         None,
         machine_options.network,
         machine_options.nics,
-        rate,
+        read_rate(machine_options.nic_rate),
         machine_options.oversubscription,
     )
 
 
-def load_user_catalog(catalog: Path | None) -> UserCatalog | None:
-    """Load `catalog`, else ./catalog.toml, else ~/.config/clusterwright/catalog.toml; None without a file.
+def read_rate(text: str | None) -> int | None:
+    """Parse --nic-rate into bit/s; None if it is not given.
 
     Raises:
-        WrightError: with everything that is wrong with the file.
+        WrightError: `bad-quantity`.
     """
-    file = catalog or next((path for path in _places() if path.is_file()), None)
-    if file is None:
-        return None
-    from clusterwright.catalog.user_catalog_file import load
+    from clusterwright.errors import EXIT_USAGE, WrightError
+    from clusterwright.units import QuantityError, parse_rate
 
-    return load(file)
-
-
-def _places() -> tuple[Path, ...]:
-    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return Path("catalog.toml"), config / "clusterwright" / "catalog.toml"
+    try:
+        return parse_rate(text) if text is not None else None
+    except QuantityError as error:
+        message = f"--nic-rate: {error.message}"
+        raise WrightError.from_code("bad-quantity", message, error.fix, exit_code=EXIT_USAGE) from error
 
 
 def read_table(path: Path, out: Path | None = None) -> bytes:

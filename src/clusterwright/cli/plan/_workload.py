@@ -10,18 +10,18 @@ from cyclopts import Parameter
 
 from clusterwright.catalog.hf import model_of
 from clusterwright.catalog.models import architectures
-from clusterwright.cli.plan._inputs import Precision, _attempt, _wiring, machine_for
+from clusterwright.cli.plan._inputs import machine_for, wiring_of
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError, closest_name
 from clusterwright.i18n import _
+from clusterwright.plan.inputs import Precision, attempt
 from clusterwright.plan.sizing.answer import Sharing
 from clusterwright.plan.sizing.choices import Scenario
 from clusterwright.plan.sizing.fewest import Assumptions
+from clusterwright.plan.sizing.size import answer, missing_inputs
 from clusterwright.plan.sizing.workload import Workload, WorkloadRequest, parse_count, parse_share, workload
 from clusterwright.units import QuantityError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from clusterwright.catalog.records import Architecture, Gpu
     from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.cli.plan._inputs import MachineOptions
@@ -80,22 +80,22 @@ def prepared(
     Raises:
         WrightError: with everything that is wrong with them.
     """
-    from clusterwright.cli.plan._inputs import _attempt, load_user_catalog
+    from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan.sizing.fewest import searched, with_offload
 
     findings: list[Finding] = []
-    user_catalog = _attempt(lambda: load_user_catalog(machine_options.catalog), findings)
-    kind = _attempt(lambda: read_scenario(scenario), findings)
-    sharing = _attempt(lambda: read_sharing(teams), findings)
-    machine = _attempt(lambda: existing_machine(machine_options, user_catalog), findings)
-    gpu = _attempt(lambda: read_gpu(machine_options, user_catalog), findings) if machine is None else None
-    assumptions = _attempt(
+    user_catalog = attempt(lambda: load_user_catalog(machine_options.catalog), findings)
+    kind = attempt(lambda: read_scenario(scenario), findings)
+    sharing = attempt(lambda: read_sharing(teams), findings)
+    machine = attempt(lambda: existing_machine(machine_options, user_catalog), findings)
+    gpu = attempt(lambda: read_gpu(machine_options, user_catalog), findings) if machine is None else None
+    assumptions = attempt(
         lambda: read_assumptions(machine_options, amount, with_offload if machine else searched), findings
     )
-    workload_fields = _attempt(lambda: work(model, amount, kind, user_catalog), findings)
+    workload_fields = attempt(lambda: work(model, amount, kind, user_catalog), findings)
     if not findings and workload_fields:
-        findings += missing(machine, gpu, kind, workload_fields[1])
+        findings += missing_inputs(machine or gpu, workload_fields[1], kind)
     if findings or workload_fields is None or assumptions is None or sharing is None:
         raise WrightError(*findings, exit_code=EXIT_USAGE)
     return Prepared(*workload_fields, gpu, machine, assumptions, sharing, kind, user_catalog)
@@ -107,21 +107,10 @@ def answered(inputs: Prepared) -> Answer | None:
     Raises:
         WrightError: size-does-not-fit, deadline-impossible.
     """
-    from clusterwright.plan.sizing.answer import for_deadline, on_cluster
-    from clusterwright.plan.sizing.fewest import does_not_fit
-
-    if inputs.workload is None:
+    hardware = inputs.machine or (None if math.isinf(inputs.deadline_s) else inputs.gpu)
+    if inputs.workload is None or hardware is None:
         return None
-    if inputs.machine:
-        answer = on_cluster(
-            inputs.workload, inputs.machine, inputs.deadline_s, inputs.assumptions, inputs.sharing
-        )
-        if answer is None:
-            raise does_not_fit(inputs.workload, f"{inputs.machine.gpus} x {inputs.machine.gpu.name}")
-        return answer
-    if inputs.gpu is None or math.isinf(inputs.deadline_s):
-        return None
-    return for_deadline(inputs.workload, inputs.gpu, inputs.deadline_s, inputs.assumptions, inputs.sharing)
+    return answer(inputs.workload, inputs.deadline_s, hardware, inputs.assumptions, inputs.sharing)
 
 
 def compared(inputs: Prepared) -> tuple[Choice, ...]:
@@ -165,8 +154,8 @@ def read_scenario(text: str) -> Scenario | None:
 def read_sharing(teams: Teams) -> Sharing:
     """Parse the sharing options; raises WrightError with everything that is wrong with them."""
     findings = [] if teams.teams >= 1 else [_no(_("--teams must be at least 1"), _("pass --teams 1 or more"))]
-    headroom = _attempt(lambda: _share("--headroom", teams.headroom), findings)
-    busy = 1.0 if teams.busy in {"100%", "1"} else _attempt(lambda: _share("--busy", teams.busy), findings)
+    headroom = attempt(lambda: _share("--headroom", teams.headroom), findings)
+    busy = 1.0 if teams.busy in {"100%", "1"} else attempt(lambda: _share("--busy", teams.busy), findings)
     if findings or headroom is None or busy is None:
         raise WrightError(*findings, exit_code=EXIT_USAGE)
     return Sharing(teams.teams, headroom, busy)
@@ -194,7 +183,7 @@ def read_assumptions(machine_options: MachineOptions, amount: Amount, plan: Plan
     """Return the assumptions: the wiring of the options, and the layout search."""
     from clusterwright.plan.machines import machine
 
-    wiring = _wiring(machine_options)
+    wiring = wiring_of(machine_options)
     slow = _share("--slow-nodes", amount.slow_nodes)
     return Assumptions(plan, lambda card, gpus: machine(card, gpus, wiring), slow_share=slow)
 
@@ -214,9 +203,9 @@ def work(
     if kind is Scenario.SCIENCE:
         return None, math.inf, CONTEXT
     findings: list[Finding] = []
-    named = _attempt(lambda: _named(model, user_catalog), findings)
+    named = attempt(lambda: _named(model, user_catalog), findings)
     # With an invalid model, a default model finds the other errors.
-    workload_fields = _attempt(
+    workload_fields = attempt(
         lambda: _amount(named or next(iter(architectures().values())), amount, kind), findings
     )
     if findings or workload_fields is None:
@@ -250,19 +239,6 @@ def _amount(model: Architecture, amount: Amount, kind: Scenario | None) -> tuple
         math.inf if served else deadline_s,
         parse_count(amount.seq) if amount.seq else CONTEXT,
     )
-
-
-def missing(
-    machine: Machine | None, card: Gpu | None, kind: Scenario | None, deadline_s: float
-) -> Iterator[Finding]:
-    """Yield the options that are missing."""
-    if machine is None and card is None and kind is None:
-        yield _no(
-            _("no GPU is given"), _("pass --gpu a100-80g, --cluster cluster.yaml or --scenario training")
-        )
-    sizing = machine is None and kind in {None, Scenario.TRAINING}
-    if sizing and math.isinf(deadline_s):
-        yield _no(_("no deadline is given"), _("pass --deadline 3h, or a number of GPUs: --gpus 32"))
 
 
 def _no(message: str, fix: str) -> Finding:

@@ -42,8 +42,8 @@ def catalog(
     json
         Print one JSON document in base units: bytes, bits or FLOP per second, watts, seconds.
     """
+    from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.cli._show import show_json, show_table, show_text
-    from clusterwright.cli.plan._inputs import load_user_catalog
 
     user_catalog = load_user_catalog(catalog)
     if name and kind != "prices":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import date
 from math import isfinite, isinf
 from pathlib import Path
@@ -13,8 +13,7 @@ from clusterwright.cli._show import show_heading, show_note, show_table, show_te
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
-    from clusterwright.plan.cost.figures import Estimate
-    from clusterwright.plan.cost.inputs import Gathered
+    from clusterwright.plan.cost.cost import ClusterCost
     from clusterwright.plan.cost.report import CostOption, Costs
 
 
@@ -49,11 +48,14 @@ def cost(
     json
         Print one JSON document with all inputs and sources.
     """
+    from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.cli._show import show_json
     from clusterwright.cli.plan._inputs import write_table
+    from clusterwright.plan import cost as compare_costs
     from clusterwright.plan.cost.html_report import render_html
 
-    result = costed(gpu, nodes, hours, figure, catalog)
+    result = compare_costs(gpu, nodes, hours=hours, figures=figure, catalog=load_user_catalog(catalog))
+    today = date.today().isoformat()  # noqa: DTZ011 (a day, like the dates of prices)
     money = result.gathered.currency
     if html:
         write_table(html, render_html(result.costs, result.values, money, result.title))
@@ -62,52 +64,15 @@ def cost(
             "currency": money,
             "costs": result.costs,
             "inputs": result.values,
-            "warnings": result.warnings,
+            "warnings": result.gathered.warnings(today),
         }
         show_json(finite(document))
     else:
-        show(result)
+        show(result, today)
     return 0
 
 
-@dataclass(frozen=True)
-class Costed:
-    """The costs, their inputs, and warnings about old prices."""
-
-    costs: Costs
-    gathered: Gathered
-    values: Mapping[str, Estimate]
-    nodes: int
-    warnings: list[str]
-
-    @property
-    def title(self) -> str:
-        """The cluster as text."""
-        return f"{self.nodes} x {self.gathered.server.name}"
-
-
-def costed(gpu: str, nodes: int, hours: float, figures: tuple[str, ...], catalog: Path | None) -> Costed:
-    """Compute the costs.
-
-    Raises:
-        WrightError: cost-figure, cost-no-price, currency-mixed, unknown-gpu.
-    """
-    from clusterwright import catalog as gpu_catalog
-    from clusterwright.cli.plan._inputs import load_user_catalog
-    from clusterwright.plan.cost.inputs import gather
-    from clusterwright.plan.cost.rented import Fleet
-    from clusterwright.plan.cost.report import costs
-
-    user_catalog = load_user_catalog(catalog)
-    sized_or_refused(nodes, hours)
-    gathered = gather(gpu_catalog.gpu(gpu, user_catalog), nodes, user_catalog)
-    values = with_user_figures(gathered.values, figures)
-    all_costs = costs(values, Fleet(nodes, nodes * gathered.server.gpus), hours)
-    today = date.today().isoformat()  # noqa: DTZ011 (a day, like the dates of prices)
-    return Costed(all_costs, gathered, values, nodes, gathered.warnings(today))
-
-
-def show(result: Costed) -> None:
+def show(result: ClusterCost, today: str) -> None:
     """Print the answer on stdout and warnings on stderr."""
     costs, money = result.costs, result.gathered.currency
     gpus = result.nodes * result.gathered.server.gpus
@@ -135,7 +100,7 @@ def show(result: Costed) -> None:
             high=high,
         )
     )
-    for warning in result.warnings:
+    for warning in result.gathered.warnings(today):
         show_note(warning)
 
 
@@ -182,66 +147,6 @@ def _row(option: CostOption) -> tuple[str, ...]:
     even = f"{option.even.hours_a_year:,.0f}" if option.even.reachable else _("never")
     months = _("never") if isinf(option.even.months) else f"{option.even.months:,.0f}"
     return (*cells, even, months, f"{option.saving:+.0%}")
-
-
-HOURS_A_YEAR = 8760
-
-
-def sized_or_refused(nodes: int, hours: float) -> None:
-    """Check the number of nodes and hours.
-
-    Raises:
-        WrightError: cost-figure.
-    """
-    from clusterwright.errors import EXIT_USAGE, Finding, WrightError
-
-    findings = []
-    if nodes < 1:
-        findings.append(Finding("cost-figure", _("--nodes must be at least 1"), _("pass --nodes 1 or more")))
-    if not 0 < hours <= HOURS_A_YEAR:
-        findings.append(
-            Finding(
-                "cost-figure",
-                _("--hours {hours:g} is out of range", hours=hours),
-                _("pass more than 0 and at most {max} hours", max=HOURS_A_YEAR),
-            )
-        )
-    if findings:
-        raise WrightError(*findings, exit_code=EXIT_USAGE)
-
-
-def with_user_figures(values: Mapping[str, Estimate], figures: tuple[str, ...]) -> dict[str, Estimate]:
-    """Return the figures, overridden by the user's.
-
-    Raises:
-        WrightError: cost-figure, for every invalid text.
-    """
-    from clusterwright.errors import EXIT_USAGE, Finding, WrightError, closest_name
-    from clusterwright.plan.cost.figures import Estimate
-
-    estimates, findings = dict(values), []
-    for text in figures:
-        name, _ignored, numbers = text.partition("=")
-        try:
-            parts = [float(number) for number in numbers.split(":")]
-            low, likely, high = parts if len(parts) == 3 else parts * 3
-            estimates[name] = Estimate(low, likely, high, values[name].unit, _("your own"))
-        except KeyError:
-            suggestion = closest_name(name, list(values))
-            fix = (
-                _("did you mean `{suggestion}`?", suggestion=suggestion)
-                if suggestion
-                else _("use one of {names}", names=", ".join(values))
-            )
-            findings.append(Finding("cost-figure", _("no figure has the name `{name}`", name=name), fix))
-        except ValueError:
-            message = _("`{text}` is not NAME=LOW:LIKELY:HIGH in ascending order", text=text)
-            findings.append(
-                Finding("cost-figure", message, _("write it as server=200000:250000:300000 or pue=1.3"))
-            )
-    if findings:
-        raise WrightError(*findings, exit_code=EXIT_USAGE)
-    return estimates
 
 
 def finite(document: Any) -> Any:

@@ -100,7 +100,8 @@ def explain(
 
 
 def _of_row(location: str, machine_options: MachineOptions) -> tuple[Run, tuple[str, ...]]:
-    from clusterwright.cli.plan._inputs import load_user_catalog, read_table
+    from clusterwright.catalog.user_catalog_file import load_user_catalog
+    from clusterwright.cli.plan._inputs import read_table
     from clusterwright.plan.predict.table_prediction import run_at
 
     path, _colon, line = location.rpartition(":")
@@ -117,7 +118,8 @@ def _of_options(run_options: RunOptions, machine_options: MachineOptions) -> tup
     from dataclasses import replace
 
     from clusterwright.catalog.hf import model_of
-    from clusterwright.cli.plan._inputs import load_user_catalog, machine_for
+    from clusterwright.catalog.user_catalog_file import load_user_catalog
+    from clusterwright.cli.plan._inputs import machine_for
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan.predict.lookup import CatalogLookup
     from clusterwright.plan.predict.runs import run_of

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.cli.plan._fabric_output import FabricReport, show, topology
+from clusterwright.cli.plan._fabric_output import show, topology
+from clusterwright.cli.plan._inputs import read_rate
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
-from clusterwright.units import QuantityError, parse_rate
 
 if TYPE_CHECKING:
     from clusterwright.catalog.user_catalog import UserCatalog
-    from clusterwright.plan.fabric.advice import Advice
     from clusterwright.plan.fabric.compare import FabricRequirements
-    from clusterwright.plan.run import Layout, Machine, Run, Training
+    from clusterwright.plan.fabric.fabric import FabricReport
+    from clusterwright.plan.run import Machine
 
 
 Flag = Annotated[bool, Parameter(negative="")]
@@ -117,22 +117,19 @@ def fabric(
 
 def find(join: Join, trained: Trained, kind: str) -> FabricReport:
     """Design, compare and choose."""
-    from clusterwright.cli.plan._inputs import load_user_catalog
-    from clusterwright.plan.fabric.compare import build, compare
-    from clusterwright.plan.fabric.networks import networks
-    from clusterwright.plan.fabric.parts import FabricKind
+    from clusterwright.catalog.user_catalog_file import load_user_catalog
+    from clusterwright.plan import fabric as design_fabric
+    from clusterwright.plan import training
 
     user_catalog = load_user_catalog(join.catalog)
     machine, hosts = _machine(join, user_catalog)
-    requirements = _wanted(join, machine, len(hosts), user_catalog)
-    run = _run(trained, machine, user_catalog) if trained.model else None
-    widest = FabricKind.RAIL if requirements.ports_per_node > 1 else FabricKind.FAT_TREE
-    chosen = FabricKind(kind) if kind != "all" else widest
-    fabric = build(chosen, requirements)
-    rows = compare(requirements, machine, run, () if kind == "all" else (chosen,))
-    return FabricReport(
-        requirements, machine, hosts, rows, fabric, networks(fabric), kind != "all", _advice(run)
-    )
+    requirements = _requirements(join, machine, len(hosts), user_catalog)
+    work = None
+    if trained.model:
+        work = training(
+            trained.model, seq=trained.seq, global_batch=trained.global_batch, catalog=user_catalog
+        )
+    return design_fabric(machine, requirements=requirements, kind=kind, training=work, hosts=hosts)
 
 
 def _machine(join: Join, user_catalog: UserCatalog | None) -> tuple[Machine, tuple[str, ...]]:
@@ -172,14 +169,8 @@ def _machine(join: Join, user_catalog: UserCatalog | None) -> tuple[Machine, tup
 
 
 def _rate(text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        rate = parse_rate(text)
-    except QuantityError as error:
-        message = f"--nic-rate: {error.message}"
-        raise WrightError.from_code("bad-quantity", message, error.fix, exit_code=EXIT_USAGE) from error
-    if not rate:
+    rate = read_rate(text)
+    if rate == 0:
         raise WrightError.from_code(
             "fabric-size",
             _("--nic-rate must not be 0"),
@@ -189,7 +180,9 @@ def _rate(text: str | None) -> int | None:
     return rate
 
 
-def _wanted(join: Join, machine: Machine, nodes: int, user_catalog: UserCatalog | None) -> FabricRequirements:
+def _requirements(
+    join: Join, machine: Machine, nodes: int, user_catalog: UserCatalog | None
+) -> FabricRequirements:
     from clusterwright.plan.fabric.cables import Hall
     from clusterwright.plan.fabric.compare import FabricRequirements
     from clusterwright.plan.fabric.design import Options
@@ -212,35 +205,6 @@ def _wanted(join: Join, machine: Machine, nodes: int, user_catalog: UserCatalog 
     return FabricRequirements(
         nodes, nics, for_ports(switch, rate), join.oversubscription, options, hall, user_catalog
     )
-
-
-def _run(trained: Trained, machine: Machine, user_catalog: UserCatalog | None) -> Run:
-    from clusterwright.catalog.hf import model_of
-    from clusterwright.plan.run import Run, Training
-    from clusterwright.plan.sizing.fewest import searched, stack_for
-
-    training = Training(model_of(str(trained.model), user_catalog), trained.seq, trained.global_batch)
-    planned_layout = searched(training, machine)
-    if planned_layout is None:
-        gpus, gpu = machine.gpus, machine.gpu.name
-        message = _("{model} does not fit on {gpus} x {gpu}", model=trained.model, gpus=gpus, gpu=gpu)
-        command = f"wright plan search --model {trained.model} --gpu {gpu} --gpus {gpus}"
-        fix = _("run {command} to see what would help", command=command)
-        raise WrightError.from_code("fabric-model", message, fix, exit_code=EXIT_USAGE)
-    return Run(training, planned_layout.layout, machine, stack_for(training.task))
-
-
-def _advice(run: Run | None) -> Advice | None:
-    if run is None:
-        return None
-    from clusterwright.plan.fabric.advice import advise
-    from clusterwright.plan.sizing.fewest import searched
-
-    def plan(training: Training, machine: Machine) -> Layout | None:
-        planned_layout = searched(training, machine)
-        return planned_layout.layout if planned_layout is not None else None
-
-    return advise(run, plan=plan)
 
 
 def document(report: FabricReport) -> dict[str, Any]:

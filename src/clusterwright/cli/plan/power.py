@@ -83,7 +83,7 @@ def power(
 def _node(load: PowerLoad) -> Node:
     from clusterwright import catalog
     from clusterwright.catalog.parts import servers
-    from clusterwright.cli.plan._inputs import load_user_catalog
+    from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.plan.power import node_of
 
     rows = load_user_catalog(load.catalog)

@@ -41,8 +41,9 @@ def predict(
     json
         Print the counts and findings as one JSON document.
     """
+    from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.cli._show import show_json, show_text
-    from clusterwright.cli.plan._inputs import load_user_catalog, read_table, write_table
+    from clusterwright.cli.plan._inputs import read_table, write_table
 
     prediction = _predicted(read_table(table, out), table.name, load_user_catalog(catalog))
     if out:

@@ -15,7 +15,8 @@ from clusterwright.units import human_bit_rate, human_duration, human_number
 
 if TYPE_CHECKING:
     from clusterwright.plan.run import Machine, Training
-    from clusterwright.plan.search import Options, Plan, SearchOutcome
+    from clusterwright.plan.search.options import Options
+    from clusterwright.plan.search.outcome import Plan, SearchOutcome
 
 
 Software = Literal["megatron", "fsdp", "deepspeed", "maxtext", "nemo-automodel"]
@@ -68,7 +69,7 @@ def search(
     from clusterwright.cli.plan._inputs import read_options
     from clusterwright.errors import EXIT_FAILED
     from clusterwright.plan.run import Stack
-    from clusterwright.plan.search import Options
+    from clusterwright.plan.search.options import Options
 
     training, machine = read_options(work, machine_options)
     options = Options(**asdict(fixed_sizes), top=top, advise=True, stack=Stack(software))
@@ -82,7 +83,7 @@ def _timed(training: Training, machine: Machine, options: Options) -> tuple[Sear
     """Return the outcome and the seconds of the search."""
     from time import perf_counter
 
-    from clusterwright.plan.search import search as searched
+    from clusterwright.plan.search.fastest import search as searched
 
     began = perf_counter()
     outcome = searched(training, machine, options=options)

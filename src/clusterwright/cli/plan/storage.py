@@ -128,7 +128,7 @@ class StorageReport:
 
 def find(data: Data, checkpoint_options: CheckpointOptions, on: On) -> StorageReport:
     """Compute the report."""
-    from clusterwright.cli.plan._inputs import load_user_catalog
+    from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.plan.storage import Workload, best_level, demand, options, staging
 
     if min(on.gpus, on.gpus_per_node) < 1 or data.epochs <= 0:

@@ -294,12 +294,13 @@ def with_offload(training: Training, machine: Machine) -> PlannedLayout | None:
 
 
 def _best(training: Training, machine: Machine, offload: tuple[Offload, ...]) -> PlannedLayout | None:
-    from clusterwright.plan.search import Options, search
+    from clusterwright.plan.search import fastest
+    from clusterwright.plan.search.options import Options
 
     schedules = (Schedule.ONE_F_ONE_B,)
     options = Options(top=1, stack=stack_for(training.task), offload=offload, schedules=schedules)
     try:
-        best = search(training, machine, options=options).best
+        best = fastest.search(training, machine, options=options).best
     except WrightError as error:
         if any(finding.code == NO_LAYOUT for finding in error.findings):
             return None
