@@ -31,6 +31,7 @@ _PATH = r"/[A-Za-z0-9._/+@=,-]{0,1023}"
 _ZONE = r"[A-Za-z]+(/[A-Za-z0-9_+-]+){0,2}"
 _OPTION = r"[a-z_]+(=[A-Za-z0-9_.:-]+)?"
 _VERSION = r"[0-9]+(\.[0-9]+){0,3}([.-][A-Za-z0-9]+)*"
+_SHA256 = r"[0-9a-f]{64}"
 _SLURM_KEY = r"[A-Z][A-Za-z0-9]{2,63}"
 _PACKAGE = r"[a-z0-9][a-z0-9+._-]{1,127}"  # Debian policy 5.6.1; RPM's are alike
 _START = r"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9](:[0-5][0-9])?"  # scontrol(1) StartTime
@@ -339,6 +340,9 @@ Hostlist = Annotated[
     str,
     AfterValidator(_hostlist),
     WithJsonSchema({"type": "string", "examples": ["gpu-node[1-8,12]"], "form": N_("a hostlist")}),
+]
+Sha256 = Annotated[
+    str, *_matching(_SHA256, N_("a SHA-256"), N_("write the 64 hexadecimal digits that `sha256sum` prints"))
 ]
 Version = Annotated[
     str,

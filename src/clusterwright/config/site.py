@@ -12,6 +12,7 @@ from clusterwright.config.names import (
     Line,
     LoginName,
     ServerName,
+    Sha256,
     VariableName,
     Version,
     Zone,
@@ -77,6 +78,18 @@ class Access(Section):
     )
 
 
+class PackageBundle(Section):
+    """A file of packages, written by `wright bundle` where there is a network."""
+
+    path: HostPath = setting(
+        "Path of the bundle on the machine that runs `wright apply`.", example="/srv/bundle.tar"
+    )
+    sha256: Sha256 = setting(
+        "SHA-256 of the bundle, which `wright bundle` prints; another file is refused.",
+        example="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    )
+
+
 class Software(Section):
     """Software versions, the same on every host."""
 
@@ -85,6 +98,11 @@ class Software(Section):
         "Package repositories of the site by name, in addition to the distribution's; Slurm's packages may be there.",
         cost=Cost.RESTART, default={},
     )  # fmt: skip
+    bundle: PackageBundle | None = setting(
+        "Bundle that all packages are installed from, for hosts without a network to repositories;"
+        " not set: hosts use their own repositories and `software.repositories`.",
+        default=None,
+    )
     slurm_packages: Literal["auto", "distribution", "schedmd"] = setting(
         "Origin of Slurm's packages, which decides their names; auto: the distribution's where it has that release.",
         cost=Cost.RESTART, default="auto", example="distribution",

@@ -24,6 +24,8 @@ from clusterwright.edge.secrets import (
 from clusterwright.edge.ssh import Remote, Ssh
 from clusterwright.edge.user_keys import user_keys
 from clusterwright.provision.carry import Agree, DisruptionPolicy, carry_out
+from clusterwright.provision.package_bundle.archive import open_bundle
+from clusterwright.provision.package_bundle.requirements import required_packages
 from clusterwright.provision.powered_down import PoweredDownHosts
 from clusterwright.provision.recover import refuse_new_key
 from clusterwright.provision.report import ChangeReport
@@ -77,12 +79,16 @@ def apply(
     """Check every host (or those in `only`) and make the changes if `agree` returns true for their report.
 
     Raises:
-        WrightError: hosts have a munge key that this machine has lost.
+        WrightError: hosts have a munge key that this machine has lost, or the package bundle cannot be used.
     """
     clock = clock or SystemClock()
     folder = state_folder(cluster.name)
     refuse_new_key(cluster, source, folder, remote)
     context = build_context(cluster, source)
+    package_bundle = None
+    if cluster.software.bundle:
+        required = required_packages(cluster, context)
+        package_bundle = open_bundle(cluster, [package for packages in required for package in packages])
     work = HostWork(
         cluster,
         Path(source).name,
@@ -91,6 +97,7 @@ def apply(
         stamp(clock),
         resources=cache(lambda host: desired_resources(cluster, cluster.host(host), context)),
         shared=tuple(context.payload.values()),
+        package_bundle=package_bundle,
     )
 
     def agreed(report: ChangeReport) -> bool:

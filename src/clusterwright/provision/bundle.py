@@ -32,6 +32,7 @@ class Order:
     to: str = ""  # roll back to the state before this apply
     idle: bool = False  # skip changes that require a drained host while jobs run
     skip_sets: Mapping[str, str] = dataclasses.field(default_factory=dict)  # package sets to skip, and why
+    package_bundle: bool = False  # install only from the package bundle that is on the host
     lock_timeout_s: int = 0  # how long to wait for another apply on the host
 
 

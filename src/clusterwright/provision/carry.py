@@ -249,7 +249,7 @@ def _fetched(work: HostWork, plans: dict[str, HostReport], policy: DisruptionPol
         and any(change.id.startswith("package:") and change.disturbs for change in report.changes)
     ]
     results = dict(plans)
-    for name, answer in fan_out(fetch_hosts, lambda host: work.run_agent(host, "fetch")).items():
+    for name, answer in fan_out(fetch_hosts, lambda host: work.fetch(plans[host])).items():
         available_changes = tuple(
             change for change in plans[name].changes if change.id not in answer.unavailable_ids
         )
@@ -353,10 +353,11 @@ def _is_complete(report: HostReport) -> bool:
 
 def _apply_host(work: HostWork, host_report: HostReport, host: str) -> HostReport:
     """Make the changes that were shown; a host that has changed since is not modified."""
-    report = work.run_agent(host, "apply", host_report.sum, host_report.unavailable)
+    unavailable = host_report.unavailable
+    report = work.deliver(host_report) or work.run_agent(host, "apply", host_report.sum, unavailable)
     report = replace(
         report,
-        unavailable=host_report.unavailable,
+        unavailable=unavailable,
         unavailable_ids=host_report.unavailable_ids,
         seconds=host_report.seconds + report.seconds,
         interrupted=host_report.interrupted,

@@ -24,6 +24,8 @@ from clusterwright.onhost.provision.change import Verb
 from clusterwright.onhost.provision.files import diff_of
 from clusterwright.platforms import names_by_os_release
 from clusterwright.provision.bundle import Order, bundle
+from clusterwright.provision.package_bundle.archive import Bundle
+from clusterwright.provision.package_bundle.delivery import deliver
 from clusterwright.provision.report import Change, HostReport, Timing
 from clusterwright.provision.resources import File, Resource, encode_content
 from clusterwright.units import human_duration
@@ -48,6 +50,7 @@ class HostWork:
     resources: Callable[[str], tuple[Resource, ...]] = lambda _host: ()
     shared: tuple[str, ...] = ()
     to: str = ""
+    package_bundle: Bundle | None = None
 
     @property
     def control(self) -> Host:
@@ -69,6 +72,7 @@ class HostWork:
             to=self.to,
             idle=True,
             skip_sets=skipped_sets,
+            package_bundle=self.package_bundle is not None,
             lock_timeout_s=LOCK_TIMEOUT_S,
         )
         data = bundle(order, self.resources(host), self.shared)
@@ -77,6 +81,18 @@ class HostWork:
         result = Host(self.remote, host).run_program(PROVISION, stdin=data, root=True, timeout_s=limit_s)
         report = read_answer(host, result, sent_at, self.clock.now(), self.resources(host))
         return replace(report, timings=_timings(mode, result.seconds, report.timings, render_s))
+
+    def deliver(self, planned: HostReport) -> HostReport | None:
+        """Copy the package bundle to a host that installs packages; return the host's report if that fails."""
+        installs = any(change.id.startswith("package:") for change in planned.changes)
+        if self.package_bundle is None or not installs:
+            return None
+        error = deliver(self.package_bundle, Host(self.remote, planned.host))
+        return HostReport(planned.host, error=error, fault_domain="host") if error else None
+
+    def fetch(self, planned: HostReport) -> HostReport:
+        """Download the package sets of a host without installing them."""
+        return self.deliver(planned) or self.run_agent(planned.host, "fetch")
 
 
 def _timings(phase: str, ssh_s: float, on_host: tuple[Timing, ...], render_s: float) -> tuple[Timing, ...]:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 from clusterwright.onhost.lib.files import write_atomic
+from clusterwright.onhost.provision import package_bundle
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.disk import write_private
 from clusterwright.onhost.provision.host import STATE, ChangeError, Json, LocalHost, must, read, run
@@ -122,8 +123,12 @@ def install_packages(host: LocalHost) -> None:
             for package in desired_packages(host)
             if package["id"] in ids and package["early"] == early and not package["set_name"]
         ]
+        if todo and has_dnf(host):
+            dnf_install(host, todo)
+        elif todo:
+            package_bundle.use_by_apt(host)
+            apt_install(host, todo)
         if todo:
-            (dnf_install if has_dnf(host) else apt_install)(host, todo)
             del host.bundle["installed"]
 
 
@@ -205,6 +210,7 @@ def dnf_install(host: LocalHost, todo: List[Json], more: Sequence[str] = ()) -> 
     """
     names = [package["name"] + (f"-{release(package)}" if package["version"] else "") for package in todo]
     root = ["--installroot", host.root] if host.root else []
+    root += package_bundle.dnf_options(host)
     over = ["--disableplugin", "versionlock"] if any(package["version"] for package in todo) else []
     must(["dnf", "install", "-y", ONLY_NEEDED, *root, *over, *more, *names], INSTALL_S)
 

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from typing import Container, Dict, Iterable, Iterator, List
 
-from clusterwright.onhost.provision import packages
+from clusterwright.onhost.provision import package_bundle, packages
 from clusterwright.onhost.provision.disk import write_private
 from clusterwright.onhost.provision.files import content_of
 from clusterwright.onhost.provision.host import ChangeError, Json, LocalHost, must, run
@@ -69,6 +69,7 @@ def refreshed(host: LocalHost) -> str:
     """Refresh apt's package lists and return its output; "" for dnf. An unreadable repository is no error yet."""
     if packages.has_dnf(host):
         return ""
+    package_bundle.use_by_apt(host)
     return run(["apt-get", "update"], packages.INSTALL_S).out
 
 
@@ -159,16 +160,30 @@ def exact(package: Json) -> str:
     Raises:
         MissingError: no repository has one.
     """
-    rows = run(["apt-cache", "madison", package["name"]]).out.splitlines()
-    versions = {row.split("|")[1].strip(): row.split("|")[2].split()[0] for row in rows if row.count("|") > 1}
-    for version in versions:
-        if packages.matches_release(version, package["version"]) and package["built_for"] in version:
-            return version
+    rows = run(["apt-cache", "madison", package["name"]]).out
+    version = newest_match(rows, package["version"], package["built_for"])
+    if version:
+        return version
+    versions = madison_versions(rows)
     description = package["version"] + (package["built_for"] and f" built for {package['built_for'][1:]}")
     raise MissingError(
         f"no repository has version {description} of {package['name']} (available: {', '.join(versions) or 'none'})",
         versions.values(),
     )
+
+
+def newest_match(rows: str, release: str, built_for: str) -> str:
+    """Return the first version of the release in the output of `apt-cache madison`, newest first; "" without one."""
+    for version in madison_versions(rows):
+        if packages.matches_release(version, release) and built_for in version:
+            return version
+    return ""
+
+
+def madison_versions(rows: str) -> Dict[str, str]:
+    """Return the versions in the output of `apt-cache madison`, each with its repository."""
+    columns = [row.split("|") for row in rows.splitlines() if row.count("|") > 1]
+    return {row[1].strip(): row[2].split()[0] for row in columns}
 
 
 def install(host: LocalHost, name: str) -> None:

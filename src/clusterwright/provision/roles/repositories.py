@@ -16,14 +16,24 @@ PRIORITY = 50
 
 @alike
 def repositories(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return the site's repositories, and EPEL if the distribution needs it for a selected package."""
+    """Return the site's repositories, and EPEL if the distribution needs it for a selected package.
+
+    Nothing with `software.bundle`: its hosts reach no repository.
+    """
+    if cluster.software.bundle:
+        return ()
+    epel = _epel(cluster) if cluster.platform.uses_epel else ()
+    return (*repository_files(cluster, context), *epel)
+
+
+def repository_files(cluster: Cluster, context: RoleContext) -> tuple[File, ...]:
+    """Return the keys and source files of the site's repositories, for apt or dnf."""
     make = {"apt": _apt, "dnf": _dnf}[cluster.platform.package_manager]
-    ours = [
+    return tuple(
         file
         for name, repository in cluster.software.repositories.items()
         for file in make(name, repository, context)
-    ]
-    return (*ours, *(_epel(cluster) if cluster.platform.uses_epel else ()))
+    )
 
 
 def _epel(cluster: Cluster) -> tuple[Resource, ...]:

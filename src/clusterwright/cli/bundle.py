@@ -1,0 +1,45 @@
+"""`wright bundle CLUSTER --out FILE`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clusterwright.i18n import _
+
+
+def bundle(cluster: Path, /, *, out: Path, os: str | None = None) -> int:
+    """Gather every package that an apply of the cluster file installs, for hosts without a network.
+
+    Runs on a machine with the distribution of the hosts and with a network, such as a container of its image. The
+    packages come from the repositories of that machine and from `software.repositories` of the cluster file.
+
+    Parameters
+    ----------
+    cluster
+        Cluster file.
+    out
+        File to write, a tar archive.
+    os
+        Distribution release, such as rocky-9; default: `os` of the cluster file.
+    """
+    from clusterwright.cli._show import show_message, show_next
+    from clusterwright.config.load import cluster_of, source_of
+    from clusterwright.provision.package_bundle.gather import gather
+    from clusterwright.units import human_size
+
+    source = source_of(cluster)
+    if os is not None:
+        source.values["os"] = os
+    gathered = gather(cluster_of(source), out, on_progress=show_message)
+    show_message(
+        _(
+            "{out}: {count} packages, {size}. Copy it to the machine that runs `wright apply`, and name it in the "
+            "cluster file:",
+            out=out,
+            count=gathered.packages,
+            size=human_size(gathered.size_bytes),
+        )
+    )
+    show_message(f"  software:\n    bundle:\n      path: {out.absolute()}\n      sha256: {gathered.sha256}")
+    show_next(f"wright apply {cluster}")
+    return 0

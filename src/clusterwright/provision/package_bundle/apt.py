@@ -1,0 +1,126 @@
+"""Gather deb packages by this machine's apt, in an apt state of its own in which nothing is installed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from clusterwright.edge import signed_repository
+from clusterwright.edge.processes import CommandResult, run
+from clusterwright.errors import WrightError
+from clusterwright.i18n import _
+from clusterwright.onhost.provision.sets import newest_match
+from clusterwright.provision.package_bundle.manifest import REPOSITORY, BundledPackage
+from clusterwright.provision.resources import File, Package, encode_content
+
+DOWNLOAD_S = 3600  # seconds: a CUDA toolkit is 3 GB
+_SOURCES = Path("/etc/apt/sources.list.d")
+_KEYRINGS = "/etc/apt/keyrings"  # of the files that hosts get
+
+
+class Apt:
+    """An apt with its own state below a folder, this machine's sources, and those of the cluster file."""
+
+    def __init__(self, folder: Path, sources: Iterable[File], pins: Mapping[str, str]) -> None:
+        self.archives = folder / "cache" / "archives"
+        for name in (
+            "lists/partial",
+            "cache/archives/partial",
+            "sources.list.d",
+            "keyrings",
+            "preferences.d",
+        ):
+            (folder / name).mkdir(parents=True)
+        (folder / "status").touch()
+        for path in _SOURCES.glob("*") if _SOURCES.is_dir() else ():
+            shutil.copy(path, folder / "sources.list.d")
+        for file in sources:
+            text = encode_content(file.content).replace(_KEYRINGS.encode(), str(folder / "keyrings").encode())
+            (folder / Path(file.path).parent.name / Path(file.path).name).write_bytes(text)
+        for name, text in pins.items():
+            (folder / "preferences.d" / name).write_text(text)
+        self._config = folder / "apt.conf"
+        self._config.write_text(_config(folder))
+
+    def run(self, *argv: str) -> CommandResult:
+        """Run apt-get or apt-cache with the settings of this state."""
+        return run((argv[0], "-c", str(self._config), *argv[1:]), timeout_s=DOWNLOAD_S)
+
+    def must(self, *argv: str) -> str:
+        """Run apt-get or apt-cache, and return its output.
+
+        Raises:
+            WrightError: it fails.
+        """
+        result = self.run(*argv)
+        if not result.ok:
+            raise WrightError.from_code(
+                "bundle-gather",
+                _(
+                    "`{command}` failed:\n{last_lines}",
+                    command=" ".join(argv[:2]),
+                    last_lines=result.last_lines(8),
+                ),
+                _("make these packages available to `apt-get update` here, or add software.repositories"),
+            )
+        return result.out
+
+    def word(self, package: Package) -> str:
+        """Return the package as an argument of apt-get, with its exact version if a release is required."""
+        if not package.version:
+            return package.name
+        rows = self.must("apt-cache", "madison", package.name)
+        version = newest_match(rows, package.version, package.built_for)
+        return f"{package.name}={version or package.version}"
+
+
+def gather(
+    apt: Apt,
+    required: Sequence[Sequence[Package]],
+    repository: Path,
+    home: Path,
+    on_progress: Callable[[str], None],
+) -> tuple[BundledPackage, ...]:
+    """Download each package list with its dependencies into the repository, index and sign it."""
+    on_progress(_("reading the package lists of the repositories"))
+    apt.must("apt-get", "update", "-o", "APT::Update::Error-Mode=any")
+    for number, packages in enumerate(required, 1):
+        on_progress(_("downloading package list {number} of {count}", number=number, count=len(required)))
+        words = [apt.word(package) for package in packages]
+        apt.must("apt-get", "install", "-y", "--download-only", "--no-install-recommends", *words)
+    found, entries = [], []
+    for path in sorted(apt.archives.glob("*.deb")):
+        control = signed_repository.run_checked("dpkg-deb", "--field", str(path))
+        fields = dict(line.split(": ", 1) for line in control.splitlines() if ": " in line and line[0] != " ")
+        version = fields["Version"].rpartition(":")[2]  # file names have no epoch
+        target = repository / f"{fields['Package']}_{version}_{fields['Architecture']}.deb"
+        path.rename(target)
+        entries.append(signed_repository.deb_entry(control, target))
+        found.append(BundledPackage(fields["Package"], fields["Version"], f"{REPOSITORY}/{target.name}"))
+    signed_repository.sign_debs(
+        repository, "\n".join(entries), home, origin="clusterwright", label="clusterwright-bundle"
+    )
+    return tuple(found)
+
+
+def architecture() -> str:
+    """Return the processor architecture of this machine's packages."""
+    return signed_repository.run_checked("dpkg", "--print-architecture").strip()
+
+
+def _config(folder: Path) -> str:
+    """Return apt's settings: state, cache and lists of its own; proxies and credentials stay those of the machine."""
+    settings = {
+        "Dir::State": folder,
+        "Dir::State::lists": folder / "lists",
+        "Dir::State::status": folder / "status",
+        "Dir::Cache": folder / "cache",
+        "Dir::Etc::sourceparts": folder / "sources.list.d",
+        "Dir::Etc::preferences": "/dev/null",
+        "Dir::Etc::preferencesparts": folder / "preferences.d",
+        "APT::Sandbox::User": "root",
+        "APT::Get::List-Cleanup": "false",
+        "Debug::NoLocking": "true",
+    }
+    return "".join(f'{name} "{value}";\n' for name, value in settings.items())

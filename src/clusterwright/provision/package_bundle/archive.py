@@ -1,0 +1,180 @@
+"""A bundle on this machine: one tar file with a manifest, a public key and a signed repository."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.errors import WrightError
+from clusterwright.i18n import _
+from clusterwright.onhost.lib.files import replacing
+from clusterwright.onhost.lib.safe_reader import DOCUMENT_BYTES
+from clusterwright.onhost.lib.versioned import Damaged, NewerSchema
+from clusterwright.provision.package_bundle.manifest import MANIFEST, BundledFile, Manifest
+from clusterwright.provision.resources import Package
+
+_MAX_NAMED = 10  # missing packages or damaged files in a message
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A bundle whose checksum is that of the cluster file; `manifest_text` is the manifest, byte for byte."""
+
+    path: Path
+    manifest: Manifest
+    manifest_text: bytes
+
+    @property
+    def digest(self) -> str:
+        """The manifest's SHA-256, which identifies the contents."""
+        return hashlib.sha256(self.manifest_text).hexdigest()
+
+    def read_files(self, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield files with their contents, in the order of the archive."""
+        wanted = set(names)
+        with tarfile.open(self.path, "r:") as archive:
+            for entry in archive:
+                if entry.name in wanted and (file := archive.extractfile(entry)):
+                    yield entry.name, file.read()
+
+
+def write_bundle(out: Path, folder: Path, manifest: Manifest) -> str:
+    """Write the manifest and the files of the folder as a tar file, atomically; return its SHA-256.
+
+    Equal files give an equal archive: sorted, without owners and times.
+    """
+    with replacing(out) as file:
+        with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
+            text = manifest.dump()
+            archive.addfile(member(MANIFEST, len(text)), io.BytesIO(text))
+            for name in sorted(manifest.files):
+                with (folder / name).open("rb") as content:
+                    archive.addfile(member(name, manifest.files[name].size_bytes), content)
+        file.flush()
+        return _digest(Path(file.name))
+
+
+def file_rows(folder: Path) -> dict[str, BundledFile]:
+    """Return size and checksum of every file below the folder, by relative path."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): BundledFile(path.stat().st_size, _digest(path)) for path in paths}
+
+
+def member(name: str, size_bytes: int) -> tarfile.TarInfo:
+    """Return the tar header of a file of a bundle, without owner and time."""
+    header = tarfile.TarInfo(name)
+    header.size, header.mode = size_bytes, 0o644
+    return header
+
+
+def open_bundle(cluster: Cluster, required: Iterable[Package]) -> Bundle | None:
+    """Return the bundle of the cluster file after checking it, or None if the file names none.
+
+    Raises:
+        WrightError: it is missing, damaged, of a newer format, another one than the file names, for another
+            distribution, or lacks a required package.
+    """
+    setting = cluster.software.bundle
+    if setting is None:
+        return None
+    path = Path(setting.path)
+    bundle = _read(path, setting.sha256)
+    manifest = bundle.manifest
+    if manifest.os != cluster.os:
+        raise WrightError.from_code(
+            "bundle-platform",
+            _(
+                "{path} has packages for {bundle}, and `os` is {os}",
+                path=path,
+                bundle=manifest.os,
+                os=cluster.os,
+            ),
+            _(
+                "gather one for {os} on a machine with it: wright bundle cluster.yaml --out FILE",
+                os=cluster.os,
+            ),
+        )
+    if missing := manifest.missing_packages(required):
+        raise WrightError.from_code(
+            "bundle-incomplete",
+            _(
+                "{path} lacks packages that this cluster file needs: {packages}",
+                path=path,
+                packages=_named(missing),
+            ),
+            _("gather a new bundle with this cluster file where there is a network: wright bundle"),
+        )
+    return bundle
+
+
+def _read(path: Path, sha256: str) -> Bundle:
+    """Read the manifest of the bundle with that SHA-256."""
+    try:
+        actual = _digest(path)
+        with tarfile.open(path, "r:") as archive:
+            text = _manifest_text(archive)
+            manifest = Manifest.parse(text, str(path))
+            damaged = _damaged_files(archive, manifest) if actual != sha256 else ()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise _damaged(_("cannot read the bundle {path}: {error}", path=path, error=reason)) from error
+    except NewerSchema as error:
+        fix = _("use the version of Clusterwright that wrote it, or gather it again with this one")
+        raise WrightError.from_code("bundle-newer", str(error), fix) from error
+    except (Damaged, tarfile.TarError) as error:
+        raise _damaged(_("{path} is damaged, or is no bundle", path=path)) from error
+    if damaged:
+        raise _damaged(_("{path} is damaged; missing or changed: {files}", path=path, files=_named(damaged)))
+    if actual != sha256:
+        raise WrightError.from_code(
+            "bundle-other",
+            _(
+                "{path} is another bundle than software.bundle names: its SHA-256 is {sha256}",
+                path=path,
+                sha256=actual,
+            ),
+            _(
+                "compare it with what `wright bundle` printed; if they are equal, write it into the cluster file"
+            ),
+        )
+    return Bundle(path, manifest, text)
+
+
+def _manifest_text(archive: tarfile.TarFile) -> bytes:
+    first = archive.next()
+    file = archive.extractfile(first) if first and first.name == MANIFEST else None
+    return file.read(DOCUMENT_BYTES) if file else b""
+
+
+def _damaged_files(archive: tarfile.TarFile, manifest: Manifest) -> tuple[str, ...]:
+    """Return the files that are missing or differ from the manifest, sorted; after a truncated one, all others."""
+    expected = dict(manifest.files)
+    with suppress(tarfile.TarError):
+        for entry in archive:
+            row = expected.get(entry.name)
+            content = archive.extractfile(entry) if row and entry.size == row.size_bytes else None
+            if row and content and hashlib.file_digest(content, "sha256").hexdigest() == row.sha256:
+                del expected[entry.name]
+    return tuple(sorted(expected))
+
+
+def _damaged(message: str) -> WrightError:
+    fix = _("copy the bundle again from the machine that gathered it, and compare the output of `sha256sum`")
+    return WrightError.from_code("bundle-damaged", message, fix)
+
+
+def _named(names: tuple[str, ...]) -> str:
+    more = len(names) - _MAX_NAMED
+    listed = ", ".join(names[:_MAX_NAMED])
+    return _("{names} and {count} more", names=listed, count=more) if more > 0 else listed
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

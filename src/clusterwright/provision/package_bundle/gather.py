@@ -1,0 +1,94 @@
+"""Gather the packages of a cluster file into a bundle, on a machine with the same distribution and a network."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.edge import signed_repository
+from clusterwright.edge.files import write_file_atomic
+from clusterwright.errors import WrightError
+from clusterwright.i18n import _
+from clusterwright.platforms import names_by_os_release
+from clusterwright.provision.package_bundle import apt, dnf
+from clusterwright.provision.package_bundle.archive import file_rows, write_bundle
+from clusterwright.provision.package_bundle.manifest import KEY, REPOSITORY, Manifest
+from clusterwright.provision.package_bundle.requirements import (
+    context_without_secrets,
+    required_packages,
+    version_pins,
+)
+from clusterwright.provision.roles.repositories import repository_files
+
+OS_RELEASE = Path("/etc/os-release")
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """A written bundle: its SHA-256, and what is in it."""
+
+    path: Path
+    sha256: str
+    packages: int
+    size_bytes: int
+
+
+def gather(
+    cluster: Cluster, out: Path, *, on_progress: Callable[[str], None] = lambda _text: None
+) -> Gathered:
+    """Download the packages and everything that they depend on, and write the bundle atomically.
+
+    Raises:
+        WrightError: this machine has another distribution, or a package cannot be downloaded.
+    """
+    _refuse_other_system(cluster, OS_RELEASE)
+    context = context_without_secrets()
+    required = required_packages(cluster, context)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".wright-bundle-", dir=out.parent) as name:
+        scratch, home = Path(name) / "scratch", Path(name) / "gnupg"
+        content = Path(name) / "content"
+        repository = content / REPOSITORY
+        repository.mkdir(parents=True)
+        scratch.mkdir()
+        sources = repository_files(cluster, context)
+        signed_repository.make_key(home, f"clusterwright bundle for {cluster.name}")
+        if cluster.platform.package_manager == "apt":
+            tool = apt.Apt(scratch, sources, version_pins(cluster, context))
+            packages = apt.gather(tool, required, repository, home, on_progress)
+            architecture = apt.architecture()
+        else:
+            tool = dnf.Dnf(scratch, sources, cluster.platform.os_release_version)
+            packages = dnf.gather(tool, required, repository, home, on_progress)
+            architecture = dnf.architecture()
+        write_file_atomic(content / KEY, signed_repository.public_key(home))
+        manifest = Manifest(cluster.os, architecture, packages, file_rows(content))
+        on_progress(_("writing {out}", out=out))
+        sha256 = write_bundle(out, content, manifest)
+    return Gathered(out, sha256, len(packages), out.stat().st_size)
+
+
+def _refuse_other_system(cluster: Cluster, os_release: Path) -> None:
+    """Raise WrightError unless this machine has the cluster's distribution, whose repositories are then its own."""
+    text = os_release.read_text(encoding="utf-8") if os_release.exists() else ""
+    fields = {key: value.strip("\"'") for key, value in re.findall(r"(?m)^(\w+)=(.*)$", text)}
+    name, version = fields.get("ID", ""), fields.get("VERSION_ID", "")
+    names = names_by_os_release()
+    machine = names.get(f"{name}-{version}") or names.get(f"{name}-{version.partition('.')[0]}")
+    if machine != cluster.os:
+        raise WrightError.from_code(
+            "bundle-machine",
+            _(
+                "packages of {os} are gathered on a machine with {os}, and this one has {machine}",
+                os=cluster.os,
+                machine=machine or f"{name} {version}".strip() or _("another system"),
+            ),
+            _(
+                "run the command on such a machine, or in a container of the image {image}",
+                image=cluster.platform.container_image,
+            ),
+        )
