@@ -131,15 +131,21 @@ def test_a_job_that_does_not_fit_is_refused(fields, code, cluster, a_job):
     assert refused.value.findings[0].code == code
 
 
-@pytest.mark.parametrize(("share", "own"), [("team", False), ("everyone", False), ("me", True)])
-def test_a_job_that_nobody_else_may_read_stages_its_own_copies(share, own, a_job, tmp_path):
-    """Members of a team could replace those of the team."""
+@pytest.mark.parametrize("share", ["me", "team", "everyone"])
+def test_a_job_stages_copies_of_its_user_unless_the_team_is_typed_for_a_folder(share, a_job, tmp_path):
+    """Whoever may read the run: members of a team could put other bytes into shared copies."""
     text = (GOLDEN.parents[2] / "examples" / "lab" / "cluster.yaml").read_text()
     (tmp_path / "cluster.yaml").write_text(text.replace("    # disks:", "    disks:"))
     cluster = load_cluster(tmp_path / "cluster.yaml")
-    data = [{"path": "/shared/text", "stage": "local"}]
+    data = [{"path": f"/shared/{name}", "stage": "local"} for name in ("text", "images")]
 
-    assert (" --private /scratch /shared/text " in script(a_job(data=data, share=share), cluster, RUN)) is own
+    assert " /scratch /shared/text /shared/images || exit" in script(
+        a_job(data=data, share=share), cluster, RUN
+    )
+    data[0]["share"] = "team"
+    assert " /scratch /shared/images --team /shared/text || exit" in script(
+        a_job(data=data, share=share), cluster, RUN
+    )
 
 
 def test_without_a_compute_network_ranks_use_management(cluster, a_job):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
+from tests.provision.job_hooks import Hooks
 
 from clusterwright.config.load import load_cluster
 from clusterwright.provision.apply import apply
@@ -53,6 +54,15 @@ def real(altered):
 def given():
     """A key that is no key, and one file of ours."""
     return RoleContext({"munge.key": bytes(range(256)) * 4}, {"clusterwright/__init__.py": "VALUE = 1\n"})
+
+
+@pytest.fixture
+def hooks(tmp_path):
+    """The programs, and a host on which all is well."""
+    for parent in (tmp_path, *tmp_path.parents):
+        if parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o111)  # the user of a job goes through
+    return Hooks(tmp_path)
 
 
 BEAT = "while :; do date +%s.%N >> /shared/beats/{name}-$(hostname); sleep 1; done"

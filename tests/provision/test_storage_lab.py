@@ -159,13 +159,13 @@ def text(site):
 @pytest.mark.usefixtures("text")
 def test_a_job_reads_its_data_locally_and_the_next_one_copies_nothing(site):
     """The prolog makes the places, the stage the copy; a full disk is named before anything is copied."""
-    site.sh("gpu-node1", "rm -rf /scratch/staged/5000")
+    site.sh("gpu-node1", "rm -rf /scratch/staged/user-*")
     first, second = stage(site, "gpu-node1", "501"), stage(site, "gpu-node1", "502")
 
     assert "1 files, 3.0 MB, copied in" in first.out
     assert "already on this host" in second.out
     path = "/scratch/jobs/502/data/shared/text"
-    assert site.sh("gpu-node1", f"readlink {path}").startswith("/scratch/staged/5000/text-")
+    assert site.sh("gpu-node1", f"readlink {path}").startswith("/scratch/staged/user-")
     assert site.sh("gpu-node1", f"md5sum < {path}/part") == site.sh(
         "control", "md5sum < /srv/shared/text/part"
     )
@@ -182,5 +182,5 @@ def test_a_full_disk_is_named_before_anything_is_copied(site):
         lab.undo(site.cluster.name, "all")
 
     assert not refused.ok
-    assert "stage: gpu-node2: /shared/text needs 3.0 MB and /scratch/staged/5000 has" in refused.err
+    assert "stage: gpu-node2: /shared/text needs 3.0 MB and /scratch/staged/user-" in refused.err
     assert "fix:" in refused.err

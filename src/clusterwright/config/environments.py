@@ -72,7 +72,8 @@ class Caches(Section):
         default=None, example="/shared/caches",
     )  # fmt: skip
     local: HostPath | None = setting(
-        "Cache on local disks for packages and compiled kernels: small files and locks are slow on shared storage.",
+        "Cache on local disks for packages and compiled kernels: small files and locks are slow on shared storage."
+        " On a scratch disk itself, in /tmp and in /dev/shm, its subfolder `clusterwright-caches` is used.",
         default=None, example="/scratch/caches",
     )  # fmt: skip
 

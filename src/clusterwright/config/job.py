@@ -214,9 +214,16 @@ class Data(Section):
     path: HostPath = setting("Path on shared storage.", example="/shared/data/text")
     stage: Literal["none", "local"] = setting(
         "local: copied to every host's local scratch before the ranks start, which find it below"
-        " $CLUSTERWRIGHT_STAGED; the team's next job reuses the copy.",
+        " $CLUSTERWRIGHT_STAGED; the user's next job reuses the copy.",
         default="none",
         example="local",
+    )
+    # Not in job.json: the batch script has the only record.
+    share: Annotated[Literal["me", "team"], Field(exclude=True)] = setting(
+        "Whose jobs reuse the copy: me: the user's own; team: those of the user's primary group, whose members are then"
+        " trusted to copy the right data.",
+        default="me",
+        example="team",
     )
 
 

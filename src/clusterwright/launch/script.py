@@ -26,7 +26,7 @@ from clusterwright.units import format_duration, format_slurm_time
 
 PREFIX = "CLUSTERWRIGHT_STAGED"
 MODULE = "clusterwright.onhost.supervisor.staging.stage"
-PRIVATE = "--private"  # option of MODULE: copies of this user only
+TEAM = "--team"  # option of MODULE, before the folders whose copies the team shares
 
 
 def script(job: Job, cluster: Cluster, run: str) -> str:
@@ -176,14 +176,14 @@ def _start(job: Job, cluster: Cluster, run: str) -> str:
 
 def staging(job: Job, cluster: Cluster) -> str:
     """Return lines of bash that copy `stage: local` data on every host, standby hosts too; a failure ends the job."""
-    paths = [data.path for data in job.data if data.stage == "local"]
+    staged = [data for data in job.data if data.stage == "local"]
     scratch = scratch_of(cluster, partition(job, cluster))
-    if not paths or scratch is None:
+    if not staged or scratch is None:
         return ""
-    options = [PRIVATE] if job.share == "me" else []
-    command = shlex.join([cluster.software.python, "-m", MODULE, *options, scratch, *paths])
-    reader = "user" if options else "team"
-    return f"""# Copies the data once to a local disk of each host; the {reader}'s next job reuses it. ${PREFIX} is the
-# prefix of the copies: os.environ.get("{PREFIX}", "") + "{paths[0]}" is the copy, or the original if not staged.
+    own, shared = ([data.path for data in staged if data.share == reader] for reader in ("me", "team"))
+    paths = [*own, *([TEAM, *shared] if shared else [])]
+    command = shlex.join([cluster.software.python, "-m", MODULE, scratch, *paths])
+    return f"""# Copies the data once to a local disk of each host; the next job reuses it. ${PREFIX} is the prefix of
+# the copies: os.environ.get("{PREFIX}", "") + "{staged[0].path}" is the copy, or the original if not staged.
 srun --ntasks-per-node=1 --no-kill --kill-on-bad-exit=0 --quiet {command} || exit 1
 export {PREFIX}={shlex.quote(scratch)}/jobs/$SLURM_JOB_ID/data"""

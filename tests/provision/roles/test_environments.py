@@ -213,7 +213,17 @@ def test_only_root_creates_cache_folders_where_jobs_run(found):
 
     assert found("gpu-node1", caches)["directory:/scratch/caches"].mode == 0o755
     assert found("control", caches)["directory:/scratch/caches"].mode == 0o1777
-    assert found("gpu-node1", {"caches": {"local": "/var/tmp"}})["directory:/var/tmp"].mode == 0o1777
+
+
+@pytest.mark.parametrize("folder", ["/var/tmp", "/dev/shm", "/scratch"])
+def test_caches_in_a_folder_with_other_uses_are_in_a_subfolder_of_roots(folder, found):
+    """Where all users may create folders, one of them could be faster than the prolog."""
+    host = found("gpu-node1", {"scratch": "/scratch", "caches": {"local": folder}})
+    text = host["file:/etc/profile.d/clusterwright-caches.sh"].content
+
+    assert host[f"directory:{folder}/clusterwright-caches"].mode == 0o755
+    assert f"directory:{folder}" not in host
+    assert f"TRITON_CACHE_DIR:-{folder}/clusterwright-caches/$USER/triton" in text
 
 
 @pytest.mark.parametrize("shell", ["bash", "dash"])

@@ -15,24 +15,41 @@ LOCAL = {
 }  # fmt: skip
 
 
+_SUBFOLDER = "clusterwright-caches"
+
+
+def local_folder(cluster: Cluster) -> str | None:
+    """Return the folder with the users' local caches: a subfolder where `caches.local` has other uses too.
+
+    All users may create folders in those (scratch, /tmp, /dev/shm), but only root in the subfolder.
+    """
+    folder = cluster.environments.caches.local
+    mounts = {disk.mount for group in cluster.nodes.values() for disk in group.disks}
+    has_other_uses = folder and (
+        folder in {cluster.environments.scratch, *mounts} or folder.endswith(("tmp", "shm"))
+    )
+    return f"{folder}/{_SUBFOLDER}" if has_other_uses else folder
+
+
 def caches(cluster: Cluster) -> dict[str, str]:
     """Return the variables of programs' caches with the user's folder; without a folder the default stays."""
-    section = cluster.environments.caches
-    shared = {name: f"{section.shared}/$USER/{folder}" for name, folder in SHARED.items() if section.shared}
-    local = {name: f"{section.local}/$USER/{folder}" for name, folder in LOCAL.items() if section.local}
+    shared_base, local_base = cluster.environments.caches.shared, local_folder(cluster)
+    shared = {name: f"{shared_base}/$USER/{folder}" for name, folder in SHARED.items() if shared_base}
+    local = {name: f"{local_base}/$USER/{folder}" for name, folder in LOCAL.items() if local_base}
     # uv links from its cache into environments, which needs one file system
-    return shared | local | ({"UV_LINK_MODE": "copy"} if section.local else {})
+    return shared | local | ({"UV_LINK_MODE": "copy"} if local_base else {})
 
 
 def cache_lines(cluster: Cluster, form: str, left_out: Container[str] = ()) -> list[str]:
     """Return lines of sh that set the variables, each as `form` with its `name` and `value`.
 
-    All users may create folders below the cache folders. A user's folder that is a link or belongs to somebody else is
-    not used: its owner could exchange compiled code. The programs then use their own defaults.
+    Where no prolog runs, all users may create folders below the cache folders. A user's folder that is a link or
+    belongs to somebody else is not used: its owner could exchange compiled code. The programs then use their own
+    defaults.
     """
-    section, values = cluster.environments.caches, caches(cluster)
+    shared, local, values = cluster.environments.caches.shared, local_folder(cluster), caches(cluster)
     lines = []
-    for base, names in ((section.shared, (*SHARED,)), (section.local, (*LOCAL, "UV_LINK_MODE"))):
+    for base, names in ((shared, (*SHARED,)), (local, (*LOCAL, "UV_LINK_MODE"))):
         exports = [
             form.format(name=name, value=values[name]) for name in names if base and name not in left_out
         ]

@@ -8,6 +8,7 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.networks import NetworkName
 from clusterwright.config.storage import Local
 from clusterwright.provision.render import isolation
+from clusterwright.provision.render.caches import local_folder
 
 FOLDER = "/etc/slurm/clusterwright"
 PROGRAMS = ("prolog", "epilog", "health", "unkillable", "task_prolog", "isolate")
@@ -41,7 +42,7 @@ def declared(cluster: Cluster, host: Host, header: str) -> str:
         "GPU_FILES": " ".join(gpus.device_files()) if gpus else "",
         "GPU_DRIVER": _driver(cluster) if gpus else "0",
         "SCRATCH": scratch,
-        "CACHES": cluster.environments.caches.local or "",
+        "CACHES": local_folder(cluster) or "",
         "SCRATCH_MOUNTED": "1" if scratch and cluster.lab is None else "0",
         "MOUNTS": " ".join(dict.fromkeys(mounts)),
         "NETWORKS": " ".join(f"{name}={networks[name].subnet}" for name in _with_addresses(cluster, host)),

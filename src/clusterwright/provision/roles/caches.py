@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.render.caches import cache_lines
+from clusterwright.provision.render.caches import cache_lines, local_folder
 from clusterwright.provision.resources import Directory, File, Resource, RoleContext
 
 DEPENDENCIES = ("base", "shared_folders")
@@ -19,19 +19,17 @@ def caches(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource
     All users may create folders there; on compute hosts only the prolog of their jobs does.
     Jobs of `wright train` get the same variables.
     """
-    section, lines = cluster.environments.caches, cache_lines(cluster, 'export {name}="${{{name}:-{value}}}"')
+    shared, local = cluster.environments.caches.shared, local_folder(cluster)
+    lines = cache_lines(cluster, 'export {name}="${{{name}:-{value}}}"')
     if not lines:
         return ()
-    directories = [Directory(path=section.local, mode=_local_mode(cluster, host))] if section.local else []
-    if section.shared and host.name == cluster.control.name:
-        directories.append(Directory(path=section.shared, mode=0o1777))
+    directories = [Directory(path=local, mode=_local_mode(cluster, host))] if local else []
+    if shared and host.name == cluster.control.name:
+        directories.append(Directory(path=shared, mode=0o1777))
     text = context.header() + "".join(f"{line}\n" for line in lines)
     return (File(path=PROFILE, content=text), *directories)
 
 
 def _local_mode(cluster: Cluster, host: Host) -> int:
-    """Return the mode of the local cache folder; one that has other uses too remains open to all users."""
-    folder, has_prolog = cluster.environments.caches.local or "", cluster.slurm.health
-    disks = [disk.mount for disk in host.group.disks]
-    is_shared = folder in (cluster.environments.scratch, *disks) or folder.endswith(("tmp", "shm"))
-    return 0o755 if has_prolog and host.group.role == "compute" and not is_shared else 0o1777
+    """Return the mode of the folder with local caches: only root creates in it where prologs run."""
+    return 0o755 if cluster.slurm.health and host.group.role == "compute" else 0o1777

@@ -1,6 +1,7 @@
-"""Data copied to local scratch: once for a team, whole or not at all, room made by age."""
+"""Data copied to local scratch: once for a user, or for a team that wants it; whole or not at all, room made by age."""
 
 import os
+import shutil
 import stat
 import subprocess
 import threading
@@ -11,6 +12,9 @@ from clusterwright.onhost.supervisor.staging import stage as staging
 from clusterwright.onhost.supervisor.staging import store
 from clusterwright.onhost.supervisor.staging.manifest import manifest_of
 from clusterwright.onhost.supervisor.staging.store import Store
+
+OWN, TEAM = f"user-{os.getuid()}", str(os.getgid())
+needs_root = pytest.mark.skipif(os.getuid() != 0, reason="needs another account")
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +43,10 @@ def place(tmp_path):
     def make(job):
         scratch = tmp_path / "scratch"
         (scratch / "jobs" / job).mkdir(parents=True, exist_ok=True)
-        (scratch / "staged" / str(os.getgid())).mkdir(parents=True, exist_ok=True)
+        (scratch / "staged" / OWN).mkdir(parents=True, exist_ok=True)
+        (scratch / "staged" / OWN).chmod(0o700)
+        (scratch / "staged" / TEAM).mkdir(exist_ok=True)
+        (scratch / "staged" / TEAM).chmod(0o3770)
         return scratch
 
     return make
@@ -47,16 +54,44 @@ def place(tmp_path):
 
 @pytest.fixture
 def kept(place):
-    """`kept(job)` is the team's store for that job."""
-    return lambda job: Store(str(place(job) / "staged" / str(os.getgid())), str(place(job) / "jobs"), job)
+    """`kept(job)` is the user's store for that job."""
+    return lambda job: Store(str(place(job) / "staged" / OWN), str(place(job) / "jobs"), job)
 
 
-def test_a_job_finds_its_data_behind_its_prefix(source, place, capfd):
+@pytest.fixture
+def run(place, monkeypatch):
+    """`run(job, *arguments)` is the program on one host; its exit code and the folder with the job's data."""
+
+    def stage(job, *arguments):
+        scratch = place(job)
+        monkeypatch.setenv("SLURM_JOB_ID", job)
+        shown = [path for path in arguments if str(path).startswith("/")]
+        return staging.main([str(scratch), *map(str, arguments)]), (
+            scratch / "jobs" / job / "data" / str(shown[0]).lstrip("/")
+        )
+
+    return stage
+
+
+@pytest.fixture
+def eve(tmp_path):
+    """`eve(script, *arguments)` is another member of the team; whether the script ends well."""
+    for parent in (tmp_path, *tmp_path.parents[:-1]):
+        parent.chmod(parent.stat().st_mode | 0o111)
+    take = ["setpriv", "--reuid", "41001", "--regid", TEAM, "--clear-groups"]
+
+    def act(script, *arguments):
+        done = subprocess.run([*take, "sh", "-c", script, "sh", *arguments], check=False, timeout=60)
+        return done.returncode == 0
+
+    return act
+
+
+def test_a_job_finds_its_data_behind_its_prefix(source, run, capfd):
     """Under the path that it has on shared storage, with times, links and nothing to write to."""
-    scratch = place("7")
-    staging.stage(str(scratch), "7", [str(source)])
+    code, seen = run("7", source)
 
-    seen = scratch / "jobs/7/data" / str(source).lstrip("/")
+    assert code == 0
     assert (seen / "one").read_bytes() == b"1" * 10_000
     assert (seen / "sub" / "a b").read_bytes() == b"2"
     assert os.readlink(seen / "link") == "one"
@@ -65,11 +100,10 @@ def test_a_job_finds_its_data_behind_its_prefix(source, place, capfd):
     assert "2 files, 0.0 MB, copied in" in capfd.readouterr().out
 
 
-def test_the_next_job_of_the_team_copies_nothing(source, place, capfd):
+@pytest.mark.parametrize("whose", [(), ("--team",)])
+def test_the_next_job_copies_nothing(whose, source, run, capfd):
     """The same file, by its inode."""
-    for job in ("7", "8"):
-        staging.stage(str(place(job)), job, [str(source)])
-    files = [place(job) / "jobs" / job / "data" / str(source).lstrip("/") / "one" for job in ("7", "8")]
+    files = [run(job, *whose, source)[1] / "one" for job in ("7", "8")]
 
     assert files[0].stat().st_ino == files[1].stat().st_ino
     assert "already on this host" in capfd.readouterr().out
@@ -137,7 +171,7 @@ def test_a_full_disk_is_named_before_anything_is_copied(source, place, monkeypat
     assert f"{source} needs 0.0 MB and" in said
     assert "Nothing was copied" in said
     assert "fix:" in said
-    assert [name for name in os.listdir(place("9") / "staged" / str(os.getgid())) if name[0] != "."] == []
+    assert [name for name in os.listdir(place("9") / "staged" / OWN) if name[0] != "."] == []
 
 
 def test_a_copy_that_is_cut_short_leaves_nothing(source, kept, monkeypatch):
@@ -152,7 +186,7 @@ def test_a_copy_that_is_cut_short_leaves_nothing(source, kept, monkeypatch):
 
 
 def test_what_a_killed_copy_left_is_taken_away(source, kept):
-    """By the next one of the team."""
+    """By the next job."""
     left = os.path.join(kept("7").folder, ".part-6")
     os.makedirs(left + "/data")
     kept("7").find(str(source), manifest_of(str(source)))
@@ -178,7 +212,8 @@ def test_data_that_changes_while_it_is_copied_is_refused(source, kept, monkeypat
 def test_two_jobs_at_once_copy_once(source, place, capfd):
     """The second waits, and finds it."""
     jobs = [
-        threading.Thread(target=staging.stage, args=(str(place(job)), job, [str(source)])) for job in "78"
+        threading.Thread(target=staging.Staging(str(place(job)), job).stage, args=(str(source),))
+        for job in "78"
     ]
     for job in jobs:
         job.start()
@@ -189,12 +224,13 @@ def test_two_jobs_at_once_copy_once(source, place, capfd):
     assert (said.count("copied in"), said.count("already on this host")) == (1, 1)
 
 
-def test_a_file_that_the_team_may_not_read_stays_the_owners(source, kept):
+def test_a_file_that_the_team_may_not_read_stays_the_owners(source, run):
     """A copy gives nobody more than the source did."""
     (source / "one").chmod(0o600)
-    copy, _ = kept("7").find(str(source), manifest_of(str(source)))
+    _, copy = run("7", "--team", source)
 
-    assert stat.S_IMODE(os.stat(f"{copy}/one").st_mode) == 0o400
+    assert stat.S_IMODE((copy / "one").stat().st_mode) == 0o400
+    assert stat.S_IMODE((copy / "sub" / "a b").stat().st_mode) == 0o440
 
 
 def test_without_the_prologs_places_the_reason_is_told(source, tmp_path, monkeypatch, capfd):
@@ -219,7 +255,7 @@ def test_a_lock_that_is_never_released_ends_the_wait(kept):
     mine, theirs = kept("7"), kept("8")
     with (
         theirs.exclusive(),
-        pytest.raises(OSError, match=r"another process of the team holds .*/\.lock"),
+        pytest.raises(OSError, match=r"another process holds .*/\.lock"),
         mine.exclusive(0.3),
     ):
         pass
@@ -227,44 +263,87 @@ def test_a_lock_that_is_never_released_ends_the_wait(kept):
         pass
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="needs another account")
-def test_nobody_else_replaces_own_copies(source, place, tmp_path, monkeypatch):
-    """A member of the team moves the copy of the team away and puts another one in its place; own copies stay."""
+REPLACE = """for copy in "$1"/*-*; do mv "$copy" "$copy.old" && mkdir "$copy" && exit 0; done; exit 1"""
+
+
+@needs_root
+def test_nobody_else_reads_replaces_or_locks_a_users_copies(source, run, place, eve):
+    """A member of the team finds no way to the copies, and none to the lock."""
+    assert run("7", source)[0] == 0
+    own = str(place("7") / "staged" / OWN)
+
+    assert not eve(REPLACE, own)
+    assert not eve('flock -n "$1/.lock" true', own)
+    assert not eve('cat "$1"/*/data/one', own)
+
+
+@needs_root
+def test_by_default_a_job_reads_nothing_that_another_user_made(source, run, eve, place):
+    """A copy of the same size and time, which a member of the team has put where the team looks for it."""
+    _, mine = run("7", "--team", source)
+    name = mine.resolve().parent.name
+    team = place("7") / "staged" / TEAM
+    shutil.rmtree(team / name)
+    assert eve(
+        'mkdir -p "$1/$2/jobs" && cp -a "$3" "$1/$2/data" && cd "$1/$2" && chmod 777 . jobs'
+        " && tr 1 X <data/one >evil && touch -r data/one evil && mv -f evil data/one",
+        *map(str, (team, name, source)),
+    )
+    _, shared = run("8", "--team", source)
+    _, own = run("9", source)
+
+    assert (shared / "one").read_bytes() == b"X" * 10_000
+    assert (own / "one").read_bytes() == b"1" * 10_000
+
+
+@needs_root
+def test_a_member_of_the_team_changes_no_shared_copy_of_another(source, run, eve, place):
+    """Neither the copy nor what is in it, nor where the next one is written; the sticky bit and the modes hold it."""
+    _, copy = run("7", "--team", source)
+    team = place("7") / "staged" / TEAM
+
+    assert eve('cat "$1/one"', str(copy.resolve()))
+    assert not eve(REPLACE, str(team))
+    assert not eve('cd "$1" && { rm -f one || : >one || touch new || mv sub other; }', str(copy.resolve()))
+    assert (copy / "one").read_bytes() == b"1" * 10_000
+
+
+@needs_root
+@pytest.mark.parametrize(("trap", "store_name"), [
+    ('flock "$1/.lock" timeout 5 sleep 5 & sleep 0.5', OWN),
+    ('ln -s /etc/passwd "$1/.lock"', OWN),
+    ('mkfifo "$1/.lock"', TEAM),
+    ('mkdir -p "$1/$2"', OWN),
+    ('ln -s /tmp "$1/$2"', OWN),
+])  # fmt: skip
+def test_a_member_of_the_team_in_the_way_costs_a_copy(
+    trap, store_name, source, run, place, eve, monkeypatch, capfd
+):
+    """A lock, a link, a pipe, a folder: the job reads a copy of its own, soon."""
+    monkeypatch.setattr(staging, "TEAM_LOCK_LIMIT_S", 0.3)
+    _, first = run("6", "--team", source)
+    name, team = first.resolve().parent.name, place("6") / "staged" / TEAM
+    shutil.rmtree(team / name)
+    (team / ".lock").unlink()
+    assert eve(trap, str(team), name)
+    code, copy = run("7", "--team", source)
+
+    assert (code, (copy / "one").read_bytes()) == (0, b"1" * 10_000)
+    assert copy.resolve().parent.parent.name == store_name
+    assert ("using a copy of this user only" in capfd.readouterr().err) == (store_name == OWN)
+
+
+@needs_root
+@pytest.mark.parametrize(("path", "owner", "mode"), [
+    ("staged", 41001, 0o755), ("staged", 0, 0o777), (f"staged/{OWN}", 41001, 0o777), (f"staged/{OWN}", 0, 0o770),
+    ("jobs/7", 41001, 0o777), ("jobs", 0, 0o775), ("", 0, 0o777),
+])  # fmt: skip
+def test_a_folder_that_others_can_exchange_is_refused(path, owner, mode, source, place, monkeypatch, capfd):
+    """Made first by another user, or writable by one."""
     scratch = place("7")
-    own = scratch / "staged" / f"user-{os.getuid()}"
-    own.mkdir(mode=0o700)
-    (scratch / "staged" / str(os.getgid())).chmod(0o2770)
-    for parent in (tmp_path, *tmp_path.parents[:-1]):
-        parent.chmod(parent.stat().st_mode | 0o111)
+    os.chown(scratch / path, owner, 0)
+    (scratch / path).chmod(mode)
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    (tmp_path / "more").mkdir()
-    assert staging.main([str(scratch), str(source)]) == 0
-    assert staging.main(["--private", str(scratch), str(tmp_path / "more")]) == 0
 
-    def replaces(folder):
-        take = ["setpriv", "--reuid", "41001", "--regid", str(os.getgid()), "--clear-groups"]
-        script = 'for copy in "$1"/*-*; do mv "$copy" "$copy.old" && mkdir "$copy" && exit 0; done; exit 1'
-        return (
-            subprocess.run([*take, "sh", "-c", script, "sh", str(folder)], check=False, timeout=60).returncode
-            == 0
-        )
-
-    assert list(own.glob("more-*"))
-    assert replaces(scratch / "staged" / str(os.getgid()))
-    assert not replaces(own)
-    assert [path.name.startswith("more-") for path in own.iterdir() if not path.name.startswith(".")] == [
-        True
-    ]
-
-
-def test_own_copies_are_apart_from_those_of_the_team(source, place, capfd):
-    """Neither uses the other's."""
-    scratch = place("7")
-    (scratch / "staged" / f"user-{os.getuid()}").mkdir(mode=0o700)
-    staging.stage(str(scratch), "7", [str(source)])
-    place("8")
-    staging.stage(str(scratch), "8", [str(source)], private=True)
-    link = scratch / "jobs/8/data" / str(source).lstrip("/")
-
-    assert capfd.readouterr().out.count("copied in") == 2
-    assert f"/staged/user-{os.getuid()}/" in os.readlink(link)
+    assert staging.main([str(scratch), str(source)]) == 1
+    assert "is not safe to use" in capfd.readouterr().err

@@ -1,9 +1,9 @@
 """Copy a training's data to this host's scratch.
 
-`python -m clusterwright.onhost.supervisor.staging.stage [--private] SCRATCH PATH...`,
+`python -m clusterwright.onhost.supervisor.staging.stage SCRATCH PATH... [--team PATH...]`,
 run once on each host before the ranks start. `SCRATCH/jobs/ID/data` then has each folder under its own path,
-as a link to the copy, so a program that reads below that prefix reads locally. The user's team shares the copies; with
-`--private`, only the user's own jobs do, and nobody else can change them.
+as a link to the copy, so a program that reads below that prefix reads locally. Copies belong to the user: nobody else
+can read, replace or lock them. The copies of paths after `--team` are shared by the user's team instead.
 """
 
 from __future__ import annotations
@@ -11,38 +11,60 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import Sequence
+from typing import Sequence, Tuple
 
 from clusterwright.onhost.supervisor import console
-from clusterwright.onhost.supervisor.staging.manifest import manifest_of
-from clusterwright.onhost.supervisor.staging.store import InsufficientSpaceError, Store, format_bytes
+from clusterwright.onhost.supervisor.staging.manifest import Manifest, manifest_of
+from clusterwright.onhost.supervisor.staging.safe_folder import refuse_unsafe
+from clusterwright.onhost.supervisor.staging.store import (
+    TEAM_LOCK_LIMIT_S,
+    InsufficientSpaceError,
+    Store,
+    format_bytes,
+)
 
+TEAM = "--team"
 FIXES = {
     "room": "delete unused files there, or set `stage: none` to read from the server",
     "hooks": "set `slurm.health: true` and a disk with `mount` in the cluster file, then run wright apply",
 }
 
 
-def stage(scratch: str, job: str, paths: Sequence[str], *, private: bool = False) -> None:
-    """Copy each folder to this host and link it into the job's folder.
+class Staging:
+    """Stages the folders of one job on this host."""
 
-    Raises:
-        InsufficientSpaceError: a copy does not fit.
-        OSError: a folder cannot be read, or the prolog did not create the scratch folders.
-    """
-    job_folder = os.path.join(scratch, "jobs", job)
-    name = f"user-{os.getuid()}" if private else str(os.getgid())
-    copies = os.path.join(scratch, "staged", name)
-    for folder in (job_folder, copies):
+    def __init__(self, scratch: str, job: str) -> None:
+        """Open the store of the user.
+
+        Raises:
+            OSError: the prolog did not create the scratch folders, or another user can exchange them.
+        """
+        self._scratch, self._job = scratch, job
+        self._job_folder = self._own_folder("jobs", job)
+        self._own = Store(self._own_folder("staged", f"user-{os.getuid()}"), self._jobs, job)
+
+    @property
+    def _jobs(self) -> str:
+        return os.path.join(self._scratch, "jobs")
+
+    def _own_folder(self, *names: str) -> str:
+        folder = os.path.join(self._scratch, *names)
         if not os.access(folder, os.W_OK):
             raise OSError(f"{folder} is not writable; Slurm's prolog creates it\nfix: {FIXES['hooks']}")
-    store = Store(copies, os.path.join(scratch, "jobs"), job)
-    for path in paths:
+        refuse_unsafe(folder)
+        return folder
+
+    def stage(self, path: str, *, for_team: bool = False) -> None:
+        """Copy a folder to this host and link it into the job's folder.
+
+        Raises:
+            InsufficientSpaceError: the copy does not fit.
+            OSError: the folder cannot be read.
+        """
         began = time.monotonic()
         manifest = manifest_of(path)
-        with store.exclusive():
-            copy, is_cached = store.find(path, manifest)
-        link = os.path.join(job_folder, "data") + path
+        copy, is_cached = self._find_in_team(path, manifest) if for_team else self._find(path, manifest)
+        link = os.path.join(self._job_folder, "data") + path
         os.makedirs(os.path.dirname(link), exist_ok=True)
         os.symlink(copy, link)
         elapsed_s = time.monotonic() - began
@@ -51,6 +73,24 @@ def stage(scratch: str, job: str, paths: Sequence[str], *, private: bool = False
         files = f"{count} file" if count == 1 else f"{count} files"
         console.out(f"stage: {_host()}: {path}: {files}, {format_bytes(manifest.size)}, {how}")
 
+    def _find(self, path: str, manifest: Manifest) -> Tuple[str, bool]:
+        with self._own.exclusive():
+            return self._own.find(path, manifest)
+
+    def _find_in_team(self, path: str, manifest: Manifest) -> Tuple[str, bool]:
+        """Return the team's copy; a copy of the user's own if members of the team lock the store or fill it."""
+        folder = os.path.join(self._scratch, "staged", str(os.getgid()))
+        try:
+            refuse_unsafe(folder)
+            store = Store(folder, self._jobs, self._job, for_team=True)
+            with store.exclusive(TEAM_LOCK_LIMIT_S):
+                return store.find(path, manifest)
+        except (OSError, InsufficientSpaceError) as error:
+            console.error(
+                f"stage: {_host()}: {path}: {error}\nstage: {_host()}: using a copy of this user only"
+            )
+            return self._find(path, manifest)
+
 
 def _host() -> str:
     return os.environ.get("SLURMD_NODENAME") or os.uname().nodename
@@ -58,11 +98,16 @@ def _host() -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Stage the folders; on failure print the reason with the host to standard error and return 1."""
-    private = arguments[0] == "--private"
-    scratch, *paths = arguments[1:] if private else arguments
-    os.umask(0o077 if private else 0o007)  # only the user, or the team, may read staged data
+    scratch, *paths = arguments
+    team_paths = paths[paths.index(TEAM) + 1 :] if TEAM in paths else []
+    own_paths = paths[: paths.index(TEAM)] if TEAM in paths else paths
+    os.umask(0o077)  # the store gives the team what it may read once a copy is complete
     try:
-        stage(scratch, os.environ["SLURM_JOB_ID"], paths, private=private)
+        staging = Staging(scratch, os.environ["SLURM_JOB_ID"])
+        for path in own_paths:
+            staging.stage(path)
+        for path in team_paths:
+            staging.stage(path, for_team=True)
     except InsufficientSpaceError as error:
         console.error(f"stage: {_host()}: {error}\nfix: {FIXES['room']}")
         return 1

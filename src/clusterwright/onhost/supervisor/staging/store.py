@@ -1,9 +1,12 @@
-"""A team's or a user's cache of data copies on a host's scratch: reused, created atomically, oldest deleted first.
+"""A user's or a team's cache of data copies on a host's scratch: reused, created atomically, oldest deleted first.
 
 STORE/NAME-DIGEST/data      the copy, read-only
 STORE/NAME-DIGEST/jobs/ID   one file per job that used it; the folder's time is that of the last use
-STORE/.part-ID              an unfinished copy; the next job deletes one that was interrupted
-STORE/.lock                 lock: a second job of the team waits, and finds the copy
+STORE/.part-ID-RANDOM       an unfinished copy; the next job deletes one that was interrupted
+STORE/.lock                 lock: a second job waits, and finds the copy
+
+A user's store has mode 0700. A team's is writable by the team and has a sticky bit: a member can add copies, but can
+neither change nor remove those of others, nor redirect what they write.
 """
 
 from __future__ import annotations
@@ -11,9 +14,11 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import stat
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Iterator, List, Tuple
 
 from clusterwright.onhost.lib.files import rename
@@ -23,8 +28,10 @@ LEFT_OVER = 256 * 2**20  # bytes that must stay free, which the prolog checks (p
 MB, GB = 10**6, 10**9
 AT_ONCE = 8  # files copied in parallel, since one request mostly waits for the server
 LOCK_LIMIT_S = 3600.0  # ours: longer than a job that fills the scratch disk from a file server
+TEAM_LOCK_LIMIT_S = 300.0  # ours: then the user's own copy is made, since any member can hold the lock
 LOCK_POLL_S = 0.2
-GROUP_READS, ALL_READ = 0o040, 0o004
+TEAM_READS, TEAM_ADDS = 0o750, 0o1770  # modes of folders
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class InsufficientSpaceError(Exception):
@@ -32,21 +39,22 @@ class InsufficientSpaceError(Exception):
 
 
 class Store:
-    """Copies of one team, or of one user, on this host."""
+    """Copies of one user, or of one team, on this host."""
 
-    def __init__(self, folder: str, jobs: str, job: str) -> None:
-        self.folder, self._jobs, self._job = folder, jobs, job
+    def __init__(self, folder: str, jobs: str, job: str, *, for_team: bool = False) -> None:
+        self.folder, self._jobs, self._job, self._for_team = folder, jobs, job, for_team
 
     @contextmanager
     def exclusive(self, limit_s: float = LOCK_LIMIT_S) -> Iterator[None]:
-        """Lock the store against other jobs of the team.
+        """Lock the store against other jobs.
 
         Raises:
-            OSError: another process holds the lock for longer than the limit.
+            OSError: another process holds the lock for longer than the limit, or there is no lock.
         """
         path = os.path.join(self.folder, ".lock")
         end = time.monotonic() + limit_s
-        with open(path, "a") as lock:
+        lock = self._open_lock(path)
+        try:
             while True:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -54,11 +62,21 @@ class Store:
                 except BlockingIOError:
                     if time.monotonic() > end:
                         raise OSError(
-                            f"another process of the team holds {path} for more than {limit_s:.0f} s; "
+                            f"another process holds {path} for more than {limit_s:.0f} s; "
                             f"see `fuser -v {path}` on this host"
                         ) from None
                 time.sleep(LOCK_POLL_S)
             yield
+        finally:
+            os.close(lock)
+
+    def _open_lock(self, path: str) -> int:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with suppress(FileExistsError):
+            created = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
+            os.fchmod(created, 0o640 if self._for_team else 0o600)
+            return created
+        return os.open(path, flags)
 
     def find(self, source: str, manifest: Manifest) -> Tuple[str, bool]:
         """Return the folder with a copy of `source`, made now if missing or modified, and whether it existed.
@@ -70,6 +88,8 @@ class Store:
         copy_folder = os.path.join(self.folder, f"{os.path.basename(source)}-{manifest.digest(source)}")
         exists = os.path.isdir(copy_folder)
         if exists and not matches(manifest, os.path.join(copy_folder, "data")):
+            if not self._is_own(os.path.basename(copy_folder)):
+                raise OSError(f"another user's copy in {copy_folder} differs from {source}")
             shutil.rmtree(copy_folder)
             exists = False
         if not exists:
@@ -79,11 +99,21 @@ class Store:
         return os.path.join(copy_folder, "data"), exists
 
     def _use(self, copy_folder: str) -> None:
-        with open(os.path.join(copy_folder, "jobs", self._job), "w"):
-            os.utime(os.path.join(copy_folder, "jobs"))
+        """Record that the job uses the copy; its new file also sets the time of the folder."""
+        folder = os.open(copy_folder, FOLDER)
+        try:
+            jobs = os.open("jobs", FOLDER, dir_fd=folder)
+        finally:
+            os.close(folder)
+        try:
+            os.close(os.open(self._job, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=jobs))
+        except FileExistsError:
+            pass
+        finally:
+            os.close(jobs)
 
     def _free_space(self, required_bytes: int, source: str) -> None:
-        """Delete unused copies, the longest unused first, until `required_bytes` fit; none if that is not enough.
+        """Delete unused copies of this user, oldest first, until `required_bytes` fit; none if that is not enough.
 
         Raises:
             InsufficientSpaceError: even without all unused copies they do not fit.
@@ -113,8 +143,12 @@ class Store:
         return disk.f_bavail * disk.f_frsize
 
     def _oldest_first(self) -> List[str]:
-        names = [name for name in os.listdir(self.folder) if not name.startswith(".")]
+        names = [name for name in os.listdir(self.folder) if not name.startswith(".") and self._is_own(name)]
         return sorted(names, key=lambda name: os.stat(os.path.join(self.folder, name, "jobs")).st_mtime)
+
+    def _is_own(self, name: str) -> bool:
+        status = os.lstat(os.path.join(self.folder, name))
+        return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
 
     def _is_used(self, name: str) -> bool:
         """Return True while a job that uses this copy of a dataset has its scratch folder, from prolog to epilog."""
@@ -122,11 +156,11 @@ class Store:
         return any(os.path.lexists(os.path.join(self._jobs, job)) for job in jobs)
 
     def _copy(self, source: str, manifest: Manifest, copy_folder: str) -> None:
-        part = os.path.join(self.folder, f".part-{self._job}")
-        os.makedirs(os.path.join(part, "jobs"))
-        data = os.path.join(part, "data")
-        os.mkdir(data)
+        part = tempfile.mkdtemp(prefix=f".part-{self._job}-", dir=self.folder)
+        data, jobs = os.path.join(part, "data"), os.path.join(part, "jobs")
         try:
+            os.mkdir(data)
+            os.mkdir(jobs)
             for path in manifest.folders:
                 os.mkdir(os.path.join(data, path))
             for path, target in manifest.links.items():
@@ -135,6 +169,8 @@ class Store:
                 for _ in pool.map(lambda row: copy_file(source, data, row[0]), manifest.files):
                     pass
             refuse_changed(source, manifest, data)
+            if self._for_team:
+                share(source, manifest, part)
             rename(part, copy_folder, durable=False)
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
@@ -142,15 +178,27 @@ class Store:
 
 
 def copy_file(source: str, data: str, path: str) -> None:
-    """Copy one file with its time; the team can read it only if it can read the source."""
+    """Copy one file with its time; only the owner can read it."""
     start, end = os.path.join(source, path), os.path.join(data, path)
     shutil.copyfile(start, end)
     status = os.stat(start)
-    by_team = status.st_mode & ALL_READ or (
-        status.st_mode & GROUP_READS and status.st_gid == os.stat(data).st_gid
-    )
-    os.chmod(end, 0o440 if by_team else 0o400)
+    os.chmod(end, 0o400)
     os.utime(end, ns=(status.st_mtime_ns, status.st_mtime_ns))
+
+
+def share(source: str, manifest: Manifest, part: str) -> None:
+    """Let the team read a complete copy: of its files those that the team can read at the source."""
+    data = os.path.join(part, "data")
+    team = os.stat(data).st_gid
+    for path, _size, _when in manifest.files:
+        status = os.stat(os.path.join(source, path))
+        if status.st_mode & stat.S_IROTH or (status.st_mode & stat.S_IRGRP and status.st_gid == team):
+            os.chmod(os.path.join(data, path), 0o440)
+    for folder in manifest.folders:
+        os.chmod(os.path.join(data, folder), TEAM_READS)
+    os.chmod(os.path.join(part, "jobs"), TEAM_ADDS)
+    os.chmod(data, TEAM_READS)
+    os.chmod(part, TEAM_READS)
 
 
 def refuse_changed(source: str, manifest: Manifest, data: str) -> None:
