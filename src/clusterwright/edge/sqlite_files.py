@@ -3,40 +3,110 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+from functools import cache
 
 from clusterwright.i18n import _
 
 LENGTH = 16 << 20  # bytes of a text or row; ours have some kilobytes
-SCHEMA_LENGTH = (
-    16 << 10
-)  # characters of a table's definition: a default in it is the value of each row without one
+_TYPES = {"INTEGER": "integer", "REAL": "real", "TEXT": "text"}  # of a column, and of a value in it
+_COLUMNS = (
+    "SELECT name, upper(type), [notnull], dflt_value, pk, hidden FROM pragma_table_xinfo(?) ORDER BY cid"
+)
+_INDEXES = (
+    "SELECT list.name, list.[unique], list.partial, info.cid, info.name, info.desc, info.coll"
+    " FROM pragma_index_list(?) AS list JOIN pragma_index_xinfo(list.name) AS info ORDER BY list.name, info.seqno"
+)
+_OTHER_TYPE = (
+    "SELECT 1 FROM {table} WHERE typeof({column}) NOT IN (?, 'null')"
+    " OR typeof({column}) = 'real' AND abs({column}) = 9e999 LIMIT 1"
+)
+Shape = Mapping[str, tuple[object, ...]]
 
 
-def refuse_computed(database: sqlite3.Connection) -> None:
-    """Refuse a file in which reading a row computes anything: a small file could have rows or texts without end.
+def refuse_other_tables(database: sqlite3.Connection, tables: str) -> None:
+    """Refuse a file with anything but tables and indexes that the statements `tables` create; some may be missing.
+
+    In another file, reading or writing a row may compute anything, by views, triggers, defaults, generated columns and
+    indexes of expressions: a small file could have rows or texts without end.
 
     Raises:
-        sqlite3.DatabaseError: The file has a view, a trigger, a virtual table or a generated column, or is damaged.
+        sqlite3.DatabaseError: The file has other tables, columns or indexes, values of other types, or is damaged.
     """
-    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LENGTH)
-    database.execute("PRAGMA trusted_schema = OFF")
-    computed = database.execute(
-        "SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger') OR (type = 'table' AND rootpage = 0)"
-    ).fetchone()
-    if computed is not None:
-        raise sqlite3.DatabaseError(_("it has a view or trigger, `{name}`", name=computed[0]))
-    long = database.execute(
-        "SELECT name FROM sqlite_master WHERE length(sql) > ?", (SCHEMA_LENGTH,)
-    ).fetchone()
-    if long is not None:
-        raise sqlite3.DatabaseError(_("the definition of `{name}` is too long", name=long[0]))
-    generated = database.execute(
-        "SELECT info.name FROM sqlite_master JOIN pragma_table_xinfo(sqlite_master.name) AS info"
-        " WHERE sqlite_master.type = 'table' AND info.hidden != 0"
-    ).fetchone()
-    if generated is not None:
-        raise sqlite3.DatabaseError(_("it has a generated column, `{name}`", name=generated[0]))
+    own = _own_shape(tables)
+    for kind, name, root in _entries(database):
+        is_known = name in own and root and kind == ("index" if own[name] == () else "table")
+        if not is_known and not str(name).startswith("sqlite_stat"):  # of ANALYZE
+            raise sqlite3.DatabaseError(
+                _("it has a table, view, index or trigger of others, `{name}`", name=name)
+            )
+    for name, shape in _shape(database).items():
+        if shape != own.get(name, shape):
+            raise sqlite3.DatabaseError(_("its table `{name}` has other columns or indexes", name=name))
     database.execute("PRAGMA ignore_check_constraints = ON")  # else quick_check computes them
     report = str(database.execute("PRAGMA quick_check(1)").fetchone()[0])
     if report != "ok":
         raise sqlite3.DatabaseError(report)
+    _refuse_other_types(database, own)
+
+
+def _entries(database: sqlite3.Connection) -> list[tuple[str, str, int]]:
+    """Return type, name and root page of all tables, indexes, views and triggers of a file that is not trusted.
+
+    The first statement loads the definitions, and with them the statistics of ANALYZE, whose columns may be expressions
+    too. A depth of 1 permits names and literals only.
+    """
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LENGTH)
+    database.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 1)
+    database.execute("PRAGMA trusted_schema = OFF")
+    entries = database.execute("SELECT type, name, rootpage FROM sqlite_master").fetchall()
+    database.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 1000)  # SQLite's default
+    return entries
+
+
+def epoch_seconds(value: float) -> float:
+    """Return a time of a row that has been checked to be one.
+
+    Raises:
+        ValueError: The number is no time of a calendar year.
+    """
+    try:
+        datetime.fromtimestamp(value, UTC)
+    except (OSError, OverflowError) as error:  # by the size of the number
+        raise ValueError(str(error)) from error
+    return value
+
+
+@cache
+def _own_shape(tables: str) -> Shape:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(tables)
+        return _shape(database)
+
+
+def _shape(database: sqlite3.Connection) -> Shape:
+    """Return the columns and indexes of each table; an index itself has none."""
+    names = dict(database.execute("SELECT name, type FROM sqlite_master").fetchall())
+    return {
+        name: (*database.execute(_COLUMNS, (name,)), *database.execute(_INDEXES, (name,)))
+        if kind == "table"
+        else ()
+        for name, kind in names.items()
+    }
+
+
+def _refuse_other_types(database: sqlite3.Connection, own: Shape) -> None:
+    """Refuse a value whose type is not its column's, and infinity: SQLite stores any value in any column."""
+    for table in (name for name, shape in own.items() if shape and not name.startswith("sqlite_")):
+        for column, kind in database.execute("SELECT name, upper(type) FROM pragma_table_info(?)", (table,)):
+            query = _OTHER_TYPE.format(table=table, column=column)
+            if database.execute(query, (_TYPES[kind],)).fetchone():
+                raise sqlite3.DatabaseError(
+                    _(
+                        "a value in column `{column}` of `{table}` has another type",
+                        column=column,
+                        table=table,
+                    )
+                )

@@ -13,7 +13,7 @@ from typing import Any
 from clusterwright.check.bench.measure import Measurement
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.edge.secrets import state_folder
-from clusterwright.edge.sqlite_files import refuse_computed
+from clusterwright.edge.sqlite_files import epoch_seconds, refuse_other_tables
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 
@@ -129,7 +129,9 @@ def read(path: Path, number: int) -> Stored:
         versions = {host: host_versions for row in rows for host, host_versions in json.loads(row[6]).items()}
         verdicts = tuple(Verdict(v[0], bench, Status(v[1]), *v[2:]) for v in judged)
         hosts, notes = tuple(json.loads(run[4])), tuple(json.loads(run[5]))
-        return Stored(run[0], bench, run[2], run[3], hosts, notes, measurements, verdicts, versions)
+        return Stored(
+            run[0], bench, epoch_seconds(run[2]), run[3], hosts, notes, measurements, verdicts, versions
+        )
 
 
 def runs(path: Path) -> list[Listed]:
@@ -144,7 +146,15 @@ def runs(path: Path) -> list[Listed]:
         for number, status, count in counted:
             statuses.setdefault(number, {})[status] = count
         return [
-            Listed(number, bench, time, job, tuple(json.loads(hosts)), count, statuses.get(number, {}))
+            Listed(
+                number,
+                bench,
+                epoch_seconds(time),
+                job,
+                tuple(json.loads(hosts)),
+                count,
+                statuses.get(number, {}),
+            )
             for number, bench, time, job, hosts, count in rows
         ]
 
@@ -174,13 +184,14 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 @contextmanager
 def _connection(path: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(path, timeout=BUSY_S)) as base:
-        refuse_computed(base)
+        schema = base.execute("PRAGMA user_version").fetchone()[0]
+        if schema > SCHEMA:
+            raise _newer(path, schema)
+        refuse_other_tables(base, _TABLES)
         base.execute("PRAGMA journal_mode = WAL")
         with base:
             base.execute("BEGIN IMMEDIATE")
             schema = base.execute("PRAGMA user_version").fetchone()[0]
-            if schema > SCHEMA:
-                raise _newer(path, schema)
             if schema < SCHEMA:
                 for statement in _TABLES.split(";"):
                     base.execute(statement)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from clusterwright.edge.sqlite_files import refuse_computed
+from clusterwright.edge.sqlite_files import epoch_seconds, refuse_other_tables
 from clusterwright.errors import WrightError
 from clusterwright.heal.decide import Decision
 from clusterwright.heal.moment import Moment
 from clusterwright.heal.past import ActionRecord, Incident, Intent, Past, State, Witness
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
 
 SCHEMA = 1
 _TABLES = """
@@ -83,6 +85,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
         self._db.text_factory = lambda data: data.decode("utf-8", "replace")
+        self._path = path
         self._witnesses: frozenset[Witness] | None = None
         try:
             self._open(path)
@@ -111,7 +114,7 @@ class Journal:
                 ),
                 _("use the version of clusterwright that wrote the file"),
             )
-        refuse_computed(self._db)
+        refuse_other_tables(self._db, _TABLES)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
         self._db.executescript(_TABLES)
@@ -122,14 +125,21 @@ class Journal:
         self._db.close()
 
     def past(self, now: Moment, window_s: float) -> Past:
-        """Return the open incidents, their actions, and the actions within the window."""
+        """Return the open incidents, their actions, and the actions within the window.
+
+        Raises:
+            WrightError: a row is damaged.
+        """
         rows = self._db.execute(
             "SELECT id, host, rule, boot, s, healthy_polls, notified_topics FROM incidents WHERE open = 1 ORDER BY id"
         )
-        incidents = tuple(
-            Incident(id_, host, rule, Moment(boot, s), healthy_polls, frozenset(json.loads(topics)))
-            for id_, host, rule, boot, s, healthy_polls, topics in rows
-        )
+        with self._reading():
+            incidents = tuple(
+                Incident(
+                    id_, host, rule, Moment(boot, s), healthy_polls, frozenset(map(str, json.loads(topics)))
+                )
+                for id_, host, rule, boot, s, healthy_polls, topics in rows
+            )
         entries = self._entries(
             "WHERE boot != ? OR s >= ? OR state IN ('proposed', 'approved', 'begun', 'acted') OR incident IN "
             "(SELECT id FROM incidents WHERE open = 1)",
@@ -257,7 +267,16 @@ class Journal:
 
     def _entries(self, condition: str, values: tuple[object, ...]) -> tuple[Entry, ...]:
         rows = self._db.execute(f"SELECT {_ACTION_COLUMNS} FROM actions {condition} ORDER BY id", values)  # nosec B608 # noqa: S608 (constants)
-        return tuple(_entry(row) for row in rows)
+        with self._reading():
+            return tuple(_entry(row) for row in rows)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Raise a WrightError that names the file in place of an error in evaluating a row."""
+        try:
+            yield
+        except DATA_ERRORS as error:
+            raise _damaged(self._path, repr(error)) from error
 
     def notifications(self, *, unsent: bool = False) -> tuple[StoredNotification, ...]:
         """Return all notifications, or the unsent ones, oldest first."""
@@ -274,8 +293,8 @@ class Journal:
 
     def new_jobs(self, jobs: Iterable[str]) -> tuple[str, ...]:
         """Return those of the failed jobs that were not diagnosed yet."""
-        job_ids = {row[0] for row in self._db.execute("SELECT job FROM jobs")}
-        return tuple(job for job in jobs if job not in job_ids)
+        query = "SELECT 1 FROM jobs WHERE job = ?"  # not all of them: they accumulate
+        return tuple(job for job in jobs if self._db.execute(query, (job,)).fetchone() is None)
 
 
 def _damaged(path: Path, reason: str) -> WrightError:
@@ -320,4 +339,5 @@ def _entry(row: tuple[object, ...]) -> Entry:
     ended = None if e_boot is None else Moment(str(e_boot), float(str(e_s)))
     begun = Moment(str(boot), float(str(s)))
     record = ActionRecord(int(str(id_)), int(str(incident)), intent, cast("State", state), begun, ended)
-    return Entry(record, json.loads(str(prior)), str(error), float(str(wall)))
+    prior_state = {name: str(value) for name, value in json.loads(str(prior)).items()}
+    return Entry(record, prior_state, str(error), epoch_seconds(float(str(wall))))

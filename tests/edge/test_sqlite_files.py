@@ -1,0 +1,203 @@
+"""SQLite files that somebody else may have written: bench results and heal's journal hold our tables and no others."""
+
+import sqlite3
+import time
+from contextlib import closing
+
+import pytest
+
+from clusterwright.check.bench import store
+from clusterwright.errors import WrightError
+from clusterwright.heal.journal import Journal, journal
+from clusterwright.heal.moment import Moment
+
+# Reading or writing a row with this value takes hours: it is quadratic.
+SLOW = "instr(hex(zeroblob(8000000)), hex(zeroblob(4000000)) || 1)"
+LIMIT_S = 5
+
+
+def bench(path):
+    """List the bench results."""
+    return store.runs(path)
+
+
+def bench_save(path):
+    """Save a bench result."""
+    return store.save(path, store.Stored(0, "network", 0.0, "1", (), (), (), (), {}))
+
+
+def heal(path):
+    """Read heal's journal."""
+    with closing(Journal(path)) as opened:
+        return opened.entries(), opened.past(Moment("boot", 1.0), 60.0), opened.notifications()
+
+
+STORES = pytest.mark.parametrize(
+    ("use", "tables", "table", "column", "text"),
+    [
+        (bench, store._TABLES, "runs", "time", "bench"),
+        (bench_save, store._TABLES, "runs", "time", "bench"),
+        (heal, journal._TABLES, "actions", "s", "host"),
+    ],
+    ids=["bench", "bench-save", "heal"],
+)
+
+
+def rewritten(path, tables, table, changes):
+    """A file with our tables, in which the definition of one is changed as no statement of SQLite would."""
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(f"PRAGMA user_version = 1; {tables}; ANALYZE;")
+        for old, new in changes.items():
+            database.execute("PRAGMA writable_schema = ON")
+            done = database.execute(
+                "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = ? AND instr(sql, ?)",
+                (old, new, table, old),
+            )
+            assert done.rowcount == 1
+        database.commit()
+
+
+def refused(use, path):
+    """Whether the file is an error that names it, in time."""
+    begun = time.monotonic()
+    with pytest.raises(WrightError, match="damaged") as caught:
+        use(path)
+    return str(path) in str(caught.value) and time.monotonic() - begun < LIMIT_S
+
+
+@STORES
+def test_our_own_file_is_read(tmp_path, use, tables, table, column, text):
+    """Also with the statistics of ANALYZE."""
+    path = tmp_path / "a.sqlite"
+    rewritten(path, tables, table, {})
+
+    assert use(path) is not None
+
+
+@STORES
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "CREATE INDEX x ON {table} (" + SLOW + ")",
+        "CREATE INDEX x ON {table} ({text}) WHERE " + SLOW,
+        "CREATE UNIQUE INDEX x ON {table} ({text})",
+        "CREATE INDEX x ON {table} ({text} COLLATE NOCASE)",
+        "CREATE TABLE x (a)",
+        "CREATE VIEW x AS SELECT 1",
+        "CREATE TRIGGER x AFTER INSERT ON {table} BEGIN SELECT " + SLOW + "; END",
+        "ALTER TABLE {table} ADD x DEFAULT '" + "x" * 9000 + "'",
+        "ALTER TABLE {table} ADD x AS (" + SLOW + ")",
+        "ALTER TABLE {table} RENAME {text} TO x",
+        "ALTER TABLE {table} DROP {text}",
+        "CREATE VIRTUAL TABLE x USING fts5(a)",
+    ],
+)
+def test_other_tables_columns_and_indexes_are_refused(tmp_path, use, tables, table, column, text, definition):
+    """Each could compute something whenever a row is read or written."""
+    path = tmp_path / "a.sqlite"
+    rewritten(path, tables, table, {})
+    with closing(sqlite3.connect(path)) as database:
+        if "DROP" in definition or "{text} TO" in definition:
+            database.execute("DROP INDEX IF EXISTS actions_by_state")
+        database.execute(definition.format(table=table, text=text))
+        database.commit()
+
+    assert refused(use, path)
+
+
+@STORES
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"REAL NOT NULL": f"REAL DEFAULT ({SLOW})"},
+        {"REAL NOT NULL": f"REAL AS ({SLOW})"},
+        {"REAL NOT NULL": "TEXT NOT NULL"},
+        {"CREATE TABLE": "CREATE TABLE\0"},
+        {"NOT NULL": "NOT NULL DEFAULT (1)"},
+    ],
+)
+def test_a_definition_that_no_statement_writes_is_refused(
+    tmp_path, use, tables, table, column, text, changes
+):
+    """In the bytes of the file."""
+    path = tmp_path / "a.sqlite"
+    rewritten(path, tables, table, changes)
+
+    assert refused(use, path)
+
+
+@STORES
+def test_statistics_that_compute_are_not_loaded(tmp_path, use, tables, table, column, text):
+    """SQLite reads them with the definitions, before any check of ours."""
+    path = tmp_path / "a.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(f"{tables}; CREATE INDEX x ON {table} ({text});")
+        columns = database.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
+        values = ", ".join("1" for _ in columns)
+        database.executescript(f"INSERT INTO {table} VALUES ({values}); ANALYZE;")
+    rewritten_stat = f"CREATE TABLE sqlite_stat1(tbl, idx, stat AS ({SLOW}))"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'sqlite_stat1'", (rewritten_stat,))
+        database.execute("PRAGMA user_version = 1")
+        database.commit()
+
+    assert refused(use, path)
+
+
+@STORES
+@pytest.mark.parametrize("value", ["x", b"x", float("inf")])
+def test_a_value_of_another_type_is_damage(tmp_path, use, tables, table, column, text, value):
+    """A time that is no finite number, and a name that is bytes: found when the file opens, not where it is shown."""
+    path = tmp_path / "a.sqlite"
+    target = text if isinstance(value, bytes) else column
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(f"PRAGMA user_version = 1; {tables};")
+        names = [row[0] for row in database.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+        row = {name: 1 for name in names if name != "id"} | {target: value}
+        marks = ", ".join("?" for _ in row)
+        database.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
+        database.commit()
+
+    assert refused(use, path)
+
+
+@STORES
+@pytest.mark.parametrize("time", [1e300, -1e18, 9e11])
+def test_a_time_that_no_calendar_has_is_damage(tmp_path, use, tables, table, column, text, time):
+    """One flipped bit of the exponent."""
+    path = tmp_path / "a.sqlite"
+    column = "wall" if use is heal else column
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(f"PRAGMA user_version = 1; {tables};")
+        names = [row[0] for row in database.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+        row = {"hosts": "[]", "notes": "[]", "prior_state": "{}"}
+        row = {name: row.get(name, 1) for name in names} | {column: time}
+        marks = ", ".join("?" for _ in row)
+        database.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
+        database.commit()
+
+    assert refused(bench if use is bench_save else use, path)
+
+
+@pytest.mark.parametrize("prior", ["[" * 60_000, "5", "{", '["a"]', "9" * 5000])
+def test_a_damaged_document_in_the_journal_is_damage(tmp_path, prior):
+    """Of an action or an open incident."""
+    path = tmp_path / "a.sqlite"
+    Journal(path).close()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(
+            "INSERT INTO incidents VALUES (1, 'gpu-node1', 'gpu_lost', 'boot', 1.0, 0, ?, 1, 1.0)",
+            (prior.replace('["a"]', "5"),),
+        )
+        database.execute(
+            "INSERT INTO actions VALUES (1, 1, 'gpu-node1', 'gpu_lost', 'drain', '', '', '', '', ?, 'acted', 'boot',"
+            " 1.0, NULL, NULL, 1.0, NULL, '')",
+            (prior,),
+        )
+        database.commit()
+
+    with closing(Journal(path)) as opened:
+        for read in (opened.entries, lambda: opened.past(Moment("boot", 1.0), 60.0)):
+            with pytest.raises(WrightError, match="state-damaged"):
+                read()
