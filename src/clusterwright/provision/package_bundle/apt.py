@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from clusterwright.provision.package_bundle.manifest import REPOSITORY, BundledP
 from clusterwright.provision.resources import File, Package, encode_content
 
 DOWNLOAD_S = 3600  # seconds: a CUDA toolkit is 3 GB
-_SOURCES = Path("/etc/apt/sources.list.d")
+_SOURCES = Path("/etc/apt")
 _KEYRINGS = "/etc/apt/keyrings"  # of the files that hosts get
 
 
@@ -23,7 +23,7 @@ class Apt:
     """An apt with its own state below a folder, this machine's sources, and those of the cluster file."""
 
     def __init__(self, folder: Path, sources: Iterable[File], pins: Mapping[str, str]) -> None:
-        self.archives = folder / "cache" / "archives"
+        self._archives = folder / "cache" / "archives"
         for name in (
             "lists/partial",
             "cache/archives/partial",
@@ -33,27 +33,30 @@ class Apt:
         ):
             (folder / name).mkdir(parents=True)
         (folder / "status").touch()
-        for path in _SOURCES.glob("*") if _SOURCES.is_dir() else ():
-            shutil.copy(path, folder / "sources.list.d")
+        for path in (_SOURCES / "sources.list", *_SOURCES.glob("sources.list.d/*")):
+            if path.is_file():
+                (folder / "sources.list.d" / path.name).write_bytes(_copied(path.read_bytes()))
         for file in sources:
-            text = encode_content(file.content).replace(_KEYRINGS.encode(), str(folder / "keyrings").encode())
-            (folder / Path(file.path).parent.name / Path(file.path).name).write_bytes(text)
+            content = encode_content(file.content).replace(
+                _KEYRINGS.encode(), str(folder / "keyrings").encode()
+            )
+            (folder / Path(file.path).parent.name / Path(file.path).name).write_bytes(_copied(content))
         for name, text in pins.items():
             (folder / "preferences.d" / name).write_text(text)
         self._config = folder / "apt.conf"
         self._config.write_text(_config(folder))
 
-    def run(self, *argv: str) -> CommandResult:
+    def _run(self, *argv: str) -> CommandResult:
         """Run apt-get or apt-cache with the settings of this state."""
         return run((argv[0], "-c", str(self._config), *argv[1:]), timeout_s=DOWNLOAD_S)
 
-    def must(self, *argv: str) -> str:
+    def _must(self, *argv: str) -> str:
         """Run apt-get or apt-cache, and return its output.
 
         Raises:
             WrightError: it fails.
         """
-        result = self.run(*argv)
+        result = self._run(*argv)
         if not result.ok:
             raise WrightError.from_code(
                 "bundle-gather",
@@ -66,47 +69,52 @@ class Apt:
             )
         return result.out
 
-    def word(self, package: Package) -> str:
+    def _word(self, package: Package) -> str:
         """Return the package as an argument of apt-get, with its exact version if a release is required."""
         if not package.version:
             return package.name
-        rows = self.must("apt-cache", "madison", package.name)
+        rows = self._must("apt-cache", "madison", package.name)
         version = newest_match(rows, package.version, package.built_for)
         return f"{package.name}={version or package.version}"
 
+    def gather(
+        self,
+        required: Sequence[Sequence[Package]],
+        repository: Path,
+        home: Path,
+        on_progress: Callable[[str], None],
+    ) -> tuple[BundledPackage, ...]:
+        """Download each package list with its dependencies into the repository, index and sign it."""
+        on_progress(_("reading the package lists of the repositories"))
+        self._must("apt-get", "update", "-o", "APT::Update::Error-Mode=any")
+        for number, packages in enumerate(required, 1):
+            on_progress(_("downloading package list {number} of {count}", number=number, count=len(required)))
+            words = [self._word(package) for package in packages]
+            self._must("apt-get", "install", "-y", "--download-only", "--no-install-recommends", *words)
+        found, entries = [], []
+        for path in sorted(self._archives.glob("*.deb")):
+            control = signed_repository.run_checked("dpkg-deb", "--field", str(path))
+            fields = dict(
+                line.split(": ", 1) for line in control.splitlines() if ": " in line and line[0] != " "
+            )
+            version = fields["Version"].rpartition(":")[2]  # file names have no epoch
+            target = repository / f"{fields['Package']}_{version}_{fields['Architecture']}.deb"
+            path.rename(target)
+            entries.append(signed_repository.deb_entry(control, target))
+            found.append(BundledPackage(fields["Package"], fields["Version"], f"{REPOSITORY}/{target.name}"))
+        signed_repository.sign_debs(
+            repository, "\n".join(entries), home, origin="clusterwright", label="clusterwright-bundle"
+        )
+        return tuple(found)
 
-def gather(
-    apt: Apt,
-    required: Sequence[Sequence[Package]],
-    repository: Path,
-    home: Path,
-    on_progress: Callable[[str], None],
-) -> tuple[BundledPackage, ...]:
-    """Download each package list with its dependencies into the repository, index and sign it."""
-    on_progress(_("reading the package lists of the repositories"))
-    apt.must("apt-get", "update", "-o", "APT::Update::Error-Mode=any")
-    for number, packages in enumerate(required, 1):
-        on_progress(_("downloading package list {number} of {count}", number=number, count=len(required)))
-        words = [apt.word(package) for package in packages]
-        apt.must("apt-get", "install", "-y", "--download-only", "--no-install-recommends", *words)
-    found, entries = [], []
-    for path in sorted(apt.archives.glob("*.deb")):
-        control = signed_repository.run_checked("dpkg-deb", "--field", str(path))
-        fields = dict(line.split(": ", 1) for line in control.splitlines() if ": " in line and line[0] != " ")
-        version = fields["Version"].rpartition(":")[2]  # file names have no epoch
-        target = repository / f"{fields['Package']}_{version}_{fields['Architecture']}.deb"
-        path.rename(target)
-        entries.append(signed_repository.deb_entry(control, target))
-        found.append(BundledPackage(fields["Package"], fields["Version"], f"{REPOSITORY}/{target.name}"))
-    signed_repository.sign_debs(
-        repository, "\n".join(entries), home, origin="clusterwright", label="clusterwright-bundle"
-    )
-    return tuple(found)
+    def architecture(self) -> str:
+        """Return the processor architecture of this machine's packages."""
+        return signed_repository.run_checked("dpkg", "--print-architecture").strip()
 
 
-def architecture() -> str:
-    """Return the processor architecture of this machine's packages."""
-    return signed_repository.run_checked("dpkg", "--print-architecture").strip()
+def _copied(source: bytes) -> bytes:
+    """Return a source file that makes apt copy packages of a local repository, which it otherwise reads in place."""
+    return re.sub(rb"\bfile:(?=/)", b"copy:", source)
 
 
 def _config(folder: Path) -> str:
@@ -116,6 +124,7 @@ def _config(folder: Path) -> str:
         "Dir::State::lists": folder / "lists",
         "Dir::State::status": folder / "status",
         "Dir::Cache": folder / "cache",
+        "Dir::Etc::sourcelist": "/dev/null",
         "Dir::Etc::sourceparts": folder / "sources.list.d",
         "Dir::Etc::preferences": "/dev/null",
         "Dir::Etc::preferencesparts": folder / "preferences.d",

@@ -159,7 +159,7 @@ def _damaged_files(archive: tarfile.TarFile, manifest: Manifest) -> tuple[str, .
         for entry in archive:
             row = expected.get(entry.name)
             content = archive.extractfile(entry) if row and entry.size == row.size_bytes else None
-            if row and content and hashlib.file_digest(content, "sha256").hexdigest() == row.sha256:
+            if row and content and hashlib.sha256(content.read()).hexdigest() == row.sha256:
                 del expected[entry.name]
     return tuple(sorted(expected))
 

@@ -38,7 +38,7 @@ class Dnf:
             ONLY_NEEDED,
         )
 
-    def download(self, words: Iterable[str], folder: Path) -> None:
+    def _download(self, words: Iterable[str], folder: Path) -> None:
         """Download packages and everything that they depend on into the folder.
 
         Raises:
@@ -60,34 +60,32 @@ class Dnf:
                 ),
             )
 
+    def gather(
+        self,
+        required: Sequence[Sequence[Package]],
+        repository: Path,
+        home: Path,
+        on_progress: Callable[[str], None],
+    ) -> tuple[BundledPackage, ...]:
+        """Download each package list with its dependencies into the repository, index and sign it."""
+        for number, packages in enumerate(required, 1):
+            on_progress(_("downloading package list {number} of {count}", number=number, count=len(required)))
+            self._download(map(_word, packages), repository)
+        found = [_bundled(path) for path in sorted(repository.glob("*.rpm"))]
+        signed_repository.run_checked("createrepo_c", "--quiet", str(repository))
+        signed_repository.sign_rpms(repository, home)
+        return tuple(found)
 
-def gather(
-    dnf: Dnf,
-    required: Sequence[Sequence[Package]],
-    repository: Path,
-    home: Path,
-    on_progress: Callable[[str], None],
-) -> tuple[BundledPackage, ...]:
-    """Download each package list with its dependencies into the repository, index and sign it."""
-    for number, packages in enumerate(required, 1):
-        on_progress(_("downloading package list {number} of {count}", number=number, count=len(required)))
-        dnf.download(map(word, packages), repository)
-    found = [_bundled(path) for path in sorted(repository.glob("*.rpm"))]
-    signed_repository.run_checked("createrepo_c", "--quiet", "--general-compress-type=gz", str(repository))
-    signed_repository.sign_rpms(repository, home)
-    return tuple(found)
+    def architecture(self) -> str:
+        """Return the processor architecture of this machine's packages."""
+        return signed_repository.run_checked("rpm", "--eval", "%{_arch}").strip()
 
 
-def word(package: Package) -> str:
+def _word(package: Package) -> str:
     """Return the package as an argument of dnf, with a version pattern if a release is required."""
     if not package.version:
         return package.name
     return f"{package.name}-{release({'version': package.version, 'built_for': package.built_for})}"
-
-
-def architecture() -> str:
-    """Return the processor architecture of this machine's packages."""
-    return signed_repository.run_checked("rpm", "--eval", "%{_arch}").strip()
 
 
 def _bundled(path: Path) -> BundledPackage:

@@ -14,8 +14,9 @@ from clusterwright.edge.files import write_file_atomic
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.platforms import names_by_os_release
-from clusterwright.provision.package_bundle import apt, dnf
+from clusterwright.provision.package_bundle.apt import Apt
 from clusterwright.provision.package_bundle.archive import file_rows, write_bundle
+from clusterwright.provision.package_bundle.dnf import Dnf
 from clusterwright.provision.package_bundle.manifest import KEY, REPOSITORY, Manifest
 from clusterwright.provision.package_bundle.requirements import (
     context_without_secrets,
@@ -48,25 +49,27 @@ def gather(
     _refuse_other_system(cluster, OS_RELEASE)
     context = context_without_secrets()
     required = required_packages(cluster, context)
+    out = out.absolute()
     out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".wright-bundle-", dir=out.parent) as name:
-        scratch, home = Path(name) / "scratch", Path(name) / "gnupg"
+    with (
+        tempfile.TemporaryDirectory(prefix=".wright-bundle-", dir=out.parent) as name,
+        tempfile.TemporaryDirectory(prefix="wright-gpg-") as home_name,  # the path of gpg's socket is short
+    ):
+        scratch, home = Path(name) / "scratch", Path(home_name)
         content = Path(name) / "content"
         repository = content / REPOSITORY
         repository.mkdir(parents=True)
         scratch.mkdir()
         sources = repository_files(cluster, context)
         signed_repository.make_key(home, f"clusterwright bundle for {cluster.name}")
-        if cluster.platform.package_manager == "apt":
-            tool = apt.Apt(scratch, sources, version_pins(cluster, context))
-            packages = apt.gather(tool, required, repository, home, on_progress)
-            architecture = apt.architecture()
-        else:
-            tool = dnf.Dnf(scratch, sources, cluster.platform.os_release_version)
-            packages = dnf.gather(tool, required, repository, home, on_progress)
-            architecture = dnf.architecture()
+        tool = (
+            Apt(scratch, sources, version_pins(cluster, context))
+            if cluster.platform.package_manager == "apt"
+            else Dnf(scratch, sources, cluster.platform.os_release_version)
+        )
+        packages = tool.gather(required, repository, home, on_progress)
         write_file_atomic(content / KEY, signed_repository.public_key(home))
-        manifest = Manifest(cluster.os, architecture, packages, file_rows(content))
+        manifest = Manifest(cluster.os, tool.architecture(), packages, file_rows(content))
         on_progress(_("writing {out}", out=out))
         sha256 = write_bundle(out, content, manifest)
     return Gathered(out, sha256, len(packages), out.stat().st_size)
