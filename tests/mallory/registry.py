@@ -39,6 +39,7 @@ REGISTRY = {
     "bench rdma": BENCH,
     "bench storage": BENCH,
     "bench training": BENCH,
+    "bundle": OWN_FILES,
     "cancel": Attack(lines=("cancel {run}", "cancel {folder}")),
     "check": Nothing(
         "its facts are root's files, the kernel and Slurm's own records; tried on labs in tests/check"

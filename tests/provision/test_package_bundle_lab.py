@@ -65,7 +65,7 @@ def test_hosts_without_a_network_install_from_the_bundle(file):
     assert report.ok, [(host.host, host.error) for host in report.hosts]
     assert "gpu-node1" in sh("control", "srun --partition=train --nodes=1 hostname")
     for host in HOSTS:
-        assert "Lmod" in sh(host, "bash -lc 'module --version' 2>&1")
+        assert "Modules based on Lua" in sh(host, "bash -lc 'module --version' 2>&1")
         origin = sh(host, "APT_CONFIG=/opt/clusterwright/bundle/apt.conf apt-cache policy munge")
         assert "file:/opt/clusterwright/bundle/repository" in origin
         assert [line for line in sh(host, apt_state).splitlines() if "52clusterwright-hold" not in line] == [

@@ -25,7 +25,7 @@ GROUPS = {
     N_("Plan"): ("init", "plan", "validate", "lint", "simulate", "schema", "explain"),
     N_("Build"): (
         *("render", "apply", "diff", "rollback", "add-hosts", "remove-hosts", "upgrade"),
-        *("state", "export", "kubernetes"),
+        *("state", "export", "kubernetes", "bundle"),
     ),
     N_("Verify"): ("check", "bench", "tune"),
     N_("Run"): ("train", "jobs", "status", "logs", "curves", "cancel", "checkpoints", "dev"),

@@ -31,6 +31,7 @@ repo_gpgcheck=1
 gpgkey=file://{folder}/key.asc
 metadata_expire=0
 """
+NO_LOCAL_PLUGIN = "--disableplugin=local"  # it adds a repository of packages that were downloaded earlier
 
 
 def is_used(host: LocalHost) -> bool:
@@ -65,7 +66,7 @@ def dnf_options(host: LocalHost) -> List[str]:
     folder = host.resolve_path(FOLDER)
     os.makedirs(folder + "/repositories", exist_ok=True)
     write_atomic(folder + "/repositories/bundle.repo", DNF_REPOSITORY.format(folder=folder), mode=0o644)
-    return ["--setopt=reposdir=" + folder + "/repositories"]
+    return ["--setopt=reposdir=" + folder + "/repositories", NO_LOCAL_PLUGIN]
 
 
 def require_folder(host: LocalHost) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.errors import WrightError
@@ -35,13 +36,13 @@ class Bundle:
         """The manifest's SHA-256, which identifies the contents."""
         return hashlib.sha256(self.manifest_text).hexdigest()
 
-    def read_files(self, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield files with their contents, in the order of the archive."""
+    def open_files(self, names: Iterable[str]) -> Iterator[tuple[str, int, IO[bytes]]]:
+        """Yield files with size and content, in the order of the archive; read each before the next one."""
         wanted = set(names)
         with tarfile.open(self.path, "r:") as archive:
             for entry in archive:
-                if entry.name in wanted and (file := archive.extractfile(entry)):
-                    yield entry.name, file.read()
+                if entry.name in wanted and (content := archive.extractfile(entry)):
+                    yield entry.name, entry.size, content
 
 
 def write_bundle(out: Path, folder: Path, manifest: Manifest) -> str:

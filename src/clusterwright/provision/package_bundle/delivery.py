@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import io
 import tarfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from typing import IO
 
 from clusterwright.edge.host import Host
 from clusterwright.i18n import _
 from clusterwright.onhost.provision.package_bundle import FOLDER
 from clusterwright.provision.package_bundle.archive import Bundle, member
-from clusterwright.provision.package_bundle.manifest import MANIFEST, BundledFile
+from clusterwright.provision.package_bundle.manifest import MANIFEST
 
-PART_BYTES = 64_000_000  # of one connection: what 32 connections at once hold in memory stays below 3 GB
-PART_S = 900  # seconds for a part
-# Files, links and owners that root did not write are no part of a bundle.
+PART_BYTES = 16_000_000  # of one connection; 32 connections at once hold 1 GB in memory
+PART_S = 600  # seconds for a part
+INCOMING = f"{FOLDER}/incoming"  # a file that is larger than a part
 _LIST = f"""umask 022
 mkdir -p {FOLDER} && chown root:root {FOLDER} && chmod 755 {FOLDER} && cd {FOLDER} || exit 1
 if [ "$(sha256sum <{MANIFEST} 2>/dev/null)" = {{digest}}"  -" ]; then echo complete; exit 0; fi
 rm -f {MANIFEST}
 find . -type f -path './repository/*' -o -type f -path ./key.asc | xargs -r -d '\\n' sha256sum"""
-_UNPACK = f"umask 022; tar -x --no-same-owner --no-same-permissions -f - -C {FOLDER}"
+_UNPACK = f"tar -x --no-same-owner --no-same-permissions -f - -C {FOLDER}"
 
 
 def deliver(bundle: Bundle, host: Host) -> str:
@@ -37,10 +38,10 @@ def deliver(bundle: Bundle, host: Host) -> str:
         removed = host.run_root(f"cd {FOLDER} && xargs -d '\\n' rm -f --", stdin="\n".join(obsolete).encode())
         if not removed.ok:
             return _failure(removed.last_lines())
-    for part in _parts(lacking, bundle.manifest.files):
-        unpacked = host.run_root(_UNPACK, stdin=_tar(bundle.read_files(part)), timeout_s=PART_S)
-        if not unpacked.ok:
-            return _failure(unpacked.last_lines())
+    for command, data in _parts(bundle.open_files(lacking)):
+        result = host.run_root(f"umask 022; {command}", stdin=data, timeout_s=PART_S)
+        if not result.ok:
+            return _failure(result.last_lines())
     written = host.upload_file(f"{FOLDER}/{MANIFEST}", bundle.manifest_text)
     return "" if written.ok else _failure(written.last_lines())
 
@@ -52,18 +53,29 @@ def _rows(output: str) -> Iterator[tuple[str, str]]:
         yield path.removeprefix("./"), digest
 
 
-def _parts(names: Iterable[str], files: Mapping[str, BundledFile]) -> Iterator[list[str]]:
-    """Group files into parts of about PART_BYTES each."""
-    part: list[str] = []
-    size = 0
-    for name in names:
-        if part and size + files[name].size_bytes > PART_BYTES:
-            yield part
-            part, size = [], 0
-        part.append(name)
-        size += files[name].size_bytes
-    if part:
-        yield part
+def _parts(files: Iterable[tuple[str, int, IO[bytes]]]) -> Iterator[tuple[str, bytes]]:
+    """Yield commands with their input, each about PART_BYTES: many small files, or a part of a large one."""
+    batch: list[tuple[str, bytes]] = []
+    batch_bytes = 0
+    for name, size_bytes, content in files:
+        if size_bytes > PART_BYTES:
+            yield from _large(name, content)
+            continue
+        if batch and batch_bytes + size_bytes > PART_BYTES:
+            yield _UNPACK, _tar(batch)
+            batch, batch_bytes = [], 0
+        batch.append((name, content.read()))
+        batch_bytes += size_bytes
+    if batch:
+        yield _UNPACK, _tar(batch)
+
+
+def _large(name: str, content: IO[bytes]) -> Iterator[tuple[str, bytes]]:
+    yield f"rm -f {INCOMING}", b""
+    while part := content.read(PART_BYTES):
+        yield f"cat >>{INCOMING}", part
+    path = f"{FOLDER}/{name}"
+    yield f"mkdir -p {path.rpartition('/')[0]} && mv {INCOMING} {path}", b""
 
 
 def _tar(files: Iterable[tuple[str, bytes]]) -> bytes:

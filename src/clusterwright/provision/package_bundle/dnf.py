@@ -9,6 +9,7 @@ from clusterwright.edge import signed_repository
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
+from clusterwright.onhost.provision.package_bundle import NO_LOCAL_PLUGIN
 from clusterwright.onhost.provision.packages import ONLY_NEEDED, release
 from clusterwright.provision.package_bundle.manifest import REPOSITORY, BundledPackage
 from clusterwright.provision.resources import File, Package, encode_content
@@ -36,6 +37,7 @@ class Dnf:
             f"--setopt=cachedir={self._cache}",
             f"--setopt=reposdir={of},{ours}",
             ONLY_NEEDED,
+            NO_LOCAL_PLUGIN,
         )
 
     def _download(self, words: Iterable[str], folder: Path) -> None:
