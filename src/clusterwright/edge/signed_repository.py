@@ -65,7 +65,9 @@ def run_checked(*argv: str) -> str:
         raise WrightError.from_code(
             "package-repository",
             _("`{argv}` failed: {last_lines}", argv=" ".join(argv[:1]), last_lines=result.last_lines(3)),
-            _("apt-get install dpkg gpg gpg-agent (or dnf install gnupg2), then run the command again"),
+            _(
+                "apt-get install dpkg gpg gpg-agent (or dnf install gnupg2 createrepo_c), then run the command again"
+            ),
         )
     return result.out
 

@@ -65,7 +65,7 @@ class Apt:
                     command=" ".join(argv[:2]),
                     last_lines=result.last_lines(8),
                 ),
-                _("make these packages available to `apt-get update` here, or add software.repositories"),
+                _("make these packages available to apt-get here, or add software.repositories"),
             )
         return result.out
 
