@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -49,13 +50,15 @@ def build_deb(tree: Path, version: str, timestamp: int, out: Path) -> Path:
     set_times(tree, timestamp)
     file = out / f"{NAME}_{full}_{architecture}.deb"
     # One thread: more would split the archive by the number of processors.
-    _output("dpkg-deb", "--root-owner-group", "--threads-max=1", "-Zxz", "--build", str(tree), str(file))
+    command = ("dpkg-deb", "--root-owner-group", "--threads-max=1", "-Zxz", "--build", str(tree), str(file))
+    _output(*command, SOURCE_DATE_EPOCH=str(timestamp))
     return file
 
 
 def debian_version(version: str) -> str:
     """Return a Python version in the form of Debian and RPM, where a development version precedes its release."""
-    return re.sub(r"\.(dev|a|b|rc)", r"~\1", version)
+    public, plus, local = version.partition("+")
+    return re.sub(r"\.?(dev|a|b|rc)(\d)", r"~\1\2", public) + plus + local
 
 
 def _control(version: str, architecture: str, size_kib: int) -> str:
@@ -102,5 +105,7 @@ def _size_kib(tree: Path) -> int:
     )
 
 
-def _output(*command: str) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=600).stdout.strip()
+def _output(*command: str, **environment: str) -> str:
+    env = os.environ | environment
+    done = subprocess.run(command, env=env, check=True, capture_output=True, text=True, timeout=600)
+    return done.stdout.strip()

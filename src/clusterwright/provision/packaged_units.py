@@ -13,7 +13,7 @@ def packaged_units(program: str, library: str) -> dict[str, str]:
     """
     return {
         exporter.UNIT: _once_configured(
-            exporter.exporter_unit("control", "python3", library=library), exporter.SETTINGS
+            exporter.exporter_unit("control", "/usr/bin/python3", library=library), exporter.SETTINGS
         ),
         heal.UNIT: _once_configured(heal.heal_unit(program), f"{heal.FOLDER}/cluster.yaml"),
         notify.UNIT: _once_configured(notify.notify_unit(library), notify.SETTINGS),
