@@ -143,9 +143,8 @@ def test_the_units_are_those_of_an_apply(rendered):
     for name, text in units.items():
         condition = re.search(r"\nConditionPathExists=/etc/clusterwright/\S+", text)[0]
         applied = rendered[name].partition("\n")[2].replace(LIBRARY, SITE)
-        assert text.replace(condition, "", 1) == applied.replace(
-            "/usr/bin/python3; do $${", "python3; do $${"
-        )
+        expected = applied.replace("/opt/clusterwright/env/bin/python;", "/usr/bin/python3;")
+        assert text.replace(condition, "", 1) == expected
 
 
 def test_the_deb_has_wright_and_the_units(package):
