@@ -54,7 +54,8 @@ campaign:           ## 200 faults on eight hosts, hours long: SEED=1 FAULTS=200,
 	@$(WRIGHT) lab campaign examples/campaign/cluster.yaml --seed $(or $(SEED),1) --faults $(or $(FAULTS),200) --out build/campaign
 	@$(WRIGHT) lab down campaign --yes
 
-dist: dev           ## a release in dist/: wheel, source archive, one-file executable, .deb, .rpm, bill of materials, notes, checksums
+dist:               ## a release in dist/: wheel, source archive, one-file executable, .deb, .rpm, bill of materials, notes, checksums
+	@tools/setup base dist dev
 	@tools/dist
 
 lab-down:           ## remove the lab of examples/lab, whatever state it is in
