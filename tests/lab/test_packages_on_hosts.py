@@ -99,7 +99,8 @@ def test_a_purge_leaves_what_an_apply_has_installed(control):
     unit = "/etc/systemd/system/clusterwright-exporter.service"
     control(f"sed s/Description=/Description=Applied/ /usr/lib/systemd/system/{Path(unit).name} > {unit}")
     control(f"mkdir -p /etc/clusterwright && echo '{SETTINGS}' > /etc/clusterwright/exporter.json")
-    control("cp -r /usr/lib/clusterwright /opt/clusterwright && sed -i s,/usr/lib/cl,/opt/cl, " + unit)
+    control("cp -r /usr/lib/clusterwright/lib/python3.11/site-packages /opt/clusterwright/lib")
+    control(f"sed -i s,/usr/lib/clusterwright/lib/python3.11/site-packages,/opt/clusterwright/lib, {unit}")
     control("systemctl daemon-reload && systemctl enable --now clusterwright-exporter")
     pid = control("systemctl show -P MainPID clusterwright-exporter")
 

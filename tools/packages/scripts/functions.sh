@@ -44,7 +44,7 @@ stop_packaged_units() {
 reload_units() { ! has_systemd || systemctl daemon-reload || true; }
 
 remove_state() { # of the packaged units; a host that `wright apply` has configured keeps everything
-  for path in /opt/clusterwright /etc/systemd/system/clusterwright-*; do
+  for path in /opt/clusterwright/lib /etc/systemd/system/clusterwright-*; do
     [ ! -e "$path" ] || return 0
   done
   rm -rf /etc/clusterwright/exporter.json /etc/clusterwright/notify.json /etc/clusterwright/heal
