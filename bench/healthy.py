@@ -20,7 +20,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.edge.ssh import Ssh
 from clusterwright.launch.events import RemoteReader, wait
-from clusterwright.launch.submit import submit
+from clusterwright.launch.submission import submit
 
 # The CPUs are mostly idle, as when GPUs compute.
 TRAIN = """

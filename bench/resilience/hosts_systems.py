@@ -20,7 +20,7 @@ from bench.resilience.hosts_jobs import Training
 from bench.resilience.hosts_lab import USER, Place
 from clusterwright.config.job import Job
 from clusterwright.launch.run import RunFolder
-from clusterwright.launch.submit import submit
+from clusterwright.launch.submission import submit
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from clusterwright.config.job import Job
 from clusterwright.config.load import load_cluster
 from clusterwright.lab import state
 from clusterwright.launch.run import RunFolder
-from clusterwright.launch.submit import submit
+from clusterwright.launch.submission import submit
 from clusterwright.provision.apply import apply, remote_of
 
 NAME, NET = "bench-left", "10.191"

@@ -71,6 +71,11 @@ class WrightError(Exception):
         self.findings = findings
         self.exit_code = exit_code
 
+    @property
+    def code(self) -> str:
+        """The code of the first finding, such as `unknown-gpu`."""
+        return self.findings[0].code
+
     @classmethod
     def from_code(cls, code: str, message: str, fix: str, *, exit_code: int = EXIT_FAILED) -> WrightError:
         """Create an error with one finding and no place in a file."""

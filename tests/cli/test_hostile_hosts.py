@@ -12,7 +12,7 @@ from clusterwright.check.bench.stage import JobStage, StagedPart
 from clusterwright.config.load import source_of
 from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.errors import WrightError
-from clusterwright.launch.listing import listed
+from clusterwright.launch.listing import list_jobs
 from clusterwright.monitor.fetch.fetch import of_job
 from clusterwright.monitor.gather import gather
 from clusterwright.onhost.bench.conduct import MARKER
@@ -68,7 +68,7 @@ def powered_down(remote):
 COMMANDS = {
     "top": (SNAPSHOT, "", lambda remote: gather(LAB.cluster, remote)),
     "report": (HISTORY, "", lambda remote: of_job(LAB.cluster, remote, "7")),
-    "jobs": (RUNS, "\n", lambda remote: listed(LAB.cluster, remote)),
+    "jobs": (RUNS, "\n", lambda remote: list_jobs(LAB.cluster, remote)),
     "bench": (BENCH, MARKER, stage),
     "apply": (SUMS, "", powered_down),
     "remove": (

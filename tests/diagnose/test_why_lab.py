@@ -9,15 +9,15 @@ import pytest
 from ruamel.yaml import YAML
 
 from clusterwright import lab
-from clusterwright.cli.why import of_job, of_node
 from clusterwright.config.job import Job
 from clusterwright.diagnose.gather.queue import gather_facts
 from clusterwright.diagnose.pending import explain
+from clusterwright.diagnose.subjects import ended_job, host
 from clusterwright.errors import WrightError
 from clusterwright.i18n import in_language
 from clusterwright.launch.events import RemoteReader
 from clusterwright.launch.events import wait as wait_for
-from clusterwright.launch.submit import submit
+from clusterwright.launch.submission import submit
 
 NOTHING = {"before": [], "meanwhile": [], "undo": [], "by": "user"}
 WAITS = [
@@ -173,7 +173,7 @@ def batch(
 
 def first(site, job):
     """The likeliest diagnosis of a job, as `wright why JOB` says it."""
-    return of_job(site.stands.cluster, site.stands.remote, job)[0]
+    return ended_job(job, site.stands.cluster, site.stands.remote)[0]
 
 
 RAISES = """
@@ -225,7 +225,7 @@ def test_a_training_that_dies_is_judged(site):
         pytest.fail(
             site.root(f"tail -n 30 {run.folder}/slurm-*.out {run.folder}/logs/agents.log; squeue; sinfo")
         )
-    said = of_job(site.stands.cluster, site.stands.remote, Path(run.folder).name)
+    said = ended_job(Path(run.folder).name, site.stands.cluster, site.stands.remote)
 
     assert end.outcome == "failed"
     assert (said[0].kind, said[0].mode) == ("user-code", "user-code/file-not-found"), said
@@ -257,7 +257,7 @@ def test_a_training_that_stands_still_is_asked_while_it_runs(site):
     name = Path(run.folder).name
 
     def asked():
-        found = of_job(site.stands.cluster, site.stands.remote, name)
+        found = ended_job(name, site.stands.cluster, site.stands.remote)
         return next((one for one in found if one.mode == "user-code/rank-behind"), None)
 
     said = site.until(asked, lambda one: one is not None, 120)
@@ -281,7 +281,7 @@ def test_a_host_that_dies_is_the_cause(site):
     lab.fault(site.name, "kill-host", "gpu-node2")
     site.until(lambda: site.state(job), lambda said: said.startswith(("NODE_FAIL", "FAILED")), 90)
     said = first(site, job)
-    node = of_node(site.stands.cluster, site.stands.remote, "gpu-node2")[0]
+    node = host("gpu-node2", site.stands.cluster, site.stands.remote)[0]
     lab.undo(site.name, "all")
     site.stands.rest()
 
@@ -295,7 +295,7 @@ def test_a_lost_gpu_is_why_its_host_is_drained(site):
     lab.fault(site.name, "gpu-lost", "gpu-node1", gpu="1")
     site.root("/etc/slurm/clusterwright/health; true", "gpu-node1")
     site.until(lambda: site.root("sinfo -hN -n gpu-node1 -o %T"), lambda said: "drain" in said)
-    said = of_node(site.stands.cluster, site.stands.remote, "gpu-node1")[0]
+    said = host("gpu-node1", site.stands.cluster, site.stands.remote)[0]
     lab.undo(site.name, "all")
     site.root("scontrol update nodename=gpu-node1 state=resume")
 
@@ -306,11 +306,11 @@ def test_a_lost_gpu_is_why_its_host_is_drained(site):
 def test_a_person_who_drained_a_host_is_named(site):
     """Nothing is wrong with it, as far as anybody but the person knows."""
     site.root("scontrol update nodename=gpu-node2 state=drain reason='new fans on Monday'")
-    drained = of_node(site.stands.cluster, site.stands.remote, "gpu-node2")[0]
+    drained = host("gpu-node2", site.stands.cluster, site.stands.remote)[0]
     site.root("scontrol update nodename=gpu-node2 state=resume")
     site.until(lambda: site.root("sinfo -hN -n gpu-node2 -o %T"), lambda said: said.split()[0] == "idle")
     with in_language("zh"):
-        back = of_node(site.stands.cluster, site.stands.remote, "gpu-node2")[0]
+        back = host("gpu-node2", site.stands.cluster, site.stands.remote)[0]
 
     assert (drained.kind, drained.mode) == ("other", "node/person")
     assert "new fans on Monday" in drained.cause

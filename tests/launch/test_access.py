@@ -14,7 +14,7 @@ import pytest
 
 from clusterwright.edge.fakes import FakeClock
 from clusterwright.edge.processes import CommandResult
-from clusterwright.launch.submit import resume, submit
+from clusterwright.launch.submission import resume, submit
 
 OWNER, MEMBER, STRANGER = f"cw-owner-{os.getpid()}", 48_302, 48_303
 WRIGHT = Path(sys.executable).with_name("wright")

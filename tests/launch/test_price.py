@@ -7,7 +7,7 @@ import pytest
 from clusterwright.catalog.prices import price
 from clusterwright.catalog.records import Deal
 from clusterwright.config.load import load_cluster
-from clusterwright.launch.submit import hourly
+from clusterwright.launch.submission import hourly
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -13,7 +13,7 @@ import pytest
 
 from clusterwright import lab
 from clusterwright.config.job import Job
-from clusterwright.launch.submit import submit
+from clusterwright.launch.submission import submit
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
 TELLING = Path(__file__).with_name("telling.py")

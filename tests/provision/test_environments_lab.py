@@ -16,7 +16,7 @@ from clusterwright.config.load import load_cluster
 from clusterwright.lab.able import able
 from clusterwright.lab.environment import find
 from clusterwright.lab.state import folder as lab_folder
-from clusterwright.launch.submit import submit
+from clusterwright.launch.submission import submit
 from clusterwright.provision.apply import apply, remote_of
 
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"

@@ -26,7 +26,7 @@ GRACE_S = 10.0  # ours: for the connection and for the reader to end after its o
 
 def run(
     cluster: Cluster,
-    remote: Remote,
+    remote: Remote | None = None,
     *,
     hosts: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
@@ -38,8 +38,11 @@ def run(
     The control host is always read: it has Slurm's view, and other hosts are compared with it.
 
     Raises:
-        WrightError: a host or check does not exist.
+        WrightError: `no-such-host`, `no-such-check`.
     """
+    from clusterwright.provision.apply import remote_of
+
+    remote = remote or remote_of(cluster)
     checks, chosen = choose(only or (), on), _chosen(cluster, hosts)
     specs = {
         host.name: HostSpec(cluster, host)

@@ -23,13 +23,13 @@ def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negativ
     """
     from clusterwright.cli._connection import LOCAL_RUNS, connection_to, find_cluster, has_only_local_runs
     from clusterwright.cli._show import show_json, show_message, show_next, show_table
-    from clusterwright.launch.listing import listed, listed_locally
+    from clusterwright.launch.listing import list_jobs, list_local_runs
 
     if has_only_local_runs(cluster):
-        rows = listed_locally(LOCAL_RUNS.absolute())
+        rows = list_local_runs(LOCAL_RUNS.absolute())
     else:
         cluster_config = find_cluster(cluster)
-        rows = listed(cluster_config, connection_to(cluster_config))
+        rows = list_jobs(cluster_config, connection_to(cluster_config))
     if json:
         show_json(rows)
         return 0

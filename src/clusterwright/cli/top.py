@@ -141,10 +141,10 @@ def screen(options: TopOptions) -> int:
 
 def _why(cluster: Cluster, remote: Remote, job: str) -> str:
     """Return the output of `wright why JOB`."""
-    from clusterwright.cli.why import of_job, waits
     from clusterwright.diagnose.pending.report import format_waiting
     from clusterwright.diagnose.report import format_report, uncolored
+    from clusterwright.diagnose.subjects import ended_job, pending_reasons
 
-    if waiting := waits(cluster, remote, job):
+    if waiting := pending_reasons(job, cluster, remote):
         return format_waiting(waiting, job)
-    return format_report(of_job(cluster, remote, job), everything=False, paint=uncolored)
+    return format_report(ended_job(job, cluster, remote), everything=False, paint=uncolored)

@@ -189,8 +189,8 @@ def _submitted(
     resolved_job: ResolvedJob | None, resume: str, cluster: Cluster, user: str | None
 ) -> RunFolder:
     """Submit the job as a new run, or resume the run `resume`."""
-    from clusterwright.launch.submit import resume as resumed
-    from clusterwright.launch.submit import submit
+    from clusterwright.launch.submission import resume as resumed
+    from clusterwright.launch.submission import submit
 
     remote = connection_to(cluster)
     run = (

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli._connection import connection_to, find_cluster, local_run
-from clusterwright.cli._show import show_error, show_message
+from clusterwright.cli._show import show_error
+from clusterwright.diagnose.subjects import ended_job, host, log, pending_reasons
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import _, current_language
 from clusterwright.onhost.lib.clean_text import unfiltered
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.diagnose.diagnosis import Diagnosis
     from clusterwright.diagnose.pending import Waiting
-    from clusterwright.diagnose.reading import LogSource
     from clusterwright.edge.ssh import Remote
 
 _JOB = re.compile(r"\d+(?:_\d+)?|last")
@@ -69,7 +69,7 @@ def why(
         source if _is_file(source) else str(local_run(source, cluster) or source) for source in sources
     )
     if not sources or any(_is_file(source) for source in sources):
-        return answer(_of_logs(sources or ("-",)), everything=all, as_json=json)
+        return answer(log(*(sources or ("-",)), warn=show_error), everything=all, as_json=json)
     return _why_cluster(sources, everything=all, as_json=json, cluster=cluster)
 
 
@@ -80,49 +80,6 @@ def _is_file(source: str) -> bool:
     from clusterwright.diagnose.reading.finding import is_named_like_file
 
     return is_named_like_file(source) and not _OUTPUT.fullmatch(source)
-
-
-def _of_logs(names: Sequence[str]) -> list[Diagnosis]:
-    """Diagnose files, folders and stdin.
-
-    Raises:
-        WrightError: a file does not exist, or no file is a text file.
-    """
-    from clusterwright.diagnose.reading import find_sources
-
-    return of_sources(find_sources(names), require_text=True)
-
-
-def of_sources(sources: list[LogSource], *, require_text: bool = False) -> list[Diagnosis]:
-    """Diagnose lines of any source; report unreadable sources on stderr.
-
-    Raises:
-        WrightError: with `require_text`, every source is unreadable.
-    """
-    from clusterwright.diagnose.flight import recorded
-    from clusterwright.diagnose.judge import judge
-    from clusterwright.diagnose.knowledge import knowledge
-    from clusterwright.diagnose.reading import read
-
-    evidence = read(recorded(sources), knowledge())
-    for name, reason in evidence.unread:
-        show_error(_("cannot read {file}: {error}", file=name, error=reason))
-    if require_text and sources and len(evidence.unread) == len(sources):
-        raise WrightError.from_code(
-            "file-unreadable",
-            _("no log is readable, so there is no diagnosis"),
-            _("name a log file, a folder of log files, or `-` for standard input"),
-            exit_code=EXIT_USAGE,
-        )
-    for place in evidence.cut_short:
-        show_message(
-            _(
-                "{file}: the time budget is used up at line {line}; later lines are not part of the diagnosis",
-                file=place.source,
-                line=place.line,
-            )
-        )
-    return judge(evidence)
 
 
 def answer(diagnoses: list[Diagnosis], *, everything: bool, as_json: bool) -> int:
@@ -151,79 +108,17 @@ def _why_cluster(targets: Sequence[str], *, everything: bool, as_json: bool, clu
 
 def _explain_name(cluster: Cluster, remote: Remote, name: str, *, everything: bool, as_json: bool) -> int:
     if not _JOB.fullmatch(name) and name in {host.name for host in cluster.hosts()}:
-        diagnoses = of_node(cluster, remote, name)
-    elif waiting := waits(cluster, remote, _job(name)):
+        diagnoses = host(name, cluster, remote)
+    elif waiting := pending_reasons(_job(name), cluster, remote):
         return _show_waiting(waiting, _job(name), as_json=as_json)
     else:
-        diagnoses = of_job(cluster, remote, _job(name))
+        diagnoses = ended_job(_job(name), cluster, remote, warn=show_error)
     return answer(diagnoses, everything=everything, as_json=as_json)
 
 
 def _job(name: str) -> str:
     match = _OUTPUT.fullmatch(name)
     return match[1] if match else name
-
-
-def waits(cluster: Cluster, remote: Remote, job: str) -> Waiting | None:
-    """Return why the job is pending; None if Slurm has no pending job with this id."""
-    from clusterwright.diagnose.gather.queue import gather_facts
-    from clusterwright.diagnose.pending import explain
-    from clusterwright.slurm.jobs import job_state_of
-    from clusterwright.slurm.states import is_pending
-
-    if not job[:1].isdigit():
-        return None
-    facts = gather_facts(remote, cluster.control.name, job)
-    state = job_state_of(facts.job)
-    return explain(facts) if is_pending(state) or state == "CONFIGURING" else None
-
-
-def of_job(cluster: Cluster, remote: Remote, job: str) -> list[Diagnosis]:
-    """Diagnose a job that runs or has ended.
-
-    Raises:
-        WrightError: neither Slurm nor the runs folder has the job.
-    """
-    from clusterwright.diagnose.gather.ended import gather
-    from clusterwright.diagnose.gather.run_findings import add_run_findings
-    from clusterwright.launch.run import runs_folder
-
-    runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
-    evidence = gather(remote, cluster.control.name, runs, job)
-    if not evidence.state and not evidence.run:
-        raise WrightError.from_code(
-            "no-such-job",
-            _("neither Slurm nor {folder} has a job, run or node `{name}`", folder=runs, name=job),
-            _("choose a job that `wright jobs` lists, or pass the path of a log"),
-            exit_code=EXIT_USAGE,
-        )
-    for host in evidence.unreachable:
-        show_message(_("{host} does not respond: its kernel and slurmd logs are missing", host=host))
-    return add_run_findings(evidence, of_sources(list(evidence.sources)))
-
-
-def of_node(cluster: Cluster, remote: Remote, node: str) -> list[Diagnosis]:
-    """Return the diagnoses of a node: its state, failures in its logs, then those from before its last resume.
-
-    Causes in the logs come before the state if the node is not responding but answers ssh; a node in service whose
-    logs have failures has only these.
-    """
-    from clusterwright.diagnose.gather.node import lately, record
-    from clusterwright.diagnose.node import explain
-    from clusterwright.diagnose.node.diagnoses import follows, node_diagnoses, past
-    from clusterwright.edge.clock import SystemClock
-
-    node_record = record(remote, cluster.control.name, node)
-    node_logs = lately(remote, node, int(SystemClock().now()), node_record)
-    now = node_diagnoses(
-        explain(node_record.record),
-        of_sources(list(node_logs.after_resume)),
-        answers=node_logs.answers,
-        follows=follows(),
-    )
-    if not node_logs.before_resume:
-        return now
-    return [*now, *past(of_sources(list(node_logs.before_resume)))]
 
 
 def _show_waiting(waiting: Waiting, job: str, *, as_json: bool) -> int:

@@ -28,7 +28,7 @@ _OF_A_CLUSTER = ("networks", "partitions", "storage", "users", "teams", "lab")
 _OF_A_JOB = ("command", "recipe", "gpus_per_node", "checkpoint", "recovery", "elastic", "container")
 
 
-def load_cluster(path: Path) -> Cluster:
+def load_cluster(path: str | Path) -> Cluster:
     """Load a cluster file.
 
     Raises:
@@ -37,7 +37,7 @@ def load_cluster(path: Path) -> Cluster:
     return cluster_of(source_of(path))
 
 
-def load_job(path: Path, cluster: Cluster | None = None) -> Job:
+def load_job(path: str | Path, cluster: Cluster | None = None) -> Job:
     """Load a job file; with `cluster`, also check that the cluster can run the job.
 
     Raises:
@@ -59,13 +59,13 @@ def load_both(job: Path, cluster: Path) -> tuple[Job, Cluster]:
     return job_spec, cluster_spec
 
 
-def source_of(path: Path) -> Source:
+def source_of(path: str | Path) -> Source:
     """Parse a file into its values and their places.
 
     Raises:
         SpecError: the file cannot be read.
     """
-    return read(_spec_bytes(path), str(path))
+    return read(_spec_bytes(Path(path)), str(path))
 
 
 def require_readable(path: Path) -> None:
@@ -224,6 +224,18 @@ def _locate(side: Loc | In, sources: Mapping[str, Source], kind: Kind, *, hidden
     names = {"cluster": _("cluster file"), "job": _("job file")}
     location = sources[file].location(loc) if file in sources else Location(names[file], path=dotted(loc))
     return replace(location, value="", source="") if hidden else location
+
+
+def validate(path: str | Path, cluster: str | Path | None = None) -> tuple[Finding, ...]:
+    """Validate a cluster or job file, a job file also against its cluster file; return all findings, none if valid.
+
+    A file that cannot be read is a finding, too.
+    """
+    try:
+        checked(Path(path), Path(cluster) if cluster else None)
+    except SpecError as error:
+        return error.findings
+    return ()
 
 
 def checked(path: Path, cluster: Path | None = None) -> tuple[str, Cluster | None]:

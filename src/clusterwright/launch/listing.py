@@ -20,6 +20,7 @@ from clusterwright.onhost.lib.run_outcome import EXIT_CODES
 from clusterwright.onhost.lib.safe_names import random_mark
 from clusterwright.onhost.lib.safe_reader import parse_document
 from clusterwright.onhost.runs.run_jobs import list_runs
+from clusterwright.provision.apply import remote_of
 from clusterwright.slurm import client
 from clusterwright.slurm.jobs import Job, parse_queue
 
@@ -39,7 +40,7 @@ class JobRow:
     reason: str
 
 
-def listed(cluster: Cluster, remote: Remote) -> tuple[JobRow, ...]:
+def list_jobs(cluster: Cluster, remote: Remote | None = None) -> tuple[JobRow, ...]:
     """List pending and running jobs, then the runs that ended last; with one ssh.
 
     Raises:
@@ -48,13 +49,15 @@ def listed(cluster: Cluster, remote: Remote) -> tuple[JobRow, ...]:
     host, runs, separator = cluster.control.name, runs_folder(cluster), random_mark()
     squeue = client.line(client.queue(slurm.NAMED_FIELDS, separator))
     command = f"{squeue} </dev/null || exit; echo; {program_command('list', runs)}"
-    result = slurm.checked(Host(remote, host).run(command, stdin=program_input(RUNS)), host, "squeue")
+    result = slurm.checked(
+        Host(remote or remote_of(cluster), host).run(command, stdin=program_input(RUNS)), host, "squeue"
+    )
     queue, _separator, folders = result.out.rpartition("\n")
     with evaluating(result, host):
         return rows(parse_queue(queue, slurm.NAMED_FIELDS, separator), parse_document(folders or "[]"))
 
 
-def listed_locally(runs: Path) -> tuple[JobRow, ...]:
+def list_local_runs(runs: Path) -> tuple[JobRow, ...]:
     """List the runs of `wright train --local` in this folder: running ones, then those that ended last."""
     folders = list_runs(str(runs))
     running = [

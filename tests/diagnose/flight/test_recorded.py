@@ -8,9 +8,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from clusterwright.cli.why import of_sources
 from clusterwright.diagnose.flight import recorded
 from clusterwright.diagnose.reading import of_bytes, of_text
+from clusterwright.diagnose.subjects import judge_sources
 
 GROUP = "0:default_pg"
 
@@ -134,7 +134,7 @@ def test_hostile_entries_are_passed_over():
 
 def test_the_answer_names_the_rank():
     """From the dumps to the diagnosis."""
-    first = of_sources([*sources(WAITS, WAITS, [entry(1)]), of_text("a.log", "step 1")])[0]
+    first = judge_sources([*sources(WAITS, WAITS, [entry(1)]), of_text("a.log", "step 1")])[0]
 
     assert (first.mode, first.subject) == ("user-code/rank-behind", {"rank": "2"})
 

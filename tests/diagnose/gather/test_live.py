@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli.why import of_sources
 from clusterwright.diagnose.gather.live import RankState, compared, live, parse_rank_states
+from clusterwright.diagnose.subjects import judge_sources
 from clusterwright.edge.bundler import RANK_STACKS, bundle_script
 from clusterwright.edge.fakes import FakeRemote
 
@@ -42,7 +42,7 @@ def test_a_rank_that_cannot_answer_is_known_by_its_state(state, kernel, words, m
     (source,) = live(FakeRemote(lambda *_: json.dumps(seen(silent, WAITS, WAITS))), ["n2"], "7")
 
     assert f"live: rank 2 on n2 {words}; 2 wait for it" in line
-    assert of_sources([source])[0].mode == mode
+    assert judge_sources([source])[0].mode == mode
 
 
 def seen(*stands):

@@ -10,7 +10,7 @@ from clusterwright import lab
 from clusterwright.config.job import Job
 from clusterwright.errors import WrightError
 from clusterwright.launch.events import RemoteReader, events, wait
-from clusterwright.launch.submit import submit
+from clusterwright.launch.submission import submit
 
 STORMY = Path(__file__).parent / "stormy.py"
 

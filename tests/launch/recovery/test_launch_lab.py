@@ -14,7 +14,7 @@ from clusterwright.cli.train import Typed, resolve_job
 from clusterwright.launch.events import RemoteReader, events
 from clusterwright.launch.events import wait as wait_for
 from clusterwright.launch.run import RunFolder
-from clusterwright.launch.submit import submit as submit_job
+from clusterwright.launch.submission import submit as submit_job
 
 pytestmark = [pytest.mark.lab, pytest.mark.train, pytest.mark.timeout(900)]
 

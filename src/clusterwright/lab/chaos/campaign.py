@@ -23,7 +23,7 @@ from clusterwright.lab.chaos.service import Service
 from clusterwright.lab.chaos.training_run import TrainingRun
 from clusterwright.lab.chaos.wright import COMMAND, Wright
 from clusterwright.lab.demo import event_metrics
-from clusterwright.launch.submit import submit
+from clusterwright.launch.submission import submit
 
 TRAINING_LIMIT_S, NOTICE_LIMIT_S = 300.0, 60.0
 

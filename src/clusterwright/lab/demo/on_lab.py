@@ -20,7 +20,7 @@ from clusterwright.lab.demo.report import DemoFacts, DrawnCluster, DrawnHost, Dr
 from clusterwright.lab.demo.run_follower import RunFollower, fault_step, is_time_for_fault, victim
 from clusterwright.lab.demo.talk import Talk
 from clusterwright.launch.events import RemoteReader
-from clusterwright.launch.submit import submit
+from clusterwright.launch.submission import submit
 from clusterwright.provision.apply import apply, remote_of
 from clusterwright.provision.report import ChangeReport as Applied
 from clusterwright.units import format_rate

@@ -16,7 +16,7 @@ from clusterwright.i18n import _
 from clusterwright.plan.cost.goodput import goodput, straggler_slowdown
 from clusterwright.plan.parameters import count
 from clusterwright.plan.run import Offload, Schedule, Stack
-from clusterwright.plan.speed import span
+from clusterwright.plan.speed.span import span
 from clusterwright.plan.storage.demand import checkpoint_bytes as stored
 from clusterwright.plan.storage.raid import Disk
 

@@ -10,7 +10,7 @@ from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
 from clusterwright.launch.run import run_name
-from clusterwright.launch.submit import resume, submit
+from clusterwright.launch.submission import resume, submit
 
 
 class ThisMachine:

@@ -30,6 +30,7 @@ from clusterwright.launch.share import partition
 from clusterwright.launch.snapshot import CodeSnapshot, snapshot
 from clusterwright.launch.warnings import warnings
 from clusterwright.plan.machines import gpu_like
+from clusterwright.provision.apply import remote_of
 
 SUBMIT_LIMIT_S = 60
 # A run's name ends in the time of its submission, to the second. If its folder cannot be created (exit code 73,
@@ -56,7 +57,7 @@ _UMASK = 'mode=$(stat -c %a .) && umask "$(printf %o $((~0$mode & 0777 | 022)))"
 def submit(
     job: Job,
     cluster: Cluster,
-    remote: Remote,
+    remote: Remote | None = None,
     *,
     user: str | None = None,
     clock: Clock | None = None,
@@ -77,7 +78,7 @@ def submit(
     for attempt in range(MAX_ATTEMPTS):
         suffix = secrets.token_hex(4) if attempt else ""
         submission = _SubmissionBuilder(runs, owner, now, suffix, copy, cluster, price, gpu).build(job)
-        result = Host(remote, cluster.control.name).run(
+        result = Host(remote or remote_of(cluster), cluster.control.name).run(
             _as_owner(runs, submission.steps, owner),
             stdin=submission.stdin + (copy.data if copy else b""),
             timeout_s=SUBMIT_LIMIT_S,
@@ -241,7 +242,9 @@ def _dependencies(runs: str, job: Job) -> tuple[str, str]:
     return lookup, f'--dependency="afterok:{listed}" --kill-on-invalid-dep=yes ' if names else ""
 
 
-def resume(name: str, cluster: Cluster, remote: Remote, *, user: str | None = None) -> RunFolder:
+def resume(
+    name: str, cluster: Cluster, remote: Remote | None = None, *, user: str | None = None
+) -> RunFolder:
     """Resubmit a run that ended: it resumes from its newest checkpoint, with a new count of successor jobs.
 
     Raises:
@@ -250,7 +253,9 @@ def resume(name: str, cluster: Cluster, remote: Remote, *, user: str | None = No
     """
     run = f"{runs_folder(cluster)}/{name}"
     command = _resubmit_command(run)
-    result = Host(remote, cluster.control.name).run_as(user, command, timeout_s=SUBMIT_LIMIT_S)
+    result = Host(remote or remote_of(cluster), cluster.control.name).run_as(
+        user, command, timeout_s=SUBMIT_LIMIT_S
+    )
     if result.code == EXIT_OTHER_OWNER:
         owner, submitter = result.out.split()[-2:]
         fix = _(

@@ -1,0 +1,156 @@
+"""Diagnose what a user names: logs, a job, a host of the cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterwright.i18n import _
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from clusterwright.config.cluster import Cluster
+    from clusterwright.diagnose.diagnosis import Diagnosis
+    from clusterwright.diagnose.pending import Waiting
+    from clusterwright.diagnose.reading import LogSource
+    from clusterwright.edge.ssh import Remote
+
+    Warn = Callable[[str], None]
+
+
+def _ignore(_text: str) -> None:
+    """Drop a warning."""
+
+
+def log(*paths: str | Path, warn: Warn = _ignore) -> list[Diagnosis]:
+    """Diagnose log files (also compressed), folders of logs, or `-` for standard input: the likeliest cause first.
+
+    `warn` receives a sentence for each file that could not be read, in whole or in part.
+
+    Raises:
+        WrightError: `file-unreadable`: a file does not exist, or no file is a text file.
+    """
+    from clusterwright.diagnose.reading import find_sources
+
+    return judge_sources(find_sources([str(path) for path in paths]), require_text=True, warn=warn)
+
+
+def judge_sources(
+    sources: Sequence[LogSource], *, require_text: bool = False, warn: Warn = _ignore
+) -> list[Diagnosis]:
+    """Diagnose lines of any source.
+
+    Raises:
+        WrightError: with `require_text`, every source is unreadable.
+    """
+    from clusterwright.diagnose.flight import recorded
+    from clusterwright.diagnose.judge import judge
+    from clusterwright.diagnose.knowledge import knowledge
+    from clusterwright.diagnose.reading import read
+    from clusterwright.errors import EXIT_USAGE, WrightError
+
+    evidence = read(recorded(list(sources)), knowledge())
+    for name, reason in evidence.unread:
+        warn(_("cannot read {file}: {error}", file=name, error=reason))
+    if require_text and sources and len(evidence.unread) == len(sources):
+        raise WrightError.from_code(
+            "file-unreadable",
+            _("no log is readable, so there is no diagnosis"),
+            _("name a log file, a folder of log files, or `-` for standard input"),
+            exit_code=EXIT_USAGE,
+        )
+    for place in evidence.cut_short:
+        warn(
+            _(
+                "{file}: the time budget is used up at line {line}; later lines are not part of the diagnosis",
+                file=place.source,
+                line=place.line,
+            )
+        )
+    return judge(evidence)
+
+
+def job(
+    name: str, cluster: Cluster, remote: Remote | None = None, *, warn: Warn = _ignore
+) -> list[Diagnosis]:
+    """Diagnose a job id or a run of the cluster: why it is pending, or why it failed.
+
+    Raises:
+        WrightError: `no-such-job`: neither Slurm nor the runs folder has it; `unreachable`.
+    """
+    from clusterwright.diagnose.pending.report import diagnosis
+
+    waiting = pending_reasons(name, cluster, remote)
+    return [diagnosis(waiting, name)] if waiting else ended_job(name, cluster, remote, warn=warn)
+
+
+def pending_reasons(name: str, cluster: Cluster, remote: Remote | None = None) -> Waiting | None:
+    """Return why a job is pending; None if Slurm has no pending job with this id."""
+    from clusterwright.diagnose.gather.queue import gather_facts
+    from clusterwright.diagnose.pending import explain
+    from clusterwright.provision.apply import remote_of
+    from clusterwright.slurm.jobs import job_state_of
+    from clusterwright.slurm.states import is_pending
+
+    if not name[:1].isdigit():
+        return None
+    facts = gather_facts(remote or remote_of(cluster), cluster.control.name, name)
+    state = job_state_of(facts.job)
+    return explain(facts) if is_pending(state) or state == "CONFIGURING" else None
+
+
+def ended_job(
+    name: str, cluster: Cluster, remote: Remote | None = None, *, warn: Warn = _ignore
+) -> list[Diagnosis]:
+    """Diagnose a job that runs or has ended.
+
+    Raises:
+        WrightError: `no-such-job`: neither Slurm nor the runs folder has it.
+    """
+    from clusterwright.diagnose.gather.ended import gather
+    from clusterwright.diagnose.gather.run_findings import add_run_findings
+    from clusterwright.errors import EXIT_USAGE, WrightError
+    from clusterwright.launch.run import runs_folder
+    from clusterwright.provision.apply import remote_of
+    from clusterwright.slurm.states import is_allocated
+
+    runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
+    evidence = gather(remote or remote_of(cluster), cluster.control.name, runs, name)
+    if not evidence.state and not evidence.run:
+        raise WrightError.from_code(
+            "no-such-job",
+            _("neither Slurm nor {folder} has a job, run or node `{name}`", folder=runs, name=name),
+            _("choose a job that `wright jobs` lists, or pass the path of a log"),
+            exit_code=EXIT_USAGE,
+        )
+    for host_name in evidence.unreachable:
+        warn(_("{host} does not respond: its kernel and slurmd logs are missing", host=host_name))
+    is_fine = is_allocated(evidence.state) or evidence.state in ("COMPLETED", "CANCELLED")
+    return add_run_findings(evidence, judge_sources(evidence.sources, warn=warn), fine=is_fine)
+
+
+def host(name: str, cluster: Cluster, remote: Remote | None = None) -> list[Diagnosis]:
+    """Return the diagnoses of a host: its state in Slurm, failures in its logs, then those before its last resume.
+
+    Causes in the logs come before the state if the node is not responding but answers SSH; a node in service whose
+    logs have failures has only these.
+    """
+    from clusterwright.diagnose.gather.node import lately, record
+    from clusterwright.diagnose.node import explain
+    from clusterwright.diagnose.node.diagnoses import follows, node_diagnoses, past
+    from clusterwright.edge.clock import SystemClock
+    from clusterwright.provision.apply import remote_of
+
+    connection = remote or remote_of(cluster)
+    node_record = record(connection, cluster.control.name, name)
+    node_logs = lately(connection, name, int(SystemClock().now()), node_record)
+    now = node_diagnoses(
+        explain(node_record.record),
+        judge_sources(node_logs.after_resume),
+        answers=node_logs.answers,
+        follows=follows(),
+    )
+    if not node_logs.before_resume:
+        return now
+    return [*now, *past(judge_sources(node_logs.before_resume))]
