@@ -3,8 +3,8 @@
 import pytest
 
 STAGES = [
-    "i18n", "errors", "units", "drawing", "platforms", "slurm", "onhost", "edge", "catalog", "config", "plan",
-    "provision", "check", "runtime", "launch", "monitor", "diagnose", "heal", "lab", "cli",
+    "i18n", "errors", "plugins", "units", "drawing", "platforms", "slurm", "onhost", "edge", "catalog", "config",
+    "plan", "provision", "check", "runtime", "launch", "monitor", "diagnose", "heal", "lab", "cli",
 ]  # fmt: skip
 NEVER = {("config", "edge"), ("catalog", "edge"), ("plan", "edge")}
 LIB = "clusterwright.onhost.lib"  # importable by all programs on hosts and by the runtime

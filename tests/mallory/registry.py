@@ -87,6 +87,7 @@ REGISTRY = {
     "plan search": OWN_FILES,
     "plan size": OWN_FILES,
     "plan storage": OWN_FILES,
+    "plugins": OWN_FILES,
     "remove-hosts": HOSTS,
     "render": OWN_FILES,
     "report cluster": Attack(

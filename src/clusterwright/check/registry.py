@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 from types import ModuleType
 
+from clusterwright import plugins
 from clusterwright.check import checks as checks_folder
 from clusterwright.check import facts as facts_folder
 from clusterwright.check.expectation import Check, Occasion
@@ -31,8 +32,20 @@ def all_facts() -> tuple[Fact[object], ...]:
 
 @cache
 def all_checks() -> tuple[Check, ...]:
-    """Return every check, sorted by name."""
-    return tuple(check for check in _members(checks_folder) if isinstance(check, Check))
+    """Return every check: ours by name, then those of plug-ins.
+
+    Raises:
+        WrightError: `plugin-broken`, `plugin-clash`.
+    """
+    ours = {check.id: check for check in _members(checks_folder) if isinstance(check, Check)}
+    others = plugins.modules("checks", ours, _lacks)
+    return (*ours.values(), *(getattr(module, name) for name, (_plugin, module) in others.items()))
+
+
+def _lacks(name: str, module: ModuleType) -> str:
+    if isinstance(getattr(module, name, None), Check):
+        return ""
+    return _("the module has no check `{name}`", name=name)
 
 
 def choose(names: Iterable[str], on: Occasion = "deploy") -> tuple[Check, ...]:

@@ -32,7 +32,7 @@ GROUPS = {
     N_("Observe"): ("top", "web", "report", "why", "mcp"),
     N_("Repair"): ("heal",),
     N_("Lab"): ("lab", "demo"),
-    N_("Shell"): ("completion",),
+    N_("Shell"): ("completion", "plugins"),
 }
 _ABOUT = N_("Plan, build, verify, run and repair GPU training clusters.")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from clusterwright import plugins
 from clusterwright.config.field import Section, refuse, setting
 from clusterwright.config.frequency import Frequency, MemoryCheckpointFrequency, Standstill
 from clusterwright.config.names import (
@@ -24,6 +25,7 @@ from clusterwright.config.parallel import Parallel
 from clusterwright.config.quantities import Duration, Size
 from clusterwright.i18n import _
 from clusterwright.onhost.adapters import registry
+from clusterwright.onhost.launchers import __path__ as launcher_folders
 from clusterwright.units import GiB, MiB
 
 _MAX_NODES = 65536  # Slurm's own MAX_SLURM_NODES is 64 * 1024
@@ -38,6 +40,7 @@ def _check_scalar(value: Any) -> str | int | float | bool:
 
 
 Argument = Annotated[str | int | float | bool, BeforeValidator(_check_scalar)]
+launcher_folders += dict.fromkeys(str(path.parent) for _plugin, path in plugins.launchers().values())
 if TYPE_CHECKING:
     Framework = str
     Launcher = str

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from clusterwright import plugins
+from clusterwright.i18n import _
 
 FOLDER = Path(__file__).parent / "modes"
 CLASSES = (
@@ -82,6 +86,48 @@ def identity(path: Path) -> str:
 def tables(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
     """Return the parsed mode files by mode id."""
     return {identity(path): tomllib.loads(path.read_text(encoding="utf-8")) for path in paths(folder)}
+
+
+def plugin_tables(ours: Container[str]) -> dict[str, dict[str, Any]]:
+    """Return the parsed mode files of plug-ins by mode id.
+
+    Raises:
+        WrightError: `plugin-broken`: a file is not a failure mode; `plugin-clash`: its id is taken.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for folder, plugin in plugins.folders("failure_modes").items():
+        for path in paths(folder):
+            name = identity(path)
+            if name in ours or name in found:
+                reason = _("the failure mode `{name}` exists already", name=name)
+                raise plugin.error(reason, code="plugin-clash")
+            try:
+                found[name] = tomllib.loads(path.read_text(encoding="utf-8"))
+                _require_valid(mode(name, found[name]))
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise plugin.error(f"{name}.toml: {type(error).__name__}: {error}") from error
+    return found
+
+
+def _require_valid(read: Mode) -> None:
+    """Check what the tests check of our own modes.
+
+    Raises:
+        ValueError: a value is not one of its choices, or an expression is invalid.
+    """
+    for value, choices in ((read.kind, CLASSES), (read.role, ROLES), (read.retry, RETRIES)):
+        if value not in choices:
+            raise ValueError(_("`{value}` is not one of {names}", value=value, names=", ".join(choices)))
+    if not read.signatures or not all(signature.has for signature in read.signatures):
+        raise ValueError(_("each signature needs a text `has`"))
+    if not 0 < read.certain <= 1:
+        raise ValueError(_("`certain` is not above 0 and at most 1"))
+    witnesses = (*read.confirmed_by, *read.ruled_out_by)
+    for like in (
+        *(signature.like for signature in read.signatures),
+        *(witness.like for witness in witnesses),
+    ):
+        re.compile(like)
 
 
 def mode(name: str, table: Table) -> Mode:

@@ -9,6 +9,9 @@ import zlib
 from functools import cache
 from pathlib import Path
 
+from clusterwright import plugins
+from clusterwright.i18n import _
+
 PACKAGE = Path(__file__).parents[1]
 
 # Programs that are sent to hosts, by their main module.
@@ -127,8 +130,19 @@ def sources(program: str) -> list[tuple[str, str]]:
 
 
 def library() -> dict[str, str]:
-    """The library for jobs and services on hosts, as `{path below the library folder: text}`."""
-    return _installed(LIBRARY)
+    """The library for jobs and services on hosts, as `{path below the library folder: text}`.
+
+    Raises:
+        WrightError: `plugin-clash`: a plug-in has a launcher with the name of ours.
+    """
+    files = _installed(LIBRARY)
+    for name, (plugin, path) in plugins.launchers().items():
+        target = f"clusterwright/onhost/launchers/{name}.py"
+        if target in files:
+            reason = _("the name `{name}` is taken by {owner}", name=name, owner="Clusterwright")
+            raise plugin.error(reason, code="plugin-clash")
+        files[target] = path.read_text(encoding="utf-8")
+    return files
 
 
 def power_programs() -> dict[str, str]:

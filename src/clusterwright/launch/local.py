@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import clusterwright
+from clusterwright import plugins
 from clusterwright.config.job import Job
 from clusterwright.edge import processes
 from clusterwright.edge.clock import Clock, SystemClock
@@ -146,7 +147,12 @@ def local_script(job: Job, run: str) -> str:
         f"# Made by clusterwright from job `{job.name}`; run it again to resume the run.",
     ]
     lines += [f"export PYTHONPATH={shlex.quote(library.strip(os.pathsep))}"]
-    variables = {**job.environment.variables, **job_variables(job)}
+    folders = [
+        *dict.fromkeys(str(path.parent) for _plugin, path in plugins.launchers().values()),
+        *filter(None, os.environ.get("CLUSTERWRIGHT_LAUNCHERS", "").split(os.pathsep)),
+    ]
+    launchers = {"CLUSTERWRIGHT_LAUNCHERS": os.pathsep.join(folders)} if folders else {}
+    variables = {**launchers, **job.environment.variables, **job_variables(job)}
     lines += [f"export {name}={shlex.quote(text)}" for name, text in variables.items()]
     lines += [
         f"exec {shlex.quote(python)} -m clusterwright.onhost.supervisor.local_scheduler {shlex.quote(run)}"

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
 
+from clusterwright import plugins
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.lab import boot, state
@@ -22,9 +23,21 @@ from clusterwright.lab.state import Fault, LabState
 
 
 def kinds() -> dict[str, ModuleType]:
-    """Return the module of every fault by name."""
+    """Return the module of every fault by name, also of plug-ins.
+
+    Raises:
+        WrightError: `plugin-broken`, `plugin-clash`.
+    """
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    return {name.replace("_", "-"): import_module(f"{__name__}.{name}") for name in names}
+    modules = {name: import_module(f"{__name__}.{name}") for name in names}
+    others = plugins.modules("faults", modules, _lacks)
+    modules |= {name: module for name, (_plugin, module) in others.items()}
+    return {name.replace("_", "-"): module for name, module in modules.items()}
+
+
+def _lacks(_name: str, module: ModuleType) -> str:
+    missing = [part for part in ("inject", "undo", "OPTIONS", "LASTS") if not hasattr(module, part)]
+    return _("the module lacks {parts}", parts=", ".join(missing)) if missing else ""
 
 
 def fault(name: str, kind: str, host: str, **options: str) -> LabState:

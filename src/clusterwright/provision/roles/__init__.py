@@ -11,8 +11,11 @@ import pkgutil
 from collections.abc import Callable
 from functools import cache
 from graphlib import TopologicalSorter
+from types import ModuleType
 
+from clusterwright import plugins
 from clusterwright.config.cluster import Cluster, Host
+from clusterwright.i18n import _
 from clusterwright.provision.resources import Resource, RoleContext
 
 Role = Callable[[Cluster, Host, RoleContext], tuple[Resource, ...]]
@@ -20,10 +23,16 @@ Role = Callable[[Cluster, Host, RoleContext], tuple[Resource, ...]]
 
 @cache
 def roles() -> dict[str, Role]:
-    """Return every role by name: each after its `DEPENDENCIES`, otherwise in the order of names."""
-    modules = {
-        m.name: importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)
-    }
+    """Return every role by name, also of plug-ins: each after its `DEPENDENCIES`, otherwise in the order of names.
+
+    Raises:
+        WrightError: `plugin-broken`, `plugin-clash`.
+    """
+    modules, others = _modules(), _plugin_modules()
+    modules |= {name: module for name, (_plugin, module) in others.items()}
+    for plugin, module in others.values():
+        if unknown := set(module.DEPENDENCIES) - set(modules):
+            raise plugin.error(_("no role has the name `{name}`", name=min(unknown)))
     sorter = TopologicalSorter({name: modules[name].DEPENDENCIES for name in modules})
     sorter.prepare()
     ordered: list[str] = []
@@ -34,12 +43,37 @@ def roles() -> dict[str, Role]:
     return {name: getattr(modules[name], name) for name in ordered}
 
 
+def _modules() -> dict[str, ModuleType]:
+    return {m.name: importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)}
+
+
+@cache
+def _plugin_modules() -> dict[str, tuple[plugins.Plugin, ModuleType]]:
+    return plugins.modules("roles", _modules(), _lacks)
+
+
+def _lacks(name: str, module: ModuleType) -> str:
+    if not callable(getattr(module, name, None)):
+        return _("the module has no function `{name}`", name=name)
+    dependencies = getattr(module, "DEPENDENCIES", None)
+    if not isinstance(dependencies, tuple) or not all(isinstance(role, str) for role in dependencies):
+        return _("DEPENDENCIES is not a tuple of names of roles")
+    return ""
+
+
 def desired_resources(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return all resources of a host; one that several roles declare is included once."""
+    """Return all resources of a host; one that several roles declare is included once.
+
+    Raises:
+        WrightError: `plugin-clash`: a plug-in's role declares a resource of another role differently.
+    """
     resources_by_id: dict[str, Resource] = {}
     for name, role in roles().items():
         for resource in role(cluster, host, context):
             existing = resources_by_id.setdefault(resource.id, resource)
             if existing is not resource and existing != resource:
+                if name in _plugin_modules():
+                    reason = _("{role} contradicts another role: {resource}", role=name, resource=resource.id)
+                    raise _plugin_modules()[name][0].error(reason, code="plugin-clash")
                 raise AssertionError(f"{name} contradicts another role: {resource.id}")
     return tuple(resources_by_id.values())

@@ -1,0 +1,1 @@
+"""The roles of the plug-in: one a file; the name of the file is the name of the role."""
