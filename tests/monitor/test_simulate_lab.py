@@ -11,8 +11,8 @@ from statistics import median
 
 import pytest
 
-from clusterwright.cli import report
 from clusterwright.config.names import expand
+from clusterwright.monitor import reports
 from clusterwright.monitor.fetch import of_month
 from clusterwright.monitor.report import text
 from clusterwright.monitor.simulate.engine import simulate
@@ -151,14 +151,13 @@ def test_a_month_with_accounting_and_without(ran, recorded):
     assert {each.name for each in found} == {HOSTILE}
 
 
-def test_reports_of_the_cluster_a_team_and_a_job(ran, recorded, monkeypatch):
+def test_reports_of_the_cluster_a_team_and_a_job(ran, recorded):
     """As a user asks for them; what nobody measured is said."""
     stands, _ = ran
-    monkeypatch.setenv("CLUSTERWRIGHT_CLUSTER", str(stands.file))
     hours = sum(each.gpus * each.elapsed_s for each in recorded) / 3600
-    whole = report.of_month(None, "")
-    team = report.of_month(None, "", "vision")
-    job = report.of_job(recorded[0].id, None)
+    whole = reports.month_report(stands.cluster)
+    team = reports.month_report(stands.cluster, team="vision")
+    job = reports.job_report(recorded[0].id, stands.cluster)
 
     assert whole.data["all"]["held_h"] == pytest.approx(hours, rel=0.02)
     assert whole.data["all"]["jobs"] == JOBS
@@ -167,5 +166,5 @@ def test_reports_of_the_cluster_a_team_and_a_job(ran, recorded, monkeypatch):
     assert job.data["job"]["name"] == HOSTILE
     assert any("Prometheus is not enabled" in why for why in job.missing)
     assert "alice/language" in text.text(job) + text.text(
-        report.of_job(recorded[-1].id, None)
+        reports.job_report(recorded[-1].id, stands.cluster)
     ) or "bob/vision" in text.text(job)

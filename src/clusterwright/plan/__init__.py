@@ -5,10 +5,45 @@ fewest GPUs for a deadline, and `cost` compares owning and renting. The modules 
 of the package when a function is called.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from clusterwright.plan.cost.cost import cost
 from clusterwright.plan.fabric.fabric import fabric
 from clusterwright.plan.inputs import machine, training
 from clusterwright.plan.search.fastest import search
 from clusterwright.plan.sizing.size import size
 
-__all__ = ["cost", "fabric", "machine", "search", "size", "training"]
+if TYPE_CHECKING:
+    from clusterwright.plan.machines import Wiring
+    from clusterwright.plan.search.options import Options as SearchOptions
+    from clusterwright.plan.sizing.answer import Sharing
+    from clusterwright.plan.sizing.workload import WorkloadRequest
+
+__all__ = [
+    "SearchOptions",
+    "Sharing",
+    "Wiring",
+    "WorkloadRequest",
+    "cost",
+    "fabric",
+    "machine",
+    "search",
+    "size",
+    "training",
+]
+_CLASSES = {
+    "SearchOptions": ("search.options", "Options"),
+    "Sharing": ("sizing.answer", "Sharing"),
+    "Wiring": ("machines", "Wiring"),
+    "WorkloadRequest": ("sizing.workload", "WorkloadRequest"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _CLASSES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, original = _CLASSES[name]
+    return getattr(import_module(f"{__name__}.{module}"), original)
