@@ -69,10 +69,10 @@ _LONGEST = 4096  # characters of a value, as of a path
 
 def description(tool: Tool) -> str:
     """Return the help of the command without its parameters."""
-    from docstring_parser import parse
+    from clusterwright.cli._help import paragraphs
 
-    text = parse(_command(tool).help)
-    return "\n\n".join(_(part) for part in (text.short_description, text.long_description) if part)
+    text = _command(tool).help.partition("\n    Parameters\n")[0]
+    return "\n\n".join(map(_, paragraphs(text)))
 
 
 def input_schema(tool: Tool) -> Schema:

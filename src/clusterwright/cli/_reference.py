@@ -18,6 +18,7 @@ from clusterwright.cli._command_page import cli_page
 from clusterwright.cli._pages import pages
 from clusterwright.config import on_host as job_on_host
 from clusterwright.config.fields import Field, fields
+from clusterwright.config.schema import KINDS, schema_text
 from clusterwright.diagnose.reference import pages as modes_pages
 from clusterwright.onhost.supervisor.goodput.kinds import COMMON, KINDS, EventKind
 from clusterwright.provision.render.monitoring.pages import alert_pages
@@ -139,6 +140,8 @@ def main(arguments: list[str] | None = None) -> int:
     docs = options.root / "docs"
     pending |= _differs(docs / "glossary.md", glossary_page(docs / "glossary.toml"))
     pending |= _differs(options.root / _XIDS, on_host())
+    for kind in KINDS:
+        pending |= _differs(options.root / "examples" / f"{kind}.schema.json", schema_text(kind))
     pending |= _differs(options.root / _JOB_FIELDS, job_on_host.source())
     for path, text in pending.items():
         if options.write:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
+from clusterwright.i18n import _
 
-def schema(kind: Literal["cluster", "job"], /) -> int:
+
+def schema(kind: Literal["cluster", "job"], /, *, out: Path | None = None) -> int:
     """Print the JSON Schema of the cluster or job file, for completion and validation in an editor.
 
     Save the schema beside the file and reference it in the file's first line, for editors with a YAML language server:
@@ -15,9 +18,15 @@ def schema(kind: Literal["cluster", "job"], /) -> int:
     ----------
     kind
         cluster or job.
+    out
+        Write the schema to this file instead.
     """
-    from clusterwright.cli._show import show_json
-    from clusterwright.config.schema import schema_of
+    from clusterwright.cli._show import show_message, show_text, write_file
+    from clusterwright.config.schema import schema_text
 
-    show_json(schema_of(kind))
+    if out:
+        write_file(out, schema_text(kind))
+        show_message(_("written: {files}", files=out))
+    else:
+        show_text(schema_text(kind))
     return 0

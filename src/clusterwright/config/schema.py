@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from clusterwright.config.reader import parse_scalar
 from clusterwright.config.source import Loc
 
 Kind = Literal["cluster", "job"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 Schema = dict[str, Any]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -22,7 +24,14 @@ def schema_of(kind: Kind) -> Schema:
         from clusterwright.config.cluster import Cluster as Model
     else:
         from clusterwright.config.job import Job as Model  # type: ignore[assignment]  # (either model will do)
-    return {"$schema": _DIALECT, **_tidy(Model.model_json_schema()), "title": f"Clusterwright {kind} file"}
+    # No address: the schema is a file beside the YAML file, and `wright schema` prints it.
+    head = {"$schema": _DIALECT, "$id": f"urn:clusterwright:schema:{kind}"}
+    return {**head, **_tidy(Model.model_json_schema()), "title": f"Clusterwright {kind} file"}
+
+
+def schema_text(kind: Kind) -> str:
+    """Return the JSON Schema of a file as text."""
+    return json.dumps(schema_of(kind), indent=2) + "\n"
 
 
 def properties(node: Schema, root: Schema) -> Mapping[str, Schema]:
