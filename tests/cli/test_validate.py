@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from clusterwright.cli.validate import validate
+
 ROOT = Path(__file__).parents[2]
 LAB, GPT = ROOT / "examples" / "lab" / "cluster.yaml", ROOT / "examples" / "lab" / "gpt.yaml"
 
@@ -38,7 +40,7 @@ def test_a_job_is_told_by_its_content_and_held_against_a_cluster(tmp_path):
     assert "is a valid job file" in wright("validate", file).stderr
     done = wright("validate", file, "--cluster", LAB)
     assert done.returncode == 2
-    assert f"{file}:6:16  gpus_per_node: 9" in done.stderr
+    assert f"{file}:7:16  gpus_per_node: 9" in done.stderr
     assert re.search(rf"{LAB}:\d+:\d+  partitions.train.nodes\n", done.stderr)
 
 
@@ -143,3 +145,20 @@ def test_a_gpu_that_the_catalog_lacks_is_noted(tmp_path):
     assert done.returncode == 0
     assert "note: nodes.h100.gpus: the catalog has no GPU `h1000`; did you mean `" in done.stderr
     assert "`h100-sxm-80gb`" in done.stderr
+
+
+def test_several_files_are_validated_at_once(tmp_path, capsys):
+    """The exit code is that of the worst; as JSON they are a list."""
+    good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
+    good.write_bytes(LAB.read_bytes())
+    bad.write_text(f"{good.read_text()}nodez: 1\n")
+
+    assert validate(good, good) == 0
+    assert validate(bad, good) == 2
+    err = capsys.readouterr().err
+    assert "bad.yaml: 1 error" in err
+    assert "good.yaml is a valid cluster file" in err
+
+    assert validate(good, bad, json=True) == 2
+    documents = json.loads(capsys.readouterr().out)
+    assert [len(document["findings"]) for document in documents] == [0, 1]

@@ -51,7 +51,7 @@ TOOLS = (
     Tool("plan explain"),
     Tool("plan fabric"),
     Tool("plan cost"),
-    Tool("validate"),
+    Tool("validate", hidden=("more",)),
     Tool("explain"),
     Tool("jobs", live=True),
     Tool("status", live=True, hidden=("metrics",)),
@@ -159,7 +159,7 @@ def _arguments(tool: Tool) -> dict[str, Argument]:
     found = {}
     for argument in _command(tool).assemble_argument_collection(parse_docstring=True):
         name = argument.name.lstrip("-").replace("-", "_").lower()
-        is_writable = _plain(argument.hint) is Path and name not in tool.readable_paths()
+        is_writable = _plain(argument.hint) in (Path, tuple[Path, ...]) and name not in tool.readable_paths()
         if argument.show and name not in tool.hidden and not is_writable:
             found[name] = argument
     return found

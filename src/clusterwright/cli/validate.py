@@ -1,7 +1,8 @@
-"""`wright validate FILE`."""
+"""`wright validate FILE...`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,42 +10,54 @@ from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
+    from clusterwright.errors import Finding
 
 
-def validate(file: Path, /, *, cluster: Path | None = None, json: bool = False) -> int:
-    """Validate a cluster or job file: report every error with its location and fix.
+def validate(file: Path, /, *more: Path, cluster: Path | None = None, json: bool = False) -> int:
+    """Validate cluster and job files: report every error with its location and fix.
 
-    The keys of the file tell whether it is a cluster or a job file.
+    The keys of a file tell whether it is a cluster or a job file.
 
     Parameters
     ----------
     file
         Cluster or job file.
+    more
+        More cluster or job files.
     cluster
-        Also check a job file against this cluster file.
+        Also check job files against this cluster file.
     json
-        Print the findings as one JSON document on stdout.
+        Print the findings as one JSON document on stdout; of several files, a list.
     """
-    from clusterwright.cli._show import show_error, show_json, show_message, show_note
+    from clusterwright.cli._show import show_json
+    from clusterwright.errors import EXIT_OK, EXIT_USAGE
+
+    files = (file, *more)
+    findings = {path: _findings(path, cluster, quiet=json) for path in files}
+    if json:
+        documents = [{"file": str(path), "findings": found} for path, found in findings.items()]
+        show_json(documents if more else documents[0])
+    return EXIT_USAGE if any(findings.values()) else EXIT_OK
+
+
+def _findings(file: Path, cluster: Path | None, *, quiet: bool) -> Sequence[Finding]:
+    """Return the findings about a file; print them, or its summary, unless quiet."""
+    from clusterwright.cli._show import show_error, show_message, show_note
     from clusterwright.config.load import checked
-    from clusterwright.errors import EXIT_USAGE, SpecError
+    from clusterwright.errors import SpecError
 
     try:
         summary, spec = checked(file, cluster)
     except SpecError as error:
-        if not json:
+        if not quiet:
             count = _n("{file}: {count} error", "{file}: {count} errors", len(error.findings), file=file)
             show_error(f"{error}\n\n{count}")
-        else:
-            show_json({"file": str(file), "findings": error.findings})
-        return EXIT_USAGE
-    if json:
-        show_json({"file": str(file), "findings": []})
-    else:
+        return error.findings
+    if not quiet:
         show_message(summary)
         for note in _unknown_gpus(spec) if spec else ():
             show_note(note)
-    return 0
+    return ()
 
 
 def _unknown_gpus(spec: Cluster) -> list[str]:
