@@ -11,6 +11,7 @@ EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_CHANGES_PENDING, EXIT_FAULTS = 0, 1, 2, 3
 EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141  # 128 and the number of SIGINT or SIGPIPE, as in a shell
 
 _MAX_FINDINGS = 20  # findings in a text; one mistake in a file may cause thousands
+_MAX_NAMES = 12  # names that a fix lists
 _MAX_EXCERPT = 96  # characters; a source line with its number fits a terminal of 110 columns
 
 
@@ -91,16 +92,44 @@ class SpecError(WrightError, ValueError):
 
 def did_you_mean(name: str, names: Iterable[str], cutoff: float) -> str:
     """Return a question that lists up to three similar names, with a trailing space; empty if no name is similar."""
-    from difflib import get_close_matches
-
-    close = " / ".join(f"`{match}`" for match in get_close_matches(name, list(names), n=3, cutoff=cutoff))
+    close = " / ".join(f"`{match}`" for match in _similar(name, names, 3, cutoff))
     return _("did you mean {names}?", names=close) + " " if close else ""
 
 
 def closest_name(name: str, names: Iterable[str]) -> str | None:
     """Return the candidate closest to a possibly misspelled name; None if none is similar."""
-    from difflib import get_close_matches
+    return next(iter(_similar(name, names, 1, 0.6)), None)
 
-    lowered = {candidate.lower(): candidate for candidate in names}
-    close = get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.6)
-    return lowered[close[0]] if close else None
+
+def unknown_name_fix(name: str, names: Iterable[str], otherwise: str = "") -> str:
+    """Return the fix of an error about an unknown name: the closest name, else `otherwise`, else the first names."""
+    candidates = list(names)
+    if suggestion := closest_name(name, candidates):
+        return _("did you mean `{suggestion}`?", suggestion=suggestion)
+    if otherwise or not candidates:
+        return otherwise or _("there is none to choose from")
+    omitted = len(candidates) - _MAX_NAMES
+    choices = ", ".join(candidates[:_MAX_NAMES]) + (f" ... (+{omitted})" if omitted > 0 else "")
+    return _("choose one of {choices}", choices=choices)
+
+
+def _similar(name: str, names: Iterable[str], count: int, cutoff: float) -> list[str]:
+    """Return up to `count` candidates that are similar to the name, most similar first; case does not count.
+
+    A candidate is as similar as its part before the first hyphen, if that is more: `a1000` means `a100-sxm-80gb`.
+    """
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher()
+    matcher.set_seq2(name.lower())
+
+    def ratio(text: str) -> float:
+        matcher.set_seq1(text)
+        return matcher.ratio() if matcher.quick_ratio() >= cutoff else 0.0
+
+    ranked = [
+        (max(ratio(candidate.lower()), ratio(candidate.lower().partition("-")[0])), candidate)
+        for candidate in dict.fromkeys(names)
+    ]
+    close = sorted((entry for entry in ranked if entry[0] >= cutoff), key=lambda entry: -entry[0])
+    return [candidate for _ratio, candidate in close[:count]]

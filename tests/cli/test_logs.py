@@ -30,7 +30,7 @@ def test_logs_of_a_folder_here_need_no_cluster(run, capfd):
 
 def test_logs_of_a_job_need_a_cluster(run):
     """The error names where its file was looked for."""
-    with pytest.raises(WrightError, match=r"tried cluster\.yaml"):
+    with pytest.raises(WrightError, match=r"no run `123` in .*\n.*pass --cluster"):
         logs("123", cluster=None)
 
 

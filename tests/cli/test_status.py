@@ -48,5 +48,5 @@ def test_prometheus_gets_its_text(run, capfd):
 
 def test_a_job_needs_a_cluster(run):
     """The error names where its file was looked for."""
-    with pytest.raises(WrightError, match=r"tried cluster\.yaml"):
+    with pytest.raises(WrightError, match=r"no run `123` in .*\n.*pass --cluster"):
         status("123")

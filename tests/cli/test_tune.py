@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from clusterwright.check.tune.trials import Budget, Tuned
 from clusterwright.check.tune.written import OF_JOB
 from clusterwright.cli.tune import Common, concluded
 
+LAB = Path(__file__).parents[2] / "examples/lab/cluster.yaml"
 JOB = "name: small  # ours\nrecipe: gpt\nnodes: 2\ntime: 30m\n"
 BEST = KnobSettings((("gradients.bucket", "4MiB"),))
 KNOBS = (Knob("gradients.bucket", ("4MiB",), "small ones leave earlier"),)

@@ -104,7 +104,8 @@ def test_a_stranger_gets_no_traceback(runs):
         code, out, error = done(RUNS, command[0], runs, NAME, *command[1:], **stranger)
         assert (code, out) == (74, "")
         assert "does not share it" in error
-    assert "no run `other`" in done(RUNS, "status", runs, "other", "text", **stranger)[2]
+    code, _, error = done(RUNS, "status", runs, "other", "text", **stranger)
+    assert (code, error.strip()) == (69, f"no run `other` in {runs}")
     assert (
         json.loads(done(RUN_TEXTS, runs, NAME, "", runs / NAME / "slurm-7.out", **stranger)[1])["texts"] == []
     )

@@ -13,7 +13,7 @@ from functools import cache, partial
 from itertools import pairwise
 from math import ceil
 
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import _
 
 
@@ -134,7 +134,7 @@ def network(name: str, image: int = 0, classes: int = 1000) -> Cnn:
     normalized_name = re.sub(r"\([^)]*\)|\bv1(\.5)?\b", " ", name.lower())
     slug = re.sub(r"^rn(?=\d)", "resnet", re.sub(r"[^a-z0-9]", "", normalized_name))
     if slug not in _NETWORKS:
-        fix = f"known: {', '.join(networks())}"
+        fix = unknown_name_fix(slug, networks(), _("known: {names}", names=", ".join(networks())))
         raise WrightError.from_code(
             "unknown-network", _("`{name}` is not a known network", name=name), fix, exit_code=EXIT_USAGE
         )

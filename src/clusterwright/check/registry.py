@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ from clusterwright.check import checks as checks_folder
 from clusterwright.check import facts as facts_folder
 from clusterwright.check.expectation import Check, Occasion
 from clusterwright.check.fact import Fact
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import _
 
 
@@ -67,11 +66,8 @@ def choose(names: Iterable[str], on: Occasion = "deploy") -> tuple[Check, ...]:
 
 
 def _unknown_check_error(name: str, check_ids: Iterable[str]) -> WrightError:
-    matches = difflib.get_close_matches(name.replace("-", "_"), list(check_ids), n=3, cutoff=0.5)
-    fix = (
-        _("did you mean {checks}?", checks=", ".join(f"`{match}`" for match in matches))
-        if matches
-        else _("see docs/reference/checks.md for all checks")
+    fix = unknown_name_fix(
+        name.replace("-", "_"), check_ids, _("see docs/reference/checks.md for all checks")
     )
     return WrightError.from_code(
         "no-such-check", _("no check has the name `{name}`", name=name), fix, exit_code=EXIT_USAGE

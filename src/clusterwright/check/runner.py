@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -18,8 +17,8 @@ from clusterwright.edge.bundler import FACTS
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import SSH_FAILED, Remote, fan_out, host_key_problem
-from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
+from clusterwright.provision.change.hosts import no_host
 
 GRACE_S = 10.0  # ours: for the connection and for the reader to end after its own deadline
 
@@ -69,18 +68,7 @@ def _chosen(cluster: Cluster, hosts: Iterable[str] | None) -> tuple[str, ...]:
     chosen = host_names if hosts is None else list(hosts)
     for name in chosen:
         if name not in host_names:
-            matches = difflib.get_close_matches(name, host_names, n=1)
-            fix = (
-                _("did you mean `{host}`?", host=matches[0])
-                if matches
-                else _("choose one of its hosts: {hosts}", hosts=", ".join(host_names[:8]))
-            )
-            raise WrightError.from_code(
-                "no-such-host",
-                _("cluster `{cluster}` has no host `{name}`", cluster=cluster.name, name=name),
-                fix,
-                exit_code=EXIT_USAGE,
-            )
+            raise no_host(cluster, name)
     return tuple(chosen)
 
 

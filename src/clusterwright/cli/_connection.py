@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +15,9 @@ from clusterwright.i18n import _
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.edge.ssh import Ssh
+    from clusterwright.errors import WrightError
 
+NAMES_S = 20.0  # for the names of runs, after an error
 VARIABLE = "CLUSTERWRIGHT_CLUSTER"
 LOCAL_RUNS = Path("runs")  # where `wright train --local` writes, unless --out names another folder
 
@@ -35,6 +39,8 @@ def find_run(reference: str, cluster: Path | None) -> RunLocation:
     """
     if folder := local_run(reference, cluster):
         return RunLocation(None, str(folder.parent), folder.name)
+    if has_only_local_runs(cluster):
+        raise no_run(reference, None, str(LOCAL_RUNS.absolute()))
     from clusterwright.launch.run import runs_folder
 
     config = find_cluster(cluster)
@@ -57,6 +63,33 @@ def local_run(reference: str, cluster: Path | None) -> Path | None:
         return None
     run = find(str(LOCAL_RUNS.absolute()), reference)
     return Path(run) if run else None
+
+
+def no_run(reference: str, cluster: Cluster | None, runs: str) -> WrightError:
+    """Return the error of a run that does not exist, with the closest name of those that do."""
+    from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
+
+    others = (
+        _("choose a run that wright jobs lists")
+        if cluster
+        else _("choose a run that wright jobs lists; for a run of a cluster, pass --cluster cluster.yaml")
+    )
+    fix = unknown_name_fix(reference, run_names(cluster, runs), others)
+    message = _("no run `{run}` in {folder}", run=reference, folder=runs)
+    return WrightError.from_code("no-run", message, fix, exit_code=EXIT_USAGE)
+
+
+def run_names(cluster: Cluster | None, runs: str) -> list[str]:
+    """Return the names of the runs in a folder, newest first; empty if it cannot be read."""
+    from clusterwright.edge.bundler import RUNS, program_input
+    from clusterwright.edge.processes import run
+    from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
+
+    result = run(_argv(cluster, "names", runs), stdin=program_input(RUNS), timeout_s=NAMES_S)
+    try:
+        return [str(name) for name in json.loads(result.out)] if result.ok else []
+    except DATA_ERRORS:
+        return []
 
 
 def has_only_local_runs(cluster: Path | None) -> bool:
@@ -141,9 +174,10 @@ def follow(
     how = ("live" if live else "once", *(["json"] if json else []))
     if json or not live or not able(sys.stdout):
         return run_jobs_command(cluster, "logs", runs, run_name, *how, ignore_interrupts=ignore_interrupts)
-    return _on_screen(
-        _argv(cluster, "logs", runs, run_name, "live", "json"), ignore_interrupts=ignore_interrupts
-    )
+    argv = _argv(cluster, "logs", runs, run_name, "live", "json")
+    on_error = _stderr_without(_no_run_line(runs, run_name))
+    code = _on_screen(argv, on_error, ignore_interrupts=ignore_interrupts)
+    return _exit_code(code, cluster, runs, run_name)
 
 
 def run_jobs_command(
@@ -153,12 +187,52 @@ def run_jobs_command(
     from clusterwright.edge.bundler import RUNS, program_input
     from clusterwright.edge.processes import stream
 
-    return stream(
-        _argv(cluster, command, runs, *more), stdin=program_input(RUNS), ignore_interrupts=ignore_interrupts
+    code = stream(
+        _argv(cluster, command, runs, *more),
+        stdin=program_input(RUNS),
+        ignore_interrupts=ignore_interrupts,
+        on_error=_stderr_without(_no_run_line(runs, more[0])),
     )
+    return _exit_code(code, cluster, runs, more[0])
 
 
-def _on_screen(argv: tuple[str, ...], *, ignore_interrupts: bool) -> int:
+def _no_run_line(runs: str, reference: str) -> str:
+    from clusterwright.onhost.runs.run_jobs import no_run as line
+
+    return line(runs, reference)
+
+
+def _stderr_without(omitted: str) -> Callable[[bytes], None]:
+    """Return a writer to stderr that omits a line, because an error replaces it."""
+    from clusterwright.edge.processes import writer_to
+
+    write = writer_to(sys.stderr)
+    return lambda line: None if line.decode(errors="replace").rstrip() == omitted else write(line)
+
+
+def _exit_code(code: int, cluster: Cluster | None, runs: str, reference: str) -> int:
+    """Return the exit code of run_jobs.py as that of the command.
+
+    Raises:
+        WrightError: there is no such run, or the host that stores it does not respond.
+    """
+    from clusterwright.edge.ssh import SSH_FAILED
+    from clusterwright.errors import EXIT_FAILED, WrightError
+    from clusterwright.onhost.runs.run_jobs import NO_RUN, UNREADABLE
+
+    if code == NO_RUN:
+        raise no_run(reference, cluster, runs)
+    if cluster and code == SSH_FAILED:
+        host = cluster.control.name
+        raise WrightError.from_code(
+            "unreachable",
+            _("{host}, which stores the runs, is unreachable", host=host),
+            _("try `ssh {host}`; the command changed nothing on the host", host=host),
+        )
+    return EXIT_FAILED if code == UNREADABLE else code
+
+
+def _on_screen(argv: tuple[str, ...], on_error: Callable[[bytes], None], *, ignore_interrupts: bool) -> int:
     from clusterwright.edge.bundler import RUNS, program_input
     from clusterwright.edge.processes import lines
     from clusterwright.launch.follow.screen import Screen
@@ -167,7 +241,13 @@ def _on_screen(argv: tuple[str, ...], *, ignore_interrupts: bool) -> int:
     ascii_only = "utf" not in (sys.stdout.encoding or "").lower()
     screen = Screen(unfiltered(sys.stdout), ascii_only=ascii_only)
     try:
-        return lines(argv, screen.line, stdin=program_input(RUNS), ignore_interrupts=ignore_interrupts)
+        return lines(
+            argv,
+            screen.line,
+            stdin=program_input(RUNS),
+            ignore_interrupts=ignore_interrupts,
+            on_error=on_error,
+        )
     finally:
         screen.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import LANGUAGES, N_, _, set_language
 
 NO_COLOR = "NO_COLOR"  # no-color.org
@@ -62,7 +62,7 @@ def _choose_language(value: str) -> None:
         raise WrightError.from_code(
             "unknown-name",
             _("{option} `{value}`: not a supported language", option="--lang", value=value),
-            _("use one of {languages}", languages=", ".join(LANGUAGES)),
+            unknown_name_fix(value, LANGUAGES),
             exit_code=EXIT_USAGE,
         )
     set_language(language)

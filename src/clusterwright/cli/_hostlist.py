@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from clusterwright.i18n import _
+
+if TYPE_CHECKING:
+    from clusterwright.config.cluster import Cluster
 
 
 def expanded(hostlist: str) -> tuple[str, ...] | None:
@@ -22,3 +27,18 @@ def expanded(hostlist: str) -> tuple[str, ...] | None:
         message = _("`{hostlist}` is not a hostlist: {error}", hostlist=hostlist, error=error)
         fix = _("write it as gpu-node[1-8,12]")
         raise WrightError.from_code("bad-hostlist", message, fix, exit_code=EXIT_USAGE) from error
+
+
+def hosts_of(cluster: Cluster, hostlist: str) -> tuple[str, ...] | None:
+    """Expand a hostlist of a cluster's hosts; None for an empty text.
+
+    Raises:
+        WrightError: the text is not a hostlist, or the cluster has no such host.
+    """
+    from clusterwright.provision.change.hosts import no_host
+
+    chosen, names = expanded(hostlist), {host.name for host in cluster.hosts()}
+    for name in chosen or ():
+        if name not in names:
+            raise no_host(cluster, name)
+    return chosen

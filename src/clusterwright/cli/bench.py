@@ -63,12 +63,12 @@ class Common:
 
     def _host_request(self, cluster: Cluster, lasts: str) -> HostRequest:
         from clusterwright.check.bench.bench_job import HostRequest
-        from clusterwright.cli._hostlist import expanded
+        from clusterwright.cli._hostlist import hosts_of
         from clusterwright.units import parse_duration
 
         return HostRequest(
             self.as_user or first_admin(cluster),
-            expanded(self.hosts) or (),
+            hosts_of(cluster, self.hosts) or (),
             self.partition,
             self.reservation,
             parse_duration(self.wait),

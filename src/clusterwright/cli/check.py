@@ -60,13 +60,13 @@ def check(
     """
     from clusterwright.check import run
     from clusterwright.cli._connection import find_cluster
-    from clusterwright.cli._hostlist import expanded
+    from clusterwright.cli._hostlist import hosts_of
     from clusterwright.provision.apply import remote_of
 
     config = find_cluster(cluster)
     remote = remote_of(config)
     verdicts = run(
-        config, remote, hosts=expanded(hosts) or _powered_up_hosts(config, remote), only=only, on=on
+        config, remote, hosts=hosts_of(config, hosts) or _powered_up_hosts(config, remote), only=only, on=on
     )
     _written(html, metrics, config, verdicts)
     return _show_verdicts(verdicts, json=json, everything=everything)

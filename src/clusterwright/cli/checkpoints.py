@@ -41,7 +41,7 @@ def list_(run: str = "last", /, *, cluster: Path | None = None, host: str = "", 
     """
     from clusterwright.launch.checkpoints import listing
 
-    return show_list(listing(run, checkpoint_host(run, cluster, host)), json=json)
+    return show_list(listing(*located(run, cluster, host)), json=json)
 
 
 @checkpoints.command
@@ -74,7 +74,7 @@ def verify(
     """
     from clusterwright.launch.checkpoints import verify as read
 
-    report = read(run, checkpoint_host(run, cluster, host), step=step, everything=all_)
+    report = read(*located(run, cluster, host), step=step, everything=all_)
     return show_verified(report, json=json)
 
 
@@ -114,19 +114,37 @@ def convert(
     """
     from clusterwright.launch.checkpoints import convert as write
 
-    source_host = checkpoint_host(source, cluster, host)
+    source, source_host = located(source, cluster, host)
     return show_converted(write(source, target, source_host, to=to, origin=from_, name=name), json=json)
 
 
-def checkpoint_host(source: str, cluster: Path | None, host: str) -> CheckpointHost | None:
-    """Return the host that reads the checkpoints; None for this machine."""
-    from clusterwright.cli._connection import connection_to, find_cluster
+def located(source: str, cluster: Path | None, host: str) -> tuple[str, CheckpointHost | None]:
+    """Return the folder or run, and the host that reads its checkpoints; None for this machine.
+
+    Raises:
+        WrightError: there is no such run here and no cluster file, or the cluster has no such host.
+    """
+    from clusterwright.cli._connection import (
+        LOCAL_RUNS,
+        connection_to,
+        find_cluster,
+        has_only_local_runs,
+        local_run,
+        no_run,
+    )
+    from clusterwright.cli._hostlist import hosts_of
     from clusterwright.launch.checkpoints import CheckpointHost
 
-    if not (cluster or host) and ("/" in source or Path(source).exists()):
-        return None
+    if not (cluster or host):
+        if folder := local_run(source, cluster):
+            return str(folder), None
+        if "/" in source or Path(source).exists():
+            return source, None
+        if has_only_local_runs(cluster):
+            raise no_run(source, None, str(LOCAL_RUNS.absolute()))
     cluster_config = find_cluster(cluster)
-    return CheckpointHost(cluster_config, connection_to(cluster_config), host)
+    hosts_of(cluster_config, host)
+    return source, CheckpointHost(cluster_config, connection_to(cluster_config), host)
 
 
 def show_list(listing: dict[str, Any], *, json: bool, now: float | None = None) -> int:

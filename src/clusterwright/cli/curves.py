@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from clusterwright.cli._connection import connection_to, find_run
+from clusterwright.cli._connection import RunLocation, connection_to, find_run, no_run
 from clusterwright.cli._show import show_message, write_file
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
@@ -62,9 +62,9 @@ def curve_points(job: str, cluster: Path | None) -> dict[str, Any]:
     location = find_run(job, cluster)
     if location.cluster is None:
         argv = [sys.executable, "-c", LOADER, "curves", location.runs, location.name]
-        return _document(run(argv, stdin=program_input(RUNS), timeout_s=LIMIT_S), job)
+        return _out(run(argv, stdin=program_input(RUNS), timeout_s=LIMIT_S), location)
     control = Host(connection_to(location.cluster), location.cluster.control.name)
-    return _document(control.run_program(RUNS, "curves", location.runs, job, timeout_s=LIMIT_S), job)
+    return _out(control.run_program(RUNS, "curves", location.runs, job, timeout_s=LIMIT_S), location)
 
 
 def write_curves(document: dict[str, Any], output: Path | None) -> Path:
@@ -83,12 +83,15 @@ def write_curves(document: dict[str, Any], output: Path | None) -> Path:
     return path
 
 
-def _document(result: CommandResult, job: str) -> dict[str, Any]:
+def _out(result: CommandResult, location: RunLocation) -> str:
     from clusterwright.edge.answers import parse_answer
+    from clusterwright.onhost.runs.run_jobs import NO_RUN
 
+    if result.code == NO_RUN:
+        raise no_run(location.name, location.cluster, location.runs)
     if not result.ok:
-        raise _unreadable(job, result.last_lines(2))
-    return parse_answer(result, result.argv[0])
+        raise _unreadable(location.name, result.last_lines(2))
+    return dumps(parse_answer(result, result.argv[0])) + "\n"
 
 
 def _unreadable(job: str, error: str) -> WrightError:

@@ -43,17 +43,12 @@ def explain(topic: str, /, *, json: bool = False) -> int:
 def _mode_page(topic: str) -> str:
     from clusterwright.diagnose.mode import tables
     from clusterwright.diagnose.reference import page_of
-    from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
+    from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 
     try:
         return page_of(topic)
     except KeyError:
-        suggestion = closest_name(topic, list(tables()))
-        fix = (
-            _("did you mean `{suggestion}`?", suggestion=suggestion)
-            if suggestion
-            else _("see docs/reference/why/index.md")
-        )
+        fix = unknown_name_fix(topic, tables(), _("see docs/reference/why/index.md"))
         raise WrightError.from_code(
             "unknown-topic", _("no failure mode has the name `{name}`", name=topic), fix, exit_code=EXIT_USAGE
         ) from None
@@ -61,7 +56,7 @@ def _mode_page(topic: str) -> str:
 
 def _fields(topic: str, codes: list[str]) -> tuple[Field, ...]:
     from clusterwright.config.fields import fields, matching
-    from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
+    from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 
     head, _ignored, subpath = topic.partition(".")
     candidates = fields("job") if head == "job" and subpath else ()
@@ -72,12 +67,8 @@ def _fields(topic: str, codes: list[str]) -> tuple[Field, ...]:
     if matches := matching(query, candidates):
         return matches
     paths = [".".join(part for part in field.parts if part != "NAME") for field in candidates]
-    suggestion = closest_name(query, [*paths, *codes])
-    fix = (
-        _("did you mean `{suggestion}`?", suggestion=suggestion)
-        if suggestion
-        else _("see docs/reference/fields.md and docs/reference/errors.md")
-    )
+    pages = _("see docs/reference/fields.md and docs/reference/errors.md")
+    fix = unknown_name_fix(query, [*paths, *codes], pages)
     raise WrightError.from_code(
         "unknown-topic",
         _("no field and no error code has the name `{name}`", name=topic),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from clusterwright.cli._show import is_confirmed, show_json, show_message, show_next, show_table
-from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import N_, _
 from clusterwright.units import human_duration
 
@@ -305,7 +305,7 @@ def _drawn(seed: int, faults: int, only: tuple[str, ...]) -> tuple[Planned, ...]
     kinds_by_name = kinds()
     if strange := set(only) - set(kinds_by_name):
         message = _("no kind of fault has the name `{kind}`", kind=min(strange))
-        fix = _("use one of {names}", names=", ".join(kinds_by_name))
+        fix = unknown_name_fix(min(strange), kinds_by_name)
         raise WrightError.from_code("campaign-kind", message, fix, exit_code=EXIT_USAGE)
     return draw(
         seed, faults, {name: kinds_by_name[name] for name in kinds_by_name if not only or name in only}

@@ -38,22 +38,17 @@ def recover(*, cluster: Path | None = None, hosts: str = "", json: bool = False)
         Print one JSON document on stdout, without the key.
     """
     from clusterwright.cli._connection import cluster_file
-    from clusterwright.cli._hostlist import expanded
+    from clusterwright.cli._hostlist import hosts_of
     from clusterwright.config.load import load_cluster
     from clusterwright.edge.secrets import state_folder
     from clusterwright.provision.apply import remote_of
-    from clusterwright.provision.change.hosts import no_host
     from clusterwright.provision.recover import recover as read_back
 
     file = cluster_file(cluster)
     spec = load_cluster(file)
     folder = state_folder(spec.name)
     names = [host.name for host in spec.hosts()]
-    chosen = expanded(hosts) or names
-    for name in chosen:
-        if name not in names:
-            raise no_host(spec, name)
-    keys = read_back(spec, folder, remote_of(spec), chosen)
+    keys = read_back(spec, folder, remote_of(spec), hosts_of(spec, hosts) or names)
     show(keys, folder / "munge.key", json=json)
     show_next(f"wright apply --cluster {file} --dry-run")
     return 0

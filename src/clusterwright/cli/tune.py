@@ -57,14 +57,16 @@ class Common:
 
         return Budget(self.budget, self.seed)
 
-    def host_request(self, user: str | None, fewest: int, partition: str = "") -> HostRequest:
+    def host_request(
+        self, cluster: Cluster, user: str | None, fewest: int, partition: str = ""
+    ) -> HostRequest:
         """Return the request for hosts."""
         from clusterwright.check.bench.bench_job import HostRequest
-        from clusterwright.cli._hostlist import expanded
+        from clusterwright.cli._hostlist import hosts_of
         from clusterwright.units import parse_duration
 
         wait_s = parse_duration(self.wait)
-        return HostRequest(user, expanded(self.hosts) or (), partition, wait_s=wait_s, fewest=fewest)
+        return HostRequest(user, hosts_of(cluster, self.hosts) or (), partition, wait_s=wait_s, fewest=fewest)
 
 
 DEFAULTS = Common()
@@ -146,7 +148,9 @@ def tuned_network(path: Path, options: Common) -> int:
     from clusterwright.provision.change.fields import ClusterFile
 
     budget, current_file = options.trials, ClusterFile.from_source(source_of(path))
-    host_request = options.host_request(first_admin(current_file.cluster), FEWEST["collectives"])
+    host_request = options.host_request(
+        current_file.cluster, first_admin(current_file.cluster), FEWEST["collectives"]
+    )
     result = _on_hosts(
         current_file.cluster, host_request, lambda site: tune_network(site, budget, options.names)
     )
@@ -168,7 +172,9 @@ def tuned_training(training_options: TrainingOptions, options: Common) -> int:
     subject = Subject(
         source_of(training_options.job).text, lambda job: _rank(job, cluster), training_options.steps, limit_s
     )
-    host_request = options.host_request(job.user or first_admin(cluster), job.nodes, job.partition or "")
+    host_request = options.host_request(
+        cluster, job.user or first_admin(cluster), job.nodes, job.partition or ""
+    )
 
     def search(site: BenchSite) -> Tuned:
         return tune_training(site, subject, budget, options.names, numbers=training_options.numbers)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
-from clusterwright.errors import closest_name
+from clusterwright.errors import unknown_name_fix
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:  # a job is read without importing the models of the cluster file
@@ -44,12 +44,8 @@ def unknown(
 
     `kind` is the translated noun of what is named; `subject`, translated too, is what names it.
     """
-    if suggestion := closest_name(name, declared_names):
-        fix = _("did you mean `{suggestion}`?", suggestion=suggestion)
-    elif declared_names:
-        fix = _("choose one of {choices}", choices=", ".join(list(declared_names)[:8]))
-    else:
-        fix = _("no {kind} is declared; declare one", kind=kind)
+    missing = "" if declared_names else _("no {kind} is declared; declare one", kind=kind)
+    fix = unknown_name_fix(name, declared_names, missing)
     values = {"subject": subject, "kind": kind, "name": name}
     message = _("{subject} refers to {kind} `{name}`, which is not declared", **values)
     return Clash("unknown-name", message, fix, locs)

@@ -132,16 +132,24 @@ class Output(io.RawIOBase):
         super().close()
 
 
-def stream(argv: Sequence[str], *, stdin: bytes = b"", ignore_interrupts: bool = False) -> int:
+def stream(
+    argv: Sequence[str],
+    *,
+    stdin: bytes = b"",
+    ignore_interrupts: bool = False,
+    on_error: Callable[[bytes], None] | None = None,
+) -> int:
     """Run a command, pass its output on with colors as its only escape sequences, and return its exit code.
 
     An interrupt terminates it first. With `ignore_interrupts` the command ignores Ctrl-C of the shared terminal,
     which only our handler receives.
     """
-    return lines(argv, _writer_to(sys.stdout), stdin=stdin, ignore_interrupts=ignore_interrupts)
+    return lines(
+        argv, writer_to(sys.stdout), stdin=stdin, ignore_interrupts=ignore_interrupts, on_error=on_error
+    )
 
 
-def _writer_to(stream: Any) -> Callable[[bytes], None]:
+def writer_to(stream: Any) -> Callable[[bytes], None]:
     """Return a function that writes a cleaned line; to a terminal only the part after its last carriage return."""
     into, overwrites = unfiltered(stream), stream.isatty()
 
@@ -170,13 +178,19 @@ def lines(
     *,
     stdin: bytes = b"",
     ignore_interrupts: bool = False,
+    on_error: Callable[[bytes], None] | None = None,
 ) -> int:
-    """Run a command, call `on_line` for each line of its stdout, and return its exit code; otherwise like `stream`."""
+    """Run a command, call `on_line` for each line of its stdout, and return its exit code; otherwise like `stream`.
+
+    `on_error` gets the lines of its stderr; by default they are passed on.
+    """
     with _ignoring_interrupts() if ignore_interrupts else contextlib.nullcontext():
         process = subprocess.Popen(
             list(argv), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
-    errors = threading.Thread(target=_pass_on, args=(process.stderr, _writer_to(sys.stderr)), daemon=True)
+    errors = threading.Thread(
+        target=_pass_on, args=(process.stderr, on_error or writer_to(sys.stderr)), daemon=True
+    )
     errors.start()
     threading.Thread(target=_terminate_without_reader, args=(process,), daemon=True).start()
     try:

@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv4Network
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.networks import Network, NetworkName
 from clusterwright.config.storage import Nfs
-from clusterwright.errors import WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import _
 from clusterwright.lab.gpus.simulated import Simulated, simulated
 from clusterwright.lab.rdma.ports import SimulatedRdma, rdma
@@ -75,11 +75,11 @@ class LabLayout:
         for host in self.hosts:
             if host.name == name:
                 return host
-        names = ", ".join(host.name for host in self.hosts)
         raise WrightError.from_code(
             "lab-unknown-host",
             _("lab `{lab}` has no host `{host}`", lab=self.name, host=name),
-            _("name one of: {names}", names=names),
+            unknown_name_fix(name, [host.name for host in self.hosts]),
+            exit_code=EXIT_USAGE,
         )
 
 

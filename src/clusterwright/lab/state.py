@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from clusterwright.config.site import Lab
 from clusterwright.edge.files import write_file_atomic
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import _
 from clusterwright.lab.layout import LabLayout
 
@@ -157,11 +157,11 @@ def require(name: str) -> LabState:
     """
     state = read(name)
     if state is None:
-        names = ", ".join(labs()) or "none"
         raise WrightError.from_code(
             "lab-unknown",
             _("lab `{name}` does not exist", name=name),
-            _("create it with `wright lab up`; existing labs: {names}", names=names),
+            unknown_name_fix(name, labs(), "" if labs() else _("create it with `wright lab up`")),
+            exit_code=EXIT_USAGE,
         )
     return state
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import N_, _
 
 
@@ -63,7 +63,7 @@ def chosen(
     if unknown := [name for name in names if name not in knobs_by_variable]:
         raise _none(
             _("`{unknown}` is not a setting that can be tuned here", unknown=unknown[0]),
-            _("use one of {settings}", settings=", ".join(knobs_by_variable)),
+            unknown_name_fix(unknown[0], knobs_by_variable),
         )
     if refused := [name for name in names if knobs_by_variable[name].numbers and not numbers]:
         raise _none(

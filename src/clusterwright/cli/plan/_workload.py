@@ -10,8 +10,8 @@ from cyclopts import Parameter
 
 from clusterwright.catalog.hf import model_of
 from clusterwright.catalog.models import architectures
-from clusterwright.cli.plan._inputs import machine_for, wiring_of
-from clusterwright.errors import EXIT_USAGE, Finding, WrightError, closest_name
+from clusterwright.cli.plan._inputs import Precision, _attempt, _wiring, machine_for
+from clusterwright.errors import EXIT_USAGE, Finding, WrightError, unknown_name_fix
 from clusterwright.i18n import _
 from clusterwright.plan.inputs import Precision, attempt
 from clusterwright.plan.sizing.answer import Sharing
@@ -140,12 +140,7 @@ def read_scenario(text: str) -> Scenario | None:
     """Parse the scenario; None without one."""
     if not text or text in set(Scenario):
         return Scenario(text) if text else None
-    suggestion = closest_name(text, list(Scenario))
-    fix = (
-        _("did you mean `{suggestion}`?", suggestion=suggestion)
-        if suggestion
-        else _("use one of {names}", names=", ".join(Scenario))
-    )
+    fix = unknown_name_fix(text, Scenario)
     raise WrightError.from_code(
         "size-workload", _("no scenario has the name `{name}`", name=text), fix, exit_code=EXIT_USAGE
     )

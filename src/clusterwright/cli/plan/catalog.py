@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
+from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -310,12 +310,7 @@ def _release(name: str) -> Any:
 
 
 def _none(kind: str, name: str, names: list[str]) -> WrightError:
-    suggestion = closest_name(name, names)
-    fix = (
-        _("did you mean `{suggestion}`?", suggestion=suggestion)
-        if suggestion
-        else _("run wright plan catalog {table} for all names", table=kind)
-    )
+    fix = unknown_name_fix(name, names, _("run wright plan catalog {table} for all names", table=kind))
     return WrightError.from_code(
         "unknown-part",
         _("the table {table} has no row `{name}`", table=kind, name=name),

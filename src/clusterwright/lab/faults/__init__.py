@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
 
-from clusterwright import plugins
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import _
 from clusterwright.lab import boot, state
 from clusterwright.lab.layout import LabHost, Link
@@ -94,11 +93,11 @@ def links(host: LabHost, options: Mapping[str, str]) -> tuple[Link, ...]:
     network = options.get("network")
     matches = tuple(link for link in host.links if network in (None, link.network))
     if not matches:
-        has = ", ".join(link.network for link in host.links)
         raise WrightError.from_code(
             "lab-unknown-network",
             _("{host} has no address on network `{network}`", host=host.name, network=network),
-            _("name one of: {networks}", networks=has),
+            unknown_name_fix(str(network), [link.network for link in host.links]),
+            exit_code=EXIT_USAGE,
         )
     return matches
 
@@ -119,11 +118,10 @@ def _fault_key(active_fault: Fault) -> tuple[str | None, ...]:
 def _chosen(kind: str, options: Mapping[str, str]) -> ModuleType:
     chosen = kinds().get(kind)
     if chosen is None:
-        names = ", ".join(kinds())
         raise WrightError.from_code(
             "lab-unknown-fault",
             _("`{kind}` is not a fault", kind=kind),
-            _("name one of: {names}", names=names),
+            unknown_name_fix(kind, kinds(), _("name one of: {names}", names=", ".join(kinds()))),
             exit_code=EXIT_USAGE,
         )
     if strange := set(options) - set(chosen.OPTIONS):

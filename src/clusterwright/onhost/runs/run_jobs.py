@@ -32,6 +32,7 @@ from clusterwright.onhost.runs.run_logs import POLL_INTERVAL_S, Follow
 from clusterwright.onhost.supervisor.goodput import history
 
 TAIL = 8192  # bytes at the end of a file that contain the last step
+MOST_NAMES = 1000  # names of runs that one answer lists
 RECENT = 10  # number of ended runs in a list
 MOST_REASON = 300  # characters of an error
 NO_RUN = 69  # sysexits.h EX_UNAVAILABLE
@@ -43,8 +44,8 @@ READ_S, READ_BYTES = 300.0, 1 << 30  # to read one run
 def main() -> int:
     """Execute the command of the arguments; return the exit code."""
     command, runs, *arguments = sys.argv[1:]
-    if command == "list":
-        json.dump(list_runs(runs), sys.stdout)
+    if command in ("list", "names"):
+        json.dump(list_runs(runs) if command == "list" else newest(runs)[:MOST_NAMES], sys.stdout)
         return 0
     run = find(runs, arguments[0])
     unshared = "" if run else denied(runs, arguments[0])
@@ -52,9 +53,7 @@ def main() -> int:
         sys.stderr.write(f"cannot read {unshared}: its owner does not share it with you\n")
         return UNREADABLE
     if not run:
-        sys.stderr.write(
-            f"no run `{arguments[0]}` in {runs}; runs: {', '.join(newest(runs)[:5]) or 'none'}\n"
-        )
+        sys.stderr.write(no_run(runs, arguments[0]) + "\n")
         return NO_RUN
     if command == "find":
         sys.stdout.write(run)
@@ -75,6 +74,11 @@ def main() -> int:
         sys.stderr.write(f"cannot read {run}: {error}\n")
         return UNREADABLE
     return 0
+
+
+def no_run(runs: str, reference: str) -> str:
+    """Return the message of exit code NO_RUN."""
+    return f"no run `{reference}` in {runs}"
 
 
 def _within_budget(read: Callable[[], str]) -> str:

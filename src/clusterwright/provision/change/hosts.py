@@ -9,8 +9,8 @@ from pydantic import TypeAdapter, ValidationError
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import Hostlist, expand, fold
 from clusterwright.config.storage import Nfs
-from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
-from clusterwright.i18n import N_, _
+from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
+from clusterwright.i18n import _
 from clusterwright.provision.change.edit import drop, set_value
 from clusterwright.provision.change.fields import ClusterFile
 
@@ -73,16 +73,11 @@ def refuse_to_remove(cluster: Cluster, hosts: Iterable[str]) -> None:
 
 def no_host(cluster: Cluster, name: str) -> WrightError:
     """Return the error for a host that the cluster file does not have."""
-    close = closest_name(name, [host.name for host in cluster.hosts()])
-    text = (
-        N_("cluster `{cluster}` has no host `{host}`; did you mean `{close}`?")
-        if close
-        else N_("cluster `{cluster}` has no host `{host}`")
-    )
+    names = [host.name for host in cluster.hosts()]
     return WrightError.from_code(
         "no-such-host",
-        _(text, cluster=cluster.name, host=name, close=close),
-        _("choose from {hosts}", hosts=fold([host.name for host in cluster.hosts()])),
+        _("cluster `{cluster}` has no host `{host}`", cluster=cluster.name, host=name),
+        unknown_name_fix(name, names, _("choose from {hosts}", hosts=fold(names))),
         exit_code=EXIT_USAGE,
     )
 
@@ -124,18 +119,16 @@ def _written(
 
 
 def _no_group(cluster: Cluster, name: str) -> WrightError:
-    close = closest_name(name, cluster.nodes)
-    text = (
-        N_("cluster `{cluster}` has no node group `{group}`; did you mean `{close}`?")
-        if close
-        else N_("cluster `{cluster}` has no node group `{group}`")
-    )
     return WrightError.from_code(
         "no-such-group",
-        _(text, cluster=cluster.name, group=name, close=close),
-        _(
-            "choose from {groups}; declare hosts of another kind as a new node group in the cluster file",
-            groups=", ".join(cluster.nodes),
+        _("cluster `{cluster}` has no node group `{group}`", cluster=cluster.name, group=name),
+        unknown_name_fix(
+            name,
+            cluster.nodes,
+            _(
+                "choose from {groups}; declare hosts of another kind as a new node group in the cluster file",
+                groups=", ".join(cluster.nodes),
+            ),
         ),
         exit_code=EXIT_USAGE,
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from clusterwright.config.clash import Clash
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.receivers import Email, Zabbix
+from clusterwright.errors import unknown_name_fix
 from clusterwright.i18n import _
 from clusterwright.platforms import platforms
 
@@ -76,15 +77,12 @@ def notify(cluster: Cluster) -> Iterator[Clash]:
         )
     for index, name in enumerate(monitoring.notify):
         if name not in monitoring.receivers:
-            from difflib import get_close_matches
-
-            suggestions = get_close_matches(name, monitoring.receivers, 1)
             yield Clash(
                 "unknown-receiver",
                 _("notify lists receiver `{name}`, which is not declared", name=name),
-                _("did you mean `{suggestion}`?", suggestion=suggestions[0])
-                if suggestions
-                else _("declare monitoring.receivers.{name}", name=name),
+                unknown_name_fix(
+                    name, monitoring.receivers, _("declare monitoring.receivers.{name}", name=name)
+                ),
                 (("monitoring", "notify", index), ("monitoring", "receivers")),
             )
     for name, receiver in monitoring.receivers.items():

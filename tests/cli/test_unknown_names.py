@@ -1,0 +1,97 @@
+"""Names that do not exist: one error for each kind, exit code 2, and the closest name as the fix."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clusterwright.errors import closest_name, unknown_name_fix
+
+EXAMPLE = Path(__file__).parents[2] / "examples/lab/cluster.yaml"
+CLUSTER = f"--cluster {EXAMPLE}"
+RUN = "gpt-20261127-101010"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run on this machine, in ./runs."""
+    folder = tmp_path / "runs" / RUN
+    folder.mkdir(parents=True)
+    (folder / "job.json").write_text('{"local": true}')
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "closest"),
+    [
+        ("status gpt-20261127-10101", "no-run", RUN),
+        ("logs gpt-20261127-10101", "no-run", RUN),
+        ("logs --follow gpt-20261127-10101", "no-run", RUN),
+        ("cancel gpt-20261127-10101", "no-run", RUN),
+        ("curves gtp-20261127-101010", "no-run", RUN),
+        ("why gpt-20261127", "no-run", RUN),
+        ("report job gpt-2026112", "no-run", RUN),
+        ("checkpoints list gpt-20261127", "no-run", RUN),
+        ("checkpoints verify gpt-20261127", "no-run", RUN),
+        (f"check --hosts gpu-nod1 {CLUSTER}", "no-such-host", "gpu-node1"),
+        (f"bench network --hosts gpu-nod1 {CLUSTER}", "no-such-host", "gpu-node1"),
+        (f"tune network --hosts gpu-nod1 {CLUSTER}", "no-such-host", "gpu-node1"),
+        (f"state recover --hosts gpu-nod1 {CLUSTER}", "no-such-host", "gpu-node1"),
+        (f"checkpoints list /x --host gpu-nod1 {CLUSTER}", "no-such-host", "gpu-node1"),
+        (f"remove-hosts gpu-nod1 {CLUSTER}", "no-such-host", "gpu-node1"),
+        (f"add-hosts a10 gpu-node9 {CLUSTER}", "no-such-group", "a100"),
+        (f"check --only munge_betwen {CLUSTER}", "no-such-check", "munge_between"),
+        (f"lab campaign --only host-kiled {CLUSTER}", "campaign-kind", "host-killed"),
+        (f"dev --partition trian --dry-run {CLUSTER}", "dev-partition", "train"),
+        ("plan power --gpu a1000", "unknown-gpu", "a100-sxm-80gb"),
+        ("plan catalog gpus h1000", "unknown-gpu", "h100-sxm-80gb"),
+        ("plan catalog servers hgx-h10", "unknown-part", "hgx-h100"),
+        ("plan storage --dataset 1TB --model lama-3-8b", "unknown-model", "llama3-8b"),
+        ("explain gres-mismach", "unknown-topic", "gres-mismatch"),
+        ("--lang zhh jobs", "unknown-name", "zh"),
+        ("schema clster", "usage", "cluster"),
+        ("statis", "usage", "status"),
+        ("check --hots x", "usage", "--hosts"),
+    ],
+)
+def test_the_closest_name_is_the_fix(command, run, line, code, closest):
+    """The same exit code for every kind of name."""
+    done = command(*line.split())
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"error[{code}]" in done.stderr
+    assert closest in done.stderr
+
+
+@pytest.mark.parametrize("line", ["status gpt-1 --json", f"check --hosts x --json {CLUSTER}"])
+def test_it_is_json_where_the_answer_is(command, run, line):
+    """With the same exit code."""
+    done = command(*line.split())
+
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["exit_code"]) == (2, 2)
+    assert document["errors"][0]["code"] in ("no-run", "no-such-host")
+
+
+def test_an_unknown_gpu_of_a_cluster_file_is_a_note(command, tmp_path):
+    """It may be newer than the catalog, so the file is valid."""
+    text = EXAMPLE.read_text().replace("model: a100", "model: a1000").partition("\nlab:")[0]
+    (tmp_path / "cluster.yaml").write_text(text)
+
+    done = command("validate", "cluster.yaml")
+
+    assert "`a1000`" in done.stderr
+    assert "did you mean `a100-sxm-80gb`" in done.stderr
+
+
+def test_the_closest_name_ignores_case_and_what_follows_the_first_hyphen():
+    """Short forms of long names."""
+    assert closest_name("A1000", ["h100-pcie-80gb", "a100-sxm-80gb"]) == "a100-sxm-80gb"
+    assert closest_name("Control", ["gpu-node1", "control"]) == "control"
+    assert closest_name("zzz", ["gpu-node1", "control"]) is None
+
+
+def test_without_a_similar_name_the_first_ones_are_listed():
+    """Not thousands of them."""
+    assert unknown_name_fix("zzz", [f"host{number}" for number in range(100)]).endswith("host11 ... (+88)")
+    assert unknown_name_fix("zzz", ["a"], "run wright jobs") == "run wright jobs"
+    assert unknown_name_fix("zzz", []) == "there is none to choose from"
