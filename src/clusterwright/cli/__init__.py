@@ -10,7 +10,7 @@ import gc
 import os
 import pkgutil
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from clusterwright.cli._global_options import OPTIONS, apply_global_options, wants_json
 from clusterwright.errors import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, WrightError
@@ -34,6 +34,7 @@ GROUPS = {
     N_("Lab"): ("lab", "demo"),
     N_("Shell"): ("completion", "plugins"),
 }
+COMPLETE = "__complete"  # the first argument of the completion scripts' calls (Cyclopts)
 _ABOUT = N_("Plan, build, verify, run and repair GPU training clusters.")
 
 
@@ -90,6 +91,8 @@ def main() -> None:
     # Everything that a command prints may contain text of other users.
     sys.stdout, sys.stderr = CleanStream(unfiltered(sys.stdout)), CleanStream(unfiltered(sys.stderr))
     set_language(language_of(os.environ))
+    if sys.argv[1:2] == [COMPLETE]:
+        _complete()
     try:
         arguments = apply_global_options(sys.argv[1:])
         if arguments in ([], ["-h"], ["--help"]):
@@ -116,6 +119,16 @@ def main() -> None:
             raise SystemExit(explained.exit_code) from None
         raise SystemExit(_report(explained)) from None
     raise SystemExit(outcome if isinstance(outcome, int) else 0)
+
+
+def _complete() -> NoReturn:
+    """Print the names that a completion script asks for, in the protocol of Cyclopts."""
+    from clusterwright.cli._live_names import limit_time
+
+    limit_time()
+    sys.stdout = unfiltered(sys.stdout)  # the completers print harmless names only
+    app()(sys.argv[1:], result_action="return_value", exit_on_error=False, print_error=False)
+    raise SystemExit(0)
 
 
 def _report(error: WrightError) -> int:

@@ -7,9 +7,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.cli._live_names import GROUPS
+
 
 def add_hosts(
-    group: str,
+    group: Annotated[str, GROUPS],
     hosts: str,
     /,
     *,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from clusterwright.cli._live_names import HOSTS, PARTITIONS
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
@@ -27,11 +28,11 @@ class Common:
     """The options of all benchmarks as typed."""
 
     hosts: Annotated[
-        str, Parameter(help="Hosts to wait for, such as gpu-node[1-4]; default: all idle hosts.")
+        str, Parameter(help="Hosts to wait for, such as gpu-node[1-4]; default: all idle hosts."), HOSTS
     ] = ""
     wait: Annotated[str, Parameter(help="Longest wait for idle hosts.")] = "10m"
     partition: Annotated[
-        str, Parameter(help="Partition of the hosts; default: Slurm's default partition.")
+        str, Parameter(help="Partition of the hosts; default: Slurm's default partition."), PARTITIONS
     ] = ""
     reservation: Annotated[str, Parameter(help="Slurm reservation to run in.")] = ""
     as_user: Annotated[

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+from clusterwright.cli._live_names import RUNS
 
 
-def cancel(job: str, /, *, cluster: Path | None = None) -> int:
+def cancel(job: Annotated[str, RUNS], /, *, cluster: Path | None = None) -> int:
     """Cancel a run and its successor jobs; the ranks save a checkpoint first.
 
     Parameters

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from clusterwright.cli._live_names import CHECKS, HOSTS
 from clusterwright.cli._show import show_json, show_message, show_note, show_table, write_file
 from clusterwright.i18n import _, _n
 
@@ -26,8 +27,8 @@ _EXIT = {"fail": 5, "unknown": 1}  # by the worst status
 def check(
     *,
     cluster: Path | None = None,
-    hosts: str = "",
-    only: tuple[str, ...] = (),
+    hosts: Annotated[str, HOSTS] = "",
+    only: Annotated[tuple[str, ...], CHECKS] = (),
     on: Literal["deploy", "periodic", "prolog", "burn-in", "boot"] = "deploy",
     everything: Annotated[bool, Parameter(name="--all", negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
+from clusterwright.cli._live_names import HOSTS, RUNS
 from clusterwright.cli._show import show_json, show_message, show_table, show_text
 from clusterwright.i18n import _
 from clusterwright.units import human_duration, human_size
@@ -25,7 +26,14 @@ checkpoints = App(
 
 
 @checkpoints.command(name="list")
-def list_(run: str = "last", /, *, cluster: Path | None = None, host: str = "", json: bool = False) -> int:
+def list_(
+    run: Annotated[str, RUNS] = "last",
+    /,
+    *,
+    cluster: Path | None = None,
+    host: Annotated[str, HOSTS] = "",
+    json: bool = False,
+) -> int:
     """List the checkpoints of a run: content, verification, what the next save deletes, and incomplete saves.
 
     Parameters
@@ -46,13 +54,13 @@ def list_(run: str = "last", /, *, cluster: Path | None = None, host: str = "", 
 
 @checkpoints.command
 def verify(
-    run: str,
+    run: Annotated[str, RUNS],
     /,
     *,
     step: int | None = None,
     all_: Annotated[bool, Parameter(name="--all")] = False,
     cluster: Path | None = None,
-    host: str = "",
+    host: Annotated[str, HOSTS] = "",
     json: bool = False,
 ) -> int:
     """Verify every byte of the newest checkpoint; report damaged files and tensors. Exit code 5 unless all are good.
@@ -80,7 +88,7 @@ def verify(
 
 @checkpoints.command
 def convert(
-    source: str,
+    source: Annotated[str, RUNS],
     target: str,
     /,
     *,
@@ -88,7 +96,7 @@ def convert(
     from_: Annotated[Literal["torch", "dcp"] | None, Parameter(name="--from")] = None,
     name: str = "model",
     cluster: Path | None = None,
-    host: str = "",
+    host: Annotated[str, HOSTS] = "",
     json: bool = False,
 ) -> int:
     """Convert a checkpoint to or from another format: bit-exact, written atomically.

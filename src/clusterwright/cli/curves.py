@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from clusterwright.cli._connection import RunLocation, connection_to, find_run, no_run
+from clusterwright.cli._live_names import RUNS
 from clusterwright.cli._show import show_message, write_file
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
@@ -21,7 +22,7 @@ LIMIT_S = 300  # reading a million events takes seconds
 
 
 def curves(
-    job: str = "last",
+    job: Annotated[str, RUNS] = "last",
     /,
     *,
     cluster: Path | None = None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from clusterwright.cli._connection import cluster_file
+from clusterwright.cli._live_names import PARTITIONS
 from clusterwright.cli._show import show_json, show_message, show_note, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
@@ -43,7 +44,9 @@ class Common:
     wait: Annotated[
         str, Parameter(help="Return after this time and leave the job in the queue; 0s: at once.")
     ] = ""
-    partition: Annotated[str, Parameter(help="Slurm partition; default: Slurm's default partition.")] = ""
+    partition: Annotated[
+        str, Parameter(help="Slurm partition; default: Slurm's default partition."), PARTITIONS
+    ] = ""
     account: Annotated[str | None, Parameter(help="Slurm account (team) of the job.")] = None
     python: Annotated[str, Parameter(help="Python with JupyterLab; default: the cluster's.")] = ""
     environment: Annotated[

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from clusterwright.cli._live_names import TOPICS
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.config.fields import Field
 
 
-def explain(topic: str, /, *, json: bool = False) -> int:
+def explain(topic: Annotated[str, TOPICS], /, *, json: bool = False) -> int:
     """Explain a field of the cluster or job file, an error code, or a failure mode.
 
     Parameters

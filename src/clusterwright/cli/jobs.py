@@ -22,6 +22,7 @@ def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negativ
         Print one JSON document on stdout.
     """
     from clusterwright.cli._connection import LOCAL_RUNS, connection_to, find_cluster, has_only_local_runs
+    from clusterwright.cli._live_names import store_runs
     from clusterwright.cli._show import show_json, show_message, show_next, show_table
     from clusterwright.launch.listing import list_jobs, list_local_runs
 
@@ -29,7 +30,8 @@ def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negativ
         rows = list_local_runs(LOCAL_RUNS.absolute())
     else:
         cluster_config = find_cluster(cluster)
-        rows = list_jobs(cluster_config, connection_to(cluster_config))
+        rows = listed(cluster_config, connection_to(cluster_config))
+        store_runs(cluster_config.name, (name for row in rows for name in (row.run, row.job_id) if name))
     if json:
         show_json(rows)
         return 0

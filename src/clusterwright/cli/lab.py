@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from clusterwright.cli._live_names import CAMPAIGN_FAULTS, FAULTS, LAB_HOSTS, LABS
 from clusterwright.cli._show import is_confirmed, show_json, show_message, show_next, show_table
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import N_, _
@@ -50,7 +51,7 @@ def up(*, cluster: Path | None = None) -> int:
 
 
 @lab.command
-def status(name: str | None = None, /, *, json: bool = False) -> int:
+def status(name: Annotated[str | None, LABS] = None, /, *, json: bool = False) -> int:
     """Show every host of a lab and its injected faults.
 
     Parameters
@@ -76,7 +77,10 @@ def status(name: str | None = None, /, *, json: bool = False) -> int:
 
 @lab.command
 def shell(
-    host: str, /, *command: Annotated[str, Parameter(allow_leading_hyphen=True)], name: str | None = None
+    host: Annotated[str, LAB_HOSTS],
+    /,
+    *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    name: Annotated[str | None, LABS] = None,
 ) -> int:
     """Open a root shell on a host, or run a command there.
 
@@ -117,8 +121,8 @@ _FAULT_OPTIONS = N_(
 
 @lab.command(help=f"{_FAULT_HELP}\n\n{_kinds()}\n\n{_FAULT_OPTIONS}")
 def fault(
-    kind: Annotated[str, Parameter(help="Kind of fault, or undo.")],
-    host: Annotated[str, Parameter(help="Host of the lab; with undo also all.")],
+    kind: Annotated[str, Parameter(help="Kind of fault, or undo."), FAULTS],
+    host: Annotated[str, Parameter(help="Host of the lab; with undo also all."), LAB_HOSTS],
     /,
     *,
     name: Annotated[
@@ -126,6 +130,7 @@ def fault(
         Parameter(
             help="Name of the lab or its cluster file; default: the lab of ./cluster.yaml, else the only lab."
         ),
+        LABS,
     ] = None,
     **options: Annotated[str, Parameter(show=False)],
 ) -> int:
@@ -155,7 +160,7 @@ def campaign(
     cluster: Path | None = None,
     seed: int = 1,
     faults: int = 20,
-    only: tuple[str, ...] = (),
+    only: Annotated[tuple[str, ...], CAMPAIGN_FAULTS] = (),
     out: Path = Path("build/campaign"),
 ) -> int:
     """Inject faults under trainings on the lab, verify that each is detected, explained and fixed, and write a report.
@@ -182,7 +187,7 @@ def campaign(
 
 
 @lab.command
-def down(name: str | None = None, /, *, yes: bool = False) -> int:
+def down(name: Annotated[str | None, LABS] = None, /, *, yes: bool = False) -> int:
     """Remove a lab: its hosts, their disks, its networks and its shared folder with all runs.
 
     Asks for confirmation on a terminal if runs would be deleted.

@@ -7,9 +7,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.cli._live_names import RUNS
+
 
 def logs(
-    job: str = "last",
+    job: Annotated[str, RUNS] = "last",
     /,
     *,
     follow: Annotated[bool, Parameter(name=("--follow", "-f"), negative="")] = False,

@@ -7,9 +7,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.cli._live_names import HOSTS
+
 
 def remove_hosts(  # noqa: PLR0913 (the options of the command line)
-    hosts: str,
+    hosts: Annotated[str, HOSTS],
     /,
     *,
     cluster: Path | None = None,

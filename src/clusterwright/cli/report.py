@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -17,6 +17,7 @@ from clusterwright.cli._connection import (
     no_run,
     run_names,
 )
+from clusterwright.cli._live_names import RUNS, TEAMS
 from clusterwright.cli._show import show_json, show_message, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import _
@@ -35,7 +36,7 @@ report = App(
 
 @report.command
 def job(
-    job: str = "last",
+    job: Annotated[str, RUNS] = "last",
     /,
     *,
     cluster: Path | None = None,
@@ -67,7 +68,7 @@ def job(
 
 @report.command
 def team(
-    name: str = "",
+    name: Annotated[str, TEAMS] = "",
     /,
     *,
     month: str = "",

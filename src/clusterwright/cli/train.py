@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from clusterwright.cli._connection import LOCAL_RUNS, cluster_file, connection_to, follow
+from clusterwright.cli._live_names import PARTITIONS, RUNS
 from clusterwright.cli._show import show_error, show_message, show_next, show_table
 from clusterwright.errors import EXIT_USAGE, SpecError, WrightError
 from clusterwright.i18n import _
@@ -42,7 +43,9 @@ class Typed:
 
     nodes: Annotated[int | None, _option("Number of nodes.")] = None
     gpus: Annotated[int | None, _option("GPUs (and ranks) per node.")] = None
-    partition: Annotated[str | None, _option("Slurm partition; default: Slurm's default partition.")] = None
+    partition: Annotated[
+        str | None, _option("Slurm partition; default: Slurm's default partition."), PARTITIONS
+    ] = None
     time: Annotated[
         str | None, _option("Time limit, such as 12h; default for a program: 12h or the partition's limit.")
     ] = None
@@ -114,7 +117,7 @@ class How:
     as_user: Annotated[str | None, Parameter(name="--as", help="User of the job, when root submits it.")] = (
         None
     )
-    resume: Annotated[str | None, _option("Resume this ended run from its newest checkpoint.")] = None
+    resume: Annotated[str | None, _option("Resume this ended run from its newest checkpoint."), RUNS] = None
 
 
 NO_OPTIONS, SUBMIT = Typed(), How()

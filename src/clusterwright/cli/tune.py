@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
+from clusterwright.cli._live_names import HOSTS
 from clusterwright.cli._show import show_json, show_message, show_table
 from clusterwright.i18n import _
 from clusterwright.units import parse_duration
@@ -37,7 +38,7 @@ class Common:
         str, Parameter(help="Settings to vary, separated by commas; default: all that may matter.")
     ] = ""
     hosts: Annotated[
-        str, Parameter(help="Hosts to wait for, such as gpu-node[1-4]; default: idle hosts.")
+        str, Parameter(help="Hosts to wait for, such as gpu-node[1-4]; default: idle hosts."), HOSTS
     ] = ""
     wait: Annotated[str, Parameter(help="Longest wait for idle hosts.")] = "10m"
     write: Annotated[bool, Parameter(negative="", help="Write the best settings into the file.")] = False

@@ -21,6 +21,7 @@ from clusterwright.cli._connection import (
     no_run,
     run_names,
 )
+from clusterwright.cli._live_names import RUNS_AND_HOSTS
 from clusterwright.cli._show import show_error, show_message
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import _, current_language
@@ -38,7 +39,7 @@ _MARKUP = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}  # HTML character
 
 
 def why(
-    *sources: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    *sources: Annotated[str, Parameter(allow_leading_hyphen=True), RUNS_AND_HOSTS],
     all: Annotated[bool, Parameter(name="--all")] = False,  # noqa: A002 (the flag's name)
     json: bool = False,
     cluster: Path | None = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter, validators
 
+from clusterwright.cli._live_names import GPUS, GROUPS, MODELS
 from clusterwright.i18n import _
 from clusterwright.plan.inputs import Optimizer, Precision, Protocol
 
@@ -25,7 +26,9 @@ POSITIVE = validators.Number(gte=1)
 class Work:
     """The training."""
 
-    model: Annotated[str, Parameter(help="Model of the catalog, or path of a Hugging Face config.json.")]
+    model: Annotated[
+        str, Parameter(help="Model of the catalog, or path of a Hugging Face config.json."), MODELS
+    ]
     seq: Annotated[int, Parameter(help="Tokens per sequence.", validator=POSITIVE)]
     global_batch: Annotated[int, Parameter(help="Sequences per step, over all GPUs.", validator=POSITIVE)]
     precision: Annotated[Precision, Parameter(help="Precision of the matrix products.")] = "bf16"
@@ -36,7 +39,7 @@ class Work:
 class MachineOptions:
     """The machines: a GPU and a number of them, or a node group of a cluster file."""
 
-    gpu: Annotated[str | None, Parameter(help="GPU of the catalog.")] = None
+    gpu: Annotated[str | None, Parameter(help="GPU of the catalog."), GPUS] = None
     gpus: Annotated[
         int | None,
         Parameter(help="Number of GPUs; with --cluster: all GPUs of the node group.", validator=POSITIVE),
@@ -57,7 +60,7 @@ class MachineOptions:
     ] = 1.0
     cluster: Annotated[Path | None, Parameter(help="Cluster file, instead of the options above.")] = None
     group: Annotated[
-        str | None, Parameter(help="Node group of the cluster file; default: the one with most GPUs.")
+        str | None, Parameter(help="Node group of the cluster file; default: the one with most GPUs."), GROUPS
     ] = None
     catalog: Annotated[Path | None, Parameter(help="File with your own GPUs and models.")] = None
 

@@ -7,8 +7,9 @@ from dataclasses import fields, is_dataclass
 from datetime import date
 from math import isfinite, isinf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from clusterwright.cli._live_names import GPUS
 from clusterwright.cli._show import show_heading, show_note, show_table, show_text
 from clusterwright.i18n import _
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def cost(
     *,
-    gpu: str,
+    gpu: Annotated[str, GPUS],
     nodes: int,
     hours: float = 5000,
     figure: tuple[str, ...] = (),

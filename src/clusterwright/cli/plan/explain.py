@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.cli._live_names import MODELS
 from clusterwright.cli._show import show_heading, show_note, show_table, show_text
 from clusterwright.cli.plan._inputs import POSITIVE, MachineOptions
 from clusterwright.i18n import N_, _
@@ -32,7 +33,9 @@ _COLUMNS = {
 class RunOptions:
     """The training and its layout; missing values are inferred and reported."""
 
-    model: Annotated[str | None, Parameter(help="Model of the catalog, or path of a config.json.")] = None
+    model: Annotated[
+        str | None, Parameter(help="Model of the catalog, or path of a config.json."), MODELS
+    ] = None
     seq: Annotated[int | None, Parameter(help="Tokens per sequence.", validator=POSITIVE)] = None
     global_batch: Annotated[
         int | None, Parameter(help="Sequences per step, over all GPUs.", validator=POSITIVE)

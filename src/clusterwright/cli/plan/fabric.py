@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.cli.plan._fabric_output import show, topology
-from clusterwright.cli.plan._inputs import read_rate
+from clusterwright.cli._live_names import GPUS, MODELS
+from clusterwright.cli.plan._fabric_output import FabricReport, show, topology
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
@@ -32,7 +32,7 @@ class Join:
     nodes: Annotated[
         int | None, Parameter(help="Number of nodes; with --cluster: those of the cluster file.")
     ] = None
-    gpu: Annotated[str, Parameter(help="GPU of the catalog.")] = "h100-sxm-80gb"
+    gpu: Annotated[str, Parameter(help="GPU of the catalog."), GPUS] = "h100-sxm-80gb"
     gpus_per_node: Annotated[
         int | None, Parameter(help="GPUs per node; default: 8, or 4 for superchips.")
     ] = None
@@ -69,7 +69,7 @@ class Join:
 class Trained:
     """A training whose step times are compared."""
 
-    model: Annotated[str | None, Parameter(help="Also compare the step times of this model.")] = None
+    model: Annotated[str | None, Parameter(help="Also compare the step times of this model."), MODELS] = None
     seq: Annotated[int, Parameter(help="Tokens per sequence.")] = 4096
     global_batch: Annotated[int, Parameter(help="Sequences per step, over all GPUs.")] = 1024
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from clusterwright.cli._live_names import GPUS
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _, _n
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 class PowerLoad:
     """What draws power."""
 
-    gpu: Annotated[str, Parameter(help="GPU of the catalog.")]
+    gpu: Annotated[str, Parameter(help="GPU of the catalog."), GPUS]
     nodes: Annotated[int, Parameter(help="Number of nodes; of superchips: racks.")] = 1
     gpus_per_node: Annotated[
         int | None, Parameter(help="GPUs per node; default: 8 (a rack of superchips has 72).")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from clusterwright.cli._live_names import MODELS
 from clusterwright.cli._show import show_heading, show_note, show_table, show_text
 from clusterwright.cli.plan._inputs import MachineOptions
 from clusterwright.cli.plan._workload import Amount, Teams
@@ -28,7 +29,7 @@ _NO_AMOUNT, _NO_MACHINE, _ONE_TEAM = Amount(), MachineOptions(), Teams()
 
 def size(
     *,
-    model: str = "",
+    model: Annotated[str, MODELS] = "",
     amount: Annotated[Amount, Parameter(name="*")] = _NO_AMOUNT,
     machine_options: Annotated[MachineOptions, Parameter(name="*")] = _NO_MACHINE,
     sharing: Annotated[Teams, Parameter(name="*")] = _ONE_TEAM,

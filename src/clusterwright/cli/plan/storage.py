@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from cyclopts import Parameter
 
+from clusterwright.cli._live_names import GPUS, MODELS
 from clusterwright.cli._show import show_heading, show_message, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import N_, _, _n
@@ -53,7 +54,7 @@ class Data:
 class CheckpointOptions:
     """The checkpoints to write."""
 
-    model: Annotated[str | None, Parameter(help="Model of the catalog, or a config.json.")] = None
+    model: Annotated[str | None, Parameter(help="Model of the catalog, or a config.json."), MODELS] = None
     params: Annotated[
         str | None, Parameter(help="Number of parameters instead of a model, such as 25.6M.")
     ] = None
@@ -72,7 +73,7 @@ class CheckpointOptions:
 class On:
     """The machines."""
 
-    gpu: Annotated[str, Parameter(help="GPU of the catalog.")] = "h100-sxm-80gb"
+    gpu: Annotated[str, Parameter(help="GPU of the catalog."), GPUS] = "h100-sxm-80gb"
     gpus: Annotated[int, Parameter(help="Number of GPUs.")] = 8
     gpus_per_node: Annotated[int, Parameter(help="GPUs per node.")] = 8
     disks: Annotated[int, Parameter(help="NVMe disks per node.")] = 4
