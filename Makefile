@@ -4,7 +4,7 @@ VENV := .venv
 WRIGHT := $(VENV)/bin/wright
 OUT ?= build/demo
 
-.PHONY: install dev demo test test-lab test-long check docs messages golden campaign lab-down bench dist cast pictures clean
+.PHONY: install dev demo test test-lab test-long check docs man messages golden campaign lab-down bench dist clean
 
 install:            ## .venv with every command but the training's PyTorch: 150 MB
 	@tools/setup base
@@ -39,6 +39,9 @@ check: dev          ## lint, types, docs that have drifted, code that is unsafe,
 
 docs: dev           ## write the generated references
 	$(VENV)/bin/python -m clusterwright.cli._reference --write
+
+man: docs           ## write the man pages (docs/man), which the wheel installs in share/man/man1; read one: man docs/man/wright.1
+	@for page in docs/man/*.1; do man --warnings -E UTF-8 -l -Tutf8 -Z "$$page" >/dev/null; done
 
 messages: dev       ## extract the texts into the Chinese catalog and compile it
 	$(VENV)/bin/python tools/messages

@@ -28,6 +28,13 @@ EXIT_CODES = {
     EXIT_BROKEN_PIPE: "the reader of stdout has left, as in `wright logs last | head`",
     143: "`wright train` and `logs`: the run was canceled",
 }
+ENVIRONMENT = {
+    "CLUSTERWRIGHT_CLUSTER": "The cluster file of commands without `--cluster`.",
+    "CLUSTERWRIGHT_TRACEBACK": "Show the traceback of an unexpected error, like `--verbose`.",
+    "LC_ALL, LC_MESSAGES, LANG": "The language of messages: English or Chinese.",
+    "NO_COLOR": "Print no colors, like `--no-color`.",
+    "XDG_STATE_HOME": "Where keys and journals of clusters are stored; default: `~/.local/state`.",
+}
 _PROGRAM = re.compile(
     r"(?<=[a-z]) -m [\w.]+(?= \[)"
 )  # of this page's own program, which Cyclopts adds to usage lines
@@ -48,6 +55,11 @@ They may stand before or after the command, but not after `--`.
 | option | what it does |
 | --- | --- |
 {options}
+## Environment
+
+| variable | meaning |
+| --- | --- |
+{environment}
 ## Exit codes
 
 | code | meaning |
@@ -67,6 +79,7 @@ def cli_page() -> str:
             for name in names
         ),
         options=_rows((f"`{option}`".replace("|", "\\|"), text) for option, text in OPTIONS.items()),
+        environment=_rows((f"`{name}`", text) for name, text in ENVIRONMENT.items()),
         codes=_rows((str(code), meaning) for code, meaning in EXIT_CODES.items()),
     )
     document = app().generate_docs(output_format="markdown", heading_level=1, max_heading_level=3)

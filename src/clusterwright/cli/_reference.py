@@ -15,6 +15,7 @@ from pathlib import Path
 from clusterwright.check.kernel.on_host import on_host
 from clusterwright.check.reference import reference
 from clusterwright.cli._command_page import cli_page
+from clusterwright.cli._man_pages import man_pages
 from clusterwright.cli._pages import pages
 from clusterwright.config import on_host as job_on_host
 from clusterwright.config.fields import Field, fields
@@ -138,6 +139,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     pending = outdated(options.root / "docs" / "reference", options.root / "tests" / "golden" / "errors")
     docs = options.root / "docs"
+    for name, text in man_pages().items():
+        pending |= _differs(docs / "man" / name, text)
     pending |= _differs(docs / "glossary.md", glossary_page(docs / "glossary.toml"))
     pending |= _differs(options.root / _XIDS, on_host())
     for kind in KINDS:
