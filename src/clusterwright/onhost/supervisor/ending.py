@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Callable, Union
 
-from clusterwright.onhost.lib.run_outcome import EXIT_CODES
+from clusterwright.onhost.lib.run_outcome import EXIT_CODES, FAILED
 from clusterwright.onhost.supervisor import decide as d
 from clusterwright.onhost.supervisor import schedulers
 from clusterwright.onhost.supervisor.folder import Events, Folder
@@ -43,7 +43,7 @@ class Ending:
             return 1
         if not job_id:
             return self.end(
-                d.FAILED, f"{action.reason}; Slurm refused a successor: {error}", generation, began
+                FAILED, f"{action.reason}; Slurm refused a successor: {error}", generation, began
             )
         self._log(f"successor {job_id}: {action.reason}")
         self._events.write(

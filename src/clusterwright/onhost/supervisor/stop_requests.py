@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 from typing import Union
 
+from clusterwright.onhost.lib.run_outcome import CANCELED
 from clusterwright.onhost.supervisor import schedulers
-from clusterwright.onhost.supervisor.decide import CANCELED
 from clusterwright.onhost.supervisor.folder import Folder
 
 TIME_LIMIT, PREEMPTED = "time-limit", "preempted"
