@@ -283,3 +283,19 @@ def test_a_host_that_keeps_its_jobs_in_spite_of_a_fault_is_told(answers):
 
     assert (found.status, "gpu-lost 3 GPUs" in found.observed) == (Status.FAIL, True)
     assert "reboot the host" in found.fix
+
+
+def test_a_check_reports_each_host_until_it_has_answered(answers):
+    """All are announced, one that is down is done as well, and the control host is read a second time."""
+    seen = []
+    answers.down.add("gpu-node3")
+    verdicts = answers.check(on_event=seen.append)
+    hosts = set(answers.hosts)
+
+    assert {event.host for event in seen[: len(hosts)]} == hosts
+    assert not any(event.doing or event.is_done for event in seen[: len(hosts)])
+    assert {event.host for event in seen if event.is_done} == hosts
+    assert [(event.host, event.doing) for event in seen if event.doing == "comparing the hosts"] == [
+        ("control", "comparing the hosts")
+    ]
+    assert verdicts

@@ -16,6 +16,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.edge.bundler import FACTS
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.host import Host
+from clusterwright.edge.progress import Listener, ProgressEvent, ignore, reporting
 from clusterwright.edge.ssh import SSH_FAILED, Remote, fan_out, host_key_problem
 from clusterwright.i18n import _
 from clusterwright.provision.change.hosts import no_host
@@ -31,10 +32,12 @@ def run(
     only: Iterable[str] | None = None,
     on: Occasion = "deploy",
     clock: Clock | None = None,
+    on_event: Listener = ignore,
 ) -> list[Verdict]:
     """Run checks on hosts and return the verdicts; default: all hosts, all checks of the occasion.
 
-    The control host is always read: it has Slurm's view, and other hosts are compared with it.
+    The control host is always read: it has Slurm's view, and other hosts are compared with it. `on_event` receives
+    what runs on each host.
 
     Raises:
         WrightError: `no-such-host`, `no-such-check`.
@@ -50,11 +53,18 @@ def run(
     }
     query_host = partial(_query_host, remote, clock or SystemClock(), specs)
     first_facts = {name: _needed(checks, spec, second=False) for name, spec in specs.items()}
-    readings = fan_out(specs, lambda name: query_host(name, first_facts[name], {}))
+    readings = fan_out(
+        specs,
+        reporting(
+            specs, lambda name: query_host(name, first_facts[name], {}), on_event, _("reading its state")
+        ),
+    )
     control = cluster.control.name
     later = _needed(checks, specs[control], second=True)
     if later and not readings[control].reach.error:
+        on_event(ProgressEvent(control, _("comparing the hosts")))
         second_reading = query_host(control, later, _by_host(later, readings))
+        on_event(ProgressEvent(control, is_done=True))
         readings[control] = Reading(
             readings[control].reach, {**readings[control].facts, **_fact_values(later, second_reading)}
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright.cli._global_options import QUIET
+from clusterwright.cli._progress import write_message
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.clean_text import clean, unfiltered
@@ -24,15 +25,13 @@ _FOLDED = 16  # characters of a line to which a long cell may fold
 
 def show_message(text: str) -> None:
     """Print progress or a next step on stderr, unless --quiet is given."""
-    if os.environ.get(QUIET):
-        return
-    sys.stderr.write(f"{clean(text)}\n")
-    sys.stderr.flush()
+    if not os.environ.get(QUIET):
+        write_message(text)
 
 
 def show_error(text: str) -> None:
     """Print what went wrong on stderr; the command continues."""
-    sys.stderr.write(f"{clean(text)}\n")
+    write_message(text)
 
 
 def show_note(text: str) -> None:

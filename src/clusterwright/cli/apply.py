@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +13,7 @@ from cyclopts import Parameter
 
 from clusterwright.cli._change_plan import MOST_DIFF_LINES, left_out, show_plan
 from clusterwright.cli._disruption import DEFAULT_DISRUPTION, DisruptionOptions
+from clusterwright.cli._progress import progress
 from clusterwright.cli._show import (
     is_confirmed,
     show_error,
@@ -71,8 +74,10 @@ def apply(
     spec, most = load_cluster(file), None if diff else MOST_DIFF_LINES
     asking = Asking(yes=yes, quiet=json, disruption=disruption, most_diff_lines=most)
     remote = provision.remote_of(spec)
-    policy = read_disruption_policy(disruption, spec, remote)
-    report = provision.apply(spec, str(file), remote, dry_run=dry_run, agree=asking, policy=policy)
+    with progress("apply", quiet=json) as shown:
+        policy = replace(read_disruption_policy(disruption, spec, remote), on_event=shown.on_event)
+        asking.paused = shown.paused
+        report = provision.apply(spec, str(file), remote, dry_run=dry_run, agree=asking, policy=policy)
     show(
         report,
         f"wright apply --cluster {file}",
@@ -101,9 +106,14 @@ class Asking:
     ) -> None:
         self.yes, self.quiet, self.disruption, self.plan_displayed = yes, quiet, disruption, False
         self.most_diff_lines = most_diff_lines
+        self.paused: Callable[[], AbstractContextManager[None]] = nullcontext  # hides the progress
 
     def __call__(self, report: ChangeReport) -> bool:
         """Return True when the changes may be made."""
+        with self.paused():
+            return self._agreed(report)
+
+    def _agreed(self, report: ChangeReport) -> bool:
         if not self.quiet:
             show_plan(report, self.most_diff_lines)
             if self.disruption is not None:

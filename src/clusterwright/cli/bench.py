@@ -50,11 +50,14 @@ class Common:
         from clusterwright.check.bench.run import run
         from clusterwright.check.folding import counts
         from clusterwright.cli._connection import find_cluster
+        from clusterwright.cli._progress import progress
         from clusterwright.cli._show import show_json, show_message
         from clusterwright.provision.apply import remote_of
 
         cluster = find_cluster(file)
-        result = run(kind, cluster, remote_of(cluster), self._host_request(cluster, lasts), log=show_message)
+        remote, request = remote_of(cluster), self._host_request(cluster, lasts)
+        with progress(f"bench {kind}", quiet=self.json):
+            result = run(kind, cluster, remote, request, log=show_message)
         number = counts(result.verdicts)
         if self.json:
             show_json({"counts": number, **asdict(result)})

@@ -31,6 +31,7 @@ def export(
         Also write secrets such as the munge key, readable by their owner only.
     """
     from clusterwright.cli._connection import cluster_file
+    from clusterwright.cli._progress import progress
     from clusterwright.cli._show import show_message, show_next
     from clusterwright.config.load import load_cluster
     from clusterwright.edge.secrets import state_folder, write_munge_key
@@ -45,9 +46,12 @@ def export(
     context = build_context(spec, str(file))
     if with_secrets:
         write_munge_key(state_folder(spec.name), context.secrets[KEY])
-    places = places_of(spec, context)
-    files = exported(spec, context, ansible=ansible, compose=compose, with_secrets=with_secrets, files=places)
-    write_files(out, {path: (file.data, file.mode) for path, file in files.items()})
+    with progress("export"):
+        places = places_of(spec, context)
+        files = exported(
+            spec, context, ansible=ansible, compose=compose, with_secrets=with_secrets, files=places
+        )
+        write_files(out, {path: (file.data, file.mode) for path, file in files.items()})
     show_message(
         _("{folder}: {files} files for {hosts} hosts", folder=out, files=len(files), hosts=len(spec.hosts()))
     )

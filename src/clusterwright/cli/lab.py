@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._live_names import CAMPAIGN_FAULTS, FAULTS, LAB_HOSTS, LABS
+from clusterwright.cli._progress import progress
 from clusterwright.cli._show import is_confirmed, show_json, show_message, show_next, show_table
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import N_, _
@@ -42,7 +42,8 @@ def up(*, cluster: Path | None = None) -> int:
     from clusterwright.config.load import load_cluster
 
     file = _lab_file(cluster)
-    state = labs.up(load_cluster(file), log=show_message)
+    with progress("lab up"):
+        state = labs.up(load_cluster(file), log=show_message)
     host = state.layout.hosts[-1].name
     show_next(
         f"wright apply --cluster {file}; wright lab status {state.name}; ssh -F {state.ssh_config} {host}"

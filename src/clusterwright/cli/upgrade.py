@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from clusterwright.cli import apply as command
 from clusterwright.cli._disruption import DisruptionOptions
+from clusterwright.cli._progress import progress
 from clusterwright.cli._show import show_json, show_message, show_note, show_text
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import _
@@ -116,7 +117,8 @@ def upgrade_slurm(path: Path, version: str, batch: str, options: MemberOptions) 
     if proposed_file.source.text != has:
         write_file_atomic(path, proposed_file.source.text, mode=path.stat().st_mode & 0o777)
         show_message(_("{file}: software.slurm is {version}", file=path, version=version))
-    return _run_steps(task, todo, options)
+    with progress("upgrade", quiet=options.json):
+        return _run_steps(task, todo, options)
 
 
 def _run_steps(task: Upgrade, todo: tuple[UpgradeStep, ...], options: MemberOptions) -> int:
@@ -221,9 +223,16 @@ def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, opti
             write()
         return agreed
 
-    report = apply(
-        proposed_file.cluster, str(path), remote, dry_run=options.dry_run, agree=agree, policy=policy
-    )
+    with progress("upgrade", quiet=options.json) as shown:
+        asking.paused = shown.paused
+        report = apply(
+            proposed_file.cluster,
+            str(path),
+            remote,
+            dry_run=options.dry_run,
+            agree=agree,
+            policy=replace(policy, on_event=shown.on_event),
+        )
     if report.ok and not report.pending and not options.dry_run:
         write()  # every host has the driver already
     retry_command = f"wright apply --cluster {path} --reboot"

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, cast
 
+from clusterwright.edge.progress import OUTPUT
 from clusterwright.i18n import _
 from clusterwright.onhost.lib import processes
 from clusterwright.onhost.lib.clean_text import clean, unfiltered
@@ -64,7 +65,7 @@ def run(
         start_new_session=True,
     )
     try:
-        result = processes.collect(process, timeout_s, stdin=stdin)
+        result = processes.collect(process, timeout_s, stdin=stdin, on_output=OUTPUT.get())
     except BaseException:
         processes.kill_group(process)
         raise

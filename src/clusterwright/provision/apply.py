@@ -30,7 +30,7 @@ from clusterwright.provision.powered_down import PoweredDownHosts
 from clusterwright.provision.recover import refuse_new_key
 from clusterwright.provision.report import ChangeReport
 from clusterwright.provision.resources import RoleContext
-from clusterwright.provision.roles import desired_resources
+from clusterwright.provision.roles import declared_resources
 from clusterwright.provision.roles.alertmanager import NOTIFY_AUTHORIZATION, secret_files
 from clusterwright.provision.roles.certificates import subjects
 from clusterwright.provision.roles.munge import KEY
@@ -89,15 +89,19 @@ def apply(
     if cluster.software.bundle:
         required = required_packages(cluster, context)
         package_bundle = open_bundle(cluster, [package for packages in required for package in packages])
+    policy = policy or DisruptionPolicy()
+    declared = cache(lambda host: declared_resources(cluster, cluster.host(host), context))
     work = HostWork(
         cluster,
         Path(source).name,
         remote,
         clock,
         stamp(clock),
-        resources=cache(lambda host: desired_resources(cluster, cluster.host(host), context)),
+        resources=cache(lambda host: tuple(resource for resource, _role in declared(host).values())),
         shared=tuple(context.payload.values()),
         package_bundle=package_bundle,
+        on_event=policy.on_event,
+        role_of=lambda host, id_: declared(host)[id_][1] if id_ in declared(host) else "",
     )
 
     def agreed(report: ChangeReport) -> bool:
@@ -110,7 +114,7 @@ def apply(
     powered_down = PoweredDownHosts.load(work)
     active_hosts = [host for host in hosts if host not in powered_down.hosts]
     powered_down, report = powered_down.recheck(
-        carry_out(work, active_hosts, policy=policy or DisruptionPolicy(), dry_run=dry_run, agree=agreed)
+        carry_out(work, active_hosts, policy=policy, dry_run=dry_run, agree=agreed)
     )
     if not dry_run:
         powered_down.store(report)

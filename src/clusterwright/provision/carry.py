@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.config.names import fold
+from clusterwright.edge.progress import Listener, ProgressEvent, ignore, reporting
 from clusterwright.edge.ssh import fan_out
 from clusterwright.i18n import N_, _
 from clusterwright.onhost.provision.change import Verb
@@ -93,7 +94,7 @@ class DisruptionPolicy:
 
     `batch` is the size of a batch (`4`, `25%`). `drain` drains hosts whose changes require it and waits up to `wait_s`
     in all for their jobs. `reboot` also reboots hosts whose changes require it (timeout `boot_s`), after which
-    `health_check` must find no fault. `on_progress` receives progress lines.
+    `health_check` must find no fault. `on_progress` receives progress lines, `on_event` what runs on each host.
     """
 
     batch: str = ""
@@ -103,6 +104,7 @@ class DisruptionPolicy:
     boot_s: float = BOOT_S
     wait_s: float = HOUR_S
     on_progress: ProgressCallback = lambda _message: None
+    on_event: Listener = ignore
 
     @property
     def empties(self) -> bool:
@@ -123,7 +125,10 @@ def carry_out(
     batch_size(policy.batch, 1)  # refused before any host is checked
     drains = Drains(work.cluster, work.remote, work.clock, policy.wait_s, policy.on_progress, work.when)
     check_reports = _waited(
-        work, hosts, lambda host: prevent_lockout(work.cluster, work.run_agent(host, "check"))
+        work,
+        hosts,
+        lambda host: prevent_lockout(work.cluster, work.run_agent(host, "check")),
+        _("comparing with the cluster file"),
     )
     host_reports = _left_out(check_reports, drains, policy)
     preview = {host: _clock(report, final=False) for host, report in host_reports.items()}
@@ -136,6 +141,8 @@ def carry_out(
         work.clock.monotonic() - confirmation_began
     )  # the time of a person's answer is no time of the apply
     batches = plan_batches(work.cluster, to_do, policy.batch)
+    for host in to_do:
+        work.on_event(ProgressEvent(host))
     operator_drained = (
         drains.operator_drained()
         if any(_new_slurmd(host_report) for host_report in to_do.values())
@@ -159,10 +166,12 @@ def carry_out(
 
 
 def _waited(
-    work: HostWork, hosts: Iterable[str], query: Callable[[str], HostReport]
+    work: HostWork, hosts: Iterable[str], query: Callable[[str], HostReport], doing: str
 ) -> dict[str, HostReport]:
     """Run `query` on all hosts in parallel; each report's timings include the wait for the slowest host."""
-    answers = fan_out(hosts, lambda host: (query(host), work.clock.monotonic()))
+    names = list(hosts)
+    query = reporting(names, query, work.on_event, doing)
+    answers = fan_out(names, lambda host: (query(host), work.clock.monotonic()))
     end = work.clock.monotonic()
     return {
         host: replace(
@@ -232,7 +241,9 @@ def _batch(
     if wanting and policy.empties:
         results = _emptied(wanting, plans, drains, policy)
     ready = [name for name in batch if name not in results]
-    results.update(_waited(work, ready, lambda host: _apply_host(work, plans[host], host)))
+    results.update(
+        _waited(work, ready, lambda host: _apply_host(work, plans[host], host), _("making changes"))
+    )
     emptied = [name for name in wanting if name in ready and policy.empties]
     results.update(_rebooted(work, {name: results[name] for name in emptied}, policy))
     if emptied:

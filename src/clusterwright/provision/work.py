@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -15,6 +16,7 @@ from clusterwright.edge.bundler import PROVISION
 from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.processes import CommandResult
+from clusterwright.edge.progress import Listener, ProgressEvent, ignore, lines_with
 from clusterwright.edge.ssh import SSH_FAILED, Remote, host_key_problem
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.processes import TIMED_OUT
@@ -22,6 +24,7 @@ from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_document
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.onhost.provision.files import diff_of
+from clusterwright.onhost.provision.timings import STEP
 from clusterwright.platforms import names_by_os_release
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.package_bundle.archive import Bundle
@@ -51,6 +54,8 @@ class HostWork:
     shared: tuple[str, ...] = ()
     to: str = ""
     package_bundle: Bundle | None = None
+    on_event: Listener = ignore
+    role_of: Callable[[str, str], str] = lambda _host, _id: ""  # the role that declares a resource of a host
 
     @property
     def control(self) -> Host:
@@ -75,10 +80,13 @@ class HostWork:
             package_bundle=self.package_bundle is not None,
             lock_timeout_s=LOCK_TIMEOUT_S,
         )
+        listens = self.on_event is not ignore and mode in ("apply", "fetch")
+        order = replace(order, progress=listens)
         data = bundle(order, self.resources(host), self.shared)
         sent_at, render_s = self.clock.now(), self.clock.monotonic() - began
         limit_s = APPLY_TIMEOUT_S if mode in ("apply", "fetch") else CHECK_TIMEOUT_S
-        result = Host(self.remote, host).run_program(PROVISION, stdin=data, root=True, timeout_s=limit_s)
+        with self._reported_steps(host) if listens else nullcontext():
+            result = Host(self.remote, host).run_program(PROVISION, stdin=data, root=True, timeout_s=limit_s)
         report = read_answer(host, result, sent_at, self.clock.now(), self.resources(host))
         return replace(report, timings=_timings(mode, result.seconds, report.timings, render_s))
 
@@ -93,6 +101,17 @@ class HostWork:
     def fetch(self, planned: HostReport) -> HostReport:
         """Download the package sets of a host without installing them."""
         return self.deliver(planned) or self.run_agent(planned.host, "fetch")
+
+    @contextmanager
+    def _reported_steps(self, host: str) -> Iterator[None]:
+        """Report each step that the agent on the host begins, with the role that its resource is of."""
+
+        def report(step: str) -> None:
+            role = self.role_of(host, step)
+            self.on_event(ProgressEvent(host, f"{role}: {step}" if role else step))
+
+        with lines_with(STEP, report):
+            yield
 
 
 def _timings(phase: str, ssh_s: float, on_host: tuple[Timing, ...], render_s: float) -> tuple[Timing, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from clusterwright.cli._progress import progress
 from clusterwright.cli._show import show_heading, show_message, show_table, show_text
 from clusterwright.cli.plan._inputs import MachineOptions, Work
 from clusterwright.i18n import N_, _
@@ -73,20 +74,23 @@ def search(
 
     training, machine = read_options(work, machine_options)
     options = Options(**asdict(fixed_sizes), top=top, advise=True, stack=Stack(software))
-    outcome, seconds = _timed(training, machine, options)
+    outcome, seconds = _timed(training, machine, options, json=json)
     _write(outcome, out, html)
     _show(outcome, seconds, json=json)
     return 0 if outcome.best else EXIT_FAILED
 
 
-def _timed(training: Training, machine: Machine, options: Options) -> tuple[SearchOutcome, float]:
+def _timed(
+    training: Training, machine: Machine, options: Options, *, json: bool
+) -> tuple[SearchOutcome, float]:
     """Return the outcome and the seconds of the search."""
     from time import perf_counter
 
     from clusterwright.plan.search.fastest import search as searched
 
     began = perf_counter()
-    outcome = searched(training, machine, options=options)
+    with progress("plan search", quiet=json):
+        outcome = searched(training, machine, options=options)
     return outcome, perf_counter() - began
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 TIMED_OUT = 124  # what coreutils' timeout returns
 TOO_LARGE = 125
@@ -84,16 +84,24 @@ def start(argv: Sequence[str], **options: Any) -> Process:
 
 
 def collect(
-    process: Process, timeout_s: Optional[float] = None, *, stdin: bytes = b"", limit: int = OUTPUT_BYTES
+    process: Process,
+    timeout_s: Optional[float] = None,
+    *,
+    stdin: bytes = b"",
+    limit: int = OUTPUT_BYTES,
+    on_output: Optional[Callable[[bytes], None]] = None,
 ) -> Result:
-    """Read a program's output until it ends; one that exceeds a limit is killed with its process group."""
+    """Read a program's output until it ends; one that exceeds a limit is killed with its process group.
+
+    `on_output` is called with each chunk of its stdout at once.
+    """
     end = float("inf") if timeout_s is None else time.monotonic() + timeout_s
     if process.stdin:
         threading.Thread(target=_feed, args=(process, stdin), daemon=True).start()
     parts = {pipe: [] for pipe in (process.stdout, process.stderr) if pipe}  # type: Dict[Any, List[bytes]]
     stopped, code = "", 0
     try:
-        _read(parts, end, limit)
+        _read(parts, end, limit, {process.stdout: on_output} if on_output else {})
         code = process.wait(_remaining_s(end))
     except subprocess.TimeoutExpired:
         stopped, code = "overran", TIMED_OUT
@@ -137,7 +145,9 @@ def _feed(process: Process, data: bytes) -> None:
         pipe.close()
 
 
-def _read(parts: Dict[Any, List[bytes]], end: float, limit: int) -> None:
+def _read(
+    parts: Dict[Any, List[bytes]], end: float, limit: int, readers: Mapping[Any, Callable[[bytes], None]]
+) -> None:
     """Read all pipes into `parts` until they are closed."""
     size = 0
     with selectors.DefaultSelector() as selector:
@@ -147,6 +157,8 @@ def _read(parts: Dict[Any, List[bytes]], end: float, limit: int) -> None:
             for key, _ in selector.select(_remaining_s(end)):
                 data = os.read(key.fd, 65536)
                 parts[key.fileobj].append(data)
+                if key.fileobj in readers:
+                    readers[key.fileobj](data)
                 size += len(data)
                 if not data:
                     selector.unregister(key.fileobj)

@@ -34,7 +34,7 @@ from clusterwright.onhost.provision.host import STATE, ChangeError, Json, LocalH
 from clusterwright.onhost.provision.plan import of_kinds, plan
 from clusterwright.onhost.provision.state_files import RECEIPT
 from clusterwright.onhost.provision.storage import disks
-from clusterwright.onhost.provision.timings import rows, step
+from clusterwright.onhost.provision.timings import rows, show_steps, step
 
 ANSWER = "clusterwright-answer:"
 DISTURBS = ("drain", "reboot", "rebuild")  # costs that require a host without running jobs
@@ -396,4 +396,6 @@ def main() -> None:
     os.umask(0o022)
     with step("read bundle"):
         bundle = read_bundle(sys.stdin.buffer.read())
+    if bundle.get("progress"):
+        show_steps()
     sys.stdout.write(f"\n{ANSWER}{json.dumps(run_bundle(bundle))}\n")

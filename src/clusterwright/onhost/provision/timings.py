@@ -4,18 +4,29 @@ Standard library only, Python 3.6 or later. A nested step counts only for itself
 """
 
 import contextlib
+import sys
 import time
 from typing import Dict, Iterator, List
 
+STEP = "clusterwright-step:"  # begins a line of stdout with the name of a step that begins
 LEAST_ROW_S = 0.05  # slower resources have a row of their own, the others one for their kind
 
 _seconds: Dict[str, float] = {}
 _inner: List[float] = [0.0]  # seconds of the steps inside each open step
+_shown: List[bool] = []  # with an element, steps are printed
+
+
+def show_steps() -> None:
+    """Print the name of each later step as it begins."""
+    _shown.append(True)
 
 
 @contextlib.contextmanager
 def step(name: str) -> Iterator[None]:
     """Add the seconds of the block, less those of nested steps, to this name; a resource's name is `kind:name`."""
+    if _shown:
+        sys.stdout.write("%s%s\n" % (STEP, name))
+        sys.stdout.flush()
     began = time.monotonic()
     _inner.append(0.0)
     try:

@@ -42,9 +42,7 @@ class Ending:
             )
             return 1
         if not job_id:
-            return self.end(
-                FAILED, f"{action.reason}; Slurm refused a successor: {error}", generation, began
-            )
+            return self.end(FAILED, f"{action.reason}; Slurm refused a successor: {error}", generation, began)
         self._log(f"successor {job_id}: {action.reason}")
         self._events.write(
             "successor", generation, job_id=job_id, exclude=list(action.lost_hosts), reason=action.reason

@@ -62,18 +62,19 @@ def _lacks(name: str, module: ModuleType) -> str:
 
 
 def desired_resources(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return all resources of a host; one that several roles declare is included once.
+    """Return all resources of a host; one that several roles declare is included once."""
+    return tuple(resource for resource, _role in declared_resources(cluster, host, context).values())
 
-    Raises:
-        WrightError: `plugin-clash`: a plug-in's role declares a resource of another role differently.
-    """
-    resources_by_id: dict[str, Resource] = {}
+
+def declared_resources(cluster: Cluster, host: Host, context: RoleContext) -> dict[str, tuple[Resource, str]]:
+    """Return all resources of a host by id, each with the first role that declares it."""
+    declared: dict[str, tuple[Resource, str]] = {}
     for name, role in roles().items():
         for resource in role(cluster, host, context):
-            existing = resources_by_id.setdefault(resource.id, resource)
+            existing, _role = declared.setdefault(resource.id, (resource, name))
             if existing is not resource and existing != resource:
                 if name in _plugin_modules():
                     reason = _("{role} contradicts another role: {resource}", role=name, resource=resource.id)
                     raise _plugin_modules()[name][0].error(reason, code="plugin-clash")
                 raise AssertionError(f"{name} contradicts another role: {resource.id}")
-    return tuple(resources_by_id.values())
+    return declared

@@ -1,0 +1,226 @@
+"""Progress of long operations on stderr: a live block on a terminal, a line every ten seconds elsewhere.
+
+`ProgressState` and the functions that turn it into lines are pure. `Progress` writes them from a thread of its own,
+which ends with the block of `with`. The cursor is never hidden, so nothing has to be restored if the process dies.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import Any
+
+from clusterwright.cli._global_options import QUIET
+from clusterwright.edge.progress import ProgressEvent
+from clusterwright.i18n import _n
+from clusterwright.onhost.lib.clean_text import clean, unfiltered
+from clusterwright.units import human_duration
+
+FIRST_S = 1.0  # a shorter operation shows nothing
+LIVE_S = 0.2  # between two drawings on a terminal
+PLAIN_S = 10.0  # between two lines elsewhere
+MOST_HOSTS = 8  # in the block, and MOST_NAMED in a line
+MOST_NAMED = 3
+_CLEAR_BELOW = "\r\x1b[J"
+
+
+@dataclass
+class ProgressState:
+    """What is known of an operation: what each unfinished host does (empty: it waits), and who is done."""
+
+    title: str
+    doing: dict[str, str] = field(default_factory=dict)
+    done: set[str] = field(default_factory=set)
+    message: str = ""  # the newest message of an operation that reports no hosts
+
+    def add(self, event: ProgressEvent) -> None:
+        """Take an event."""
+        if event.is_done:
+            self.doing.pop(event.host, None)
+            self.done.add(event.host)
+        else:
+            self.done.discard(event.host)
+            self.doing[event.host] = event.doing
+
+    @property
+    def running(self) -> list[tuple[str, str]]:
+        """The hosts that do something, and what."""
+        return [(host, doing) for host, doing in self.doing.items() if doing]
+
+
+def summary_line(state: ProgressState, elapsed_s: float) -> str:
+    """Return one line: the operation, its time, and how many hosts are done or, without hosts, its newest message."""
+    head = f"{state.title}: {human_duration(max(1, round(elapsed_s)))}"
+    total = len(state.doing) + len(state.done)
+    if total:
+        counts = _n(
+            "{done} of {count} host done", "{done} of {count} hosts done", total, done=len(state.done)
+        )
+        return f"{head}, {counts}"
+    return f"{head}, {state.message}" if state.message else head
+
+
+def block_lines(state: ProgressState, elapsed_s: float, width: int, height: int) -> list[str]:
+    """Return the block of a terminal: the summary, then a line for each running host, as many as fit."""
+    running, room = state.running, max(0, min(MOST_HOSTS, height - 2))
+    shown = running if len(running) <= room else running[: max(0, room - 1)]
+    name_width = min(max((len(host) for host, _doing in shown), default=0), width // 2)
+    lines = [summary_line(state, elapsed_s)]
+    lines += [f"  {host:{name_width}}  {doing}" for host, doing in shown]
+    if left := len(running) - len(shown):
+        lines += [_n("  and {count} more host", "  and {count} more hosts", left)] if room else []
+    return [cut(clean(line, lines=False), width - 1) for line in lines]
+
+
+def plain_line(state: ProgressState, elapsed_s: float) -> str:
+    """Return the line for a log: the summary and the first running hosts."""
+    running = state.running
+    hosts = [f"{host} ({doing})" for host, doing in running[:MOST_NAMED]]
+    hosts += [_n("{count} more", "{count} more", left)] if (left := len(running) - len(hosts)) else []
+    line = summary_line(state, elapsed_s)
+    return clean(f"{line}; {', '.join(hosts)}" if hosts else line, lines=False)
+
+
+def cut(text: str, width: int) -> str:
+    """Return the text, cut with three dots if it takes more columns of a terminal."""
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, max(0, width - 3)).rstrip() + "..."[: max(0, width)]
+
+
+class Progress:
+    """Shows a state until `close`; other messages go through `write`, above the block."""
+
+    def __init__(self, title: str, stream: Any) -> None:
+        self.state = ProgressState(title)
+        self._stream, self._began = stream, time.monotonic()
+        self._is_live = bool(stream.isatty()) and os.environ.get("TERM", "dumb") != "dumb"
+        self._lock, self._over = threading.Lock(), threading.Event()
+        self._drawn = 0  # lines of the block on the terminal
+        self._paused = False
+        self._thread = threading.Thread(
+            target=copy_context().run, args=(self._show,), name="progress", daemon=True
+        )
+        self._thread.start()
+
+    def on_event(self, event: ProgressEvent) -> None:
+        """Take an event of the operation, in any thread."""
+        with self._lock:
+            self.state.add(event)
+
+    def write(self, text: str) -> None:
+        """Print a message above the block."""
+        with self._lock:
+            self._clear()
+            self.state.message = text
+            self._stream.write(f"{clean(text)}\n")
+            self._stream.flush()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Show nothing and stop the clock while a person answers a question."""
+        with self._lock:
+            self._clear()
+            self._stream.flush()
+            self._paused, began = True, time.monotonic()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._paused = False
+                self._began += time.monotonic() - began
+
+    def close(self) -> None:
+        """Remove the block and end the thread."""
+        self._over.set()
+        self._thread.join()
+        with self._lock, suppress(OSError, ValueError):
+            self._clear()
+            self._stream.flush()
+
+    def _show(self) -> None:
+        interval_s = LIVE_S if self._is_live else PLAIN_S
+        wait_s = FIRST_S if self._is_live else PLAIN_S
+        while not self._over.wait(wait_s):
+            wait_s = interval_s
+            with self._lock:
+                try:
+                    self._draw()
+                except (OSError, ValueError):  # stderr is gone or closed: the operation goes on
+                    return
+
+    def _draw(self) -> None:
+        if self._paused:
+            return
+        elapsed_s = time.monotonic() - self._began
+        if self._is_live:
+            self._put(block_lines(self.state, elapsed_s, *self._size()))
+        else:
+            self._stream.write(plain_line(self.state, elapsed_s) + "\n")
+        self._stream.flush()
+
+    def _size(self) -> tuple[int, int]:
+        """Return columns and lines of the terminal of stderr; stdout may be a file."""
+        with suppress(OSError):
+            if (size := os.get_terminal_size(self._stream.fileno())).columns:
+                return size.columns, size.lines
+        return shutil.get_terminal_size()
+
+    def _put(self, lines: Sequence[str]) -> None:
+        self._clear()
+        self._stream.write("\n".join(lines))
+        self._drawn = len(lines)
+
+    def _clear(self) -> None:
+        if self._drawn:
+            up = f"\x1b[{self._drawn - 1}A" if self._drawn > 1 else ""
+            self._stream.write(f"{up}{_CLEAR_BELOW}")
+            self._drawn = 0
+
+
+class NoProgress:
+    """Shows nothing, with --json or --quiet."""
+
+    def on_event(self, event: ProgressEvent) -> None:
+        """Ignore the event."""
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Do nothing."""
+        yield
+
+
+_shown: list[Progress] = []
+
+
+@contextmanager
+def progress(title: str, *, quiet: bool = False) -> Iterator[Progress | NoProgress]:
+    """Show the progress of the block, unless `quiet`, --quiet or another progress is shown."""
+    if quiet or os.environ.get(QUIET) or _shown:
+        yield _shown[-1] if _shown else NoProgress()
+        return
+    shown = Progress(title, unfiltered(sys.stderr))
+    _shown.append(shown)
+    try:
+        yield shown
+    finally:
+        _shown.remove(shown)
+        shown.close()
+
+
+def write_message(text: str) -> None:
+    """Print a message on stderr, above the progress if one is shown."""
+    if _shown:
+        _shown[-1].write(text)
+        return
+    sys.stderr.write(f"{clean(text)}\n")
+    sys.stderr.flush()

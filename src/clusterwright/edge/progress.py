@@ -1,0 +1,74 @@
+"""What a long operation is doing, host by host, for whoever shows it; the operation knows no terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+
+# Called with each chunk of the stdout of a command that `edge.processes.run` runs in this context.
+OUTPUT: ContextVar[Callable[[bytes], None] | None] = ContextVar("OUTPUT", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressEvent:
+    """A host waits (without `doing`), does something, or is done."""
+
+    host: str
+    doing: str = ""
+    is_done: bool = False
+
+
+Listener = Callable[[ProgressEvent], None]
+
+
+def ignore(_event: ProgressEvent) -> None:
+    """Ignore an event."""
+
+
+def reporting(
+    hosts: Iterable[str], work: Callable[[str], T], on_event: Listener, doing: str
+) -> Callable[[str], T]:
+    """Return `work` for one host that also reports its begin and its end; all hosts wait until then."""
+    for host in hosts:
+        on_event(ProgressEvent(host))
+
+    def work_on(host: str) -> T:
+        on_event(ProgressEvent(host, doing))
+        try:
+            return work(host)
+        finally:
+            on_event(ProgressEvent(host, is_done=True))
+
+    return work_on
+
+
+@contextmanager
+def lines_with(prefix: str, on_line: Callable[[str], None]) -> Iterator[None]:
+    """Call `on_line` with the rest of each line of stdout that begins with the prefix, of commands in this context."""
+    token = OUTPUT.set(_LineReader(prefix.encode(), on_line))
+    try:
+        yield
+    finally:
+        OUTPUT.reset(token)
+
+
+class _LineReader:
+    """Splits chunks into lines; a line longer than LONGEST bytes, which no agent prints, is dropped."""
+
+    LONGEST = 4096
+
+    def __init__(self, prefix: bytes, on_line: Callable[[str], None]) -> None:
+        self._prefix, self._on_line, self._rest = prefix, on_line, b""
+
+    def __call__(self, data: bytes) -> None:
+        """Take a chunk."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        self._rest = self._rest[: self.LONGEST]
+        for line in lines:
+            if line.startswith(self._prefix):
+                self._on_line(line[len(self._prefix) :].decode("utf-8", "replace"))
