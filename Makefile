@@ -4,7 +4,7 @@ VENV := .venv
 WRIGHT := $(VENV)/bin/wright
 OUT ?= build/demo
 
-.PHONY: install dev demo test test-lab test-long check docs man messages golden campaign lab-down bench dist clean
+.PHONY: install dev demo test test-lab test-long check docs man messages golden campaign lab-down bench dist cast pictures clean
 
 install:            ## .venv with every command but the training's PyTorch: 150 MB
 	@tools/setup base
@@ -56,6 +56,14 @@ campaign:           ## 200 faults on eight hosts, hours long: SEED=1 FAULTS=200,
 	@tools/setup base lab dev
 	@$(WRIGHT) lab campaign examples/campaign/cluster.yaml --seed $(or $(SEED),1) --faults $(or $(FAULTS),200) --out build/campaign
 	@$(WRIGHT) lab down campaign --yes
+
+cast:               ## record the demo, a lab whose host loses power, as docs/demo.cast and docs/demo.svg
+	@tools/setup base lab dev
+	@$(VENV)/bin/python tools/cast docs/demo $(WRIGHT) demo --out $(OUT)
+
+pictures:           ## draw docs/web/*.png: the page of a living lab with two jobs and a host that lost power
+	@tools/setup base lab dev
+	@$(VENV)/bin/python tools/pictures
 
 dist:               ## a release in dist/: wheel, source archive, one-file executable, .deb, .rpm, bill of materials, notes, checksums
 	@tools/setup base dist dev

@@ -41,7 +41,15 @@ ON_CLUSTER = [
     ("why", {"sources": ["gpu1"]}),
     ("report_job", {"job": "12"}),
 ]
-HOSTILE = ("--html=out.html", "--csv=out.csv", "--out=out", "-o", "--metrics=out.prom", "out.html", "$(touch out)")
+HOSTILE = (
+    "--html=out.html",
+    "--csv=out.csv",
+    "--out=out",
+    "-o",
+    "--metrics=out.prom",
+    "out.html",
+    "$(touch out)",
+)
 
 # Audit events of Python (PEP 578) that change a file system, or reach another machine.
 RECORDER = """
@@ -107,7 +115,10 @@ class Site:
         """Each path below the folder, the home and the temporary folder, with content and mode."""
         paths = [path for part in ("site", "home", "tmp") for path in (self.base / part).rglob("*")]
         return {
-            str(path): (path.stat().st_mode, hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "")
+            str(path): (
+                path.stat().st_mode,
+                hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "",
+            )
             for path in paths
         }
 
@@ -164,7 +175,9 @@ def test_a_call_about_the_cluster_changes_nothing(site, tool, values):
     assert [line for line in site.slurm.read_text().split("\n") if line and not is_reading(line)] == []
 
 
-@pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.name != "plan_search"], ids=lambda tool: tool.name)
+@pytest.mark.parametrize(
+    "tool", [tool for tool in TOOLS if tool.name != "plan_search"], ids=lambda tool: tool.name
+)
 def test_no_value_makes_a_call_write(site, tool):
     """Each text parameter with what would be an option, a path to write or a shell's command."""
     before = site.state()

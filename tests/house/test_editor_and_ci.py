@@ -23,7 +23,11 @@ def site(tmp_path):
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m clusterwright "$@"\n')
     program.chmod(0o755)
     site = tmp_path / "my site"
-    for name, text in (("cluster.yaml", CLUSTER), ("job.yaml", JOB), ("test/cluster.yaml", f"{CLUSTER}nodez: 1\n")):
+    for name, text in (
+        ("cluster.yaml", CLUSTER),
+        ("job.yaml", JOB),
+        ("test/cluster.yaml", f"{CLUSTER}nodez: 1\n"),
+    ):
         (site / name).parent.mkdir(parents=True, exist_ok=True)
         (site / name).write_text(text)
     for command in (("init", "-q"), ("add", ".")):

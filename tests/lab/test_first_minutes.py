@@ -119,7 +119,10 @@ def test_a_lab_runs_within_five_minutes(wheel, tmp_path, cluster_file, traces):
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     try:
         subprocess.run(
-            [tmp_path / "env/bin/wright", "lab", "up", file], check=True, timeout=300, env=environment
+            [tmp_path / "env/bin/wright", "lab", "up", "--cluster", file],
+            check=True,
+            timeout=300,
+            env=environment,
         )
         seconds = time.monotonic() - started
     finally:

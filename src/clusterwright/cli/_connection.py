@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from clusterwright.edge.ssh import Ssh
     from clusterwright.errors import WrightError
 
-NAMES_S = 20.0  # for the names of runs, after an error
 VARIABLE = "CLUSTERWRIGHT_CLUSTER"
 LOCAL_RUNS = Path("runs")  # where `wright train --local` writes, unless --out names another folder
 
@@ -68,6 +66,7 @@ def local_run(reference: str, cluster: Path | None) -> Path | None:
 def no_run(reference: str, cluster: Cluster | None, runs: str) -> WrightError:
     """Return the error of a run that does not exist, with the closest name of those that do."""
     from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
+    from clusterwright.launch.listing import run_names
 
     others = (
         _("choose a run that wright jobs lists")
@@ -77,19 +76,6 @@ def no_run(reference: str, cluster: Cluster | None, runs: str) -> WrightError:
     fix = unknown_name_fix(reference, run_names(cluster, runs), others)
     message = _("no run `{run}` in {folder}", run=reference, folder=runs)
     return WrightError.from_code("no-run", message, fix, exit_code=EXIT_USAGE)
-
-
-def run_names(cluster: Cluster | None, runs: str) -> list[str]:
-    """Return the names of the runs in a folder, newest first; empty if it cannot be read."""
-    from clusterwright.edge.bundler import RUNS, program_input
-    from clusterwright.edge.processes import run
-    from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
-
-    result = run(_argv(cluster, "names", runs), stdin=program_input(RUNS), timeout_s=NAMES_S)
-    try:
-        return [str(name) for name in json.loads(result.out)] if result.ok else []
-    except DATA_ERRORS:
-        return []
 
 
 def has_only_local_runs(cluster: Path | None) -> bool:
@@ -170,11 +156,12 @@ def follow(
     On a terminal, a status line below the logs shows the progress. `ignore_interrupts` leaves Ctrl-C to the caller.
     """
     from clusterwright.launch.follow.screen import able
+    from clusterwright.launch.listing import run_jobs_argv
 
     how = ("live" if live else "once", *(["json"] if json else []))
     if json or not live or not able(sys.stdout):
         return run_jobs_command(cluster, "logs", runs, run_name, *how, ignore_interrupts=ignore_interrupts)
-    argv = _argv(cluster, "logs", runs, run_name, "live", "json")
+    argv = run_jobs_argv(cluster, "logs", runs, run_name, "live", "json")
     on_error = _stderr_without(_no_run_line(runs, run_name))
     code = _on_screen(argv, on_error, ignore_interrupts=ignore_interrupts)
     return _exit_code(code, cluster, runs, run_name)
@@ -186,9 +173,10 @@ def run_jobs_command(
     """Run a command of run_jobs.py on the control host, or on this machine without a cluster; return its exit code."""
     from clusterwright.edge.bundler import RUNS, program_input
     from clusterwright.edge.processes import stream
+    from clusterwright.launch.listing import run_jobs_argv
 
     code = stream(
-        _argv(cluster, command, runs, *more),
+        run_jobs_argv(cluster, command, runs, *more),
         stdin=program_input(RUNS),
         ignore_interrupts=ignore_interrupts,
         on_error=_stderr_without(_no_run_line(runs, more[0])),
@@ -250,12 +238,3 @@ def _on_screen(argv: tuple[str, ...], on_error: Callable[[bytes], None], *, igno
         )
     finally:
         screen.close()
-
-
-def _argv(cluster: Cluster | None, command: str, runs: str, *more: str) -> tuple[str, ...]:
-    """Return the command line that starts run_jobs.py where the runs are stored."""
-    from clusterwright.edge.bundler import LOADER, program_command
-
-    if cluster is None:
-        return (sys.executable, "-c", LOADER, command, runs, *more)
-    return connection_to(cluster).argv(cluster.control.name, program_command(command, runs, *more))

@@ -38,7 +38,12 @@ class Scope:
     def environment(self) -> dict[str, str]:
         """Return the environment of a command: it prints no colors and writes no cache."""
         more = {VARIABLE: str(self.cluster)} if self.cluster else {}
-        fixed = {"NO_COLOR": "1", "TERM": "dumb", "XDG_CACHE_HOME": os.devnull, "PYTHONDONTWRITEBYTECODE": "1"}
+        fixed = {
+            "NO_COLOR": "1",
+            "TERM": "dumb",
+            "XDG_CACHE_HOME": os.devnull,
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         return {**os.environ, **fixed, **more}
 
 
@@ -46,8 +51,12 @@ async def serve(scope: Scope) -> None:
     """Serve on stdin and stdout until the client closes stdin; SIGINT and SIGTERM end calls and process."""
     calls: set[asyncio.Task[Any]] = set()
     loop, ending = asyncio.get_running_loop(), set[asyncio.Task[None]]()
+
+    def end(code: int) -> None:
+        ending.add(loop.create_task(_end(calls, code)))
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, lambda code=128 + number: ending.add(loop.create_task(_end(calls, code))))
+        loop.add_signal_handler(number, end, 128 + number)
     server = create_server(scope, calls)
     async with stdio_server() as (reader, writer):
         await server.run(reader, writer, server.create_initialization_options())
@@ -126,7 +135,9 @@ async def call(
         else _("exit code {code}", code=result.code)
     )
     blocks = [f"wright {tool.command}: {outcome}"]
-    blocks += [_marked(name, text) for name, text in (("stdout", result.out), ("stderr", result.err)) if text.size]
+    blocks += [
+        _marked(name, text) for name, text in (("stdout", result.out), ("stderr", result.err)) if text.size
+    ]
     return _answer(*blocks, is_error=result.code in (None, EXIT_USAGE))
 
 
@@ -140,6 +151,4 @@ def _marked(name: str, text: BoundedText) -> str:
 
 
 def _answer(*blocks: str, is_error: bool) -> types.CallToolResult:
-    return types.CallToolResult(
-        content=[types.TextContent(text=text) for text in blocks], is_error=is_error
-    )
+    return types.CallToolResult(content=[types.TextContent(text=text) for text in blocks], is_error=is_error)

@@ -189,9 +189,7 @@ def _property(argument: Argument) -> Schema:
         schema |= {"type": "array", "items": _type(get_args(kind)[0]), "maxItems": 100}
     else:
         schema |= _type(kind)
-    return schema | (
-        {"default": default} if isinstance(default, str | int | float) and default != "" else {}
-    )
+    return schema | ({"default": default} if isinstance(default, str | int | float) and default != "" else {})
 
 
 def _type(kind: type) -> Schema:

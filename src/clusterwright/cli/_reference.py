@@ -21,7 +21,8 @@ from clusterwright.config import on_host as job_on_host
 from clusterwright.config.fields import Field, fields
 from clusterwright.config.schema import KINDS, schema_text
 from clusterwright.diagnose.reference import pages as modes_pages
-from clusterwright.onhost.supervisor.goodput.kinds import COMMON, KINDS, EventKind
+from clusterwright.onhost.supervisor.goodput.kinds import COMMON, EventKind
+from clusterwright.onhost.supervisor.goodput.kinds import KINDS as EVENT_KINDS
 from clusterwright.provision.render.monitoring.pages import alert_pages
 
 _XIDS = "src/clusterwright/provision/render/hooks/xids"  # the table of Xids for hosts
@@ -74,7 +75,7 @@ def events_page() -> str:
         "Every event has:\n\n| field | meaning |\n| --- | --- |\n"
     )
     head += "".join(f"| `{name}` | {meaning} |\n" for name, meaning in COMMON.items())
-    return head + "".join(f"\n{_event(name, kind)}" for name, kind in KINDS.items())
+    return head + "".join(f"\n{_event(name, kind)}" for name, kind in EVENT_KINDS.items())
 
 
 def _event(name: str, kind: EventKind) -> str:

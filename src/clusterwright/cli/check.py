@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from clusterwright.cli._live_names import CHECKS, HOSTS
 from clusterwright.cli._progress import progress
 from clusterwright.cli._show import show_json, show_message, show_note, show_table, write_file
 from clusterwright.i18n import _, _n
@@ -67,7 +68,7 @@ def check(
     config = find_cluster(cluster)
     remote = remote_of(config)
     with progress("check", quiet=json) as shown:
-        chosen = expanded(hosts) or _powered_up_hosts(config, remote)
+        chosen = hosts_of(config, hosts) or _powered_up_hosts(config, remote)
         verdicts = run(config, remote, hosts=chosen, only=only, on=on, on_event=shown.on_event)
     _written(html, metrics, config, verdicts)
     return _show_verdicts(verdicts, json=json, everything=everything)

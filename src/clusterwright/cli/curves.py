@@ -46,7 +46,7 @@ def curves(
     if json:
         sys.stdout.write(dumps(document) + "\n")
         return 0
-    show_message(_("curves: {file}", file=write_curves(document, output)))
+    show_message(_("curves: {file}", file=write_curves(document, html)))
     return 0
 
 
@@ -63,9 +63,11 @@ def curve_points(job: str, cluster: Path | None) -> dict[str, Any]:
     location = find_run(job, cluster)
     if location.cluster is None:
         argv = [sys.executable, "-c", LOADER, "curves", location.runs, location.name]
-        return _out(run(argv, stdin=program_input(RUNS), timeout_s=LIMIT_S), location)
+        return _document(run(argv, stdin=program_input(RUNS), timeout_s=LIMIT_S), location)
     control = Host(connection_to(location.cluster), location.cluster.control.name)
-    return _out(control.run_program(RUNS, "curves", location.runs, job, timeout_s=LIMIT_S), location)
+    return _document(
+        control.run_program(RUNS, "curves", location.runs, location.name, timeout_s=LIMIT_S), location
+    )
 
 
 def write_curves(document: dict[str, Any], output: Path | None) -> Path:
@@ -84,7 +86,7 @@ def write_curves(document: dict[str, Any], output: Path | None) -> Path:
     return path
 
 
-def _out(result: CommandResult, location: RunLocation) -> str:
+def _document(result: CommandResult, location: RunLocation) -> dict[str, Any]:
     from clusterwright.edge.answers import parse_answer
     from clusterwright.onhost.runs.run_jobs import NO_RUN
 
@@ -92,7 +94,7 @@ def _out(result: CommandResult, location: RunLocation) -> str:
         raise no_run(location.name, location.cluster, location.runs)
     if not result.ok:
         raise _unreadable(location.name, result.last_lines(2))
-    return dumps(parse_answer(result, result.argv[0])) + "\n"
+    return parse_answer(result, result.argv[0])
 
 
 def _unreadable(job: str, error: str) -> WrightError:

@@ -7,7 +7,6 @@ from typing import Literal
 
 from clusterwright.i18n import _
 
-
 _SCHEMA = "cluster.schema.json"  # what the first line of each template references
 
 
@@ -42,10 +41,11 @@ def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = P
         fix = _("choose a path in a writable folder with --out")
         raise WrightError.from_code("not-writable", f"{error.strerror}: {out}", fix) from error
     following = "wright lab up" if template == "lab" else "wright apply --dry-run"
+    option = "" if out == Path("cluster.yaml") else f" --cluster {out}"
     written = [out]
     if not (schema := out.parent / _SCHEMA).exists():
         write_file(schema, schema_text("cluster"))
         written.append(schema)
     show_message(_("written: {files}", files=", ".join(map(str, written))))
-    show_next(f"wright validate {out}; {following} {out}")
+    show_next(f"wright validate {out}; {following}{option}")
     return 0

@@ -30,7 +30,7 @@ def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negativ
         rows = list_local_runs(LOCAL_RUNS.absolute())
     else:
         cluster_config = find_cluster(cluster)
-        rows = listed(cluster_config, connection_to(cluster_config))
+        rows = list_jobs(cluster_config, connection_to(cluster_config))
         store_runs(cluster_config.name, (name for row in rows for name in (row.run, row.job_id) if name))
     if json:
         show_json(rows)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from clusterwright.cli._live_names import CAMPAIGN_FAULTS, FAULTS, LAB_HOSTS, LABS
 from clusterwright.cli._progress import progress
 from clusterwright.cli._show import is_confirmed, show_json, show_message, show_next, show_table
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError, unknown_name_fix

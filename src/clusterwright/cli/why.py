@@ -19,11 +19,11 @@ from clusterwright.cli._connection import (
     has_only_local_runs,
     local_run,
     no_run,
-    run_names,
 )
 from clusterwright.cli._live_names import RUNS_AND_HOSTS
-from clusterwright.cli._show import show_error, show_message
-from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError, unknown_name_fix
+from clusterwright.cli._show import show_error
+from clusterwright.diagnose.subjects import ended_job, host, log, pending_reasons
+from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import _, current_language
 from clusterwright.onhost.lib.clean_text import unfiltered
 
@@ -129,74 +129,6 @@ def _explain_name(cluster: Cluster, remote: Remote, name: str, *, everything: bo
 def _job(name: str) -> str:
     match = _OUTPUT.fullmatch(name)
     return match[1] if match else name
-
-
-def waits(cluster: Cluster, remote: Remote, job: str) -> Waiting | None:
-    """Return why the job is pending; None if Slurm has no pending job with this id."""
-    from clusterwright.diagnose.gather.queue import gather_facts
-    from clusterwright.diagnose.pending import explain
-    from clusterwright.slurm.jobs import job_state_of
-    from clusterwright.slurm.states import is_pending
-
-    if not job[:1].isdigit():
-        return None
-    facts = gather_facts(remote, cluster.control.name, job)
-    state = job_state_of(facts.job)
-    return explain(facts) if is_pending(state) or state == "CONFIGURING" else None
-
-
-def of_job(cluster: Cluster, remote: Remote, job: str) -> list[Diagnosis]:
-    """Diagnose a job that runs or has ended.
-
-    Raises:
-        WrightError: neither Slurm nor the runs folder has the job.
-    """
-    from clusterwright.diagnose.gather.ended import gather
-    from clusterwright.diagnose.gather.run_findings import add_run_findings
-    from clusterwright.launch.run import runs_folder
-    from clusterwright.slurm.states import is_allocated
-
-    runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
-    evidence = gather(remote, cluster.control.name, runs, job)
-    if not evidence.state and not evidence.run:
-        raise WrightError.from_code(
-            "no-such-job",
-            _("neither Slurm nor {folder} has a job, run or node `{name}`", folder=runs, name=job),
-            unknown_name_fix(
-                job,
-                [*(host.name for host in cluster.hosts()), *run_names(cluster, runs)],
-                _("choose a job that `wright jobs` lists, or pass the path of a log"),
-            ),
-            exit_code=EXIT_USAGE,
-        )
-    for host in evidence.unreachable:
-        show_message(_("{host} does not respond: its kernel and slurmd logs are missing", host=host))
-    is_fine = is_allocated(evidence.state) or evidence.state in ("COMPLETED", "CANCELLED")
-    return add_run_findings(evidence, of_sources(list(evidence.sources)), fine=is_fine)
-
-
-def of_node(cluster: Cluster, remote: Remote, node: str) -> list[Diagnosis]:
-    """Return the diagnoses of a node: its state, failures in its logs, then those from before its last resume.
-
-    Causes in the logs come before the state if the node is not responding but answers ssh; a node in service whose
-    logs have failures has only these.
-    """
-    from clusterwright.diagnose.gather.node import lately, record
-    from clusterwright.diagnose.node import explain
-    from clusterwright.diagnose.node.diagnoses import follows, node_diagnoses, past
-    from clusterwright.edge.clock import SystemClock
-
-    node_record = record(remote, cluster.control.name, node)
-    node_logs = lately(remote, node, int(SystemClock().now()), node_record)
-    now = node_diagnoses(
-        explain(node_record.record),
-        of_sources(list(node_logs.after_resume)),
-        answers=node_logs.answers,
-        follows=follows(),
-    )
-    if not node_logs.before_resume:
-        return now
-    return [*now, *past(of_sources(list(node_logs.before_resume)))]
 
 
 def _show_waiting(waiting: Waiting, job: str, *, as_json: bool) -> int:

@@ -110,10 +110,10 @@ def ended_job(
     """
     from clusterwright.diagnose.gather.ended import gather
     from clusterwright.diagnose.gather.run_findings import add_run_findings
-    from clusterwright.errors import EXIT_USAGE, WrightError
+    from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
+    from clusterwright.launch.listing import run_names
     from clusterwright.launch.run import runs_folder
     from clusterwright.provision.apply import remote_of
-    from clusterwright.slurm.states import is_allocated
 
     runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
     evidence = gather(remote or remote_of(cluster), cluster.control.name, runs, name)
@@ -121,13 +121,16 @@ def ended_job(
         raise WrightError.from_code(
             "no-such-job",
             _("neither Slurm nor {folder} has a job, run or node `{name}`", folder=runs, name=name),
-            _("choose a job that `wright jobs` lists, or pass the path of a log"),
+            unknown_name_fix(
+                name,
+                [*(host.name for host in cluster.hosts()), *run_names(cluster, runs)],
+                _("choose a job that `wright jobs` lists, or pass the path of a log"),
+            ),
             exit_code=EXIT_USAGE,
         )
     for host_name in evidence.unreachable:
         warn(_("{host} does not respond: its kernel and slurmd logs are missing", host=host_name))
-    is_fine = is_allocated(evidence.state) or evidence.state in ("COMPLETED", "CANCELLED")
-    return add_run_findings(evidence, judge_sources(evidence.sources, warn=warn), fine=is_fine)
+    return add_run_findings(evidence, judge_sources(evidence.sources, warn=warn))
 
 
 def host(name: str, cluster: Cluster, remote: Remote | None = None) -> list[Diagnosis]:

@@ -57,7 +57,7 @@ async def run_bounded(
     head_bytes: int,
     tail_bytes: int,
 ) -> BoundedResult:
-    """Run a program without stdin; it is killed with its process group at the time limit and if the caller is canceled."""
+    """Run a program without stdin; it is killed with its group at the time limit and if the caller is canceled."""
     process = await asyncio.create_subprocess_exec(
         *argv,
         cwd=cwd,

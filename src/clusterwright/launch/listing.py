@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,19 +11,22 @@ from typing import Any
 from clusterwright.config.cluster import Cluster
 from clusterwright.edge import slurm
 from clusterwright.edge.answers import evaluating
-from clusterwright.edge.bundler import RUNS, program_command, program_input
+from clusterwright.edge.bundler import LOADER, RUNS, program_command, program_input
 from clusterwright.edge.host import Host
+from clusterwright.edge.processes import run
 from clusterwright.edge.ssh import Remote
 from clusterwright.i18n import _, _n
 from clusterwright.launch.local import is_alive
 from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.lib.run_outcome import EXIT_CODES
 from clusterwright.onhost.lib.safe_names import random_mark
-from clusterwright.onhost.lib.safe_reader import parse_document
+from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_document
 from clusterwright.onhost.runs.run_jobs import list_runs
 from clusterwright.provision.apply import remote_of
 from clusterwright.slurm import client
 from clusterwright.slurm.jobs import Job, parse_queue
+
+NAMES_S = 20.0  # for the names of runs, after an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,25 @@ def list_local_runs(runs: Path) -> tuple[JobRow, ...]:
     ]
     alive = tuple(replace(_run(folder), state="RUNNING", reason="") for folder in running)
     return (*alive, *(_run(folder) for folder in folders if folder not in running))
+
+
+def run_names(cluster: Cluster | None, runs: str) -> list[str]:
+    """Return the names of the runs in a folder, newest first; empty if it cannot be read.
+
+    The folder is on the control host or, without a cluster, on this machine.
+    """
+    result = run(run_jobs_argv(cluster, "names", runs), stdin=program_input(RUNS), timeout_s=NAMES_S)
+    try:
+        return [str(name) for name in parse_document(result.out)] if result.ok else []
+    except DATA_ERRORS:
+        return []
+
+
+def run_jobs_argv(cluster: Cluster | None, command: str, runs: str, *more: str) -> tuple[str, ...]:
+    """Return the command line that starts run_jobs.py where the runs are stored."""
+    if cluster is None:
+        return (sys.executable, "-c", LOADER, command, runs, *more)
+    return remote_of(cluster).argv(cluster.control.name, program_command(command, runs, *more))
 
 
 def rows(queue: Iterable[Job], folders: Iterable[Mapping[str, Any]]) -> tuple[JobRow, ...]:

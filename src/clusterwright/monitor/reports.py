@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def job_report(name: str, cluster: Cluster, remote: Remote | None = None) -> Rep
     Raises:
         WrightError: `no-such-job`: neither Slurm nor the runs folder has it.
     """
+    from clusterwright.launch.listing import run_names
+    from clusterwright.launch.run import runs_folder
     from clusterwright.monitor.fetch import of_job as fetch_job
     from clusterwright.monitor.report import job as job_page
     from clusterwright.provision.apply import remote_of
@@ -41,7 +43,10 @@ def job_report(name: str, cluster: Cluster, remote: Remote | None = None) -> Rep
         raise WrightError.from_code(
             "no-such-job",
             _("no job or run has the name `{name}`: {reasons}", name=name, reasons=reasons),
-            _("choose a job that wright jobs lists"),
+            unknown_name_fix(
+                name, run_names(cluster, runs_folder(cluster)), _("choose a job that wright jobs lists")
+            ),
+            exit_code=EXIT_USAGE,
         )
     price, watts = _of_gpus(cluster)
     return job_page.report(job_facts, cluster.name, price, watts)
@@ -75,11 +80,10 @@ def month_report(
         )
     data = fetch_month(cluster, remote or remote_of(cluster), begin, min(end, now))
     if team and team not in cluster.teams and all(record.account != team for record in data.records):
-        teams = ", ".join(cluster.teams) or "-"
         raise WrightError.from_code(
             "unknown-name",
             _("no team has the name `{team}`", team=team),
-            _("use one of {names}", names=teams),
+            unknown_name_fix(team, cluster.teams),
             exit_code=EXIT_USAGE,
         )
     gpus = sum(group.gpus.count * len(group.names()) for group in cluster.nodes.values() if group.gpus)

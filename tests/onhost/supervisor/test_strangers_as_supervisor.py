@@ -41,7 +41,7 @@ def greet(agent, first, second):
 
 
 def test_no_listener_without_the_token_gives_orders(agent, hostile, monkeypatch):
-    """A hundred thousand: hostile first lines, and hostile lines after a valid first one; nothing that the agent sends is the token."""
+    """A hundred thousand hostile lines, first or after a valid one; nothing that the agent sends is the token."""
     monkeypatch.setattr(wire.WireLine.read_one, "__defaults__", (0.01,))
     proofs = 0
     for number, data in enumerate(hostile(COUNT, CHALLENGE, ORDERS)):

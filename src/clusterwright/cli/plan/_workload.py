@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from clusterwright.catalog.hf import model_of
 from clusterwright.catalog.models import architectures
-from clusterwright.cli.plan._inputs import Precision, _attempt, _wiring, machine_for
+from clusterwright.cli.plan._inputs import machine_for, wiring_of
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError, unknown_name_fix
 from clusterwright.i18n import _
 from clusterwright.plan.inputs import Precision, attempt

@@ -150,61 +150,6 @@ def _row(option: CostOption) -> tuple[str, ...]:
     return (*cells, even, months, f"{option.saving:+.0%}")
 
 
-HOURS_A_YEAR = 8760
-
-
-def sized_or_refused(nodes: int, hours: float) -> None:
-    """Check the number of nodes and hours.
-
-    Raises:
-        WrightError: cost-figure.
-    """
-    from clusterwright.errors import EXIT_USAGE, Finding, WrightError
-
-    findings = []
-    if nodes < 1:
-        findings.append(Finding("cost-figure", _("--nodes must be at least 1"), _("pass --nodes 1 or more")))
-    if not 0 < hours <= HOURS_A_YEAR:
-        findings.append(
-            Finding(
-                "cost-figure",
-                _("--hours {hours:g} is out of range", hours=hours),
-                _("pass more than 0 and at most {max} hours", max=HOURS_A_YEAR),
-            )
-        )
-    if findings:
-        raise WrightError(*findings, exit_code=EXIT_USAGE)
-
-
-def with_user_figures(values: Mapping[str, Estimate], figures: tuple[str, ...]) -> dict[str, Estimate]:
-    """Return the figures, overridden by the user's.
-
-    Raises:
-        WrightError: cost-figure, for every invalid text.
-    """
-    from clusterwright.errors import EXIT_USAGE, Finding, WrightError, unknown_name_fix
-    from clusterwright.plan.cost.figures import Estimate
-
-    estimates, findings = dict(values), []
-    for text in figures:
-        name, _ignored, numbers = text.partition("=")
-        try:
-            parts = [float(number) for number in numbers.split(":")]
-            low, likely, high = parts if len(parts) == 3 else parts * 3
-            estimates[name] = Estimate(low, likely, high, values[name].unit, _("your own"))
-        except KeyError:
-            fix = unknown_name_fix(name, values)
-            findings.append(Finding("cost-figure", _("no figure has the name `{name}`", name=name), fix))
-        except ValueError:
-            message = _("`{text}` is not NAME=LOW:LIKELY:HIGH in ascending order", text=text)
-            findings.append(
-                Finding("cost-figure", message, _("write it as server=200000:250000:300000 or pue=1.3"))
-            )
-    if findings:
-        raise WrightError(*findings, exit_code=EXIT_USAGE)
-    return estimates
-
-
 def finite(document: Any) -> Any:
     """Convert to plain JSON values: dataclasses to objects, infinite numbers to null."""
     if is_dataclass(document) and not isinstance(document, type):

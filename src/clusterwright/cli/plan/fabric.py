@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from clusterwright.cli._live_names import GPUS, MODELS
-from clusterwright.cli.plan._fabric_output import FabricReport, show, topology
+from clusterwright.cli.plan._fabric_output import show, topology
+from clusterwright.cli.plan._inputs import read_rate
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
 
+from clusterwright import plugins
 from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import _
 from clusterwright.lab import boot, state

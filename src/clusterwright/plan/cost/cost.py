@@ -90,7 +90,7 @@ def _with_user_figures(values: Mapping[str, Estimate], figures: Sequence[str]) -
     Raises:
         WrightError: cost-figure, for every invalid text.
     """
-    from clusterwright.errors import EXIT_USAGE, Finding, WrightError, closest_name
+    from clusterwright.errors import EXIT_USAGE, Finding, WrightError, unknown_name_fix
     from clusterwright.plan.cost.figures import Estimate
 
     estimates, findings = dict(values), []
@@ -101,12 +101,7 @@ def _with_user_figures(values: Mapping[str, Estimate], figures: Sequence[str]) -
             low, likely, high = parts if len(parts) == 3 else parts * 3
             estimates[name] = Estimate(low, likely, high, values[name].unit, _("your own"))
         except KeyError:
-            suggestion = closest_name(name, list(values))
-            fix = (
-                _("did you mean `{suggestion}`?", suggestion=suggestion)
-                if suggestion
-                else _("use one of {names}", names=", ".join(values))
-            )
+            fix = unknown_name_fix(name, values)
             findings.append(Finding("cost-figure", _("no figure has the name `{name}`", name=name), fix))
         except ValueError:
             message = _("`{text}` is not NAME=LOW:LIKELY:HIGH in ascending order", text=text)

@@ -62,7 +62,11 @@ def _lacks(name: str, module: ModuleType) -> str:
 
 
 def desired_resources(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return all resources of a host; one that several roles declare is included once."""
+    """Return all resources of a host; one that several roles declare is included once.
+
+    Raises:
+        WrightError: `plugin-clash`: a plug-in's role declares a resource of another role differently.
+    """
     return tuple(resource for resource, _role in declared_resources(cluster, host, context).values())
 
 
