@@ -1,94 +1,23 @@
 """Packages by real rpm and dnf, from a repository made here, into a folder that stands for a Rocky host."""
 
-import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from tests.provision.agent.dnf import ROCKY, host_of, needs_dnf, what
 
 from clusterwright.config.field import Cost
-from clusterwright.edge.bundler import PROVISION, program_command, program_input
+from clusterwright.edge.bundler import program_command
 from clusterwright.onhost.lib.processes import Result
-from clusterwright.onhost.provision import agent, packages
+from clusterwright.onhost.provision import packages
 from clusterwright.onhost.provision.host import ChangeError, LocalHost
-from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.packages import slurm_packages
 from clusterwright.provision.resources import File, Hold, Package
 from clusterwright.provision.roles.package_hold import DRIVER, FABRIC, SLURM
 from clusterwright.provision.roles.repositories import repositories
 
-PROGRAMS = ("rpmbuild", "dnf", "createrepo_c")
-MISSING = [name for name in PROGRAMS if not shutil.which(name)]
 VERSIONLOCK = list(Path("/usr/lib/python3").glob("dist-packages/dnf-plugins/versionlock.py"))
-needs_dnf = pytest.mark.skipif(
-    bool(MISSING) or os.getuid() != 0,
-    reason=f"not root, or missing: {MISSING} (apt-get install rpm dnf createrepo-c)",
-)
-SPEC = """Name: {name}
-Version: {version}
-Release: 1
-Summary: Nothing
-License: none
-BuildArch: noarch
-{requires}
-%description
-Nothing.
-%files
-"""
-ROCKY = 'ID="rocky"\nID_LIKE="rhel centos fedora"\nVERSION_ID="9.4"\n'
-
-
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory):
-    """Makes a repository of empty packages, by name and version."""
-
-    def make(name, *rows):
-        top = tmp_path_factory.mktemp(name)
-        for package, version, *needs in rows:
-            spec = top / f"{package}.spec"
-            requires = "".join(f"Requires: {need}\n" for need in needs)
-            spec.write_text(SPEC.format(name=package, version=version, requires=requires))
-            subprocess.run(
-                ["rpmbuild", "-bb", "--quiet", "--define", f"_topdir {top}/build", "--define", f"_rpmdir {top}", spec],
-                check=True, capture_output=True,
-            )  # fmt: skip
-        subprocess.run(["createrepo_c", "--quiet", top], check=True, capture_output=True)
-        return f"file://{top}"
-
-    return make
-
-
-@pytest.fixture
-def rocky(tmp_path, monkeypatch):
-    """Runs the agent against a folder in which only os-release is there."""
-    root = tmp_path / "root"
-    (root / "etc").mkdir(parents=True)
-    (root / "etc/os-release").write_text(ROCKY)
-    # Debian's dnf-plugins-core comes with a plugin switched on that keeps packages in a repository of its own.
-    wrapper = tmp_path / "bin/dnf"
-    wrapper.parent.mkdir()
-    wrapper.write_text(f'#!/bin/sh\nexec {shutil.which("dnf")} --disableplugin=local "$@"\n')
-    wrapper.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
-
-    def run(mode, *resources, when="100"):
-        data = program_input(PROVISION) + bundle(Order(mode, "cluster.yaml", when, "", str(root)), resources)
-        done = subprocess.run(
-            ["sh", "-c", program_command()], input=data, capture_output=True, check=False, timeout=120
-        )
-        lines = [line for line in done.stdout.decode().splitlines() if line.startswith(agent.ANSWER)]
-        return json.loads(lines[-1].removeprefix(agent.ANSWER))
-
-    run.root = root
-    return run
-
-
-def what(answer):
-    """What was or would be done, by id, files aside."""
-    assert answer["error"] == ""
-    return {row["id"]: row["summary"] for row in answer["changes"] if not row["id"].startswith("file:")}
 
 
 @needs_dnf
@@ -219,11 +148,6 @@ def site_file(url):
     """A Rocky cluster with Slurm 24.11 from that repository."""
     software = {"slurm": "24.11", "repositories": {"slurm": {"url": url, "unsigned": True}}}
     return {"lab": None, "os": "rocky-9", "software": software}
-
-
-def host_of(rocky):
-    """The folder as the agent sees it."""
-    return LocalHost({"root": str(rocky.root), "resources": []})
 
 
 def test_the_agent_finds_the_python_of_dnf(tmp_path):

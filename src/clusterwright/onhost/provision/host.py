@@ -172,7 +172,12 @@ def run(argv: List[str], limit: int = COMMAND_S) -> processes.Result:
 def must(argv: List[str], limit: int = COMMAND_S) -> str:
     """Run a command and return its output; raise ChangeError with its last lines unless it succeeds."""
     result = run(argv, limit)
+    refuse_failed(argv, result)
+    return result.out
+
+
+def refuse_failed(argv: List[str], result: processes.Result) -> None:
+    """Raise ChangeError with the last lines of a command's output unless it succeeded."""
     if not result.ok:
         last = "\n".join(result.out.strip().splitlines()[-8:])
         raise ChangeError(f"`{' '.join(argv)}` exited with code {result.code}:\n{last}")
-    return result.out

@@ -12,10 +12,19 @@ from contextlib import suppress
 from typing import Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 from clusterwright.onhost.lib.files import write_atomic
-from clusterwright.onhost.provision import package_bundle
+from clusterwright.onhost.provision import interrupted_dnf, package_bundle
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.disk import write_private
-from clusterwright.onhost.provision.host import STATE, ChangeError, Json, LocalHost, must, read, run
+from clusterwright.onhost.provision.host import (
+    STATE,
+    ChangeError,
+    Json,
+    LocalHost,
+    must,
+    read,
+    refuse_failed,
+    run,
+)
 
 INSTALL_S = 900  # a driver package builds its module for minutes
 CONFIGURE_S = 3600  # seconds for the script of a package that was interrupted after INSTALL_S
@@ -28,6 +37,7 @@ APT = (
 )
 # Unpacked, half-configured, half-installed (dpkg-query(1)): an installation was interrupted.
 INTERRUPTED = ("U", "F", "H")
+DOWNLOAD = "--downloadonly"
 ONLY_NEEDED = "--setopt=install_weak_deps=False"
 
 Installed = Dict[str, Tuple[str, bool]]  # name: version, held
@@ -61,12 +71,20 @@ def dpkg_installed(host: LocalHost) -> Installed:
 
 
 def rpm_installed(host: LocalHost) -> Installed:
-    """Return the packages in rpm's database; those in dnf's versionlock list count as held."""
+    """Return the packages in rpm's database; those in dnf's versionlock list count as held.
+
+    Packages of an interrupted installation do not count: their scripts may not have ended.
+    """
     root = ["--root", host.root] if host.root else []
     form = "%{NAME} %{EPOCHNUM}:%{VERSION}-%{RELEASE}\\n"
     rows = [line.split() for line in must(["rpm", *root, "-qa", "--qf", form]).splitlines()]
     locks = set((read(host.resolve_path(LOCKS)) or b"").decode(errors="replace").split())
-    return {name: (version, f"{name}-{version}.*" in locks) for name, version in (row[:2] for row in rows)}
+    interrupted = interrupted_dnf.interrupted_packages(host)
+    return {
+        name: (version, f"{name}-{version}.*" in locks)
+        for name, version in (row[:2] for row in rows)
+        if name not in interrupted
+    }
 
 
 def matches_release(version: str, release_prefix: str) -> bool:
@@ -204,7 +222,7 @@ def refresh() -> None:
 
 
 def dnf_install(host: LocalHost, todo: List[Json], more: Sequence[str] = ()) -> None:
-    """Install packages by dnf, which waits for its lock itself.
+    """Complete an interrupted installation, then install packages by dnf, which waits for its lock itself.
 
     Version locks are ignored for a release of the cluster file.
     """
@@ -212,7 +230,16 @@ def dnf_install(host: LocalHost, todo: List[Json], more: Sequence[str] = ()) -> 
     root = ["--installroot", host.root] if host.root else []
     root += package_bundle.dnf_options(host)
     over = ["--disableplugin", "versionlock"] if any(package["version"] for package in todo) else []
-    must(["dnf", "install", "-y", ONLY_NEEDED, *root, *over, *more, *names], INSTALL_S)
+    argv = ["dnf", "install", "-y", ONLY_NEEDED, *root, *over, *more, *names]
+    if DOWNLOAD in more:
+        must(argv, INSTALL_S)
+        return
+    interrupted_dnf.complete(host, [*root, "--disableplugin", "versionlock"])
+    interrupted_dnf.start(host)
+    result = run(argv, INSTALL_S)
+    if not result.stopped:
+        interrupted_dnf.finish(host)
+    refuse_failed(argv, result)
 
 
 def release(package: Json) -> str:

@@ -128,7 +128,7 @@ def pins(host: LocalHost) -> Iterator[List[str]]:
 def download(host: LocalHost, todo: List[Json], options: List[str]) -> None:
     """Download the newest matching versions of the packages without installing them."""
     if packages.has_dnf(host):
-        packages.dnf_install(host, todo, ["--downloadonly"])
+        packages.dnf_install(host, todo, [packages.DOWNLOAD])
         return
     with loosened(host, todo):
         must([*apt_argv(todo), "--download-only", *options], packages.INSTALL_S)
