@@ -10,6 +10,7 @@ from clusterwright.i18n import _
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_CHANGES_PENDING, EXIT_FAULTS = 0, 1, 2, 3, 5
 EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141  # 128 and the number of SIGINT or SIGPIPE, as in a shell
 
+_MANY_NAMES, _LONG_NAME = 500, 200
 _MAX_FINDINGS = 20  # findings in a text; one mistake in a file may cause thousands
 _MAX_NAMES = 12  # names that a fix lists
 _MAX_EXCERPT = 96  # characters; a source line with its number fits a terminal of 110 columns
@@ -116,10 +117,16 @@ def unknown_name_fix(name: str, names: Iterable[str], otherwise: str = "") -> st
 def _similar(name: str, names: Iterable[str], count: int, cutoff: float) -> list[str]:
     """Return up to `count` candidates that are similar to the name, most similar first; case does not count.
 
-    A candidate is as similar as its part before the first hyphen, if that is more: `a1000` means `a100-sxm-80gb`.
+    A candidate is as similar as its part before the first hyphen, if that is more: `a1000` means `a100-sxm-80gb`. Of
+    more than _MANY_NAMES, only those with the same first letter are compared: thousands take a second.
     """
     from difflib import SequenceMatcher
 
+    name = name[:_LONG_NAME]
+    candidates = list(dict.fromkeys(names))
+    if len(candidates) > _MANY_NAMES:
+        first = name[:1].lower()
+        candidates = [candidate for candidate in candidates if candidate[:1].lower() == first][:_MANY_NAMES]
     matcher = SequenceMatcher()
     matcher.set_seq2(name.lower())
 
@@ -129,7 +136,7 @@ def _similar(name: str, names: Iterable[str], count: int, cutoff: float) -> list
 
     ranked = [
         (max(ratio(candidate.lower()), ratio(candidate.lower().partition("-")[0])), candidate)
-        for candidate in dict.fromkeys(names)
+        for candidate in candidates
     ]
     close = sorted((entry for entry in ranked if entry[0] >= cutoff), key=lambda entry: -entry[0])
     return [candidate for _ratio, candidate in close[:count]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
@@ -68,29 +69,75 @@ def members(cluster: Cluster, role: Literal["control", "compute", "login"] | Non
 
 
 def loops(follows: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
-    """Yield the cycles of a graph, each once, from its first name on: `a` to `b` to `a` is (a, b)."""
-    visited_loops: set[frozenset[str]] = set()
-    for start in follows:
-        loop = _shortest_cycle(start, follows)
-        if loop and frozenset(loop) not in visited_loops:
-            visited_loops.add(frozenset(loop))
+    """Yield the cycles of a graph, each once, from its first name on: `a` to `b` to `a` is (a, b).
+
+    These are the shortest cycle through each name that is in no earlier one.
+    """
+    in_loops: set[str] = set()
+    edges = _without_ends(follows)
+    for start in edges:
+        loop = () if start in in_loops else _shortest_cycle(start, edges)
+        if loop:
+            in_loops.update(loop)
             yield loop
+
+
+def _without_ends(follows: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """Return the graph without names from which no cycle is reached: a chain has thousands of them."""
+    before: dict[str, list[str]] = {}
+    for name, followers in follows.items():
+        for follower in followers:
+            before.setdefault(follower, []).append(name)
+    left = {name: len(followers) for name, followers in follows.items()}
+    ends = [name for name in {*follows, *before} if not left.get(name)]
+    removed = set(ends)
+    for end in ends:  # grows during the loop
+        for name in before.get(end, ()):
+            left[name] -= 1
+            if not left[name]:
+                removed.add(name)
+                ends.append(name)
+    return {name: followers for name, followers in follows.items() if name not in removed}
 
 
 def _shortest_cycle(start: str, follows: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Return the shortest cycle through a name; empty if there is none."""
-    routes: list[tuple[str, ...]] = [(start,)]
-    visited: set[str] = set()
-    for route in routes:  # grows during the loop: breadth first
-        for name in follows.get(route[-1], ()):
+    previous: dict[str, str] = {}
+    names = [start]
+    for last in names:  # grows during the loop: breadth first
+        for name in follows.get(last, ()):
             if name == start:
-                return route
-            if name not in visited:
-                visited.add(name)
-                routes.append((*route, name))
+                route = [last]
+                while route[-1] != start:
+                    route.append(previous[route[-1]])
+                return tuple(reversed(route))
+            if name not in previous:
+                previous[name] = last
+                names.append(name)
     return ()
 
 
 def is_within(path: str, top: str) -> bool:
-    """Return whether a path is `top` or below it."""
-    return PurePosixPath(path).is_relative_to(top)
+    """Return whether an absolute path is `top` or below it; both without `.` and `//`, as the fields normalize them."""
+    return path == top or path.startswith(top if top == "/" else f"{top}/")
+
+
+def nested_pairs(paths: Sequence[str], only: int | None = None) -> Iterator[tuple[int, int]]:
+    """Yield the indexes of each two paths of which one is the other or below it, the first index first.
+
+    `only`: the first index is below this number.
+    """
+    limit = len(paths) if only is None else only
+    indexes: dict[str, list[int]] = {}
+    for index in range(limit):
+        indexes.setdefault(paths[index], []).append(index)
+    below: dict[str, list[int]] = {}
+    for path, owners in indexes.items():
+        for top in PurePosixPath(path).parents:
+            below.setdefault(str(top), []).extend(owners)
+    for index, path in enumerate(paths):
+        tops = (path, *map(str, PurePosixPath(path).parents))
+        first_indexes = chain.from_iterable(indexes.get(top, ()) for top in tops)
+        for first in chain(first_indexes, below.get(path, ())):
+            if first < index:
+                yield first, index

@@ -156,7 +156,8 @@ def _validate(model: type[SpecModel], source: Source, kind: Kind) -> SpecModel:
         misspelled = any(finding.code == "unknown-key" for finding in all_findings)  # a value is elsewhere
         spec = None if misspelled or kind == "job" else _with_defaults(model, source.values, bad)
     if spec is not None:
-        agreed = [clash for clash in clashes(kind, spec) if not _touches(clash, bad)]
+        parts = {loc[:length] for loc in bad for length in range(len(loc) + 1)}
+        agreed = [clash for clash in clashes(kind, spec) if not _touches(clash, bad, parts)]
         all_findings += _to_findings(agreed, {kind: source}, kind)
     if all_findings or spec is None:
         raise SpecError(*_in_order(all_findings))
@@ -190,10 +191,12 @@ def _copy(value: Any) -> Any:
     return {key: _copy(inner) for key, inner in value.items()} if isinstance(value, Mapping) else value
 
 
-def _touches(clash: Clash, bad: Collection[Loc]) -> bool:
-    """Return whether a side of the clash is, contains or is inside an invalid value."""
+def _touches(clash: Clash, bad: Collection[Loc], parts: Collection[Loc]) -> bool:
+    """Return whether a side of the clash is, contains or is inside an invalid value; `parts`: what contains one."""
     sides = [side.loc if isinstance(side, In) else side for side in clash.locs]
-    return any(side[: len(loc)] == loc[: len(side)] for side in sides for loc in bad)
+    return any(
+        side in parts or any(side[:length] in bad for length in range(len(side) + 1)) for side in sides
+    )
 
 
 def _in_order(findings: Iterable[Finding]) -> list[Finding]:

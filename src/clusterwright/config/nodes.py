@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, WithJsonSchema
 
 from clusterwright.config.field import Cost, Section, refuse, setting
+from clusterwright.config.memoize import cache_per_instance
 from clusterwright.config.names import Hostlist, HostPath, Identifier, RdmaDevice, expand
 from clusterwright.config.networks import NetworkName
 from clusterwright.config.quantities import Size
@@ -143,15 +144,18 @@ class NodeGroup(Section):
         cost=Cost.RESTART, default=None, example="leaf1",
     )  # fmt: skip
 
+    @cache_per_instance
     def names(self) -> tuple[str, ...]:
         """Return the host names of the group, sorted by name and number, without absent hosts."""
         return tuple(name for _index, name in self.places())
 
+    @cache_per_instance
     def places(self) -> tuple[tuple[int, str], ...]:
         """Return (index in the group, name) of each host that is not absent; addresses are offset by the index."""
         absent_names = frozenset(expand(self.absent)) if self.absent else frozenset()
         return tuple((index, name) for index, name in enumerate(self.all_names()) if name not in absent_names)
 
+    @cache_per_instance
     def all_names(self) -> tuple[str, ...]:
         """Return the host names of the group, absent hosts included."""
         return expand(self.hosts)

@@ -65,7 +65,7 @@ def path_of(loc: tuple[int | str, ...], values: Any) -> Loc:
 
 
 def _echo(loc: Loc, faulty: set[Loc]) -> bool:
-    return any(loc[: len(bad)] == bad for bad in faulty)
+    return any(loc[:length] in faulty for length in range(len(loc) + 1))
 
 
 class _Converter:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from inspect import getmembers, isfunction
+from itertools import islice
 from pkgutil import iter_modules
 from typing import Any, Literal
 
@@ -19,13 +20,14 @@ from clusterwright.config.clash import Clash
 __all__ = ["clashes", "rules_about"]
 
 
+MOST_CLASHES = 100  # of one rule; a thousand values that contradict each other are half a million pairs
 About = Literal["cluster", "job", "job_cluster"]
 
 
 def clashes(about: About, *subjects: Any) -> Iterator[Clash]:
-    """Run the rules of one folder, in the order of their names, and yield their clashes."""
+    """Run the rules of one folder, in the order of their names, and yield the first MOST_CLASHES of each."""
     for _, rule in sorted(rules_about(about).items()):
-        yield from rule(*subjects)
+        yield from islice(rule(*subjects), MOST_CLASHES)
 
 
 @cache

@@ -40,7 +40,8 @@ def _absent(cluster: Cluster, name: str) -> Iterator[Clash]:
     group = cluster.nodes[name]
     locs = (("nodes", name, "absent"), ("nodes", name, "hosts"))
     absent_hosts = expand(group.absent) if group.absent else ()
-    if strangers := [host for host in absent_hosts if host not in group.all_names()]:
+    names = frozenset(group.all_names())
+    if strangers := [host for host in absent_hosts if host not in names]:
         message = _(
             "`absent` of node group `{name}` has {hosts}, not in `hosts`", name=name, hosts=fold(strangers)
         )

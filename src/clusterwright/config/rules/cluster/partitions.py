@@ -154,11 +154,12 @@ def _idle(cluster: Cluster) -> Iterator[Clash]:
 def partition_teams(cluster: Cluster) -> Iterator[Clash]:
     """Check that every team with members may use at least one partition."""
     lists = [partition.teams for partition in cluster.partitions.values()]
-    if not lists or not all(lists) or not {team for teams in lists for team in teams} <= set(cluster.teams):
+    listed = {team for teams in lists for team in teams}
+    if not lists or not all(lists) or not listed <= set(cluster.teams):
         return  # a partition without teams is open to all; an unknown name is a misspelled team
     members = {team for user in cluster.users.values() for team in (user.team, *user.additional_teams)}
     for name in cluster.teams:
-        if name in members and not any(name in teams for teams in lists):
+        if name in members and name not in listed:
             message = _("no partition lists team `{team}`, so its members cannot run jobs", team=name)
             partition = next(iter(cluster.partitions))
             fix = _(
@@ -204,8 +205,9 @@ def _allowed_teams(cluster: Cluster, partition: Partition, qos: str) -> set[str]
 def _left_out(cluster: Cluster, name: str, partition: Partition) -> Iterator[Clash]:
     """Yield a clash for each team of the partition that may use none of its qualities of service."""
     listed = [qos_name for qos_name in partition.qos if qos_name in cluster.qos or qos_name == NORMAL]
+    allowed_teams = set[str]().union(*(_allowed_teams(cluster, partition, qos_name) for qos_name in listed))
     for index, team in enumerate(partition.teams):
-        if listed and not any(team in _allowed_teams(cluster, partition, qos_name) for qos_name in listed):
+        if listed and team not in allowed_teams:
             message = _(
                 "team `{team}` may use partition `{partition}`, but none of its qualities of service",
                 team=team,

@@ -26,11 +26,12 @@ def _in(value: Any, loc: Loc) -> Iterator[Clash]:
         for name, inner in value.items():
             yield from _in(inner, (*loc, name))
     elif isinstance(value, tuple) and loc[-1] not in {"ports", "sockets"}:  # numbers, which may be equal
+        first_indexes: dict[Any, int] = {}
         for index, item in enumerate(value):
             if isinstance(item, BaseModel):
                 yield from _in(item, (*loc, index))
-            elif not isinstance(item, int) and item in value[:index]:
-                yield _duplicate(str(item), loc, value.index(item), index)
+            elif not isinstance(item, int) and first_indexes.setdefault(item, index) != index:
+                yield _duplicate(str(item), loc, first_indexes[item], index)
 
 
 def _duplicate(item: str, loc: Loc, first_index: int, second: int) -> Clash:

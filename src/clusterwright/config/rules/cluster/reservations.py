@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from calendar import monthrange, timegm
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import combinations, islice
 
 from clusterwright.config.clash import Clash, members, unknown
@@ -14,26 +15,26 @@ from clusterwright.i18n import _
 from clusterwright.units import DAY_S, WEEK_S, format_duration
 
 _MOST_OVERLAPS = 20  # reported; a file with a thousand reservations of the same hosts has half a million
+_folded = lru_cache(maxsize=1)(fold)  # of all compute hosts, for each reservation
 _EVERY = {"daily": DAY_S, "weekdays": DAY_S, "weekly": WEEK_S}
 
 
 def reservations(cluster: Cluster) -> Iterator[Clash]:
-    """Check that hosts, teams and users exist, the start is a valid time, and no two reservations overlap."""
+    """Check that hosts, teams and users exist, and the start is a valid time."""
+    compute = dict(sorted(members(cluster, "compute").items()))
     for name, reservation in cluster.reservations.items():
-        yield from _hosts(cluster, name, reservation)
+        yield from _hosts(compute, name, reservation)
         yield from _check_members(cluster, name, reservation)
         yield from _when(name, reservation)
-    yield from _overlapping(cluster)
 
 
-def _hosts(cluster: Cluster, name: str, reservation: Reservation) -> Iterator[Clash]:
-    compute = members(cluster, "compute")
+def _hosts(compute: Mapping[str, str], name: str, reservation: Reservation) -> Iterator[Clash]:
     odd = [host for host in expand(reservation.hosts) if host not in compute]
     if odd:
         values = {"reservation": name, "hosts": fold(odd)}
         message = _("reservation `{reservation}` has {hosts}, no compute hosts of this file", **values)
         if compute:
-            fix = _("use hosts of {hosts}", hosts=fold(sorted(compute)))
+            fix = _("use hosts of {hosts}", hosts=_folded(tuple(compute)))
         else:
             fix = _("add a node group with `role: compute`")
         yield Clash("not-compute", message, fix, (("reservations", name, "hosts"), ("nodes",)))
@@ -90,18 +91,20 @@ def _seconds(start: str) -> int | None:
     return timegm((year, month, day, hour, minute, second))
 
 
-def _overlapping(cluster: Cluster) -> Iterator[Clash]:
-    """Yield overlaps of reservations without recurrence; Slurm rejects the second unless it is for maintenance."""
+def reservation_overlaps(cluster: Cluster) -> Iterator[Clash]:
+    """Check that no two reservations overlap; Slurm rejects the second unless it recurs or is for maintenance."""
     nonrecurring = {
         name: reservation
         for name, reservation in cluster.reservations.items()
         if reservation.repeat == "once"
     }
     hosts = {name: frozenset(expand(reservation.hosts)) for name, reservation in nonrecurring.items()}
+    spans = {name: _span(reservation) for name, reservation in nonrecurring.items()}
+    of_jobs = [name for name, reservation in nonrecurring.items() if not reservation.maintenance]
     overlaps = (
         (first, second)
-        for first, second in combinations(nonrecurring, 2)
-        if _share_time(nonrecurring[first], nonrecurring[second]) and hosts[first] & hosts[second]
+        for first, second in combinations(of_jobs, 2)
+        if _share_time(spans[first], spans[second]) and not hosts[first].isdisjoint(hosts[second])
     )
     for first, second in islice(overlaps, _MOST_OVERLAPS):
         values = {"first": first, "second": second, "hosts": fold(sorted(hosts[first] & hosts[second]))}
@@ -111,10 +114,9 @@ def _overlapping(cluster: Cluster) -> Iterator[Clash]:
         yield Clash("reservation-overlap", message, fix, locs)
 
 
-def _share_time(one: Reservation, other: Reservation) -> bool:
-    """Return True if two reservations of jobs overlap in time."""
-    (begins, ends), (starts, stops) = _span(one), _span(other)
-    return begins < stops and starts < ends and not (one.maintenance or other.maintenance)
+def _share_time(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Return True if two spans, each from start to end, overlap."""
+    return one[0] < other[1] and other[0] < one[1]
 
 
 def _span(reservation: Reservation) -> tuple[int, int]:

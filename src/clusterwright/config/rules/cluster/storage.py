@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 from pathlib import PurePosixPath
 
-from clusterwright.config.clash import Clash, is_within
+from clusterwright.config.clash import Clash, is_within, nested_pairs
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.served import program
 from clusterwright.config.source import Loc
@@ -48,7 +47,7 @@ def storage(cluster: Cluster) -> Iterator[Clash]:
             if disk.mount
         ]
         yield from _hiding(cluster, scratch)
-        yield from _nested(scratch + shared, only=scratch)
+        yield from _nested(scratch + shared, only=len(scratch))
 
 
 def _hiding(cluster: Cluster, folders: list[tuple[str, Loc]]) -> Iterator[Clash]:
@@ -109,17 +108,12 @@ def _never_enough(cluster: Cluster) -> Iterator[Clash]:
             )
 
 
-def _nested(folders: list[tuple[str, Loc]], only: list[tuple[str, Loc]] | None = None) -> Iterator[Clash]:
-    for folder, other_folder in combinations(folders, 2):
-        if only is not None and folder not in only:
-            continue
-        if is_within(folder[0], other_folder[0]) or is_within(other_folder[0], folder[0]):
-            message = _(
-                "the mount points {first} and {second} overlap", first=folder[0], second=other_folder[0]
-            )
-            yield Clash(
-                "paths-nested", message, _("mount the two folders side by side"), (folder[1], other_folder[1])
-            )
+def _nested(folders: list[tuple[str, Loc]], only: int | None = None) -> Iterator[Clash]:
+    """Yield a clash for each two nested folders; `only`: one of the two must be among the first so many."""
+    for first, second in nested_pairs([path for path, _loc in folders], only):
+        (path, loc), (other_path, other_loc) = folders[first], folders[second]
+        message = _("the mount points {first} and {second} overlap", first=path, second=other_path)
+        yield Clash("paths-nested", message, _("mount the two folders side by side"), (loc, other_loc))
 
 
 # nfs(5) and mount(8); in the last line similar options of NFS clients of storage vendors.
