@@ -34,6 +34,7 @@ class Source:
     findings: list[Finding] = field(default_factory=list)
     faulty: set[Loc] = field(default_factory=set)
     _lines: list[str] = field(default_factory=list)
+    _printable_lines: dict[int, str] = field(default_factory=dict)  # a long line may have thousands of findings
     keys: dict[Loc, Spot] = field(default_factory=dict)
     spots: dict[Loc, Spot] = field(default_factory=dict)
 
@@ -64,7 +65,9 @@ class Source:
         """Return the line of the text with that number, from 1; empty past the end."""
         if not self._lines:
             self._lines = re.split(r"\r\n|\r|\n", self.text)
-        return printable(self._lines[line - 1]) if line <= len(self._lines) else ""
+        if line not in self._printable_lines:
+            self._printable_lines[line] = printable(self._lines[line - 1]) if line <= len(self._lines) else ""
+        return self._printable_lines[line]
 
 
 def dotted(loc: Loc) -> str:
