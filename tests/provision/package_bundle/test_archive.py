@@ -10,7 +10,7 @@ from clusterwright.edge.fakes import FakeRemote
 from clusterwright.errors import WrightError
 from clusterwright.provision.apply import apply
 from clusterwright.provision.package_bundle.archive import file_rows, open_bundle, write_bundle
-from clusterwright.provision.package_bundle.manifest import BundledPackage, Manifest
+from clusterwright.provision.package_bundle.manifest import BundledPackage, BundleManifest
 from clusterwright.provision.resources import Package
 
 
@@ -29,7 +29,7 @@ def bundle(tmp_path):
 
     def write(os="debian-12"):
         path = tmp_path / "bundle.tar"
-        return path, write_bundle(path, content, Manifest(os, "amd64", packages, file_rows(content)))
+        return path, write_bundle(path, content, BundleManifest(os, "amd64", packages, file_rows(content)))
 
     return write
 

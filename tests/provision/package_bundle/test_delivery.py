@@ -12,7 +12,7 @@ from clusterwright.onhost.provision.host import ChangeError, LocalHost
 from clusterwright.onhost.provision.package_bundle import FOLDER, require_folder
 from clusterwright.provision.package_bundle import delivery
 from clusterwright.provision.package_bundle.archive import Bundle, file_rows, write_bundle
-from clusterwright.provision.package_bundle.manifest import Manifest
+from clusterwright.provision.package_bundle.manifest import BundleManifest
 
 FILES = {"key.asc": b"a key\n", "repository/a.deb": b"a" * 900, "repository/b.deb": b"b" * 2500}
 
@@ -46,7 +46,7 @@ def bundle(tmp_path, monkeypatch):
         for name, data in files.items():
             (content / name).parent.mkdir(parents=True, exist_ok=True)
             (content / name).write_bytes(data)
-        manifest = Manifest("debian-12", "amd64", (), file_rows(content))
+        manifest = BundleManifest("debian-12", "amd64", (), file_rows(content))
         write_bundle(tmp_path / "bundle.tar", content, manifest)
         return Bundle(tmp_path / "bundle.tar", manifest, manifest.dump())
 

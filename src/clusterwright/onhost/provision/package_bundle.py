@@ -72,4 +72,4 @@ def dnf_options(host: LocalHost) -> List[str]:
 def require_folder(host: LocalHost) -> None:
     """Raise ChangeError unless a complete bundle is on this host; its manifest is copied last."""
     if not os.path.exists(host.resolve_path(FOLDER) + "/manifest.json"):
-        raise ChangeError("%s has no complete bundle; run apply again" % FOLDER, "host")
+        raise ChangeError("%s has no complete bundle; run the command again" % FOLDER, "host")

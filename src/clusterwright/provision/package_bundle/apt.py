@@ -10,6 +10,7 @@ from clusterwright.edge import signed_repository
 from clusterwright.edge.processes import CommandResult, run
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.files import rename
 from clusterwright.onhost.provision.sets import newest_match
 from clusterwright.provision.package_bundle.manifest import REPOSITORY, BundledPackage
 from clusterwright.provision.resources import File, Package, encode_content
@@ -99,7 +100,7 @@ class Apt:
             )
             version = fields["Version"].rpartition(":")[2]  # file names have no epoch
             target = repository / f"{fields['Package']}_{version}_{fields['Architecture']}.deb"
-            path.rename(target)
+            rename(path, target, durable=False)
             entries.append(signed_repository.deb_entry(control, target))
             found.append(BundledPackage(fields["Package"], fields["Version"], f"{REPOSITORY}/{target.name}"))
         signed_repository.sign_debs(

@@ -17,7 +17,7 @@ from clusterwright.i18n import _
 from clusterwright.onhost.lib.files import replacing
 from clusterwright.onhost.lib.safe_reader import DOCUMENT_BYTES
 from clusterwright.onhost.lib.versioned import Damaged, NewerSchema
-from clusterwright.provision.package_bundle.manifest import MANIFEST, BundledFile, Manifest
+from clusterwright.provision.package_bundle.manifest import MANIFEST, BundledFile, BundleManifest
 from clusterwright.provision.resources import Package
 
 _MAX_NAMED = 10  # missing packages or damaged files in a message
@@ -28,7 +28,7 @@ class Bundle:
     """A bundle whose checksum is that of the cluster file; `manifest_text` is the manifest, byte for byte."""
 
     path: Path
-    manifest: Manifest
+    manifest: BundleManifest
     manifest_text: bytes
 
     @property
@@ -45,7 +45,7 @@ class Bundle:
                     yield entry.name, entry.size, content
 
 
-def write_bundle(out: Path, folder: Path, manifest: Manifest) -> str:
+def write_bundle(out: Path, folder: Path, manifest: BundleManifest) -> str:
     """Write the manifest and the files of the folder as a tar file, atomically; return its SHA-256.
 
     Equal files give an equal archive: sorted, without owners and times.
@@ -120,7 +120,7 @@ def _read(path: Path, sha256: str) -> Bundle:
         actual = _digest(path)
         with tarfile.open(path, "r:") as archive:
             text = _manifest_text(archive)
-            manifest = Manifest.parse(text, str(path))
+            manifest = BundleManifest.parse(text, str(path))
             damaged = _damaged_files(archive, manifest) if actual != sha256 else ()
     except OSError as error:
         reason = error.strerror or str(error)
@@ -153,7 +153,7 @@ def _manifest_text(archive: tarfile.TarFile) -> bytes:
     return file.read(DOCUMENT_BYTES) if file else b""
 
 
-def _damaged_files(archive: tarfile.TarFile, manifest: Manifest) -> tuple[str, ...]:
+def _damaged_files(archive: tarfile.TarFile, manifest: BundleManifest) -> tuple[str, ...]:
     """Return the files that are missing or differ from the manifest, sorted; after a truncated one, all others."""
     expected = dict(manifest.files)
     with suppress(tarfile.TarError):

@@ -88,7 +88,7 @@ def _tar(files: Iterable[tuple[str, bytes]]) -> bytes:
 
 def _failure(reason: str) -> str:
     return _(
-        "the package bundle could not be copied to {folder}: {reason}. Free space there, then run apply again",
+        "the package bundle could not be copied to {folder}: {reason}. Free space there, then run the command again",
         folder=FOLDER,
         reason=reason,
     )

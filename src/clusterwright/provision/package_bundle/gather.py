@@ -17,7 +17,7 @@ from clusterwright.platforms import names_by_os_release
 from clusterwright.provision.package_bundle.apt import Apt
 from clusterwright.provision.package_bundle.archive import file_rows, write_bundle
 from clusterwright.provision.package_bundle.dnf import Dnf
-from clusterwright.provision.package_bundle.manifest import KEY, REPOSITORY, Manifest
+from clusterwright.provision.package_bundle.manifest import KEY, REPOSITORY, BundleManifest
 from clusterwright.provision.package_bundle.requirements import (
     context_without_secrets,
     required_packages,
@@ -29,7 +29,7 @@ OS_RELEASE = Path("/etc/os-release")
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class WrittenBundle:
     """A written bundle: its SHA-256, and what is in it."""
 
     path: Path
@@ -40,7 +40,7 @@ class Gathered:
 
 def gather(
     cluster: Cluster, out: Path, *, on_progress: Callable[[str], None] = lambda _text: None
-) -> Gathered:
+) -> WrittenBundle:
     """Download the packages and everything that they depend on, and write the bundle atomically.
 
     Raises:
@@ -69,10 +69,10 @@ def gather(
         )
         packages = tool.gather(required, repository, home, on_progress)
         write_file_atomic(content / KEY, signed_repository.public_key(home))
-        manifest = Manifest(cluster.os, tool.architecture(), packages, file_rows(content))
+        manifest = BundleManifest(cluster.os, tool.architecture(), packages, file_rows(content))
         on_progress(_("writing {out}", out=out))
         sha256 = write_bundle(out, content, manifest)
-    return Gathered(out, sha256, len(packages), out.stat().st_size)
+    return WrittenBundle(out, sha256, len(packages), out.stat().st_size)
 
 
 def _refuse_other_system(cluster: Cluster, os_release: Path) -> None:

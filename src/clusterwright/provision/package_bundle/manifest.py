@@ -37,7 +37,7 @@ class BundledFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class BundleManifest:
     """What a bundle contains, and the distribution and processor architecture of its packages."""
 
     os: str
@@ -51,7 +51,7 @@ class Manifest:
         return (FORMAT.dump(asdict(self)) + "\n").encode()
 
     @classmethod
-    def parse(cls, data: bytes, path: str) -> Manifest:
+    def parse(cls, data: bytes, path: str) -> BundleManifest:
         """Parse a manifest; `path` is the bundle's, for the error.
 
         Raises:
