@@ -11,7 +11,7 @@ from clusterwright.provision.apply import apply, remote_of
 from clusterwright.provision.package_bundle.gather import gather
 
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
-NAME, SUBNETS = "test-bundle", "10.194."
+NAME, SUBNETS = "test-bundle", "10.199."
 HOSTS = ("control", "gpu-node1")
 # Of the image of lab hosts, with what depends on it; lmod and its Lua are not in the image.
 PURGED = "slurm-client slurmd slurmctld slurmdbd munge libmunge2 chrony"
