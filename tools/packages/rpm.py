@@ -19,7 +19,7 @@ ZSH = "usr/share/zsh/site-functions/_wright"
 # The same bytes on every machine; no step changes files, and no dependency is guessed from compiled modules.
 MACROS = {
     "_buildhost": "localhost",
-    "_binary_payload": "w9.xzdio",
+    "_binary_payload": "w6.xzdio",
     "_build_id_links": "none",
     "__os_install_post": "%{nil}",
     "debug_package": "%{nil}",
