@@ -44,8 +44,9 @@ stop_packaged_units() {
 reload_units() { ! has_systemd || systemctl daemon-reload || true; }
 
 remove_state() { # of the packaged units; a host that `wright apply` has configured keeps everything
-  for path in /opt/clusterwright/lib /etc/systemd/system/clusterwright-*; do
-    [ ! -e "$path" ] || return 0
+  [ ! -e /opt/clusterwright/lib ] || return 0
+  for unit in $units; do
+    [ ! -e "/etc/systemd/system/$unit" ] || return 0
   done
   rm -rf /etc/clusterwright/exporter.json /etc/clusterwright/notify.json /etc/clusterwright/heal
   rm -rf /var/lib/clusterwright/exporter /var/lib/clusterwright/notify /var/lib/clusterwright/heal
