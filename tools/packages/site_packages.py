@@ -29,7 +29,8 @@ def build_site_packages(wheel: Path, folder: Path, pythons: tuple[str, ...] = PY
             shutil.rmtree(Path(temporary) / "bin", ignore_errors=True)
             shutil.copytree(temporary, folder, dirs_exist_ok=True)
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
+        data = f"{wheel.name.partition('-py3-')[0]}.data/"  # man pages, which tree.py takes from docs
+        archive.extractall(folder, [name for name in archive.namelist() if not name.startswith(data)])
     for notes in folder.glob("*.dist-info"):
         for name in _NOTES:
             (notes / name).unlink(missing_ok=True)

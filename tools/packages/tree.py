@@ -33,7 +33,7 @@ _ENVIRONMENT = "home = /usr/bin\ninclude-system-site-packages = true\n"
 
 
 def build_tree(site_packages: Path, folder: Path) -> None:
-    """Fill `folder` with the modules, `wright`, the units, completions and the changelog."""
+    """Fill `folder` with the modules, `wright`, the units, completions, man pages and the changelog."""
     shutil.copytree(site_packages, folder / SITE, ignore=shutil.ignore_patterns("__pycache__"))
     _write(folder / HOME / "pyvenv.cfg", _ENVIRONMENT)
     _write(folder / HOME / "bin" / "wright", _WRIGHT, 0o755)
@@ -46,6 +46,8 @@ def build_tree(site_packages: Path, folder: Path) -> None:
         _write(folder / UNITS / unit, text)
     for shell, path in COMPLETIONS.items():
         _write(folder / path, _python(folder / SITE, "-m", NAME, "completion", shell))
+    for page in sorted((ROOT / "docs" / "man").glob("*.1")):
+        compress(folder / "usr/share/man/man1" / f"{page.name}.gz", page.read_bytes())
     compress(folder / f"usr/share/doc/{NAME}/changelog.gz", (ROOT / "CHANGELOG.md").read_bytes())
 
 
