@@ -7,11 +7,21 @@ __version__: str
 
 # Names and the modules that define them; the package alone for a package.
 _PUBLIC = {
-    "Cluster": "config.cluster", "Finding": "errors", "Job": "config.job", "SpecError": "errors",
-    "WrightError": "errors", "catalog": "catalog", "check": "check", "diagnose": "diagnose", "launch": "launch",
-    "load_cluster": "config.load", "load_job": "config.load", "monitor": "monitor", "plan": "plan",
+    "Cluster": "config.cluster",
+    "Finding": "errors",
+    "Job": "config.job",
+    "SpecError": "errors",
+    "WrightError": "errors",
+    "catalog": "catalog",
+    "check": "check",
+    "diagnose": "diagnose",
+    "launch": "launch",
+    "load_cluster": "config.load",
+    "load_job": "config.load",
+    "monitor": "monitor",
+    "plan": "plan",
     "validate": "config.load",
-}  # fmt: skip
+}
 
 
 def __getattr__(name: str) -> object:

@@ -78,5 +78,9 @@ def _loaders() -> Mapping[str, Callable[[], object]]:
         library()
 
     return {
-        "checks": all_checks, "roles": roles, "failure_modes": knowledge, "launchers": launchers, "faults": kinds,
-    }  # fmt: skip
+        "checks": all_checks,
+        "roles": roles,
+        "failure_modes": knowledge,
+        "launchers": launchers,
+        "faults": kinds,
+    }

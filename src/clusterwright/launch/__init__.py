@@ -14,9 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["JobRow", "RunFolder", "cancel", "list_jobs", "resume", "status", "submit"]
 # Imported on first use: the modules need half a second, and most commands need one of them.
 _MODULES = {
-    "JobRow": "listing", "RunFolder": "run", "cancel": "control", "list_jobs": "listing", "resume": "submission",
-    "status": "control", "submit": "submission",
-}  # fmt: skip
+    "JobRow": "listing",
+    "RunFolder": "run",
+    "cancel": "control",
+    "list_jobs": "listing",
+    "resume": "submission",
+    "status": "control",
+    "submit": "submission",
+}
 
 
 def __getattr__(name: str) -> object:

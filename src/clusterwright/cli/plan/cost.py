@@ -61,13 +61,8 @@ def cost(
     if html:
         write_table(html, render_html(result.costs, result.values, money, result.title))
     if json:
-        document = {
-            "currency": money,
-            "costs": result.costs,
-            "inputs": result.values,
-            "warnings": result.gathered.warnings(today),
-        }
-        show_json(finite(document))
+        document = {"currency": money, "costs": result.costs, "inputs": result.values}
+        show_json(finite(document | {"warnings": result.gathered.warnings(today)}))
     else:
         show(result, today)
     return 0
