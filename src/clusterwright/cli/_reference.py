@@ -19,7 +19,7 @@ from clusterwright.cli._man_pages import man_pages
 from clusterwright.cli._pages import pages
 from clusterwright.config import on_host as job_on_host
 from clusterwright.config.fields import Field, fields
-from clusterwright.config.schema import KINDS, schema_text
+from clusterwright.config.schema import FILE_KINDS, schema_text
 from clusterwright.diagnose.reference import pages as modes_pages
 from clusterwright.onhost.supervisor.goodput.kinds import COMMON, EventKind
 from clusterwright.onhost.supervisor.goodput.kinds import KINDS as EVENT_KINDS
@@ -144,7 +144,7 @@ def main(arguments: list[str] | None = None) -> int:
         pending |= _differs(docs / "man" / name, text)
     pending |= _differs(docs / "glossary.md", glossary_page(docs / "glossary.toml"))
     pending |= _differs(options.root / _XIDS, on_host())
-    for kind in KINDS:
+    for kind in FILE_KINDS:
         pending |= _differs(options.root / "examples" / f"{kind}.schema.json", schema_text(kind))
     pending |= _differs(options.root / _JOB_FIELDS, job_on_host.source())
     for path, text in pending.items():

@@ -11,7 +11,7 @@ from clusterwright.config.reader import parse_scalar
 from clusterwright.config.source import Loc
 
 Kind = Literal["cluster", "job"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+FILE_KINDS: tuple[Kind, ...] = get_args(Kind)
 Schema = dict[str, Any]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -8,6 +8,11 @@ import sys
 import pytest
 
 # Their file is LevelDB's log (doc/log_format.md there): parts of records in blocks of 32 KiB, after a head of 7 bytes.
+TELEMETRY = """
+from mlflow.telemetry import utils
+utils._IS_IN_CI_ENV_OR_TESTING = False
+print(not utils.is_telemetry_disabled())
+"""
 WANDB = """
 import glob, json, struct
 from wandb.proto import wandb_internal_pb2 as pb
@@ -99,3 +104,27 @@ def _said(program, **environ):
         argv, env={**os.environ, **environ}, capture_output=True, text=True, timeout=200, check=True
     )
     return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [
+        ("mlflow", TELEMETRY),
+        ("wandb", "import wandb.env; print(wandb.env.error_reporting_enabled())"),
+    ],
+)
+def test_a_tracker_reports_nothing_to_its_authors(name, check, tmp_path):
+    """Neither telemetry nor errors, unless the user's environment turns it on."""
+    pytest.importorskip(name)
+    (tmp_path / "run").mkdir()
+    program = (
+        f"from clusterwright.onhost.trackers.{name} import Tracker\n"
+        f"tracker = Tracker({str(tmp_path / 'run')!r}, {{}}, {{'name': 'gpt'}})\n{check}\n"
+    )
+    variables = {key: value for key, value in os.environ.items() if not key.startswith(("MLFLOW", "WANDB"))}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=variables | {"HOME": str(tmp_path)}, cwd=tmp_path,
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+    assert "False" in done.stdout.splitlines(), done.stdout + done.stderr

@@ -73,6 +73,7 @@ class Jupyter:
                 "ip": "127.0.0.1", "port": self.port, "port_retries": 0, "open_browser": False, "root_dir": root,
             },
             "IdentityProvider": {"token": self.token},
+            "LabApp": {"check_for_updates_class": "jupyterlab.NeverCheckForUpdate", "news_url": None},
         }  # fmt: skip
         with open(self._config(), "w", encoding="utf-8") as file:
             json.dump(config, file)

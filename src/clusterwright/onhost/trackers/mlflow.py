@@ -17,6 +17,7 @@ class Tracker:
     def __init__(self, run: str, tracker_state: Dict[str, Any], config: Dict[str, Any]) -> None:
         # MLflow recommends a database over files; files suffice for data that is written once
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
+        os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # to its authors
         from mlflow import MlflowClient
 
         uri = (

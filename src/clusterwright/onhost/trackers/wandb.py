@@ -12,6 +12,7 @@ class Tracker:
     """One W&B run with our run's name as id, so that a resumed run continues it."""
 
     def __init__(self, run: str, _tracker_state: Dict[str, Any], config: Dict[str, Any]) -> None:
+        os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # to its authors; read by the import
         import wandb
 
         name = os.path.basename(run)
