@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-# Their file is LevelDB's log (doc/log_format.md there): parts of records in blocks of 32 KiB, after a head of 7 bytes.
 TELEMETRY = """
 from mlflow.telemetry import utils
 utils._IS_IN_CI_ENV_OR_TESTING = False
 print(not utils.is_telemetry_disabled())
 """
+# Their file is LevelDB's log (doc/log_format.md there): parts of records in blocks of 32 KiB, after a head of 7 bytes.
 WANDB = """
 import glob, json, struct
 from wandb.proto import wandb_internal_pb2 as pb
