@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -127,6 +128,11 @@ def cluster_file(named: Path | None, job_file: Path | None = None) -> Path:
             exit_code=EXIT_USAGE,
         )
     return cluster_path
+
+
+def cluster_option(file: Path) -> str:
+    """Return the option that names the cluster file in a command to copy: its path as the user gave it."""
+    return f"--cluster {shlex.quote(str(file))}"
 
 
 def _candidates(job_file: Path | None) -> list[Path]:

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._show import is_confirmed, show_error, show_json, show_message, show_note, show_text
 from clusterwright.cli.diff import drift_lines, field_line
 from clusterwright.config.load import source_of
@@ -105,7 +106,9 @@ def remove(path: Path, hosts: str, how: How, options: MemberOptions) -> int:
     show_message(
         _("{hosts}: removed", hosts=fold(names))
         if result.ok
-        else _("next: fix the errors above, then run: {command}", command=f"wright apply --cluster {path}")
+        else _(
+            "next: fix the errors above, then run: {command}", command=f"wright apply {cluster_option(path)}"
+        )
     )
     return EXIT_OK if result.ok else EXIT_FAILED
 
@@ -195,4 +198,4 @@ def _document(current_file: ClusterFile, proposed_file: ClusterFile, report: Cha
 
 
 def _retry_command(path: Path, group: str, hosts: str) -> str:
-    return f"wright add-hosts {group} {hosts} --cluster {path}"
+    return f"wright add-hosts {group} {hosts} {cluster_option(path)}"

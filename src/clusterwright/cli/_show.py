@@ -16,6 +16,7 @@ from clusterwright.cli._progress import write_message
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.clean_text import clean, unfiltered
+from clusterwright.onhost.lib.files import FULL
 
 _COLORS = {"ok": "green", "warn": "yellow", "fail": "red", "unknown": "magenta", "skipped": "dim"}
 
@@ -124,6 +125,8 @@ def write_file(to: Path, text: str) -> None:
     try:
         write_file_atomic(to, clean(text), mode=None)
     except OSError as error:
+        if error.errno in FULL:
+            raise
         raise WrightError.from_code(
             "report-not-written",
             f"{to}: {error.strerror}",

@@ -15,12 +15,13 @@ from typing import TypeGuard
 from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 from clusterwright import __version__
+from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._global_options import TRACEBACK
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.files import FULL
 from clusterwright.units import human_size
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 _REFUSED = (errno.EROFS, errno.EIO, errno.EFBIG, errno.EACCES, errno.EPERM)
 
 
@@ -61,18 +62,18 @@ def _of_usage(error: CycloptsError) -> WrightError:
         unused = error.unused_tokens or ["-"]
         message = _("unexpected argument `{argument}`", argument=" ".join(unused))
         if unused[0].endswith((".yaml", ".yml")) and not unused[0].startswith("-"):
-            fix = _("name the cluster file with --cluster {file}", file=unused[0])
+            fix = _("name the cluster file with {option}", option=cluster_option(Path(unused[0])))
     return WrightError.from_code("usage", message, fix, exit_code=EXIT_USAGE)
 
 
 def _is_of_disk(error: Exception) -> TypeGuard[OSError]:
-    return isinstance(error, OSError) and error.errno in (*_FULL, *_REFUSED)
+    return isinstance(error, OSError) and error.errno in (*FULL, *_REFUSED)
 
 
 def _of_disk(error: OSError) -> WrightError:
     path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
     message = f"{path or _('standard output')}: {error.strerror}"
-    if error.errno not in _FULL:
+    if error.errno not in FULL:
         fix = _("choose a path that you may write; files are written whole or not at all")
         return WrightError.from_code("not-writable", message, fix)
     fix = _("free space and run the command again; files are written whole or not at all")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli._change_plan import MOST_DIFF_LINES, left_out, show_plan
+from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._disruption import DEFAULT_DISRUPTION, DisruptionOptions
 from clusterwright.cli._progress import progress
 from clusterwright.cli._show import (
@@ -80,8 +81,8 @@ def apply(
         report = provision.apply(spec, str(file), remote, dry_run=dry_run, agree=asking, policy=policy)
     show(
         report,
-        f"wright apply --cluster {file}",
-        next_command=f"wright check --cluster {file}",
+        f"wright apply {cluster_option(file)}",
+        next_command=f"wright check {cluster_option(file)}",
         plan_displayed=asking.plan_displayed,
         json=json,
         timings=timings,

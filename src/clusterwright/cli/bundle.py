@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from clusterwright.cli._connection import cluster_option
 from clusterwright.i18n import _
 
 
@@ -22,6 +23,7 @@ def bundle(cluster: Path, /, *, out: Path, os: str | None = None) -> int:
     os
         Distribution release, such as rocky-9; default: `os` of the cluster file.
     """
+    from clusterwright.cli._progress import progress
     from clusterwright.cli._show import show_message, show_next
     from clusterwright.config.load import cluster_of, source_of
     from clusterwright.provision.package_bundle.gather import gather
@@ -30,7 +32,8 @@ def bundle(cluster: Path, /, *, out: Path, os: str | None = None) -> int:
     source = source_of(cluster)
     if os is not None:
         source.values["os"] = os
-    gathered = gather(cluster_of(source), out, on_progress=show_message)
+    with progress("bundle"):
+        gathered = gather(cluster_of(source), out, on_progress=show_message)
     show_message(
         _(
             "{out}: {count} packages, {size}. Copy it to the machine that runs `wright apply`, and name it in the "
@@ -41,5 +44,5 @@ def bundle(cluster: Path, /, *, out: Path, os: str | None = None) -> int:
         )
     )
     show_message(f"  software:\n    bundle:\n      path: {out.absolute()}\n      sha256: {gathered.sha256}")
-    show_next(f"wright apply {cluster}")
+    show_next(f"wright apply {cluster_option(cluster)}")
     return 0

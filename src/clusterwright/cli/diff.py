@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._show import show_error, show_json, show_message, show_next, show_text
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _, _n
@@ -101,7 +102,7 @@ def show_drift(drift_report: Drift, report: ChangeReport, file: str) -> None:
                 effect=_(COST_LABELS[drift_report.cost]),
             )
         )
-        show_next(f"wright apply --cluster {file}")
+        show_next(f"wright apply {cluster_option(file)}")
 
 
 def drift_lines(rows: Iterable[DriftRow]) -> list[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from shlex import quote
 from typing import Literal
 
+from clusterwright.cli._connection import cluster_option
 from clusterwright.i18n import _
 
 _SCHEMA = "cluster.schema.json"  # what the first line of each template references
@@ -28,24 +31,27 @@ def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = P
     from clusterwright.cli._show import show_message, show_next, write_file
     from clusterwright.config.schema import schema_text
     from clusterwright.errors import WrightError
+    from clusterwright.onhost.lib.files import FULL, write_atomic
 
     text = files("clusterwright.config").joinpath("templates", f"{template}.yaml").read_text(encoding="utf-8")
-    try:
-        with out.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
+    if os.path.lexists(out):
         raise WrightError.from_code(
             "file-exists", _("{file} exists already", file=out), _("choose another path with --out")
-        ) from None
+        )
+    schema = out.parent / _SCHEMA
+    has_schema = schema.exists()
+    try:
+        write_atomic(out, text)
+        if not has_schema:
+            write_file(schema, schema_text("cluster"))
     except OSError as error:
+        out.unlink(missing_ok=True)
+        if error.errno in FULL:
+            raise
         fix = _("choose a path in a writable folder with --out")
         raise WrightError.from_code("not-writable", f"{error.strerror}: {out}", fix) from error
     following = "wright lab up" if template == "lab" else "wright apply --dry-run"
-    option = "" if out == Path("cluster.yaml") else f" --cluster {out}"
-    written = [out]
-    if not (schema := out.parent / _SCHEMA).exists():
-        write_file(schema, schema_text("cluster"))
-        written.append(schema)
-    show_message(_("written: {files}", files=", ".join(map(str, written))))
-    show_next(f"wright validate {out}; {following}{option}")
+    option = "" if out == Path("cluster.yaml") else f" {cluster_option(out)}"
+    show_message(_("written: {files}", files=", ".join(map(str, [out] if has_schema else [out, schema]))))
+    show_next(f"wright validate {quote(str(out))}; {following}{option}")
     return 0

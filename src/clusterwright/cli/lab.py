@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._live_names import CAMPAIGN_FAULTS, FAULTS, LAB_HOSTS, LABS
 from clusterwright.cli._progress import progress
 from clusterwright.cli._show import is_confirmed, show_json, show_message, show_next, show_table
@@ -47,7 +48,7 @@ def up(*, cluster: Path | None = None) -> int:
         state = labs.up(load_cluster(file), log=show_message)
     host = state.layout.hosts[-1].name
     show_next(
-        f"wright apply --cluster {file}; wright lab status {state.name}; ssh -F {state.ssh_config} {host}"
+        f"wright apply {cluster_option(file)}; wright lab status {state.name}; ssh -F {state.ssh_config} {host}"
     )
     return 0
 
@@ -290,7 +291,10 @@ def run_campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], o
         raise WrightError.from_code(
             "campaign-apply",
             _("wright apply failed on {hosts}", hosts=", ".join(wrong)),
-            _("run `wright apply --cluster {file}` and fix the errors that it reports", file=file),
+            _(
+                "run `{command}` and fix the errors that it reports",
+                command=f"wright apply {cluster_option(file)}",
+            ),
         )
     out.mkdir(parents=True, exist_ok=True)
     scores: list[Score] = []

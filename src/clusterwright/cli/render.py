@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from clusterwright.cli._connection import cluster_option
 from clusterwright.i18n import _
 
 
@@ -42,5 +43,5 @@ def render(*, cluster: Path | None = None, out: Path) -> int:
             hosts=len(files),
         )
     )
-    show_next(f"wright apply --dry-run --cluster {file}")
+    show_next(f"wright apply --dry-run {cluster_option(file)}")
     return 0

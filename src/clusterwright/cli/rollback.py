@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._disruption import DEFAULT_DISRUPTION, DisruptionOptions
 
 
@@ -57,7 +58,7 @@ def rollback(
     asking = apply.Asking(yes=yes, quiet=json, disruption=disruption)
     policy = apply.read_disruption_policy(disruption, spec, remote := remote_of(spec))
     report = stored.rollback(spec, str(file), remote, to=to, dry_run=dry_run, agree=asking, policy=policy)
-    retry_command = f"wright rollback --cluster {file}{' --to ' * bool(to)}{to}"
-    following = f"wright diff --cluster {file}"
+    retry_command = f"wright rollback {cluster_option(file)}{' --to ' * bool(to)}{to}"
+    following = f"wright diff {cluster_option(file)}"
     apply.show(report, retry_command, next_command=following, plan_displayed=asking.plan_displayed, json=json)
     return apply.exit_of(report, exit_code=exit_code)

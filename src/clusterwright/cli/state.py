@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._live_names import HOSTS
 from clusterwright.cli._show import show_json, show_message, show_next, show_table
 from clusterwright.i18n import _
@@ -51,7 +52,7 @@ def recover(*, cluster: Path | None = None, hosts: Annotated[str, HOSTS] = "", j
     names = [host.name for host in spec.hosts()]
     keys = read_back(spec, folder, remote_of(spec), hosts_of(spec, hosts) or names)
     show(keys, folder / "munge.key", json=json)
-    show_next(f"wright apply --cluster {file} --dry-run")
+    show_next(f"wright apply {cluster_option(file)} --dry-run")
     return 0
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli import apply as command
+from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._disruption import DisruptionOptions
 from clusterwright.cli._progress import progress
 from clusterwright.cli._show import show_json, show_message, show_note, show_text
@@ -235,7 +236,7 @@ def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, opti
         )
     if report.ok and not report.pending and not options.dry_run:
         write()  # every host has the driver already
-    retry_command = f"wright apply --cluster {path} --reboot"
-    following, displayed = f"wright check --cluster {path}", asking.plan_displayed
+    retry_command = f"wright apply {cluster_option(path)} --reboot"
+    following, displayed = f"wright check {cluster_option(path)}", asking.plan_displayed
     command.show(report, retry_command, next_command=following, plan_displayed=displayed, json=options.json)
     return command.exit_of(report, exit_code=False)

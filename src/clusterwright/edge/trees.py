@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 
 from clusterwright.edge.files import write_file_atomic
@@ -64,8 +65,23 @@ def _replacing(folder: Path) -> Iterator[Path]:
     Raises:
         WrightError: the folder has files that are not from a render, or another user could exchange its files.
     """
-    is_new = not folder.exists()
-    folder = _own_folder(folder)
+    missing = list(takewhile(lambda path: not path.exists(), (folder, *folder.absolute().parents)))
+    try:
+        with _replaced(_own_folder(folder)) as new_tree:
+            yield new_tree
+    except WrightError:  # the folder is not ours to remove
+        raise
+    except BaseException as error:
+        for created in missing:
+            with suppress(OSError):
+                created.rmdir()
+        if isinstance(error, OSError):  # of a full disk: it names no file, or one of the new tree
+            error.filename = str(folder)
+        raise
+
+
+@contextmanager
+def _replaced(folder: Path) -> Iterator[Path]:
     if any(folder.iterdir()) and not (folder / MARKER).is_file():
         raise WrightError.from_code(
             "render-folder",
@@ -73,22 +89,29 @@ def _replacing(folder: Path) -> Iterator[Path]:
             _("use a new folder, or empty this one"),
             exit_code=EXIT_USAGE,
         )
-    new_tree = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
+    new_tree, old_tree = (Path(tempfile.mkdtemp(prefix=prefix, dir=folder)) for prefix in (".new-", ".old-"))
     try:
         (new_tree / MARKER).write_text("The next render replaces this folder.\n", encoding="utf-8")
         yield new_tree
-        for old in folder.iterdir():
-            if old != new_tree:
-                shutil.rmtree(old) if old.is_dir() and not old.is_symlink() else old.unlink()
-        for entry in new_tree.iterdir():
-            entry.rename(folder / entry.name)
-        new_tree.rmdir()
-    except BaseException as error:
+        _exchange(folder, new_tree, old_tree)
+    finally:
         shutil.rmtree(new_tree, ignore_errors=True)
-        if is_new:
-            shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(error, OSError) and error.filename is None:  # the error of a write names no file
-            error.filename = str(folder)
+        shutil.rmtree(old_tree, ignore_errors=True)
+
+
+def _exchange(folder: Path, new_tree: Path, old_tree: Path) -> None:
+    """Move the entries of the folder into `old_tree` and those of `new_tree` into the folder, or neither."""
+    ours = (new_tree, old_tree)
+    moves = [(entry, old_tree / entry.name) for entry in folder.iterdir() if entry not in ours]
+    moves += [(entry, folder / entry.name) for entry in new_tree.iterdir()]
+    done: list[tuple[Path, Path]] = []
+    try:
+        for source, target in moves:
+            source.rename(target)
+            done.append((source, target))
+    except BaseException:
+        for source, target in reversed(done):
+            target.rename(source)
         raise
 
 

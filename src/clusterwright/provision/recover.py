@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
@@ -64,7 +65,7 @@ def refuse_new_key(cluster: Cluster, source: str, folder: Path, remote: Remote) 
             _(
                 "run wright state recover --cluster {file}, or apply where the key is stored; "
                 "for a new key on purpose: (umask 077; mkdir -p {folder}; head -c 1024 /dev/urandom >{path})",
-                file=source,
+                file=shlex.quote(source),
                 folder=folder,
                 path=path,
             ),

@@ -162,9 +162,12 @@ def write_table(path: Path, text: str) -> None:
     """Write a file atomically."""
     from clusterwright.edge.files import write_file_atomic
     from clusterwright.errors import EXIT_USAGE, WrightError
+    from clusterwright.onhost.lib.files import FULL
 
     try:
         write_file_atomic(path, text)
     except OSError as error:
+        if error.errno in FULL:
+            raise
         message, fix = f"{error.strerror}: {path}", _("choose a writable file")
         raise WrightError.from_code("not-writable", message, fix, exit_code=EXIT_USAGE) from error

@@ -9,6 +9,7 @@ import stat
 from contextlib import contextmanager
 from typing import Any, Iterator, Optional, Tuple, Union
 
+FULL = (errno.ENOSPC, errno.EDQUOT)  # errors of a full disk
 SCRATCH = ".wright-"  # part of a scratch file's name: `.NAME.wright-RANDOM`
 Path = Union[str, "os.PathLike[str]"]
 
