@@ -28,7 +28,7 @@ def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = P
     """
     from importlib.resources import files
 
-    from clusterwright.cli._show import show_message, show_next, write_file
+    from clusterwright.cli._show import show_message, show_next
     from clusterwright.config.schema import schema_text
     from clusterwright.errors import WrightError
     from clusterwright.onhost.lib.files import FULL, write_atomic
@@ -43,7 +43,7 @@ def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = P
     try:
         write_atomic(out, text)
         if not has_schema:
-            write_file(schema, schema_text("cluster"))
+            write_atomic(schema, schema_text("cluster"))
     except OSError as error:
         out.unlink(missing_ok=True)
         if error.errno in FULL:
