@@ -71,11 +71,11 @@ def hosts(file: Path, *, json: bool) -> tuple[bool, bool]:
             | {"differs": drift_report.differs, "does": _(COST_LABELS[drift_report.cost])}
         )
     else:
-        show_drift(drift_report, report, str(file))
+        show_drift(drift_report, report, file)
     return drift_report.differs, report.ok
 
 
-def show_drift(drift_report: Drift, report: ChangeReport, file: str) -> None:
+def show_drift(drift_report: Drift, report: ChangeReport, file: Path) -> None:
     """Print manual changes first, then changes of the file, then the hosts by state and what the next apply does."""
     from clusterwright.provision.change.fields import COST_LABELS
 

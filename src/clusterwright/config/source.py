@@ -34,7 +34,9 @@ class Source:
     findings: list[Finding] = field(default_factory=list)
     faulty: set[Loc] = field(default_factory=set)
     _lines: list[str] = field(default_factory=list)
-    _printable_lines: dict[int, str] = field(default_factory=dict)  # a long line may have thousands of findings
+    _printable_lines: dict[int, str] = field(
+        default_factory=dict
+    )  # a long line may have thousands of findings
     keys: dict[Loc, Spot] = field(default_factory=dict)
     spots: dict[Loc, Spot] = field(default_factory=dict)
 
