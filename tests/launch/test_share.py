@@ -2,6 +2,7 @@
 
 from clusterwright.launch.share import share
 from clusterwright.provision.render.slurm_conf import slurm_conf
+from clusterwright.provision.render.slurm_nodes import free_memory_mib
 
 
 def test_hosts_with_too_few_gpus_have_no_say(cluster, a_job):
@@ -24,3 +25,11 @@ def test_all_gpus_of_a_host_ask_for_no_more_than_slurm_gives(cluster, a_job):
     asked = share(a_job(gpus_per_node=4), cluster)
     assert 0 < asked.memory_mib <= int(said["RealMemory"]) - int(said["MemSpecLimit"])
     assert asked.cpus == int(said["Sockets"]) * int(said["CoresPerSocket"])
+
+
+def test_all_gpus_of_a_host_leave_no_other_job_cpus_or_memory(cluster, a_job):
+    """Such runs share no host, so nobody else's packets come from one of their hosts."""
+    group = cluster.nodes["a100"]
+    asked = share(a_job(gpus_per_node=group.gpus.count), cluster)
+
+    assert (asked.cpus, asked.memory_mib) == (group.cpus.threads, free_memory_mib(group))
