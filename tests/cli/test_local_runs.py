@@ -156,3 +156,28 @@ def test_a_name_alone_means_a_run_of_the_caller(folder):
     assert local_run("runs/other", Path("cluster.yaml")) == folder / "runs" / "other"
     os.chown(folder / "12347", os.geteuid(), os.getegid())
     assert local_run("12347", Path("cluster.yaml")) == folder / "12347"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to own files of another account")
+@pytest.mark.parametrize("planted", ["record", "link to a record", "link to a run", "runs elsewhere"])
+def test_another_user_makes_no_folder_of_the_caller_a_run(folder, planted):
+    """A record that another user put into a folder of the caller's, or a link of theirs to a run of the caller's."""
+    own = folder / "own"
+    own.mkdir()
+    record, link = folder / "12347" / "job.json", folder / "12347"
+    if planted in ("record", "link to a record"):
+        link.mkdir()
+        (own / "job.json").write_text("{}")
+        record.symlink_to(own / "job.json") if "link" in planted else record.write_text("{}")
+        os.chown(record, 4321, 4321, follow_symlinks=False)
+    elif planted == "link to a run":
+        (own / "job.json").write_text("{}")
+        link.symlink_to(own)
+        os.chown(link, 4321, 4321, follow_symlinks=False)
+    else:
+        (folder / "runs").mkdir()
+        (own / "job.json").write_text("{}")
+        (folder / "runs" / "12347").symlink_to(own)
+        os.chown(folder / "runs" / "12347", 4321, 4321, follow_symlinks=False)
+
+    assert local_run("12347", Path("cluster.yaml")) is None

@@ -51,12 +51,12 @@ def local_run(reference: str, cluster: Path | None) -> Path | None:
 
     A name alone means a run of the caller: in a folder that others may write, anybody can give a run that name.
     """
-    from clusterwright.onhost.runs.run_folders import caller_uid, find
+    from clusterwright.onhost.runs.run_folders import caller_uid, find, owner_of
 
     if "/" in reference and (Path(reference) / "job.json").exists():
         return Path(reference).absolute()
     for folder in (Path(reference), LOCAL_RUNS / reference):
-        if (folder / "job.json").exists() and folder.lstat().st_uid == caller_uid():
+        if owner_of(str(folder)) == caller_uid():
             return folder.absolute()
     if not has_only_local_runs(cluster):
         return None

@@ -145,8 +145,11 @@ def test_bytes_of_no_text_in_a_journal_are_damage(tmp_path):
         Journal(path)
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(MANY, marks=pytest.mark.long)])
-def test_a_damaged_journal_is_refused_or_read(tmp_path, hostile, count):
+@pytest.mark.parametrize(
+    ("count", "seed"),
+    [(200, 22), *(pytest.param(MANY // 10, seed, marks=pytest.mark.long) for seed in range(10))],
+)
+def test_a_damaged_journal_is_refused_or_read(tmp_path, hostile, count, seed):
     """Nothing but heal's own error, which names the file."""
     path = tmp_path / "intents.sqlite"
     journal = Journal(path)
@@ -155,7 +158,7 @@ def test_a_damaged_journal_is_refused_or_read(tmp_path, hostile, count):
     database.execute("PRAGMA journal_mode = DELETE")
     database.close()
     intact, outcomes = path.read_bytes(), set()
-    for data in hostile(count, intact):
+    for data in hostile(count, intact, seed=seed):
         path.write_bytes(data)
         for other in tmp_path.glob("*-*"):
             other.unlink()

@@ -233,3 +233,49 @@ def test_long_lists_of_jobs_hide_no_run_of_others(submit, slurm, folder):
     assert run_folders.find(str(folder), "555") == str(run)
     assert len(run_folders.job_ids(str(bulky))) == 30_000
     assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize(
+    ("claimed", "row", "program"),
+    [
+        ("7", "7_[1-10%2]|7|7", "squeue"),
+        ("7_3", "7_3|12|7", "squeue"),
+        ("12", "7_3|12|7", "squeue"),
+        ("8", "8+0|8|8", "squeue"),
+        ("8+1", "8+0|8|8", "squeue"),
+        ("12", "7_3|12", "sacct"),
+        ("7", "7_3|12", "sacct"),
+        ("00007", "7|7|7", "squeue"),
+    ],
+)
+def test_no_id_of_another_users_job_is_taken_as_ones_own(
+    submit, tmp_path, monkeypatch, claimed, row, program
+):
+    """Slurm prints tasks of arrays and parts of heterogeneous jobs by other ids than a folder may claim."""
+    run = submit("eve-20261121-100000", MALLORY, claimed, "99", "\u0667", "9" * 200, "7_", "-1")
+    (tmp_path / program).write_text(f"#!/bin/sh\nprintf '%s\\n' '{row}|{ALICE}' '99|99|99|{MALLORY}'\n")
+    (tmp_path / program).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    assert run_folders.own_job_ids(str(run)) == ["99"]
+
+
+def test_more_ids_than_an_argument_has_room_for_are_queried(submit, tmp_path, monkeypatch):
+    """A query that cannot start would leave all of them."""
+    run = submit("eve-20261121-100000", MALLORY, *(str(2_000_000_000 + number) for number in range(20_000)))
+    (tmp_path / "squeue").write_text(
+        '#!/bin/sh\nfor a; do case $a in --jobs=*) IFS=,; for i in ${a#--jobs=}; do echo "$i|$i|$i|'
+        f'{ALICE}"; done ;; esac; done\n'
+    )
+    (tmp_path / "squeue").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    assert run_folders.own_job_ids(str(run)) == []
+
+
+def test_digits_of_other_scripts_are_no_job(submit, slurm, folder):
+    """Slurm knows no such job, so the folder's claim alone would count."""
+    submit("eve-20261121-100000", MALLORY, "\u0667")
+    slurm((7, ALICE, ALICES))
+
+    assert run_folders.find(str(folder), "\u0667") == ""

@@ -11,7 +11,7 @@ import pwd
 import re
 import stat
 import sys
-from typing import List, Optional, Tuple
+from typing import List, Optional, Set, Tuple
 
 from clusterwright.onhost.lib import processes
 from clusterwright.onhost.lib.by_owner import read_by_owner
@@ -27,8 +27,9 @@ CLAIMS_S, CLAIMS_BYTES = (
     20.0,
     64 << 20,
 )  # to look for a job in all runs: seconds together, bytes of each owner
-_JOB = re.compile(r"\d+(?:[_+]\d+)?")
-_OUTPUT = re.compile(r"(?:.*/)?slurm-(\d+)\.out")
+_JOB = re.compile(r"[0-9]{1,10}(?:[_+][0-9]{1,10})?")  # a job, array task or part of a heterogeneous job
+_OUTPUT = re.compile(r"(?:.*/)?slurm-([0-9]+)\.out")
+IDS = 1000  # of one query: the kernel limits an argument to 128 KiB
 
 
 def owner_of(run: str) -> Optional[int]:
@@ -166,16 +167,25 @@ def _job_ids(run: str) -> List[str]:
 
 
 def own_job_ids(run: str) -> List[str]:
-    """Return `job_ids` without those that are jobs of another user by Slurm's records."""
-    ids, owner, others = job_ids(run), owner_of(run), set()
-    jobs = "--jobs=" + ",".join(ids)
-    commands = (
-        ["squeue", "--noheader", "--all", "--states=all", jobs, "--format=%i|%U"],
-        ["sacct", "--noheader", "--parsable2", "--allocations", jobs, "--format=JobID,UID"],
-    )
-    for argv in commands if ids else ():
-        for line in split_lines(processes.run(argv, SLURM_S).out):
-            job, _, user = line.strip().partition("|")
-            if user != str(owner):
-                others.add(job)
-    return [job for job in ids if job not in others]
+    """Return `job_ids` without those that are jobs of another user by Slurm's records.
+
+    Slurm prints a task of an array, or a part of a heterogeneous job, by one of several ids, so each of them counts.
+    """
+    ids, owner = job_ids(run), owner_of(run)
+    others: Set[str] = set()
+    for start in range(0, len(ids), IDS):
+        jobs = "--jobs=" + ",".join(ids[start : start + IDS])
+        for argv in (
+            ["squeue", "--noheader", "--all", "--states=all", jobs, "--format=%i|%A|%F|%U"],
+            ["sacct", "--noheader", "--parsable2", "--allocations", jobs, "--format=JobID,JobIDRaw,UID"],
+        ):
+            for line in split_lines(processes.run(argv, SLURM_S).out):
+                *names, user = line.strip().split("|")
+                if user != str(owner):
+                    others.update(map(_job_number, names))
+    return [job for job in ids if _job_number(job) not in others]
+
+
+def _job_number(job: str) -> str:
+    """Return the number of a job, without the task of an array or the part of a heterogeneous job."""
+    return re.split("[_+]", job)[0].lstrip("0")
