@@ -23,11 +23,12 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(2400)]
 def releases(tmp_path_factory):
     """The folders that two runs of tools/dist write, in two clones of the last commit, with other umasks."""
     folder = tmp_path_factory.mktemp("releases")
-    for name, umask in (("one", 0o022), ("other", 0o077)):
-        clone = folder / name
+    builds = {folder / "one": 0o022, folder / "other": 0o077}
+    for clone, umask in builds.items():
         command = ["git", "clone", "-q", "--depth", "1", "--no-tags", f"file://{ROOT}", clone]
         subprocess.run(command, check=True, timeout=120, umask=umask)
         (clone / ".venv").symlink_to(Path(sys.prefix))
+    for clone, umask in builds.items():
         env = os.environ | {"PYTHONPATH": str(clone / "src")}
         subprocess.run([clone / "tools" / "dist"], check=True, env=env, timeout=1200, umask=umask)
     return folder / "one" / "dist", folder / "other" / "dist"

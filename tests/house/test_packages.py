@@ -153,6 +153,7 @@ def test_the_deb_has_wright_and_the_units(package):
     names = {line.split()[5].removeprefix(".") for line in lines}
     control = output("dpkg-deb", "-f", package("deb"))
 
+    assert {"/usr/share/man/man1/wright.1.gz", "/usr/share/man/man1/wright-apply.1.gz"} < names
     assert package("deb").name.startswith(f"clusterwright_{FULL}_")
     assert {f"/usr/lib/systemd/system/{unit}" for unit in UNITS} < names
     assert {"/usr/bin/wright", "/usr/lib/clusterwright/bin/wright", f"{SITE}/clusterwright/py.typed"} < names
