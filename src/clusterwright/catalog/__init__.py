@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from clusterwright.catalog.gpus import gpu, gpus
 from clusterwright.catalog.models import architecture, architectures, resembling
 from clusterwright.catalog.user_catalog import UserCatalog
-from clusterwright.catalog.user_catalog_file import load_user_catalog
 
-__all__ = ["UserCatalog", "architecture", "architectures", "gpu", "gpus", "load_user_catalog", "resembling"]
+if TYPE_CHECKING:
+    from clusterwright.catalog.user_catalog_file import load_user_catalog
+
+__all__ = [
+    "UserCatalog",
+    "architecture",
+    "architectures",
+    "gpu",
+    "gpus",
+    "load_user_catalog",
+    "resembling",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name != "load_user_catalog":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from clusterwright.catalog.user_catalog_file import load_user_catalog
+
+    return load_user_catalog
