@@ -46,6 +46,22 @@ def test_the_examples_of_the_page_run(page, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
+def test_a_type_checker_understands_the_examples(tmp_path):
+    """All of them, also those that need a cluster; a name that does not exist is an error."""
+    examples = tmp_path / "examples.py"
+    text = "\n".join(re.findall(r"```python(?: no-run)?\n(.*?)```", PAGE, re.DOTALL))
+    examples.write_text(f"{text}\ncw.plan.finds\ncw.launch.starts\ncw.plans\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", examples], cwd=ROOT,
+        capture_output=True, text=True, timeout=280, check=False,
+    )  # fmt: skip
+    wrong = re.findall(r'error: Module has no attribute "(\w+)"', done.stdout)
+
+    assert wrong == ["finds", "starts", "plans"], done.stdout + done.stderr
+    assert done.stdout.count("error:") == 3, done.stdout
+
+
 def test_examples_that_need_a_cluster_use_names_of_the_table():
     """They are not run; each function exists and takes what it is given."""
     [text] = re.findall(r"```python no-run\n(.*?)```", PAGE, re.DOTALL)

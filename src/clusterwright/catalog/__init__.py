@@ -21,10 +21,11 @@ __all__ = [
     "resembling",
 ]
 
+if not TYPE_CHECKING:  # a type checker sees the imports above, and reports other names
 
-def __getattr__(name: str) -> object:
-    if name != "load_user_catalog":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from clusterwright.catalog.user_catalog_file import load_user_catalog
+    def __getattr__(name: str) -> object:
+        if name != "load_user_catalog":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from clusterwright.catalog.user_catalog_file import load_user_catalog
 
-    return load_user_catalog
+        return load_user_catalog

@@ -41,9 +41,10 @@ _CLASSES = {
     "WorkloadRequest": ("sizing.workload", "WorkloadRequest"),
 }
 
+if not TYPE_CHECKING:  # a type checker sees the imports above, and reports other names
 
-def __getattr__(name: str) -> object:
-    if name not in _CLASSES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, original = _CLASSES[name]
-    return getattr(import_module(f"{__name__}.{module}"), original)
+    def __getattr__(name: str) -> object:
+        if name not in _CLASSES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module, original = _CLASSES[name]
+        return getattr(import_module(f"{__name__}.{module}"), original)
