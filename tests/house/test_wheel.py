@@ -12,6 +12,17 @@ pytestmark = pytest.mark.timeout(600)
 
 ROOT = Path(__file__).parents[2]
 LARGEST_MB = 70
+CLIENT = """
+import asyncio, sys
+from mcp import Client, StdioServerParameters
+async def session():
+    server = StdioServerParameters(command=sys.argv[1], args=["mcp"], env={"PATH": "/usr/bin:/bin"})
+    async with Client(server) as client:
+        print(len((await client.list_tools()).tools))
+        result = await client.call_tool("why", {"sources": ["slurm-1.out"]})
+        print(result.content[1].text)
+asyncio.run(session())
+"""
 SEARCH = (
     *("plan", "search", "--model", "llama3-70b", "--gpu", "h100", "--gpus", "512"),
     *("--seq", "8192", "--global-batch", "1024"),
@@ -79,7 +90,7 @@ def test_a_log_is_diagnosed_and_a_cluster_file_is_written(wright, tmp_path):
 
 @pytest.mark.parametrize(
     ("command", "extra"),
-    [(SEARCH, "plan"), (("plan", "claims"), "plan"), (("web",), "web")],
+    [(SEARCH, "plan"), (("plan", "claims"), "plan"), (("web",), "web"), (("mcp",), "mcp")],
 )
 def test_a_command_that_needs_an_extra_names_it(wright, command, extra):
     """No ModuleNotFoundError; the fix is the line to type."""
@@ -103,3 +114,27 @@ def test_every_command_has_help(wright):
     assert json.loads(document.stdout)["errors"][0]["code"] == "no-cluster-file"
     assert len(commands) > 30
     assert [name for name in commands if wright(name, "--help").returncode] == []
+
+
+def test_an_assistant_asks_the_installed_wheel(tmp_path_factory, environment, tmp_path):
+    """With the extra alone, by the client of the package."""
+    [wheel] = environment.parent.glob("*.whl")
+    folder = tmp_path_factory.mktemp("mcp") / "env"
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=120)
+    install = [folder / "bin/pip", "install", "-q", "--no-compile", f"{wheel}[mcp]"]
+    subprocess.run(install, check=True, capture_output=True, timeout=300)
+    (tmp_path / "slurm-1.out").write_text("torch.cuda.OutOfMemoryError: CUDA out of memory.\n")
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [folder / "bin/python", "-c", CLIENT, folder / "bin/wright"],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("15\n")
+    assert "gpu-oom" in done.stdout

@@ -99,7 +99,7 @@ def command_line(tool: Tool, values: Mapping[str, Any], folder: Path) -> list[st
         value = values.get(name)
         if value is None:
             continue
-        if argument.field_info.is_keyword is False or argument.index is not None:
+        if argument.index is not None:
             positional += _texts(value)
         elif isinstance(value, bool):
             options += [argument.name] if value else []
