@@ -34,6 +34,12 @@ def _places() -> tuple[Path, ...]:
     return Path("catalog.toml"), config / "clusterwright" / "catalog.toml"
 
 
+def _read(path: Path) -> str:
+    if path.exists() and not path.is_file():  # a device may never end
+        raise OSError(_("it is not a regular file"))
+    return path.read_bytes().decode()
+
+
 def load(path: Path) -> UserCatalog:
     """Load the user's rows.
 
@@ -42,7 +48,7 @@ def load(path: Path) -> UserCatalog:
             `out-of-range`, all of them at once with file and line.
     """
     try:
-        written = path.read_bytes().decode()
+        written = _read(path)
         tables = tomllib.loads(written)
     except (OSError, UnicodeDecodeError) as error:
         fix = _("write the file as TOML in UTF-8")

@@ -34,6 +34,7 @@ GROUPS = {
     N_("Lab"): ("lab", "demo"),
     N_("Shell"): ("completion", "plugins"),
 }
+MOST = 10**9  # more than any count, size or rate that a command takes as a plain number, but --parameters
 COMPLETE = "__complete"  # the first argument of the completion scripts' calls (Cyclopts)
 _ABOUT = N_("Plan, build, verify, run and repair GPU training clusters.")
 
@@ -49,7 +50,7 @@ def app() -> App:
         version=_version,
         version_flags=("--version", "-V"),
         help_format="plaintext",
-        default_parameter=Parameter(negative=()),  # no --no-json beside --json
+        default_parameter=Parameter(negative=(), validator=_check_numbers),  # no --no-json beside --json
     )
     if current_language() != "en":
         from clusterwright.cli._help import TranslatedHelp
@@ -65,6 +66,14 @@ def _version() -> str:
     from clusterwright import __version__
 
     return __version__
+
+
+def _check_numbers(_type: object, value: object) -> None:
+    """Refuse numbers that no option means, and that overflow or take forever: beyond MOST, infinite or NaN."""
+    for name, number in vars(value).items() if hasattr(value, "__dataclass_fields__") else [("", value)]:
+        if isinstance(number, int | float) and not abs(number) <= MOST:
+            option = f"--{name.replace('_', '-')}: " if name else ""
+            raise ValueError(_("{option}must be a number of at most {max}", option=option, max=f"{MOST:.0e}"))
 
 
 def commands() -> list[tuple[str, str]]:

@@ -20,14 +20,22 @@ from clusterwright.cli._global_options import TRACEBACK
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.files import FULL
-from clusterwright.units import human_size
+from clusterwright.units import QuantityError, human_size
 
+_LONGEST_PATH = 200  # characters of a path in a message
 _REFUSED = (errno.EROFS, errno.EIO, errno.EFBIG, errno.EACCES, errno.EPERM)
+_NO_PATH = (
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
+)  # of a path that was typed
 
 
 def shows_traceback(error: Exception) -> bool:
     """Return True for a bug if its traceback is wanted, or if stderr is the journal of a service."""
-    if isinstance(error, CycloptsError) or _is_of_disk(error):
+    if isinstance(error, CycloptsError | QuantityError) or _is_of_disk(error):
         return False
     stream = os.fstat(sys.stderr.fileno())
     is_journal = os.environ.get("JOURNAL_STREAM") == f"{stream.st_dev}:{stream.st_ino}"  # systemd.exec(5)
@@ -40,6 +48,8 @@ def explain(error: Exception) -> WrightError:
         return _of_usage(error)
     if _is_of_disk(error):
         return _of_disk(error)
+    if isinstance(error, QuantityError):
+        return WrightError.from_code("bad-quantity", error.message, error.fix, exit_code=EXIT_USAGE)
     message = _("unexpected {kind}: {error}", kind=type(error).__name__, error=str(error)[:500])
     fix = _(
         "this is a bug in wright: report it with {file}; {variable}=1 shows the traceback",
@@ -67,12 +77,17 @@ def _of_usage(error: CycloptsError) -> WrightError:
 
 
 def _is_of_disk(error: Exception) -> TypeGuard[OSError]:
-    return isinstance(error, OSError) and error.errno in (*FULL, *_REFUSED)
+    return isinstance(error, OSError) and (
+        error.errno in (*FULL, *_REFUSED) or (error.errno in _NO_PATH and error.filename is not None)
+    )
 
 
 def _of_disk(error: OSError) -> WrightError:
     path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
-    message = f"{path or _('standard output')}: {error.strerror}"
+    message = f"{path[:_LONGEST_PATH] or _('standard output')}: {error.strerror}"
+    if error.errno in _NO_PATH:
+        fix = _("name another path")
+        return WrightError.from_code("file-unreadable", message, fix, exit_code=EXIT_USAGE)
     if error.errno not in FULL:
         fix = _("choose a path that you may write; files are written whole or not at all")
         return WrightError.from_code("not-writable", message, fix)

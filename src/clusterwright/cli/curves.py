@@ -88,10 +88,14 @@ def write_curves(document: dict[str, Any], output: Path | None) -> Path:
 
 def _document(result: CommandResult, location: RunLocation) -> dict[str, Any]:
     from clusterwright.edge.answers import parse_answer
+    from clusterwright.edge.slurm import checked
+    from clusterwright.edge.ssh import SSH_FAILED
     from clusterwright.onhost.runs.run_jobs import NO_RUN
 
     if result.code == NO_RUN:
         raise no_run(location.name, location.cluster, location.runs)
+    if location.cluster and result.code == SSH_FAILED:
+        checked(result, location.cluster.control.name, "curves")
     if not result.ok:
         raise _unreadable(location.name, result.last_lines(2))
     return parse_answer(result, result.argv[0])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
 
+from clusterwright.i18n import _
 from clusterwright.onhost.lib.files import write_atomic
 
 
@@ -14,7 +16,12 @@ def write_file_atomic(path: Path, data: bytes | str, *, mode: int | None = 0o644
     """Write a file atomically and durably, creating its parent folders; readers see the old or the new content.
 
     With `mode` None, the umask of the user applies. If it fails, no new folder stays.
+
+    Raises:
+        OSError: the file cannot be written, or the path is a device or pipe, which a file must not replace.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise OSError(errno.EPERM, _("it is a device or a pipe, not a file"), str(path))
     with new_folders(path.parent):
         write_atomic(path, data, mode=mode)
 

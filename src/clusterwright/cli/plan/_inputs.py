@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Machine, Training
 
 
-POSITIVE = validators.Number(gte=1)
+OF_NODE = validators.Number(gte=1, lte=1024)  # parts of one node
+NODES = validators.Number(lte=100_000)
+POSITIVE = validators.Number(gte=1, lte=10**9)  # more overflows or is never planned
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +47,7 @@ class MachineOptions:
         Parameter(help="Number of GPUs; with --cluster: all GPUs of the node group.", validator=POSITIVE),
     ] = None
     gpus_per_node: Annotated[
-        int | None, Parameter(help="GPUs per node; default: 8, or 4 for superchips.", validator=POSITIVE)
+        int | None, Parameter(help="GPUs per node; default: 8, or 4 for superchips.", validator=OF_NODE)
     ] = None
     network: Annotated[Protocol | None, Parameter(help="Network between the nodes.")] = None
     nics: Annotated[

@@ -9,8 +9,11 @@ from math import isfinite, isinf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from cyclopts import Parameter
+
 from clusterwright.cli._live_names import GPUS
 from clusterwright.cli._show import show_heading, show_note, show_table, show_text
+from clusterwright.cli.plan._inputs import NODES
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 def cost(
     *,
     gpu: Annotated[str, GPUS],
-    nodes: int,
+    nodes: Annotated[int, Parameter(validator=NODES)],
     hours: float = 5000,
     figure: tuple[str, ...] = (),
     catalog: Path | None = None,

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from clusterwright.cli._live_names import GPUS, MODELS
 from clusterwright.cli.plan._fabric_output import show, topology
-from clusterwright.cli.plan._inputs import read_rate
+from clusterwright.cli.plan._inputs import OF_NODE, read_rate
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
@@ -35,10 +35,12 @@ class Join:
     ] = None
     gpu: Annotated[str, Parameter(help="GPU of the catalog."), GPUS] = "h100-sxm-80gb"
     gpus_per_node: Annotated[
-        int | None, Parameter(help="GPUs per node; default: 8, or 4 for superchips.")
+        int | None,
+        Parameter(help="GPUs per node; default: 8, or 4 for superchips.", validator=OF_NODE),
     ] = None
     nics: Annotated[
-        int | None, Parameter(help="Network ports per node; default: those of the vendor's system.")
+        int | None,
+        Parameter(help="Network ports per node; default: those of the vendor's system.", validator=OF_NODE),
     ] = None
     nic_rate: Annotated[
         str | None, Parameter(help="Rate of a port, such as 400Gbit/s; default: that of the vendor's system.")
