@@ -4,12 +4,15 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
+from clusterwright.diagnose.diagnosis import Diagnosis
 from clusterwright.diagnose.gather.ended import MARGIN_S, _query_script, gather, outputs, window
 from clusterwright.diagnose.gather.run_findings import add_run_findings
 from clusterwright.diagnose.reading.prefix import split_prefix
+from clusterwright.diagnose.report import format_report
 from clusterwright.edge.bundler import RUN_TEXTS, bundle_script
 from clusterwright.edge.fakes import FakeRemote
 
@@ -145,6 +148,78 @@ def test_a_rank_that_hangs_is_who_the_others_wait_for():
     assert said.subject == {"rank": "3", "host": "gpu-2"}
     assert "waits in train.py:12" in said.cause
     assert "all other ranks wait for it" in said.cause
+
+
+CANCELED = (
+    {"event": "generation_start", "time": 1.0, "generation": 1},
+    {"event": "generation_end", "time": 5.0, "generation": 1, "reason": "stopped"},
+    {"event": "host_lost", "time": 6.0, "generation": 1, "lost_host": "gpu-1"},
+    {"event": "job_end", "time": 7.0, "outcome": "cancelled", "reason": "canceled by the user"},
+)
+LOST = Diagnosis(
+    kind="node-lost", mode="node-lost/not-responding", role="root", cause="", subject={"host": "gpu-1"},
+    confidence=0.84, evidence=(), fix="", retry="elsewhere", exclude="gpu-1",
+)  # fmt: skip
+AN_UNKNOWN = replace(LOST, kind="unknown", mode="unknown", exclude="")
+
+
+def canceled(*more):
+    """What is found of a run that its user canceled, which Slurm has as FAILED, with further events."""
+    files = {
+        "run": "/shared/runs/gpt-20261121-100000",
+        "state": ["cancelled", "canceled by the user"],
+        "events": [*CANCELED, *more],
+    }
+    return gather(
+        cluster(sacct=SACCT.replace("OUT_OF_MEMORY", "FAILED"), files=files), "control", "/runs", "7"
+    )
+
+
+def test_a_canceled_run_has_one_cause():
+    """Hosts that leave after the cancellation are its consequence, and no host is excluded for them."""
+    first, *others = add_run_findings(canceled(), [LOST, AN_UNKNOWN])
+
+    assert (first.mode, first.role, first.exclude) == ("other/cancelled", "root", "")
+    assert first.cause == "The run was canceled; nothing in it failed."
+    assert "outcome=cancelled" in first.evidence[0].text
+    assert first.fix.endswith("`wright train --resume gpt-20261121-100000` continues it")
+    assert [(other.mode, other.role, other.exclude) for other in others] == [
+        ("node-lost/not-responding", "cascade", "")
+    ]
+    assert format_report([first, *others]).count("confidence") == 1
+
+
+def test_a_fault_before_the_cancellation_stays_a_fault():
+    """The user may have canceled the run because of it."""
+    lost = {"event": "host_lost", "time": 3.0, "generation": 1, "lost_host": "gpu-1"}
+    first, second = add_run_findings(canceled(lost), [LOST])
+
+    assert first.cause == "The run was canceled."
+    assert second == LOST
+
+
+def test_the_state_of_the_run_decides_what_is_fine():
+    """Slurm has the job of a canceled run as FAILED; without a run its state counts."""
+    found = canceled()
+
+    assert (found.state, found.run_state, found.is_fine) == ("FAILED", "cancelled", True)
+    assert not gather(cluster(), "control", "/runs", "7").is_fine
+
+
+@pytest.mark.parametrize("time", ["soon", None, [1], 10**400, float("nan")])
+def test_an_event_without_a_time_that_is_a_number_breaks_nothing(time):
+    """Users write their events."""
+    first, *_others = add_run_findings(canceled({"event": "host_lost", "time": time}), [LOST])
+
+    assert first.mode == "other/cancelled"
+
+
+@pytest.mark.parametrize("state", [None, 7, "cancelled", [["x"], {}], [1]])
+def test_a_damaged_state_is_none(state):
+    """The answer of the control host passes through users' files."""
+    found = gather(cluster(files={"state": state}), "control", "/runs", "7")
+
+    assert found.run_state not in ("cancelled", "finished")
 
 
 def far(*words):

@@ -9,6 +9,7 @@ from typing import Any
 from clusterwright.diagnose.diagnosis import Diagnosis, Evidence
 from clusterwright.diagnose.gather.ended import Gathered, event_line
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.numbers import finite
 from clusterwright.onhost.lib.run_outcome import CANCELED
 
 _FAULTS = ("rank_exit", "rank_hung", "host_lost", "failover", "nan", "corrupt")
@@ -32,10 +33,12 @@ def add_run_findings(gathered: Gathered, judged: list[Diagnosis]) -> list[Diagno
 
 def has_fault(events: Sequence[Mapping[str, Any]]) -> bool:
     """Return True if a rank or host of the run failed before its user canceled it."""
-    ends = [float(event.get("time") or 0) for event in events if event.get("reason") == "stopped"]
+    ends = [(finite(event.get("time")) or 0.0) for event in events if event.get("reason") == "stopped"]
     end = min(ends, default=float("inf"))
     return any(
-        event.get("event") in _FAULTS and event.get("code", 1) != 0 and float(event.get("time") or 0) < end
+        event.get("event") in _FAULTS
+        and event.get("code", 1) != 0
+        and (finite(event.get("time")) or 0.0) < end
         for event in events
     )
 
