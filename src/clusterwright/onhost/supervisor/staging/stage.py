@@ -9,13 +9,13 @@ can read, replace or lock them. The copies of paths after `--team` are shared by
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 from typing import Sequence, Tuple
 
 from clusterwright.onhost.supervisor import console
 from clusterwright.onhost.supervisor.staging.manifest import Manifest, manifest_of
-from clusterwright.onhost.supervisor.staging.safe_folder import refuse_unsafe
 from clusterwright.onhost.supervisor.staging.store import (
     TEAM_LOCK_LIMIT_S,
     InsufficientSpaceError,
@@ -30,7 +30,7 @@ FIXES = {
 }
 
 
-class Staging:
+class JobStaging:
     """Stages the folders of one job on this host."""
 
     def __init__(self, scratch: str, job: str) -> None:
@@ -92,6 +92,29 @@ class Staging:
             return self._find(path, manifest)
 
 
+def refuse_unsafe(folder: str) -> None:
+    """Reject a folder that another user can exchange: it and all folders above belong to root or to this user.
+
+    Stricter than `trusted_paths`, as members of the team are others too: no group may write. They can write only to
+    folders with a sticky bit, where they cannot rename files of root or of this user.
+
+    Raises:
+        OSError: another user can exchange the folder or one above it.
+    """
+    path = os.path.realpath(folder)
+    while True:
+        status = os.lstat(path)
+        others_write = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not status.st_mode & stat.S_ISVTX
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid not in (0, os.geteuid()) or others_write:
+            raise OSError(
+                f"{folder} is not safe to use: {path} belongs to user {status.st_uid} and has mode "
+                f"{stat.S_IMODE(status.st_mode):o}, so other users could exchange data"
+            )
+        if path == os.path.dirname(path):
+            return
+        path = os.path.dirname(path)
+
+
 def _host() -> str:
     return os.environ.get("SLURMD_NODENAME") or os.uname().nodename
 
@@ -103,7 +126,7 @@ def main(arguments: Sequence[str]) -> int:
     own_paths = paths[: paths.index(TEAM)] if TEAM in paths else paths
     os.umask(0o077)  # the store gives the team what it may read once a copy is complete
     try:
-        staging = Staging(scratch, os.environ["SLURM_JOB_ID"])
+        staging = JobStaging(scratch, os.environ["SLURM_JOB_ID"])
         for path in own_paths:
             staging.stage(path)
         for path in team_paths:
