@@ -212,7 +212,7 @@ def test_data_that_changes_while_it_is_copied_is_refused(source, kept, monkeypat
 def test_two_jobs_at_once_copy_once(source, place, capfd):
     """The second waits, and finds it."""
     jobs = [
-        threading.Thread(target=staging.Staging(str(place(job)), job).stage, args=(str(source),))
+        threading.Thread(target=staging.JobStaging(str(place(job)), job).stage, args=(str(source),))
         for job in "78"
     ]
     for job in jobs:
