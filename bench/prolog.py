@@ -55,7 +55,7 @@ NAMES = {
 def main() -> None:
     """Measure and print the results."""
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 24
-    with bench_lab("bench-prolog", "10.211.2", 2, without_accounting) as place:  # 10.211.20 to 10.211.22
+    with bench_lab("bench-prolog", "10.220", 2, without_accounting) as place:
         remote = place.remote
         found = list(jobs(remote, pairs))
         alone = timed(run(remote, HOSTS[0], "python3 -", ALONE.format(times=pairs)))

@@ -132,7 +132,8 @@ def _similar(name: str, names: Iterable[str], count: int, cutoff: float) -> list
 
     def ratio(text: str) -> float:
         matcher.set_seq1(text)
-        return matcher.ratio() if matcher.quick_ratio() >= cutoff else 0.0
+        is_close = matcher.real_quick_ratio() >= cutoff and matcher.quick_ratio() >= cutoff
+        return matcher.ratio() if is_close else 0.0
 
     ranked = [
         (max(ratio(candidate.lower()), ratio(candidate.lower().partition("-")[0])), candidate)
