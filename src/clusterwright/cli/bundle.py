@@ -1,14 +1,13 @@
-"""`wright bundle CLUSTER --out FILE`."""
+"""`wright bundle --out FILE`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from clusterwright.cli._connection import cluster_option
 from clusterwright.i18n import _
 
 
-def bundle(cluster: Path, /, *, out: Path, os: str | None = None) -> int:
+def bundle(*, cluster: Path | None = None, out: Path, os: str | None = None) -> int:
     """Gather every package that an apply of the cluster file installs, for hosts without a network.
 
     Runs on a machine with the distribution of the hosts and with a network, such as a container of its image. The
@@ -17,19 +16,21 @@ def bundle(cluster: Path, /, *, out: Path, os: str | None = None) -> int:
     Parameters
     ----------
     cluster
-        Cluster file.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     out
         File to write, a tar archive.
     os
         Distribution release, such as rocky-9; default: `os` of the cluster file.
     """
+    from clusterwright.cli._connection import cluster_file, cluster_option
     from clusterwright.cli._progress import progress
-    from clusterwright.cli._show import show_message, show_next
+    from clusterwright.cli._show import show_message, show_next, show_text
     from clusterwright.config.load import cluster_of, source_of
     from clusterwright.provision.package_bundle.gather import gather
     from clusterwright.units import human_size
 
-    source = source_of(cluster)
+    file = cluster_file(cluster)
+    source = source_of(file)
     if os is not None:
         source.values["os"] = os
     with progress("bundle"):
@@ -43,6 +44,6 @@ def bundle(cluster: Path, /, *, out: Path, os: str | None = None) -> int:
             size=human_size(gathered.size_bytes),
         )
     )
-    show_message(f"  software:\n    bundle:\n      path: {out.absolute()}\n      sha256: {gathered.sha256}")
-    show_next(f"wright apply {cluster_option(cluster)}")
+    show_text(f"software:\n  bundle:\n    path: {out.absolute()}\n    sha256: {gathered.sha256}")
+    show_next(f"wright apply {cluster_option(file)}")
     return 0

@@ -95,6 +95,7 @@ class HostWork:
         installs = any(change.id.startswith("package:") for change in planned.changes)
         if self.package_bundle is None or not installs:
             return None
+        self.on_event(ProgressEvent(planned.host, _("copying the package bundle")))
         error = deliver(self.package_bundle, Host(self.remote, planned.host))
         return HostReport(planned.host, error=error, fault_domain="host") if error else None
 

@@ -97,7 +97,7 @@ def open_bundle(cluster: Cluster, required: Iterable[Package]) -> Bundle | None:
                 os=cluster.os,
             ),
             _(
-                "gather one for {os} on a machine with it: wright bundle cluster.yaml --out FILE",
+                "gather one for {os} on a machine with it: wright bundle --out FILE",
                 os=cluster.os,
             ),
         )
@@ -109,7 +109,9 @@ def open_bundle(cluster: Cluster, required: Iterable[Package]) -> Bundle | None:
                 path=path,
                 packages=_named(missing),
             ),
-            _("gather a new bundle with this cluster file where there is a network: wright bundle"),
+            _(
+                "gather a new bundle with this cluster file where there is a network: wright bundle --out FILE"
+            ),
         )
     return bundle
 
