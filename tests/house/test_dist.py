@@ -59,6 +59,20 @@ def test_the_executable_prints_the_version_of_the_wheel(releases, tmp_path):
     assert done.stdout.strip() == wheel.name.split("-")[1]
 
 
+def test_the_packages_have_compiled_modules_for_each_python(releases):
+    """Of the same modules for 3.11 to 3.14; nothing of the machine that built them."""
+    [package] = releases[0].glob("*.deb")
+    command = ["dpkg-deb", "-c", package]
+    listing = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+    compiled = re.findall(r"/(\w+)\.cpython-(\d+)-\S+\.so$", listing, re.MULTILINE)
+    modules = {python: {name for name, one in compiled if one == python} for _, python in compiled}
+
+    assert set(modules) == {"311", "312", "313", "314"}
+    assert {"_pydantic_core", "ahocorasick_rs"} <= modules["311"]
+    assert all(names == modules["311"] for names in modules.values())
+    assert re.findall(r"\S*(?:RECORD|direct_url\.json|\.data/.*)$", listing, re.MULTILINE) == []
+
+
 @pytest.mark.parametrize(("program", "file"), [("lintian", "*.deb"), ("rpmlint", "*.rpm")])
 def test_the_distributions_own_checkers_accept_the_package(releases, program, file):
     """Each report that they may make has its reason in tools/packages."""

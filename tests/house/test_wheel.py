@@ -73,6 +73,14 @@ def test_the_core_is_small(environment):
     assert size < LARGEST_MB * 10**6
 
 
+def test_the_version_is_that_of_the_wheel(environment, wright):
+    """Also as a module's attribute; no file of the source repeats it."""
+    [notes] = environment.glob("lib/*/site-packages/clusterwright-*.dist-info")
+
+    assert wright("--version").stdout.strip() == wright("-V").stdout.strip()
+    assert notes.name == f"clusterwright-{wright('-V').stdout.strip()}.dist-info"
+
+
 def test_a_log_is_diagnosed_and_a_cluster_file_is_written(wright, tmp_path):
     """The first commands of a new user need nothing else."""
     (tmp_path / "slurm-1.out").write_text(
