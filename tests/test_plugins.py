@@ -74,15 +74,19 @@ def broken(tmp_path):
 
 
 def test_wright_lists_the_plug_ins(wright):
-    """Each kind with its package and version; none of them is broken."""
+    """Each kind with its package, version and names; none of them is broken."""
     done = wright("plugins")
-    rows = [line.split("\t")[:3] for line in done.stdout.splitlines()[1:]]
+    rows = [line.split("\t") for line in done.stdout.splitlines()[1:]]
+    names = {
+        "checks": "core_dumps",
+        "failure_modes": "storage-io/example-burst-buffer",
+        "faults": "log_line",
+        "launchers": "shell",
+        "roles": "login_message",
+    }
 
     assert done.returncode == 0, done.stderr
-    assert rows == [
-        [group, "clusterwright-example", "1.0"]
-        for group in ("checks", "failure_modes", "faults", "launchers", "roles")
-    ]
+    assert rows == [[group, "clusterwright-example", "1.0", name] for group, name in names.items()]
 
 
 def test_a_check_is_one_of_the_checks(example, tmp_path):

@@ -82,6 +82,16 @@ def folder(plugin: Plugin) -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
+def names(plugin: Plugin) -> tuple[str, ...]:
+    """Return the names of what the plug-in adds, by its files; none if there is no folder."""
+    try:
+        place = folder(plugin)
+    except WrightError:
+        return ()
+    files = place.glob("*/*.toml") if plugin.group == "failure_modes" else place.glob("[a-z]*.py")
+    return tuple(sorted(str(file.relative_to(place).with_suffix("")) for file in files))
+
+
 def folders(group: str) -> dict[Path, Plugin]:
     """Return the folders of all plug-ins of a kind.
 

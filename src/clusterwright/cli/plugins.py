@@ -27,15 +27,18 @@ def plugins(*, json: Annotated[bool, Parameter(negative="")] = False) -> int:
     """
     from clusterwright.cli._show import show_error, show_json, show_message, show_table
     from clusterwright.errors import EXIT_FAILED, EXIT_OK
+    from clusterwright.plugins import names
     from clusterwright.plugins import plugins as installed
 
     problems = _problems(installed())
-    rows = [(plugin.group, plugin.package, plugin.version, plugin.module) for plugin in installed()]
+    rows = [
+        (plugin.group, plugin.package, plugin.version, ", ".join(names(plugin))) for plugin in installed()
+    ]
     if json:
         findings = [finding for problem in problems for finding in problem.findings]
         show_json({"plugins": installed(), "findings": findings})
     elif rows:
-        show_table(("kind", "package", "version", "module"), rows)
+        show_table(("kind", "package", "version", "names"), rows)
         for problem in problems:
             show_error(str(problem))
     else:
