@@ -103,7 +103,7 @@ def test_a_check_is_one_of_the_checks(example, tmp_path):
 
 def test_a_role_is_rendered_for_each_host(wright, tmp_path):
     """After the role that it depends on, like ours."""
-    done = wright("render", CLUSTER, "--out", tmp_path / "tree")
+    done = wright("render", "--cluster", CLUSTER, "--out", tmp_path / "tree")
     hosts = {path.parents[2].name: path.read_text() for path in tmp_path.glob("tree/*/*/etc/motd.d/*")}
 
     assert done.returncode == 0, done.stderr

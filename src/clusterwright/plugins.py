@@ -25,7 +25,7 @@ from clusterwright.i18n import _
 
 GROUPS = ("checks", "roles", "failure_modes", "launchers", "faults")
 VARIABLE = "CLUSTERWRIGHT_PLUGINS"  # `off` runs without plug-ins
-_HERE = Path(__file__).parents[1]  # where this package is installed
+_SITE = Path(__file__).parents[1]  # where this package is installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ def plugins() -> tuple[Plugin, ...]:
     """Return the entry points of all installed plug-ins, sorted; none of them is imported."""
     if os.environ.get(VARIABLE) == "off":
         return ()
-    found = {plugin for info in _with_entry_points() for plugin in _read(info)}
-    return tuple(sorted(found, key=lambda plugin: (plugin.group, plugin.package, plugin.name)))
+    entry_points = {plugin for info in _with_entry_points() for plugin in _read(info)}
+    return tuple(sorted(entry_points, key=lambda plugin: (plugin.group, plugin.package, plugin.name)))
 
 
 def folder(plugin: Plugin) -> Path:
@@ -85,11 +85,11 @@ def folder(plugin: Plugin) -> Path:
 def names(plugin: Plugin) -> tuple[str, ...]:
     """Return the names of what the plug-in adds, by its files; none if there is no folder."""
     try:
-        place = folder(plugin)
+        parent = folder(plugin)
     except WrightError:
         return ()
-    files = place.glob("*/*.toml") if plugin.group == "failure_modes" else place.glob("[a-z]*.py")
-    return tuple(sorted(str(file.relative_to(place).with_suffix("")) for file in files))
+    files = parent.glob("*/*.toml") if plugin.group == "failure_modes" else parent.glob("[a-z]*.py")
+    return tuple(sorted(str(file.relative_to(parent).with_suffix("")) for file in files))
 
 
 def folders(group: str) -> dict[Path, Plugin]:
@@ -103,16 +103,15 @@ def folders(group: str) -> dict[Path, Plugin]:
 
 def launchers() -> dict[str, tuple[Plugin, Path]]:
     """Return the files of the launchers of plug-ins by name; they are sent to hosts, and a missing folder has none."""
-    found: dict[str, tuple[Plugin, Path]] = {}
+    files: dict[str, tuple[Plugin, Path]] = {}
     for plugin in plugins():
         if plugin.group != "launchers":
             continue
-        with suppress(
-            WrightError
-        ):  # a job that names its launcher is refused, and `wright plugins` has the reason
+        # Without its folder, a job that names its launcher is refused, and `wright plugins` has the reason.
+        with suppress(WrightError):
             for path in sorted(folder(plugin).glob("[a-z]*.py")):
-                found.setdefault(path.stem, (plugin, path))
-    return found
+                files.setdefault(path.stem, (plugin, path))
+    return files
 
 
 def modules(
@@ -126,31 +125,33 @@ def modules(
         WrightError: `plugin-broken`: a module cannot be imported, or has another form; `plugin-clash`: its name is
             taken.
     """
-    found: dict[str, tuple[Plugin, ModuleType]] = {}
+    plugin_modules: dict[str, tuple[Plugin, ModuleType]] = {}
     for path, plugin in folders(group).items():
         for info in pkgutil.iter_modules([str(path)]):
             if info.name.startswith("_"):
                 continue
-            require_free(plugin, info.name, ours, found)
+            require_free(plugin, info.name, ours, plugin_modules)
             try:
                 module = import_module(f"{plugin.module}.{info.name}")
             except Exception as error:
                 raise plugin.error(f"{info.name}: {type(error).__name__}: {error}") from error
             if reason := lacks(info.name, module):
                 raise plugin.error(f"{info.name}: {reason}")
-            found[info.name] = plugin, module
-    return found
+            plugin_modules[info.name] = plugin, module
+    return plugin_modules
 
 
 def require_free(
-    plugin: Plugin, name: str, ours: Container[str], others: dict[str, tuple[Plugin, ModuleType]]
+    plugin: Plugin, name: str, ours: Container[str], plugin_modules: dict[str, tuple[Plugin, ModuleType]]
 ) -> None:
     """Check that a name is neither ours nor another plug-in's.
 
     Raises:
         WrightError: `plugin-clash`.
     """
-    owner = "Clusterwright" if name in ours else others[name][0].package if name in others else ""
+    owner = (
+        "Clusterwright" if name in ours else plugin_modules[name][0].package if name in plugin_modules else ""
+    )
     if owner:
         reason = _("the name `{name}` is taken by {owner}", name=name, owner=owner)
         raise plugin.error(reason, code="plugin-clash")
@@ -158,8 +159,8 @@ def require_free(
 
 def _with_entry_points() -> Iterator[Path]:
     """Yield the metadata folders with an entry point of ours; importlib.metadata takes 0.1 s to import and is not."""
-    for place in dict.fromkeys([*map(Path, site.getsitepackages()), _HERE]):
-        for file in sorted(place.glob("*.dist-info/entry_points.txt")):
+    for site_packages in dict.fromkeys([*map(Path, site.getsitepackages()), _SITE]):
+        for file in sorted(site_packages.glob("*.dist-info/entry_points.txt")):
             if b"[clusterwright." in file.read_bytes():
                 yield file.parent
 

@@ -37,8 +37,8 @@ def all_checks() -> tuple[Check, ...]:
         WrightError: `plugin-broken`, `plugin-clash`.
     """
     ours = {check.id: check for check in _members(checks_folder) if isinstance(check, Check)}
-    others = plugins.modules("checks", ours, _lacks)
-    return (*ours.values(), *(getattr(module, name) for name, (_plugin, module) in others.items()))
+    plugin_modules = plugins.modules("checks", ours, _lacks)
+    return (*ours.values(), *(getattr(module, name) for name, (_plugin, module) in plugin_modules.items()))
 
 
 def _lacks(name: str, module: ModuleType) -> str:

@@ -94,19 +94,19 @@ def plugin_tables(ours: Container[str]) -> dict[str, dict[str, Any]]:
     Raises:
         WrightError: `plugin-broken`: a file is not a failure mode; `plugin-clash`: its id is taken.
     """
-    found: dict[str, dict[str, Any]] = {}
+    mode_tables: dict[str, dict[str, Any]] = {}
     for folder, plugin in plugins.folders("failure_modes").items():
         for path in paths(folder):
             name = identity(path)
-            if name in ours or name in found:
+            if name in ours or name in mode_tables:
                 reason = _("the failure mode `{name}` exists already", name=name)
                 raise plugin.error(reason, code="plugin-clash")
             try:
-                found[name] = tomllib.loads(path.read_text(encoding="utf-8"))
-                _require_valid(mode(name, found[name]))
+                mode_tables[name] = tomllib.loads(path.read_text(encoding="utf-8"))
+                _require_valid(mode(name, mode_tables[name]))
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise plugin.error(f"{name}.toml: {type(error).__name__}: {error}") from error
-    return found
+    return mode_tables
 
 
 def _require_valid(read: Mode) -> None:

@@ -60,12 +60,12 @@ def judge_sources(
             _("name a log file, a folder of log files, or `-` for standard input"),
             exit_code=EXIT_USAGE,
         )
-    for place in evidence.cut_short:
+    for location in evidence.cut_short:
         warn(
             _(
                 "{file}: the time budget is used up at line {line}; later lines are not part of the diagnosis",
-                file=place.source,
-                line=place.line,
+                file=location.source,
+                line=location.line,
             )
         )
     return judge(evidence)

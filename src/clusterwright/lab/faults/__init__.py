@@ -30,8 +30,8 @@ def kinds() -> dict[str, ModuleType]:
     """
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
     modules = {name: import_module(f"{__name__}.{name}") for name in names}
-    others = plugins.modules("faults", modules, _lacks)
-    modules |= {name: module for name, (_plugin, module) in others.items()}
+    plugin_modules = plugins.modules("faults", modules, _lacks)
+    modules |= {name: module for name, (_plugin, module) in plugin_modules.items()}
     return {name.replace("_", "-"): module for name, module in modules.items()}
 
 

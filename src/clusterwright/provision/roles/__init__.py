@@ -28,9 +28,9 @@ def roles() -> dict[str, Role]:
     Raises:
         WrightError: `plugin-broken`, `plugin-clash`.
     """
-    modules, others = _modules(), _plugin_modules()
-    modules |= {name: module for name, (_plugin, module) in others.items()}
-    for plugin, module in others.values():
+    modules, plugin_modules = _modules(), _plugin_modules()
+    modules |= {name: module for name, (_plugin, module) in plugin_modules.items()}
+    for plugin, module in plugin_modules.values():
         if unknown := set(module.DEPENDENCIES) - set(modules):
             raise plugin.error(_("no role has the name `{name}`", name=min(unknown)))
     sorter = TopologicalSorter({name: modules[name].DEPENDENCIES for name in modules})
