@@ -12,7 +12,7 @@ from clusterwright.cli._mcp_tools import TOOLS, input_schema
 
 pytest.importorskip("mcp")
 
-from clusterwright.cli._mcp_server import Scope, call
+from clusterwright.cli._mcp_server import Scope, run_tool
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RUN = "count-20261121-120000"
@@ -109,7 +109,7 @@ class Site:
     def call(self, name, values):
         """Run one call to its end."""
         tool = next(tool for tool in TOOLS if tool.name == name)
-        return asyncio.run(call(tool, values, Scope(self.folder, None)))
+        return asyncio.run(run_tool(tool, values, Scope(self.folder, None)))
 
     def state(self):
         """Each path below the folder, the home and the temporary folder, with content and mode."""
@@ -144,7 +144,7 @@ def test_the_recorder_sees_a_change(site):
     from clusterwright.cli._mcp_tools import Tool
 
     init = Tool("init", hidden=("template",))
-    asyncio.run(call(init, {}, Scope(site.base / "tmp", None)))
+    asyncio.run(run_tool(init, {}, Scope(site.base / "tmp", None)))
 
     assert "cluster.yaml" in site.python.read_text()
     site.call("jobs", {})

@@ -119,8 +119,10 @@ def _check(tool: Tool, values: Mapping[str, Any], folder: Path) -> None:
     from jsonschema.exceptions import best_match
 
     if error := best_match(Draft202012Validator(input_schema(tool)).iter_errors(dict(values))):
-        where = ".".join(map(str, error.absolute_path))
-        raise _usage(f"{where}: {error.message}" if where else error.message, _("see the schema of the tool"))
+        location = ".".join(map(str, error.absolute_path))
+        raise _usage(
+            f"{location}: {error.message}" if location else error.message, _("see the schema of the tool")
+        )
     for text in _strings(values.values()):
         if not _is_within(text, folder):
             raise _usage(
@@ -156,13 +158,15 @@ def _usage(message: str, fix: str) -> WrightError:
 @cache
 def _arguments(tool: Tool) -> dict[str, Argument]:
     """Return the parameters of the command by name, without those that it would write to."""
-    found = {}
+    arguments = {}
     for argument in _command(tool).assemble_argument_collection(parse_docstring=True):
         name = argument.name.lstrip("-").replace("-", "_").lower()
-        is_writable = _plain(argument.hint) in (Path, tuple[Path, ...]) and name not in tool.readable_paths()
+        is_writable = (
+            _without_none(argument.hint) in (Path, tuple[Path, ...]) and name not in tool.readable_paths()
+        )
         if argument.show and name not in tool.hidden and not is_writable:
-            found[name] = argument
-    return found
+            arguments[name] = argument
+    return arguments
 
 
 def _command(tool: Tool) -> Any:
@@ -174,14 +178,14 @@ def _command(tool: Tool) -> Any:
     return command
 
 
-def _plain(hint: Any) -> Any:
+def _without_none(hint: Any) -> Any:
     """Return the type of a parameter without None."""
     types = [part for part in get_args(hint) if part is not NoneType]
     return types[0] if get_origin(hint) in (Union, UnionType) and len(types) == 1 else hint
 
 
 def _property(argument: Argument) -> Schema:
-    kind, default = _plain(argument.hint), argument.field_info.default
+    kind, default = _without_none(argument.hint), argument.field_info.default
     schema: Schema = {"description": " ".join(_(argument.parameter.help or "").split())}
     if get_origin(kind) is Literal:
         schema["enum"] = list(get_args(kind))

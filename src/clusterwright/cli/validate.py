@@ -35,7 +35,9 @@ def validate(file: Path, /, *more: Path, cluster: Path | None = None, json: bool
     files = (file, *more)
     findings = {path: _findings(path, cluster, quiet=json) for path in files}
     if json:
-        documents = [{"file": str(path), "findings": found} for path, found in findings.items()]
+        documents = [
+            {"file": str(path), "findings": file_findings} for path, file_findings in findings.items()
+        ]
         show_json(documents if more else documents[0])
     return EXIT_USAGE if any(findings.values()) else EXIT_OK
 

@@ -26,9 +26,9 @@ class BoundedText:
     def add(self, data: bytes) -> None:
         """Add the next bytes of the stream."""
         self.size += len(data)
-        room = self.head_bytes - len(self._head)
-        self._head += data[:room]
-        self._tail += data[room:]
+        free = self.head_bytes - len(self._head)
+        self._head += data[:free]
+        self._tail += data[free:]
         del self._tail[: -self.tail_bytes]
 
     def parts(self) -> tuple[str, int, str]:
