@@ -9,7 +9,7 @@ PATHS = {
 }  # fmt: skip
 POSITIONAL = {  # files that are the subject of a command
     ("dev", "FILE"), ("diff", "NEW"), ("kubernetes", "JOBS"), ("lint", "FILE"), ("plan predict", "TABLE"),
-    ("tune training", "FILE"), ("validate", "FILE"),
+    ("tune training", "FILE"), ("validate", "FILE"), ("validate", "MORE"),
 }  # fmt: skip
 
 
