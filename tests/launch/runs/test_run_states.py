@@ -16,8 +16,9 @@ from clusterwright.monitor.report.job import report
 from clusterwright.monitor.report.job_facts import facts
 from clusterwright.onhost.evidence import texts
 from clusterwright.onhost.exporter.collectors import runs as exporter
-from clusterwright.onhost.lib.run_outcome import EXIT_CODES, RunEvidence, SlurmJob, decide
+from clusterwright.onhost.lib.run_outcome import EXIT_CODES, RunEvidence, decide
 from clusterwright.onhost.runs import run_jobs, run_progress, run_status
+from clusterwright.onhost.runs.run_state import slurm_job
 from clusterwright.onhost.snapshot import active_runs, history
 
 NOW = time.time()
@@ -191,7 +192,7 @@ def test_without_slurm_the_state_is_unknown_and_says_so():
 
 def test_a_canceled_standby_job_is_not_why_a_run_ended():
     """The supervisor cancels it when the run ends; the job that ran decides."""
-    jobs = (SlurmJob("8", "TIMEOUT"), SlurmJob("9", "CANCELLED by 0"))
+    jobs = (slurm_job("8", "TIMEOUT"), slurm_job("9", "CANCELLED by 0"))
 
     assert decide(RunEvidence(heartbeat_age_s=60.0, jobs=jobs)).state == "time-limit"
     assert decide(RunEvidence(heartbeat_age_s=60.0, jobs=jobs[1:])).state == "cancelled"
@@ -207,7 +208,7 @@ def test_an_outcome_that_no_supervisor_writes_decides_nothing(outcome):
 
 def test_a_run_that_was_handed_over_to_nobody_is_gone():
     """Its job completed, but the job that should continue it does not exist."""
-    jobs = (SlurmJob("8", "COMPLETED"),)
+    jobs = (slurm_job("8", "COMPLETED"),)
     handed = RunEvidence(job_end={"outcome": "handed-over"}, heartbeat_age_s=60.0, jobs=jobs)
 
     assert decide(handed).state == "gone"

@@ -3,9 +3,7 @@
 Pure; standard library only, Python 3.6 or later.
 """
 
-from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
-
-from clusterwright.slurm.states import FAILED_BY_HOST, is_allocated, is_finished, is_pending, job_state
+from typing import Any, Mapping, NamedTuple, Optional, Sequence
 
 FINISHED, FAILED, NO_PROGRESS, CANCELED = "finished", "failed", "no-progress", "cancelled"
 TIME_LIMIT, PREEMPTED, HOST_LOST = "time-limit", "preempted", "host-lost"
@@ -25,14 +23,20 @@ _BY_SLURM = {
     "TIMEOUT": (TIME_LIMIT, "ended by Slurm at its time limit"),
     "DEADLINE": (TIME_LIMIT, "ended by Slurm at its deadline"),
     "OUT_OF_MEMORY": (FAILED, "ended by Slurm: out of memory"),
+    **dict.fromkeys(
+        ("NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED", "RECONFIG_FAIL"),
+        (HOST_LOST, "Slurm lost a host of its job"),
+    ),
 }
+PENDING, ALLOCATED, ENDED = "pending", "allocated", "ended"  # phases of a job in Slurm
 
 
 class SlurmJob(NamedTuple):
-    """A job of the run by Slurm's own record: its state as squeue or sacct prints it, and its end (epoch seconds)."""
+    """A job of the run by Slurm's own record: its state in one word, its phase, and its end (epoch seconds)."""
 
     id: str
     state: str
+    phase: str
     reason: str = ""
     ended_at: Optional[float] = None
 
@@ -75,7 +79,7 @@ def decide(evidence: RunEvidence) -> RunState:
             return RunState(outcome, str(record.get("reason") or ""))
     age_s = evidence.heartbeat_age_s
     newest = evidence.jobs[-1] if evidence.jobs else None
-    is_over = newest is not None and is_finished(job_state(newest.state))
+    is_over = newest is not None and newest.phase == ENDED
     is_over = is_over or evidence.is_end_written
     if age_s is not None and age_s < evidence.heartbeat_timeout_s and not is_over:
         return RunState(RUNNING)
@@ -97,32 +101,25 @@ def _local(evidence: RunEvidence, beat: str) -> RunState:
 
 def _by_slurm(evidence: RunEvidence, beat: str) -> RunState:
     """Return the state by the jobs in Slurm: allocated before pending before ended ones."""
-    jobs = [(job_state(job.state), job) for job in evidence.jobs or ()]
-    if any(is_allocated(state) for state, _ in jobs):
+    jobs = evidence.jobs or ()
+    if any(job.phase == ALLOCATED for job in jobs):
         return RunState(SILENT, beat) if beat else RunState(STARTING)
-    for state, job in jobs:
-        if is_pending(state):
+    for job in jobs:
+        if job.phase == PENDING:
             return RunState(QUEUED, job.reason)
-    ended = [(state, job) for state, job in jobs if is_finished(state)]
-    # A standby job that was canceled because the run's job ended is no reason of the run's end.
-    ran = [pair for pair in ended if pair[0] != "CANCELLED"] or ended
+    ended = [job for job in jobs if job.phase == ENDED]
     if evidence.cancel_requested:
-        return RunState(CANCELED, _BY_USER, ended[-1][1].ended_at if ended else None)
+        return RunState(CANCELED, _BY_USER, ended[-1].ended_at if ended else None)
     if not ended:
         return RunState(GONE, _join(beat, "Slurm has no job of the run"))
-    state, job = (ended if len(ended) == 1 else ran)[-1]
-    if state == "COMPLETED" and evidence.job_end.get("outcome") == "handed-over":
+    # A standby job that was canceled because the run's job ended is no reason of the run's end.
+    job = ([job for job in ended if job.state != "CANCELLED"] or ended)[-1]
+    if job.state == "COMPLETED" and evidence.job_end.get("outcome") == "handed-over":
         return RunState(
             GONE, "its job was to be continued by another, which Slurm does not have", job.ended_at
         )
-    outcome, reason = _outcome_of(state)
+    outcome, reason = _BY_SLURM.get(job.state, (FAILED, "Slurm has its job as %s" % job.state))
     return RunState(outcome, "%s (job %s)" % (reason, job.id), job.ended_at)
-
-
-def _outcome_of(state: str) -> Tuple[str, str]:
-    if state in FAILED_BY_HOST:
-        return HOST_LOST, "Slurm lost a host of its job: %s" % state
-    return _BY_SLURM.get(state, (FAILED, "Slurm has its job as %s" % state))
 
 
 def _join(*parts: str) -> str:

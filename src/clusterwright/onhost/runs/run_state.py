@@ -11,11 +11,21 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence
 
 from clusterwright.onhost.lib import processes
 from clusterwright.onhost.lib.numbers import finite
-from clusterwright.onhost.lib.run_outcome import RUNNING, RunEvidence, RunState, SlurmJob, decide
-from clusterwright.onhost.lib.safe_reader import is_regular, modified, parse_object, read_object, read_part
+from clusterwright.onhost.lib.run_outcome import (
+    ALLOCATED,
+    ENDED,
+    PENDING,
+    RUNNING,
+    RunEvidence,
+    RunState,
+    SlurmJob,
+    decide,
+)
+from clusterwright.onhost.lib.safe_reader import is_regular, modified, read_object, read_part
 from clusterwright.onhost.runs.run_folders import SLURM_S, owner_of
 from clusterwright.onhost.supervisor.goodput import history
 from clusterwright.slurm.records import split_lines
+from clusterwright.slurm.states import is_allocated, is_finished, is_pending, job_state
 
 TAIL = 8192  # bytes at the end of a file that contain the newest job_end
 MOST_JOBS = 1000  # jobs in one query of Slurm
@@ -72,9 +82,16 @@ def query_jobs(ids: Iterable[str]) -> Optional[Dict[str, List[Dict[str, Any]]]]:
             row = line.split("|", _FIELDS - 1)
             if len(row) == _FIELDS:
                 job, user, state, end, reason = (cell.strip() for cell in row)
-                record = {"user": user, "job": SlurmJob(job, state, reason, finite(end))}
+                record = {"user": user, "job": slurm_job(job, state, reason, finite(end))}
                 records.setdefault(job, []).append(record)
     return records if answered else None
+
+
+def slurm_job(job: str, state: str, reason: str = "", ended_at: Optional[float] = None) -> SlurmJob:
+    """Return a job by its state as squeue or sacct prints it: `CANCELLED by 0`."""
+    word = job_state(state)
+    phase = PENDING if is_pending(word) else ALLOCATED if is_allocated(word) else ENDED * is_finished(word)
+    return SlurmJob(job, word, phase, reason, ended_at)
 
 
 def of_owner(
@@ -91,9 +108,7 @@ def _job_end(run: str) -> Dict[str, Any]:
     newest: Dict[str, Any] = {}
     paths = history.event_files(run, "supervisor-")
     for path in sorted(paths, key=lambda path: modified(path) or 0.0)[-2:]:
-        for line in read_part(path, TAIL, -TAIL).splitlines():
-            event = parse_object(line)
-            when = event.get("time")
-            if event.get("event") in ("job_start", "job_end") and isinstance(when, (int, float)):
-                newest = event if not newest or when >= newest["time"] else newest
+        for event in history.parse(read_part(path, TAIL, -TAIL)):
+            if event["event"] in ("job_start", "job_end"):
+                newest = event if not newest or event["time"] >= newest["time"] else newest
     return newest if newest.get("event") == "job_end" else {}

@@ -7,7 +7,7 @@ import time
 from typing import Any, BinaryIO, Dict, Iterable, List, Optional, Tuple
 
 from clusterwright.onhost.lib.by_owner import read_by_owner
-from clusterwright.onhost.lib.run_outcome import RUNNING, SlurmJob, decide
+from clusterwright.onhost.lib.run_outcome import RUNNING, decide
 from clusterwright.onhost.lib.safe_reader import (
     TEXT_BYTES,
     list_folder,
@@ -16,7 +16,7 @@ from clusterwright.onhost.lib.safe_reader import (
     read_part,
 )
 from clusterwright.onhost.runs.run_folders import owner_of, user_name
-from clusterwright.onhost.runs.run_state import read_evidence
+from clusterwright.onhost.runs.run_state import read_evidence, slurm_job
 from clusterwright.onhost.supervisor.goodput import history, speed
 
 POINTS = 80  # points of a loss curve: the width of a terminal
@@ -75,7 +75,7 @@ def _started(run: str) -> List[float]:
 
 def _state(run: str) -> str:
     """Return the state of a run whose job Slurm runs."""
-    return decide(read_evidence(run)._replace(jobs=[SlurmJob("", "RUNNING")])).state
+    return decide(read_evidence(run)._replace(jobs=[slurm_job("", "RUNNING")])).state
 
 
 def _saved(run: str) -> Optional[float]:
