@@ -24,7 +24,7 @@ from clusterwright.edge.secrets import (
 from clusterwright.edge.ssh import Remote, Ssh
 from clusterwright.edge.user_keys import user_keys
 from clusterwright.provision.carry import Agree, DisruptionPolicy, carry_out
-from clusterwright.provision.package_bundle.archive import open_bundle
+from clusterwright.provision.package_bundle.archive import Bundle, open_bundle
 from clusterwright.provision.package_bundle.requirements import required_packages
 from clusterwright.provision.powered_down import PoweredDownHosts
 from clusterwright.provision.recover import refuse_new_key
@@ -85,10 +85,6 @@ def apply(
     folder = state_folder(cluster.name)
     refuse_new_key(cluster, source, folder, remote)
     context = build_context(cluster, source)
-    package_bundle = None
-    if cluster.software.bundle:
-        required = required_packages(cluster, context)
-        package_bundle = open_bundle(cluster, [package for packages in required for package in packages])
     policy = policy or DisruptionPolicy()
     declared = cache(lambda host: declared_resources(cluster, cluster.host(host), context))
     work = HostWork(
@@ -99,7 +95,7 @@ def apply(
         stamp(clock),
         resources=cache(lambda host: tuple(resource for resource, _role in declared(host).values())),
         shared=tuple(context.payload.values()),
-        package_bundle=package_bundle,
+        package_bundle=_package_bundle(cluster, context),
         on_event=policy.on_event,
         role_of=lambda host, id_: declared(host)[id_][1] if id_ in declared(host) else "",
     )
@@ -119,3 +115,11 @@ def apply(
     if not dry_run:
         powered_down.store(report)
     return replace(report, hosts=report.hosts + powered_down.reports(hosts))
+
+
+def _package_bundle(cluster: Cluster, context: RoleContext) -> Bundle | None:
+    """Return the checked bundle of the cluster file, or None without one."""
+    if cluster.software.bundle is None:
+        return None
+    lists = required_packages(cluster, context)
+    return open_bundle(cluster, [package for packages in lists for package in packages])
