@@ -31,7 +31,7 @@ COMMANDS = [
     "explain gres-mismatch",
     "schema job",
     "completion bash",
-    "render cluster.yaml --out tree",
+    "render --cluster cluster.yaml --out tree",
     "why slurm-1.out",
     f"plan search {WORK}",
     f"plan explain {WORK}",
