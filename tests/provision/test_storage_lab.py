@@ -162,7 +162,7 @@ def test_a_job_reads_its_data_locally_and_the_next_one_copies_nothing(site):
     site.sh("gpu-node1", "rm -rf /scratch/staged/user-*")
     first, second = stage(site, "gpu-node1", "501"), stage(site, "gpu-node1", "502")
 
-    assert "1 files, 3.0 MB, copied in" in first.out
+    assert "1 file, 3.0 MB, copied in" in first.out
     assert "already on this host" in second.out
     path = "/scratch/jobs/502/data/shared/text"
     assert site.sh("gpu-node1", f"readlink {path}").startswith("/scratch/staged/user-")

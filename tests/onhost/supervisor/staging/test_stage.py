@@ -309,13 +309,16 @@ def test_a_member_of_the_team_changes_no_shared_copy_of_another(source, run, eve
 
 
 @needs_root
-@pytest.mark.parametrize(("trap", "store_name"), [
-    ('flock "$1/.lock" timeout 5 sleep 5 & sleep 0.5', OWN),
-    ('ln -s /etc/passwd "$1/.lock"', OWN),
-    ('mkfifo "$1/.lock"', TEAM),
-    ('mkdir -p "$1/$2"', OWN),
-    ('ln -s /tmp "$1/$2"', OWN),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("trap", "store_name"),
+    [
+        ('flock "$1/.lock" timeout 5 sleep 5 & sleep 0.5', OWN),
+        ('ln -s /etc/passwd "$1/.lock"', OWN),
+        ('mkfifo "$1/.lock"', TEAM),
+        ('mkdir -p "$1/$2"', OWN),
+        ('ln -s /tmp "$1/$2"', OWN),
+    ],
+)
 def test_a_member_of_the_team_in_the_way_costs_a_copy(
     trap, store_name, source, run, place, eve, monkeypatch, capfd
 ):
@@ -334,10 +337,18 @@ def test_a_member_of_the_team_in_the_way_costs_a_copy(
 
 
 @needs_root
-@pytest.mark.parametrize(("path", "owner", "mode"), [
-    ("staged", 41001, 0o755), ("staged", 0, 0o777), (f"staged/{OWN}", 41001, 0o777), (f"staged/{OWN}", 0, 0o770),
-    ("jobs/7", 41001, 0o777), ("jobs", 0, 0o775), ("", 0, 0o777),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "owner", "mode"),
+    [
+        ("staged", 41001, 0o755),
+        ("staged", 0, 0o777),
+        (f"staged/{OWN}", 41001, 0o777),
+        (f"staged/{OWN}", 0, 0o770),
+        ("jobs/7", 41001, 0o777),
+        ("jobs", 0, 0o775),
+        ("", 0, 0o777),
+    ],
+)
 def test_a_folder_that_others_can_exchange_is_refused(path, owner, mode, source, place, monkeypatch, capfd):
     """Made first by another user, or writable by one."""
     scratch = place("7")
