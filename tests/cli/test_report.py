@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli import report as made
 from clusterwright.cli.report import job, team
 from clusterwright.config.load import load_cluster
 from clusterwright.errors import WrightError
 from clusterwright.i18n import in_language
+from clusterwright.monitor import reports as made
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -74,18 +74,18 @@ def test_a_month_that_has_not_begun():
 
 def test_months_follow_each_other():
     """The end of one is the beginning of the next."""
-    assert made.bounds("2026-12")[1] == made.bounds("2027-01")[0]
-    assert made.bounds("2028-02")[1] - made.bounds("2028-02")[0] == 29 * 86400
+    assert made._bounds("2026-12")[1] == made._bounds("2027-01")[0]
+    assert made._bounds("2028-02")[1] - made._bounds("2028-02")[0] == 29 * 86400
 
 
 def test_prices(tmp_path):
     """The file's own; else what renting costs, said as such; none for a lab."""
     plain = EXAMPLES.parent / "bench" / "simulate.yaml"
     (tmp_path / "own.yaml").write_text(plain.read_text() + "\naccounting: {gpu_hour: 1.20, currency: EUR}\n")
-    own, watts = made.of_gpus(load_cluster(tmp_path / "own.yaml"))
-    market, _ = made.of_gpus(load_cluster(plain))
+    own, watts = made._of_gpus(load_cluster(tmp_path / "own.yaml"))
+    market, _ = made._of_gpus(load_cluster(plain))
 
     assert (own.amount, own.currency) == (1.2, "EUR")
     assert watts == 400
     assert market.source.startswith("on-demand rental of a100")
-    assert made.of_gpus(load_cluster(EXAMPLES / "lab" / "cluster.yaml")) == (None, 0.0)
+    assert made._of_gpus(load_cluster(EXAMPLES / "lab" / "cluster.yaml")) == (None, 0.0)
