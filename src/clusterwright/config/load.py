@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # each file's models are imported when one is read (start-up 
 
 SpecModel = TypeVar("SpecModel", bound=Section)
 
+_MOST_BYTES = 16 * 1024 * 1024  # a slurm.conf; the readers of cluster and job files accept less
 _OF_A_CLUSTER = ("networks", "partitions", "storage", "users", "teams", "lab")
 _OF_A_JOB = ("command", "recipe", "gpus_per_node", "checkpoint", "recovery", "elastic", "container")
 
@@ -92,7 +93,8 @@ def text_of(path: Path) -> str:
 
 def _bytes_of(path: Path, fix: str) -> bytes:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(_MOST_BYTES)  # a device may never end
     except OSError as error:
         finding = Finding("file-unreadable", f"{error.strerror}: {path}", fix, (Location(str(path)),))
         raise SpecError(finding) from error
