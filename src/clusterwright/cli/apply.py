@@ -75,10 +75,8 @@ def apply(
     spec, most = load_cluster(file), None if diff else MOST_DIFF_LINES
     asking = Asking(yes=yes, quiet=json, disruption=disruption, most_diff_lines=most)
     remote = provision.remote_of(spec)
-    with progress("apply", quiet=json) as shown:
-        policy = replace(read_disruption_policy(disruption, spec, remote), on_event=shown.on_event)
-        asking.paused = shown.paused
-        report = provision.apply(spec, str(file), remote, dry_run=dry_run, agree=asking, policy=policy)
+    policy = read_disruption_policy(disruption, spec, remote)
+    report = apply_shown("apply", spec, str(file), remote, asking=asking, policy=policy, dry_run=dry_run)
     show(
         report,
         f"wright apply {cluster_option(file)}",
@@ -89,6 +87,25 @@ def apply(
         most_diff_lines=most,
     )
     return exit_of(report, exit_code=exit_code)
+
+
+def apply_shown(
+    title: str,
+    cluster: Cluster,
+    source: str,
+    remote: Remote,
+    *,
+    asking: Asking,
+    policy: DisruptionPolicy,
+    dry_run: bool,
+) -> ChangeReport:
+    """Apply and show the progress, except while the user answers."""
+    from clusterwright.provision.apply import apply as apply_to_hosts
+
+    with progress(title, quiet=asking.quiet) as shown:
+        asking.paused = shown.paused
+        policy = replace(policy, on_event=shown.on_event)
+        return apply_to_hosts(cluster, source, remote, dry_run=dry_run, agree=asking, policy=policy)
 
 
 SHORT_S = 0.005  # the table omits shorter steps
@@ -108,11 +125,15 @@ class Asking:
         self.yes, self.quiet, self.disruption, self.plan_displayed = yes, quiet, disruption, False
         self.most_diff_lines = most_diff_lines
         self.paused: Callable[[], AbstractContextManager[None]] = nullcontext  # hides the progress
+        self.on_agreed: Callable[[], None] = lambda: None  # called before the changes
 
     def __call__(self, report: ChangeReport) -> bool:
         """Return True when the changes may be made."""
         with self.paused():
-            return self._agreed(report)
+            agreed = self._agreed(report)
+        if agreed:
+            self.on_agreed()
+        return agreed
 
     def _agreed(self, report: ChangeReport) -> bool:
         if not self.quiet:

@@ -41,8 +41,7 @@ def export(
     from clusterwright.provision.export.places import places_of
     from clusterwright.provision.roles.munge import KEY
 
-    file = cluster_file(cluster)
-    spec = load_cluster(file)
+    spec = load_cluster(file := cluster_file(cluster))
     context = build_context(spec, str(file))
     if with_secrets:
         write_munge_key(state_folder(spec.name), context.secrets[KEY])
@@ -55,12 +54,13 @@ def export(
     show_message(
         _("{folder}: {files} files for {hosts} hosts", folder=out, files=len(files), hosts=len(spec.hosts()))
     )
-    if places.computed:
-        show_message(
-            _(
-                "not in the export, because hosts compute them: {paths}; see README.md",
-                paths=", ".join(places.computed),
-            )
-        )
+    _show_computed(", ".join(places.computed))
     show_next(f"less {out / 'README.md'}")
     return 0
+
+
+def _show_computed(paths: str) -> None:
+    from clusterwright.cli._show import show_message
+
+    if paths:
+        show_message(_("not in the export, because hosts compute them: {paths}; see README.md", paths=paths))

@@ -51,8 +51,7 @@ def rollback(
     from clusterwright.provision import rollback as stored
     from clusterwright.provision.apply import remote_of
 
-    file = cluster_file(cluster)
-    spec = load_cluster(file)
+    spec = load_cluster(file := cluster_file(cluster))
     if list_:
         return apply.show_undoable(stored.undoable(spec, str(file), remote_of(spec)), json=json)
     asking = apply.Asking(yes=yes, quiet=json, disruption=disruption)

@@ -21,7 +21,6 @@ from clusterwright.units import human_duration
 if TYPE_CHECKING:
     from clusterwright.cli._members import MemberOptions
     from clusterwright.provision.change.upgrade import UpgradeStep
-    from clusterwright.provision.report import ChangeReport
     from clusterwright.provision.upgrade import Upgrade
 
 
@@ -194,7 +193,7 @@ def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, opti
     from clusterwright.config.load import source_of
     from clusterwright.config.reader import read
     from clusterwright.edge.files import write_file_atomic
-    from clusterwright.provision.apply import apply, remote_of
+    from clusterwright.provision.apply import remote_of
     from clusterwright.provision.change.edit import set_value
     from clusterwright.provision.change.fields import ClusterFile
 
@@ -218,22 +217,11 @@ def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, opti
             write_file_atomic(path, text, mode=path.stat().st_mode & 0o777)
             show_message(_("{file}: software.driver is {version}", file=path, version=version))
 
-    def agree(report: ChangeReport) -> bool:
-        agreed = asking(report)
-        if agreed:
-            write()
-        return agreed
-
-    with progress("upgrade", quiet=options.json) as shown:
-        asking.paused = shown.paused
-        report = apply(
-            proposed_file.cluster,
-            str(path),
-            remote,
-            dry_run=options.dry_run,
-            agree=agree,
-            policy=replace(policy, on_event=shown.on_event),
-        )
+    asking.on_agreed = write
+    cluster = proposed_file.cluster
+    report = command.apply_shown(
+        "upgrade", cluster, str(path), remote, asking=asking, policy=policy, dry_run=options.dry_run
+    )
     if report.ok and not report.pending and not options.dry_run:
         write()  # every host has the driver already
     retry_command = f"wright apply {cluster_option(path)} --reboot"

@@ -30,12 +30,17 @@ def ignore(_event: ProgressEvent) -> None:
     """Ignore an event."""
 
 
+def announce(hosts: Iterable[str], on_event: Listener) -> None:
+    """Report that hosts wait."""
+    for host in hosts:
+        on_event(ProgressEvent(host))
+
+
 def reporting(
     hosts: Iterable[str], work: Callable[[str], T], on_event: Listener, doing: str
 ) -> Callable[[str], T]:
     """Return `work` for one host that also reports its begin and its end; all hosts wait until then."""
-    for host in hosts:
-        on_event(ProgressEvent(host))
+    announce(hosts, on_event)
 
     def work_on(host: str) -> T:
         on_event(ProgressEvent(host, doing))

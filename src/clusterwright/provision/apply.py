@@ -81,11 +81,10 @@ def apply(
     Raises:
         WrightError: hosts have a munge key that this machine has lost, or the package bundle cannot be used.
     """
-    clock = clock or SystemClock()
+    clock, policy = clock or SystemClock(), policy or DisruptionPolicy()
     folder = state_folder(cluster.name)
     refuse_new_key(cluster, source, folder, remote)
     context = build_context(cluster, source)
-    policy = policy or DisruptionPolicy()
     declared = cache(lambda host: declared_resources(cluster, cluster.host(host), context))
     work = HostWork(
         cluster,

@@ -9,11 +9,22 @@ FINISHED, FAILED, NO_PROGRESS, CANCELED = "finished", "failed", "no-progress", "
 TIME_LIMIT, PREEMPTED, HOST_LOST = "time-limit", "preempted", "host-lost"
 # Exit codes by outcome: those of supervisors, which record the first four, and of runs that Slurm ended.
 EXIT_CODES = {
-    FINISHED: 0, FAILED: 1, NO_PROGRESS: 4, CANCELED: 143, TIME_LIMIT: 1, PREEMPTED: 1, HOST_LOST: 1,
-}  # fmt: skip
+    FINISHED: 0,
+    FAILED: 1,
+    NO_PROGRESS: 4,
+    CANCELED: 143,
+    TIME_LIMIT: 1,
+    PREEMPTED: 1,
+    HOST_LOST: 1,
+}
 QUEUED, STARTING, RUNNING, SILENT, GONE, UNKNOWN = (
-    "queued", "starting", "running", "silent", "gone", "unknown",
-)  # fmt: skip
+    "queued",
+    "starting",
+    "running",
+    "silent",
+    "gone",
+    "unknown",
+)
 HEARTBEAT_TIMEOUT_S = 10.0  # a supervisor sends a heartbeat each second or faster
 _BY_USER = "canceled by the user"
 _BY_SLURM = {

@@ -16,9 +16,9 @@ _inner: List[float] = [0.0]  # seconds of the steps inside each open step
 _shown: List[bool] = []  # with an element, steps are printed
 
 
-def show_steps() -> None:
-    """Print the name of each later step as it begins."""
-    _shown.append(True)
+def show_steps(*, wanted: bool) -> None:
+    """Print the name of each later step as it begins, if that is wanted."""
+    _shown[:] = [True] * wanted
 
 
 @contextlib.contextmanager

@@ -31,8 +31,13 @@ TAIL = 8192  # bytes at the end of a file that contain the newest job_end
 MOST_JOBS = 1000  # jobs in one query of Slurm
 _SQUEUE = ("squeue", "--noheader", "--all", "--states=all", "--format=%i|%U|%T|%e|%r")
 _SACCT = (
-    "sacct", "--noheader", "--parsable2", "--allocations", "--duplicates", "--format=JobID,UID,State,End,Reason",
-)  # fmt: skip
+    "sacct",
+    "--noheader",
+    "--parsable2",
+    "--allocations",
+    "--duplicates",
+    "--format=JobID,UID,State,End,Reason",
+)
 _FIELDS = 5
 
 

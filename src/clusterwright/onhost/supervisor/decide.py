@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Optional, Tuple, Union
 
-from clusterwright.onhost.lib.run_outcome import CANCELED, FAILED, FINISHED, NO_PROGRESS
+from clusterwright.onhost.lib import run_outcome
 
 GATHERING, RUNNING, STOPPING, ENDED = "gathering", "running", "stopping", "ended"
 HOST_LOST, RANKS_FAILED, HUNG, STOPPED, GROWN = "host-lost", "ranks-failed", "hung", "stopped", "grown"
 REQUESTED_STOPS = (STOPPED, GROWN)
 # error codes of ranks that leave on purpose (runtime/codes.py)
+FINISHED, FAILED = run_outcome.FINISHED, run_outcome.FAILED
+NO_PROGRESS, CANCELED = run_outcome.NO_PROGRESS, run_outcome.CANCELED
 NOT_RETRYABLE = frozenset({"not-finite", "checkpoint-format", "checkpoints-unusable"})
 
 # A generation on fewer hosts than requested grows after this at the earliest: a restart costs 0.4 s, so at most 2 %.

@@ -13,7 +13,6 @@ import time
 from typing import Any, Dict, List, Optional, Set, Union
 
 from clusterwright.onhost.adapters import registry
-from clusterwright.onhost.lib.run_outcome import CANCELED, FAILED, FINISHED
 from clusterwright.onhost.supervisor import (
     console,
     ending,
@@ -296,7 +295,7 @@ class Supervisor:
         elif isinstance(action, d.Drop):
             self.peers.drop(action.host, "does not end its ranks")
         elif isinstance(action, d.Handoff):
-            self.code = self.ending.end_with_handoff(action, self.state.generation, self.began_with(FAILED))
+            self.code = self.ending.end_with_handoff(action, self.state.generation, self.began_with(d.FAILED))
         else:
             began = self.began_with(action.outcome)
             self.code = self.ending.end(action.outcome, action.reason, self.state.generation, began)
@@ -309,7 +308,7 @@ class Supervisor:
         self.log(f"requesting the ranks to save and leave: {reason}")
         if reason != d.GROWN:
             self.folder.write("stop", {"reason": reason})
-        order = {d.GROWN: "regroup", CANCELED: "leave"}.get(reason, "")
+        order = {d.GROWN: "regroup", d.CANCELED: "leave"}.get(reason, "")
         for host in self.state.members if order else ():
             self.peers.send(host, {order: self.state.generation})
 
@@ -323,7 +322,7 @@ class Supervisor:
 
     def began_with(self, reason: str) -> str:
         """Describe the first failure of this generation; empty when the generation ends for another reason."""
-        if reason in (FINISHED, CANCELED, *d.REQUESTED_STOPS):
+        if reason in (d.FINISHED, d.CANCELED, *d.REQUESTED_STOPS):
             return ""
         return first_failure.line(self.faults, self.record.job.gpus_per_node)
 
