@@ -125,8 +125,8 @@ def _similar(name: str, names: Iterable[str], count: int, cutoff: float) -> list
     name = name[:_LONG_NAME]
     candidates = list(dict.fromkeys(names))
     if len(candidates) > _MANY_NAMES:
-        first = name[:1].lower()
-        candidates = [candidate for candidate in candidates if candidate[:1].lower() == first][:_MANY_NAMES]
+        initial = name[:1].lower()
+        candidates = [candidate for candidate in candidates if candidate[:1].lower() == initial][:_MANY_NAMES]
     matcher = SequenceMatcher()
     matcher.set_seq2(name.lower())
 

@@ -293,8 +293,8 @@ def test_a_check_reports_each_host_until_it_has_answered(answers):
     hosts = set(answers.hosts)
 
     assert {event.host for event in seen[: len(hosts)]} == hosts
-    assert not any(event.doing or event.is_done for event in seen[: len(hosts)])
-    assert {event.host for event in seen if event.is_done} == hosts
+    assert not any(event.doing or event.is_finished for event in seen[: len(hosts)])
+    assert {event.host for event in seen if event.is_finished} == hosts
     assert [(event.host, event.doing) for event in seen if event.doing == "comparing the hosts"] == [
         ("control", "comparing the hosts")
     ]

@@ -17,7 +17,14 @@ import pytest
 from rich.cells import cell_len
 
 from clusterwright.cli import _progress
-from clusterwright.cli._progress import ProgressState, block_lines, cut, plain_line, progress, summary_line
+from clusterwright.cli._progress import (
+    ProgressState,
+    block_lines,
+    plain_line,
+    progress,
+    shorten,
+    summary_line,
+)
 from clusterwright.cli._show import show_message
 from clusterwright.edge.progress import ProgressEvent
 
@@ -36,7 +43,7 @@ with progress("apply") as shown:
         shown.on_event(ProgressEvent(f"gpu-node{number}", "slurm: file:/etc/slurm/" + "x" * 60))
     shown.on_event(ProgressEvent("gpu-node2", "\\x1b[2J\\nevil \\u4f60\\u597d"))
     for number in range(2):
-        shown.on_event(ProgressEvent(f"gpu-node{number}", is_done=True))
+        shown.on_event(ProgressEvent(f"gpu-node{number}", is_finished=True))
     time.sleep(0.5)
     show_message("gpu-node3: rebooting")
     time.sleep(0.7)
@@ -103,7 +110,7 @@ def state_of(*events, title="apply"):
 
 EVENTS = (
     ProgressEvent("a"), ProgressEvent("b"), ProgressEvent("c"), ProgressEvent("a", "slurm: unit:slurmd.service"),
-    ProgressEvent("b", "x"), ProgressEvent("b", is_done=True),
+    ProgressEvent("b", "x"), ProgressEvent("b", is_finished=True),
 )  # fmt: skip
 
 
@@ -170,7 +177,7 @@ def test_what_hosts_report_is_cleaned():
 
 def test_a_text_that_fits_is_not_cut():
     """And one that does not ends with dots."""
-    assert (cut("abcde", 5), cut("abcdef", 5), cut("abc", 2)) == ("abcde", "ab...", "..")
+    assert (shorten("abcde", 5), shorten("abcdef", 5), shorten("abc", 2)) == ("abcde", "ab...", "..")
 
 
 @pytest.mark.parametrize("columns", [80, 40])
@@ -273,7 +280,7 @@ def test_an_operation_goes_on_without_stderr(monkeypatch):
     with progress("apply") as shown:
         stream.close()
         time.sleep(0.1)
-        shown.on_event(ProgressEvent("a", is_done=True))
+        shown.on_event(ProgressEvent("a", is_finished=True))
         result.append("applied")
 
     assert result == ["applied"]

@@ -220,7 +220,9 @@ def test_the_scripts_of_a_package_are_valid_shell(package, tmp_path):
     """As sh reads them, and as shellcheck does."""
     output("dpkg-deb", "-e", package("deb"), tmp_path)
 
-    for name in ("postinst", "prerm", "postrm"):
+    names = ("postinst", "prerm", "postrm")
+    assert set(names) <= {path.name for path in tmp_path.iterdir()}
+    for name in names:
         output("sh", "-n", tmp_path / name)
         if shutil.which("shellcheck"):
             output("shellcheck", "-s", "sh", "-e", "SC3043,SC2329,SC2317", tmp_path / name)

@@ -75,8 +75,8 @@ def test_steps_of_a_host_arrive_while_it_works(work):
     assert report.changed == 2
     assert doing[:2] == ["comparing with the cluster file", "making changes"]
     assert [text for text in doing if "file:" in text] == ["base: file:/etc/a.conf", "file:/etc/b.conf"]
-    assert [event.is_done for event in seen if event.is_done] == [True, True]
-    assert seen[-1] == ProgressEvent("control", is_done=True)
+    assert [event.is_finished for event in seen if event.is_finished] == [True, True]
+    assert seen[-1] == ProgressEvent("control", is_finished=True)
 
 
 def test_progress_takes_no_further_connection(work):

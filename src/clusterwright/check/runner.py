@@ -64,7 +64,7 @@ def run(
     if later and not readings[control].reach.error:
         on_event(ProgressEvent(control, _("comparing the hosts")))
         second_reading = query_host(control, later, _by_host(later, readings))
-        on_event(ProgressEvent(control, is_done=True))
+        on_event(ProgressEvent(control, is_finished=True))
         readings[control] = Reading(
             readings[control].reach, {**readings[control].facts, **_fact_values(later, second_reading)}
         )

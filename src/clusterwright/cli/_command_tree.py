@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from clusterwright.cli import GROUPS, app
 from clusterwright.cli._help import paragraphs
@@ -74,17 +74,21 @@ def all_commands() -> Iterator[Command]:
             yield command
 
 
-def _command(this: App, words: tuple[str, ...], above: tuple[App, ...]) -> Command:
-    names = [name for name in this if not name.startswith("-")]
-    with above[0].app_stack([*above, this]):
-        found = this.assemble_argument_collection(parse_docstring=True) if this.default_command else ()
-        options = tuple(_option(argument) for argument in found if _is_shown(argument))
+def _command(parsed_app: App, words: tuple[str, ...], above: tuple[App, ...]) -> Command:
+    names = [name for name in parsed_app if not name.startswith("-")]
+    with above[0].app_stack([*above, parsed_app]):
+        arguments = (
+            parsed_app.assemble_argument_collection(parse_docstring=True)
+            if parsed_app.default_command
+            else ()
+        )
+        options = tuple(_option(argument) for argument in arguments if is_documented(argument))
     return Command(
         words,
-        _description(this.help or ""),
+        _description(parsed_app.help or ""),
         options,
-        bool(this.default_command),
-        tuple(_command(this[name], (*words, name), (*above, this)) for name in names),
+        bool(parsed_app.default_command),
+        tuple(_command(parsed_app[name], (*words, name), (*above, parsed_app)) for name in names),
     )
 
 
@@ -95,21 +99,21 @@ def _description(docstring: str) -> tuple[str, ...]:
     return tuple(paragraphs(f"{parsed.short_description or ''}\n\n{parsed.long_description or ''}"))
 
 
-def _is_shown(argument: Argument) -> bool:
+def is_documented(argument: Argument) -> bool:
     return bool(argument.show) and "*" not in argument.names and "[" not in "".join(argument.names)
 
 
 def _option(argument: Argument) -> CommandOption:
     choices = argument.get_choices(force=True) or ()
     default = argument.field_info.default
-    is_shown = default not in (argument.field_info.empty, None, False, "", ())
+    has_default = default not in (argument.field_info.empty, None, False, "", ())
     return CommandOption(
         tuple(name for name in argument.names if not name.startswith(("--no-", "--empty-"))),
         "|".join(choices) or _value(argument.hint),
         " ".join((argument.parameter.help or "").split()),
-        str(default) if is_shown else "",
+        str(default) if has_default else "",
         bool(argument.required),
-        "tuple" in str(argument.hint) or argument.is_var_positional(),
+        get_origin(argument.hint) is tuple or argument.is_var_positional(),
     )
 
 

@@ -69,12 +69,12 @@ def no_run(reference: str, cluster: Cluster | None, runs: str) -> WrightError:
     from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
     from clusterwright.launch.listing import run_names
 
-    others = (
+    default_fix = (
         _("choose a run that wright jobs lists")
         if cluster
         else _("choose a run that wright jobs lists; for a run of a cluster, pass --cluster cluster.yaml")
     )
-    fix = unknown_name_fix(reference, run_names(cluster, runs), others)
+    fix = unknown_name_fix(reference, run_names(cluster, runs), default_fix)
     message = _("no run `{run}` in {folder}", run=reference, folder=runs)
     return WrightError.from_code("no-run", message, fix, exit_code=EXIT_USAGE)
 

@@ -166,9 +166,11 @@ def store_runs(cluster: str, names: Iterable[str]) -> None:
 
 def stored_runs(cluster: str) -> list[str]:
     """Return the names of the runs that `wright jobs` listed last."""
+    from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_document
+
     try:
-        names = json.loads(_cache(cluster).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        names = parse_document(_cache(cluster).read_text(encoding="utf-8"))
+    except (OSError, *DATA_ERRORS):
         return []
     return [str(name) for name in names] if isinstance(names, list) else []
 

@@ -37,16 +37,16 @@ class ProgressState:
 
     title: str
     doing: dict[str, str] = field(default_factory=dict)
-    done: set[str] = field(default_factory=set)
+    finished: set[str] = field(default_factory=set)
     message: str = ""  # the newest message of an operation that reports no hosts
 
     def add(self, event: ProgressEvent) -> None:
         """Take an event."""
-        if event.is_done:
+        if event.is_finished:
             self.doing.pop(event.host, None)
-            self.done.add(event.host)
+            self.finished.add(event.host)
         else:
-            self.done.discard(event.host)
+            self.finished.discard(event.host)
             self.doing[event.host] = event.doing
 
     @property
@@ -58,10 +58,10 @@ class ProgressState:
 def summary_line(state: ProgressState, elapsed_s: float) -> str:
     """Return one line: the operation, its time, and how many hosts are done or, without hosts, its newest message."""
     head = f"{state.title}: {human_duration(max(1, round(elapsed_s)))}"
-    total = len(state.doing) + len(state.done)
+    total = len(state.doing) + len(state.finished)
     if total:
         counts = _n(
-            "{done} of {count} host done", "{done} of {count} hosts done", total, done=len(state.done)
+            "{done} of {count} host done", "{done} of {count} hosts done", total, done=len(state.finished)
         )
         return f"{head}, {counts}"
     return f"{head}, {state.message}" if state.message else head
@@ -69,26 +69,26 @@ def summary_line(state: ProgressState, elapsed_s: float) -> str:
 
 def block_lines(state: ProgressState, elapsed_s: float, width: int, height: int) -> list[str]:
     """Return the block of a terminal: the summary, then a line for each running host, as many as fit."""
-    running, room = state.running, max(0, min(MOST_HOSTS, height - 2))
-    shown = running if len(running) <= room else running[: max(0, room - 1)]
-    name_width = min(max((len(host) for host, _doing in shown), default=0), width // 2)
+    running, most_lines = state.running, max(0, min(MOST_HOSTS, height - 2))
+    visible = running if len(running) <= most_lines else running[: max(0, most_lines - 1)]
+    name_width = min(max((len(host) for host, _doing in visible), default=0), width // 2)
     lines = [summary_line(state, elapsed_s)]
-    lines += [f"  {host:{name_width}}  {doing}" for host, doing in shown]
-    if left := len(running) - len(shown):
-        lines += [_n("  and {count} more host", "  and {count} more hosts", left)] if room else []
-    return [cut(clean(line, lines=False), width - 1) for line in lines]
+    lines += [f"  {host:{name_width}}  {doing}" for host, doing in visible]
+    if omitted := len(running) - len(visible):
+        lines += [_n("  and {count} more host", "  and {count} more hosts", omitted)] if most_lines else []
+    return [shorten(clean(line, lines=False), width - 1) for line in lines]
 
 
 def plain_line(state: ProgressState, elapsed_s: float) -> str:
     """Return the line for a log: the summary and the first running hosts."""
     running = state.running
     hosts = [f"{host} ({doing})" for host, doing in running[:MOST_NAMED]]
-    hosts += [_n("{count} more", "{count} more", left)] if (left := len(running) - len(hosts)) else []
+    hosts += [_n("{count} more", "{count} more", omitted)] if (omitted := len(running) - len(hosts)) else []
     line = summary_line(state, elapsed_s)
     return clean(f"{line}; {', '.join(hosts)}" if hosts else line, lines=False)
 
 
-def cut(text: str, width: int) -> str:
+def shorten(text: str, width: int) -> str:
     """Return the text, cut with three dots if it takes more columns of a terminal."""
     from rich.cells import cell_len, set_cell_size
 
@@ -163,7 +163,7 @@ class Progress:
             return
         elapsed_s = time.monotonic() - self._began
         if self._is_live:
-            self._put(block_lines(self.state, elapsed_s, *self._size()))
+            self._write_block(block_lines(self.state, elapsed_s, *self._size()))
         else:
             self._stream.write(plain_line(self.state, elapsed_s) + "\n")
         self._stream.flush()
@@ -175,7 +175,7 @@ class Progress:
                 return size.columns, size.lines
         return shutil.get_terminal_size()
 
-    def _put(self, lines: Sequence[str]) -> None:
+    def _write_block(self, lines: Sequence[str]) -> None:
         self._clear()
         self._stream.write("\n".join(lines))
         self._drawn = len(lines)
@@ -199,28 +199,28 @@ class NoProgress:
         yield
 
 
-_shown: list[Progress] = []
+visible_progress: list[Progress] = []
 
 
 @contextmanager
 def progress(title: str, *, quiet: bool = False) -> Iterator[Progress | NoProgress]:
     """Show the progress of the block, unless `quiet`, --quiet or another progress is shown."""
-    if quiet or os.environ.get(QUIET) or _shown:
-        yield _shown[-1] if _shown else NoProgress()
+    if quiet or os.environ.get(QUIET) or visible_progress:
+        yield visible_progress[-1] if visible_progress else NoProgress()
         return
-    shown = Progress(title, unfiltered(sys.stderr))
-    _shown.append(shown)
+    visible = Progress(title, unfiltered(sys.stderr))
+    visible_progress.append(visible)
     try:
-        yield shown
+        yield visible
     finally:
-        _shown.remove(shown)
-        shown.close()
+        visible_progress.remove(visible)
+        visible.close()
 
 
 def write_message(text: str) -> None:
     """Print a message on stderr, above the progress if one is shown."""
-    if _shown:
-        _shown[-1].write(text)
+    if visible_progress:
+        visible_progress[-1].write(text)
         return
     sys.stderr.write(f"{clean(text)}\n")
     sys.stderr.flush()

@@ -76,7 +76,9 @@ def apply(
     asking = Asking(yes=yes, quiet=json, disruption=disruption, most_diff_lines=most)
     remote = provision.remote_of(spec)
     policy = read_disruption_policy(disruption, spec, remote)
-    report = apply_shown("apply", spec, str(file), remote, asking=asking, policy=policy, dry_run=dry_run)
+    report = apply_with_progress(
+        "apply", spec, str(file), remote, asking=asking, policy=policy, dry_run=dry_run
+    )
     show(
         report,
         f"wright apply {cluster_option(file)}",
@@ -89,7 +91,7 @@ def apply(
     return exit_of(report, exit_code=exit_code)
 
 
-def apply_shown(
+def apply_with_progress(
     title: str,
     cluster: Cluster,
     source: str,
@@ -102,9 +104,9 @@ def apply_shown(
     """Apply and show the progress, except while the user answers."""
     from clusterwright.provision.apply import apply as apply_to_hosts
 
-    with progress(title, quiet=asking.quiet) as shown:
-        asking.paused = shown.paused
-        policy = replace(policy, on_event=shown.on_event)
+    with progress(title, quiet=asking.quiet) as display:
+        asking.paused = display.paused
+        policy = replace(policy, on_event=display.on_event)
         return apply_to_hosts(cluster, source, remote, dry_run=dry_run, agree=asking, policy=policy)
 
 

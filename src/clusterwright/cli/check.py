@@ -67,9 +67,9 @@ def check(
 
     config = find_cluster(cluster)
     remote = remote_of(config)
-    with progress("check", quiet=json) as shown:
+    with progress("check", quiet=json) as display:
         chosen = hosts_of(config, hosts) or _powered_up_hosts(config, remote)
-        verdicts = run(config, remote, hosts=chosen, only=only, on=on, on_event=shown.on_event)
+        verdicts = run(config, remote, hosts=chosen, only=only, on=on, on_event=display.on_event)
     _written(html, metrics, config, verdicts)
     return _show_verdicts(verdicts, json=json, everything=everything)
 

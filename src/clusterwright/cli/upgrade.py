@@ -219,7 +219,7 @@ def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, opti
 
     asking.on_agreed = write
     cluster = proposed_file.cluster
-    report = command.apply_shown(
+    report = command.apply_with_progress(
         "upgrade", cluster, str(path), remote, asking=asking, policy=policy, dry_run=options.dry_run
     )
     if report.ok and not report.pending and not options.dry_run:

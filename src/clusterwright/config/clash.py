@@ -84,17 +84,17 @@ def loops(follows: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
 
 def _without_ends(follows: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
     """Return the graph without names from which no cycle is reached: a chain has thousands of them."""
-    before: dict[str, list[str]] = {}
+    start: dict[str, list[str]] = {}
     for name, followers in follows.items():
         for follower in followers:
-            before.setdefault(follower, []).append(name)
-    left = {name: len(followers) for name, followers in follows.items()}
-    ends = [name for name in {*follows, *before} if not left.get(name)]
+            start.setdefault(follower, []).append(name)
+    index = {name: len(followers) for name, followers in follows.items()}
+    ends = [name for name in {*follows, *start} if not index.get(name)]
     removed = set(ends)
     for end in ends:  # grows during the loop
-        for name in before.get(end, ()):
-            left[name] -= 1
-            if not left[name]:
+        for name in start.get(end, ()):
+            index[name] -= 1
+            if not index[name]:
                 removed.add(name)
                 ends.append(name)
     return {name: followers for name, followers in follows.items() if name not in removed}
@@ -138,6 +138,6 @@ def nested_pairs(paths: Sequence[str], only: int | None = None) -> Iterator[tupl
     for index, path in enumerate(paths):
         tops = (path, *map(str, PurePosixPath(path).parents))
         first_indexes = chain.from_iterable(indexes.get(top, ()) for top in tops)
-        for first in chain(first_indexes, below.get(path, ())):
-            if first < index:
-                yield first, index
+        for parent in chain(first_indexes, below.get(path, ())):
+            if parent < index:
+                yield parent, index

@@ -20,7 +20,7 @@ class ProgressEvent:
 
     host: str
     doing: str = ""
-    is_done: bool = False
+    is_finished: bool = False
 
 
 Listener = Callable[[ProgressEvent], None]
@@ -47,7 +47,7 @@ def reporting(
         try:
             return work(host)
         finally:
-            on_event(ProgressEvent(host, is_done=True))
+            on_event(ProgressEvent(host, is_finished=True))
 
     return work_on
 

@@ -35,21 +35,21 @@ def refuse_other_tables(database: sqlite3.Connection, tables: str) -> None:
     Raises:
         sqlite3.DatabaseError: The file has other tables, columns or indexes, values of other types, or is damaged.
     """
-    own = _own_shape(tables)
+    expected = expected_shape(tables)
     for kind, name, root in _entries(database):
-        is_known = name in own and root and kind == ("index" if own[name] == () else "table")
-        if not is_known and not str(name).startswith("sqlite_stat"):  # of ANALYZE
+        is_expected = name in expected and root and kind == ("index" if expected[name] == () else "table")
+        if not is_expected and not str(name).startswith("sqlite_stat"):  # of ANALYZE
             raise sqlite3.DatabaseError(
                 _("it has a table, view, index or trigger of others, `{name}`", name=name)
             )
     for name, shape in _shape(database).items():
-        if shape != own.get(name, shape):
+        if shape != expected.get(name, shape):
             raise sqlite3.DatabaseError(_("its table `{name}` has other columns or indexes", name=name))
     database.execute("PRAGMA ignore_check_constraints = ON")  # else quick_check computes them
     report = str(database.execute("PRAGMA quick_check(1)").fetchone()[0])
     if report != "ok":
         raise sqlite3.DatabaseError(report)
-    _refuse_other_types(database, own)
+    _refuse_other_types(database, expected)
 
 
 def _entries(database: sqlite3.Connection) -> list[tuple[str, str, int]]:
@@ -80,7 +80,8 @@ def epoch_seconds(value: float) -> float:
 
 
 @cache
-def _own_shape(tables: str) -> Shape:
+def expected_shape(tables: str) -> Shape:
+    """Return the tables, columns and indexes that the statements create."""
     with closing(sqlite3.connect(":memory:")) as database:
         database.executescript(tables)
         return _shape(database)
@@ -97,9 +98,9 @@ def _shape(database: sqlite3.Connection) -> Shape:
     }
 
 
-def _refuse_other_types(database: sqlite3.Connection, own: Shape) -> None:
+def _refuse_other_types(database: sqlite3.Connection, expected: Shape) -> None:
     """Refuse a value whose type is not its column's, and infinity: SQLite stores any value in any column."""
-    for table in (name for name, shape in own.items() if shape and not name.startswith("sqlite_")):
+    for table in (name for name, shape in expected.items() if shape and not name.startswith("sqlite_")):
         for column, kind in database.execute("SELECT name, upper(type) FROM pragma_table_info(?)", (table,)):
             query = _OTHER_TYPE.format(table=table, column=column)
             if database.execute(query, (_TYPES[kind],)).fetchone():

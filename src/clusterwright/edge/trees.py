@@ -104,13 +104,13 @@ def _exchange(folder: Path, new_tree: Path, old_tree: Path) -> None:
     ours = (new_tree, old_tree)
     moves = [(entry, old_tree / entry.name) for entry in folder.iterdir() if entry not in ours]
     moves += [(entry, folder / entry.name) for entry in new_tree.iterdir()]
-    done: list[tuple[Path, Path]] = []
+    replaced: list[tuple[Path, Path]] = []
     try:
         for source, target in moves:
             source.rename(target)
-            done.append((source, target))
+            replaced.append((source, target))
     except BaseException:
-        for source, target in reversed(done):
+        for source, target in reversed(replaced):
             target.rename(source)
         raise
 
@@ -123,10 +123,10 @@ def _own_folder(folder: Path) -> Path:
     Raises:
         WrightError: another user could exchange the folder or what is in it.
     """
-    return Path(resolve_links(str(folder.absolute()), _create_own))
+    return Path(resolve_links(str(folder.absolute()), create_folder))
 
 
-def _create_own(step: PathStep) -> None:
+def create_folder(step: PathStep) -> None:
     """Create a folder if it is missing; reject one or a link that others can exchange."""
     with suppress(FileExistsError):
         Path(step.path).mkdir()

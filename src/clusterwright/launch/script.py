@@ -180,8 +180,10 @@ def staging(job: Job, cluster: Cluster) -> str:
     scratch = scratch_of(cluster, partition(job, cluster))
     if not staged or scratch is None:
         return ""
-    own, shared = ([data.path for data in staged if data.share == reader] for reader in ("me", "team"))
-    paths = [*own, *([TEAM, *shared] if shared else [])]
+    user_folder, shared = (
+        [data.path for data in staged if data.share == reader] for reader in ("me", "team")
+    )
+    paths = [*user_folder, *([TEAM, *shared] if shared else [])]
     command = shlex.join([cluster.software.python, "-m", MODULE, scratch, *paths])
     return f"""# Copies the data once to a local disk of each host; the next job reuses it. ${PREFIX} is the prefix of
 # the copies: os.environ.get("{PREFIX}", "") + "{staged[0].path}" is the copy, or the original if not staged.

@@ -17,7 +17,7 @@ EXIT_CODES = {
     PREEMPTED: 1,
     HOST_LOST: 1,
 }
-QUEUED, STARTING, RUNNING, SILENT, GONE, UNKNOWN = (
+QUEUED, STARTING, RUNNING, NOT_RESPONDING, LOST, UNKNOWN = (
     "queued",
     "starting",
     "running",
@@ -107,14 +107,14 @@ def _local(evidence: RunEvidence, beat: str) -> RunState:
         return RunState(STARTING)
     if evidence.cancel_requested:
         return RunState(CANCELED, _BY_USER)
-    return RunState(GONE, _join(beat, "no supervisor continues it"))
+    return RunState(LOST, _join(beat, "no supervisor continues it"))
 
 
 def _by_slurm(evidence: RunEvidence, beat: str) -> RunState:
     """Return the state by the jobs in Slurm: allocated before pending before ended ones."""
     jobs = evidence.jobs or ()
     if any(job.phase == ALLOCATED for job in jobs):
-        return RunState(SILENT, beat) if beat else RunState(STARTING)
+        return RunState(NOT_RESPONDING, beat) if beat else RunState(STARTING)
     for job in jobs:
         if job.phase == PENDING:
             return RunState(QUEUED, job.reason)
@@ -122,12 +122,12 @@ def _by_slurm(evidence: RunEvidence, beat: str) -> RunState:
     if evidence.cancel_requested:
         return RunState(CANCELED, _BY_USER, ended[-1].ended_at if ended else None)
     if not ended:
-        return RunState(GONE, _join(beat, "Slurm has no job of the run"))
+        return RunState(LOST, _join(beat, "Slurm has no job of the run"))
     # A standby job that was canceled because the run's job ended is no reason of the run's end.
     job = ([job for job in ended if job.state != "CANCELLED"] or ended)[-1]
     if job.state == "COMPLETED" and evidence.job_end.get("outcome") == "handed-over":
         return RunState(
-            GONE, "its job was to be continued by another, which Slurm does not have", job.ended_at
+            LOST, "its job was to be continued by another, which Slurm does not have", job.ended_at
         )
     outcome, reason = _BY_SLURM.get(job.state, (FAILED, "Slurm has its job as %s" % job.state))
     return RunState(outcome, "%s (job %s)" % (reason, job.id), job.ended_at)

@@ -42,13 +42,13 @@ def interrupted_packages(host: LocalHost) -> Dict[str, List[str]]:
     if record is None:
         return {}
     try:
-        before = set(json.loads(record.decode())["rows"])
+        recorded = set(json.loads(record.decode())["rows"])
     except (ValueError, KeyError, TypeError):  # damaged: whether packages are complete is unknown
         raise ChangeError(
             f"{STARTED} is damaged: check by `dnf check` that no installation was interrupted, then remove the file"
         ) from None
     packages = {}  # type: Dict[str, List[str]]
-    for row in sorted(_rows(host) - before):
+    for row in sorted(_rows(host) - recorded):
         name, full_name = row.split()[:2]
         packages.setdefault(name, []).append(full_name)
     return packages

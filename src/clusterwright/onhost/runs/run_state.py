@@ -69,13 +69,13 @@ def query_jobs(ids: Iterable[str]) -> Optional[Dict[str, List[Dict[str, Any]]]]:
 
     None if neither responds.
     """
-    wanted = list(dict.fromkeys(ids))[-MOST_JOBS:]
+    requested = list(dict.fromkeys(ids))[-MOST_JOBS:]
     records: Dict[str, List[Dict[str, Any]]] = {}
-    if not wanted:
+    if not requested:
         return records
     answered = False
     for argv in (_SQUEUE, _SACCT):
-        missing = [job for job in wanted if job not in records]
+        missing = [job for job in requested if job not in records]
         environment = dict(os.environ, SLURM_TIME_FORMAT="%s")
         command = [*argv, "--jobs=" + ",".join(missing)]
         result = processes.run(command, SLURM_S, env=environment) if missing else None
@@ -94,9 +94,15 @@ def query_jobs(ids: Iterable[str]) -> Optional[Dict[str, List[Dict[str, Any]]]]:
 
 def slurm_job(job: str, state: str, reason: str = "", ended_at: Optional[float] = None) -> SlurmJob:
     """Return a job by its state as squeue or sacct prints it: `CANCELLED by 0`."""
-    word = job_state(state)
-    phase = PENDING if is_pending(word) else ALLOCATED if is_allocated(word) else ENDED * is_finished(word)
-    return SlurmJob(job, word, phase, reason, ended_at)
+    state_word = job_state(state)
+    phase = (
+        PENDING
+        if is_pending(state_word)
+        else ALLOCATED
+        if is_allocated(state_word)
+        else ENDED * is_finished(state_word)
+    )
+    return SlurmJob(job, state_word, phase, reason, ended_at)
 
 
 def of_owner(

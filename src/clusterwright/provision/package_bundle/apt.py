@@ -90,9 +90,9 @@ class Apt:
         self._must("apt-get", "update", "-o", "APT::Update::Error-Mode=any")
         for number, packages in enumerate(required, 1):
             on_progress(_("downloading package list {number} of {count}", number=number, count=len(required)))
-            words = [self._word(package) for package in packages]
-            self._must("apt-get", "install", "-y", "--download-only", "--no-install-recommends", *words)
-        found, entries = [], []
+            arguments = [self._word(package) for package in packages]
+            self._must("apt-get", "install", "-y", "--download-only", "--no-install-recommends", *arguments)
+        bundled, entries = [], []
         for path in sorted(self._archives.glob("*.deb")):
             control = signed_repository.run_checked("dpkg-deb", "--field", str(path))
             fields = dict(
@@ -102,11 +102,13 @@ class Apt:
             target = repository / f"{fields['Package']}_{version}_{fields['Architecture']}.deb"
             rename(path, target, durable=False)
             entries.append(signed_repository.deb_entry(control, target))
-            found.append(BundledPackage(fields["Package"], fields["Version"], f"{REPOSITORY}/{target.name}"))
+            bundled.append(
+                BundledPackage(fields["Package"], fields["Version"], f"{REPOSITORY}/{target.name}")
+            )
         signed_repository.sign_debs(
             repository, "\n".join(entries), home, origin="clusterwright", label="clusterwright-bundle"
         )
-        return tuple(found)
+        return tuple(bundled)
 
     def architecture(self) -> str:
         """Return the processor architecture of this machine's packages."""

@@ -38,10 +38,10 @@ class Bundle:
 
     def open_files(self, names: Iterable[str]) -> Iterator[tuple[str, int, IO[bytes]]]:
         """Yield files with size and content, in the order of the archive; read each before the next one."""
-        wanted = set(names)
+        requested = set(names)
         with tarfile.open(self.path, "r:") as archive:
             for entry in archive:
-                if entry.name in wanted and (content := archive.extractfile(entry)):
+                if entry.name in requested and (content := archive.extractfile(entry)):
                     yield entry.name, entry.size, content
 
 
@@ -87,7 +87,7 @@ def open_bundle(cluster: Cluster, required: Iterable[Package]) -> Bundle | None:
     path = Path(setting.path)
     bundle = _read(path, setting.sha256)
     manifest = bundle.manifest
-    if manifest.os != cluster.os:
+    if not manifest.is_for(cluster.os):
         raise WrightError.from_code(
             "bundle-platform",
             _(
@@ -150,8 +150,8 @@ def _read(path: Path, sha256: str) -> Bundle:
 
 
 def _manifest_text(archive: tarfile.TarFile) -> bytes:
-    first = archive.next()
-    file = archive.extractfile(first) if first and first.name == MANIFEST else None
+    header = archive.next()
+    file = archive.extractfile(header) if header and header.name == MANIFEST else None
     return file.read(DOCUMENT_BYTES) if file else b""
 
 

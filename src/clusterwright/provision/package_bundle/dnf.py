@@ -40,13 +40,21 @@ class Dnf:
             NO_LOCAL_PLUGIN,
         )
 
-    def _download(self, words: Iterable[str], folder: Path) -> None:
+    def _download(self, arguments: Iterable[str], folder: Path) -> None:
         """Download packages and everything that they depend on into the folder.
 
         Raises:
             WrightError: dnf fails, or a package is in no repository.
         """
-        argv = ("dnf", "install", "-y", "--downloadonly", f"--downloaddir={folder}", *self._options, *words)
+        argv = (
+            "dnf",
+            "install",
+            "-y",
+            "--downloadonly",
+            f"--downloaddir={folder}",
+            *self._options,
+            *arguments,
+        )
         result = run(argv, timeout_s=DOWNLOAD_S)
         if not result.ok:
             raise WrightError.from_code(
@@ -72,18 +80,18 @@ class Dnf:
         """Download each package list with its dependencies into the repository, index and sign it."""
         for number, packages in enumerate(required, 1):
             on_progress(_("downloading package list {number} of {count}", number=number, count=len(required)))
-            self._download(map(_word, packages), repository)
-        found = [_bundled(path) for path in sorted(repository.glob("*.rpm"))]
+            self._download(map(package_argument, packages), repository)
+        bundled = [_bundled(path) for path in sorted(repository.glob("*.rpm"))]
         signed_repository.run_checked("createrepo_c", "--quiet", str(repository))
         signed_repository.sign_rpms(repository, home)
-        return tuple(found)
+        return tuple(bundled)
 
     def architecture(self) -> str:
         """Return the processor architecture of this machine's packages."""
         return signed_repository.run_checked("rpm", "--eval", "%{_arch}").strip()
 
 
-def _word(package: Package) -> str:
+def package_argument(package: Package) -> str:
     """Return the package as an argument of dnf, with a version pattern if a release is required."""
     if not package.version:
         return package.name

@@ -46,6 +46,10 @@ class BundleManifest:
     files: Mapping[str, BundledFile]
     clusterwright: str = __version__
 
+    def is_for(self, system: str) -> bool:
+        """Return True if the packages are those of this distribution release."""
+        return self.os == system
+
     def dump(self) -> bytes:
         """Return the manifest as JSON."""
         return (FORMAT.dump(asdict(self)) + "\n").encode()

@@ -18,12 +18,12 @@ def required_packages(cluster: Cluster, context: RoleContext) -> tuple[tuple[Pac
     """
     lists: dict[tuple[Package, ...], None] = {}
     for host in cluster.hosts():
-        wanted = [
+        packages = [
             resource
             for resource in desired_resources(cluster, host, context)
             if isinstance(resource, Package) and not resource.early
         ]
-        lists.setdefault(tuple(sorted(wanted, key=lambda package: package.name)))
+        lists.setdefault(tuple(sorted(packages, key=lambda package: package.name)))
     return tuple(lists)
 
 

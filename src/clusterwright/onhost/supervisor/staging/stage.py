@@ -40,14 +40,14 @@ class JobStaging:
             OSError: the prolog did not create the scratch folders, or another user can exchange them.
         """
         self._scratch, self._job = scratch, job
-        self._job_folder = self._own_folder("jobs", job)
-        self._own = Store(self._own_folder("staged", f"user-{os.getuid()}"), self._jobs, job)
+        self._job_folder = self._user_folder("jobs", job)
+        self._user_store = Store(self._user_folder("staged", f"user-{os.getuid()}"), self._jobs, job)
 
     @property
     def _jobs(self) -> str:
         return os.path.join(self._scratch, "jobs")
 
-    def _own_folder(self, *names: str) -> str:
+    def _user_folder(self, *names: str) -> str:
         folder = os.path.join(self._scratch, *names)
         if not os.access(folder, os.W_OK):
             raise OSError(f"{folder} is not writable; Slurm's prolog creates it\nfix: {FIXES['hooks']}")
@@ -74,8 +74,8 @@ class JobStaging:
         console.out(f"stage: {_host()}: {path}: {files}, {format_bytes(manifest.size)}, {how}")
 
     def _find(self, path: str, manifest: Manifest) -> Tuple[str, bool]:
-        with self._own.exclusive():
-            return self._own.find(path, manifest)
+        with self._user_store.exclusive():
+            return self._user_store.find(path, manifest)
 
     def _find_in_team(self, path: str, manifest: Manifest) -> Tuple[str, bool]:
         """Return the team's copy; a copy of the user's own if members of the team lock the store or fill it."""
@@ -123,11 +123,11 @@ def main(arguments: Sequence[str]) -> int:
     """Stage the folders; on failure print the reason with the host to standard error and return 1."""
     scratch, *paths = arguments
     team_paths = paths[paths.index(TEAM) + 1 :] if TEAM in paths else []
-    own_paths = paths[: paths.index(TEAM)] if TEAM in paths else paths
+    user_paths = paths[: paths.index(TEAM)] if TEAM in paths else paths
     os.umask(0o077)  # the store gives the team what it may read once a copy is complete
     try:
         staging = JobStaging(scratch, os.environ["SLURM_JOB_ID"])
-        for path in own_paths:
+        for path in user_paths:
             staging.stage(path)
         for path in team_paths:
             staging.stage(path, for_team=True)

@@ -88,7 +88,7 @@ class Store:
         copy_folder = os.path.join(self.folder, f"{os.path.basename(source)}-{manifest.digest(source)}")
         exists = os.path.isdir(copy_folder)
         if exists and not matches(manifest, os.path.join(copy_folder, "data")):
-            if not self._is_own(os.path.basename(copy_folder)):
+            if not self._is_of_user(os.path.basename(copy_folder)):
                 raise OSError(f"another user's copy in {copy_folder} differs from {source}")
             shutil.rmtree(copy_folder)
             exists = False
@@ -143,10 +143,12 @@ class Store:
         return disk.f_bavail * disk.f_frsize
 
     def _oldest_first(self) -> List[str]:
-        names = [name for name in os.listdir(self.folder) if not name.startswith(".") and self._is_own(name)]
+        names = [
+            name for name in os.listdir(self.folder) if not name.startswith(".") and self._is_of_user(name)
+        ]
         return sorted(names, key=lambda name: os.stat(os.path.join(self.folder, name, "jobs")).st_mtime)
 
-    def _is_own(self, name: str) -> bool:
+    def _is_of_user(self, name: str) -> bool:
         status = os.lstat(os.path.join(self.folder, name))
         return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
 
