@@ -22,7 +22,7 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
     """
     from clusterwright.cli import app
 
-    script = app().generate_completion(shell=shell)
+    script = app().generate_completion(shell=shell)  # nosec B604 (the name of a shell)
     # zsh loads a function from the file of its name; the file is _wright, as for other programs.
     sys.stdout.write(script.replace("_cyclopts_wright", "_wright"))
     return 0

@@ -56,7 +56,7 @@ class CodeSnapshot:
             tar.extraction_filter = getattr(tarfile, "data_filter", lambda entry, _folder: entry)
             for entry in tar:
                 entry.mode &= ~umask
-            tar.extractall(folder)  # noqa: S202 (made by this process)
+            tar.extractall(folder)  # nosec B202 # noqa: S202 (made by this process)
 
 
 def snapshot(code: Code, base_folder: Path) -> CodeSnapshot:

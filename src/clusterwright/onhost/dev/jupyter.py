@@ -29,7 +29,7 @@ class Jupyter:
     def __init__(self, folder: str, request: Dict[str, Any]) -> None:
         self.folder, self.request, self.port = folder, request, 0
         self.notes: List[str] = []
-        self.token = ""
+        self.token = ""  # nosec B105 (not created yet)
         self.process: Any = None
         self.log = os.path.join(folder, "jupyter.log")
 
