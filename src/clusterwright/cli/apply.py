@@ -67,22 +67,20 @@ def apply(
     json
         Print one JSON document on stdout.
     """
-    from clusterwright.cli._connection import cluster_file
+    from clusterwright.cli._connection import cluster_file, connection_to
     from clusterwright.config.load import load_cluster
-    from clusterwright.provision import apply as provision
 
     file = cluster_file(cluster)
     spec, most = load_cluster(file), None if diff else MOST_DIFF_LINES
     asking = Asking(yes=yes, quiet=json, disruption=disruption, most_diff_lines=most)
-    remote = provision.remote_of(spec)
+    remote = connection_to(spec)
     policy = read_disruption_policy(disruption, spec, remote)
-    report = apply_with_progress(
-        "apply", spec, str(file), remote, asking=asking, policy=policy, dry_run=dry_run
-    )
+    report = apply_with_progress("apply", spec, str(file), remote, asking, policy, dry_run=dry_run)
+    option = cluster_option(file)
     show(
         report,
-        f"wright apply {cluster_option(file)}",
-        next_command=f"wright check {cluster_option(file)}",
+        f"wright apply {option}",
+        next_command=f"wright check {option}",
         plan_displayed=asking.plan_displayed,
         json=json,
         timings=timings,
@@ -96,9 +94,9 @@ def apply_with_progress(
     cluster: Cluster,
     source: str,
     remote: Remote,
-    *,
     asking: Asking,
     policy: DisruptionPolicy,
+    *,
     dry_run: bool,
 ) -> ChangeReport:
     """Apply and show the progress, except while the user answers."""

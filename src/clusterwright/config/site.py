@@ -86,7 +86,7 @@ class PackageBundle(Section):
     )
     sha256: Sha256 = setting(
         "SHA-256 of the bundle, which `wright bundle` prints; another file is refused.",
-        example="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        example="5a0e5a0e5a0e5a0e5a0e5a0e5a0e5a0e5a0e5a0e5a0e5a0e5a0e5a0e5a0e5a0e",
     )
 
 
