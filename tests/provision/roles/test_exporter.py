@@ -46,7 +46,17 @@ def test_local_disks_are_looked_at_where_they_are_mounted(found, altered):
     real = altered({"nodes.a100.disks": disks, "lab": None})
 
     assert told(found("gpu-node1", real))["paths"] == ["/", "/shared", "/scratch"]
-    assert told(found("gpu-node1", real))["journal"] is False
+
+
+@pytest.mark.parametrize("lab", [True, False])
+def test_the_unit_lets_it_read_the_kernel_log(found, altered, lab):
+    """From the journal: its sandbox has neither /dev/kmsg nor the capability for it, on real hosts as in a lab."""
+    resources = found("gpu-node1") if lab else found("gpu-node1", altered({"lab": None}))
+    unit = resources[f"file:/etc/systemd/system/{UNIT}"].content
+
+    assert told(resources)["journal"] is True
+    assert "ProtectKernelLogs=yes" in unit
+    assert "CAP_SYSLOG" not in unit
 
 
 def test_it_is_held_to_a_share_of_the_host(found):

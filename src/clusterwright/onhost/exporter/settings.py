@@ -20,7 +20,7 @@ class ExporterSettings:
     listen: str = "127.0.0.1"
     port: int = PORT
     gpus: int = 0  # declared in the cluster file
-    journal: bool = False  # read the kernel log from the journal: a container host has no log of its own
+    journal: bool = False  # read the kernel log from the journal, not from /dev/kmsg
     paths: List[str] = None  # type: ignore[assignment] # (the dataclass of 3.8 needs a plain default)
     runs: str = ""
     tls: str = "/etc/clusterwright/tls"

@@ -72,7 +72,7 @@ def exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
     if not cluster.monitoring.exporter:
         return ()
     settings = File(path=SETTINGS, content=_settings(cluster, host))
-    text = exporter_unit(host.group.role, cluster.software.python, has_journal=cluster.lab is None)
+    text = exporter_unit(host.group.role, cluster.software.python)
     unit = File(path=f"/etc/systemd/system/{UNIT}", content=context.header() + text)
     code = [f"file:{LIBRARY}/{path}" for path in sorted(context.payload) if path.startswith(SOURCES)]
     tls = [f"file:{path}" for path in (AUTHORITY, CERTIFICATE, KEY)]
@@ -85,24 +85,19 @@ def exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
     )
 
 
-def exporter_unit(role: str, python: str, *, library: str = LIBRARY, has_journal: bool = True) -> str:
+def exporter_unit(role: str, python: str, *, library: str = LIBRARY) -> str:
     """Return the text of the unit; `python` is tried after the names of known releases."""
     return _TEXT.format(
         library=library, start=_START.format(python=python),
-        memory=MEMORY_MIB[role], cpu=CPU_PERCENT[role], sandbox=_sandbox(has_journal=has_journal),
+        memory=MEMORY_MIB[role], cpu=CPU_PERCENT[role], sandbox=_sandbox(),
     )  # fmt: skip
 
 
-def _sandbox(*, has_journal: bool) -> str:
-    """Return the sandbox of the unit. It lists no devices, because GPU drivers may load after the unit has started.
-
-    Without `has_journal` (a lab host) the exporter reads /dev/kmsg in place of the kernel's journal.
-    """
-    capabilities = "CAP_SYS_PTRACE CAP_DAC_READ_SEARCH"
+def _sandbox() -> str:
+    """Return the sandbox of the unit. It lists no devices, because GPU drivers may load after the unit has started."""
     return sandbox(
         _THREATS,
-        CapabilityBoundingSet=capabilities if has_journal else f"{capabilities} CAP_SYSLOG",
-        ProtectKernelLogs="yes" if has_journal else "",
+        CapabilityBoundingSet="CAP_SYS_PTRACE CAP_DAC_READ_SEARCH",
         PrivateDevices="",
         ProtectClock="",
         MemoryDenyWriteExecute="",
@@ -118,7 +113,8 @@ def _settings(cluster: Cluster, host: Host) -> str:
     shared = [folder.path for folder in cluster.storage.values()]
     document = {
         "node": host.name, "listen": str(host.management), "port": CLUSTER_EXPORTER_PORT, "slurmd": compute,
-        "control": control, "gpus": gpus.count if gpus and compute else 0, "journal": cluster.lab is not None,
+        "control": control, "gpus": gpus.count if gpus and compute else 0,
+        "journal": True,  # /dev/kmsg would need CAP_SYSLOG
         "paths": list(dict.fromkeys(["/", *shared, *mounts])),
         "runs": f"{cluster.shared_folder}/runs" if cluster.shared_folder else "",
     }  # fmt: skip
