@@ -72,7 +72,7 @@ def exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
     if not cluster.monitoring.exporter:
         return ()
     settings = File(path=SETTINGS, content=_settings(cluster, host))
-    text = exporter_unit(host.group.role, cluster.software.python)
+    text = exporter_unit(host.group.role, cluster.software.python, in_lab=cluster.lab is not None)
     unit = File(path=f"/etc/systemd/system/{UNIT}", content=context.header() + text)
     code = [f"file:{LIBRARY}/{path}" for path in sorted(context.payload) if path.startswith(SOURCES)]
     tls = [f"file:{path}" for path in (AUTHORITY, CERTIFICATE, KEY)]
@@ -85,16 +85,20 @@ def exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
     )
 
 
-def exporter_unit(role: str, python: str, *, library: str = LIBRARY) -> str:
+def exporter_unit(role: str, python: str, *, library: str = LIBRARY, in_lab: bool = False) -> str:
     """Return the text of the unit; `python` is tried after the names of known releases."""
     return _TEXT.format(
         library=library, start=_START.format(python=python),
-        memory=MEMORY_MIB[role], cpu=CPU_PERCENT[role], sandbox=_sandbox(),
+        memory=MEMORY_MIB[role], cpu=CPU_PERCENT[role], sandbox=_sandbox(in_lab=in_lab),
     )  # fmt: skip
 
 
-def _sandbox() -> str:
-    """Return the sandbox of the unit. It lists no devices, because GPU drivers may load after the unit has started."""
+def _sandbox(*, in_lab: bool) -> str:
+    """Return the sandbox of the unit. It lists no devices, because GPU drivers may load after the unit has started.
+
+    For two settings systemd mounts a new /proc, in which the simulated GPUs of a lab are missing.
+    """
+    new_proc = {"ProtectControlGroups": "", "ProtectKernelTunables": ""} if in_lab else {}
     return sandbox(
         _THREATS,
         CapabilityBoundingSet="CAP_SYS_PTRACE CAP_DAC_READ_SEARCH",
@@ -102,6 +106,7 @@ def _sandbox() -> str:
         ProtectClock="",
         MemoryDenyWriteExecute="",
         RestrictAddressFamilies="AF_UNIX AF_INET AF_INET6 AF_NETLINK",
+        **new_proc,
     )
 
 
