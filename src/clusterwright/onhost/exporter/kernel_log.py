@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 from clusterwright.onhost.exporter.commands import command_output
 from clusterwright.onhost.exporter.state_files import text_of
-from clusterwright.onhost.lib.journal import kernel_of_all_boots
+from clusterwright.onhost.lib.journal import kernel
 
 Line = Tuple[float, str]  # wall-clock time, text
 _LIMIT_S = 20.0  # seconds; a busy host takes seconds to start a program
@@ -24,7 +24,7 @@ def new(
     if not journal and position.get("boot") != boot:
         position.clear()
     position["boot"] = boot
-    return list(_journal(position, proc) if journal else _kmsg(state, position, proc, kmsg))
+    return list(_journal(position) if journal else _kmsg(state, position, proc, kmsg))
 
 
 def _kmsg(state: Dict[str, Any], position: Dict[str, Any], proc: str, path: str) -> Iterator[Line]:
@@ -32,7 +32,7 @@ def _kmsg(state: Dict[str, Any], position: Dict[str, Any], proc: str, path: str)
     handle = state.get("kmsg")
     if handle is None:
         handle = state["kmsg"] = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    booted = _boot_time(proc)
+    booted = time.time() - float(text_of(os.path.join(proc, "uptime")).split()[0])
     while True:
         try:
             record = os.read(handle, _MOST)
@@ -51,16 +51,11 @@ def _kmsg(state: Dict[str, Any], position: Dict[str, Any], proc: str, path: str)
             yield booted + int(fields[2]) / 1e6, text.partition("\n")[0]
 
 
-def _boot_time(proc: str) -> float:
-    return time.time() - float(text_of(os.path.join(proc, "uptime")).split()[0])
-
-
-def _journal(position: Dict[str, Any], proc: str) -> Iterator[Line]:
+def _journal(position: Dict[str, Any]) -> Iterator[Line]:
     """Yield new lines of the journal after the cursor; without one, from the beginning of this boot."""
-    cursor = position.get("cursor")
-    start = f"--after-cursor={cursor}" if cursor else f"--since=@{int(_boot_time(proc))}"
+    start_arguments = [f"--after-cursor={position['cursor']}"] if position.get("cursor") else ["-b"]
     fields = "--output-fields=MESSAGE,__REALTIME_TIMESTAMP"
-    output = command_output(kernel_of_all_boots("-o", "json", fields, start), _LIMIT_S)
+    output = command_output(kernel("-o", "json", fields, *start_arguments), _LIMIT_S)
     if output is None:
         position.pop("cursor", None)  # the cursor may belong to a removed journal
         raise OSError("journalctl failed")

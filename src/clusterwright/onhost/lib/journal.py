@@ -16,14 +16,6 @@ def kernel(*options: str) -> List[str]:
     return [*JOURNALCTL, "-k", *options]
 
 
-def kernel_of_all_boots(*options: str) -> List[str]:
-    """Return the journalctl command for lines of the kernel, also of earlier boots.
-
-    `-k` compares the boot's id, which is another one in the sandbox of a service in a container.
-    """
-    return [*JOURNALCTL, *options, "_TRANSPORT=kernel"]
-
-
 def of_root_unit(unit: str, *options: str) -> List[str]:
     """Return the command for entries of a service that runs as root, and of systemd about it.
 
