@@ -24,7 +24,7 @@ def test_the_error_reference_shows_each_code_with_its_example():
 
 def test_the_command_reference_has_each_command():
     """One row a command."""
-    assert "| Plan | [validate](#wright-validate) | Validate a cluster or job file" in cli_page()
+    assert "| Plan | [validate](#wright-validate) | Validate cluster and job files" in cli_page()
 
 
 def test_check_and_write(tmp_path, capsys):

@@ -182,7 +182,8 @@ def complaint(outcome):
     return ""
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"demo"}))  # a demo trains before it writes
 def test_wrong_values_are_errors_with_a_fix(name, folder):
     """Missing and unreadable files, folders, devices, numbers out of range, unknown names."""
     found = []
@@ -247,6 +248,7 @@ def test_a_full_disk_behind_stdout_is_one_error(line, folder):
     assert "error[disk-full]: standard output" in outcome.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [

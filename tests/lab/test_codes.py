@@ -5,7 +5,7 @@ from pathlib import Path
 
 import clusterwright
 from clusterwright.cli._pages import pages
-from clusterwright.launch.run import OUTCOMES
+from clusterwright.onhost.lib.run_outcome import EXIT_CODES
 
 
 def test_every_code_of_the_lab_has_a_page():
@@ -17,4 +17,4 @@ def test_every_code_of_the_lab_has_a_page():
     codes = {code for file in files for code in re.findall(r'"((?:lab-|no-)[a-z-]+)"', file.read_text())}
 
     assert len(codes) > 20
-    assert codes - set(pages()) - set(OUTCOMES) - {"lab-cgroups"} == set()
+    assert codes - set(pages()) - set(EXIT_CODES) - {"lab-cgroups"} == set()

@@ -67,5 +67,5 @@ def test_a_file_of_real_hosts_is_refused_with_the_lines_to_add(cluster_file):
 
 def test_an_unknown_host_is_told_with_those_that_are_there(planned):
     """Both sides."""
-    with pytest.raises(WrightError, match="name one of: control, gpu-node1, gpu-node2"):
+    with pytest.raises(WrightError, match="did you mean `gpu-node1`"):
         planned.host("gpu-node9")

@@ -39,8 +39,9 @@ def test_a_name_never_becomes_another_path(name):
         state.folder(name)
 
 
-def test_a_lab_that_is_not_there_is_told_with_those_that_are():
-    """And how to make one."""
+def test_a_lab_that_is_not_there_is_told_with_those_that_are(monkeypatch):
+    """And, without any, how to make one."""
+    monkeypatch.setattr(state, "labs", lambda: ())
     with pytest.raises(WrightError, match="wright lab up"):
         state.require("no-such-lab-anywhere")
 

@@ -186,6 +186,8 @@ LEFT_OUT = {
     ),
     "software.slurm": "test_upgrade_lab.py",
     "software.slurm_packages": "a lab has the distribution's",
+    "software.bundle.path": "tried as a whole on hosts without a network (test_package_bundle_lab.py)",
+    "software.bundle.sha256": "tried as a whole on hosts without a network (test_package_bundle_lab.py)",
     "software.repositories.NAME.suite": "a repository as a whole is tried",
     "software.repositories.NAME.components": "a repository as a whole is tried",
     "software.repositories.NAME.key": "a repository as a whole is tried",

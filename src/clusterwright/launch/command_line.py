@@ -92,7 +92,8 @@ def _name(arguments: Sequence[str]) -> str:
     """Return a run name from the script's or program's name."""
     line = shlex.split(arguments[0], comments=True) if len(arguments) == 1 else list(arguments)
     script = next(
-        (argument for argument in line if argument.endswith((".py", ".sh"))), _module(line) or line[0]
+        (argument for argument in line if argument.endswith((".py", ".sh"))),
+        _module(line) or "".join(line[:1]),
     )
     stem = re.sub(
         r"[^A-Za-z0-9_.-]+", "-", PurePosixPath(script).name.removesuffix(".py").removesuffix(".sh")

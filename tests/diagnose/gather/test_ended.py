@@ -206,7 +206,7 @@ def test_the_state_of_the_run_decides_what_is_fine():
     assert not gather(cluster(), "control", "/runs", "7").is_fine
 
 
-@pytest.mark.parametrize("time", ["soon", None, [1], 10**400, float("nan")])
+@pytest.mark.parametrize("time", ["soon", None, [1], 10**30, float("nan")])
 def test_an_event_without_a_time_that_is_a_number_breaks_nothing(time):
     """Users write their events."""
     first, *_others = add_run_findings(canceled({"event": "host_lost", "time": time}), [LOST])

@@ -50,7 +50,11 @@ def gather(
     context = context_without_secrets()
     required = required_packages(cluster, context)
     out = out.absolute()
-    out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fix = _("choose a path in a writable folder with --out")
+        raise WrightError.from_code("not-writable", f"{error.strerror}: {out.parent}", fix) from error
     with (
         tempfile.TemporaryDirectory(prefix=".wright-bundle-", dir=out.parent) as name,
         tempfile.TemporaryDirectory(prefix="wright-gpg-") as home_name,  # the path of gpg's socket is short
