@@ -45,6 +45,14 @@ def people(count, partition=""):
     return f"teams:\n{teams}users:\n  u: {{uid: 7000, team: t0, additional_teams: [{names}]}}\n{partition}"
 
 
+def sub_cubes(count, letters="abcdefghijklmnop"):
+    """A hostlist of hosts with 16 numbers in their names, of which each part has ten ranges."""
+    return ",".join(
+        "".join(f"{x}[1-2]" if (n + number) % 16 < 10 else f"{x}{n % 2}" for n, x in enumerate(letters))
+        for number in range(count)
+    )
+
+
 FILES = {
     "anchors": repeat(lambda n: f"k{n}: &a{n} 1\n"),
     "unknown keys": document() + repeat(lambda n: f"k{n}: 1\n"),
@@ -89,6 +97,11 @@ FILES = {
         ),
         groups=group(0, "g[1-40000]"),
     ),
+    "hosts with 16 numbers": document(
+        f"reservations: {{r: {{hosts: '{''.join(x + '[1-2]' for x in 'abcdefghijklmnop')}', "
+        "start: '2027-01-09T08:00', duration: 8h}}\n"
+    ),
+    "parts with 16 numbers": document(groups=group(0, sub_cubes(40))),
 }
 
 

@@ -1,5 +1,6 @@
 """Names that a shell could misread never leave the spec."""
 
+import random
 import re
 from pathlib import Path
 
@@ -143,6 +144,23 @@ def test_hostlists(value, count):
 def test_what_is_no_hostlist(value):
     """Malformed, empty, doubled, reserved or too many; the last are counted, not expanded."""
     assert not taken(names.Hostlist, value)
+
+
+def test_many_hosts_with_several_numbers_are_folded_alike():
+    """With padding: the folded text expands to the same hosts, each once, sorted by number."""
+    pick = random.Random(1)
+    hosts = {
+        f"{pick.choice(['r', 'r0', 'rack1-'])}{pick.randrange(12)}{pick.choice(['', '-n', 'g0'])}{pick.randrange(40)}"
+        for _ in range(900)
+    }
+    folded = names.fold(tuple(hosts))
+    expanded = names.expand(folded)
+
+    assert set(expanded) == hosts
+    assert len(expanded) == len(hosts)
+    assert taken(names.Hostlist, folded)
+    assert names.expand("r[1-9]n[1-20]")[8:10] == ("r1n9", "r1n10")
+    assert names.fold(names.expand("r[1-9]n[01-20],x")) == "x,r[1-9]n[01-20]"
 
 
 @given(HOSTS)

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Any
 
 from ClusterShell.NodeSet import NodeSet, NodeSetException
+from ClusterShell.RangeSet import RangeSet
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from clusterwright.config.field import refuse
@@ -42,9 +43,13 @@ _IMAGE = r"[A-Za-z0-9/][A-Za-z0-9._/:@#+=-]{0,1023}"  # enroot import(1): docker
 _HOSTLIST_PART = r"((?:[a-z0-9-]|\[[0-9,-]+\])+)(?:,|$)"
 _BRACKET = r"\[([0-9,-]+)\]"
 _RANGE = r"([0-9]{1,9})(?:-([0-9]{1,9}))?"
+_ANY_PART = r"(?:[^][,&!^\s]|\[[^][]*\])+"  # without ClusterShell's operators
+_NUMBER = r"\[[^]]*\]|[0-9]+"
+_LAST_NUMBER = r"(.*?)([0-9]+)([^0-9]*)"
 
 MAX_HOSTS = 65536  # Slurm's own MAX_SLURM_NODES is 64 * 1024
 MAX_HOSTLIST = 4096  # characters: a line, not a file
+_FEW_HOSTS = 64  # ours: of more, with several numbers in each name, ClusterShell takes too long
 
 # Accounts that Debian, Rocky and their packages create; declaring them again would change the system.
 _SYSTEM_ACCOUNTS = frozenset({
@@ -231,7 +236,21 @@ def _no_nul(value: str) -> str:
 
 def expand(hostlist: str) -> tuple[str, ...]:
     """Expand a hostlist into host names, sorted by name and number."""
+    parts = re.findall(_ANY_PART, hostlist)
+    if ",".join(parts) == hostlist and any(_has_numbers(part) for part in parts):
+        sets = [NodeSet(part, resolver=None) for part in parts]
+        if sum(map(len, sets)) > _FEW_HOSTS:  # ClusterShell would compare each two parts
+            return tuple(sorted({name for nodes in sets for name in nodes}, key=_by_number))
     return tuple(NodeSet(hostlist, resolver=None))
+
+
+def _has_numbers(name: str) -> bool:
+    """Return whether a host name, or a part of a hostlist, has several numbers or ranges."""
+    return len(re.findall(_NUMBER, name)) > 1
+
+
+def _by_number(name: str) -> tuple[str, list[int], str]:
+    return re.sub("[0-9]+", "%", name), list(map(int, re.findall("[0-9]+", name))), name
 
 
 def expand_valid(hostlist: str) -> tuple[str, ...]:
@@ -247,7 +266,25 @@ def expand_valid(hostlist: str) -> tuple[str, ...]:
 
 def fold(hosts: tuple[str, ...] | list[str]) -> str:
     """Fold host names into a hostlist: `gpu-node[1-8,12]`; an empty string for no hosts."""
-    return str(NodeSet.fromlist(hosts, resolver=None))
+    if len(hosts) <= _FEW_HOSTS or not any(map(_has_numbers, hosts)):
+        return str(NodeSet.fromlist(hosts, resolver=None))
+    return ",".join(_fold_numbers(sorted(set(hosts))))
+
+
+def _fold_numbers(names: list[str]) -> list[str]:
+    """Fold by the last number in the names, then by those before it; ClusterShell would compare each two ranges."""
+    unnumbered: list[str] = []
+    numbers: dict[tuple[str, str], list[str]] = {}
+    for name in names:
+        if match := re.fullmatch(_LAST_NUMBER, name):
+            numbers.setdefault((match[1], match[3]), []).append(match[2])
+        else:
+            unnumbered.append(name)
+    heads: dict[str, list[str]] = {}
+    for (head, tail), values in numbers.items():
+        folded = values[0] if len(values) == 1 else f"[{RangeSet.fromlist(values)}]"
+        heads.setdefault(folded + tail, []).append(head)
+    return unnumbered + [head + tail for tail, group in heads.items() for head in _fold_numbers(group)]
 
 
 _HOST_FIX = N_("use at most 63 lower-case letters, digits and -, the first a letter")
