@@ -337,6 +337,22 @@ def test_a_member_of_the_team_in_the_way_costs_a_copy(
 
 
 @needs_root
+@pytest.mark.parametrize("name", ["NAME", ".part-6-x"])
+def test_nested_folders_of_a_member_of_the_team_cost_a_copy(name, source, run, place, eve):
+    """Deeper than Python calls functions, in the copy or beside it."""
+    _, first = run("6", "--team", source)
+    name, team = name.replace("NAME", first.resolve().parent.name), place("6") / "staged" / TEAM
+    shutil.rmtree(first.resolve().parent)
+    try:
+        assert eve('mkdir -p "$1/$2/data/$(printf "a/%.0s" $(seq 1500))"', str(team), name)
+        code, copy = run("7", "--team", source)
+
+        assert (code, (copy / "one").read_bytes()) == (0, b"1" * 10_000)
+    finally:
+        subprocess.run(["rm", "-rf", team / name], check=True)  # pytest cannot
+
+
+@needs_root
 @pytest.mark.parametrize(
     ("path", "owner", "mode"),
     [

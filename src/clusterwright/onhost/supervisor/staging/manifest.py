@@ -6,11 +6,13 @@ import hashlib
 import json
 import os
 import stat
-from typing import Dict, Iterator, List, Tuple
+from typing import Dict, Iterator, List, Optional, Tuple, Union
 
 BLOCK = 4096  # bytes of a file-system block, the least that a file takes
 
 Row = Tuple[str, int, int]  # path below the folder, bytes, modification time in ns
+# Of a folder nothing, of a link its target, of a file its bytes and modification time in ns.
+Content = Union[None, str, Tuple[int, int]]
 
 
 class Manifest:
@@ -43,24 +45,49 @@ def manifest_of(folder: str) -> Manifest:
         OSError: the folder is missing, is not a folder, or cannot be read.
     """
     manifest = Manifest([], {}, [])
-    for path, entry in _below(folder, ""):
-        if entry.is_symlink():
-            manifest.links[path] = os.readlink(entry.path)
-        elif entry.is_dir():
+    for path, content in _below(folder):
+        if isinstance(content, str):
+            manifest.links[path] = content
+        elif content is None:
             manifest.folders.append(path)
         else:
-            status = entry.stat()
-            if stat.S_ISREG(status.st_mode):
-                manifest.files.append((path, status.st_size, status.st_mtime_ns))
+            manifest.files.append((path, *content))
     return manifest
 
 
-def _below(folder: str, prefix: str) -> "Iterator[Tuple[str, os.DirEntry[str]]]":
-    """Yield everything below the folder, sorted by name; links are not followed."""
+def is_equal(manifest: Manifest, folder: str) -> bool:
+    """Return True if the folder has exactly the content of the manifest; reading stops at the first difference.
+
+    Raises:
+        OSError: the folder is missing, is not a folder, or cannot be read.
+    """
+    files = {path: (size, time_ns) for path, size, time_ns in manifest.files}
+    expected = {**files, **manifest.links, **dict.fromkeys(manifest.folders)}  # type: Dict[str, Content]
+    for path, content in _below(folder):
+        if path not in expected or expected.pop(path) != content:
+            return False
+    return not expected
+
+
+def _below(folder: str) -> "Iterator[Tuple[str, Content]]":
+    """Yield everything below the folder, sorted by name, with its content; links are not followed."""
+    waiting = [_sorted_entries(folder, "")]
+    while waiting:
+        path, entry = next(waiting[-1], ("", None))
+        if entry is None:
+            waiting.pop()
+        elif entry.is_symlink():
+            yield path, os.readlink(entry.path)
+        elif entry.is_dir():
+            yield path, None
+            waiting.append(_sorted_entries(entry.path, path + "/"))
+        else:
+            status = entry.stat()
+            if stat.S_ISREG(status.st_mode):
+                yield path, (status.st_size, status.st_mtime_ns)
+
+
+def _sorted_entries(folder: str, prefix: str) -> "Iterator[Tuple[str, Optional[os.DirEntry[str]]]]":
     with os.scandir(folder) as entries:
         rows = sorted(entries, key=lambda entry: entry.name)
-    for entry in rows:
-        path = prefix + entry.name
-        yield path, entry
-        if entry.is_dir(follow_symlinks=False):
-            yield from _below(entry.path, path + "/")
+    return iter([(prefix + entry.name, entry) for entry in rows])

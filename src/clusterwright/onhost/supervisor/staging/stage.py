@@ -85,7 +85,7 @@ class JobStaging:
             store = Store(folder, self._jobs, self._job, for_team=True)
             with store.exclusive(TEAM_LOCK_LIMIT_S):
                 return store.find(path, manifest)
-        except (OSError, InsufficientSpaceError) as error:
+        except (OSError, InsufficientSpaceError, RecursionError) as error:  # of deep folders
             console.error(
                 f"stage: {_host()}: {path}: {error}\nstage: {_host()}: using a copy of this user only"
             )

@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from typing import Iterator, List, Tuple
 
 from clusterwright.onhost.lib.files import rename
-from clusterwright.onhost.supervisor.staging.manifest import Manifest, manifest_of
+from clusterwright.onhost.supervisor.staging.manifest import Manifest, is_equal, manifest_of
 
 LEFT_OVER = 256 * 2**20  # bytes that must stay free, which the prolog checks (provision/render/job_hooks.py)
 MB, GB = 10**6, 10**9
@@ -119,7 +119,7 @@ class Store:
             InsufficientSpaceError: even without all unused copies they do not fit.
         """
         for name in os.listdir(self.folder):
-            if name.startswith(".part-"):
+            if name.startswith(".part-") and self._is_of_user(name):
                 shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
         unused = [name for name in self._oldest_first() if not self._is_used(name)]
         short = required_bytes + LEFT_OVER - self.free()
@@ -218,10 +218,9 @@ def refuse_changed(source: str, manifest: Manifest, data: str) -> None:
 def matches(manifest: Manifest, folder: str) -> bool:
     """Return True if the folder's files, sizes, times and links equal the manifest."""
     try:
-        actual = manifest_of(folder)
+        return is_equal(manifest, folder)
     except OSError:
         return False
-    return (actual.files, actual.links, actual.folders) == (manifest.files, manifest.links, manifest.folders)
 
 
 def format_bytes(count: int) -> str:
