@@ -146,6 +146,32 @@ def test_statistics_that_compute_are_not_loaded(tmp_path, use, tables, table, co
 
 
 @STORES
+@pytest.mark.parametrize("name", ["sqlite_stat1", "sqlite_stat9", "sqlite_sequence"])
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "CREATE TRIGGER x AFTER INSERT ON {table} BEGIN SELECT 1 FROM {table} a, {table} b, {table} c; END",
+        "CREATE VIEW x AS SELECT 1 FROM {table} a, {table} b, {table} c",
+    ],
+)
+def test_a_trigger_or_view_with_a_name_of_sqlites_is_refused(
+    tmp_path, use, tables, table, column, text, definition, name
+):
+    """No statement gives such a name; the bytes of the file do."""
+    path = tmp_path / "a.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(f"PRAGMA user_version = 1; {tables}; {definition.format(table=table)};")
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute(
+            "UPDATE sqlite_master SET name = ?, sql = replace(sql, ' x A', ' ' || ? || ' A') WHERE name = 'x'",
+            (name, name),
+        )
+        database.commit()
+
+    assert refused(use, path)
+
+
+@STORES
 @pytest.mark.parametrize("value", ["x", b"x", float("inf")])
 def test_a_value_of_another_type_is_damage(tmp_path, use, tables, table, column, text, value):
     """A time that is no finite number, and a name that is bytes: found when the file opens, not where it is shown."""

@@ -23,6 +23,7 @@ _OTHER_TYPE = (
     "SELECT 1 FROM {table} WHERE typeof({column}) NOT IN (?, 'null')"
     " OR typeof({column}) = 'real' AND abs({column}) = 9e999 LIMIT 1"
 )
+_OF_SQLITE = ("sqlite_stat1", "sqlite_stat4", "sqlite_sequence")  # statistics of ANALYZE, and AUTOINCREMENT
 Shape = Mapping[str, tuple[object, ...]]
 
 
@@ -37,8 +38,8 @@ def refuse_other_tables(database: sqlite3.Connection, tables: str) -> None:
     """
     expected = expected_shape(tables)
     for kind, name, root in _entries(database):
-        is_expected = name in expected and root and kind == ("index" if expected[name] == () else "table")
-        if not is_expected and not str(name).startswith("sqlite_stat"):  # of ANALYZE
+        is_expected = name in expected and kind == ("index" if expected[name] == () else "table")
+        if not root or not (is_expected or (kind == "table" and name in _OF_SQLITE)):
             raise sqlite3.DatabaseError(
                 _("it has a table, view, index or trigger of others, `{name}`", name=name)
             )

@@ -1,12 +1,14 @@
 """What is kept of benches, and what two of them come to."""
 
 import sqlite3
+import time
+from dataclasses import replace
 
 import pytest
 
 from clusterwright.check.bench.compare import compare
 from clusterwright.check.bench.measure import Measurement
-from clusterwright.check.bench.store import SCHEMA, Stored, file_of, read, runs, save
+from clusterwright.check.bench.store import SCHEMA, Stored, file_of, latest, read, runs, save
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.errors import WrightError
 
@@ -58,6 +60,40 @@ def test_the_list_is_newest_first_with_its_verdicts_counted(tmp_path):
     assert [row.id for row in listed] == [other, one]
     assert listed[1].measurements == 1
     assert listed[0].statuses == {"warn": 1}
+
+
+def test_the_newest_run_of_each_bench_is_read(tmp_path):
+    """By name; before any bench there is none, and no file is made."""
+    path = tmp_path / "bench.sqlite"
+    assert latest(path) == []
+    assert not path.exists()
+    save(path, run(measured("a>b", 5.0)))
+    numbers = [save(path, run(measured("a>b", 6.0))), save(path, replace(run(), bench="gpu"))]
+
+    assert latest(path) == [read(path, number) for number in reversed(numbers)]
+
+
+def test_many_benches_with_many_verdicts_are_read_in_time(tmp_path):
+    """A file of one megabyte with names of its own: time does not grow with names times rows."""
+    path = tmp_path / "bench.sqlite"
+    save(path, run())
+    with sqlite3.connect(path) as base:
+        base.execute("DELETE FROM runs")
+        base.executemany(
+            "INSERT INTO runs VALUES (?, ?, 1.0, '', '[]', '[]')",
+            [(number, f"n{number}") for number in range(1, 3001)],
+        )
+        base.execute(
+            "INSERT INTO verdicts WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)"
+            " SELECT i % 3000, '', '', 'ok', '', '', '' FROM n"
+        )
+        base.execute("INSERT INTO measurements SELECT run, '', '', '', 1.0, '[]', '{}', '{}' FROM verdicts")
+    base.close()
+    begun = time.process_time()
+
+    assert len(latest(path)) == 3000
+    assert len(runs(path)) == 3000
+    assert time.process_time() - begun < 10
 
 
 def test_a_file_of_a_newer_version_is_left_alone(tmp_path):

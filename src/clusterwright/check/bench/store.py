@@ -104,10 +104,8 @@ def read(path: Path, number: int) -> Stored:
         WrightError: There is no run of that number.
     """
     with _opened(path) as base:
-        run = base.execute(
-            "SELECT id, bench, time, job, hosts, notes FROM runs WHERE id = ?", (number,)
-        ).fetchone()
-        if run is None:
+        stored = _read(base, [number])
+        if not stored:
             recent = [str(row[0]) for row in base.execute("SELECT id FROM runs ORDER BY id DESC LIMIT 8")]
             fix = (
                 _("the most recent: {recent}", recent=", ".join(recent))
@@ -117,21 +115,49 @@ def read(path: Path, number: int) -> Stored:
             raise WrightError.from_code(
                 "bench-no-run", _("{path} has no bench {number}", path=path, number=number), fix
             )
-        rows = base.execute(
-            "SELECT subject, quantity, unit, value, hosts, conditions, versions FROM measurements WHERE run = ?",
-            (number,),
-        ).fetchall()
-        judged = base.execute(
-            "SELECT subject, status, observed, expected, fix, part FROM verdicts WHERE run = ?", (number,)
-        ).fetchall()
-        bench = str(run[1])
-        measurements = tuple(_measurement(bench, row) for row in rows)
-        versions = {host: host_versions for row in rows for host, host_versions in json.loads(row[6]).items()}
-        verdicts = tuple(Verdict(v[0], bench, Status(v[1]), *v[2:]) for v in judged)
-        hosts, notes = tuple(json.loads(run[4])), tuple(json.loads(run[5]))
-        return Stored(
-            run[0], bench, epoch_seconds(run[2]), run[3], hosts, notes, measurements, verdicts, versions
-        )
+        return stored[0]
+
+
+def _read(base: sqlite3.Connection, numbers: Sequence[int]) -> list[Stored]:
+    """Read the runs of these numbers, with one query for each table."""
+    ids = (json.dumps(numbers),)
+    runs = base.execute(
+        "SELECT id, bench, time, job, hosts, notes FROM runs WHERE id IN (SELECT value FROM json_each(?))",
+        ids,
+    ).fetchall()
+    rows: dict[int, list[Sequence[Any]]] = {run[0]: [] for run in runs}
+    judged: dict[int, list[Sequence[Any]]] = {run[0]: [] for run in runs}
+    for number, *row in base.execute(
+        "SELECT run, subject, quantity, unit, value, hosts, conditions, versions FROM measurements"
+        " WHERE run IN (SELECT value FROM json_each(?)) ORDER BY rowid",
+        ids,
+    ):
+        rows[number].append(row)
+    for number, *row in base.execute(
+        "SELECT run, subject, status, observed, expected, fix, part FROM verdicts"
+        " WHERE run IN (SELECT value FROM json_each(?)) ORDER BY rowid",
+        ids,
+    ):
+        judged[number].append(row)
+    return [_stored(run, rows[run[0]], judged[run[0]]) for run in runs]
+
+
+def _stored(run: Sequence[Any], rows: list[Sequence[Any]], judged: list[Sequence[Any]]) -> Stored:
+    number, bench, time, job, hosts, notes = run
+    measurements = tuple(_measurement(bench, row) for row in rows)
+    versions = {host: host_versions for row in rows for host, host_versions in json.loads(row[6]).items()}
+    verdicts = tuple(Verdict(v[0], bench, Status(v[1]), *v[2:]) for v in judged)
+    return Stored(
+        number,
+        bench,
+        epoch_seconds(time),
+        job,
+        tuple(json.loads(hosts)),
+        tuple(json.loads(notes)),
+        measurements,
+        verdicts,
+        versions,
+    )
 
 
 def runs(path: Path) -> list[Listed]:
@@ -163,8 +189,10 @@ def latest(path: Path) -> list[Stored]:
     """Return the newest run of each bench; empty if nothing was measured."""
     if not path.exists():
         return []
-    newest = {run.bench: run.id for run in reversed(runs(path))}
-    return [read(path, number) for _bench, number in sorted(newest.items())]
+    with _opened(path) as base:
+        numbers = [row[0] for row in base.execute("SELECT max(id) FROM runs GROUP BY bench")]
+        newest = _read(base, numbers)
+    return sorted(newest, key=lambda run: run.bench)
 
 
 @contextmanager
