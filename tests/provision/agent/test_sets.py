@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from clusterwright.config.field import Cost
+from clusterwright.onhost.lib.processes import Result
 from clusterwright.onhost.provision import packages, reboots, sets
-from clusterwright.onhost.provision.host import ChangeError, LocalHost
+from clusterwright.onhost.provision.host import ChangeError, LocalHost, refuse_failed
 from clusterwright.onhost.provision.sets import MissingError
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.resources import Hold, Package, Unit
@@ -73,6 +74,55 @@ def test_each_trouble_has_its_own_mend(reason, said, line, fix):
     assert line in told
     assert told.endswith(fix)
     assert "Reading package lists" not in told
+
+
+class Interrupted:
+    """A host whose dpkg was killed in a script: apt refuses even to download until dpkg has configured the package."""
+
+    def __init__(self, *, fixed_by_dpkg):
+        self.calls, self.fixed_by_dpkg, self.is_interrupted = [], fixed_by_dpkg, True
+
+    def run(self, argv, limit=60):
+        """Record the call and answer as the host does."""
+        self.calls.append(argv[0] if "--download-only" not in argv else "download")
+        if argv[0] == "dpkg":
+            self.is_interrupted = not self.fixed_by_dpkg
+            return Result(0 if self.fixed_by_dpkg else 1, "", "")
+        if argv[0] == "dpkg-query":
+            return Result(0, "iF  driver\n" if self.is_interrupted else "ii  driver\n", "")
+        if argv[0] == "apt-cache":
+            return Result(0, " driver | 2.0-1 | http://repository ./ Packages\n", "")
+        refused = self.is_interrupted and "install" in argv
+        return Result(100 if refused else 0, "E: dpkg was interrupted" if refused else "", "")
+
+    def must(self, argv, limit=60):
+        """Raise ChangeError if the command fails."""
+        refuse_failed(argv, self.run(argv, limit))
+
+
+@pytest.mark.parametrize(
+    ("mode", "fixed_by_dpkg", "reasons", "last"),
+    [
+        ("apply", True, [], "download"),
+        ("apply", False, ["did not configure driver"], "dpkg-query"),
+        ("fetch", True, [], "dpkg-query"),
+    ],
+)
+def test_an_interrupted_set_is_completed_before_it_is_fetched(
+    host, monkeypatch, mode, fixed_by_dpkg, reasons, last
+):
+    """By an apply; what only fetches neither changes the host nor leaves the set out of the apply that follows."""
+    here, interrupted = host(DRIVER), Interrupted(fixed_by_dpkg=fixed_by_dpkg)
+    here.bundle["mode"] = mode
+    for module in (packages, sets):
+        monkeypatch.setattr(module, "run", interrupted.run)
+        monkeypatch.setattr(module, "must", interrupted.must)
+    troubles = sets.fetch(here)
+
+    assert list(troubles) == ["driver"] * len(reasons)
+    assert all(reason in troubles["driver"] for reason in reasons)
+    assert interrupted.calls[-1] == last
+    assert ("dpkg" in interrupted.calls) == (mode == "apply")
 
 
 def test_a_set_is_what_of_it_is_not_as_wanted(host):

@@ -53,6 +53,17 @@ def fetch(host: LocalHost, skipped_sets: Container[str] = ()) -> Dict[str, str]:
     pending = {name: todo for name, todo in pending_sets(host).items() if name not in skipped_sets}
     if not pending:
         return {}
+    if (
+        not packages.has_dnf(host) and packages.interrupted_packages()
+    ):  # else apt would refuse to download too
+        if (
+            host.bundle["mode"] != "apply"
+        ):  # the apply completes it, once its changes are permitted on the host
+            return {}
+        try:
+            packages.configure_interrupted()
+        except ChangeError as error:
+            return dict.fromkeys(pending, str(error))
     apt_output = refreshed(host)
     troubles = {}
     with pins(host) as options:
