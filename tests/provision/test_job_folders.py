@@ -65,6 +65,48 @@ def test_a_link_in_place_of_a_folder_of_roots_keeps_jobs_away(hooks, where):
     assert not list(target.iterdir())
 
 
+EXCHANGING = """#!/bin/sh
+[ -L '{path}' ] || {{ mv '{path}' '{path}.old' && ln -s '{target}' '{path}'; }}
+exec /bin/chmod "$@"
+"""
+
+
+def with_tool(hooks, name, text):
+    """The programs call this in place of the host's."""
+    tools = hooks.folder / "tools"
+    tools.mkdir()
+    (tools / name).write_text(text)
+    (tools / name).chmod(0o755)
+    hooks.say(
+        "common", (hooks.folder / "common").read_text().replace("PATH=/usr/local", f"PATH={tools}:/usr/local")
+    )
+
+
+@pytest.mark.parametrize("where", ["caches", "staged"])
+def test_a_folder_that_is_exchanged_after_each_check_opens_no_other(hooks, where):
+    """A link to a private folder of root's, just before the mode is changed."""
+    target = hooks.folder / "target"
+    target.mkdir(mode=0o700)
+    with_tool(hooks, "chmod", EXCHANGING.format(path=hooks.scratch / where, target=target))
+    hooks.more(f"CACHES='{hooks.scratch}/caches'\n")
+    done = hooks.run("prolog", uid=65534)
+
+    assert done.returncode == 1
+    assert (target.stat().st_mode & 0o7777, list(target.iterdir())) == (0o700, [])
+
+
+@pytest.mark.parametrize("where", ["caches", "staged"])
+def test_a_folder_that_is_exchanged_for_a_moment_drains_no_host(hooks, where):
+    """The link is gone when the prolog tries again."""
+    place = hooks.scratch / where
+    place.symlink_to(hooks.folder)
+    with_tool(hooks, "sleep", f"#!/bin/sh\n[ ! -L '{place}' ] || rm '{place}'\nexec /bin/sleep \"$@\"\n")
+    hooks.more(f"CACHES='{hooks.scratch}/caches'\n")
+    done = hooks.run("prolog", uid=65534, gpus="")
+
+    assert (done.returncode, place.lstat().st_uid, place.lstat().st_mode & 0o7777) == (0, 0, 0o755)
+
+
 def test_a_teams_copies_cannot_be_exchanged_by_its_members(hooks):
     """The folder of the team is sticky, also one from before."""
     team = hooks.scratch / "staged" / "65534"
@@ -77,15 +119,11 @@ def test_a_teams_copies_cannot_be_exchanged_by_its_members(hooks):
 
 def test_copies_of_absent_users_make_room(hooks):
     """Those unused longest, until half of the disk is free; those of users with a job stay."""
-    tools = hooks.folder / "tools"
-    tools.mkdir()
-    (tools / "df").write_text(
+    with_tool(
+        hooks,
+        "df",
         "#!/bin/sh\necho head\n"
-        f"echo disk 100 $(($(ls -d {hooks.scratch}/staged/user-410* | wc -l) * 20)) 40 50% /\n"
-    )
-    (tools / "df").chmod(0o755)
-    hooks.say(
-        "common", (hooks.folder / "common").read_text().replace("PATH=/usr/local", f"PATH={tools}:/usr/local")
+        f"echo disk 100 $(($(ls -d {hooks.scratch}/staged/user-410* | wc -l) * 20)) 40 50% /\n",
     )
     for number, uid in enumerate((41003, 41001, 41002, 41004)):
         copy = hooks.scratch / "staged" / f"user-{uid}"
