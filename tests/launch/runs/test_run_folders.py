@@ -260,6 +260,44 @@ def test_no_id_of_another_users_job_is_taken_as_ones_own(
     assert run_folders.own_job_ids(str(run)) == ["99"]
 
 
+@pytest.mark.parametrize(
+    "answer", ["exit 1", "echo 'squeue: error: Invalid job id: 888' >&2; exit 1", "exit 124"]
+)
+def test_no_job_is_ones_own_without_an_answer_of_slurm(submit, tmp_path, monkeypatch, answer):
+    """A folder may name jobs of others, and a number that Slurm refuses beside them."""
+    run = submit("eve-20261121-100000", MALLORY, "888", "555")
+    for program in ("squeue", "sacct"):
+        (tmp_path / program).write_text(f"#!/bin/sh\n{answer}\n")
+        (tmp_path / program).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    assert run_folders.own_job_ids(str(run)) == []
+
+
+def test_a_number_that_no_job_has_keeps_no_others_job_in_ones_own(submit, tmp_path, monkeypatch):
+    """Slurm refuses a query with it."""
+    run = submit("eve-20261121-100000", MALLORY, "99", "0", "555", "2147483648", "00555")
+    refusal = (
+        'case ",$*," in *[,=]0,*|*,2147483648,*) echo "squeue: error: Invalid job id: 0" >&2; exit 1 ;; esac'
+    )
+    (tmp_path / "squeue").write_text(
+        f"#!/bin/sh\n{refusal}\nprintf '%s\\n' '555|555|555|{ALICE}' '99|99|99|{MALLORY}'\n"
+    )
+    (tmp_path / "squeue").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    assert run_folders.own_job_ids(str(run)) == ["99"]
+
+
+@pytest.mark.parametrize("number", ["0", "007", "2147483648", "1_99999999", "99999999999"])
+def test_a_number_that_no_job_has_names_no_run(number, submit, slurm, folder):
+    """Nor the run that another user gave that number as its name."""
+    slurm()
+    submit(number, MALLORY, number)
+
+    assert run_folders.find(str(folder), number) == ""
+
+
 def test_more_ids_than_an_argument_has_room_for_are_queried(submit, tmp_path, monkeypatch):
     """A query that cannot start would leave all of them."""
     run = submit("eve-20261121-100000", MALLORY, *(str(2_000_000_000 + number) for number in range(20_000)))

@@ -17,13 +17,14 @@ from clusterwright.monitor.report.job_facts import facts
 from clusterwright.onhost.evidence import texts
 from clusterwright.onhost.exporter.collectors import runs as exporter
 from clusterwright.onhost.lib.run_outcome import EXIT_CODES, RunEvidence, decide
-from clusterwright.onhost.runs import run_jobs, run_progress, run_status
+from clusterwright.onhost.runs import run_folders, run_jobs, run_progress, run_status
 from clusterwright.onhost.runs.run_state import slurm_job
 from clusterwright.onhost.snapshot import active_runs, history
 
 NOW = time.time()
 LASTED_S = 240
-# Prints the rows of a table in the requested format, as squeue and sacct do; only squeue fails if it has none.
+# Prints the rows of a table in the requested format, as squeue and sacct do; only squeue fails if it has none, or if
+# one of the numbers cannot be a job's.
 PROGRAM = """#!{python}
 import json, sys
 rows = json.load(open({table!r}))
@@ -31,6 +32,9 @@ options = dict(argument.split("=", 1) for argument in sys.argv[1:] if "=" in arg
 columns = options["--format"].replace("|", ",").split(",")
 jobs = options["--jobs"].split(",") if "--jobs" in options else [row["%i"] for row in rows]
 found = [row for row in rows if row["%i"] in jobs]
+for job in jobs if "squeue" in sys.argv[0] else ():
+    if not 0 < int(job.partition("_")[0].partition("+")[0]) < 2**31:
+        sys.exit("squeue: error: Invalid job id: " + job)
 for row in found:
     print("|".join(row[column] for column in columns))
 if not found and "squeue" in sys.argv[0]:
@@ -59,7 +63,8 @@ CASES = {
 
 def slurm_rows(name, number, states):
     """The rows of one program about the job of a run."""
-    job = {"%i": str(number), "%A": str(number), "JobID": str(number), "%j": name, "JobName": name}
+    ids = dict.fromkeys(("%i", "%A", "%F", "JobID", "JobIDRaw"), str(number))
+    job = {**ids, "%j": name, "JobName": name}
     user = {"%U": str(os.getuid()), "UID": str(os.getuid()), "%r": "None", "Reason": "None"}
     end = {"%e": f"{NOW:.0f}", "End": f"{NOW:.0f}"}
     return [job | user | end | {"%T": state, "State": state} for state in states]
@@ -118,6 +123,26 @@ def test_jobs_shows_the_state_of_each_run(runs):
 
     assert listed == {name: state for name, state in expected().items() if name in listed}
     assert {"canceled", "scancel", "timeout", "preempted", "host-lost", "torn", "gone"} <= set(listed)
+
+
+@pytest.mark.parametrize("number", ["0", "2147483648", "00", "0_1", "4294967297+0"])
+def test_numbers_that_squeue_refuses_in_one_run_hide_no_job_of_others(runs, number):
+    """All runs whose state is unclear are in one query, and its owner can write any number into a run."""
+    (runs / "gone" / "jobs").write_text(number)
+    listed = {row["run"]: row["state"] for row in run_jobs.list_runs(str(runs))}
+
+    assert {name: listed[name] for name in ("requeued", "again", "silent", "starting")} == {
+        name: expected()[name] for name in ("requeued", "again", "silent", "starting")
+    }
+
+
+def test_a_refused_query_is_no_answer(runs, monkeypatch):
+    """It says nothing about the other jobs of the query."""
+    monkeypatch.setattr(run_folders, "is_job", lambda _: True)
+    (runs.parent / "bin" / "sacct").write_text("#!/bin/sh\nexit 1\n")
+    (runs / "requeued" / "jobs").write_text("6\n0")
+
+    assert run_progress.read_progress(str(runs / "requeued"))["state"] == "unknown"
 
 
 def test_status_and_logs_show_the_same(runs):

@@ -36,7 +36,7 @@ from clusterwright.onhost.lib.safe_reader import (
     reading_budget,
     walk_folder,
 )
-from clusterwright.onhost.runs.run_folders import find, own_job_ids
+from clusterwright.onhost.runs.run_folders import find, job_ids, own_job_ids
 from clusterwright.onhost.runs.run_state import read_state
 
 ALL_BYTES = 48 << 20  # of all files together: seconds over a slow link
@@ -70,7 +70,7 @@ def of_run(run: str) -> Dict[str, Any]:
     try:
         with reading_budget(Budget(READ_S, READ_BYTES)):
             document["jobs"] = own_job_ids(run)
-            document["state"] = list(read_state(run, document["jobs"])[:2])
+            document["state"] = list(read_state(run, job_ids(run))[:2])
             document["texts"] = texts(list(files_of(run)))
             document["events"] = events(run)
             document["dumps"] = dumps(run)

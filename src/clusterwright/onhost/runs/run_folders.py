@@ -27,7 +27,9 @@ CLAIMS_S, CLAIMS_BYTES = (
     20.0,
     64 << 20,
 )  # to look for a job in all runs: seconds together, bytes of each owner
-_JOB = re.compile(r"[0-9]{1,10}(?:[_+][0-9]{1,10})?")  # a job, array task or part of a heterogeneous job
+_NUMBER = re.compile(r"[0-9]+(?:[_+][0-9]+)?")
+_JOB = re.compile(r"([1-9][0-9]{0,9})(?:[_+](?:0|[1-9][0-9]{0,6}))?")  # also array tasks, heterogeneous parts
+MOST_JOB = 2**31 - 1  # squeue refuses a query with a greater number, or with 0
 _OUTPUT = re.compile(r"(?:.*/)?slurm-([0-9]+)\.out")
 IDS = 1000  # of one query: the kernel limits an argument to 128 KiB
 
@@ -88,8 +90,8 @@ def find(runs: str, reference: str) -> str:
         return os.path.join(runs, (names_of_caller or names)[0]) if names else ""
     match = None if _below(runs, reference) else _OUTPUT.fullmatch(reference)
     job = match.group(1) if match else reference
-    if _JOB.fullmatch(job):
-        return _of_job(runs, names, job)
+    if _NUMBER.fullmatch(job):
+        return _of_job(runs, names, job) if is_job(job) else ""
     name = _run_name(runs, reference)
     return os.path.join(runs, name) if name in names else ""
 
@@ -163,29 +165,46 @@ def _job_ids(run: str) -> List[str]:
     numbers = sorted(int(name) for name in list_folder(chain) if re.fullmatch("[0-9]+", name))
     for number in numbers[-SUCCESSORS:]:
         ids.update(dict.fromkeys(text_or_empty(os.path.join(chain, str(number)), CHAIN_BYTES).split()))
-    return [text for text in ids if _JOB.fullmatch(text)]
+    return [text for text in ids if is_job(text)]
+
+
+def is_job(text: str) -> bool:
+    """Return True for the id of a job, an array task or a part of a heterogeneous job that Slurm accepts in a query."""
+    match = _JOB.fullmatch(text)
+    return match is not None and int(match.group(1)) <= MOST_JOB
+
+
+def is_answer(result: processes.Result) -> bool:
+    """Return True if squeue or sacct answered the query; squeue fails if it does not know the only job of a query."""
+    return result.ok or "slurm_load_jobs error: Invalid job id specified" in result.err
 
 
 def own_job_ids(run: str) -> List[str]:
-    """Return `job_ids` without those that are jobs of another user by Slurm's records.
+    """Return `job_ids` without those that are jobs of another user by Slurm's records; none if Slurm does not respond.
 
     Slurm prints a task of an array, or a part of a heterogeneous job, by one of several ids, so each of them counts.
     """
     ids, owner = job_ids(run), owner_of(run)
+    queried: List[str] = []
     others: Set[str] = set()
     for start in range(0, len(ids), IDS):
-        jobs = "--jobs=" + ",".join(ids[start : start + IDS])
-        for argv in (
-            ["squeue", "--noheader", "--all", "--states=all", jobs, "--format=%i|%A|%F|%U"],
-            ["sacct", "--noheader", "--parsable2", "--allocations", jobs, "--format=JobID,JobIDRaw,UID"],
-        ):
-            for line in split_lines(processes.run(argv, SLURM_S).out):
-                *names, user = line.strip().split("|")
-                if user != str(owner):
-                    others.update(map(_job_number, names))
-    return [job for job in ids if _job_number(job) not in others]
+        some = ids[start : start + IDS]
+        jobs = "--jobs=" + ",".join(some)
+        results = [
+            processes.run(argv, SLURM_S)
+            for argv in (
+                ["squeue", "--noheader", "--all", "--states=all", jobs, "--format=%i|%A|%F|%U"],
+                ["sacct", "--noheader", "--parsable2", "--allocations", jobs, "--format=JobID,JobIDRaw,UID"],
+            )
+        ]
+        queried += some if any(map(is_answer, results)) else []
+        for line in (line for result in results for line in split_lines(result.out)):
+            *names, user = line.strip().split("|")
+            if user != str(owner):
+                others.update(map(_job_number, names))
+    return [job for job in queried if _job_number(job) not in others]
 
 
 def _job_number(job: str) -> str:
     """Return the number of a job, without the task of an array or the part of a heterogeneous job."""
-    return re.split("[_+]", job)[0].lstrip("0")
+    return re.split("[_+]", job)[0]

@@ -22,7 +22,7 @@ from clusterwright.onhost.lib.run_outcome import (
     decide,
 )
 from clusterwright.onhost.lib.safe_reader import is_regular, modified, read_object, read_part
-from clusterwright.onhost.runs.run_folders import SLURM_S, owner_of
+from clusterwright.onhost.runs.run_folders import SLURM_S, is_answer, owner_of
 from clusterwright.onhost.supervisor.goodput import history
 from clusterwright.slurm.records import split_lines
 from clusterwright.slurm.states import is_allocated, is_finished, is_pending, job_state
@@ -81,8 +81,7 @@ def query_jobs(ids: Iterable[str]) -> Optional[Dict[str, List[Dict[str, Any]]]]:
         result = processes.run(command, SLURM_S, env=environment) if missing else None
         if result is None:
             continue
-        # squeue fails if it knows none of the jobs
-        answered = answered or result.ok or "Invalid job id" in result.err
+        answered = answered or is_answer(result)
         for line in split_lines(result.out):
             row = line.split("|", _FIELDS - 1)
             if len(row) == _FIELDS:
