@@ -57,7 +57,7 @@ def test_a_record_of_other_types_hides_no_run(made, record):
 def test_a_ledger_of_other_types_ends_no_report(made, ledger):
     """Of a month."""
     evil, _ = made("evil", ledger=ledger), made("good", ledger={"gpu_s": {}, "goodput": 0.9})
-    rows = list(history._runs(str(evil.parent), 0.0, time.time() + 9))
+    rows = list(history._runs(str(evil.parent), 0.0, time.time() + 9, []))
 
     assert 0.9 in [row["goodput"] for row in rows]
     assert all(set(row["gpu_s"].values()) <= {0.0} and "hours of eve" not in row["gpu_s"] for row in rows)
@@ -74,10 +74,33 @@ def test_runs_without_accounting_of_one_user_leave_places_for_others(made, monke
     for number in range(3):
         os.chown(made(f"evil-{number}"), 41002, 41002)
         os.chown(good.parent / f"evil-{number}" / "job.json", 41002, 41002)
-    rows = list(history._runs(str(good.parent), 0.0, time.time() + 9))
+    rows = list(history._runs(str(good.parent), 0.0, time.time() + 9, []))
 
     assert "good" in [row["run"] for row in rows]
     assert len(rows) == 3
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="folders of two users need root")
+def test_a_user_with_many_uids_takes_no_time_of_others_and_the_report_tells_what_it_did_not_read(
+    made, monkeypatch
+):
+    """Each of their runs takes long to read."""
+    made("good", ledger={"gpu_s": {"step": 1}})
+    for number in range(30):
+        run = made(f"evil-{number}", ledger={"gpu_s": {"step": 1}})
+        for path in (run, run / "job.json"):
+            os.chown(path, 7_000_000 + number, 7_000_000 + number)
+    read = history.read_object
+    monkeypatch.setattr(history, "read_object", lambda path: time.sleep(0.1 * ("evil" in path)) or read(path))
+    monkeypatch.setattr(history, "RUNS_S", 2.0)
+    monkeypatch.setattr(history.run_folders, "newest", lambda runs: sorted(os.listdir(runs)))
+    result = {"silent": {}}
+    history._add_runs(result, {"runs": str(made("last").parent), "begin": 0.0, "end": time.time() + 9})
+    names = [row["run"] for row in result["runs"]]
+
+    assert "good" in names
+    assert len(names) < 30
+    assert result["silent"]["runs"].startswith(f"{32 - len(names)} were not read, among them evil-")
 
 
 def test_a_step_number_allocates_nothing(made):

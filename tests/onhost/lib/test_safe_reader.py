@@ -152,10 +152,27 @@ def test_a_folder_of_too_many_is_listed_up_to_the_limit(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="folders of two users need root")
+def test_a_user_with_many_uids_has_one_share(tmp_path):
+    """The uids of a user namespace have no account; of those that have one, each has a share."""
+    for number in range(50):
+        (tmp_path / str(number)).mkdir()
+        os.chown(tmp_path / str(number), 7_000_000 + number, 7_000_000 + number)
+    for uid in (1, 2):
+        (tmp_path / f"user-{uid}").mkdir()
+        os.chown(tmp_path / f"user-{uid}", uid, uid)
+    paths = [str(path) for path in tmp_path.iterdir()]
+    limits = {os.path.basename(path): budget for path, budget in by_owner.by_owner(paths, 60.0, 1 << 30)}
+
+    assert limits["0"] is limits["49"]
+    assert limits["user-1"] is not limits["user-2"]
+    assert limits["user-1"].output >= safe_reader.OUTPUT_BYTES // 3
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="folders of two users need root")
 def test_the_results_of_one_owner_leave_room_for_those_of_others(tmp_path):
     """The runner drops the output of a program that prints too much, with the results of all."""
     folders = {}
-    for name, uid in (("bulk-1", 41002), ("bulk-2", 41002), ("small", 41001)):
+    for name, uid in (("bulk-1", 2), ("bulk-2", 2), ("small", 1)):
         folders[name] = tmp_path / name
         folders[name].mkdir()
         os.chown(folders[name], uid, uid)

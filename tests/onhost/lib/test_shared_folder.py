@@ -7,7 +7,8 @@ import pytest
 from clusterwright.onhost.lib.shared_folder import list_shared_folder
 from clusterwright.onhost.runs.run_folders import newest
 
-ALICE, BOB, MALLORY = 48_101, 48_103, 48_102
+ALICE, BOB, MALLORY = 1, 3, 2  # accounts that every system has
+SUBORDINATE = 7_000_000  # first uid of a user namespace
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders to other users")
 
 
@@ -31,6 +32,17 @@ def test_folders_of_one_user_hide_none_of_others(tmp_path, first):
     assert {"gpt", "bert"} <= set(names)
     assert len(names) == 100
     assert len(list_shared_folder(tmp_path, 5_000)) == 2_022
+
+
+def test_a_user_with_many_uids_hides_no_folder_of_others(tmp_path):
+    """Those of a user namespace have no account, so all of them are one owner."""
+    for number in range(200):
+        create(tmp_path, SUBORDINATE + number, f"m{number}", f"n{number}")
+    create(tmp_path, ALICE, *(f"a{number}" for number in range(20)))
+    names = list_shared_folder(tmp_path, 60)
+
+    assert len([name for name in names if name[0] == "a"]) == 20
+    assert len(names) == 60
 
 
 def test_an_equal_share_is_for_owners_who_use_it(tmp_path):

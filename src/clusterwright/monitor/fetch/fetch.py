@@ -23,6 +23,7 @@ LIMIT_S = 60.0  # of each query: sacct reads a month of a large site in half a m
 PARTS = {
     "sacct": N_("Slurm's accounting"), "jobcomp": N_("slurmctld's job completion log"), "queue": N_("the queue"),
     "prometheus": "Prometheus", "run": N_("the run's folder"),
+    "runs": N_("the runs of all users"),
 }  # fmt: skip
 Values = dict[str, list[tuple[dict[str, str], float]]]
 

@@ -4,6 +4,7 @@ import os
 import time
 from typing import Dict, List, Tuple
 
+from clusterwright.onhost.lib.accounts import account_lookup
 from clusterwright.onhost.lib.safe_reader import ENTRIES, Path, list_folder, pin
 
 LIST_S = 10.0  # to list more than ENTRIES: four million entries on a local disk
@@ -18,14 +19,14 @@ def list_shared_folder(folder: Path, limit: int = ENTRIES, seconds: float = LIST
     if len(names) <= limit:
         return names
     rows, end = {}, time.monotonic() + seconds  # type: Dict[int, List[Tuple[float, str]]], float
-    count = 0
+    count, account = 0, account_lookup()
     with pin(folder, os.O_DIRECTORY) as handle, os.scandir("/proc/self/fd/%d" % handle) as entries:
         for entry in entries:
             try:
                 status = entry.stat(follow_symlinks=False)
             except OSError:
                 continue  # removed meanwhile
-            rows.setdefault(status.st_uid, []).append((-status.st_ctime, entry.name))
+            rows.setdefault(account(status.st_uid), []).append((-status.st_ctime, entry.name))
             count += 1
             if count >= 2 * limit:
                 count = _shorten(rows, limit)

@@ -12,6 +12,7 @@ import sys
 import time
 from typing import Any, Callable, Dict, List
 
+from clusterwright.onhost.lib.accounts import account_lookup
 from clusterwright.onhost.lib.as_owner import CPU_S, WorkLimits, as_owner
 from clusterwright.onhost.lib.by_owner import read_by_owner
 from clusterwright.onhost.lib.files import append
@@ -96,11 +97,11 @@ def list_runs(runs: str) -> List[Dict[str, Any]]:
 
     Of each user's runs that cannot be read, one is listed with its error.
     """
-    names, listed_runs, unreadable = newest(runs), {}, []
+    names, listed_runs, unreadable, account = newest(runs), {}, [], account_lookup()
     folders = (os.path.join(runs, name) for name in names)
     for folder, run, error in read_by_owner(folders, LIST_S, LIST_BYTES, about):
         if error:
-            unreadable.append((os.lstat(folder).st_uid, about_unreadable(folder, error)))
+            unreadable.append((account(os.lstat(folder).st_uid), about_unreadable(folder, error)))
         else:
             listed_runs[os.path.basename(folder)] = run
     listed = [listed_runs[name] for name in names if name in listed_runs]

@@ -16,11 +16,12 @@ import time
 from collections import Counter
 from typing import Any, Dict, Iterator, List
 
+from clusterwright.onhost.lib.accounts import account_lookup
 from clusterwright.onhost.lib.as_owner import WorkLimits, as_owner
 from clusterwright.onhost.lib.by_owner import read_by_owner
 from clusterwright.onhost.lib.numbers import finite
 from clusterwright.onhost.lib.run_outcome import RUNNING, decide
-from clusterwright.onhost.lib.safe_reader import modified, read_object
+from clusterwright.onhost.lib.safe_reader import OverBudgetError, modified, read_object
 from clusterwright.onhost.runs import run_folders, run_series, run_state, run_status
 from clusterwright.onhost.snapshot import monitors, programs
 from clusterwright.onhost.supervisor.goodput import advice, communication, figures, history, slow, speed
@@ -42,6 +43,7 @@ NEWEST_RUNS = (
 )
 RUNS_S, RUNS_BYTES = 120.0, 4 << 30  # limits to read all runs: seconds together, bytes of each owner
 MOST_FAILURES = 1000  # failures of a run
+MOST_REASON = 300  # characters
 RUN_S = 30.0  # seconds to read or compute the accounting of one run
 _END = re.compile(r" EndTime=(\S+) ")
 
@@ -65,7 +67,7 @@ def document(request: Document) -> Document:
     if run:
         result["run"] = run_of(result, run)
     elif not request["job"] and request["runs"]:
-        result["runs"] = list(_runs(request["runs"], request["begin"], request["end"]))
+        _add_runs(result, request)
     return result
 
 
@@ -190,21 +192,48 @@ def _record(record: Any) -> Document:
     }
 
 
-def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
-    """Yield the goodput accounting of each run of the period; a run that cannot be read does not affect the others."""
+def _add_runs(result: Document, request: Document) -> None:
+    """Add the runs of the period; `silent` gets the number of those that were not read, and why the first was not."""
+    unread: List[str] = []
+    result["runs"] = list(_runs(request["runs"], request["begin"], request["end"], unread))
+    if unread:
+        result["silent"]["runs"] = f"{len(unread)} were not read, among them {unread[0][:MOST_REASON]}"
+
+
+def _runs(runs: str, begin: float, end: float, unread: List[str]) -> Iterator[Document]:
+    """Yield the goodput accounting of each run of the period.
+
+    A run that cannot be read is added to `unread`, with the error, and does not affect the others.
+    """
     folders = [os.path.join(runs, name) for name in run_folders.newest(runs)]
     computed: Counter[int] = Counter()
-    rows = read_by_owner(folders, RUNS_S, RUNS_BYTES, lambda folder: _run_row(folder, begin, end, computed))
-    return (row for _folder, row, _error in rows if row)
+    account = account_lookup()
+
+    def read(folder: str) -> Document:
+        return _run_row(folder, begin, end, computed, account(os.lstat(folder).st_uid))
+
+    for folder, row, error in read_by_owner(folders, RUNS_S, RUNS_BYTES, read):
+        if error:
+            unread.append(f"{os.path.basename(folder)}: {error or type(error).__name__}")
+        elif row:
+            yield row
 
 
-def _run_row(folder: str, begin: float, end: float, computed: Counter[int]) -> Document:
-    """Return a run's stored accounting; without it a computed one, up to NEWEST_RUNS times for each owner, else {}."""
+def _run_row(folder: str, begin: float, end: float, computed: Counter[int], account: int) -> Document:
+    """Return a run's stored accounting, without it a computed one; {} for a run before the period.
+
+    Raises:
+        OverBudgetError: NEWEST_RUNS of this owner were computed already.
+    """
     if _changed(folder) < begin:
         return {}
-    written, uid = read_object(os.path.join(folder, "ledger.json")), os.lstat(folder).st_uid
-    if not written and computed[uid] < NEWEST_RUNS:
-        computed[uid] += 1
+    written = read_object(os.path.join(folder, "ledger.json"))
+    if not written:
+        computed[account] += 1
+        if computed[account] > NEWEST_RUNS:
+            raise OverBudgetError(
+                f"it has no stored accounting, and {NEWEST_RUNS} others of its owner have none"
+            )
         written = as_owner(folder, lambda: _goodput_accounting(folder), WorkLimits(RUN_S, RUN_S))
     if not written:
         return {}

@@ -14,6 +14,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Set, 
 from clusterwright.onhost.exporter.run_events import RunEvents, memory_bytes
 from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family
+from clusterwright.onhost.lib.accounts import account_lookup
 from clusterwright.onhost.lib.by_owner import read_by_owner
 from clusterwright.onhost.lib.run_outcome import RUNNING, RunEvidence, decide
 from clusterwright.onhost.lib.safe_names import is_safe_name
@@ -50,7 +51,7 @@ class Followed:
     def __init__(self, folder: str) -> None:
         self.folder, self.name = folder, os.path.basename(folder)
         self.record = read_object(os.path.join(folder, "job.json"))
-        self.owner = os.lstat(folder).st_uid
+        self.owner = account_lookup()(os.lstat(folder).st_uid)
         self.events = RunEvents(folder)
         self.most: Dict[Tuple[str, Tuple[Tuple[str, str], ...]], float] = {}
 
@@ -131,6 +132,7 @@ def _find(folder: str, runs_by_name: Dict[str, Followed], past: Set[str], now: f
         runs_by_name.pop(removed, None)
         past.discard(removed)
     candidates: List[_Candidate] = []
+    account = account_lookup()
     for name in sorted(set(names) - past):
         path, is_new = os.path.join(folder, name), name not in runs_by_name
         record = os.path.join(path, "job.json")
@@ -141,7 +143,7 @@ def _find(folder: str, runs_by_name: Dict[str, Followed], past: Set[str], now: f
             past.add(name)
         else:
             with contextlib.suppress(OSError):  # removed meanwhile
-                candidates.append((os.lstat(path).st_uid, is_new, -last_heartbeat, name))
+                candidates.append((account(os.lstat(path).st_uid), is_new, -last_heartbeat, name))
     chosen = choose(candidates)
     for name in set(runs_by_name) - chosen:
         del runs_by_name[name]
