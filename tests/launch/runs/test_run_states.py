@@ -136,6 +136,35 @@ def test_numbers_that_squeue_refuses_in_one_run_hide_no_job_of_others(runs, numb
     }
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="folders of two users need root")
+@pytest.mark.parametrize("uids", [[2], range(7_000_000, 7_000_020)])
+def test_thousands_of_job_ids_in_the_runs_of_one_user_hide_no_job_of_others(runs, uids):
+    """One query has room for some; each owner has an equal number, and of an owner each run."""
+    for uid in uids:
+        run = runs / f"eve-{uid}"
+        run.mkdir()
+        (run / "job.json").write_text("{}")
+        (run / "jobs").write_text("\n".join(str(1_000_000 + uid + number) for number in range(2_000)))
+        for path in (run, run / "job.json"):
+            os.chown(path, uid, uid)
+    array = [str(3_000_000 + number) for number in range(2_000)]
+    (runs / "silent" / "jobs").write_text("\n".join([*array, (runs / "silent" / "jobs").read_text()]))
+    listed = {row["run"]: row["state"] for row in run_jobs.list_runs(str(runs))}
+
+    assert {name: listed[name] for name in ("requeued", "again", "silent", "starting")} == {
+        name: expected()[name] for name in ("requeued", "again", "silent", "starting")
+    }
+
+
+def test_a_run_of_whose_jobs_none_was_queried_is_unknown(runs, monkeypatch):
+    """Not `gone`."""
+    monkeypatch.setattr(run_jobs.run_state, "MOST_JOBS", 1)
+    rows_of_runs = [row for row in run_jobs.list_runs(str(runs)) if row["state"] == "unknown"]
+
+    assert rows_of_runs
+    assert {row["reason"] for row in rows_of_runs} == {run_jobs.NOT_QUERIED}
+
+
 def test_a_refused_query_is_no_answer(runs, monkeypatch):
     """It says nothing about the other jobs of the query."""
     monkeypatch.setattr(run_folders, "is_job", lambda _: True)

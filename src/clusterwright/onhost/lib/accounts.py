@@ -2,9 +2,10 @@
 
 import functools
 import pwd
-from typing import Callable
+from typing import Callable, Dict, List, TypeVar
 
 NO_ACCOUNT = -1
+_Entry = TypeVar("_Entry")
 
 
 def account_lookup() -> Callable[[int], int]:
@@ -14,6 +15,18 @@ def account_lookup() -> Callable[[int], int]:
     NO_ACCOUNT, so that nobody has more than two shares.
     """
     return functools.lru_cache(maxsize=None)(_account)
+
+
+def equal_shares(rows: Dict[int, List[_Entry]], limit: int) -> Dict[int, List[_Entry]]:
+    """Return the first entries of each owner's rows, at most `limit` in all.
+
+    Owners with few entries retain all, the others an equal number each.
+    """
+    shares, remaining = {}, limit  # type: Dict[int, List[_Entry]], int
+    for number, owner in enumerate(sorted(rows, key=lambda owner: len(rows[owner]))):
+        shares[owner] = rows[owner][: remaining // (len(rows) - number)]
+        remaining -= len(shares[owner])
+    return shares
 
 
 def _account(uid: int) -> int:

@@ -4,7 +4,7 @@ import os
 import time
 from typing import Dict, List, Tuple
 
-from clusterwright.onhost.lib.accounts import account_lookup
+from clusterwright.onhost.lib.accounts import account_lookup, equal_shares
 from clusterwright.onhost.lib.safe_reader import ENTRIES, Path, list_folder, pin
 
 LIST_S = 10.0  # to list more than ENTRIES: four million entries on a local disk
@@ -37,13 +37,6 @@ def list_shared_folder(folder: Path, limit: int = ENTRIES, seconds: float = LIST
 
 
 def _shorten(rows: Dict[int, List[Tuple[float, str]]], limit: int) -> int:
-    """Shorten each owner's rows in place to `limit` in all, and return the number left.
-
-    Owners with few entries retain all, the others an equal number each.
-    """
-    remaining = limit
-    for number, owner in enumerate(sorted(rows, key=lambda owner: len(rows[owner]))):
-        share = remaining // (len(rows) - number)
-        rows[owner] = sorted(rows[owner])[:share]
-        remaining -= len(rows[owner])
-    return limit - remaining
+    """Shorten the rows in place to equal shares of the owners, `limit` in all, and return the number left."""
+    rows.update(equal_shares({owner: sorted(row) for owner, row in rows.items()}, limit))
+    return sum(map(len, rows.values()))

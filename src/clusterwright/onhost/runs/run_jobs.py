@@ -10,13 +10,14 @@ import json
 import os
 import sys
 import time
-from typing import Any, Callable, Dict, List
+from itertools import zip_longest
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set
 
-from clusterwright.onhost.lib.accounts import account_lookup
+from clusterwright.onhost.lib.accounts import account_lookup, equal_shares
 from clusterwright.onhost.lib.as_owner import CPU_S, WorkLimits, as_owner
 from clusterwright.onhost.lib.by_owner import read_by_owner
 from clusterwright.onhost.lib.files import append
-from clusterwright.onhost.lib.run_outcome import EXIT_CODES, UNKNOWN, RunEvidence, decide
+from clusterwright.onhost.lib.run_outcome import EXIT_CODES, UNKNOWN, RunEvidence, RunState, decide
 from clusterwright.onhost.lib.safe_reader import (
     Budget,
     OverBudgetError,
@@ -35,6 +36,7 @@ from clusterwright.onhost.supervisor.goodput import history
 TAIL = 8192  # bytes at the end of a file that contain the last step
 MOST_NAMES = 1000  # names of runs that one answer lists
 RECENT = 10  # number of ended runs in a list
+NOT_QUERIED = "Slurm was not queried for its jobs: the runs of its owner name too many"
 MOST_REASON = 300  # characters of an error
 NO_RUN = 69  # sysexits.h EX_UNAVAILABLE
 UNREADABLE = 74  # sysexits.h EX_IOERR
@@ -118,16 +120,32 @@ def _add_states(runs: str, listed: List[Dict[str, Any]]) -> None:
     evidence = {run["run"]: RunEvidence(**run.pop("evidence")) for run in listed}
     states = {name: decide(folders_by_owner) for name, folders_by_owner in evidence.items()}
     unclear = [run for run in listed if states[run["run"]].state == UNKNOWN]
-    records = (
-        run_state.query_jobs(job for run in reversed(unclear) for job in run["jobs"]) if unclear else None
-    )
+    owners = {run["run"]: run_folders.owner_of(os.path.join(runs, run["run"])) for run in unclear}
+    queried = _queried_ids(unclear, owners)
+    records = run_state.query_jobs(queried) if unclear else None
     for run in unclear if records is not None else ():
         name = run["run"]
-        owner = run_folders.owner_of(os.path.join(runs, name))
-        jobs = run_state.of_owner(records or {}, run["jobs"], owner)
+        jobs = run_state.of_owner(records or {}, run["jobs"], owners[name])
         states[name] = decide(evidence[name]._replace(jobs=jobs))
+        if run["jobs"] and queried.isdisjoint(run["jobs"]):
+            states[name] = RunState(UNKNOWN, NOT_QUERIED)
     for run in listed:
         run["state"], run["reason"] = states[run["run"]][:2]
+
+
+def _queried_ids(unclear: List[Dict[str, Any]], owners: Dict[str, Optional[int]]) -> Set[str]:
+    """Return the job ids for one query: an equal number for each owner, of an owner the newest of each run first."""
+    account = account_lookup()
+    ids: Dict[int, List[Iterator[str]]] = {}
+    for run in unclear:
+        owner = owners[run["run"]]
+        if owner is not None:
+            ids.setdefault(account(owner), []).append(reversed(run["jobs"]))
+    rows = {
+        owner: [job for turn in zip_longest(*ids_of_runs) for job in turn if job]
+        for owner, ids_of_runs in ids.items()
+    }
+    return {job for row in equal_shares(rows, run_state.MOST_JOBS).values() for job in row}
 
 
 def about_unreadable(run: str, error: BaseException) -> Dict[str, Any]:
