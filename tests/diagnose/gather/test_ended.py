@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from clusterwright.diagnose.diagnosis import Diagnosis
 from clusterwright.diagnose.gather.ended import MARGIN_S, _query_script, gather, outputs, window
 from clusterwright.diagnose.gather.run_findings import add_run_findings
 from clusterwright.diagnose.reading.prefix import split_prefix
+from clusterwright.diagnose.reading.read import TimeBudget
 from clusterwright.diagnose.report import format_report
 from clusterwright.edge.bundler import RUN_TEXTS, bundle_script
 from clusterwright.edge.fakes import FakeRemote
@@ -76,6 +78,61 @@ def test_everything_of_the_jobs_own_time_and_hosts_is_a_source():
     assert not any("an old tale" in text or "another job" in text for text in told.values())
     assert {source.kind for source in found.sources} == {"log", "sacct", "scontrol", "slurm", "kernel"}
     assert told["gpu-1 kernel"].strip() == "gpu-1: oom"
+
+
+def test_a_run_with_many_job_ids_is_gathered_in_time_linear_in_the_log():
+    """The owner of a run writes its ids, and long lines into slurmctld's log; self-healing waits meanwhile."""
+    line = "2026-11-22T23:24:00+0000 control slurmctld[1]: {}: invalid partition " + "JJJ a.b JobId=1 " * 60
+    log = "\n".join([*map(line.format, range(5_000)), CONTROL["slurmctld"]])
+    files = {"jobs": [str(number) for number in range(1_000_000, 1_030_000)] + ["7"]}
+    remote = cluster(files=files, slurmctld=log)
+    begun = time.process_time()
+    found = gather(remote, "control", "/shared/runs", "7")
+
+    assert time.process_time() - begun < 5
+    assert texts(found)["slurmctld"].splitlines() == CONTROL["slurmctld"].splitlines()[:1]
+
+
+def test_the_query_has_the_last_thousand_job_ids_of_a_run():
+    """The kernel limits an argument to 128 KiB."""
+    command = []
+
+    def answer(_host, given, stdin):
+        command.append(given)
+        return (
+            json.dumps(FILES | {"jobs": list(map(str, range(50_000, 80_000)))}) if stdin else "@@ now\n0 x\n"
+        )
+
+    gather(FakeRemote(answer), "control", "/shared/runs", "7")
+    query = next(text for text in command if "squeue" in text)
+
+    assert "79999" in query
+    assert "50000" not in query
+    assert len(query) < 64 << 10
+
+
+def test_slurmctlds_log_is_searched_as_far_as_the_budget_of_the_job_allows():
+    """The other parts are complete."""
+    found = gather(cluster(), "control", "/shared/runs", "7", TimeBudget(most_s=-1.0))
+
+    assert texts(found)["slurmctld"] == ""
+    assert "OUT_OF_MEMORY" in texts(found)["sacct"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_about"),
+    [
+        ("JobId=7 failed", True), ("JobId=7+1(8) failed", True), ("JobId=77 failed", False), ("XJobId=7", True),
+        ("JobId=7_3(9) failed", False), ("JobId=12_4(13) failed", True), ("JobId=12 failed", False),
+        ("error: gpu-1.lab:6818 refused", True), ("node gpu-1, gpu-9", True), ("gpu-1.", True), ("gpu-11", False),
+    ],
+)  # fmt: skip
+def test_a_line_is_of_the_job_if_it_names_the_job_or_a_host(text, is_about):
+    """By whole names."""
+    line = f"2026-11-22T23:24:00+0000 control slurmctld[1]: {text}"
+    found = gather(cluster(files={"jobs": ["12_4", "7"]}, slurmctld=line), "control", "/shared/runs", "7")
+
+    assert bool(texts(found)["slurmctld"]) == is_about
 
 
 def test_a_host_that_does_not_answer_is_named_and_the_others_are_read():

@@ -15,6 +15,7 @@ from clusterwright.config.names import expand_valid
 from clusterwright.diagnose.gather.live import live
 from clusterwright.diagnose.gather.sections import INDENT, sections
 from clusterwright.diagnose.reading import LogSource, of_bytes, of_text
+from clusterwright.diagnose.reading.read import OverBudgetError, TimeBudget
 from clusterwright.diagnose.reading.times import moment
 from clusterwright.edge.bundler import RUN_METRICS, RUN_TEXTS
 from clusterwright.edge.host import Host
@@ -30,6 +31,7 @@ from clusterwright.slurm.nodes import parse_node
 from clusterwright.slurm.records import Record, number, split_lines, stamp
 from clusterwright.slurm.states import is_allocated
 
+MOST_JOBS = 1000  # job ids of a run; of more, the last ones
 MOST_HOSTS = 128  # hosts whose logs are read; of a larger job, the first ones
 _COLUMNS = "JobID,JobName,State,ExitCode,DerivedExitCode,NodeList,Start,End,Elapsed,Timelimit,ReqMem,MaxRSS"
 _SCRIPT = """
@@ -55,6 +57,8 @@ part health {health}
 """
 _LINES = 4000
 _OUTPUT = re.compile(r"(?:^|\s)(?:-o|-e|--output|--error)[= ]?(\S+)")
+_JOB_ID = re.compile(r"JobId=(\d+(?:[_+]\d+)?)\b")
+_WORD = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 LIMIT_S = 10.0
 
 MARGIN_S = 15  # consequences of a job's end are logged within seconds; later lines belong to other jobs
@@ -82,14 +86,16 @@ class Gathered:
         return is_allocated(self.state) or self.state in ("COMPLETED", "CANCELLED")
 
 
-def gather(remote: Remote, control: str, runs: str, job: str) -> Gathered:
+def gather(remote: Remote, control: str, runs: str, job: str, budget: TimeBudget | None = None) -> Gathered:
     """Gather everything about one job; missing parts are left out, hosts that do not answer are in `unreachable`.
+
+    slurmctld's log is searched as far as the budget of processor time allows.
 
     Raises:
         WrightError: the control host cannot be reached.
     """
     files = _files(remote, control, runs, job, "", ())
-    ids = [str(job_id) for job_id in files.get("jobs", [])] or [job]
+    ids = [str(job_id) for job_id in files.get("jobs", [])][-MOST_JOBS:] or [job]
     command = _query_script(",".join(ids))
     parts = sections(
         checked(Host(remote, control).run(f"sh -c {shlex.quote(command)}"), control, "sacct").out
@@ -104,7 +110,7 @@ def gather(remote: Remote, control: str, runs: str, job: str) -> Gathered:
     live_sources = live(remote, when.hosts, ids[-1]) if state == "RUNNING" else ()
     sources = (
         *_of_files(files),
-        *of_slurm(parts, ids, when),
+        *of_slurm(parts, ids, when, budget or TimeBudget()),
         *sources_of(texts),
         *metric_sources,
         *live_sources,
@@ -267,12 +273,14 @@ def state_of(parts: Mapping[str, str]) -> str:
     return last.partition(" ")[0]
 
 
-def of_slurm(parts: Mapping[str, str], ids: Sequence[str], when: Window) -> Iterator[LogSource]:
+def of_slurm(
+    parts: Mapping[str, str], ids: Sequence[str], when: Window, budget: TimeBudget
+) -> Iterator[LogSource]:
     """Yield sources of accounting records, node reasons and slurmctld's log lines from the job's time."""
     records = [" ".join(f"{key}={value}" for key, value in row.items() if value) for row in _rows(parts)]
     yield of_text("sacct", "\n".join(records), kind="sacct")
     yield of_text("scontrol show job", parts.get("job", ""), kind="scontrol")
-    yield of_text("slurmctld", "\n".join(_log(parts, ids, when)), kind="slurm")
+    yield of_text("slurmctld", "\n".join(_log(parts, ids, when, budget)), kind="slurm")
     for line in split_lines(parts.get("nodes", "")):
         node = parse_node(line).record
         if node["NodeName"] in when.hosts and when.contains_reason(node["Reason"]):
@@ -291,13 +299,30 @@ def _record(parts: Mapping[str, str]) -> Record:
     return next(iter(parse_jobs(parts.get("job", ""))), Record({}))
 
 
-def _log(parts: Mapping[str, str], ids: Sequence[str], when: Window) -> list[str]:
-    names = [rf"JobId={re.escape(job_id)}\b" for job_id in ids] + [
-        rf"\b{re.escape(host)}\b" for host in when.hosts
-    ]
-    about = re.compile("|".join(names))
-    log_lines = dict.fromkeys(split_lines(parts.get("slurmctld", "")))  # the journal may repeat the file
-    return [line for line in log_lines if about.search(line) and when.contains_line(line)]
+def _log(parts: Mapping[str, str], ids: Sequence[str], when: Window, budget: TimeBudget) -> list[str]:
+    """Return slurmctld's lines about the jobs or their hosts, in time linear in the text: a user has many job ids."""
+    jobs, hosts = frozenset(ids), frozenset(when.hosts)
+    lines = []
+    budget.begin_source()
+    with suppress(OverBudgetError):
+        for line in dict.fromkeys(split_lines(parts.get("slurmctld", ""))):  # the journal may repeat the file
+            budget.add(len(line))
+            budget.check()
+            if not (jobs.isdisjoint(_job_names(line)) and hosts.isdisjoint(_host_names(line))):
+                lines += [line] if when.contains_line(line) else []
+    return lines
+
+
+def _job_names(line: str) -> Iterator[str]:
+    """Yield the ids of the jobs in a line; a part of a heterogeneous job also as the job."""
+    for job_id in _JOB_ID.findall(line):
+        yield from (job_id, job_id.partition("+")[0])
+
+
+def _host_names(line: str) -> Iterator[str]:
+    """Yield all words of a line that can be a host's name, with and without domain."""
+    for word in _WORD.findall(line):
+        yield from (word, word.partition(".")[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,9 +124,10 @@ def why_of(cluster: Cluster, remote: Remote, job: str) -> Iterator[FaultFinding]
         WrightError: the control host is unreachable.
     """
     runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
-    gathered = gather(remote, cluster.control.name, runs, job)
+    budget = TimeBudget(most_s=JOB_S)
+    gathered = gather(remote, cluster.control.name, runs, job, budget)
     with in_language("en"):  # drain reasons and the journal are English
-        judged = judge(read(list(gathered.sources), knowledge(), TimeBudget(most_s=JOB_S)))
+        judged = judge(read(list(gathered.sources), knowledge(), budget))
         diagnoses = judged if gathered.run_state != CANCELED or has_fault(gathered.events) else []
     yield from findings_of_diagnoses(diagnoses, job)
 
