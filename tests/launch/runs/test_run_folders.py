@@ -144,6 +144,35 @@ def test_a_job_that_slurm_has_purged_is_found_unless_two_users_claim_it(submit, 
     assert "name of a run" in capsys.readouterr().err
 
 
+def test_of_several_runs_with_a_job_that_slurm_has_purged_the_callers_is_found(
+    submit, slurm, folder, monkeypatch
+):
+    """Otherwise any user could take the job ids of others away."""
+    slurm()
+    own = submit(ALICES, ALICE, "5")
+    submit("b-20261121-110000", MALLORY, "5")
+    monkeypatch.setenv("SUDO_UID", str(ALICE))
+
+    assert run_folders.find(str(folder), "5") == str(own)
+    assert run_folders.find(str(folder), "5", cancels=True) == str(own)
+
+
+def test_a_run_of_another_user_for_a_job_that_slurm_does_not_know_is_named_and_not_canceled(
+    submit, slurm, folder, monkeypatch, capsys
+):
+    """Its owner may have written any job id into it."""
+    slurm()
+    run = submit("b-20261121-110000", MALLORY, "5")
+    monkeypatch.setenv("SUDO_UID", str(ALICE))
+
+    assert run_folders.find(str(folder), "5") == str(run)
+    assert f"run {run.name} of {MALLORY} contains job id 5" in capsys.readouterr().err
+    assert run_folders.find(str(folder), "5", cancels=True) == ""
+    monkeypatch.setattr("sys.argv", ["run_jobs", "cancel", str(folder), "5"])
+    assert run_jobs.main() == run_jobs.NO_RUN
+    assert sorted(os.listdir(run)) == ["job.json", "jobs"]
+
+
 @pytest.mark.parametrize("name", ["2", "42", "1-20261121-100000"])
 def test_a_number_is_never_the_name_or_the_end_of_a_name(name, submit, slurm, folder):
     """`wright cancel 42` means the job."""
@@ -157,15 +186,32 @@ def test_a_number_is_never_the_name_or_the_end_of_a_name(name, submit, slurm, fo
     "own_path", ["{run}", "{run}/", "{run}/job.out", "{run}/logs", "{run}/logs/1/h/0.out"]
 )
 @pytest.mark.parametrize("root", ["{folder}/", "", "./", "/mnt/{name}/", "../{name}/"])
-def test_a_path_names_the_run_that_contains_it(own_path, root, submit, slurm, folder):
+def test_a_path_names_the_run_that_contains_it(own_path, root, submit, slurm, folder, monkeypatch):
     """Another user may have runs with the names of its parts, also of the folders above."""
     slurm()
+    monkeypatch.setenv("SUDO_UID", str(ALICE))
     own = submit(ALICES, ALICE)
     for part in ("logs", "1", "h", "0.out", "job.out", "mnt", "tmp", folder.name, "job.json", "..."):
         submit(part, MALLORY)
     path = (root + own_path).format(folder=folder, name=folder.name, run=ALICES)
 
     assert run_folders.find(str(folder), path) == str(own)
+
+
+@pytest.mark.parametrize("caller", [ALICE, 0])
+@pytest.mark.parametrize(
+    "path", ["logs/1/h/0.out", "./logs", "logs/", "logs/.", "checkpoints/step-5", "a/../logs", "../runs/logs"]
+)
+def test_a_relative_path_names_no_run_of_another_user(path, caller, submit, slurm, folder, monkeypatch):
+    """It is one in the working folder, which may be a run's own."""
+    slurm()
+    monkeypatch.setenv("SUDO_UID", str(caller))
+    submit(ALICES, ALICE)
+    for name in ("logs", "checkpoints", "a", "runs"):
+        submit(name, MALLORY)
+
+    assert run_folders.find(str(folder), path) == ""
+    assert run_folders.denied(str(folder), path) == ""
 
 
 @pytest.mark.parametrize(

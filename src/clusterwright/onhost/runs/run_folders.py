@@ -75,37 +75,42 @@ def _submitted(run: str) -> float:
 
 def denied(runs: str, reference: str) -> str:
     """Return the folder of the run that `reference` names if this user may not read it; else empty."""
-    path = os.path.join(runs, _run_name(runs, reference))
-    return path if os.path.isdir(path) and not os.access(path, os.R_OK | os.X_OK) else ""
+    name = _run_name(runs, reference)
+    path = os.path.join(runs, name)
+    return path if name and os.path.isdir(path) and not os.access(path, os.R_OK | os.X_OK) else ""
 
 
-def find(runs: str, reference: str) -> str:
+def find(runs: str, reference: str, *, cancels: bool = False) -> str:
     """Return the folder of a run by name, job id, path of one of its files, or `last`; empty if there is none.
 
-    `last` is the run that the caller submitted last, else anybody's.
+    `last` is the run that the caller submitted last, else anybody's. A caller who cancels the run must give the name of
+    another user's if Slurm does not know the job.
     """
-    reference, names = reference.rstrip("/"), newest(runs)
+    typed, reference, names = reference, reference.rstrip("/"), newest(runs)
     if reference == "last":
         names_of_caller = [name for name in names if owner_of(os.path.join(runs, name)) == caller_uid()]
         return os.path.join(runs, (names_of_caller or names)[0]) if names else ""
     match = None if _below(runs, reference) else _OUTPUT.fullmatch(reference)
     job = match.group(1) if match else reference
     if _NUMBER.fullmatch(job):
-        return _of_job(runs, names, job) if is_job(job) else ""
-    name = _run_name(runs, reference)
+        return _of_job(runs, names, job, cancels=cancels) if is_job(job) else ""
+    name = _run_name(runs, typed)
     return os.path.join(runs, name) if name in names else ""
 
 
 def _run_name(runs: str, reference: str) -> str:
     """Return the run that a name or path names: the first part below the folder of all runs, wherever it is mounted.
 
-    Never a later part: another user can give a run the name of any file in this one.
+    Never a later part: another user can give a run the name of any file in this one. Therefore a path that is not below
+    that folder, such as `logs/1` in the folder of a run, names only a run of the caller.
     """
     parts, folder = os.path.normpath(reference).split("/"), os.path.basename(os.path.normpath(runs))
     below = _below(runs, reference)
     if not below and len(parts) > 1 and parts.count(folder) == 1:
         below = parts[parts.index(folder) + 1 :]
-    return (below or parts)[0]
+    name = (below or parts)[0]
+    is_named = below or "/" not in reference or owner_of(os.path.join(runs, name)) == caller_uid()
+    return name if is_named else ""
 
 
 def _below(runs: str, path: str) -> List[str]:
@@ -119,10 +124,11 @@ def caller_uid() -> int:
     return os.geteuid() or int(os.environ.get("SUDO_UID", "0"))
 
 
-def _of_job(runs: str, names: List[str], job: str) -> str:
+def _of_job(runs: str, names: List[str], job: str, *, cancels: bool) -> str:
     """Return the folder of a job's run; empty if there is none.
 
-    If Slurm knows the job, the folder must belong to the job's user, else to the only user whose runs name the job.
+    If Slurm knows the job, the folder must belong to the job's user, else to the caller, else to the only user whose
+    runs name the job; then a message names this user, and a caller who cancels gets no folder.
     """
     paths = (os.path.join(runs, name) for name in names)
     answers = read_by_owner(paths, CLAIMS_S, CLAIMS_BYTES, lambda path: job in _job_ids(path))
@@ -132,11 +138,19 @@ def _of_job(runs: str, names: List[str], job: str) -> str:
         user, name = record
         named = [os.path.join(runs, name)] if name in names else []
         return next((path for path in (*named, *claims) if owner_of(path) == user), "")
-    if len({owner_of(path) for path in claims}) > 1:
+    owners = [owner_of(path) for path in claims]
+    if not owners or caller_uid() in owners:
+        return claims[owners.index(caller_uid())] if owners else ""
+    if len(set(owners)) > 1:
         listed = ", ".join(map(os.path.basename, claims))
         sys.stderr.write(f"runs of several users contain job id {job}: {listed}; use the name of a run\n")
         return ""
-    return claims[0] if claims else ""
+    owner = "another user" if owners[0] is None else user_name(owners[0])
+    fix = "; use the name of the run to cancel it" if cancels else ""
+    sys.stderr.write(
+        f"Slurm does not know the job; run {os.path.basename(claims[0])} of {owner} contains job id {job}{fix}\n"
+    )
+    return "" if cancels else claims[0]
 
 
 def _slurm_job(job: str) -> Optional[Tuple[int, str]]:

@@ -50,7 +50,7 @@ def main() -> int:
     if command in ("list", "names"):
         json.dump(list_runs(runs) if command == "list" else newest(runs)[:MOST_NAMES], sys.stdout)
         return 0
-    run = find(runs, arguments[0])
+    run = find(runs, arguments[0], cancels=command == "cancel")
     unshared = "" if run else denied(runs, arguments[0])
     if unshared:
         sys.stderr.write(f"cannot read {unshared}: its owner does not share it with you\n")
