@@ -16,12 +16,12 @@ def test_a_run_is_found_by_whatever_a_person_has_at_hand(what, runs):
     assert Path(run_folders.find(str(runs), what)).name == "new-20261121-100000"
 
 
-def test_an_unknown_run_names_the_known_ones(runs, done_far):
-    """The exit code says that there is none."""
+def test_an_unknown_run_has_a_code_of_its_own(runs, done_far):
+    """The command adds the closest name."""
     code, _, err = done_far("logs", runs, "12345", "once")
 
     assert code == run_jobs.NO_RUN
-    assert "new-20261121-100000, old-20261120-100000" in err
+    assert f"no run `12345` in {runs}" in err
 
 
 def test_a_list_says_how_far_each_run_is(runs, done_far):
