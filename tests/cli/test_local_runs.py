@@ -138,6 +138,7 @@ def test_a_run_that_lost_its_processes_is_not_running(folder):
     for events in (folder / "runs" / name / "events").iterdir():
         lines = events.read_text().splitlines(keepends=True)
         events.write_text("".join(line for line in lines if '"job_end"' not in line))
+    os.utime(folder / "runs" / name / "pulse", (0, 0))  # its last heartbeat
     (folder / "runs" / name / "jobs").write_text(f"{os.getpid()}\n")
     [row] = json.loads(wright("jobs", "--json").stdout)
     shutil.rmtree("runs")
