@@ -100,7 +100,7 @@ def test_completion_knows_commands_and_options(wright, shell):
     assert all(word in script for word in ("checkpoints", "add-hosts", "global-batch"))
     if shell == "bash":
         ask = "COMP_WORDS=(wright che) COMP_CWORD=1; _wright; echo ${COMPREPLY[*]}"
-        done = subprocess.run(["bash", "-c", f"{script}\n{ask}"], capture_output=True, text=True, check=True)
+        done = subprocess.run(["bash"], input=f"{script}\n{ask}", capture_output=True, text=True, check=True)
         assert done.stdout.split() == ["check", "checkpoints"]
 
 
