@@ -70,7 +70,7 @@ def test_another_host_may_look(there):
 def test_a_run_that_is_not_there(there):
     """The command that lists those that are there is named; usage is wrong."""
     _, seen = there
-    with pytest.raises(WrightError, match="no run `gtp` in .*\\n.*wright jobs") as error:
+    with pytest.raises(WrightError, match=r"no run `gtp` in .*\n.*wright jobs") as error:
         listing("gtp", seen)
 
     assert error.value.exit_code == EXIT_USAGE
