@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -29,7 +29,7 @@ from clusterwright.provision.package_bundle.requirements import required_package
 from clusterwright.provision.powered_down import PoweredDownHosts
 from clusterwright.provision.recover import refuse_new_key
 from clusterwright.provision.report import ChangeReport
-from clusterwright.provision.resources import RoleContext
+from clusterwright.provision.resources import Resource, RoleContext
 from clusterwright.provision.roles import declared_resources
 from clusterwright.provision.roles.alertmanager import NOTIFY_AUTHORIZATION, secret_files
 from clusterwright.provision.roles.certificates import subjects
@@ -86,15 +86,16 @@ def apply(
     refuse_new_key(cluster, source, folder, remote)
     context = build_context(cluster, source)
     declared = cache(lambda host: declared_resources(cluster, cluster.host(host), context))
+    resources = cache(lambda host: tuple(resource for resource, _role in declared(host).values()))
     work = HostWork(
         cluster,
         Path(source).name,
         remote,
         clock,
         stamp(clock),
-        resources=cache(lambda host: tuple(resource for resource, _role in declared(host).values())),
+        resources=resources,
         shared=tuple(context.payload.values()),
-        package_bundle=_package_bundle(cluster, context),
+        package_bundle=_package_bundle(cluster, resources),
         on_event=policy.on_event,
         role_of=lambda host, id_: declared(host)[id_][1] if id_ in declared(host) else "",
     )
@@ -116,9 +117,9 @@ def apply(
     return replace(report, hosts=report.hosts + powered_down.reports(hosts))
 
 
-def _package_bundle(cluster: Cluster, context: RoleContext) -> Bundle | None:
+def _package_bundle(cluster: Cluster, resources: Callable[[str], tuple[Resource, ...]]) -> Bundle | None:
     """Return the checked bundle of the cluster file, or None without one."""
     if cluster.software.bundle is None:
         return None
-    lists = required_packages(cluster, context)
+    lists = required_packages(resources(host.name) for host in cluster.hosts())
     return open_bundle(cluster, [package for packages in lists for package in packages])

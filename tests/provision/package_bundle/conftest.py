@@ -7,7 +7,11 @@ import pytest
 from clusterwright.edge import signed_repository
 from clusterwright.lab.packages.contents import StandIn
 from clusterwright.provision.package_bundle import apt, gather
-from clusterwright.provision.package_bundle.requirements import context_without_secrets, required_packages
+from clusterwright.provision.package_bundle.requirements import (
+    context_without_secrets,
+    host_resources,
+    required_packages,
+)
 
 DEPENDENCIES = {"munge": "libmunge2 (= 0.5.15-1)"}
 
@@ -30,7 +34,7 @@ def site_repository(tmp_path_factory):
         folder, home = tmp_path_factory.mktemp("repository"), tmp_path_factory.mktemp("gpg")
         names = {
             one.name: one.version
-            for many in required_packages(cluster, context_without_secrets())
+            for many in required_packages(host_resources(cluster, context_without_secrets()))
             for one in many
         }
         debs = [

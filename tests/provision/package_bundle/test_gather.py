@@ -10,7 +10,11 @@ from clusterwright.onhost.provision import package_bundle
 from clusterwright.onhost.provision.host import LocalHost
 from clusterwright.provision.package_bundle import gather
 from clusterwright.provision.package_bundle.archive import open_bundle
-from clusterwright.provision.package_bundle.requirements import context_without_secrets, required_packages
+from clusterwright.provision.package_bundle.requirements import (
+    context_without_secrets,
+    host_resources,
+    required_packages,
+)
 
 
 def names_in(path):
@@ -21,7 +25,7 @@ def names_in(path):
 
 def test_hosts_of_one_kind_share_a_package_list(cluster):
     """Four GPU hosts have one list, without Slurm's controller; the control host has another."""
-    control, compute = required_packages(cluster, context_without_secrets())
+    control, compute = required_packages(host_resources(cluster, context_without_secrets()))
 
     assert {"slurmctld", "munge", "chrony"} <= {package.name for package in control}
     assert "slurmd" in {package.name for package in compute}
@@ -33,7 +37,7 @@ def test_repositories_of_a_distribution_are_no_requirement(altered):
     changes = {"lab": None, "os": "rocky-9", "monitoring.prometheus": False}
     names = {
         package.name
-        for packages in required_packages(altered(changes), context_without_secrets())
+        for packages in required_packages(host_resources(altered(changes), context_without_secrets()))
         for package in packages
     }
 
@@ -45,7 +49,9 @@ def test_a_bundle_has_all_packages_and_what_they_depend_on(bundled, altered):
     """The manifest comes first, the members are sorted, and nothing is missing for the same file."""
     gathered, changes = bundled()
     cluster = altered(changes)
-    required = [one for many in required_packages(cluster, context_without_secrets()) for one in many]
+    required = [
+        one for many in required_packages(host_resources(cluster, context_without_secrets())) for one in many
+    ]
     bundle = open_bundle(cluster, required)
     members = names_in(gathered.path)
 

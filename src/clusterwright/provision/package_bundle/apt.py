@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from clusterwright.edge import signed_repository
-from clusterwright.edge.processes import CommandResult, run
-from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.files import rename
 from clusterwright.onhost.provision.sets import newest_match
+from clusterwright.provision.package_bundle.downloads import counted, run_manager
 from clusterwright.provision.package_bundle.manifest import REPOSITORY, BundledPackage
 from clusterwright.provision.resources import File, Package, encode_content
 
-DOWNLOAD_S = 3600  # seconds: a CUDA toolkit is 3 GB
 _SOURCES = Path("/etc/apt")
 _KEYRINGS = "/etc/apt/keyrings"  # of the files that hosts get
 
@@ -47,30 +45,19 @@ class Apt:
         self._config = folder / "apt.conf"
         self._config.write_text(_config(folder))
 
-    def _run(self, *argv: str) -> CommandResult:
-        """Run apt-get or apt-cache with the settings of this state."""
-        return run((argv[0], "-c", str(self._config), *argv[1:]), timeout_s=DOWNLOAD_S)
-
-    def _must(self, *argv: str) -> str:
-        """Run apt-get or apt-cache, and return its output.
+    def _must(self, program: str, *arguments: str) -> str:
+        """Run apt-get or apt-cache with the settings of this state, and return its output.
 
         Raises:
             WrightError: it fails.
         """
-        result = self._run(*argv)
-        if not result.ok:
-            raise WrightError.from_code(
-                "bundle-gather",
-                _(
-                    "`{command}` failed:\n{last_lines}",
-                    command=" ".join(argv[:2]),
-                    last_lines=result.last_lines(8),
-                ),
-                _("make these packages available to apt-get here, or add software.repositories"),
-            )
-        return result.out
+        return run_manager(
+            (program, "-c", str(self._config), *arguments),
+            f"{program} {arguments[0]}",
+            _("make these packages available to apt-get here, or add software.repositories"),
+        )
 
-    def _word(self, package: Package) -> str:
+    def _package_argument(self, package: Package) -> str:
         """Return the package as an argument of apt-get, with its exact version if a release is required."""
         if not package.version:
             return package.name
@@ -88,9 +75,8 @@ class Apt:
         """Download each package list with its dependencies into the repository, index and sign it."""
         on_progress(_("reading the package lists of the repositories"))
         self._must("apt-get", "update", "-o", "APT::Update::Error-Mode=any")
-        for number, packages in enumerate(required, 1):
-            on_progress(_("downloading package list {number} of {count}", number=number, count=len(required)))
-            arguments = [self._word(package) for package in packages]
+        for packages in counted(required, on_progress):
+            arguments = [self._package_argument(package) for package in packages]
             self._must("apt-get", "install", "-y", "--download-only", "--no-install-recommends", *arguments)
         bundled, entries = [], []
         for path in sorted(self._archives.glob("*.deb")):

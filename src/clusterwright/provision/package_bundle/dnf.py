@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from clusterwright.edge import signed_repository
-from clusterwright.edge.processes import run
-from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.provision.package_bundle import NO_LOCAL_PLUGIN
 from clusterwright.onhost.provision.packages import ONLY_NEEDED, release
+from clusterwright.provision.package_bundle.downloads import counted, run_manager
 from clusterwright.provision.package_bundle.manifest import REPOSITORY, BundledPackage
 from clusterwright.provision.resources import File, Package, encode_content
 
-DOWNLOAD_S = 3600  # seconds: a CUDA toolkit is 3 GB
 _SOURCES = "/etc/yum.repos.d"
 _KEYRINGS = "/etc/pki/rpm-gpg"  # of the files that hosts get
 
@@ -55,20 +53,11 @@ class Dnf:
             *self._options,
             *arguments,
         )
-        result = run(argv, timeout_s=DOWNLOAD_S)
-        if not result.ok:
-            raise WrightError.from_code(
-                "bundle-gather",
-                _(
-                    "`{command}` failed:\n{last_lines}",
-                    command="dnf install",
-                    last_lines=result.last_lines(8),
-                ),
-                _(
-                    "make these packages available to dnf here (`dnf install epel-release` for EPEL), or add "
-                    "software.repositories"
-                ),
-            )
+        fix = _(
+            "make these packages available to dnf here (`dnf install epel-release` for EPEL), or add "
+            "software.repositories"
+        )
+        run_manager(argv, "dnf install", fix)
 
     def gather(
         self,
@@ -78,9 +67,8 @@ class Dnf:
         on_progress: Callable[[str], None],
     ) -> tuple[BundledPackage, ...]:
         """Download each package list with its dependencies into the repository, index and sign it."""
-        for number, packages in enumerate(required, 1):
-            on_progress(_("downloading package list {number} of {count}", number=number, count=len(required)))
-            self._download(map(package_argument, packages), repository)
+        for packages in counted(required, on_progress):
+            self._download(map(_package_argument, packages), repository)
         bundled = [_bundled(path) for path in sorted(repository.glob("*.rpm"))]
         signed_repository.run_checked("createrepo_c", "--quiet", str(repository))
         signed_repository.sign_rpms(repository, home)
@@ -91,7 +79,7 @@ class Dnf:
         return signed_repository.run_checked("rpm", "--eval", "%{_arch}").strip()
 
 
-def package_argument(package: Package) -> str:
+def _package_argument(package: Package) -> str:
     """Return the package as an argument of dnf, with a version pattern if a release is required."""
     if not package.version:
         return package.name

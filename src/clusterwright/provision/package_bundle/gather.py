@@ -20,6 +20,7 @@ from clusterwright.provision.package_bundle.dnf import Dnf
 from clusterwright.provision.package_bundle.manifest import KEY, REPOSITORY, BundleManifest
 from clusterwright.provision.package_bundle.requirements import (
     context_without_secrets,
+    host_resources,
     required_packages,
     version_pins,
 )
@@ -48,7 +49,8 @@ def gather(
     """
     _refuse_other_system(cluster, OS_RELEASE)
     context = context_without_secrets()
-    required = required_packages(cluster, context)
+    resources = host_resources(cluster, context)
+    required = required_packages(resources)
     out = out.absolute()
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +69,7 @@ def gather(
         sources = repository_files(cluster, context)
         signed_repository.make_key(home, f"clusterwright bundle for {cluster.name}")
         tool = (
-            Apt(scratch, sources, version_pins(cluster, context))
+            Apt(scratch, sources, version_pins(resources))
             if cluster.platform.package_manager == "apt"
             else Dnf(scratch, sources, cluster.platform.os_release_version)
         )
