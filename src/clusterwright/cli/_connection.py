@@ -38,12 +38,21 @@ def find_run(reference: str, cluster: Path | None) -> RunLocation:
     """
     if folder := local_run(reference, cluster):
         return RunLocation(None, str(folder.parent), folder.name)
-    if has_only_local_runs(cluster):
-        raise no_run(reference, None, str(LOCAL_RUNS.absolute()))
     from clusterwright.launch.run import runs_folder
 
-    config = find_cluster(cluster)
+    config = cluster_of_run(reference, cluster)
     return RunLocation(config, runs_folder(config), reference)
+
+
+def cluster_of_run(reference: str, cluster: Path | None) -> Cluster:
+    """Load the cluster file for a run that is not on this machine.
+
+    Raises:
+        WrightError: there is no cluster file; `no-run` if there are local runs.
+    """
+    if has_only_local_runs(cluster):
+        raise no_run(reference, None, str(LOCAL_RUNS.absolute()))
+    return find_cluster(cluster)
 
 
 def local_run(reference: str, cluster: Path | None) -> Path | None:

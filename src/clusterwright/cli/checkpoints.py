@@ -132,14 +132,7 @@ def located(source: str, cluster: Path | None, host: str) -> tuple[str, Checkpoi
     Raises:
         WrightError: there is no such run here and no cluster file, or the cluster has no such host.
     """
-    from clusterwright.cli._connection import (
-        LOCAL_RUNS,
-        connection_to,
-        find_cluster,
-        has_only_local_runs,
-        local_run,
-        no_run,
-    )
+    from clusterwright.cli._connection import cluster_of_run, connection_to, find_cluster, local_run
     from clusterwright.cli._hostlist import hosts_of
     from clusterwright.launch.checkpoints import CheckpointHost
 
@@ -148,9 +141,7 @@ def located(source: str, cluster: Path | None, host: str) -> tuple[str, Checkpoi
             return str(folder), None
         if "/" in source or Path(source).exists():
             return source, None
-        if has_only_local_runs(cluster):
-            raise no_run(source, None, str(LOCAL_RUNS.absolute()))
-    cluster_config = find_cluster(cluster)
+    cluster_config = find_cluster(cluster) if host else cluster_of_run(source, cluster)
     hosts_of(cluster_config, host)
     return source, CheckpointHost(cluster_config, connection_to(cluster_config), host)
 

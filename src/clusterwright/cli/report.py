@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._connection import (
-    LOCAL_RUNS,
-    find_cluster,
-    has_only_local_runs,
-    local_run,
-    no_run,
-)
+from clusterwright.cli._connection import cluster_of_run, find_cluster, local_run
 from clusterwright.cli._live_names import RUNS, TEAMS
 from clusterwright.cli._show import show_json, show_message, show_text
 from clusterwright.i18n import _
@@ -60,9 +54,7 @@ def job(
 
     if folder := local_run(job, cluster):
         return show(local_report(folder), Forms(html, csv, json))
-    if has_only_local_runs(cluster):
-        raise no_run(job, None, str(LOCAL_RUNS.absolute()))
-    return show(job_report(job, find_cluster(cluster)), Forms(html, csv, json))
+    return show(job_report(job, cluster_of_run(job, cluster)), Forms(html, csv, json))
 
 
 @report.command

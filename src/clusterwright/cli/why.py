@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._connection import (
-    LOCAL_RUNS,
-    connection_to,
-    find_cluster,
-    has_only_local_runs,
-    local_run,
-    no_run,
-)
+from clusterwright.cli._connection import cluster_of_run, connection_to, local_run
 from clusterwright.cli._live_names import RUNS_AND_HOSTS
 from clusterwright.cli._show import show_error
 from clusterwright.diagnose.subjects import ended_job, host, log, pending_reasons
@@ -106,9 +99,7 @@ def answer(diagnoses: list[Diagnosis], *, everything: bool, as_json: bool) -> in
 
 def _why_cluster(targets: Sequence[str], *, everything: bool, as_json: bool, cluster: Path | None) -> int:
     """Diagnose each job or node of the cluster; return the worst exit code."""
-    if has_only_local_runs(cluster):
-        raise no_run(targets[0], None, str(LOCAL_RUNS.absolute()))
-    cluster_config = find_cluster(cluster)
+    cluster_config = cluster_of_run(targets[0], cluster)
     remote = connection_to(cluster_config)
     return max(
         _explain_name(cluster_config, remote, target, everything=everything, as_json=as_json)
