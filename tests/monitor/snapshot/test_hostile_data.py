@@ -69,7 +69,7 @@ def test_runs_without_accounting_of_one_user_leave_places_for_others(made, monke
     """The accounting of running runs is computed, for a limited number of them."""
     monkeypatch.setattr(history, "NEWEST_RUNS", 2)
     monkeypatch.setattr(history, "as_owner", lambda _folder, work, _limits: work())
-    monkeypatch.setattr(history, "_goodput_accounting", lambda _folder: {"gpu_s": {"step": 1}})
+    monkeypatch.setattr(history, "_goodput_accounting", lambda _folder, _now: {"gpu_s": {"step": 1}})
     good = made("good")
     for number in range(3):
         os.chown(made(f"evil-{number}"), 41002, 41002)

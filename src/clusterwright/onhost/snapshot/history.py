@@ -14,7 +14,7 @@ import re
 import sys
 import time
 from collections import Counter
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, Iterator, List, Optional
 
 from clusterwright.onhost.lib.accounts import account_lookup
 from clusterwright.onhost.lib.as_owner import WorkLimits, as_owner
@@ -234,7 +234,10 @@ def _run_row(folder: str, begin: float, end: float, computed: Counter[int], acco
             raise OverBudgetError(
                 f"it has no stored accounting, and {NEWEST_RUNS} others of its owner have none"
             )
-        written = as_owner(folder, lambda: _goodput_accounting(folder), WorkLimits(RUN_S, RUN_S))
+    state = decide(run_state.read_evidence(folder)).state
+    if not written:
+        end_time = time.time() if state == RUNNING else None
+        written = as_owner(folder, lambda: _goodput_accounting(folder, end_time), WorkLimits(RUN_S, RUN_S))
     if not written:
         return {}
     owner, gpu_s = run_folders.owner_of(folder), written.get("gpu_s") or {}
@@ -242,7 +245,7 @@ def _run_row(folder: str, begin: float, end: float, computed: Counter[int], acco
         "run": os.path.basename(folder),
         "user": "" if owner is None else run_folders.user_name(owner),
         "jobs": run_folders.job_ids(folder),
-        "state": decide(run_state.read_evidence(folder)).state,
+        "state": state,
         "gpu_s": {name: max(0.0, finite(gpu_s[name]) or 0.0) for name in BINS if name in gpu_s},
         "goodput": finite(written.get("goodput")),
         "failures": [
@@ -261,6 +264,6 @@ def _changed(folder: str) -> float:
     return max((modified(path) or 0.0 for path in history.event_files(folder)), default=0.0)
 
 
-def _goodput_accounting(folder: str) -> Document:
-    is_running = decide(run_state.read_evidence(folder)).state == RUNNING
-    return figures.document(figures.work_out(history.read(folder), time.time() if is_running else None))
+def _goodput_accounting(folder: str, now: Optional[float]) -> Document:
+    """Return the accounting of a run, up to `now` if it is running."""
+    return figures.document(figures.work_out(history.read(folder), now))
