@@ -37,6 +37,16 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The wheel of this checkout."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    [path] = folder.glob("*.whl")
+    return path
+
+
 def pytest_configure(config):
     """Compile the Chinese message catalog if it is older than its source."""
     catalog = Path(i18n.__file__).parent / "locale" / "zh" / "LC_MESSAGES" / "clusterwright.po"

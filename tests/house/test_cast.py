@@ -2,8 +2,6 @@
 
 import json
 import sys
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -20,13 +18,9 @@ print("  1.0 s    kill-host gpu-node2: power off without warning", end="")
 
 
 @pytest.fixture(scope="module")
-def cast():
+def cast(load_tool):
     """Return tools/cast as a module."""
-    loader = SourceFileLoader("cast", str(ROOT / "tools" / "cast"))
-    module = module_from_spec(spec_from_loader(loader.name, loader))
-    sys.modules["cast"] = module
-    loader.exec_module(module)
-    return module
+    return load_tool("cast")
 
 
 def test_a_command_is_recorded_and_drawn(cast, tmp_path):

@@ -2,8 +2,6 @@
 
 import ast
 from collections import defaultdict
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -21,12 +19,9 @@ MOST_HAND_LAID = 11
 
 
 @pytest.fixture(scope="session")
-def figures():
+def figures(load_tool):
     """Return tools/house-figures as a module."""
-    loader = SourceFileLoader("house_figures", str(ROOT / "tools" / "house-figures"))
-    module = module_from_spec(spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
+    return load_tool("house-figures")
 
 
 def fragments(source, figures):

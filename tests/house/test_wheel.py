@@ -30,12 +30,9 @@ SEARCH = (
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory):
+def environment(wheel, tmp_path_factory):
     """A new environment with the wheel, outside the checkout."""
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
-    [wheel] = folder.glob("*.whl")
+    folder = tmp_path_factory.mktemp("installed")
     subprocess.run([sys.executable, "-m", "venv", folder / "env"], check=True, timeout=120)
     install = [folder / "env" / "bin" / "pip", "install", "-q", "--no-compile", wheel]
     subprocess.run(install, check=True, capture_output=True, timeout=300)
@@ -124,9 +121,8 @@ def test_every_command_has_help(wright):
     assert [name for name in commands if wright(name, "--help").returncode] == []
 
 
-def test_an_assistant_asks_the_installed_wheel(tmp_path_factory, environment, tmp_path):
+def test_an_assistant_asks_the_installed_wheel(tmp_path_factory, wheel, tmp_path):
     """With the extra alone, by the client of the package."""
-    [wheel] = environment.parent.glob("*.whl")
     folder = tmp_path_factory.mktemp("mcp") / "env"
     subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=120)
     install = [folder / "bin/pip", "install", "-q", "--no-compile", f"{wheel}[mcp]"]

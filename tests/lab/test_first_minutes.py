@@ -19,7 +19,6 @@ from clusterwright.lab import image
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
 
-ROOT = Path(__file__).parents[2]
 DIAGNOSIS_S, PLAN_S, LAB_S = 60, 90, 300
 NETWORK = ("/etc/ssl/certs", "/etc/resolv.conf")
 CONTAINER = """
@@ -36,16 +35,6 @@ exec chroot . bash -ec {script}
 INSTALL = "cd /root; python3 -m venv env; env/bin/pip install -q {wheel}; export PATH=/root/env/bin:$PATH; "
 DIAGNOSE = "echo 'torch.OutOfMemoryError: CUDA out of memory.' >slurm-1.out; wright why slurm-1.out"
 PLAN = "wright plan search --model llama3-70b --gpu h100 --gpus 512 --seq 8192 --global-batch 1024"
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """The wheel of this checkout."""
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
-    [path] = folder.glob("*.whl")
-    return path
 
 
 @pytest.fixture
