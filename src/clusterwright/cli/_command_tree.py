@@ -74,21 +74,21 @@ def all_commands() -> Iterator[Command]:
             yield command
 
 
-def _command(parsed_app: App, words: tuple[str, ...], above: tuple[App, ...]) -> Command:
-    names = [name for name in parsed_app if not name.startswith("-")]
-    with above[0].app_stack([*above, parsed_app]):
+def _command(command_app: App, words: tuple[str, ...], above: tuple[App, ...]) -> Command:
+    names = [name for name in command_app if not name.startswith("-")]
+    with above[0].app_stack([*above, command_app]):
         arguments = (
-            parsed_app.assemble_argument_collection(parse_docstring=True)
-            if parsed_app.default_command
+            command_app.assemble_argument_collection(parse_docstring=True)
+            if command_app.default_command
             else ()
         )
-        options = tuple(_option(argument) for argument in arguments if is_documented(argument))
+        options = tuple(_option(argument) for argument in arguments if _is_documented(argument))
     return Command(
         words,
-        _description(parsed_app.help or ""),
+        _description(command_app.help or ""),
         options,
-        bool(parsed_app.default_command),
-        tuple(_command(parsed_app[name], (*words, name), (*above, parsed_app)) for name in names),
+        bool(command_app.default_command),
+        tuple(_command(command_app[name], (*words, name), (*above, command_app)) for name in names),
     )
 
 
@@ -99,7 +99,7 @@ def _description(docstring: str) -> tuple[str, ...]:
     return tuple(paragraphs(f"{parsed.short_description or ''}\n\n{parsed.long_description or ''}"))
 
 
-def is_documented(argument: Argument) -> bool:
+def _is_documented(argument: Argument) -> bool:
     return bool(argument.show) and "*" not in argument.names and "[" not in "".join(argument.names)
 
 

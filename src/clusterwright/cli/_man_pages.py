@@ -18,7 +18,7 @@ _ABOUT = "plan, build, verify, run and repair GPU training clusters"
 def man_pages() -> dict[str, str]:
     """Return every page by its file name."""
     pages = {"wright.1": _overview()}
-    return pages | {f"wright-{command.words[0]}.1": man_page(command) for command in command_tree()}
+    return pages | {f"wright-{command.words[0]}.1": _man_page(command) for command in command_tree()}
 
 
 def escape(text: str) -> str:
@@ -77,7 +77,7 @@ def _overview() -> str:
     return "\n".join(lines) + "\n"
 
 
-def man_page(command: Command) -> str:
+def _man_page(command: Command) -> str:
     name = f"wright-{command.words[0]}"
     summary, *_more = command.paragraphs or ("",)
     lines = [*_title(name), ".SH NAME", f"{escape(name)} \\- {_prose(summary.rstrip('.'))}", ".SH SYNOPSIS"]

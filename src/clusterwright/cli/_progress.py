@@ -199,28 +199,28 @@ class NoProgress:
         yield
 
 
-visible_progress: list[Progress] = []
+_visible_progress: list[Progress] = []
 
 
 @contextmanager
 def progress(title: str, *, quiet: bool = False) -> Iterator[Progress | NoProgress]:
     """Show the progress of the block, unless `quiet`, --quiet or another progress is shown."""
-    if quiet or os.environ.get(QUIET) or visible_progress:
-        yield visible_progress[-1] if visible_progress else NoProgress()
+    if quiet or os.environ.get(QUIET) or _visible_progress:
+        yield _visible_progress[-1] if _visible_progress else NoProgress()
         return
     visible = Progress(title, unfiltered(sys.stderr))
-    visible_progress.append(visible)
+    _visible_progress.append(visible)
     try:
         yield visible
     finally:
-        visible_progress.remove(visible)
+        _visible_progress.remove(visible)
         visible.close()
 
 
 def write_message(text: str) -> None:
     """Print a message on stderr, above the progress if one is shown."""
-    if visible_progress:
-        visible_progress[-1].write(text)
+    if _visible_progress:
+        _visible_progress[-1].write(text)
         return
     sys.stderr.write(f"{clean(text)}\n")
     sys.stderr.flush()

@@ -84,17 +84,17 @@ def loops(follows: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
 
 def _without_ends(follows: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
     """Return the graph without names from which no cycle is reached: a chain has thousands of them."""
-    start: dict[str, list[str]] = {}
+    predecessors: dict[str, list[str]] = {}
     for name, followers in follows.items():
         for follower in followers:
-            start.setdefault(follower, []).append(name)
-    index = {name: len(followers) for name, followers in follows.items()}
-    ends = [name for name in {*follows, *start} if not index.get(name)]
+            predecessors.setdefault(follower, []).append(name)
+    remaining = {name: len(followers) for name, followers in follows.items()}
+    ends = [name for name in {*follows, *predecessors} if not remaining.get(name)]
     removed = set(ends)
     for end in ends:  # grows during the loop
-        for name in start.get(end, ()):
-            index[name] -= 1
-            if not index[name]:
+        for name in predecessors.get(end, ()):
+            remaining[name] -= 1
+            if not remaining[name]:
                 removed.add(name)
                 ends.append(name)
     return {name: followers for name, followers in follows.items() if name not in removed}
@@ -138,6 +138,6 @@ def nested_pairs(paths: Sequence[str], only: int | None = None) -> Iterator[tupl
     for index, path in enumerate(paths):
         tops = (path, *map(str, PurePosixPath(path).parents))
         first_indexes = chain.from_iterable(indexes.get(top, ()) for top in tops)
-        for parent in chain(first_indexes, below.get(path, ())):
-            if parent < index:
-                yield parent, index
+        for earlier in chain(first_indexes, below.get(path, ())):
+            if earlier < index:
+                yield earlier, index

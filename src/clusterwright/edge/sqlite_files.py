@@ -36,7 +36,7 @@ def refuse_other_tables(database: sqlite3.Connection, tables: str) -> None:
     Raises:
         sqlite3.DatabaseError: The file has other tables, columns or indexes, values of other types, or is damaged.
     """
-    expected = expected_shape(tables)
+    expected = _expected_shape(tables)
     for kind, name, root in _entries(database):
         is_expected = name in expected and kind == ("index" if expected[name] == () else "table")
         if not root or not (is_expected or (kind == "table" and name in _OF_SQLITE)):
@@ -81,7 +81,7 @@ def epoch_seconds(value: float) -> float:
 
 
 @cache
-def expected_shape(tables: str) -> Shape:
+def _expected_shape(tables: str) -> Shape:
     """Return the tables, columns and indexes that the statements create."""
     with closing(sqlite3.connect(":memory:")) as database:
         database.executescript(tables)

@@ -123,10 +123,10 @@ def _own_folder(folder: Path) -> Path:
     Raises:
         WrightError: another user could exchange the folder or what is in it.
     """
-    return Path(resolve_links(str(folder.absolute()), create_folder))
+    return Path(resolve_links(str(folder.absolute()), _create_folder))
 
 
-def create_folder(step: PathStep) -> None:
+def _create_folder(step: PathStep) -> None:
     """Create a folder if it is missing; reject one or a link that others can exchange."""
     with suppress(FileExistsError):
         Path(step.path).mkdir()

@@ -180,10 +180,8 @@ def staging(job: Job, cluster: Cluster) -> str:
     scratch = scratch_of(cluster, partition(job, cluster))
     if not staged or scratch is None:
         return ""
-    user_folder, shared = (
-        [data.path for data in staged if data.share == reader] for reader in ("me", "team")
-    )
-    paths = [*user_folder, *([TEAM, *shared] if shared else [])]
+    user_paths, shared = ([data.path for data in staged if data.share == reader] for reader in ("me", "team"))
+    paths = [*user_paths, *([TEAM, *shared] if shared else [])]
     command = shlex.join([cluster.software.python, "-m", MODULE, scratch, *paths])
     return f"""# Copies the data once to a local disk of each host; the next job reuses it. ${PREFIX} is the prefix of
 # the copies: os.environ.get("{PREFIX}", "") + "{staged[0].path}" is the copy, or the original if not staged.

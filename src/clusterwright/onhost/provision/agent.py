@@ -396,5 +396,5 @@ def main() -> None:
     os.umask(0o022)
     with step("read bundle"):
         bundle = read_bundle(sys.stdin.buffer.read())
-    show_steps(chosen=bool(bundle.get("progress")))
+    show_steps(enabled=bool(bundle.get("progress")))
     sys.stdout.write(f"\n{ANSWER}{json.dumps(run_bundle(bundle))}\n")

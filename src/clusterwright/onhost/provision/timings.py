@@ -13,18 +13,18 @@ LEAST_ROW_S = 0.05  # slower resources have a row of their own, the others one f
 
 _seconds: Dict[str, float] = {}
 _inner: List[float] = [0.0]  # seconds of the steps inside each open step
-format_timing: List[bool] = []  # with an element, steps are printed
+_printing: List[bool] = []  # with an element, steps are printed
 
 
-def show_steps(*, chosen: bool) -> None:
-    """Print the name of each later step as it begins, if that is wanted."""
-    format_timing[:] = [True] * chosen
+def show_steps(*, enabled: bool) -> None:
+    """Print the name of each later step as it begins, if enabled."""
+    _printing[:] = [True] * enabled
 
 
 @contextlib.contextmanager
 def step(name: str) -> Iterator[None]:
     """Add the seconds of the block, less those of nested steps, to this name; a resource's name is `kind:name`."""
-    if format_timing:
+    if _printing:
         sys.stdout.write("%s%s\n" % (STEP, name))
         sys.stdout.flush()
     began = time.monotonic()

@@ -118,7 +118,7 @@ def list_runs(runs: str) -> List[Dict[str, Any]]:
 def _add_states(runs: str, listed: List[Dict[str, Any]]) -> None:
     """Replace the evidence of each run by its state and reason, with one query of Slurm for all that need one."""
     evidence = {run["run"]: RunEvidence(**run.pop("evidence")) for run in listed}
-    states = {name: decide(folders_by_owner) for name, folders_by_owner in evidence.items()}
+    states = {name: decide(run_evidence) for name, run_evidence in evidence.items()}
     unclear = [run for run in listed if states[run["run"]].state == UNKNOWN]
     owners = {run["run"]: run_folders.owner_of(os.path.join(runs, run["run"])) for run in unclear}
     queried = _queried_ids(unclear, owners)

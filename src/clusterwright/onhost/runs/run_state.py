@@ -94,13 +94,8 @@ def query_jobs(ids: Iterable[str]) -> Optional[Dict[str, List[Dict[str, Any]]]]:
 def slurm_job(job: str, state: str, reason: str = "", ended_at: Optional[float] = None) -> SlurmJob:
     """Return a job by its state as squeue or sacct prints it: `CANCELLED by 0`."""
     state_word = job_state(state)
-    phase = (
-        PENDING
-        if is_pending(state_word)
-        else ALLOCATED
-        if is_allocated(state_word)
-        else ENDED * is_finished(state_word)
-    )
+    phases = ((PENDING, is_pending), (ALLOCATED, is_allocated), (ENDED, is_finished))
+    phase = next((phase for phase, is_in_phase in phases if is_in_phase(state_word)), "")
     return SlurmJob(job, state_word, phase, reason, ended_at)
 
 
