@@ -18,7 +18,7 @@ UNITS = "clusterwright-exporter clusterwright-heal clusterwright-notify"
 FOUND = (
     "find / -xdev '(' -name '*clusterwright*' -o -name 'wright*' ')' -not -name '*clusterwright-lab*' | sort"
 )
-SETTINGS = '{"node": "control", "journal": true}'
+SETTINGS = '{"node": "control"}'
 
 pytestmark = [pytest.mark.lab, pytest.mark.long, pytest.mark.timeout(1500)]
 

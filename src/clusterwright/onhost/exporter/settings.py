@@ -20,7 +20,6 @@ class ExporterSettings:
     listen: str = "127.0.0.1"
     port: int = PORT
     gpus: int = 0  # declared in the cluster file
-    journal: bool = False  # read the kernel log from the journal, not from /dev/kmsg
     paths: List[str] = None  # type: ignore[assignment] # (the dataclass of 3.8 needs a plain default)
     runs: str = ""
     tls: str = "/etc/clusterwright/tls"
@@ -31,7 +30,6 @@ class ExporterSettings:
     cgroup: str = "/sys/fs/cgroup"
     net: str = "/sys/class/net"
     infiniband: str = "/sys/class/infiniband"
-    kmsg: str = "/dev/kmsg"
 
     def __post_init__(self) -> None:
         """Copy the list, which the caller may change."""

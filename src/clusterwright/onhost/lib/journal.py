@@ -1,14 +1,42 @@
-"""Command lines that read what only root, or only one service, can have written to a host's journal.
+"""Command lines that read what only root, or only one service, can have written to a host's journal, and its entries.
 
 Every user may write to the journal, with any identifier and text. Only the fields that journald itself sets (those with
 a leading underscore) say where an entry comes from. Standard library only, Python 3.6 or later.
 """
 
+import json
 import shlex
-from typing import List
+from typing import List, NamedTuple, Optional
 
 JOURNALCTL = ("journalctl", "-q", "--no-pager")
 REPAIR_UNIT = "clusterwright-repair.service"  # of systemd, so only root can start it
+
+
+class Entry(NamedTuple):
+    """An entry of the journal: wall-clock time in seconds, priority of syslog(3), text."""
+
+    time: float
+    priority: int
+    text: str
+    cursor: str
+
+
+def parse_entry(line: str) -> Optional[Entry]:
+    """Return the entry of a line of `journalctl -o json`; None for any other line.
+
+    Text that is not UTF-8, such as the name of a process, comes as numbers.
+    """
+    try:
+        row = json.loads(line)
+        text = row["MESSAGE"]
+        if isinstance(text, list):
+            text = bytes(text).decode(errors="replace")
+        if not isinstance(text, str):
+            return None
+        when, priority = int(row["__REALTIME_TIMESTAMP"]) / 1e6, int(row.get("PRIORITY", 6))
+        return Entry(when, priority, text, str(row.get("__CURSOR", "")))
+    except (ValueError, LookupError, TypeError):
+        return None
 
 
 def kernel(*options: str) -> List[str]:

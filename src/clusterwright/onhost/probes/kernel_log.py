@@ -38,15 +38,8 @@ FIELDS = ("-b", "-o", "json", "--output-fields=PRIORITY,MESSAGE")
 
 def journal(argv: List[str]) -> Iterator[Row]:
     """Yield (time, priority, text) of each entry that the command prints."""
-    for line in run(argv):
-        try:
-            row = json.loads(line)
-            text = row["MESSAGE"]
-            if isinstance(text, list):  # text that is not UTF-8 comes as numbers
-                text = bytes(text).decode(errors="replace")
-            yield int(row["__REALTIME_TIMESTAMP"]) / 1e6, int(row.get("PRIORITY", 6)), text
-        except (ValueError, LookupError, TypeError):
-            continue
+    for entry in filter(None, map(trusted.parse_entry, run(argv))):
+        yield entry.time, entry.priority, entry.text
 
 
 def dmesg() -> Iterator[Row]:

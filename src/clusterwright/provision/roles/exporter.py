@@ -119,7 +119,6 @@ def _settings(cluster: Cluster, host: Host) -> str:
     document = {
         "node": host.name, "listen": str(host.management), "port": CLUSTER_EXPORTER_PORT, "slurmd": compute,
         "control": control, "gpus": gpus.count if gpus and compute else 0,
-        "journal": True,  # /dev/kmsg would need CAP_SYSLOG
         "paths": list(dict.fromkeys(["/", *shared, *mounts])),
         "runs": f"{cluster.shared_folder}/runs" if cluster.shared_folder else "",
     }  # fmt: skip

@@ -29,7 +29,7 @@ def collect(settings: ExporterSettings, state: Dict[Any, Any]) -> Iterator[Famil
     """Yield count and last time of each XID; the time is needed because increase() ignores a counter's first sample."""
     document = state.setdefault("document", state_files.read(settings.state, NAME))
     position, rows = document.setdefault("place", {}), document.setdefault("rows", {})
-    lines = kernel_log.new(state, position, proc=settings.proc, kmsg=settings.kmsg, journal=settings.journal)
+    lines = kernel_log.read_new_lines(position)
     for when, text in lines:
         _count(when, text, rows)
     if lines:
