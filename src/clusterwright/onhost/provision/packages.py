@@ -37,6 +37,7 @@ APT = (
 )
 # Unpacked, half-configured, half-installed (dpkg-query(1)): an installation was interrupted.
 INTERRUPTED = ("U", "F", "H")
+UPDATES = "/var/lib/dpkg/updates"  # of dpkg's status; numbered files stay if dpkg is killed
 DOWNLOAD = "--downloadonly"
 ONLY_NEEDED = "--setopt=install_weak_deps=False"
 
@@ -190,15 +191,20 @@ def apt_get(todo: List[Json]) -> None:
 
 
 def configure_interrupted() -> None:
-    """Configure the packages whose installation was interrupted, with time for a slow script of one of them."""
-    names = interrupted_packages()
+    """Complete an interrupted installation, with time for a slow script of one of its packages."""
     argv = ["dpkg", "--configure", "-a", "--force-confdef", "--force-confold"]
-    if names and not run(argv, CONFIGURE_S).ok:
-        remaining = ", ".join(interrupted_packages())
+    if was_interrupted() and not run(argv, CONFIGURE_S).ok:
+        remaining = ", ".join(interrupted_packages()) or f"what is in {UPDATES}"
         raise ChangeError(
             f"`{' '.join(argv)}` failed or took more than {CONFIGURE_S} s, and did not configure {remaining}: "
             "run it on the host and see its output"
         )
+
+
+def was_interrupted() -> bool:
+    """Return True if apt refuses to download or install until dpkg has completed an interrupted installation."""
+    updates = os.listdir(UPDATES) if os.path.isdir(UPDATES) else []
+    return any(map(str.isdigit, updates)) or bool(interrupted_packages())
 
 
 def interrupted_packages() -> List[str]:

@@ -53,13 +53,9 @@ def fetch(host: LocalHost, skipped_sets: Container[str] = ()) -> Dict[str, str]:
     pending = {name: todo for name, todo in pending_sets(host).items() if name not in skipped_sets}
     if not pending:
         return {}
-    if (
-        not packages.has_dnf(host) and packages.interrupted_packages()
-    ):  # else apt would refuse to download too
-        if (
-            host.bundle["mode"] != "apply"
-        ):  # the apply completes it, once its changes are permitted on the host
-            return {}
+    if not packages.has_dnf(host) and packages.was_interrupted():
+        if host.bundle["mode"] != "apply":
+            return {}  # the apply completes it, once its changes are permitted on the host
         try:
             packages.configure_interrupted()
         except ChangeError as error:
