@@ -9,6 +9,7 @@ import pytest
 
 from clusterwright.config.job import Code
 from clusterwright.errors import WrightError
+from clusterwright.launch import snapshot as module
 from clusterwright.launch.snapshot import check_folder, snapshot
 
 
@@ -120,27 +121,102 @@ def test_a_job_file_names_no_folder_elsewhere(code, tmp_path, monkeypatch):
         assert refused.value.findings[0].code == "code-folder-outside"
 
 
-def test_folders_of_the_job_file_s_project_are_allowed(code, tmp_path, monkeypatch):
-    """Its own, those below and above it, and others of its repository."""
+def test_folders_of_the_job_file_s_project_are_allowed(code, monkeypatch):
+    """Its own, those below it, and others of its repository."""
     monkeypatch.setenv("HOME", "/nowhere")
     (code / "jobs").mkdir()
     (code / ".git").mkdir()
 
-    for base, folder in ((code, "."), (code, "lib"), (code / "jobs", ".."), (code / "jobs", "../lib"),
-                         (code / "jobs", code), (code / "jobs", tmp_path)):  # fmt: skip
+    for base, folder in (
+        (code, "."),
+        (code, "lib"),
+        (code / "jobs", ".."),
+        (code / "jobs", "../lib"),
+        (code / "jobs", code),
+    ):
         assert check_folder(of(folder), base) is None
+
+
+@pytest.mark.parametrize("is_repository", [False, True])
+def test_folders_above_the_project_are_not_the_job_file_s(code, tmp_path, monkeypatch, is_repository):
+    """They contain the user's other projects."""
+    monkeypatch.setenv("HOME", "/nowhere")
+    (code / "jobs").mkdir()
+    if is_repository:
+        (code / ".git").mkdir()
+
+    for base, folder in (
+        (code, ".."),
+        (code, tmp_path),
+        (code / "jobs", "../.."),
+        *([] if is_repository else [(code / "jobs", "..")]),
+    ):
+        with pytest.raises(WrightError) as refused:
+            check_folder(of(folder), base)
+
+        assert refused.value.findings[0].code == "code-folder-outside"
+
+
+@pytest.mark.parametrize("target", ["secrets.env", "notes.env", ".git/config", "data/more.env"])
+@pytest.mark.parametrize("with_git", [False, True])
+def test_a_link_copies_no_file_that_is_not_copied_by_its_own_name(code, with_git, target):
+    """A private file, one that git or the job file leaves out, and the password in the settings of a repository."""
+    if with_git:
+        subprocess.run(["git", "init", "-q"], cwd=code, check=True)
+        (code / ".gitignore").write_text("*.env\n")
+    target = target if with_git or not target.startswith(".git/") else "deep/.git"
+    (code / target).parent.mkdir(exist_ok=True)
+    (code / target).touch()
+    (code / "lib" / "data.txt").symlink_to(f"../{target}")
+
+    with pytest.raises(WrightError, match="is a link to"):
+        snapshot(of(exclude=[] if with_git else ["*.env"]), code)
+
+
+def test_the_files_of_a_repository_are_those_that_git_lists_or_none(code):
+    """A repository that git cannot read would be copied with its ignored files."""
+    subprocess.run(["git", "init", "-q"], cwd=code, check=True)
+    (code / ".gitignore").write_text("*.env\n")
+    (code / "own.env").touch()
+    (code / ".git" / "index").write_text("damaged")
+
+    for folder in (code, code / "lib"):
+        with pytest.raises(WrightError, match="git cannot list"):
+            snapshot(of(), folder)
+
+
+def test_a_file_that_is_exchanged_meanwhile_leads_nowhere_else(code, tmp_path, monkeypatch):
+    """Another user who may write in the folder puts a link in place of a file that was checked."""
+    (tmp_path / "id_rsa").write_text("PRIVATE")
+    check_size = module._check_size
+
+    def exchange(*arguments):
+        check_size(*arguments)
+        (code / "train.py").unlink()
+        (code / "train.py").symlink_to(tmp_path / "id_rsa")
+
+    # Between check and copy there is no seam.
+    monkeypatch.setattr(module, "_check_size", exchange)
+    with pytest.raises(OSError, match="lies outside"):
+        snapshot(of(), code)
 
 
 @pytest.mark.parametrize("with_git", [False, True])
 def test_keys_are_never_copied(code, with_git):
     """Whether or not git tracks them."""
-    for name in (".ssh/id_ed25519", "sub/.aws/credentials", ".netrc", ".config/gcloud/credentials.db"):
+    for name in (
+        ".ssh/id_ed25519",
+        "sub/.aws/credentials",
+        ".netrc",
+        ".config/gcloud/credentials.db",
+        "id_rsa",
+    ):
         (code / name).parent.mkdir(parents=True, exist_ok=True)
         (code / name).write_text("PRIVATE")
     if with_git:
         subprocess.run("git init -q && git add -f .", cwd=code, check=True, shell=True)
 
-    assert not any("ssh" in name or "aws" in name or "netrc" in name or "gcloud" in name
+    assert not any("ssh" in name or "aws" in name or "netrc" in name or "gcloud" in name or "id_" in name
                    for name in snapshot(of(), code).names)  # fmt: skip
 
 
@@ -152,6 +228,27 @@ def test_a_repository_names_no_program_to_run(code, tmp_path):
     subprocess.run(["git", "config", "core.fsmonitor", str(tmp_path / "monitor")], cwd=code, check=True)
     snapshot(of(), code)
 
+    assert not (tmp_path / "executed").exists()
+
+
+def test_a_repository_fetches_nothing(code, tmp_path):
+    """A partial clone fetches objects that it lacks, and its own settings name the program for that."""
+    (tmp_path / "remote").write_text(f"touch {tmp_path}/executed\n")
+    commands = f"""set -e
+        git init -q; git add .; git -c user.name=x -c user.email=x@localhost commit -q -m x
+        git sparse-checkout set --cone --sparse-index lib
+        tree=$(git rev-parse HEAD:data)
+        rm .git/objects/$(echo "$tree" | cut -c 1-2)/$(echo "$tree" | cut -c 3-)
+        git config core.repositoryformatversion 1; git config extensions.partialClone origin
+        git config remote.origin.promisor true; git config protocol.ext.allow always
+        git config remote.origin.url "ext::sh {tmp_path}/remote"
+    """
+    subprocess.run(commands, cwd=code, check=True, shell=True)
+    subprocess.run([*module.GIT, "."], cwd=code, check=False, capture_output=True)
+    assert (tmp_path / "executed").exists()
+    (tmp_path / "executed").unlink()
+
+    assert "lib/model.py" in snapshot(of(), code).names
     assert not (tmp_path / "executed").exists()
 
 

@@ -76,11 +76,16 @@ def run(
     return CommandResult(tuple(argv), result.code, out, err, time.monotonic() - started)
 
 
-def output(argv: Sequence[str], *, cwd: str | os.PathLike[str] | None = None) -> bytes | None:
+def output(
+    argv: Sequence[str],
+    *,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+) -> bytes | None:
     """Run a command and return its stdout; None if it is missing or fails."""
     try:
         result = subprocess.run(
-            list(argv), cwd=cwd, capture_output=True, stdin=subprocess.DEVNULL, check=False
+            list(argv), cwd=cwd, env=env, capture_output=True, stdin=subprocess.DEVNULL, check=False
         )
     except OSError:
         return None

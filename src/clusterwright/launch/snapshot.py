@@ -16,11 +16,11 @@ from clusterwright.config.job import Code
 from clusterwright.edge.processes import output
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_reader import open_regular
 from clusterwright.units import human_size
 
 # Names of generated files and others that are not code; used only outside of a git repository.
 USUAL = (
-    ".git",
     "__pycache__",
     "*.pyc",
     ".venv",
@@ -30,13 +30,15 @@ USUAL = (
     ".pytest_cache",
     "runs",
 )
-# Keys and passwords: never copied, because a run is readable by other users.
+# Usual names of keys and passwords: never copied, because a run is readable by other users. The settings of a git
+# repository can have a password in a URL.
 PRIVATE = (
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", "gcloud", ".netrc", ".git-credentials", ".pgpass",
-    "secrets.env",
+    "secrets.env", ".git", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519",
 )  # fmt: skip
-# Without fsmonitor: git would run a program that the repository's own configuration names.
+# The repository's own settings name programs: for fsmonitor, and to fetch objects that a partial clone lacks.
 GIT = ("git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+WITHOUT_NETWORK = {"GIT_ALLOW_PROTOCOL": "", "GIT_TERMINAL_PROMPT": "0"}
 MAX_LISTED = 5  # of the largest files, in the error about too much code
 
 
@@ -63,7 +65,8 @@ def snapshot(code: Code, base_folder: Path) -> CodeSnapshot:
     """Archive the files of the code folder; in a git repository, without ignored files.
 
     Raises:
-        WrightError: the folder does not exist, has no files or exceeds the limit, or a link leads out of it.
+        WrightError: the folder does not exist, has no files or exceeds the limit, git cannot list its repository, or
+            a link leads to a file that is not copied.
     """
     top = (base_folder / code.folder).resolve()
     if not top.is_dir():
@@ -87,8 +90,7 @@ def check_folder(code: Code, base_folder: Path) -> None:
     """Refuse a code folder that has nothing to do with the job file's, `base_folder`.
 
     A job file from somebody else could otherwise publish private files of the user who submits it. Allowed are the
-    folder of the job file, its git repository, all folders below these, and folders above it, except the user's
-    home and what is above that.
+    folder of the job file, its git repository, and all folders below these; a repository of the user's home is none.
 
     Raises:
         WrightError: the folder is another one.
@@ -96,7 +98,7 @@ def check_folder(code: Code, base_folder: Path) -> None:
     base, top, home = base_folder.resolve(), (base_folder / code.folder).resolve(), Path.home().resolve()
     above = [folder for folder in base.parents if not home.is_relative_to(folder)]
     repository = next((folder for folder in (base, *above) if (folder / ".git").exists()), base)
-    if top in above or top.is_relative_to(base) or top.is_relative_to(repository):
+    if top.is_relative_to(repository):
         return
     raise _refused(
         "code-folder-outside",
@@ -110,18 +112,23 @@ def check_folder(code: Code, base_folder: Path) -> None:
 
 def _listed(top: Path) -> list[str]:
     """Return paths below the folder: tracked or not ignored by git; outside a repository all but generated ones."""
-    tracked = output((*GIT, "."), cwd=top)
+    tracked = output((*GIT, "."), cwd=top, env={**os.environ, **WITHOUT_NETWORK})
     if tracked is not None:
         names = os.fsdecode(tracked).split("\0")
         return sorted({name for name in names if name and (top / name).is_file()})
-    paths = []
+    if any((folder / ".git").exists() for folder in (top, *top.parents)):
+        message = _("git cannot list the files of the code folder {folder}", folder=top)
+        raise _refused(
+            "code-folder", message, _("run `git -C {folder} ls-files` and fix its error", folder=top)
+        )
+    paths, omitted = [], (*USUAL, *PRIVATE)
     for folder, inner, files in os.walk(top):
         inner[:] = [
             name
             for name in inner
-            if not _left_out(name, USUAL) and not Path(folder, name, "pyvenv.cfg").exists()
+            if not _left_out(name, omitted) and not Path(folder, name, "pyvenv.cfg").exists()
         ]
-        paths += [os.path.relpath(Path(folder, name), top) for name in files if not _left_out(name, USUAL)]
+        paths += [os.path.relpath(Path(folder, name), top) for name in files if not _left_out(name, omitted)]
     return sorted(name for name in paths if (top / name).is_file())
 
 
@@ -133,18 +140,19 @@ def _left_out(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _check_links(top: Path, names: Sequence[str]) -> None:
-    """Refuse links out of the folder: a repository could copy the user's private files into the run."""
-    outside = next((name for name in names if not (top / name).resolve().is_relative_to(top)), None)
-    if outside is not None:
+    """Refuse links to files that are not copied themselves: a repository could publish private files of the user."""
+    files = {top / name for name in names}
+    link = next((name for name in names if (top / name).resolve() not in files), None)
+    if link is not None:
         raise _refused(
             "code-link-outside",
             _(
-                "{file} is a link to {target}, outside of the code folder {folder}",
-                file=outside,
-                target=(top / outside).resolve(),
+                "{file} is a link to {target}, which is not among the files that are copied from {folder}",
+                file=link,
+                target=(top / link).resolve(),
                 folder=top,
             ),
-            _("replace the link with a copy, or exclude it: `code: {{exclude: [{file}]}}`", file=outside),
+            _("replace the link with a copy, or exclude it: `code: {{exclude: [{file}]}}`", file=link),
         )
 
 
@@ -167,16 +175,18 @@ def _check_size(top: Path, names: Sequence[str], limit: int) -> None:
 
 
 def _archive(top: Path, names: Sequence[str]) -> bytes:
-    """Return a tar archive without times and owners, so that the digest depends on paths and contents only."""
+    """Return a tar archive without times and owners, so that the digest depends on paths and contents only.
+
+    Raises:
+        UnsafeFileError: a file was exchanged since the links were checked.
+    """
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT, dereference=True) as tar:
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name in names:
-            entry = tar.gettarinfo(str(top / name), arcname=name)
-            entry.mtime = entry.uid = entry.gid = 0
-            entry.uname = entry.gname = ""
-            entry.mode = 0o755 if entry.mode & 0o100 else 0o644
-            entry.type, entry.linkname = tarfile.REGTYPE, ""  # also for a hard link to an earlier file
-            data = (top / name).read_bytes()
+            with open_regular((top / name).resolve(), inside=top) as file:
+                data, mode = file.read(), os.fstat(file.fileno()).st_mode
+            entry = tarfile.TarInfo(name)
+            entry.mode = 0o755 if mode & 0o100 else 0o644
             entry.size = len(data)
             tar.addfile(entry, io.BytesIO(data))
     return out.getvalue()
