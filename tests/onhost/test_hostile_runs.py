@@ -13,7 +13,7 @@ import pytest
 
 from clusterwright.edge.bundler import HISTORY, RUN_TEXTS, RUNS, bundle_script
 from clusterwright.onhost.exporter.collectors import runs as exported_runs
-from clusterwright.onhost.lib.safe_reader import OUTPUT_BYTES
+from clusterwright.onhost.lib.safe_reader import OUTPUT_BYTES, parse_document
 from clusterwright.onhost.snapshot import active_runs
 
 ALICE, MALLORY = 48_101, 48_102
@@ -130,13 +130,29 @@ def nonsense(run, secret):
     os.mkdir(os.fsencode(run) + b"/logs/\xff\xfe")
 
 
+def beyond(run, secret):
+    """What one Python reads and another one, or a caller with more frames, refuses: deep JSON, long numbers."""
+    for name in ("logs", "checkpoints/step-"):
+        (run / (name + "/" * (name == "logs") + "9" * 60)).mkdir()
+    event = {"event": "step", "time": 3, "step": int("9" * 39), "generation": 1, "loss": 1e300, "mfu": 10**39}
+    for depth in (20, 31, 60, 900):
+        nested = json.loads("[" * depth + "]" * depth)
+        with (run / "events/rank-00000.jsonl").open("a") as file:
+            file.write(json.dumps({**event, "loss": nested, "step": depth}) + "\n")
+    (run / "ended.json").write_text(
+        json.dumps({"x": json.loads("[" * 900 + "]" * 900), "outcome": "finished"})
+    )
+    failures = [{"time": 1, "reason": json.loads("[" * 60 + "]" * 60)}]
+    (run / "ledger.json").write_text(json.dumps({"gpu_s": {"step": 10**39}, "failures": failures}))
+
+
 def closed(run, secret):
     """Folders that nobody may read."""
     for name in ("events", "logs", "checkpoints", "chain"):
         (run / name).chmod(0)
 
 
-TRAPS = (bulky, pipes, endless, secrets, secret_folders, circles, huge, crowded, nonsense, closed)
+TRAPS = (bulky, pipes, endless, secrets, secret_folders, circles, huge, crowded, nonsense, beyond, closed)
 
 
 @pytest.fixture(scope="module", params=TRAPS, ids=lambda trap: trap.__name__)
@@ -183,9 +199,9 @@ def test_a_list_has_the_runs_of_all_others(runs):
 
     assert code == 0, text
     assert len(out) < OUTPUT_BYTES
-    rows = {row["run"]: row for row in json.loads(out)}
+    rows = {row["run"]: row for row in parse_document(out)}
     assert (rows[GOOD]["step"], rows[GOOD]["jobs"]) == (2, ["7"])
-    assert rows[GOOD]["ended"]["outcome"] == "finished"
+    assert rows[GOOD]["state"] == "finished"
     assert BAD in rows
 
 
@@ -230,6 +246,7 @@ def test_a_snapshot_has_the_runs_of_all_others(runs):
 
     assert found[GOOD]["step"] == 2
     assert SECRET not in json.dumps(found)
+    assert parse_document(json.dumps({"runs": found}))
     assert time.monotonic() - begun < 20
 
 
@@ -242,7 +259,7 @@ def test_a_report_has_the_runs_of_all_others(runs):
     code, out, text = done(HISTORY, json.dumps(request))
     assert code == 0, text
     assert len(out) < OUTPUT_BYTES
-    assert GOOD in [row["run"] for row in json.loads(out)["runs"]]
+    assert GOOD in [row["run"] for row in parse_document(out)["runs"]]
 
     code, _, text = done(HISTORY, json.dumps({**request, "job": BAD}))
     assert code == 0, text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.onhost.lib.numbers import ascii_int, finite
+from clusterwright.onhost.lib.numbers import ascii_int, finite, plain_number
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,10 @@ def test_what_is_not_a_finite_number_is_none(value):
 def test_a_finite_number_is_a_float():
     """Of a text or a number."""
     assert (finite("1.5"), finite(2), finite(True)) == (1.5, 2.0, 1.0)
+
+
+@pytest.mark.parametrize("value", [10**20, "3", [1], {"a": 1}, float("inf"), float("nan"), None])
+def test_a_plain_number_is_one_that_every_reader_takes(value):
+    """Integers of 64 bits and finite floats; nothing is converted."""
+    assert plain_number(value) is None
+    assert (plain_number(-7), plain_number(0.5)) == (-7, 0.5)

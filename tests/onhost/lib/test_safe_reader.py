@@ -1,14 +1,17 @@
 """Files that anybody may have written."""
 
+import json
 import os
 
 import pytest
 
 from clusterwright.onhost.lib import by_owner, safe_reader
 from clusterwright.onhost.lib.safe_reader import (
+    Budget,
     UnsafeFileError,
     is_regular,
     list_folder,
+    parse_document,
     read_bytes,
     read_object,
     read_part,
@@ -190,3 +193,32 @@ def test_the_results_of_one_owner_leave_room_for_those_of_others(tmp_path):
         "bulk-1": (True, type(None)),
         "bulk-2": (False, safe_reader.OverBudgetError),
     }
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 65 + "]" * 65, '{"a":[' * 33 + "]}" * 33, '["[", ' * 65 + "1" + "]" * 65]
+)
+@pytest.mark.parametrize("frames", [0, 500])
+def test_json_of_a_depth_is_refused_whoever_reads_it(text, frames):
+    """What one Python or one caller takes, another one would refuse, with the data of all users in the document."""
+    if frames:
+        test_json_of_a_depth_is_refused_whoever_reads_it(text, frames - 1)
+        return
+    with pytest.raises(ValueError, match="nested too deeply"):
+        parse_document(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 64 + "]" * 64, "[" + "[], " * 99 + "1]", '["' + "[" * 99 + '\\"]"]', '["\\\\", [[]]]']
+)
+def test_brackets_beside_each_other_and_in_strings_are_no_depth(text):
+    """Also behind quotation marks in a string."""
+    assert parse_document(text) == json.loads(text)
+
+
+def test_a_result_that_would_spoil_the_whole_document_is_refused():
+    """With the results of others it is one document, of which nothing is read then."""
+    budget = Budget(1, 1000)
+    for result in ({"x": json.loads("[" * 40 + "]" * 40)}, {"x": 10**60}):
+        with pytest.raises(ValueError, match=r"nested too deeply|an integer with"):
+            budget.charge_output(result)

@@ -4,7 +4,7 @@
 scripts and refuses more than 4,300 of them.
 """
 
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 DIGITS = 20  # of a 64-bit integer
 JSON_DIGITS = 40  # of an integer in JSON; ours have at most 20
@@ -29,6 +29,13 @@ def json_integer(text: str) -> int:
     if len(text) > JSON_DIGITS:
         raise ValueError("an integer with %d digits" % len(text))
     return int(text)
+
+
+def plain_number(value: Any) -> Union[int, float, None]:
+    """Return an integer of at most DIGITS digits or a finite float as it is; None for anything else."""
+    if isinstance(value, int):
+        return value if abs(value) < 10**DIGITS else None
+    return finite(value) if isinstance(value, float) else None
 
 
 def finite(value: Any) -> Optional[float]:

@@ -9,6 +9,7 @@ Standard library only, Python 3.6 or later.
 import io
 import json
 import os
+import re
 import stat
 import threading
 import time
@@ -23,9 +24,13 @@ DOCUMENT_BYTES = 4 * MiB  # limit for a JSON document; ours have a few kilobytes
 OUTPUT_BYTES = (
     32 * MiB
 )  # limit for the results of reading all folders; who runs a program drops more than 64 MiB
+DEPTH = 64  # of brackets in JSON: how much the parser itself takes depends on the Python and on the caller
+RESULT_DEPTH = 32  # of a result that becomes a part of a document
 ENTRIES = 100000  # limit for the entries of a folder
 LINKS = 40  # that one path may lead through, as in the kernel
 Path = Union[str, "os.PathLike[str]"]
+_STRINGS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_NO_BRACKETS = re.compile(r"[^][{}]+")
 _PIN = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_CLOEXEC
 _active = threading.local()
 
@@ -69,15 +74,17 @@ class Budget:
             raise OverBudgetError("it takes too %s to read" % ("long" if self.seconds < 0 else "many bytes"))
 
     def charge_output(self, result: Any) -> None:
-        """Subtract the bytes of a result in JSON.
+        """Subtract the bytes of a result in JSON, which is part of a document with the results of other users.
 
         Raises:
             OverBudgetError: fewer remain.
+            ValueError: `parse_document` would refuse it, and with it the document.
         """
-        size = len(json.dumps(result, default=str))
-        if size > self.output:
+        text = json.dumps(result, default=str)
+        if len(text) > self.output:
             raise OverBudgetError("its data take too many bytes")
-        self.output -= size
+        parse_document(text, depth=RESULT_DEPTH)
+        self.output -= len(text)
 
 
 @contextmanager
@@ -294,18 +301,31 @@ def parse_object(data: Union[bytes, str]) -> Dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def parse_document(data: Union[bytes, str], *, allow_nan: bool = False) -> Any:
+def parse_document(data: Union[bytes, str], *, allow_nan: bool = False, depth: int = DEPTH) -> Any:
     """Parse JSON in UTF-8; a number that is not finite becomes None unless `allow_nan`.
 
     Raises:
-        ValueError: the text is no JSON, is nested too deeply, or has an integer of more than 40 digits.
+        ValueError: the text is no JSON, is nested deeper than `depth`, or has an integer of more than 40 digits.
     """
     text = data.decode("utf-8") if isinstance(data, bytes) else data  # json would accept UTF-16 and UTF-32
     try:
         convert: Callable[[str], Any] = float if allow_nan else finite
-        return json.loads(text, parse_int=json_integer, parse_float=convert, parse_constant=convert)
+        document = json.loads(text, parse_int=json_integer, parse_float=convert, parse_constant=convert)
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None
+    if _is_nested_deeper(text, depth):
+        raise ValueError("JSON that is nested too deeply")
+    return document
+
+
+def _is_nested_deeper(text: str, depth: int) -> bool:
+    """Return True if valid JSON has more than `depth` brackets in each other; each round removes the innermost."""
+    if text.count("[") + text.count("{") <= depth:
+        return False
+    brackets = _NO_BRACKETS.sub("", _STRINGS.sub("", text)).replace("{", "[").replace("}", "]")
+    for _ in range(depth):
+        brackets = brackets.replace("[]", "")
+    return bool(brackets)
 
 
 def read_part(path: Path, size: int, offset: int = 0, *, inside: Optional[Path] = None) -> bytes:

@@ -17,13 +17,13 @@ from clusterwright.onhost.lib.accounts import account_lookup, equal_shares
 from clusterwright.onhost.lib.as_owner import CPU_S, WorkLimits, as_owner
 from clusterwright.onhost.lib.by_owner import read_by_owner
 from clusterwright.onhost.lib.files import append
+from clusterwright.onhost.lib.numbers import ascii_int
 from clusterwright.onhost.lib.run_outcome import EXIT_CODES, UNKNOWN, RunEvidence, RunState, decide
 from clusterwright.onhost.lib.safe_reader import (
     Budget,
     OverBudgetError,
     list_folder,
     parse_object,
-    read_object,
     read_part,
     reading_budget,
 )
@@ -151,30 +151,28 @@ def _queried_ids(unclear: List[Dict[str, Any]], owners: Dict[str, Optional[int]]
 def about_unreadable(run: str, error: BaseException) -> Dict[str, Any]:
     """Return a summary, with the error, in place of that of a run that cannot be read."""
     reason = str(error)[:MOST_REASON] or type(error).__name__
-    ended = {"outcome": "unreadable", "reason": f"its folder cannot be read: {reason}"}
     return {
         "run": os.path.basename(run),
         "jobs": [],
         "generation": 0,
         "checkpoint": None,
         "step": None,
-        "ended": ended,
-        "state": ended["outcome"],
-        "reason": ended["reason"],
+        "state": "unreadable",
+        "reason": f"its folder cannot be read: {reason}",
     }
 
 
 def about(run: str) -> Dict[str, Any]:
-    """Summarize a run by its folder: jobs, newest generation, checkpoint and step, and how it ended ({} if not)."""
-    steps = [name[5:] for name in list_folder(os.path.join(run, "checkpoints")) if name.startswith("step-")]
-    generations = [int(name) for name in list_folder(os.path.join(run, "logs")) if name.isdecimal()]
+    """Summarize a run by its folder: jobs, newest generation, checkpoint and step, and evidence of its state."""
+    names = list_folder(os.path.join(run, "checkpoints"))
+    steps = [ascii_int(name[5:]) for name in names if name.startswith("step-")]
+    generations = map(ascii_int, list_folder(os.path.join(run, "logs")))
     return {
         "run": os.path.basename(run),
         "jobs": job_ids(run),
-        "generation": max(generations, default=0),
-        "checkpoint": max((int(step) for step in steps if step.isdecimal()), default=None),
+        "generation": max((number for number in generations if number is not None), default=0),
+        "checkpoint": max((step for step in steps if step is not None), default=None),
         "step": last_step(run),
-        "ended": read_object(os.path.join(run, "ended.json")),
         "evidence": run_state.read_evidence(run)._asdict(),
     }
 

@@ -28,6 +28,7 @@ from clusterwright.slurm.records import split_lines
 from clusterwright.slurm.states import is_allocated, is_finished, is_pending, job_state
 
 TAIL = 8192  # bytes at the end of a file that contain the newest job_end
+MOST_REASON = 300  # characters of a reason that a run's folder contains
 MOST_JOBS = 1000  # jobs in one query of Slurm
 _SQUEUE = ("squeue", "--noheader", "--all", "--states=all", "--format=%i|%U|%T|%e|%r")
 _SACCT = (
@@ -45,9 +46,10 @@ def read_evidence(run: str) -> RunEvidence:
     """Return what the folder of a run shows, without Slurm's records."""
     alive_at, ended = modified(os.path.join(run, "pulse")), os.path.join(run, "ended.json")
     return RunEvidence(
-        read_object(ended),
+        _outcome(read_object(ended)),
         modified(ended) is not None,
-        {} if alive_at is None else _job_end(run),  # a run that was submitted again has the events of before
+        # A run that was submitted again has the events of before.
+        {} if alive_at is None else _outcome(_job_end(run)),
         None if alive_at is None else time.time() - alive_at,
         is_regular(os.path.join(run, "cancelled")),
         is_local=bool(read_object(os.path.join(run, "job.json")).get("local")),
@@ -106,6 +108,11 @@ def of_owner(
     return [
         record["job"] for job in ids for record in records.get(job, [])[-1:] if record["user"] == str(owner)
     ]
+
+
+def _outcome(record: Dict[str, Any]) -> Dict[str, str]:
+    """Return what a state needs of a record that a user may have written, as texts."""
+    return {name: str(record[name] or "")[:MOST_REASON] for name in ("outcome", "reason") if name in record}
 
 
 def _job_end(run: str) -> Dict[str, Any]:

@@ -7,6 +7,7 @@ import time
 from typing import Any, BinaryIO, Dict, Iterable, List, Optional, Tuple
 
 from clusterwright.onhost.lib.by_owner import read_by_owner
+from clusterwright.onhost.lib.numbers import ascii_int, plain_number
 from clusterwright.onhost.lib.run_outcome import RUNNING, decide
 from clusterwright.onhost.lib.safe_reader import (
     TEXT_BYTES,
@@ -50,7 +51,7 @@ def about(run: str) -> Dict[str, Any]:
     record = read_object(os.path.join(run, "job.json"), TEXT_BYTES)
     state = _state(run)
     now = speed.progress(events, record, running=state == RUNNING)
-    fields = {name: now.get(name) for name in _FIELDS}
+    fields = {name: plain_number(now.get(name)) for name in _FIELDS}
     return dict(fields, state=state, curve=curve(path), checkpoint_age_s=_saved(run))
 
 
@@ -82,7 +83,8 @@ def _saved(run: str) -> Optional[float]:
     """Return the seconds since the newest complete checkpoint, whose manifest is written last."""
     folder = os.path.join(run, "checkpoints")
     steps = sorted(
-        (name for name in list_folder(folder) if name[5:].isdecimal()), key=lambda name: -int(name[5:])
+        (name for name in list_folder(folder) if ascii_int(name[5:]) is not None),
+        key=lambda name: -int(name[5:]),
     )
     for name in steps[:3]:
         try:
