@@ -1,6 +1,7 @@
 """Cluster files of 120 kB whose cross-checks are many: each ends with findings, in seconds."""
 
 import itertools
+import resource
 import time
 
 import pytest
@@ -9,7 +10,7 @@ from clusterwright.config.clash import loops, nested_pairs
 from clusterwright.config.load import load_cluster
 from clusterwright.errors import SpecError
 
-SIZE, LIMIT_S = 120_000, 10
+SIZE, LIMIT_S, LIMIT_KIB = 120_000, 10, 300 << 10
 HEAD = "name: x\nos: debian-12\nnetworks: {management: {subnet: 10.0.0.0/8, rate: 10Gbit/s}}\nnodes:\n"
 COMMON = "addresses: {management: 10.11.1.1}, cpus: {sockets: 2, cores_per_socket: 56}, memory: 2TiB"
 CONTROL = (
@@ -88,6 +89,16 @@ FILES = {
         + ", ".join(f"q{n}" for n in range(1100))
         + "]}\n",
     ),
+    "one quality of service again and again": document(
+        people(2500, "qos: {q: {}}\n"),
+        partitions="partitions:\n  p: {nodes: [g0], max_time: 1d, qos: [" + "q, " * 20_000 + "]}\n",
+    ),
+    "qualities of service of partitions": document(
+        people(2500, "qos:\n" + "".join(f"  q{n}: {{}}\n" for n in range(2500))),
+        partitions="partitions:\n  p: {nodes: [g0], max_time: 1d, qos: ["
+        + ", ".join(f"q{n}" for n in range(2500))
+        + "]}\n",
+    ),
     "reservations": document(
         "reservations:\n"
         + repeat(
@@ -107,15 +118,16 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_hostile_file_ends_with_findings_in_time(tmp_path, name):
-    """The limit is of processor time."""
+    """The limits are of processor time, and of memory beyond the most that a test before has used."""
     path = tmp_path / "cluster.yaml"
     path.write_text(FILES[name])
-    begun = time.process_time()
+    begun, most = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(SpecError) as caught:
         load_cluster(path)
 
     assert len(str(caught.value)) < 1_000_000
     assert time.process_time() - begun < LIMIT_S
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - most < LIMIT_KIB
 
 
 def test_nested_paths_are_found_as_by_comparing_each_two():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from clusterwright.config.clash import Clash, names, unknown
 from clusterwright.config.cluster import Cluster
@@ -176,14 +176,22 @@ def partition_teams(cluster: Cluster) -> Iterator[Clash]:
 
 def partition_qos(cluster: Cluster) -> Iterator[Clash]:
     """Check that each quality of service of a partition exists, and some team may use both it and the partition."""
-    valid_qos = [NORMAL, *(name for name in cluster.qos if name != NORMAL)]
+    teams_by_qos = {
+        NORMAL: frozenset[str](),
+        **{name: frozenset(qos.teams) for name, qos in cluster.qos.items()},
+    }
     for name, partition in cluster.partitions.items():
+        unusable = {
+            qos_name
+            for qos_name in dict.fromkeys(partition.qos)
+            if not _have_common_team(partition, teams_by_qos.get(qos_name, frozenset()))
+        }
         for index, qos_name in enumerate(partition.qos):
             loc = ("partitions", name, "qos", index)
-            if qos_name not in valid_qos:
+            if qos_name not in teams_by_qos:
                 subject = _("partition `{name}`", name=name)
-                yield unknown(subject, _("quality of service"), qos_name, valid_qos, (loc, ("qos",)))
-            elif not _allowed_teams(cluster, partition, qos_name):
+                yield unknown(subject, _("quality of service"), qos_name, teams_by_qos, (loc, ("qos",)))
+            elif qos_name in unusable:
                 values = {"partition": name, "qos": qos_name}
                 message = _("no team may use both partition `{partition}` and its qos `{qos}`", **values)
                 fix = _(
@@ -192,22 +200,22 @@ def partition_qos(cluster: Cluster) -> Iterator[Clash]:
                 )
                 locs = (loc, ("qos", qos_name, "teams"), ("partitions", name, "teams"))
                 yield Clash("qos-unusable", message, fix, locs)
-        yield from _left_out(cluster, name, partition)
+        yield from _left_out(name, partition, teams_by_qos)
 
 
-def _allowed_teams(cluster: Cluster, partition: Partition, qos: str) -> set[str]:
-    """Return the teams that may use both the partition and the quality of service."""
-    teams = set(partition.teams or cluster.teams)
-    allowed = cluster.qos[qos].teams if qos in cluster.qos else ()
-    return teams & set(allowed) if allowed else teams
+def _have_common_team(partition: Partition, qos_teams: frozenset[str]) -> bool:
+    """Return whether a team may use both the partition and the quality of service; without teams both are for all."""
+    return not partition.teams or not qos_teams or not qos_teams.isdisjoint(partition.teams)
 
 
-def _left_out(cluster: Cluster, name: str, partition: Partition) -> Iterator[Clash]:
+def _left_out(name: str, partition: Partition, teams_by_qos: Mapping[str, frozenset[str]]) -> Iterator[Clash]:
     """Yield a clash for each team of the partition that may use none of its qualities of service."""
-    listed = [qos_name for qos_name in partition.qos if qos_name in cluster.qos or qos_name == NORMAL]
-    allowed_teams = set[str]().union(*(_allowed_teams(cluster, partition, qos_name) for qos_name in listed))
+    listed = [qos_name for qos_name in dict.fromkeys(partition.qos) if qos_name in teams_by_qos]
+    if not listed or not all(teams_by_qos[qos_name] for qos_name in listed):
+        return
+    allowed_teams = frozenset[str]().union(*(teams_by_qos[qos_name] for qos_name in listed))
     for index, team in enumerate(partition.teams):
-        if listed and team not in allowed_teams:
+        if team not in allowed_teams:
             message = _(
                 "team `{team}` may use partition `{partition}`, but none of its qualities of service",
                 team=team,
