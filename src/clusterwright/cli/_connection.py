@@ -30,13 +30,13 @@ class RunLocation:
     name: str  # or a job id, or `last`, in a cluster
 
 
-def find_run(reference: str, cluster: Path | None) -> RunLocation:
-    """Locate a run by its folder, by its name in ./runs, or in the cluster.
+def find_run(reference: str, cluster: Path | None, *, cancels: bool = False) -> RunLocation:
+    """Locate a run by its folder, by its name in ./runs, or in the cluster; `cancels`: as for `run_folders.find`.
 
     Raises:
         WrightError: it is no local run, and no cluster file is found.
     """
-    if folder := local_run(reference, cluster):
+    if folder := local_run(reference, cluster, cancels=cancels):
         return RunLocation(None, str(folder.parent), folder.name)
     from clusterwright.launch.run import runs_folder
 
@@ -55,7 +55,7 @@ def cluster_of_run(reference: str, cluster: Path | None) -> Cluster:
     return find_cluster(cluster)
 
 
-def local_run(reference: str, cluster: Path | None) -> Path | None:
+def local_run(reference: str, cluster: Path | None, *, cancels: bool = False) -> Path | None:
     """Return the folder of a run on this machine; job ids and `last` mean local runs only without a cluster file.
 
     A name alone means a run of the caller: in a folder that others may write, anybody can give a run that name.
@@ -69,7 +69,7 @@ def local_run(reference: str, cluster: Path | None) -> Path | None:
             return folder.absolute()
     if not has_only_local_runs(cluster):
         return None
-    run = find(str(LOCAL_RUNS.absolute()), reference)
+    run = find(str(LOCAL_RUNS.absolute()), reference, cancels=cancels)
     return Path(run) if run else None
 
 

@@ -25,7 +25,7 @@ def cancel(job: Annotated[str, RUNS], /, *, cluster: Path | None = None) -> int:
     from clusterwright.onhost.lib.as_owner import as_owner
     from clusterwright.onhost.lib.files import append
 
-    run = find_run(job, cluster)
+    run = find_run(job, cluster, cancels=True)
     if run.cluster is None:
         folder = Path(run.runs) / run.name
         try:

@@ -116,6 +116,24 @@ def test_the_last_run_of_a_user_is_their_own(submit, folder, monkeypatch):
     assert run_folders.find(str(folder), "last") == str(other)
 
 
+def test_the_last_run_of_another_user_is_named_and_canceled_by_its_name_only(
+    submit, folder, monkeypatch, capsys
+):
+    """A folder without any job is a run, so that a user can always have the last one."""
+    submit(ALICES, ALICE)
+    last = submit("b-20261121-110000", MALLORY)
+    monkeypatch.setenv("SUDO_UID", "41999")
+
+    assert run_folders.find(str(folder), "last", cancels=True) == ""
+    assert f"run {last.name} of {MALLORY} is the last one; use the name" in capsys.readouterr().err
+    assert run_folders.find(str(folder), "last") == str(last)
+    assert f"run {last.name} of {MALLORY} is the last one" in capsys.readouterr().err
+    assert run_folders.find(str(folder), last.name, cancels=True) == str(last)
+
+    monkeypatch.setenv("SUDO_UID", str(ALICE))
+    assert run_folders.find(str(folder), "last", cancels=True) == str(folder / ALICES)
+
+
 def test_a_job_is_found_in_the_folder_of_its_user(submit, slurm, folder):
     """Though a later folder of another user claims its id."""
     slurm(("5", ALICE, ALICES))

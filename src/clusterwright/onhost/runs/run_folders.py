@@ -84,12 +84,15 @@ def find(runs: str, reference: str, *, cancels: bool = False) -> str:
     """Return the folder of a run by name, job id, path of one of its files, or `last`; empty if there is none.
 
     `last` is the run that the caller submitted last, else anybody's. A caller who cancels the run must give the name of
-    another user's if Slurm does not know the job.
+    another user's, unless Slurm knows the job.
     """
     typed, reference, names = reference, reference.rstrip("/"), newest(runs)
     if reference == "last":
-        names_of_caller = [name for name in names if owner_of(os.path.join(runs, name)) == caller_uid()]
-        return os.path.join(runs, (names_of_caller or names)[0]) if names else ""
+        paths = [os.path.join(runs, name) for name in names]
+        own = next((path for path in paths if owner_of(path) == caller_uid()), "")
+        if own or not paths:
+            return own
+        return _of_another(paths[0], "you have no run", "is the last one", cancels=cancels)
     match = None if _below(runs, reference) else _OUTPUT.fullmatch(reference)
     job = match.group(1) if match else reference
     if _NUMBER.fullmatch(job):
@@ -145,12 +148,16 @@ def _of_job(runs: str, names: List[str], job: str, *, cancels: bool) -> str:
         listed = ", ".join(map(os.path.basename, claims))
         sys.stderr.write(f"runs of several users contain job id {job}: {listed}; use the name of a run\n")
         return ""
-    owner = "another user" if owners[0] is None else user_name(owners[0])
+    return _of_another(claims[0], "Slurm does not know the job", f"contains job id {job}", cancels=cancels)
+
+
+def _of_another(run: str, reason: str, claim: str, *, cancels: bool) -> str:
+    """Write that a run is not the caller's to stderr, and return it; empty for a caller who cancels."""
+    uid = owner_of(run)
+    owner = "another user" if uid is None else user_name(uid)
     fix = "; use the name of the run to cancel it" if cancels else ""
-    sys.stderr.write(
-        f"Slurm does not know the job; run {os.path.basename(claims[0])} of {owner} contains job id {job}{fix}\n"
-    )
-    return "" if cancels else claims[0]
+    sys.stderr.write(f"{reason}; run {os.path.basename(run)} of {owner} {claim}{fix}\n")
+    return "" if cancels else run
 
 
 def _slurm_job(job: str) -> Optional[Tuple[int, str]]:
