@@ -67,14 +67,17 @@ def test_another_host_may_look(there):
     assert seen.remote.hosts == ["gpu-node1"]
 
 
-def test_a_run_that_is_not_there(there):
-    """The command that lists those that are there is named; usage is wrong."""
+@pytest.mark.parametrize(
+    ("name", "fix"), [("gpt-20261121-12000", "did you mean `gpt-20261121-120000`"), ("x", "wright jobs")]
+)
+def test_a_run_that_does_not_exist_on_the_cluster(there, name, fix):
+    """The closest run of the cluster is the fix, else the command that lists the runs."""
     _, seen = there
-    with pytest.raises(WrightError, match=r"no run `gtp` in .*\n.*wright jobs") as error:
-        listing("gtp", seen)
+    with pytest.raises(WrightError, match=f"no run `{name}` in .*\n.*{fix}") as error:
+        listing(name, seen)
 
     assert error.value.exit_code == EXIT_USAGE
-    assert error.value.findings[0].code == "checkpoint-no-folder"
+    assert error.value.findings[0].code == "no-run"
 
 
 def test_a_host_without_that_python(there):

@@ -15,7 +15,6 @@ from clusterwright.i18n import _
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.edge.ssh import Ssh
-    from clusterwright.errors import WrightError
 
 VARIABLE = "CLUSTERWRIGHT_CLUSTER"
 LOCAL_RUNS = Path("runs")  # where `wright train --local` writes, unless --out names another folder
@@ -50,6 +49,8 @@ def cluster_of_run(reference: str, cluster: Path | None) -> Cluster:
     Raises:
         WrightError: there is no cluster file; `no-run` if there are local runs.
     """
+    from clusterwright.launch.listing import no_run
+
     if has_only_local_runs(cluster):
         raise no_run(reference, None, str(LOCAL_RUNS.absolute()))
     return find_cluster(cluster)
@@ -71,21 +72,6 @@ def local_run(reference: str, cluster: Path | None, *, cancels: bool = False) ->
         return None
     run = find(str(LOCAL_RUNS.absolute()), reference, cancels=cancels)
     return Path(run) if run else None
-
-
-def no_run(reference: str, cluster: Cluster | None, runs: str) -> WrightError:
-    """Return the error of a run that does not exist, with the closest name of those that do."""
-    from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
-    from clusterwright.launch.listing import run_names
-
-    default_fix = (
-        _("choose a run that wright jobs lists")
-        if cluster
-        else _("choose a run that wright jobs lists; for a run of a cluster, pass --cluster cluster.yaml")
-    )
-    fix = unknown_name_fix(reference, run_names(cluster, runs), default_fix)
-    message = _("no run `{run}` in {folder}", run=reference, folder=runs)
-    return WrightError.from_code("no-run", message, fix, exit_code=EXIT_USAGE)
 
 
 def has_only_local_runs(cluster: Path | None) -> bool:
@@ -221,6 +207,7 @@ def _exit_code(code: int, cluster: Cluster | None, runs: str, reference: str) ->
     """
     from clusterwright.edge.ssh import SSH_FAILED
     from clusterwright.errors import EXIT_FAILED, WrightError
+    from clusterwright.launch.listing import no_run
     from clusterwright.onhost.runs.run_jobs import NO_RUN, UNREADABLE
 
     if code == NO_RUN:

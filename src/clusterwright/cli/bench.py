@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,8 @@ from clusterwright.cli._live_names import HOSTS, PARTITIONS
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
+    from cyclopts import Token
+
     from clusterwright.check.bench.bench_job import HostRequest
     from clusterwright.check.bench.compare import BenchChange
     from clusterwright.check.bench.run import Kind
@@ -176,6 +179,25 @@ def _row(change: BenchChange) -> tuple[str, ...]:
     return (change.subject, change.quantity, *figures, f"{change.ratio - 1:+.1%}", conditions)
 
 
+def parse_bench_number(_type: object, tokens: Sequence[Token]) -> int:
+    """Return the number of a stored benchmark; Cyclopts calls it for each argument.
+
+    Raises:
+        WrightError: it is no number, but for example a file of results.
+    """
+    from clusterwright.errors import EXIT_USAGE, WrightError
+
+    text = tokens[0].value
+    if text.isdecimal() and len(text) < 10:
+        return int(text)
+    raise WrightError.from_code(
+        "bench-no-run",
+        _("`{text}` is not the number of a stored benchmark", text=text),
+        _("wright bench list shows the numbers; compare two of them: wright bench compare 1 2"),
+        exit_code=EXIT_USAGE,
+    )
+
+
 bench = App(
     name="bench",
     help="Benchmark network, GPUs, storage and memory of the hosts; compare with the cluster file and with each other.",
@@ -187,7 +209,9 @@ bench = App(
 File = Annotated[
     Path | None, Parameter(help="Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.")
 ]
-Id = Annotated[int, Parameter(help="Number of a benchmark, as in wright bench list.")]
+Id = Annotated[
+    int, Parameter(converter=parse_bench_number, help="Number of a benchmark, as in wright bench list.")
+]
 Json = Annotated[bool, Parameter(help="Print one JSON document on stdout.")]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from clusterwright.cli._connection import RunLocation, connection_to, find_run, no_run
+from clusterwright.cli._connection import RunLocation, connection_to, find_run
 from clusterwright.cli._live_names import RUNS
 from clusterwright.cli._show import show_message, write_file
 from clusterwright.errors import WrightError
@@ -90,6 +90,7 @@ def _document(result: CommandResult, location: RunLocation) -> dict[str, Any]:
     from clusterwright.edge.answers import parse_answer
     from clusterwright.edge.slurm import checked
     from clusterwright.edge.ssh import SSH_FAILED
+    from clusterwright.launch.listing import no_run
     from clusterwright.onhost.runs.run_jobs import NO_RUN
 
     if result.code == NO_RUN:

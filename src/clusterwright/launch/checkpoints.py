@@ -18,6 +18,7 @@ from clusterwright.edge.ssh import Remote
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch.command import LIBRARY
+from clusterwright.launch.listing import no_run
 from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.runs import run_checkpoints, run_jobs
 
@@ -47,7 +48,7 @@ class CheckpointHost:
             self._command(action, run_or_folder, options), stdin=stdin, timeout_s=LIMIT_S
         )
         if result.code == run_jobs.NO_RUN:
-            raise _wrong("checkpoint-no-folder", result.last_lines(1), _("see the runs: wright jobs"))
+            raise no_run(run_or_folder, self.cluster, runs_folder(self.cluster), self.remote)
         if result.code == NO_PROGRAM:
             message = _("{host} has no {python}", host=host, python=self.cluster.software.python)
             raise _wrong("checkpoint-no-torch", message, _("choose a host that has it: --host gpu-node1"))

@@ -11,8 +11,7 @@ from clusterwright.edge.bundler import RUNS, program_command, program_input
 from clusterwright.edge.host import Host
 from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.ssh import Remote
-from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.i18n import _
+from clusterwright.launch.listing import no_run
 from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.runs.run_jobs import NO_RUN
 from clusterwright.provision.apply import remote_of
@@ -45,10 +44,5 @@ def _answer(command: str, name: str, cluster: Cluster, remote: Remote | None, *m
     line = program_command(command, runs, name, *more)
     result = Host(remote or remote_of(cluster), host).run(line, stdin=program_input(RUNS), timeout_s=_LIMIT_S)
     if result.code == NO_RUN:
-        raise WrightError.from_code(
-            "no-run",
-            _("{folder} has no run `{name}`", folder=runs, name=name),
-            _("choose a run that wright jobs lists"),
-            exit_code=EXIT_USAGE,
-        )
+        raise no_run(name, cluster, runs, remote)
     return slurm.checked(result, host, "wright")

@@ -15,6 +15,7 @@ from clusterwright.edge.bundler import LOADER, RUNS, program_command, program_in
 from clusterwright.edge.host import Host
 from clusterwright.edge.processes import run
 from clusterwright.edge.ssh import Remote
+from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import _, _n
 from clusterwright.launch.local import is_alive
 from clusterwright.launch.run import runs_folder
@@ -71,16 +72,32 @@ def list_local_runs(runs: Path) -> tuple[JobRow, ...]:
     return (*alive, *(_run(folder) for folder in folders if folder not in running))
 
 
-def run_names(cluster: Cluster | None, runs: str) -> list[str]:
+def run_names(cluster: Cluster | None, runs: str, remote: Remote | None = None) -> list[str]:
     """Return the names of the runs in a folder, newest first; empty if it cannot be read.
 
     The folder is on the control host or, without a cluster, on this machine.
     """
-    result = run(run_jobs_argv(cluster, "names", runs), stdin=program_input(RUNS), timeout_s=NAMES_S)
+    if cluster:
+        control = Host(remote or remote_of(cluster), cluster.control.name)
+        result = control.run(program_command("names", runs), stdin=program_input(RUNS), timeout_s=NAMES_S)
+    else:
+        result = run(run_jobs_argv(None, "names", runs), stdin=program_input(RUNS), timeout_s=NAMES_S)
     try:
         return [str(name) for name in parse_document(result.out)] if result.ok else []
     except DATA_ERRORS:
         return []
+
+
+def no_run(reference: str, cluster: Cluster | None, runs: str, remote: Remote | None = None) -> WrightError:
+    """Return the error of a run that does not exist, with the closest name of those that do."""
+    default_fix = (
+        _("choose a run that wright jobs lists")
+        if cluster
+        else _("choose a run that wright jobs lists; for a run of a cluster, pass --cluster cluster.yaml")
+    )
+    fix = unknown_name_fix(reference, run_names(cluster, runs, remote), default_fix)
+    message = _("no run `{run}` in {folder}", run=reference, folder=runs)
+    return WrightError.from_code("no-run", message, fix, exit_code=EXIT_USAGE)
 
 
 def run_jobs_argv(cluster: Cluster | None, command: str, runs: str, *more: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from clusterwright.check.bench.measure import Measurement
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.edge.secrets import state_folder
 from clusterwright.edge.sqlite_files import epoch_seconds, refuse_other_tables
-from clusterwright.errors import WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
 SCHEMA = 1  # PRAGMA user_version
@@ -112,9 +112,8 @@ def read(path: Path, number: int) -> Stored:
                 if recent
                 else _("run one: wright bench network")
             )
-            raise WrightError.from_code(
-                "bench-no-run", _("{path} has no bench {number}", path=path, number=number), fix
-            )
+            message = _("{path} has no bench {number}", path=path, number=number)
+            raise WrightError.from_code("bench-no-run", message, fix, exit_code=EXIT_USAGE)
         return stored[0]
 
 
