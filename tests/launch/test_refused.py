@@ -1,6 +1,7 @@
 """What a job cannot ask, refused before anything is submitted, with its place and a fix."""
 
 import json
+from importlib.util import find_spec
 
 import pytest
 
@@ -96,7 +97,9 @@ def test_a_plain_launcher_has_a_task_for_each_gpu(cluster, a_job, launcher):
 
     assert "#SBATCH --ntasks-per-node=2 " in text
     assert "#SBATCH --cpus-per-task=4 " in text
-    assert text.endswith(f"supervisor.plain {RUN}\n")
+    module = text.split()[-2]
+    assert text.endswith(f" -m {module} {RUN}\n")
+    assert find_spec(module).name == "clusterwright.onhost.supervisor.unsupervised"
     assert (told.restarts, told.command) == (0, ("./a.out",))
     assert "--no-kill" not in text
 

@@ -161,7 +161,7 @@ def _has_framework(job: Job, cluster: Cluster, run: str) -> str:
 def _start(job: Job, cluster: Cluster, run: str) -> str:
     inside = container.image_settings(job, cluster)
     start = '"$outside"' if inside else shlex.quote(python(job, cluster))
-    module = "plain" if is_plain(job) else "supervisor"
+    module = "unsupervised" if is_plain(job) else "supervisor"
     does = (
         "Starts the program and records its outcome"
         if is_plain(job)
