@@ -135,9 +135,58 @@ def test_a_program_behind_dashes_is_a_local_run_too(wright, tmp_path):
 
 def test_a_local_run_has_no_tasks_of_slurms(wright, tmp_path):
     """It is refused with what to take."""
-    done = wright("train", "--local", "--", "torchrun", "train.py")
+    done = wright("train", "--local", "--", "srun", "python", "train.py")
 
     assert (done.returncode, "error[launcher-cannot]" in done.stderr) == (2, True)
+
+
+@pytest.mark.train
+def test_a_line_of_torchrun_is_a_local_run(wright, tmp_path):
+    """Of the size that the line names, and its node rank is none of this machine's."""
+    (tmp_path / "train.py").write_text(
+        "import os, torch.distributed as dist\n"
+        "dist.init_process_group('gloo')\n"
+        "print('rank', dist.get_rank(), 'of', dist.get_world_size(), os.environ['LOCAL_RANK'])\n"
+    )
+    options = ("--nproc_per_node=2", "--node_rank=1", "--master_addr=192.168.1.10")
+    done = wright("train", "--local", "--", "torchrun", *options, "train.py")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "rank 1 of 2 1" in done.stdout
+    assert "--node_rank=1 --master_addr=192.168.1.10 contradict the allocation" in done.stderr
+
+
+@pytest.mark.train
+def test_a_line_of_torchs_old_launcher_is_a_local_run(wright, tmp_path):
+    """The script gets its local rank as it parses it."""
+    (tmp_path / "train.py").write_text(
+        "import argparse\n"
+        "parser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--local_rank', type=int, required=True)\n"
+        "print('local rank', parser.parse_args().local_rank)\n"
+    )
+    line = ("python", "-m", "torch.distributed.launch", "--nproc_per_node=2", "train.py")
+    done = wright("train", "--local", "--", *line)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "local rank 1" in done.stdout
+
+
+def test_the_dry_run_of_a_launch_line_has_its_size(wright, tmp_path):
+    """Two nodes and two GPUs each, and one line on stderr for what contradicts them."""
+    (tmp_path / "train.py").write_text("print(1)\n")
+    line = ("torchrun", "--nnodes=2", "--nproc_per_node=2", "--node_rank=0", "train.py")
+    done = wright("train", "--dry-run", "--cluster", CLUSTER, "--", *line)
+
+    assert done.returncode == 0, done.stderr
+    assert "#SBATCH --nodes=2 " in done.stdout
+    assert record_in(done.stdout)["launch"]["command"] == [
+        "torchrun",
+        "--nnodes=2",
+        "--nproc_per_node=2",
+        "train.py",
+    ]
+    assert done.stderr.count("\n") == 1
 
 
 def test_without_a_job_file_the_usage_is_said(wright):

@@ -150,7 +150,7 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     if resolved_job and how.show:
         return _show_environment(resolved_job.job, cluster_config)
     if resolved_job and how.dry_run:
-        return _dry_run(resolved_job.job, cluster_config, runs_folder(cluster_config))
+        return _dry_run(resolved_job, cluster_config, runs_folder(cluster_config))
     run = _submitted(
         resolved_job if how.resume is None else None, how.resume or "", cluster_config, how.as_user
     )
@@ -158,19 +158,23 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     return follow(cluster_config, runs_folder(cluster_config), run_name, live=True) if how.follow else 0
 
 
-def _dry_run(job: Job, cluster: Cluster | None, runs: str) -> int:
+def _dry_run(resolved_job: ResolvedJob, cluster: Cluster | None, runs: str) -> int:
     """Print the batch script, which also writes job.json if it is submitted manually."""
+    from clusterwright.launch.lines.prepare import prepare
     from clusterwright.launch.record import record, with_record
     from clusterwright.launch.run import run_name
     from clusterwright.launch.script import script
 
-    now = time.time()
+    prepared = prepare(resolved_job.job, cluster, resolved_job.base_folder)
+    job, now = prepared.job, time.time()
+    _show_notes(prepared.notes)
     run = f"{runs}/{run_name(job.name, now)}"
     if cluster:
         text = script(job, cluster, run)
     else:
-        from clusterwright.launch.local import local_script
+        from clusterwright.launch.local import local_script, require_supervised
 
+        require_supervised(job)
         text = local_script(job, run)
     sys.stdout.write(with_record(text, run, record(job, cluster, run, now)))
     return 0
@@ -213,9 +217,13 @@ def _submitted(
                 last=last,
             )
         )
-    for warned in run.warnings:
-        show_message(str(warned))
+    _show_notes(run.warnings)
     return run
+
+
+def _show_notes(notes: Sequence[object]) -> None:
+    for note in notes:
+        show_message(str(note))
 
 
 def _something(arguments: tuple[str, ...], resume: str | None) -> None:
@@ -233,9 +241,10 @@ def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
     from clusterwright.onhost.supervisor.folder import set_umask
 
     if dry_run:
-        return _dry_run(resolved_job.job, None, str(folder))
+        return _dry_run(resolved_job, None, str(folder))
     run = local(resolved_job.job, folder, base_folder=resolved_job.base_folder)
     set_umask(run.folder)
+    _show_notes(run.warnings)
     _show_run(run.name if folder == LOCAL_RUNS.absolute() else run.folder, run.job_id)
 
     def on_interrupt(*_: object) -> None:
@@ -294,12 +303,14 @@ def resolve_job(arguments: Sequence[str], typed: Typed, cluster: Path | None) ->
         return _of_file(file, typed, cluster)
     from clusterwright.config.load import load_cluster
     from clusterwright.launch.command_line import fields
+    from clusterwright.launch.lines.sizes import named_size
 
     cluster_config = load_cluster(cluster) if cluster else None
     values = {
         "time": f"{_usual(cluster_config, typed)}s",
         "code": {"folder": "."},
         **fields(arguments, os.environ),
+        **named_size(arguments, typed.nodes),
         **typed.fields(),
     }
     if typed.code == "none":

@@ -19,6 +19,7 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch import access
 from clusterwright.launch.command import is_plain, launcher
+from clusterwright.launch.lines.prepare import prepare
 from clusterwright.launch.record import record
 from clusterwright.launch.run import RunFolder, run_name
 from clusterwright.launch.snapshot import CodeSnapshot, snapshot
@@ -39,7 +40,9 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Pa
     Raises:
         WrightError: the launcher needs Slurm or MPI, or the code cannot be copied.
     """
-    _able(job)
+    prepared = prepare(job, None, base_folder)
+    job = prepared.job
+    require_supervised(job)
     rank_python(job)
     now = (clock or SystemClock()).now()
     copy = snapshot(job.code, base_folder) if job.code else None
@@ -49,7 +52,7 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Pa
         run = folder.absolute() / name
         access.restrict(run, job)
         job_id = _start(job, run, now, copy)
-    return RunFolder(name, str(job_id), str(run))
+    return RunFolder(name, str(job_id), str(run), prepared.notes)
 
 
 def _start(job: Job, run: Path, now: float, copy: CodeSnapshot | None) -> int:
@@ -69,7 +72,8 @@ def _start(job: Job, run: Path, now: float, copy: CodeSnapshot | None) -> int:
     return job_id
 
 
-def _able(job: Job) -> None:
+def require_supervised(job: Job) -> None:
+    """Raise WrightError if the job's launcher needs Slurm or MPI."""
     if is_plain(job):
         raise WrightError.from_code(
             "launcher-cannot",

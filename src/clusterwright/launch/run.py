@@ -12,6 +12,7 @@ from clusterwright.onhost.lib.run_outcome import EXIT_CODES
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
+    from clusterwright.launch.lines.note import Note
     from clusterwright.launch.warnings import Warned
 
 
@@ -22,7 +23,7 @@ class RunFolder:
     name: str
     job_id: str
     folder: str
-    warnings: tuple[Warned, ...] = ()
+    warnings: tuple[Warned | Note, ...] = ()
     runs: tuple[str, ...] = ()  # the names of an array's runs
 
 

@@ -23,6 +23,7 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch import access, arrays
 from clusterwright.launch.command import workdir
+from clusterwright.launch.lines.prepare import prepare
 from clusterwright.launch.record import record
 from clusterwright.launch.run import RunFolder, run_name, runs_folder
 from clusterwright.launch.script import script
@@ -72,6 +73,8 @@ def submit(
     """
     from clusterwright.launch.peak import peak
 
+    prepared = prepare(job, cluster, base_folder)
+    job = prepared.job
     now, owner = (clock or SystemClock()).now(), user or job.user
     copy = snapshot(job.code, base_folder) if job.code else None
     runs, price, gpu = runs_folder(cluster), hourly(job, cluster), peak(job, cluster)
@@ -96,9 +99,8 @@ def submit(
         )
         raise run_of_other_user(f"{runs}/{run}", run_owner, submitter, fix)
     job_id = slurm.submitted(result, cluster.control.name, owner)
-    return RunFolder(
-        submission.name, job_id, f"{runs}/{submission.name}", warnings(result.out), submission.runs
-    )
+    warned = (*prepared.notes, *warnings(result.out))
+    return RunFolder(submission.name, job_id, f"{runs}/{submission.name}", warned, submission.runs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,84 @@
+"""Prepare a job whose program is a launch line: fit it to the allocation, and report what was changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.job import Job
+from clusterwright.i18n import _
+from clusterwright.launch.command import launcher
+from clusterwright.launch.lines import local_rank, rewrite
+from clusterwright.launch.lines.note import Note
+from clusterwright.launch.lines.rule import Size
+from clusterwright.launch.lines.source import Script, read_script
+from clusterwright.launch.lines.unwrap import unwrap
+from clusterwright.onhost.adapters import registry
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A job that can be submitted, and one sentence about each change and each doubt."""
+
+    job: Job
+    notes: tuple[Note, ...] = ()
+
+
+def prepare(job: Job, cluster: Cluster | None, base_folder: Path = Path()) -> Prepared:
+    """Return the job with its launch line rewritten to its allocation; without a cluster it runs on this machine.
+
+    A prepared job stays as it is.
+
+    Raises:
+        WrightError: `launch-line`: the line contradicts the allocation and cannot be rewritten.
+    """
+    notes: list[Note] = []
+    script = read_script(job, base_folder)
+    if job.program is not None:
+        job = _fitted(job, script, notes)
+        job = _supervised(job, notes, is_local=cluster is None)
+    return Prepared(job, tuple(notes))
+
+
+def _fitted(job: Job, script: Script | None, notes: list[Note]) -> Job:
+    """Return the job with its line rewritten, and the local rank passed as the script reads it."""
+    rewritten = rewrite.rewrite(job.program or (), Size(job.nodes, job.gpus_per_node))
+    if rewritten.contradicting:
+        notes.append(
+            Note(
+                _(
+                    "launch line: {options} contradict the allocation ({nodes} nodes, {ranks} ranks each); "
+                    "runs `{line}`",
+                    options=" ".join(rewritten.contradicting),
+                    nodes=job.nodes,
+                    ranks=job.gpus_per_node,
+                    line=rewritten.line,
+                )
+            )
+        )
+    program, choice = local_rank.choose(rewritten.program, script)
+    if choice:
+        notes.append(Note(choice))
+    return job if program == job.program else job.model_copy(update={"program": program})
+
+
+def _supervised(job: Job, notes: list[Note], *, is_local: bool) -> Job:
+    """Return the job with the script as its command where the launcher supervises ranks, as on this machine."""
+    if not (is_local or registry.launcher(launcher(job)).is_supervised):
+        return job
+    unwrapped = unwrap(job)
+    if unwrapped is None:
+        return job
+    notes.append(
+        Note(
+            _(
+                "launch line: launcher `{launcher}` starts {script} with {nodes} x {ranks} ranks",
+                launcher=unwrapped.launcher,
+                script=" ".join(unwrapped.command or ()),
+                nodes=job.nodes,
+                ranks=job.gpus_per_node,
+            )
+        )
+    )
+    return unwrapped

@@ -1,0 +1,142 @@
+"""Rewrite a launch line so that it fits the job's allocation, or refuse it with the right line."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
+from clusterwright.launch.lines import tokens as t
+from clusterwright.launch.lines.rule import Size, contradicts, replacement
+from clusterwright.onhost.adapters.launch_options import (
+    ADDRESS,
+    HOSTS,
+    MODULES,
+    NODE_RANK,
+    PLACES,
+    PROGRAMS,
+    TORCH,
+    LaunchCommand,
+    Option,
+    parse,
+)
+
+SHELLS = ("bash", "sh")
+# What begin.py sets for a program on each host (onhost/frameworks/pytorch.py).
+_VARIABLES = {NODE_RANK: "$NODE_RANK", ADDRESS: "$MASTER_ADDR"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A program that fits the allocation, and the options that did not, as they were typed."""
+
+    program: tuple[str, ...]
+    contradicting: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """The program as one line to read."""
+        return self.program[2] if is_shell_line(self.program) else shlex.join(self.program)
+
+
+def is_shell_line(program: Sequence[str]) -> bool:
+    """Return whether the program is one line for a shell."""
+    return len(program) == 3 and program[0] in SHELLS and program[1] == "-c"
+
+
+def rewrite(program: Sequence[str], size: Size) -> Rewritten:
+    """Return the program with every option that contradicts the allocation rewritten.
+
+    Raises:
+        WrightError: `launch-line`: an option that contradicts the allocation cannot be rewritten.
+    """
+    in_shell = is_shell_line(program)
+    edits = [edit for command in command_lines(program) for edit in _edits(command, size, in_shell=in_shell)]
+    return Rewritten(edited(program, edits), tuple(edit.typed for edit in edits))
+
+
+def command_lines(program: Sequence[str]) -> list[tuple[t.Token, ...]]:
+    """Return the command lines of a program: its arguments, or each simple command of a line for a shell."""
+    return list(t.of_shell(program[2])) if is_shell_line(program) else [t.of_arguments(program)]
+
+
+def edited(program: Sequence[str], edits: Sequence[t.Edit]) -> tuple[str, ...]:
+    """Return the program with the edits, whose places are those of `command_lines`."""
+    if is_shell_line(program):
+        return (*program[:2], t.edit_text(program[2], edits))
+    return t.edit_arguments(program, edits)
+
+
+def commands(command: Sequence[t.Token]) -> Iterator[tuple[LaunchCommand, Sequence[t.Token], str]]:
+    """Yield each launcher of a command line with its tokens and the launcher that starts it: srun, then torchrun."""
+    outer = ""
+    while (launch := parse([token.text for token in command])) is not None:
+        yield launch, command, outer
+        outer, command = launch.launcher, command[launch.program :]
+
+
+def _edits(command: Sequence[t.Token], size: Size, *, in_shell: bool) -> Iterator[t.Edit]:
+    for launch, tokens, outer in commands(command):
+        for option in launch.options:
+            typed = tokens[option.start : option.stop]
+            if any(token.expands for token in typed) or not contradicts(option.meaning, option.value, size):
+                continue
+            if option.meaning in PLACES and _has_no_variable(launch, option, outer, in_shell=in_shell):
+                raise _refused(launch, tokens, size)
+            yield _edit(option, typed, _new_value(launch, option, size, outer, in_shell=in_shell))
+
+
+def is_torch(launcher: str) -> bool:
+    """Return whether it is one of torch's launchers, which read PET_ variables."""
+    return PROGRAMS.get(launcher, MODULES.get(launcher)) is TORCH
+
+
+def _has_no_variable(launch: LaunchCommand, option: Option, outer: str, *, in_shell: bool) -> bool:
+    """Return whether the launcher would not find the place elsewhere: variables are set for torch's launchers."""
+    if launch.launcher == "srun" or launch.launcher.startswith("mpi"):
+        return False  # these read the allocation
+    if is_torch(launch.launcher):
+        return bool(outer) and outer != "srun"
+    return bool(outer) or (in_shell and option.meaning == HOSTS)
+
+
+def _new_value(
+    launch: LaunchCommand, option: Option, size: Size, outer: str, *, in_shell: bool
+) -> str | None:
+    if option.meaning in _VARIABLES and in_shell and not outer and not is_torch(launch.launcher):
+        return _VARIABLES[option.meaning]
+    return replacement(option.meaning, size)
+
+
+def _edit(option: Option, typed: Sequence[t.Token], value: str | None) -> t.Edit:
+    text = " ".join(token.text for token in typed)
+    start, stop = typed[0].start, typed[-1].stop
+    if value is None:
+        return t.Edit(start, stop, (), text)
+    if len(typed) > 1:
+        return t.Edit(typed[1].start, stop, (value,), text)
+    head = typed[0].text[: len(typed[0].text) - len(option.value or "")]
+    return t.Edit(start, stop, (head + value,), text)
+
+
+def _refused(launch: LaunchCommand, tokens: Sequence[t.Token], size: Size) -> WrightError:
+    """Return the error with the line that fits: the launcher itself, once on each host, without places."""
+    dropped = {
+        index
+        for option in launch.options
+        if option.meaning in PLACES
+        for index in range(option.start, option.stop)
+    }
+    typed = " ".join(tokens[index].text for index in sorted(dropped))
+    line = shlex.join([token.text for index, token in enumerate(tokens) if index not in dropped])
+    return refused(
+        _("{options} contradict the allocation of {nodes} nodes", options=typed, nodes=size.nodes),
+        _("run `{line}`", line=f"wright train --nodes {size.nodes} --gpus {size.ranks} -- {line}"),
+    )
+
+
+def refused(message: str, fix: str) -> WrightError:
+    """Return the error of a launch line that cannot run on the job's allocation."""
+    return WrightError.from_code("launch-line", message, fix, exit_code=EXIT_USAGE)
