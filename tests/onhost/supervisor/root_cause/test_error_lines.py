@@ -10,6 +10,7 @@ from clusterwright.onhost.supervisor.root_cause.error_lines import (
     extract_error_message,
     is_consequence,
     last_line,
+    shorten,
 )
 
 # Programs that fail, run here, so that the text is this Python's own.
@@ -98,6 +99,35 @@ def test_torch_itself_is_understood():
 def test_a_program_that_leaves_with_words_is_quoted():
     """The last line that is not empty."""
     assert last_line(run("import sys; sys.exit('told to')") + "\n\n") == "told to"
+
+
+@pytest.mark.parametrize(
+    "rule", ["=" * 60, "-" * 74, "***" * 20, "│" * 8, "═" * 40, "+---+---+", "~~~~ ~~~~", "...."]
+)
+def test_a_rule_is_no_last_line(rule):
+    """The line above a line of `=` or of box characters has the words."""
+    assert last_line(f"epoch 2\nno file at /data/train.bin\n{rule}\n{rule}\n") == "no file at /data/train.bin"
+
+
+def test_a_log_of_rules_alone_has_no_last_line():
+    """The exit code is all that is known of such a program."""
+    assert last_line("====\n----\n\n") == ""
+
+
+def test_the_summary_of_torchrun_is_no_rule():
+    """Its summary ends in a line of `=`; the exit code of the first rank that failed is in it."""
+    summary = (
+        "=" * 60, "train.py FAILED", "-" * 60, "Root Cause (first observed failure):", "[0]:",
+        "  host      : node1", "  rank      : 3 (local_rank: 3)", "  exitcode  : 2 (pid: 4242)",
+        "  error_file: <N/A>", "=" * 60,
+    )  # fmt: skip
+
+    assert extract_error_message("\n".join(summary)) == "exitcode : 2 (pid: 4242)"
+
+
+def test_a_message_loses_its_rules_and_keeps_other_marks():
+    """An exception whose text is framed by lines of `=`."""
+    assert shorten("ValueError: \n=====\nbad batch a == b\n=====") == "ValueError: bad batch a == b"
 
 
 def test_a_line_stays_one_line_of_bearable_length():

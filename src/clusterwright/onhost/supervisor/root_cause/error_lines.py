@@ -12,6 +12,7 @@ LONGEST = 200  # characters of the line; the log has all
 _PREFIXES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|^(?:\[(?:default|rank)\d+\]:? ?)+")
 _BAR = re.compile(r"^( *)[|+](?: |$)")  # two spaces deeper for each group
 _SEPARATOR = re.compile(r"^ *\+-[-+ 0-9]*$")
+_RULE = re.compile(r"(?<!\S)([^\w\s])\1{3,}(?!\S)")  # a line of `=`, `-` or `*` between lines of a message
 _HEADER = re.compile(r"Traceback \(most recent call last\):")
 _CHAIN = re.compile(
     r"During handling of the above exception|The above exception was the direct cause of the following"
@@ -30,6 +31,7 @@ _ERROR_LINES = tuple(
         r"(?P<said>(?:Detected \d+ oom.kill event|Out of memory: Killed process|oom-kill:).*)",
         r"(?P<said>error while loading shared libraries: .+|can't open file .+)",
         r"NCCL WARN (?P<said>.+)",
+        r"^\s*(?P<said>exitcode +: -?\d+ \(pid: \d+\))",  # torchrun's summary, which ends in a line of `=`
     )
 )
 # Messages of a rank after another one has ended or timed out.
@@ -69,9 +71,9 @@ def extract_error_message(log: str, *, signalled: bool = False) -> str:
 
 
 def last_line(log: str) -> str:
-    """Return the last non-empty line, for a program that exited without an exception."""
+    """Return the last line with a word, for a program that exited without an exception; rules and bars have none."""
     lines = [_clean(line).text.strip() for line in log[-TAIL:].splitlines()]
-    return shorten(next((line for line in reversed(lines) if line), ""))
+    return shorten(next((line for line in reversed(lines) if any(map(str.isalnum, line))), ""))
 
 
 def is_consequence(message: str) -> bool:
@@ -80,8 +82,8 @@ def is_consequence(message: str) -> bool:
 
 
 def shorten(line: str) -> str:
-    """Return the text as one line of at most LONGEST characters, ending in `...` if truncated."""
-    flat = " ".join(line.split())
+    """Return the text as one line of at most LONGEST characters, without rules, ending in `...` if truncated."""
+    flat = " ".join(_RULE.sub("", line).split())
     return flat if len(flat) <= LONGEST else flat[: LONGEST - 3].rstrip() + "..."
 
 
