@@ -1,4 +1,4 @@
-"""What people paste to ask what is wrong: output of commands, as the tools print it; and the same tools' healthy output.
+"""What people paste to ask what is wrong: output of commands as tools print it, and healthy output of the same tools.
 
 `first`: the mode that comes first; empty where nothing is wrong.
 """
