@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 Precision = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"]
 Optimizer = Literal["adam", "adam8bit", "sgd"]
+Software = Literal["megatron", "fsdp", "deepspeed", "maxtext", "nemo-automodel"]
 Protocol = Literal["infiniband", "roce", "ethernet"]
 
 

@@ -72,7 +72,7 @@ def test_recomputation_by_word(words, kind):
 
 def test_offload_by_word():
     """Only where it is said."""
-    assert layout().offload is Offload.NONE
+    assert layout(notes_url="dense").offload is Offload.NONE
     assert layout(notes_url="act_cpu_offload=False; no offload").offload is Offload.NONE
     assert layout(notes_url="ZeRO-3 + CPU AdamW offload").offload is Offload.OPTIMIZER
     assert layout(notes_url="full cpu offload").offload is Offload.ALL

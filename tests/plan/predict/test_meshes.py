@@ -42,6 +42,7 @@ def test_a_model_of_experts_without_a_mesh_is_spread_until_it_fits():
     """DeepSeek-V3 on 2,048 GPUs of 80 GB."""
     row = {
         "model": "deepseek-v3",
+        "source": "tech report",
         "gpu_type": "H800",
         "num_gpus": "2048",
         "seq_len": "4096",

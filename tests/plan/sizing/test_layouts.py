@@ -5,7 +5,7 @@ import pytest
 from clusterwright.catalog import architecture, gpu
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Offload, Training
-from clusterwright.plan.sizing.fewest import Assumptions, fewest, searched, with_offload
+from clusterwright.plan.sizing.fewest import Assumptions, fewest, on_existing, searched
 from clusterwright.plan.sizing.workload import Workload
 
 SMALL = Training(architecture("llama2-7b"), 2048, 64, task="sft")
@@ -29,7 +29,7 @@ def test_offload_is_the_last_resort():
     cards = machine(gpu("rtx-4090"), 2)
 
     assert searched(SMALL, cards) is None
-    assert with_offload(SMALL, cards).layout.offload > Offload.NONE
+    assert on_existing(SMALL, cards).layout.offload > Offload.NONE
 
 
 @pytest.mark.parametrize("hours", [(0.5, 1), (1, 2), (2, 12)])

@@ -13,7 +13,7 @@ from clusterwright.catalog.models import architectures
 from clusterwright.cli.plan._inputs import machine_for, wiring_of
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError, unknown_name_fix
 from clusterwright.i18n import _
-from clusterwright.plan.inputs import Precision, attempt
+from clusterwright.plan.inputs import Precision, Software, attempt
 from clusterwright.plan.sizing.answer import Sharing
 from clusterwright.plan.sizing.choices import Scenario
 from clusterwright.plan.sizing.fewest import Assumptions
@@ -44,6 +44,9 @@ class Amount:
     epochs: Annotated[float | None, Parameter(help="Number of epochs.")] = None
     global_batch: Annotated[str, Parameter(help="Sequences per step, over all GPUs.")] = ""
     precision: Annotated[Precision, Parameter(help="Precision of the matrix products.")] = "bf16"
+    software: Annotated[
+        Software, Parameter(help="Framework whose efficiency is assumed, in its newest version.")
+    ] = "megatron"
     deadline: Annotated[str, Parameter(help="Deadline, such as 3h.")] = ""
     slow_nodes: Annotated[str, Parameter(help="Share of the nodes that are 10% slower, such as 1%.")] = "0%"
 
@@ -80,9 +83,12 @@ def prepared(
     Raises:
         WrightError: with everything that is wrong with them.
     """
+    from functools import partial
+
     from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.errors import EXIT_USAGE, WrightError
-    from clusterwright.plan.sizing.fewest import searched, with_offload
+    from clusterwright.plan.run import Stack
+    from clusterwright.plan.sizing.fewest import on_existing, searched
 
     findings: list[Finding] = []
     user_catalog = attempt(lambda: load_user_catalog(machine_options.catalog), findings)
@@ -90,9 +96,8 @@ def prepared(
     sharing = attempt(lambda: read_sharing(teams), findings)
     machine = attempt(lambda: existing_machine(machine_options, user_catalog), findings)
     gpu = attempt(lambda: read_gpu(machine_options, user_catalog), findings) if machine is None else None
-    assumptions = attempt(
-        lambda: read_assumptions(machine_options, amount, with_offload if machine else searched), findings
-    )
+    plan = partial(on_existing if machine else searched, stack=Stack(amount.software))
+    assumptions = attempt(lambda: read_assumptions(machine_options, amount, plan), findings)
     workload_fields = attempt(lambda: work(model, amount, kind, user_catalog), findings)
     if not findings and workload_fields:
         findings += missing_inputs(machine or gpu, workload_fields[1], kind)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 Flag = Annotated[bool, Parameter(negative="")]
-_NEWEST = "2025"  # software without a year is assumed to be new
 _COLUMNS = {
     "model": "model", "seq": "seq_len", "global_batch": "global_batch", "micro_batch": "micro_batch", "tp": "tp",
     "pp": "pp", "cp": "cp", "ep": "ep", "interleave": "interleave", "zero": "zero_stage", "recompute": "recompute",
@@ -118,12 +117,11 @@ def _of_row(location: str, machine_options: MachineOptions) -> tuple[Run, tuple[
 
 
 def _of_options(run_options: RunOptions, machine_options: MachineOptions) -> tuple[Run, tuple[str, ...]]:
-    from dataclasses import replace
-
     from clusterwright.catalog.hf import model_of
     from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.cli.plan._inputs import machine_for
     from clusterwright.errors import EXIT_USAGE, WrightError
+    from clusterwright.plan.assumptions import STACK
     from clusterwright.plan.predict.lookup import CatalogLookup
     from clusterwright.plan.predict.runs import run_of
 
@@ -135,12 +133,11 @@ def _of_options(run_options: RunOptions, machine_options: MachineOptions) -> tup
     lookup.models[run_options.model] = model_of(run_options.model, user_catalog)
     machine = machine_for(machine_options, user_catalog)
     row = (
-        {"source": _NEWEST}
+        {"source": str(STACK.year)}  # software without a year is assumed to be new
         | run_options.row()
         | {"gpu_type": machine.gpu.name, "num_gpus": str(machine.gpus)}
     )
-    run, notes = run_of(row | {"gpus_per_node": str(machine.gpus_per_node)}, lookup)
-    return replace(run, machine=machine), tuple(note for note in notes if not note.startswith("network"))
+    return run_of(row | {"gpus_per_node": str(machine.gpus_per_node)}, lookup, machine)
 
 
 _GIB = 2**30
@@ -173,6 +170,8 @@ def show(explanation: Explained) -> None:
 
 
 def _headline(explanation: Explained) -> str:
+    from clusterwright.plan.assumptions import describe_assumptions
+
     run, total = explanation.run, float(explanation.time.total)
     layout = run.layout
     degrees = f"dp {layout.dp} x tp {layout.tp} x pp {layout.pp} x cp {layout.cp}"
@@ -196,7 +195,7 @@ def _headline(explanation: Explained) -> str:
         mfu=explanation.mfu,
         bound=explanation.bound,
     )
-    return f"{training}\n{speed}"
+    return f"{training}\n{speed}\n{describe_assumptions(run)}"
 
 
 def _steps(explanation: Explained) -> list[tuple[str, str, str, str]]:

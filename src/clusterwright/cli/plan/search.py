@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -12,6 +12,7 @@ from clusterwright.cli._progress import progress
 from clusterwright.cli._show import show_heading, show_message, show_table, show_text
 from clusterwright.cli.plan._inputs import MachineOptions, Work
 from clusterwright.i18n import N_, _
+from clusterwright.plan.inputs import Software
 from clusterwright.units import human_bit_rate, human_duration, human_number
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from clusterwright.plan.search.outcome import Plan, SearchOutcome
 
 
-Software = Literal["megatron", "fsdp", "deepspeed", "maxtext", "nemo-automodel"]
 Flag = Annotated[bool, Parameter(negative="")]
 
 
@@ -188,6 +188,7 @@ def _describe_machine(on: Machine) -> str:
 
 
 def _best(outcome: SearchOutcome, best: Plan) -> str:
+    from clusterwright.plan.assumptions import describe_assumptions
     from clusterwright.plan.memory.peak import MemoryFit
     from clusterwright.plan.search.outcome import format_layout, gib
     from clusterwright.plan.speed import span
@@ -205,6 +206,7 @@ def _best(outcome: SearchOutcome, best: Plan) -> str:
         usable=gib(best.run.machine.gpu.usable_bytes),
     )
     rows = [(_("best"), format_layout(best.run.layout)), ("", figures)]
+    rows.append(("", describe_assumptions(best.run)))
     if best.memory_fit is MemoryFit.TIGHT and (roomy := outcome.roomy):
         slower, size = float(roomy.time.total) / total - 1, gib(float(roomy.memory.total))
         rows += [

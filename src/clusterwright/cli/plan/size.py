@@ -90,6 +90,7 @@ def show(answer: Answer | None, bought: Materials | None, choices: tuple[Choice,
 
 
 def _size(answer: Answer) -> str:
+    from clusterwright.plan.assumptions import describe_assumptions
     from clusterwright.plan.search.outcome import format_layout
 
     sized = answer.sized
@@ -111,6 +112,8 @@ def _size(answer: Answer) -> str:
             rate=human_number(sized.tokens_per_s / sized.gpus),
             mfu=human_percent(sized.utilization),
         ),
+        describe_assumptions(sized.run),
+        *_alternative(sized),
         _(
             "goodput {share:.1%}: mean time between failures {mtbf}, checkpoint interval {interval}",
             share=sized.goodput.share,
@@ -121,6 +124,28 @@ def _size(answer: Answer) -> str:
     if not math.isinf(answer.deadline_h):
         lines.append(_deadline(answer))
     return "\n  ".join(lines)
+
+
+def _alternative(sized: Sized) -> list[str]:
+    """Return the throughput of the same layout in PyTorch's FSDP, which most fine-tuning uses; [] if it is planned."""
+    from dataclasses import replace
+
+    from clusterwright.plan.assumptions import ALTERNATIVE
+    from clusterwright.plan.run import Stack
+    from clusterwright.plan.speed import iteration
+
+    if sized.run.stack.family == ALTERNATIVE:
+        return []
+    seconds = float(iteration(replace(sized.run, stack=Stack(ALTERNATIVE))).total)
+    tokens = sized.run.training.global_batch * sized.run.training.seq_len
+    rate = human_number(tokens / seconds / sized.gpus)
+    return [
+        _(
+            "with --software {software} this layout reaches {rate} tokens/s per GPU",
+            software=ALTERNATIVE,
+            rate=rate,
+        )
+    ]
 
 
 def _deadline(answer: Answer) -> str:
@@ -340,6 +365,8 @@ def _among(answer: Answer) -> dict[str, Any] | None:
 
 
 def _sized(sized: Sized) -> dict[str, Any]:
+    from clusterwright.plan.assumptions import describe_assumptions
+
     return {
         "gpu": sized.machine.gpu.name,
         "gpus": sized.gpus,
@@ -356,6 +383,8 @@ def _sized(sized: Sized) -> dict[str, Any]:
         "memory": sized.planned_layout.memory,
         "time": sized.planned_layout.time,
         "network": sized.machine.network,
+        "stack": sized.planned_layout.stack,
+        "based_on": describe_assumptions(sized.run),
     }
 
 

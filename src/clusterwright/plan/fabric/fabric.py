@@ -81,7 +81,7 @@ def fabric(
 def _run(training: Training, machine: Machine) -> Run:
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan.run import Run
-    from clusterwright.plan.sizing.fewest import searched, stack_for
+    from clusterwright.plan.sizing.fewest import searched
 
     planned_layout = searched(training, machine)
     if planned_layout is None:
@@ -90,7 +90,7 @@ def _run(training: Training, machine: Machine) -> Run:
         command = f"wright plan search --model {model} --gpu {gpu} --gpus {gpus}"
         fix = _("run {command} to see what would help", command=command)
         raise WrightError.from_code("fabric-model", message, fix, exit_code=EXIT_USAGE)
-    return Run(training, planned_layout.layout, machine, stack_for(training.task))
+    return Run(training, planned_layout.layout, machine, planned_layout.stack)
 
 
 def _advice(run: Run) -> Advice:

@@ -9,6 +9,7 @@ from clusterwright.catalog import fitted
 from clusterwright.errors import Finding, WrightError
 from clusterwright.i18n import N_, _
 from clusterwright.plan import memory, speed
+from clusterwright.plan.assumptions import describe_assumptions
 from clusterwright.plan.predict import headers
 from clusterwright.plan.predict.cells import Cells
 from clusterwright.plan.predict.infer_memory_notes import definition
@@ -110,7 +111,7 @@ def of_run(row: dict[str, str], lookup: CatalogLookup) -> dict[str, str]:
         "predicted_bound": str(speed.bound(time)),
         "predicted_iter_time_p10_s": number(float(low)),
         "predicted_iter_time_p90_s": number(float(high)),
-        "prediction_note": "; ".join((*notes, *doubts, _(_MEANINGS[meaning]))),
+        "prediction_note": "; ".join((*notes, describe_assumptions(run), *doubts, _(_MEANINGS[meaning]))),
     }
 
 

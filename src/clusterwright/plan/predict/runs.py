@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
+from clusterwright.plan import memory
+from clusterwright.plan.assumptions import STACK, planned
 from clusterwright.plan.parameters import count
 from clusterwright.plan.predict import layouts, networks, row_text, shapes, stacks
-from clusterwright.plan.predict.cells import Cells
+from clusterwright.plan.predict.cells import PARALLELISM, Cells
 from clusterwright.plan.predict.fitting import fitting
 from clusterwright.plan.predict.infer_memory_notes import with_memory_facts
 from clusterwright.plan.predict.lookup import CatalogLookup
@@ -17,8 +19,9 @@ from clusterwright.plan.predict.setting import Setting
 from clusterwright.plan.run import Run, Training
 
 if TYPE_CHECKING:
+    from clusterwright.catalog.records import Architecture
     from clusterwright.plan.prediction import Memory
-    from clusterwright.plan.run import Stack
+    from clusterwright.plan.run import Machine, Stack
 
 _FLASH_SINCE = 2023  # flash attention in most software; Dao et al. 2205.14135
 _FLASH_IN_MEGATRON_SINCE = 2024  # before, an option there; the default with Transformer Engine
@@ -33,20 +36,24 @@ _SEQ_LENS = (
 _RECIPES = r"\bnemo\b|megatron-bridge|dgxc"  # tuned by the vendor of the GPU
 
 
-def run_of(row: dict[str, str], lookup: CatalogLookup | None = None) -> tuple[Run, tuple[str, ...]]:
-    """Return the run that a row describes, and notes on what was inferred.
+def run_of(
+    row: dict[str, str], lookup: CatalogLookup | None = None, machine: Machine | None = None
+) -> tuple[Run, tuple[str, ...]]:
+    """Return the run that a row describes, and notes on what was inferred; `machine`: instead of the row's.
 
     Columns are those of the published run tables; measured ones are ignored. Raises `WrightError` with all
     problems of the row.
     """
-    run, _, notes = run_with_peak(row, lookup)
+    run, _, notes = run_with_peak(row, lookup, machine)
     return run, notes
 
 
 def run_with_peak(
-    row: dict[str, str], lookup: CatalogLookup | None = None
+    row: dict[str, str], lookup: CatalogLookup | None = None, machine: Machine | None = None
 ) -> tuple[Run, Memory, tuple[str, ...]]:
     """Return the run that a row describes, its predicted peak memory, and notes on what was inferred.
+
+    A row of model, GPUs and batch only is planned as by `wright plan search`: with the fastest layout that fits.
 
     Raises:
         WrightError: with all problems of the row.
@@ -55,10 +62,13 @@ def run_with_peak(
     cells = Cells.from_row(row)
     settings = row_text.settings(cells)
     gpu = facts.gpu(cells)
-    stack = stacks.stack(cells, gpu.arch)
+    is_open = _is_open(cells)
+    stack = STACK if is_open else stacks.stack(cells, gpu.arch)
     model = shapes.architecture(cells, facts.architecture, settings)
     gpus = layouts.gpus_of(cells, networks.node_of(cells, gpu))
-    machine = networks.of_row(cells, gpu, gpus)
+    machine = machine or networks.of_row(cells, gpu, gpus)
+    if is_open and not cells.problems and (run := _planned(cells, model, machine)):
+        return run, memory.peak(run), tuple(cells.notes)
     node = machine.gpus_per_node
     setting = Setting(model, count(model).total, gpu, node, gpus, stack, settings)
     layout, batch = layouts.layout(cells, setting)
@@ -68,6 +78,31 @@ def run_with_peak(
     run = with_memory_facts(Run(training, layout, machine, stack), cells, settings)
     run, peak = fitting(run, cells)
     return run, peak, tuple(cells.notes)
+
+
+# A row that gives the first and none of the second is a question about a plan, not a report of a run.
+_OPEN = ("global_batch", "seq_len")
+_DECIDED = ("micro_batch", *PARALLELISM, "notes_url")
+
+
+def _is_open(cells: Cells) -> bool:
+    """True if the row leaves layout and software to the planner."""
+    is_asked = all(cells.text(column) for column in _OPEN)
+    has_source = cells.text("source") not in {"", str(STACK.year)}
+    return is_asked and not has_source and not any(cells.text(column) for column in _DECIDED)
+
+
+def _planned(cells: Cells, model: Architecture, machine: Machine) -> Run | None:
+    """Return the run of an open row with the fastest layout; None if none fits, divides or can be searched."""
+    seq_len, batch = cells.integer("seq_len"), cells.integer("global_batch")
+    if not (seq_len and batch and model.layers) or cells.problems:
+        return None
+    precision = row_text.precision(cells, machine.gpu.name)
+    training = Training(model, seq_len, batch, precision, task=_task(cells))
+    run = planned(training, machine) if not cells.problems else None
+    if run is not None:
+        cells.note(_("no layout given: the fastest that fits, as of `wright plan search`"))
+    return run
 
 
 def _training(cells: Cells, setting: Setting, batch: int) -> Training:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from clusterwright.plan.assumptions import STACK
 from clusterwright.plan.run import Offload, Recompute, Schedule, Stack
 
 
@@ -30,7 +31,7 @@ class Options:
     advise: bool = False  # if nothing fits, search for remedies: several more searches
     top: int = 10  # how many layouts are ranked
     lot: int = 100_000  # layouts per batch: fewer cost calls, more exceed the cache (bench/search.py)
-    stack: Stack = field(default_factory=Stack)
+    stack: Stack = STACK
 
     def fixed(self, name: str) -> int | None:
         """Return the user's value of tp, pp, cp, ep, etp, dp, micro_batch or interleave; None if it is searched."""

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
+from clusterwright.plan.assumptions import NO_LAYOUT, STACK, has_units, usual_precision
 from clusterwright.plan.cost.goodput import goodput, straggler_slowdown
 from clusterwright.plan.parameters import count
-from clusterwright.plan.run import Offload, Schedule, Stack
+from clusterwright.plan.run import Offload, Run, Stack
 from clusterwright.plan.speed.span import span
 from clusterwright.plan.storage.demand import checkpoint_bytes as stored
 from clusterwright.plan.storage.raid import Disk
@@ -32,7 +33,6 @@ MOST_NODES = 2048  # 16,384 GPUs, the largest run with published figures (Llama 
 HOUR_S = 3600.0
 SLOW_BY = 0.10  # slowdown of stragglers (MegaScale, 2402.15627, 5.1)
 NODE_GPUS = 8  # of the nodes whose failure rate was published
-_UNITS = {"mxfp8": "fp8", "nvfp4": "fp4"}  # precision of the catalog that it runs at
 NODE_WRITE = Disk().write_bytes_per_s  # each node writes its part of a checkpoint to one NVMe drive
 
 
@@ -44,6 +44,7 @@ class PlannedLayout:
     time: Time  # of one iteration
     span_s: tuple[float, float]  # P10 and P90 of the time
     memory: Memory
+    stack: Stack = STACK  # software that the time is predicted for
 
 
 Planner = Callable[["Training", "Machine"], "PlannedLayout | None"]  # None: nothing fits
@@ -91,6 +92,12 @@ class Sized:
         return self._hours(self.planned_layout.span_s[0]), self._hours(self.planned_layout.span_s[1])
 
     @property
+    def run(self) -> Run:
+        """The run that the figures are predicted for."""
+        planned = self.planned_layout
+        return Run(self.workload.training, planned.layout, self.machine, planned.stack)
+
+    @property
     def gpu_hours(self) -> float:
         """GPU-hours of the training."""
         return self.hours * self.gpus
@@ -133,10 +140,9 @@ def as_the_gpu_can(workload: Workload, gpu: Gpu) -> Workload:
         WrightError: size-workload, for another precision without matrix units on the GPU.
     """
     training = workload.training
-    if _UNITS.get(training.precision, training.precision) in gpu.peak:
-        return workload
-    if training.precision == "bf16" and "fp16" in gpu.peak:
-        return replace(workload, training=replace(training, precision="fp16"))
+    precision = usual_precision(gpu, training.precision)
+    if has_units(gpu, precision):
+        return replace(workload, training=replace(training, precision=precision))
     message = _("{gpu} has no matrix units for {precision}", gpu=gpu.name, precision=training.precision)
     fix = _("use one of {precisions}", precisions=", ".join(gpu.peak))
     raise WrightError.from_code("size-workload", message, fix, exit_code=EXIT_USAGE)
@@ -272,33 +278,29 @@ def _bottleneck(best: Sized) -> str:
     return _("the network")
 
 
-NO_LAYOUT = "plan-no-layout"  # no layout divides the model and the batch: skip this size
-
-
-def stack_for(task: str) -> Stack:
-    """Return the usual software of a task: Megatron for pretraining, PyTorch FSDP for fine-tuning."""
-    return Stack("megatron" if task == "pretrain" else "fsdp")
-
-
-def searched(training: Training, machine: Machine) -> PlannedLayout | None:
+def searched(training: Training, machine: Machine, stack: Stack = STACK) -> PlannedLayout | None:
     """Find the fastest layout of a training on a machine; None if none fits or divides it.
 
-    Without offload and with 1F1B pipelines only: a purchase should rely on what runs everywhere.
+    Without offload: bought GPUs hold a training in their own memory.
     """
-    return _best(training, machine, (Offload.NONE,))
+    return _best(training, machine, stack, (Offload.NONE,))
 
 
-def with_offload(training: Training, machine: Machine) -> PlannedLayout | None:
-    """Find the fastest layout of a training on a machine, with CPU offload only if it does not fit otherwise."""
-    return searched(training, machine) or _best(training, machine, (Offload.OPTIMIZER, Offload.ALL))
+def on_existing(training: Training, machine: Machine, stack: Stack = STACK) -> PlannedLayout | None:
+    """Find the fastest layout on an existing machine as `wright plan search` does; offload weights only if needed."""
+    from clusterwright.plan.search.options import Options
+
+    best = _best(training, machine, stack, Options().offload)
+    return best or _best(training, machine, stack, (Offload.ALL,))
 
 
-def _best(training: Training, machine: Machine, offload: tuple[Offload, ...]) -> PlannedLayout | None:
+def _best(
+    training: Training, machine: Machine, stack: Stack, offload: tuple[Offload, ...]
+) -> PlannedLayout | None:
     from clusterwright.plan.search import fastest
     from clusterwright.plan.search.options import Options
 
-    schedules = (Schedule.ONE_F_ONE_B,)
-    options = Options(top=1, stack=stack_for(training.task), offload=offload, schedules=schedules)
+    options = Options(top=1, stack=stack, offload=offload)
     try:
         best = fastest.search(training, machine, options=options).best
     except WrightError as error:
@@ -308,4 +310,4 @@ def _best(training: Training, machine: Machine, offload: tuple[Offload, ...]) ->
     if best is None:
         return None
     low, high = span(best.run, best.time)
-    return PlannedLayout(best.run.layout, best.time, (float(low), float(high)), best.memory)
+    return PlannedLayout(best.run.layout, best.time, (float(low), float(high)), best.memory, stack)

@@ -39,7 +39,7 @@ def size(
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan import machines
     from clusterwright.plan.sizing.answer import Sharing
-    from clusterwright.plan.sizing.fewest import Assumptions, searched, with_offload
+    from clusterwright.plan.sizing.fewest import Assumptions, on_existing, searched
     from clusterwright.plan.sizing.workload import workload
 
     training_workload, deadline_s = workload(request)
@@ -47,7 +47,7 @@ def size(
     findings = missing_inputs(hardware, deadline_s)
     if hardware is None or findings:
         raise WrightError(*findings, exit_code=EXIT_USAGE)
-    assumptions = Assumptions(with_offload if machine else searched, machines.machine)
+    assumptions = Assumptions(on_existing if machine else searched, machines.machine)
     return answer(training_workload, deadline_s, hardware, assumptions, sharing or Sharing())
 
 

@@ -157,7 +157,7 @@ def _throughput_loss(model: Architecture, slow: Machine) -> float:
 
 
 def _step_s(model: str, on: Machine) -> float:
-    planned_layout = searched(Training(architecture(model), 2048, 256, task="sft"), on)
+    planned_layout = searched(Training(architecture(model), 2048, 256, task="sft"), on, Stack("fsdp"))
     assert planned_layout is not None  # noqa: S101 (a model of this size fits on 128 A100 with any coefficients)
     return float(planned_layout.time.total)
 

@@ -109,5 +109,6 @@ def _alpaca(result: Sized) -> float:
 
 
 def _on(result: Sized) -> str:
-    layout = result.planned_layout.layout
-    return f"{result.gpus} A100-80G, dp {layout.dp} x tp {layout.tp} x pp {layout.pp}, ZeRO {layout.zero}"
+    layout, stack = result.planned_layout.layout, result.planned_layout.stack
+    degrees = f"dp {layout.dp} x tp {layout.tp} x pp {layout.pp}, ZeRO {layout.zero}"
+    return f"{result.gpus} A100-80G, {degrees}, {stack.family}"
