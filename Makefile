@@ -34,11 +34,13 @@ check: dev          ## lint, types, docs that have drifted, code that is unsafe,
 	$(VENV)/bin/mypy
 	$(VENV)/bin/python -m clusterwright.cli._reference --check
 	$(VENV)/bin/python tools/messages --check
+	$(VENV)/bin/python tools/coverage-pages --check
 	$(VENV)/bin/bandit -q -c pyproject.toml -r src tools/build_hook.py tools/messages tools/slurm-keys
 	@git ls-files -z | xargs -0 -P 2 -n 400 $(VENV)/bin/detect-secrets-hook --baseline .secrets.baseline
 
 docs: dev           ## write the generated references
 	$(VENV)/bin/python -m clusterwright.cli._reference --write
+	$(VENV)/bin/python tools/coverage-pages
 
 man: docs           ## write the man pages (docs/man), which the wheel installs in share/man/man1; read one: man docs/man/wright.1
 	@for page in docs/man/*.1; do man --warnings -E UTF-8 -l -Tutf8 -Z "$$page" >/dev/null; done

@@ -10,7 +10,8 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
+from importlib.machinery import SourceFileLoader
+from importlib.util import find_spec, module_from_spec, spec_from_loader
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,20 @@ def wheel(tmp_path_factory):
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
     [path] = folder.glob("*.whl")
     return path
+
+
+@pytest.fixture(scope="session")
+def load_tool():
+    """Return a program of tools/ as a module, by its name."""
+
+    def load(name):
+        loader = SourceFileLoader(name.replace("-", "_"), str(ROOT / "tools" / name))
+        module = module_from_spec(spec_from_loader(loader.name, loader))
+        sys.modules[loader.name] = module  # dataclasses look for their module there
+        loader.exec_module(module)
+        return module
+
+    return load
 
 
 def pytest_configure(config):

@@ -1,30 +1,13 @@
 """Fixtures with all modules of the repository, parsed once."""
 
 import ast
-import sys
 from functools import cached_property
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "clusterwright"
-
-
-@pytest.fixture(scope="session")
-def load_tool():
-    """Return a program of tools/ as a module, by its name."""
-
-    def load(name):
-        loader = SourceFileLoader(name.replace("-", "_"), str(ROOT / "tools" / name))
-        module = module_from_spec(spec_from_loader(loader.name, loader))
-        sys.modules[loader.name] = module  # dataclasses look for their module there
-        loader.exec_module(module)
-        return module
-
-    return load
 
 
 class Module:
