@@ -50,7 +50,7 @@ def judge_sources(
     from clusterwright.diagnose.reading import read
     from clusterwright.errors import EXIT_USAGE, WrightError
 
-    evidence = read(recorded(list(sources)), knowledge())
+    evidence = read(recorded(sources, warn=warn), knowledge())
     for name, reason in evidence.unread:
         warn(_("cannot read {file}: {error}", file=name, error=reason))
     if require_text and sources and len(evidence.unread) == len(sources):

@@ -4,12 +4,16 @@ import json
 import pickle
 import subprocess
 import sys
+import time
 from importlib.util import find_spec
 
 import pytest
 
 from clusterwright.diagnose.flight import recorded
+from clusterwright.diagnose.flight.compare import compared
+from clusterwright.diagnose.flight.dump import dump
 from clusterwright.diagnose.reading import of_bytes, of_text
+from clusterwright.diagnose.reading.read import TimeBudget
 from clusterwright.diagnose.subjects import judge_sources
 
 GROUP = "0:default_pg"
@@ -137,6 +141,77 @@ def test_the_answer_names_the_rank():
     first = judge_sources([*sources(WAITS, WAITS, [entry(1)]), of_text("a.log", "step 1")])[0]
 
     assert (first.mode, first.subject) == ("user-code/rank-behind", {"rank": "2"})
+
+
+def seconds(work):
+    """Processor time."""
+    begun = time.thread_time()
+    work()
+    return time.thread_time() - begun
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        lambda rank, count: [entry(1, process_group=("", f"{rank}-{number}")) for number in range(count)],
+        lambda rank, count: [entry(rank * count + number + 1) for number in range(count)],
+    ],
+)
+def test_many_groups_and_numbers_cost_no_more_than_their_size(entries):
+    """Each dump with its own: 16 times as many dumps take 16 times as long, and not 256 times."""
+    few, many = (
+        {rank: dump(pickle.dumps({"entries": entries(rank, 8)})) for rank in range(ranks)}
+        for ranks in (100, 1600)
+    )
+
+    assert seconds(lambda: list(compared(many))) < 64 * min(
+        seconds(lambda: list(compared(few))) for _ in range(3)
+    )
+
+
+def nested(kind, depth):
+    """Opcodes that leave, in the memo, a value that contains the one before twice, again and again: 2^depth parts."""
+    opcodes = {"list": (b"]q\0", b"](h%ch%ceq%c"), "tuple": (b")q\0", b"h%ch%c\x86q%c")}
+    start, step = opcodes[kind]
+    return start + b"".join(step % (number, number, number + 1) for number in range(depth))
+
+
+@pytest.mark.parametrize("kind", ["list", "tuple"])
+@pytest.mark.parametrize("field", ["input_sizes", "process_group", "profiling_name", "key"])
+def test_a_value_inside_itself_again_and_again_is_not_printed_whole(kind, field):
+    """Nor hashed: some hundred bytes would take all memory, or all time."""
+    name = b"X" + len(field).to_bytes(4, "little") + field.encode()
+    number = b"X\x11\0\0\0collective_seq_idK\x01"
+    pair = b"h\x3cK\x01" if field == "key" else name + b"h\x3c"
+    entries = b"X\x07\0\0\0entries](}" + number + b"s" + pair + b"se"
+    data = b"\x80\x02" + nested(kind, 60) + b"}" + entries + b"s."
+
+    assert seconds(lambda: recorded([of_bytes("nccl-0", data), of_bytes("nccl-1", data)])) < 1
+    assert field == "key" or 1 in dump(data).groups[_group(dump(data))]
+
+
+def _group(found):
+    return next(iter(found.groups))
+
+
+def test_marks_cost_no_more_than_the_size_of_a_pickle():
+    """Each looked for the one before it in a copy of the whole stack."""
+    data = b"\x80\x02" + b"N" * 300_000 + b"(t" * 300_000 + b"."
+
+    assert seconds(lambda: recorded([of_bytes("nccl-0", data)])) < 5
+
+
+def test_dumps_beyond_the_time_budget_are_named_and_no_rank_is_missed_for_them():
+    """What is only not read is no evidence; other sources are read."""
+    ticks = iter(range(1_000_000))
+    budget = TimeBudget(clock=lambda: next(ticks) * 0.5)
+    texts = []
+    log = of_text("a.log", "step 1")
+    found = recorded([*sources(WAITS, WAITS, *[[entry(1)] * 40] * 5, of=7), log], budget, texts.append)
+
+    assert log in found
+    assert not any("left no dump" in source.open().read().decode() for source in found)
+    assert len(texts) == 1
 
 
 RANK = """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from clusterwright.diagnose.flight.dump import Collective, Dump
 
@@ -11,36 +11,53 @@ FEW = 2  # if more ranks are missing, their dumps were probably not collected
 _PAIR = 2
 
 
-def compared(dumps: Mapping[int, Dump]) -> list[str]:
-    """Return lines about the first collective of each process group in which its ranks differ."""
-    groups = dict.fromkeys(group for dump in dumps.values() for group in dump.groups)
-    return [f"flight: {line}" for group in groups for line in _of_group(group, dumps)]
+def compared(
+    dumps: Mapping[int, Dump], check: Callable[[], None] = lambda: None, *, is_complete: bool = True
+) -> Iterator[str]:
+    """Yield lines about the first collective of each process group in which its ranks differ.
+
+    The work is linear in the number of collectives; `check` may end it by an exception of its own. `is_complete`: a
+    rank without a dump has left none.
+    """
+    calls: dict[str, dict[int, dict[int, Collective]]] = {}  # by group, sequence number, rank
+    members: dict[str, frozenset[int]] = {}
+    for rank, dump in sorted(dumps.items()):
+        check()
+        for group, by_number in dump.groups.items():
+            by_rank = calls.setdefault(group, {})
+            for number, collective in by_number.items():
+                by_rank.setdefault(number, {})[rank] = collective
+        for group, ranks in dump.ranks.items():
+            if ranks and is_complete:
+                members.setdefault(group, ranks)
+    for group, by_rank in calls.items():
+        check()
+        ranks = members.get(group) or members.get(group.rpartition(":")[2]) or frozenset()
+        yield from (f"flight: {line}" for line in _of_group(group, by_rank, ranks))
 
 
-def _of_group(group: str, dumps: Mapping[int, Dump]) -> Iterator[str]:
-    called = {rank: dump.groups[group] for rank, dump in sorted(dumps.items()) if group in dump.groups}
-    numbers = sorted({number for by_number in called.values() for number in by_number})
+def _of_group(
+    group: str, calls: Mapping[int, Mapping[int, Collective]], members: frozenset[int]
+) -> Iterator[str]:
+    numbers = sorted(calls)
+    last_calls: dict[int, int] = {}  # the greatest number of each rank
     for number in numbers:
-        by_rank = {rank: by_number[number] for rank, by_number in called.items() if number in by_number}
-        if line := _mismatch(group, number, by_rank):
+        if line := _mismatch(group, number, calls[number]):
             yield line
             return
+        last_calls.update(dict.fromkeys(calls[number], number))
     last = numbers[-1]
-    lagging_ranks = [rank for rank, by_number in called.items() if max(by_number) < last]
-    waits = {
-        rank: by_number[last]
-        for rank, by_number in called.items()
-        if last in by_number and not by_number[last].is_completed
-    }
+    lagging_ranks = sorted(rank for rank, number in last_calls.items() if number < last)
+    waits = {rank: collective for rank, collective in calls[last].items() if not collective.is_completed}
     if not waits:
         return
     collective = next(iter(waits.values()))
-    missing_ranks = sorted(_members(group, dumps) - set(called))
+    missing_ranks = sorted(members - set(last_calls))
     if not 0 < len(missing_ranks) <= FEW:
         missing_ranks = []
     for rank in lagging_ranks:
-        number = max(called[rank])
-        last_call = f"; its last one is {_describe(called[rank][number])} {number}"
+        number = last_calls[rank]
+        last_call = f"; its last one is {_describe(calls[number][rank])} {number}"
         yield (
             f"rank {rank} did not join {collective.name} {last} of "
             f"{group}{_location(collective)}, in which {len(waits)} wait{last_call}"
@@ -50,7 +67,7 @@ def _of_group(group: str, dumps: Mapping[int, Dump]) -> Iterator[str]:
             f"rank {rank} left no dump, and {len(waits)} wait in "
             f"{collective.name} {last} of {group}{_location(collective)}"
         )
-    if not lagging_ranks and not missing_ranks and len(waits) == len(called) >= _PAIR:
+    if not lagging_ranks and not missing_ranks and len(waits) == len(last_calls) >= _PAIR:
         yield (
             f"all {len(waits)} ranks are in {collective.name} {last} of "
             f"{group}{_location(collective)}, and none has finished it"
@@ -74,13 +91,6 @@ def _mismatch(group: str, number: int, by_rank: Mapping[int, Collective]) -> str
         f"{number} of {group}{_location(odd_collective)}, "
         f"others {_describe(usual_collective)}{_location(usual_collective)}"
     )
-
-
-def _members(group: str, dumps: Mapping[int, Dump]) -> frozenset[int]:
-    """Return the ranks of a process group, from the first dump that has them."""
-    description = group.rpartition(":")[2]
-    rank_sets = (dump.ranks.get(group) or dump.ranks.get(description) for dump in dumps.values())
-    return next((ranks for ranks in rank_sets if ranks), frozenset())
 
 
 def _describe(collective: Collective) -> str:

@@ -13,7 +13,6 @@ from typing import Any
 
 from clusterwright.i18n import _
 
-_STACK_MARKER = object()
 _CONSTANTS: dict[int, Any] = {ord("N"): None, 0x88: True, 0x89: False}
 _EMPTY: dict[int, Callable[[], Any]] = {ord("}"): dict, ord("]"): list, ord(")"): tuple}
 _FIXED = {ord("K"): "<B", ord("M"): "<H", ord("J"): "<i", ord("G"): ">d"}
@@ -22,17 +21,20 @@ _LONGS = {0x8A: "<B", 0x8B: "<I"}
 _MEMO_STORES = {ord("q"): "<B", ord("r"): "<I"}
 _GETS = {ord("h"): "<B", ord("j"): "<I"}
 _TUPLES = {0x85: 1, 0x86: 2, 0x87: 3}
+_CHECKED = 4096  # opcodes between two checks of the time budget
 _PROTO, _FRAME, _STOP, _MEMOIZE = 0x80, 0x95, ord("."), 0x94
 
 
-def values(data: bytes) -> Any:
-    """Return the value of a pickle.
+def values(data: bytes, check: Callable[[], None] = lambda: None) -> Any:
+    """Return the value of a pickle; `check` is called all the time, and may end it by an exception of its own.
+
+    A pickle can put one list into another again and again: what is short may print as text without end.
 
     Raises:
         ValueError: the pickle has an opcode that is not of plain values, or is truncated.
     """
     try:
-        return _Machine(data).run()
+        return _Machine(data).run(check)
     except (IndexError, KeyError, TypeError, struct.error, UnicodeDecodeError, AttributeError) as error:
         raise ValueError(_("the pickle cannot be read: {error}", error=error)) from error
 
@@ -43,10 +45,15 @@ class _Machine:
     def __init__(self, data: bytes) -> None:
         self._data, self._offset = data, 0
         self._stack: list[Any] = []
+        self._marks: list[int] = []  # heights of the stack
         self._memo: dict[int, Any] = {}
 
-    def run(self) -> Any:
+    def run(self, check: Callable[[], None]) -> Any:
+        count = 0
         while (code := self._byte()) != _STOP:
+            count += 1
+            if count % _CHECKED == 0:
+                check()
             if not (self._push_value(code) or self._handle_memo(code) or self._combine_values(code)):
                 raise ValueError(
                     _(
@@ -55,10 +62,7 @@ class _Machine:
                         offset=self._offset - 1,
                     )
                 )
-        value = self._stack.pop()
-        if value is _STACK_MARKER:
-            raise ValueError(_("the pickle has no value"))
-        return value
+        return self._stack.pop()
 
     def _push_value(self, code: int) -> bool:
         """Push the value of an opcode; return False if the opcode has none."""
@@ -73,7 +77,7 @@ class _Machine:
         elif code in _LONGS:
             self._stack.append(int.from_bytes(self._read(self._number(_LONGS[code])), "little", signed=True))
         elif code == ord("("):
-            self._stack.append(_STACK_MARKER)
+            self._marks.append(len(self._stack))
         else:
             return False
         return True
@@ -110,17 +114,17 @@ class _Machine:
             self._stack[-1].extend(several)
         elif code == ord("s"):
             value, key = self._stack.pop(), self._stack.pop()
-            self._stack[-1][key] = value
+            self._stack[-1][_plain_key(key)] = value
         elif code == ord("u"):
             pairs = self._since_mark()
-            self._stack[-1].update(zip(pairs[::2], pairs[1::2], strict=True))
+            self._stack[-1].update(zip(map(_plain_key, pairs[::2]), pairs[1::2], strict=True))
         else:
             return False
         return True
 
     def _since_mark(self) -> list[Any]:
-        index = len(self._stack) - 1 - self._stack[::-1].index(_STACK_MARKER)
-        parts = self._stack[index + 1 :]
+        index = self._marks.pop()
+        parts = self._stack[index:]
         del self._stack[index:]
         return parts
 
@@ -137,3 +141,10 @@ class _Machine:
             raise ValueError(_("the pickle is truncated"))
         self._offset += count
         return self._data[self._offset - count : self._offset]
+
+
+def _plain_key(key: Any) -> Any:
+    """Return the key; TypeError for a tuple, whose parts may be the same tuple again and again: its hash has no end."""
+    if isinstance(key, tuple):
+        raise TypeError("a tuple as a key")
+    return key
