@@ -10,12 +10,12 @@ import gc
 import os
 import pkgutil
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from clusterwright.cli._global_options import OPTIONS, apply_global_options, wants_json
 from clusterwright.errors import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, WrightError
 from clusterwright.i18n import N_, _, current_language, language_of, set_language
-from clusterwright.onhost.lib.clean_text import CleanStream, unfiltered
+from clusterwright.onhost.lib.clean_text import CleanStream, clean, unfiltered
 
 if TYPE_CHECKING:
     from cyclopts import App
@@ -105,7 +105,7 @@ def main() -> None:
     try:
         arguments = apply_global_options(sys.argv[1:])
         if arguments in ([], ["-h"], ["--help"]):
-            sys.stdout.write(_overview())
+            sys.stdout.write(_fit(_overview(), sys.stdout))
             return
         outcome = app()(arguments, result_action="return_value", exit_on_error=False, print_error=False)
         sys.stdout.flush()
@@ -124,7 +124,7 @@ def main() -> None:
         explained = explain(error)
         if isinstance(error, OSError):  # it may be stdout that cannot be written
             _discard_output()
-            sys.stderr.write(f"{explained}\n")
+            sys.stderr.write(_fit(f"{explained}\n", sys.stderr))
             raise SystemExit(explained.exit_code) from None
         raise SystemExit(_report(explained)) from None
     raise SystemExit(outcome if isinstance(outcome, int) else 0)
@@ -143,12 +143,19 @@ def _complete() -> NoReturn:
 def _report(error: WrightError) -> int:
     """Print an error on stderr, or with --json as a document on stdout; return the exit code of the command."""
     if not wants_json(sys.argv[1:]):
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(_fit(f"{error}\n", sys.stderr))
     else:
         from clusterwright.cli._show import show_json
 
         show_json({"errors": error.findings, "exit_code": error.exit_code})
     return error.exit_code
+
+
+def _fit(text: str, stream: Any) -> str:
+    """Return the text wrapped to the width of the stream's terminal."""
+    from clusterwright.cli._wrapping import fit
+
+    return fit(clean(text), stream)
 
 
 def _discard_output() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from clusterwright.cli._show import show_message, show_note
+from clusterwright.cli._wrapping import fit
 from clusterwright.i18n import _, _n
 from clusterwright.onhost.lib.clean_text import clean, unfiltered
 
@@ -33,7 +34,8 @@ def show_plan(report: ChangeReport, most_diff_lines: int | None = None) -> None:
     with_diffs = most_diff_lines is None or diff_count <= most_diff_lines
     output = unfiltered(sys.stdout)
     for line in plan_lines(actions, with_diffs=with_diffs):
-        output.write(f"{_colored(clean(line))}\n")
+        is_diff = line.startswith("    ")
+        output.write(f"{_colored(clean(line)) if is_diff else fit(clean(line), output)}\n")
     output.flush()
     if not with_diffs:
         show_note(_("{count} lines of differences are not shown; --diff shows them", count=diff_count))

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from clusterwright.i18n import _
 
@@ -169,15 +169,24 @@ def follow(
 
 
 def run_jobs_command(
-    cluster: Cluster | None, command: str, runs: str, *more: str, ignore_interrupts: bool = False
+    cluster: Cluster | None,
+    command: str,
+    runs: str,
+    *more: str,
+    ignore_interrupts: bool = False,
+    wraps: bool = False,
 ) -> int:
-    """Run a command of run_jobs.py on the control host, or on this machine without a cluster; return its exit code."""
+    """Run a command of run_jobs.py on the control host, or on this machine without a cluster; return its exit code.
+
+    With `wraps`, its lines are wrapped to the width of a terminal.
+    """
     from clusterwright.edge.bundler import RUNS, program_input
-    from clusterwright.edge.processes import stream
+    from clusterwright.edge.processes import lines
     from clusterwright.launch.listing import run_jobs_argv
 
-    code = stream(
+    code = lines(
         run_jobs_argv(cluster, command, runs, *more),
+        _writer_to(sys.stdout, wraps=wraps),
         stdin=program_input(RUNS),
         ignore_interrupts=ignore_interrupts,
         on_error=_stderr_without(_no_run_line(runs, more[0])),
@@ -193,10 +202,15 @@ def _no_run_line(runs: str, reference: str) -> str:
 
 def _stderr_without(omitted: str) -> Callable[[bytes], None]:
     """Return a writer to stderr that omits a line, because an error replaces it."""
+    write = _writer_to(sys.stderr, wraps=True)
+    return lambda line: None if line.decode(errors="replace").rstrip() == omitted else write(line)
+
+
+def _writer_to(stream: TextIO, *, wraps: bool) -> Callable[[bytes], None]:
+    from clusterwright.cli._wrapping import fit
     from clusterwright.edge.processes import writer_to
 
-    write = writer_to(sys.stderr)
-    return lambda line: None if line.decode(errors="replace").rstrip() == omitted else write(line)
+    return writer_to(stream, (lambda text: fit(text, stream)) if wraps else str)
 
 
 def _exit_code(code: int, cluster: Cluster | None, runs: str, reference: str) -> int:

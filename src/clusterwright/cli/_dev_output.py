@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clusterwright.cli._show import show_json, show_message, show_note, show_text
+from clusterwright.cli._show import show_json, show_message, show_note, show_verbatim
 from clusterwright.i18n import _
 from clusterwright.units import human_duration
 
@@ -90,19 +90,19 @@ def _talk(session: Session, connection: DevReach, session_options: SessionOption
         )
     if connection.tunnel:
         show_message(_("run this command on your machine and leave it running:"))
-        show_text(shlex.join(connection.tunnel))
+        show_verbatim(shlex.join(connection.tunnel))
         show_message(
             _("then open this address in a browser there (keep it secret: it grants access to the session):")
         )
-        show_text(connection.url)
+        show_verbatim(connection.url)
     if connection.ssh_block:
         show_message(_("add these lines to ~/.ssh/config, or add `Include {file}` once", file=config))
-        show_text(connection.ssh_block)
+        show_verbatim(connection.ssh_block)
         show_message(
             _("then: ssh wright-dev-{job}, or `Remote-SSH: Connect to Host` in VS Code", job=session.job)
         )
     if connection.shell:
-        show_text(shlex.join(connection.shell))
+        show_verbatim(shlex.join(connection.shell))
     show_message(
         _(
             "the session ends after {idle} without activity, or with: wright dev stop {job}",

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clusterwright.cli._connection import cluster_option
-from clusterwright.cli._show import is_confirmed, show_error, show_json, show_message, show_note, show_text
+from clusterwright.cli._show import (
+    is_confirmed,
+    show_error,
+    show_json,
+    show_message,
+    show_note,
+    show_text,
+    show_verbatim,
+)
+from clusterwright.cli._wrapping import command_text
 from clusterwright.cli.diff import drift_lines, field_line
 from clusterwright.config.load import source_of
 from clusterwright.config.names import fold
@@ -73,7 +82,10 @@ def add(path: Path, group: str, hosts: str, options: MemberOptions) -> int:
     show_message(
         _("{hosts}: added", hosts=fold(names))
         if result.ok
-        else _("next: fix the errors above, then run: {command}", command=_retry_command(path, group, hosts))
+        else _(
+            "next: fix the errors above, then run: {command}",
+            command=command_text(_retry_command(path, group, hosts)),
+        )
     )
     return EXIT_OK if result.ok else EXIT_FAILED
 
@@ -107,7 +119,8 @@ def remove(path: Path, hosts: str, how: How, options: MemberOptions) -> int:
         _("{hosts}: removed", hosts=fold(names))
         if result.ok
         else _(
-            "next: fix the errors above, then run: {command}", command=f"wright apply {cluster_option(path)}"
+            "next: fix the errors above, then run: {command}",
+            command=command_text(f"wright apply {cluster_option(path)}"),
         )
     )
     return EXIT_OK if result.ok else EXIT_FAILED
@@ -115,7 +128,8 @@ def remove(path: Path, hosts: str, how: How, options: MemberOptions) -> int:
 
 def show(current_file: ClusterFile, proposed_file: ClusterFile, report: ChangeReport) -> None:
     """Print the diff of the file, its effect on running jobs, and the changes of the hosts."""
-    show_text("\n".join(file_lines(current_file, proposed_file)) or _("the cluster file needs no change"))
+    lines = file_lines(current_file, proposed_file)
+    show_verbatim("\n".join(lines)) if lines else show_text(_("the cluster file needs no change"))
     for change in diff_fields(current_file, proposed_file):
         show_text(field_line(change))
     coming = new_hosts(current_file.cluster, proposed_file.cluster)

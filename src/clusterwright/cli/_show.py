@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,9 +12,10 @@ from typing import Any
 
 from clusterwright.cli._global_options import QUIET
 from clusterwright.cli._progress import write_message
+from clusterwright.cli._wrapping import command_text, fit, terminal_columns
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
-from clusterwright.onhost.lib.clean_text import clean, unfiltered
+from clusterwright.onhost.lib.clean_text import clean
 from clusterwright.onhost.lib.files import FULL
 
 _COLORS = {"ok": "green", "warn": "yellow", "fail": "red", "unknown": "magenta", "skipped": "dim"}
@@ -42,7 +42,7 @@ def show_note(text: str) -> None:
 
 def show_next(command: str) -> None:
     """Print the command that usually follows."""
-    show_message(_("next: {command}", command=command))
+    show_message(_("next: {command}", command=command_text(command)))
 
 
 def show_heading(text: str) -> None:
@@ -63,7 +63,8 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """
     headings = [_(column) for column in columns]
     cells = [[clean(cell[:_LONGEST_CELL], lines=False) for cell in row] for row in rows]
-    if not unfiltered(sys.stdout).isatty():
+    width = terminal_columns(sys.stdout)
+    if width is None:
         lines = ["\t".join(cell.replace("\t", " ") for cell in row) for row in [headings, *cells]]
         sys.stdout.write("\n".join(lines) + "\n")
         return
@@ -72,7 +73,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    width, is_plain = shutil.get_terminal_size().columns, bool(os.environ.get("NO_COLOR"))
+    is_plain = bool(os.environ.get("NO_COLOR"))
     natural = [max(map(cell_len, column)) for column in zip(headings, *cells, strict=True)]
     least = [min(size, _FOLDED) for size in natural]
     column_count = next(
@@ -103,13 +104,18 @@ def _json_default(value: Any) -> Any:
 
 
 def show_text(text: str) -> None:
-    """Print data as text on stdout."""
+    """Print text on stdout, wrapped at words on a terminal."""
+    show_verbatim(fit(clean(text).rstrip(), sys.stdout))
+
+
+def show_verbatim(text: str) -> None:
+    """Print code, a diff or a command to copy on stdout, never wrapped."""
     sys.stdout.write(f"{clean(text).rstrip()}\n")
 
 
 def is_confirmed(question: str) -> bool:
     """Ask on the terminal; True for y or yes."""
-    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.write(fit(f"{question} [y/N]", sys.stderr) + " ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 

@@ -24,6 +24,7 @@ from clusterwright.cli._show import (
     show_note,
     show_table,
 )
+from clusterwright.cli._wrapping import command_text
 from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import _, _n
 from clusterwright.units import QuantityError, human_duration, parse_duration
@@ -195,7 +196,9 @@ def show(
     show_message(_counts(report))
     show_timings(report)
     if not report.ok:
-        show_message(_("next: fix the errors above, then run: {command}", command=retry_command))
+        show_message(
+            _("next: fix the errors above, then run: {command}", command=command_text(retry_command))
+        )
     else:
         show_next(retry_command if (report.dry and report.pending) or report.left_out else next_command)
 

@@ -24,7 +24,7 @@ def bundle(*, cluster: Path | None = None, out: Path, os: str | None = None) -> 
     """
     from clusterwright.cli._connection import cluster_file, cluster_option
     from clusterwright.cli._progress import progress
-    from clusterwright.cli._show import show_message, show_next, show_text
+    from clusterwright.cli._show import show_message, show_next, show_verbatim
     from clusterwright.config.load import cluster_of, source_of
     from clusterwright.provision.package_bundle.gather import gather
     from clusterwright.units import human_size
@@ -44,6 +44,6 @@ def bundle(*, cluster: Path | None = None, out: Path, os: str | None = None) -> 
             size=human_size(gathered.size_bytes),
         )
     )
-    show_text(f"software:\n  bundle:\n    path: {out.absolute()}\n    sha256: {gathered.sha256}")
+    show_verbatim(f"software:\n  bundle:\n    path: {out.absolute()}\n    sha256: {gathered.sha256}")
     show_next(f"wright apply {cluster_option(file)}")
     return 0

@@ -36,4 +36,4 @@ def cancel(job: Annotated[str, RUNS], /, *, cluster: Path | None = None) -> int:
             raise WrightError.from_code("not-writable", message, fix) from error
         show_message(_("{run}: the ranks are requested to save and exit", run=run.name))
         return 0
-    return run_jobs_command(run.cluster, "cancel", run.runs, run.name)
+    return run_jobs_command(run.cluster, "cancel", run.runs, run.name, wraps=True)

@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from clusterwright.cli._connection import cluster_file
 from clusterwright.cli._live_names import PARTITIONS
-from clusterwright.cli._show import show_json, show_message, show_note, show_text
+from clusterwright.cli._show import show_json, show_message, show_note, show_verbatim
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.units import QuantityError, parse_duration, parse_size
@@ -78,7 +78,7 @@ class Common:
 
         cluster, session_options = read(self, file)
         if self.dry_run:
-            show_text(dev.script(session_options, cluster))
+            show_verbatim(dev.script(session_options, cluster))
             return 0
         key, public = _session_key(cluster.name) if session_options.kind == "vscode" else (Path(), "")
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterwright.cli._connection import cluster_option
-from clusterwright.cli._show import show_error, show_json, show_message, show_next, show_text
+from clusterwright.cli._show import show_error, show_json, show_message, show_next, show_text, show_verbatim
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _, _n
 
@@ -79,9 +79,8 @@ def show_drift(drift_report: Drift, report: ChangeReport, file: Path) -> None:
     """Print manual changes first, then changes of the file, then the hosts by state and what the next apply does."""
     from clusterwright.provision.change.fields import COST_LABELS
 
-    lines = list(drift_lines(drift_report.rows))
-    if lines:
-        show_text("\n".join(lines))
+    for line in drift_lines(drift_report.rows):
+        (show_verbatim if line.startswith("    ") else show_text)(line)
     for hosts, label in (
         (drift_report.in_sync, _("match the cluster file")),
         (drift_report.changed_manually, _("changed manually, or never applied")),

@@ -13,6 +13,7 @@ from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._live_names import CAMPAIGN_FAULTS, FAULTS, LAB_HOSTS, LABS
 from clusterwright.cli._progress import progress
 from clusterwright.cli._show import is_confirmed, show_json, show_message, show_next, show_table
+from clusterwright.cli._wrapping import command_text
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import N_, _
 from clusterwright.units import human_duration
@@ -153,7 +154,7 @@ def fault(
     )
     show_message(_("injected: {kind} on {host}", kind=kind, host=host))
     if lasts:
-        show_message(_("to undo the fault: {command}", command=f"wright lab fault undo {host}"))
+        show_message(_("to undo the fault: {command}", command=command_text(f"wright lab fault undo {host}")))
     return 0
 
 
@@ -293,7 +294,7 @@ def run_campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], o
             _("wright apply failed on {hosts}", hosts=", ".join(wrong)),
             _(
                 "run `{command}` and fix the errors that it reports",
-                command=f"wright apply {cluster_option(file)}",
+                command=command_text(f"wright apply {cluster_option(file)}"),
             ),
         )
     out.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,7 @@ def lint(file: Path, /, *, slurm: str, json: bool = False) -> int:
     json
         Print the findings as one JSON document on stdout.
     """
-    from clusterwright.cli._show import show_json, show_message
+    from clusterwright.cli._show import show_json, show_message, show_text
     from clusterwright.config.load import text_of
     from clusterwright.config.slurm_keys import RELEASES, key_spans, release
     from clusterwright.config.slurm_keys import lint as lint_text
@@ -43,7 +43,7 @@ def lint(file: Path, /, *, slurm: str, json: bool = False) -> int:
     if json:
         show_json({"file": str(file), "slurm": version, "findings": findings})
     for finding in () if json else findings:
-        print(f"{file}:{finding.line}: {finding.key}: {finding.message}")  # noqa: T201 (data)
+        show_text(f"{file}:{finding.line}: {finding.key}: {finding.message}")
     if not json:
         show_message(
             _n(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ from cyclopts import App, Parameter
 from clusterwright.cli._connection import cluster_of_run, find_cluster, local_run
 from clusterwright.cli._live_names import RUNS, TEAMS
 from clusterwright.cli._show import show_json, show_message, show_text
+from clusterwright.cli._wrapping import terminal_columns
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
@@ -146,5 +148,5 @@ def show(result: Report, forms: Forms) -> int:
     if forms.json:
         show_json(result.data)
     elif not forms.html and not forms.csv:
-        show_text(text.text(result))
+        show_text(text.text(result, terminal_columns(sys.stdout)))
     return 0

@@ -21,12 +21,12 @@ def schema(kind: Literal["cluster", "job"], /, *, out: Path | None = None) -> in
     out
         Write the schema to this file instead.
     """
-    from clusterwright.cli._show import show_message, show_text, write_file
+    from clusterwright.cli._show import show_message, show_verbatim, write_file
     from clusterwright.config.schema import schema_text
 
     if out:
         write_file(out, schema_text(kind))
         show_message(_("written: {files}", files=out))
     else:
-        show_text(schema_text(kind))
+        show_verbatim(schema_text(kind))
     return 0

@@ -35,4 +35,4 @@ def status(
 
     form = "json" if json else "metrics" if metrics else "text"
     run = _connection.find_run(job, cluster)
-    return _connection.run_jobs_command(run.cluster, "status", run.runs, run.name, form)
+    return _connection.run_jobs_command(run.cluster, "status", run.runs, run.name, form, wraps=form == "text")

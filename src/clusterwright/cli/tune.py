@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import statistics
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from clusterwright.cli._live_names import HOSTS
-from clusterwright.cli._show import show_json, show_message, show_table
+from clusterwright.cli._show import show_json, show_message, show_table, show_verbatim
 from clusterwright.i18n import _
 from clusterwright.units import parse_duration
 
@@ -233,7 +232,7 @@ def concluded(
             ("settings", "trials", "median", "relative to default", "why the setting can matter"),
             _rows(result),
         )
-        sys.stdout.write(diff)
+        show_verbatim(diff) if diff else None
     for line in (*_summary_lines(result), *result.notes, _method(result)):
         show_message(line)
     if diff and options.write:

@@ -14,7 +14,8 @@ from cyclopts import Parameter
 
 from clusterwright.cli._connection import cluster_of_run, connection_to, local_run
 from clusterwright.cli._live_names import RUNS_AND_HOSTS
-from clusterwright.cli._show import show_error
+from clusterwright.cli._show import show_error, show_text
+from clusterwright.cli._wrapping import fit
 from clusterwright.diagnose.subjects import ended_job, host, log, pending_reasons
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import _, current_language
@@ -93,7 +94,8 @@ def answer(diagnoses: list[Diagnosis], *, everything: bool, as_json: bool) -> in
         sys.stdout.write(text.translate(_MARKUP) + "\n")
     else:
         paint = colored if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else uncolored
-        unfiltered(sys.stdout).write(format_report(diagnoses, everything=everything, paint=paint) + "\n")
+        report = format_report(diagnoses, everything=everything, paint=paint)
+        unfiltered(sys.stdout).write(fit(report, sys.stdout) + "\n")
     return EXIT_FAILED if diagnoses and diagnoses[0].kind == "unknown" else EXIT_OK
 
 
@@ -127,5 +129,5 @@ def _show_waiting(waiting: Waiting, job: str, *, as_json: bool) -> int:
 
     if as_json:
         return answer([diagnosis(waiting, job)], everything=False, as_json=True)
-    sys.stdout.write(format_waiting(waiting, job) + "\n")
+    show_text(format_waiting(waiting, job))
     return 0

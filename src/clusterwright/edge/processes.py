@@ -155,13 +155,19 @@ def stream(
     )
 
 
-def writer_to(stream: Any) -> Callable[[bytes], None]:
-    """Return a function that writes a cleaned line; to a terminal only the part after its last carriage return."""
+def writer_to(stream: Any, layout: Callable[[str], str] = str) -> Callable[[bytes], None]:
+    """Return a function that writes a cleaned line; to a terminal only the part after its last carriage return.
+
+    Args:
+        stream: a text stream.
+        layout: wraps the line to the terminal.
+    """
     into, overwrites = unfiltered(stream), stream.isatty()
 
     def write(line: bytes) -> None:
         text = line.decode(errors="replace").rstrip("\r\n")
-        into.write(clean(text.rpartition("\r")[2] if overwrites else text, colors=True) + "\n")
+        line_text = clean(text.rpartition("\r")[2] if overwrites else text, colors=True)
+        into.write(layout(line_text) + "\n")
         into.flush()
 
     return write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterwright.cli._show import show_heading, show_message, show_table, show_text
+from clusterwright.cli._show import show_heading, show_message, show_table, show_text, show_verbatim
 from clusterwright.i18n import N_, _
 from clusterwright.units import human_bit_rate, human_duration
 
@@ -111,11 +111,11 @@ def _show_kind(report: FabricReport) -> None:
         for cable in next(iter(report.rows)).cables
     ]
     show_table(("from", "class", "length", "cables"), rows)
-    show_text(f"\ntopology.conf:\n\n{topology(report)}")
+    show_verbatim(f"\ntopology.conf:\n\n{topology(report)}")
     show_heading(_("cluster.yaml (add the other fields of each group):") + "\n")
     from clusterwright.plan.fabric.topology import cluster_lines
 
-    show_text(cluster_lines(design, report.hosts))
+    show_verbatim(cluster_lines(design, report.hosts))
 
 
 def topology(report: FabricReport) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli._progress import progress
-from clusterwright.cli._show import show_heading, show_message, show_table, show_text
+from clusterwright.cli._show import show_heading, show_message, show_table, show_text, show_verbatim
 from clusterwright.cli.plan._inputs import MachineOptions, Work
 from clusterwright.i18n import N_, _
 from clusterwright.plan.inputs import Software
@@ -144,7 +144,7 @@ def show_outcome(outcome: SearchOutcome, seconds: float) -> None:
     if outcome.best:
         show_heading(_pareto(outcome))
         show_heading(_("for job.yaml:"))
-        show_text(f"\n{fragment(outcome.best.run)}")
+        show_verbatim(f"\n{fragment(outcome.best.run)}")
     for remedy in outcome.remedies:
         show_text(f"  {remedy}")
     show_message(counted(outcome, seconds))

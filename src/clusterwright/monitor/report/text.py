@@ -1,4 +1,4 @@
-"""A report for a terminal of 80 columns without color, in the layout of jobstats."""
+"""A report for a terminal without color, in the layout of jobstats."""
 
 from __future__ import annotations
 
@@ -12,47 +12,52 @@ from clusterwright.monitor.report.report import Report, ReportBar, ReportPart, p
 WIDE, BAR = 80, 48
 
 
-def text(report: Report) -> str:
-    """Render the report as plain text."""
-    return "\n".join(_lines(report)) + "\n"
+def text(report: Report, columns: int | None = None) -> str:
+    """Render the report as plain text for a terminal of that width; None: for a file."""
+    return "\n".join(_lines(report, columns)) + "\n"
 
 
-def _lines(report: Report) -> Iterator[str]:
-    yield "=" * WIDE
-    yield _centered(report.title[current_language() == "zh"])
-    yield "=" * WIDE
+def _lines(report: Report, columns: int | None) -> Iterator[str]:
+    width = min(WIDE, columns or WIDE)
+    yield "=" * width
+    yield _centered(report.title[current_language() == "zh"], width)
+    yield "=" * width
     for part in report.parts:
         if part.bars or part.rows or part.lines:
-            yield from _part(part)
+            yield from _part(part, width, columns)
     if report.notes or report.missing:
-        yield from _title(_("Notes"))
+        yield from _title(_("Notes"), width)
         notes = [("*", note) for note in report.notes]
         for bullet, line in (*notes, *(("-", _("not known: {part}", part=part)) for part in report.missing)):
             yield from wrap(
-                line, WIDE, initial_indent=f"  {bullet} ", subsequent_indent="    ", break_long_words=False
+                line, width, initial_indent=f"  {bullet} ", subsequent_indent="    ", break_long_words=False
             )
 
 
-def _title(title: str) -> Iterator[str]:
+def _title(title: str, width: int) -> Iterator[str]:
     yield ""
-    yield _centered(title)
-    yield "=" * WIDE
+    yield _centered(title, width)
+    yield "=" * width
 
 
-def _part(part: ReportPart) -> Iterator[str]:
-    yield from _title(_(part.title))
+def _part(part: ReportPart, width: int, columns: int | None) -> Iterator[str]:
+    yield from _title(_(part.title), width)
     if part.bars:
         names = [bar.name for bar in part.bars]
-        width = max(map(wide, names))
+        name_width = max(map(wide, names))
+        widest = max(8, width - name_width - 6)
+        details = max(wide(bar.detail) for bar in part.bars) + 2
+        detailed = max(8, min(BAR - 8, widest - details)) if columns else BAR - 8
         yield from (
-            _bar(pad(name, width), bar, max(8, WIDE - width - 6) if not bar.detail else BAR - 8)
+            _bar(pad(name, name_width), bar, detailed if bar.detail else widest)
             for name, bar in zip(names, part.bars, strict=True)
         )
     if part.rows and not any(part.heads):
-        width = max(wide(row[0]) for row in part.rows)
-        yield from (f"{' ' * (width - wide(row[0]))}  {row[0]}: {row[1]}" for row in part.rows)
+        name_width = max(wide(row[0]) for row in part.rows)
+        yield from (f"{' ' * (name_width - wide(row[0]))}  {row[0]}: {row[1]}" for row in part.rows)
     elif part.rows:
-        yield from table(part.heads, part.rows)
+        rows = list(table(part.heads, part.rows))
+        yield from _records(part) if columns and max(map(wide, rows)) > columns else rows
     yield from (f"  {line}" for line in part.lines)
 
 
@@ -64,6 +69,14 @@ def _bar(name: str, bar: ReportBar, width: int) -> str:
     bar_width = width - len(label)
     full = "|" * round(bar.ratio * bar_width)
     return f"  {name}  [{full:<{bar_width}}{label}]  {bar.detail}".rstrip()
+
+
+def _records(part: ReportPart) -> Iterator[str]:
+    """Yield the rows of a table that is too wide: a line for each cell."""
+    for row in part.rows:
+        yield f"  {row[0]}"
+        cells = zip(part.heads[1:], row[1:], strict=True)
+        yield from (f"    {_(head)}: {cell}" if head else f"    {cell}" for head, cell in cells if cell)
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -84,5 +97,5 @@ def pad(label: str, width: int) -> str:
     return label + " " * (width - wide(label))
 
 
-def _centered(label: str) -> str:
-    return " " * max(0, (WIDE - wide(label)) // 2) + label
+def _centered(label: str, width: int) -> str:
+    return " " * max(0, (width - wide(label)) // 2) + label
