@@ -10,6 +10,7 @@ import gc
 import os
 import pkgutil
 import sys
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from clusterwright.cli._global_options import OPTIONS, apply_global_options, wants_json
@@ -108,6 +109,10 @@ def main() -> None:
             sys.stdout.write(_fit(_overview(), sys.stdout))
             return
         outcome = app()(arguments, result_action="return_value", exit_on_error=False, print_error=False)
+        if {"--help", "-h"} & set(takewhile(lambda argument: argument != "--", arguments)):
+            from clusterwright.cli._examples import help_text
+
+            sys.stdout.write(_fit(help_text(arguments), sys.stdout))
         sys.stdout.flush()
     except KeyboardInterrupt:
         raise SystemExit(EXIT_INTERRUPTED) from None

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from clusterwright.cli import GROUPS, app, commands
+from clusterwright.cli._examples import examples
 from clusterwright.cli._global_options import OPTIONS
 from clusterwright.errors import (
     EXIT_BROKEN_PIPE,
@@ -38,6 +39,7 @@ ENVIRONMENT = {
 _PROGRAM = re.compile(
     r"(?<=[a-z]) -m [\w.]+(?= \[)"
 )  # of this page's own program, which Cyclopts adds to usage lines
+_HEADING = re.compile(r"^(###? wright .*)$", re.MULTILINE)
 _HEAD = """# Commands
 
 `wright COMMAND --help` shows the same in a terminal.
@@ -83,8 +85,18 @@ def cli_page() -> str:
         codes=_rows((str(code), meaning) for code, meaning in EXIT_CODES.items()),
     )
     document = app().generate_docs(output_format="markdown", heading_level=1, max_heading_level=3)
-    details = _PROGRAM.sub("", document[document.index("\n## wright ") :])
+    details = _with_examples(_PROGRAM.sub("", document[document.index("\n## wright ") :]))
     return head + "\n".join(line.rstrip() for line in details.splitlines()) + "\n"
+
+
+def _with_examples(details: str) -> str:
+    """Add the examples of each command below its section."""
+    blocks = _HEADING.split(details)
+    for index in range(1, len(blocks), 2):
+        lines = examples(blocks[index].split()[2:])
+        text = "".join(f"# {text}\n{line}\n" for line, text in lines.items())
+        blocks[index + 1] += f"**Examples**:\n\n```bash\n{text}```\n\n" if text else ""
+    return "".join(blocks)
 
 
 def _rows(cells: Iterable[tuple[str, str]]) -> str:

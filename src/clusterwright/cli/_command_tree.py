@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from clusterwright.cli import GROUPS, app
+from clusterwright.cli._examples import examples
 from clusterwright.cli._help import paragraphs
 
 if TYPE_CHECKING:
@@ -43,6 +44,11 @@ class Command:
     options: tuple[CommandOption, ...]
     is_runnable: bool  # False for a group that only has commands
     commands: tuple[Command, ...] = field(default=())
+
+    @property
+    def examples(self) -> dict[str, str]:
+        """Lines to copy, and what each of them does."""
+        return examples(self.words)
 
     @property
     def synopsis(self) -> str:

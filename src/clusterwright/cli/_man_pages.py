@@ -84,10 +84,15 @@ def _man_page(command: Command) -> str:
     for each in (command, *command.commands):
         lines += [f"{_bold('wright ' + ' '.join(each.words))} {escape(each.synopsis)}", ".br"]
     lines += [".SH DESCRIPTION", *_paragraphs(command), *_options(command.options, ".SH OPTIONS")]
+    examples = [(line, text) for each in (command, *command.commands) for line, text in each.examples.items()]
     if command.commands:
         lines.append(".SH COMMANDS")
     for each in command.commands:
         lines += [f".SS {escape(' '.join(each.words))}", *_paragraphs(each), *_options(each.options, ".PP")]
+    lines += [
+        ".SH EXAMPLES",
+        *(part for line, text in examples for part in (".TP", _bold(line), _prose(text))),
+    ]
     see_also = f"{_bold('wright')}(1)"
     return "\n".join([*lines, *_exit_codes(), ".SH SEE ALSO", see_also]) + "\n"
 

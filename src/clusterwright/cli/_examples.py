@@ -1,0 +1,34 @@
+"""The examples of each command, from examples.toml beside the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from itertools import takewhile
+from typing import Any
+
+from clusterwright.cli._wrapping import command_text
+from clusterwright.i18n import _
+
+
+def examples(words: Iterable[str]) -> dict[str, str]:
+    """Return the examples of the command with these words: lines to copy, and what each of them does."""
+    table: Mapping[str, Any] = _tables()
+    for word in words:
+        table = table.get(word, {})
+    return {line: text for line, text in table.items() if isinstance(text, str)}
+
+
+def help_text(arguments: Iterable[str]) -> str:
+    """Return the examples below the help of the command that the arguments name; empty for a group of commands."""
+    lines = examples(takewhile(lambda argument: not argument.startswith("-"), arguments))
+    parts = (f"  {command_text(line)}\n      {_(text)}" for line, text in lines.items())
+    return "\n".join(("", _("Examples:"), *parts, "")) if lines else ""
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    import tomllib
+
+    return tomllib.loads(files(__package__).joinpath("examples.toml").read_text(encoding="utf-8"))
