@@ -130,3 +130,12 @@ def test_restarts_of_the_line_are_those_of_the_job(prepared):
 def test_any_other_line_keeps_its_launcher(prepared, program):
     """Which this machine refuses."""
     assert prepared(program, is_local=True)[0].program == tuple(program)
+
+
+def test_a_script_that_cannot_run_is_warned_about_before_it_is_submitted(prepared):
+    """With the line; also where the job has a command."""
+    _, undefined = prepared(["torchrun", "train.py"], "print(os.environ)\n")
+    _, syntax = prepared(None, "x = (\n", command=["train.py"], launcher="agent")
+
+    assert undefined == ["warning: train.py:1: `os` is not defined; add `import os`"]
+    assert syntax[0].startswith("warning: train.py:1: ")

@@ -13,8 +13,11 @@ from clusterwright.launch.lines import local_rank, rewrite
 from clusterwright.launch.lines.note import Note
 from clusterwright.launch.lines.rule import Size
 from clusterwright.launch.lines.source import Script, read_script
+from clusterwright.launch.lines.undefined_names import undefined_names
 from clusterwright.launch.lines.unwrap import unwrap
 from clusterwright.onhost.adapters import registry
+
+MAX_NAMES = 8  # undefined names in the warnings about a script
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ def prepare(job: Job, cluster: Cluster | None, base_folder: Path = Path()) -> Pr
     if job.program is not None:
         job = _fitted(job, script, notes)
         job = _supervised(job, notes, is_local=cluster is None)
+    notes += _doubts(script)
     return Prepared(job, tuple(notes))
 
 
@@ -82,3 +86,12 @@ def _supervised(job: Job, notes: list[Note], *, is_local: bool) -> Job:
         )
     )
     return unwrapped
+
+
+def _doubts(script: Script | None) -> list[Note]:
+    """Return warnings about what cannot run in the script as it is written."""
+    if script is None:
+        return []
+    if script.syntax_error:
+        return [Note(f"{script.name}:{script.syntax_error}", is_warning=True)]
+    return [Note(name.message(script.name), is_warning=True) for name in undefined_names(script)[:MAX_NAMES]]

@@ -25,6 +25,7 @@ class Script:
     path: Path
     text: str
     tree: ast.Module | None
+    syntax_error: str = ""  # line and message, such as `12: invalid syntax`
 
 
 def read_script(job: Job, base_folder: Path) -> Script | None:
@@ -39,7 +40,9 @@ def read_script(job: Job, base_folder: Path) -> Script | None:
         return None
     try:
         tree = ast.parse(text) if path.suffix == ".py" else None
-    except (SyntaxError, ValueError, RecursionError):
+    except SyntaxError as error:
+        return Script(name, path, text, None, f"{error.lineno}: {error.msg}")
+    except (ValueError, RecursionError):
         tree = None
     return Script(name, path, text, tree)
 
