@@ -23,6 +23,7 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch import access, arrays
 from clusterwright.launch.command import workdir
+from clusterwright.launch.lines.mpi import requested_mpi, require_mpi
 from clusterwright.launch.lines.prepare import prepare
 from clusterwright.launch.record import record
 from clusterwright.launch.run import RunFolder, run_name, runs_folder
@@ -32,6 +33,8 @@ from clusterwright.launch.snapshot import CodeSnapshot, snapshot
 from clusterwright.launch.warnings import warnings
 from clusterwright.plan.machines import gpu_like
 from clusterwright.provision.apply import remote_of
+from clusterwright.slurm.client import line
+from clusterwright.slurm.mpi_plugins import list_mpi_plugins
 
 SUBMIT_LIMIT_S = 60
 # A run's name ends in the time of its submission, to the second. If its folder cannot be created (exit code 73,
@@ -74,14 +77,17 @@ def submit(
     from clusterwright.launch.peak import peak
 
     prepared = prepare(job, cluster, base_folder)
-    job = prepared.job
+    job, control = prepared.job, Host(remote or remote_of(cluster), cluster.control.name)
+    if requested := requested_mpi(job.program or ()):
+        listing = control.run(line(list_mpi_plugins()), timeout_s=SUBMIT_LIMIT_S)
+        require_mpi(requested, f"{listing.out}\n{listing.err}", cluster.control.name)
     now, owner = (clock or SystemClock()).now(), user or job.user
     copy = snapshot(job.code, base_folder) if job.code else None
     runs, price, gpu = runs_folder(cluster), hourly(job, cluster), peak(job, cluster)
     for attempt in range(MAX_ATTEMPTS):
         suffix = secrets.token_hex(4) if attempt else ""
         submission = _SubmissionBuilder(runs, owner, now, suffix, copy, cluster, price, gpu).build(job)
-        result = Host(remote or remote_of(cluster), cluster.control.name).run(
+        result = control.run(
             _as_owner(runs, submission.steps, owner),
             stdin=submission.stdin + (copy.data if copy else b""),
             timeout_s=SUBMIT_LIMIT_S,
@@ -99,8 +105,8 @@ def submit(
         )
         raise run_of_other_user(f"{runs}/{run}", run_owner, submitter, fix)
     job_id = slurm.submitted(result, cluster.control.name, owner)
-    warned = (*prepared.notes, *warnings(result.out))
-    return RunFolder(submission.name, job_id, f"{runs}/{submission.name}", warned, submission.runs)
+    run = f"{runs}/{submission.name}"
+    return RunFolder(submission.name, job_id, run, (*prepared.notes, *warnings(result.out)), submission.runs)
 
 
 @dataclass(frozen=True, slots=True)

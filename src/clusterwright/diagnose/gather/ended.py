@@ -27,6 +27,7 @@ from clusterwright.onhost.lib.run_outcome import CANCELED, FINISHED, RUNNING, ST
 from clusterwright.onhost.lib.safe_reader import parse_document, parse_object
 from clusterwright.slurm import client
 from clusterwright.slurm.job_records import parse_jobs
+from clusterwright.slurm.mpi_plugins import list_mpi_plugins
 from clusterwright.slurm.nodes import parse_node
 from clusterwright.slurm.records import Record, number, split_lines, stamp
 from clusterwright.slurm.states import is_allocated
@@ -45,6 +46,7 @@ part window {window}
 part times {times}
 unset SLURM_TIME_FORMAT
 part nodes {nodes}
+part mpi sh -c '{mpi} 2>&1'
 log=$({config} 2>/dev/null | sed -n 's/^SlurmctldLogFile *= *//p')
 part slurmctld sh -c '{slurmctld}; tail -n 20000 "$0"' "$log"
 """
@@ -136,6 +138,7 @@ def _query_script(jobs: str) -> str:
         "window": client.accounting(jobs, "Start,End,NodeList,JobID", "-X", "-n", "-D"),
         "times": client.queue(("start", "end", "hosts"), numbers=jobs.split(",")),
         "nodes": client.show_nodes(),
+        "mpi": list_mpi_plugins(),
         "config": client.show_config(),
     }
     return _SCRIPT.format(
@@ -280,6 +283,7 @@ def of_slurm(
     records = [" ".join(f"{key}={value}" for key, value in row.items() if value) for row in _rows(parts)]
     yield of_text("sacct", "\n".join(records), kind="sacct")
     yield of_text("scontrol show job", parts.get("job", ""), kind="scontrol")
+    yield of_text("srun --mpi=list", parts.get("mpi", ""), kind="scontrol")
     yield of_text("slurmctld", "\n".join(_log(parts, ids, when, budget)), kind="slurm")
     for line in split_lines(parts.get("nodes", "")):
         node = parse_node(line).record

@@ -54,7 +54,7 @@ def cases(observations: Observations) -> list[Case]:
                 frozenset(sighting.position for sighting in sightings),
                 frozenset(sighting.rank or sighting.position.source for sighting in sightings),
                 max(_specificity(sighting) for sighting in sightings),
-                tuple(_lines(mode.confirmed_by, observations, mode_ids)),
+                tuple(_lines(mode.confirmed_by, observations, mode_ids, sightings[0].position)),
                 any(_is_witnessed(witness, observations, mode_ids) for witness in mode.ruled_out_by),
             )
         )
@@ -88,7 +88,7 @@ def _matching_lines(witness: Witness, observations: Observations) -> list[Witnes
 
 
 def _lines(
-    witnesses: tuple[Witness, ...], observations: Observations, mode_ids: set[str]
+    witnesses: tuple[Witness, ...], observations: Observations, mode_ids: set[str], position: Position
 ) -> Iterable[Witnessed]:
     for witness in witnesses:
         if witness.mode in mode_ids:
@@ -97,7 +97,15 @@ def _lines(
             )
             yield Witnessed(sighting.position, sighting.text)
         elif witness.has and (matches := _matching_lines(witness, observations)):
-            yield matches[0]
+            yield _closest(matches, position)
+
+
+def _closest(lines: list[Witnessed], position: Position) -> Witnessed:
+    """Return the last line before a position in its log, such as the innermost frame of a traceback; else the first."""
+    earlier = [
+        line for line in lines if same_log(line.position, position) and line.position.line < position.line
+    ]
+    return earlier[-1] if earlier else lines[0]
 
 
 def is_before(sighting: Sighting, other_sighting: Sighting) -> bool | None:

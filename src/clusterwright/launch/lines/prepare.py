@@ -12,6 +12,7 @@ from clusterwright.launch.command import launcher
 from clusterwright.launch.lines import local_rank, rewrite
 from clusterwright.launch.lines.note import Note
 from clusterwright.launch.lines.rule import Size
+from clusterwright.launch.lines.slurm_line import gpus_note, require_pyxis
 from clusterwright.launch.lines.source import Script, read_script
 from clusterwright.launch.lines.undefined_names import undefined_names
 from clusterwright.launch.lines.unwrap import unwrap
@@ -34,11 +35,14 @@ def prepare(job: Job, cluster: Cluster | None, base_folder: Path = Path()) -> Pr
     A prepared job stays as it is.
 
     Raises:
-        WrightError: `launch-line`: the line contradicts the allocation and cannot be rewritten.
+        WrightError: `launch-line`: the line contradicts the allocation and cannot be rewritten; `no-pyxis`.
     """
     notes: list[Note] = []
     script = read_script(job, base_folder)
     if job.program is not None:
+        if cluster is not None:
+            require_pyxis(job, cluster)
+            notes += [Note(text) for text in [gpus_note(job, cluster)] if text]
         job = _fitted(job, script, notes)
         job = _supervised(job, notes, is_local=cluster is None)
     notes += _doubts(script)
