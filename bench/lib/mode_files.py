@@ -195,7 +195,7 @@ def _of_text(entry: Table) -> Iterator[str]:
 
 def _healthy(signature: Table) -> str:
     has, like = signature.get("has", ""), signature.get("like", "")
-    if signature.get("in") in {"sacct", "scontrol", "verdict", "metric", "flight", "live"}:
+    if signature.get("in") in {"sacct", "scontrol", "verdict", "metric", "flight", "live", "output"}:
         return ""
     try:
         return next((line for line in HEALTHY if has in line and re.search(like, line)), "")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright import plugins
-from clusterwright.diagnose.mode import FOLDER, Mode, mode, paths, plugin_tables, tables
+from clusterwright.diagnose.mode import FOLDER, Mode, Signature, mode, paths, plugin_tables, tables
 
 
 class Knowledge:
@@ -35,8 +35,19 @@ class Knowledge:
         takers: dict[str, list[tuple[str, int]]] = defaultdict(list)
         for name, table in self._tables.items():
             for number, signature in enumerate(table["signature"]):
-                takers[signature["has"]].append((name, number))
+                if signature.get("in") != "output":
+                    takers[signature["has"]].append((name, number))
         return dict(takers)
+
+    @cached_property
+    def of_outputs(self) -> list[tuple[Mode, int, Signature]]:
+        """Modes, numbers and signatures that match findings in the output of commands."""
+        return [
+            (self[name], number, self[name].signatures[number])
+            for name, table in self._tables.items()
+            for number, signature in enumerate(table["signature"])
+            if signature.get("in") == "output"
+        ]
 
     @cached_property
     def witness_texts(self) -> set[str]:

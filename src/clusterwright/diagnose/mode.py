@@ -22,7 +22,7 @@ CLASSES = (
 ROLES = ("root", "cascade", "teardown", "benign")
 RETRIES = ("no", "yes", "elsewhere", "fixed")
 COUNTS = ("gpus", "hosts", "collectives")
-KINDS = ("log", "kernel", "slurm", "sacct", "scontrol", "verdict", "metric", "flight", "live")
+KINDS = ("log", "kernel", "slurm", "sacct", "scontrol", "verdict", "metric", "flight", "live", "output")
 
 Table = Mapping[str, Any]
 

@@ -36,8 +36,9 @@ def colored(text: str, style: str) -> str:
 
 def format_report(diagnoses: list[Diagnosis], *, everything: bool = False, paint: Paint = uncolored) -> str:
     """Return diagnoses as text: the most probable in full, the next in short or, with `everything`, in full."""
-    if not diagnoses:
-        return _("These logs show no failure.")
+    if all(diagnosis.kind == "normal" for diagnosis in diagnoses):
+        rows = (_normal(diagnosis, paint) for diagnosis in _first_of_each(diagnoses))
+        return "\n".join([_("These logs show no failure."), *rows])
     lines = [*_full(diagnoses[0], paint)]
     remaining = (
         diagnoses[1:]
@@ -45,9 +46,22 @@ def format_report(diagnoses: list[Diagnosis], *, everything: bool = False, paint
         else [diagnosis for diagnosis in diagnoses[1:_MAX_DIAGNOSES] if diagnosis.role == "root"]
     )
     for diagnosis in remaining:
+        if diagnosis.kind == "normal":
+            lines.append(_normal(diagnosis, paint))
+            continue
         rows = _full(diagnosis, paint) if everything else _short(diagnosis, paint)
         lines += ["", paint(f"{_('less likely')}:", "2"), *rows]
     return "\n".join(lines)
+
+
+def _first_of_each(diagnoses: list[Diagnosis]) -> list[Diagnosis]:
+    """Return the diagnoses without those that repeat a sentence."""
+    return list({diagnosis.cause: diagnosis for diagnosis in reversed(diagnoses)}.values())[::-1]
+
+
+def _normal(diagnosis: Diagnosis, paint: Paint) -> str:
+    line = diagnosis.evidence[0]
+    return _row(_("normal"), f"{line.source}:{line.line}{OURS}{diagnosis.cause}", paint)
 
 
 def _full(diagnosis: Diagnosis, paint: Paint) -> Iterator[str]:

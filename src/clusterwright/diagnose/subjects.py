@@ -23,21 +23,27 @@ def _ignore(_text: str) -> None:
     """Drop a warning."""
 
 
-def log(*paths: str | Path, warn: Warn = _ignore) -> list[Diagnosis]:
+def log(*paths: str | Path, memory_bytes: int | None = None, warn: Warn = _ignore) -> list[Diagnosis]:
     """Diagnose log files (also compressed), folders of logs, or `-` for standard input: the likeliest cause first.
 
-    `warn` receives a sentence for each file that could not be read, in whole or in part.
+    `warn` receives a sentence for each file that could not be read, in whole or in part. `memory_bytes` is the memory
+    limit of the job on each host, with which the memory in the output of `sstat` is compared.
 
     Raises:
         WrightError: `file-unreadable`: a file does not exist, or no file is a text file.
     """
     from clusterwright.diagnose.reading import find_sources
 
-    return judge_sources(find_sources([str(path) for path in paths]), require_text=True, warn=warn)
+    sources = find_sources([str(path) for path in paths])
+    return judge_sources(sources, require_text=True, memory_bytes=memory_bytes, warn=warn)
 
 
 def judge_sources(
-    sources: Sequence[LogSource], *, require_text: bool = False, warn: Warn = _ignore
+    sources: Sequence[LogSource],
+    *,
+    require_text: bool = False,
+    memory_bytes: int | None = None,
+    warn: Warn = _ignore,
 ) -> list[Diagnosis]:
     """Diagnose lines of any source.
 
@@ -50,7 +56,7 @@ def judge_sources(
     from clusterwright.diagnose.reading import read
     from clusterwright.errors import EXIT_USAGE, WrightError
 
-    evidence = read(recorded(sources, warn=warn), knowledge())
+    evidence = read(recorded(sources, warn=warn), knowledge(), memory_bytes=memory_bytes)
     for name, reason in evidence.unread:
         warn(_("cannot read {file}: {error}", file=name, error=reason))
     if require_text and sources and len(evidence.unread) == len(sources):

@@ -10,7 +10,7 @@ from clusterwright.diagnose.diagnosis import Diagnosis, Evidence
 from clusterwright.diagnose.judge.calibration import confidence
 from clusterwright.diagnose.judge.case import Case, cases, votes
 from clusterwright.diagnose.judge.counting import absent, counted
-from clusterwright.diagnose.judge.sighting import Observations, Position
+from clusterwright.diagnose.judge.sighting import NormalValue, Observations, Position
 from clusterwright.diagnose.judge.weigh import followed, weigh
 from clusterwright.i18n import N_, _
 
@@ -67,7 +67,9 @@ def filled(text: str, names: Mapping[str, str]) -> str:
 
     def name(match: re.Match[str]) -> str:
         key = match[1]
-        return names.get(key) or (_(_UNNAMED[key]) if key in _UNNAMED else key.replace("_", " "))
+        if key in names:
+            return names[key]
+        return _(_UNNAMED[key]) if key in _UNNAMED else key.replace("_", " ")
 
     result = _NAMES.sub(name, text)
     return result[:1].upper() + result[1:]
@@ -79,7 +81,19 @@ MAYBE = 0.5  # factor of the weight of an alternative mode (`maybe`)
 
 
 def judge(observations: Observations) -> list[Diagnosis]:
-    """Return diagnoses, the most probable first; none if nothing failed, `unknown` if no mode matches the failure."""
+    """Return diagnoses, the most probable first, then the normal values of outputs.
+
+    There are none if nothing failed, and there is `unknown` if no mode matches the failure.
+    """
+    return [*_failures(observations), *map(_normal, observations.normal)]
+
+
+def _normal(value: NormalValue) -> Diagnosis:
+    evidence = Evidence(value.position.source, value.position.line, value.text)
+    return Diagnosis("normal", "normal", "benign", value.sentence, {}, 1.0, (evidence,), "", "no")
+
+
+def _failures(observations: Observations) -> list[Diagnosis]:
     all_cases = followed(counted(cases(observations), observations.modes))
     weighed = sorted(
         (

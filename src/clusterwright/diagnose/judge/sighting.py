@@ -56,6 +56,15 @@ class Witnessed:
 
 
 @dataclass(frozen=True, slots=True)
+class NormalValue:
+    """A value in the output of a command that is within its normal range, as a sentence."""
+
+    position: Position
+    text: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Observations:
     """All evidence: sightings, lines of witnesses by text, and the last error lines of sources."""
 
@@ -64,4 +73,5 @@ class Observations:
     last_lines: tuple[tuple[Position, tuple[str, ...]], ...] = ()
     unread: tuple[tuple[str, str], ...] = ()  # sources that could not be read, and why
     modes: Mapping[str, Mode] = field(default_factory=dict)  # alternative modes (`maybe`) by id
+    normal: tuple[NormalValue, ...] = ()
     cut_short: tuple[Position, ...] = ()  # where the time budget of a source was used up

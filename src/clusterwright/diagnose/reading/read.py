@@ -14,10 +14,12 @@ from typing import Any, BinaryIO, NamedTuple
 from clusterwright.diagnose.judge.sighting import Observations, Position, Witnessed
 from clusterwright.diagnose.knowledge import Knowledge
 from clusterwright.diagnose.mode import Mode
+from clusterwright.diagnose.outputs import Finding, observe
 from clusterwright.diagnose.reading.clean import clean
 from clusterwright.diagnose.reading.line import Line
 from clusterwright.diagnose.reading.prefix import split_prefix
 from clusterwright.diagnose.reading.quoted import BEGINS, NESTED_LOG_PREFIXES
+from clusterwright.diagnose.reading.sample import Sample
 from clusterwright.diagnose.reading.sighting_store import MAX_SIGHTINGS, RANKS, SightingStore
 from clusterwright.diagnose.reading.source import HEAD, LogSource, is_binary, reading
 from clusterwright.diagnose.reading.takers import Takers
@@ -177,16 +179,25 @@ class TimeBudget:
             raise OverBudgetError
 
 
+OF_OUTPUTS = ("log", "output")  # kinds of sources that may be or contain the output of a command
 FROM_OTHERS = 400  # lines that are skipped after the header of a log inside this log
 TAIL = 32 << 10  # bytes at the end that are searched for the last error line
 
 
 def read(
-    sources: Iterable[LogSource], knowledge: Knowledge, budget: TimeBudget | None = None
+    sources: Iterable[LogSource],
+    knowledge: Knowledge,
+    budget: TimeBudget | None = None,
+    *,
+    memory_bytes: int | None = None,
 ) -> Observations:
-    """Return the observations of all sources, in their order, as far as the budget of processor time allows."""
+    """Return the observations of all sources, in their order, as far as the budget of processor time allows.
+
+    `memory_bytes` is the memory limit of a job per host, for the outputs that show its memory.
+    """
     scanner, time_budget = Scanner([*knowledge.texts, *NESTED_LOG_PREFIXES]), budget or TimeBudget()
-    parts = [_LogReader(source, knowledge, scanner, time_budget).read() for source in sources]
+    readers = (_LogReader(source, knowledge, scanner, time_budget) for source in sources)
+    parts = [reader.read(memory_bytes) for reader in readers]
     witnessed: dict[str, tuple[Witnessed, ...]] = {}
     for part in parts:
         for text, lines in part.witnessed.items():
@@ -196,6 +207,7 @@ def read(
         witnessed,
         tuple(last_line for part in parts for last_line in part.last_lines),
         tuple(failure for part in parts for failure in part.unread),
+        normal=tuple(value for part in parts for value in part.normal),
         cut_short=tuple(place for part in parts for place in part.cut_short),
         modes=_maybe({sighting.mode.id for part in parts for sighting in part.sightings}, knowledge),
     )
@@ -221,9 +233,10 @@ class _LogReader:
         self._saturated: set[str] = set()  # texts that are no longer searched for
         self._others_until = 0  # the last line of a log inside this log
         self._tail: deque[bytes] = deque(maxlen=2)
+        self._sample = Sample() if source.kind in OF_OUTPUTS else None
         self._lines = 1
 
-    def read(self) -> Observations:
+    def read(self, memory_bytes: int | None) -> Observations:
         self._budget.begin_source()
         try:
             with reading(self._source) as stream:
@@ -246,7 +259,17 @@ class _LogReader:
             return replace(
                 self._store.observations([]), cut_short=(Position(self._source.name, self._lines),)
             )
+        self._observe(memory_bytes)
         return self._store.observations(last_lines(b"".join(self._tail)[-TAIL:], self._lines))
+
+    def _observe(self, memory_bytes: int | None) -> None:
+        """Store what the output of a command in the source shows."""
+        for observation in observe(self._sample, memory_bytes) if self._sample else ():
+            if isinstance(observation, Finding):
+                for match in self._takers.matches_of_finding(observation.text):
+                    self._store.add_finding(match, observation)
+            else:
+                self._store.add_normal(observation)
 
     def _block(self, block: LogBlock) -> None:
         data, line_end, line, counted = block.data, -1, block.line, 0
@@ -264,6 +287,8 @@ class _LogReader:
             self._line(log_line, line, [text for text in texts if self._is_below_limit(text)])
         self._lines = line + data.count(b"\n", counted, block.end)
         self._tail.append(data[max(0, block.end - TAIL) : block.end])
+        if self._sample:
+            self._sample.add(data[: block.end], block.line)
 
     def _is_below_limit(self, text: str) -> bool:
         """Return whether a text was found in fewer lines than the limit, after which it is no longer searched for."""

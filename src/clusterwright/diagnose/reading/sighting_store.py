@@ -7,12 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
-from clusterwright.diagnose.judge.sighting import Observations, Position, Sighting, Witnessed
+from clusterwright.diagnose.judge.sighting import NormalValue, Observations, Position, Sighting, Witnessed
 from clusterwright.diagnose.knowledge import Knowledge
 from clusterwright.diagnose.mode import Mode
+from clusterwright.diagnose.outputs import Finding, Normal
 from clusterwright.diagnose.reading.expression import expression
 from clusterwright.diagnose.reading.line import Line
 from clusterwright.diagnose.reading.source import LogSource
+from clusterwright.diagnose.reading.takers import Match
 
 CONTEXT_LINES = 40  # before and after a line, for `near`
 MAX_SIGHTINGS = 4  # of one signature by one rank,
@@ -41,6 +43,7 @@ class SightingStore:
         self._texts: set[str] = set()  # of signatures with a sighting
         self._positions: dict[str, list[int]] = defaultdict(list)
         self._witnessed: dict[str, list[Witnessed]] = defaultdict(list)
+        self._normal: list[NormalValue] = []
 
     def is_noted(self, text: str) -> bool:
         """Return whether the store takes another line with this text of a witness or a context."""
@@ -87,6 +90,23 @@ class SightingStore:
         self._number += 1
         self._texts.add(sighting.has)
 
+    def add_finding(self, match: Match, finding: Finding) -> None:
+        """Store a sighting: a finding in the output of a command that matched a signature of a mode."""
+        row, key = finding.row, (match.mode.id, match.signature, finding.row.rank)
+        self._counts[key] += 1
+        if len(self._sightings[key]) < MAX_SIGHTINGS:
+            host = match.names.get("host") or row.host or self._source.host
+            position, quote = self._position(row.number), row.text.strip()[:QUOTE_LENGTH]
+            sighting = Sighting(
+                match.mode, match.signature, position, quote, row.rank, host, names=match.names
+            )
+            self._sightings[key].append(sighting)
+
+    def add_normal(self, normal: Normal) -> None:
+        """Store a value within its normal range."""
+        text = normal.row.text.strip()[:QUOTE_LENGTH]
+        self._normal.append(NormalValue(self._position(normal.row.number), text, normal.sentence))
+
     def saturated_texts(self) -> set[str]:
         """Return texts that need not be searched for any more: those with sightings, once there are MOST."""
         return self._texts if self._number >= MOST else set()
@@ -97,6 +117,7 @@ class SightingStore:
             tuple(self._iter_sightings()),
             {text: tuple(lines) for text, lines in self._witnessed.items() if lines},
             tuple((self._position(number), texts) for number, texts in last_lines),
+            normal=tuple(self._normal),
         )
 
     def _iter_sightings(self) -> Iterable[Sighting]:

@@ -43,6 +43,16 @@ class Takers:
                 matches.append(Match(mode, number, values))
         return matches
 
+    def matches_of_finding(self, finding: str) -> list[Match]:
+        """Return the matches of a finding in the output of a command with the signatures of kind `output`."""
+        matches = []
+        for mode, number, signature in self._knowledge.of_outputs:
+            hit = expression(signature.like or ".").search(finding) if signature.has in finding else None
+            if hit:
+                names = {name: value or "" for name, value in hit.groupdict().items()}
+                matches.append(Match(mode, number, names))
+        return matches
+
     def _make(self, text: str) -> list[tuple[Mode, int, str, Callable[[Line], dict[str, str] | None]]]:
         matchers = []
         for name, number in self._knowledge.signatures.get(text, ()):

@@ -1,0 +1,48 @@
+"""Run the readers of all tools over the sample of a source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Protocol
+
+from clusterwright.diagnose.outputs import tools
+from clusterwright.diagnose.outputs.value import Finding, Normal, Row
+
+Observation = Finding | Normal
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """The reader of a tool's output; it runs only where one of its marks (lower case) is in the sample."""
+
+    marks: tuple[bytes, ...]
+    read: Callable[[Sequence[Row], int | None], Iterator[Observation]]
+
+
+@cache
+def _tools() -> tuple[Tool, ...]:
+    modules = [import_module(found.name) for found in iter_modules(tools.__path__, f"{tools.__name__}.")]
+    return tuple(Tool(module.MARKS, module.read) for module in modules)
+
+
+class Text(Protocol):
+    """A text that may contain outputs, such as a sample of a log."""
+
+    def contains(self, mark: bytes) -> bool:
+        """Return whether a text in lower case is in it, in any case of letters."""
+
+    def rows(self) -> list[Row]:
+        """Return its lines."""
+
+
+def observe(text: Text, memory_bytes: int | None = None) -> list[Observation]:
+    """Return the findings and normal values of a text; `memory_bytes` is the memory limit of the job per host."""
+    present = [tool for tool in _tools() if any(text.contains(mark) for mark in tool.marks)]
+    if not present:
+        return []
+    rows = text.rows()
+    return [observation for tool in present for observation in tool.read(rows, memory_bytes)]

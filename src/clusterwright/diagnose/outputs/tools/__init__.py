@@ -1,0 +1,1 @@
+"""The readers of outputs, one file for each tool."""

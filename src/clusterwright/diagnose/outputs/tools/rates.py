@@ -1,0 +1,187 @@
+"""Training logs: samples, tokens or steps per second that fall from epoch to epoch."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from clusterwright.diagnose.outputs.trend import Trend, trend
+from clusterwright.diagnose.outputs.value import Finding, Normal, Row
+from clusterwright.i18n import _
+from clusterwright.units import human_number
+
+MARKS = (
+    b"/s", b"/sec", b"it/", b"per_second", b"per second", b"per_sec", b"per sec", b"s/step", b"step time", b"step_time",
+    b"sec/", b"iter_time", b"per iteration", b"batch time", b"batch_time", b"throughput", b"time/", b"time ",
+    b"s/it", b"s/batch",
+)  # fmt: skip
+_THINGS = (
+    r"samples?|images?|imgs?|examples?|tokens?|toks?|seqs?|sequences?|its?|iters?|iterations?|steps?|batch(?:es)?"
+    r"|frames?|records?"
+)
+_NUMBER = (
+    r"(?P<value>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?) ?(?P<scale>[kKM](?![a-z]))?"
+)
+_PER_SECOND = r"(?:/ ?|[ _]per[ _]|_p)(?:s|sec|second)s?"
+_OF_WHICH = r"(?:[ _/](?:per[ _])?(?:gpu|device|rank|worker|node))?"
+_STEP = r"(?:it|iter|iteration|step|batch)"
+_HIGHER = (
+    re.compile(rf"{_NUMBER} ?(?P<thing>{_THINGS}){_PER_SECOND}\b", re.IGNORECASE),
+    re.compile(
+        rf"\b(?:\w+_)?(?P<thing>{_THINGS}){_PER_SECOND}{_OF_WHICH}[)\]'\"]* ?[:=|]? ?['\"]?{_NUMBER}",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"\b(?P<thing>throughput)(?: \([^)]*\))?['\"]? ?[:=|] ?['\"]?{_NUMBER}", re.IGNORECASE),
+)
+_LOWER = (
+    re.compile(rf"{_NUMBER} ?(?P<unit>ms|s|sec)/(?P<thing>{_STEP})\b", re.IGNORECASE),
+    re.compile(
+        rf"\b(?P<thing>{_STEP})[ _]time(?: \((?P<unit>m?s)\))?['\"]? ?[:=|]? ?['\"]?{_NUMBER}", re.IGNORECASE
+    ),
+    re.compile(
+        r"\bTime +(?P<value>\d+\.\d+) +\( *\d"
+    ),  # of torchvision's ImageNet example, with the mean behind it
+    re.compile(
+        rf"\btime per (?P<thing>{_STEP})(?: \((?P<unit>m?s)\))? ?[:=]? ?{_NUMBER}|\b(?P<unit2>sec|ms|time)/"
+        rf"(?P<thing2>{_STEP})['\"]? ?[:=|]? ?['\"]?(?P<value2>\d+(?:\.\d+)?)",
+        re.IGNORECASE,
+    ),
+)
+_EPOCH = re.compile(
+    r"\bep(?:och)?s?['\"]?(?: ?[:=#\[(]| |_) ?['\"\[(]*(?P<epoch>\d+(?:\.\d+)?)", re.IGNORECASE
+)
+_TRAINS = re.compile(
+    r"\b(?:ep(?:och)?|(?:global_?)?step|iter(?:ation)?|it|batch|loss|lr)s?\b|%\|", re.IGNORECASE
+)
+# Work of another kind than training, whose rate says nothing about it.
+_OTHER_WORK = re.compile(
+    r"\b(?:map|filter|generating|tokeniz\w*|downloading|fetching|loading|saving|casting|creating|extracting|resolving"
+    r"|preprocess\w*|eval_(?:samples|steps|runtime)\w*|sanity|warm-?up|compil\w+|benchmark\w*"
+    r"|(?:eval(?:uat\w+)?|valid(?:at\w+)?|val|test(?:ing)?|infer\w*|predict\w*)\b(?! ?[_/]?(?:loss|acc|err|ppl))"
+    r"|prompt throughput|generation throughput|reqs|requests?)\b",
+    re.IGNORECASE,
+)
+_SETTINGS = re.compile(
+    r"\b(?P<name>(?:(?:global|micro|train|per_device|local)_?)?(?:batch_?size|batch size|bs|mbs|gbs)"
+    r"|seq(?:uence)?_?len(?:gth)?|world_?size|num_gpus|gpus|grad(?:ient)?_acc\w*)['\"]? ?[:=] ?(?P<value>\d+)",
+    re.IGNORECASE,
+)
+_OWNER = re.compile(r"(\w+)['\"]? ?[:=]? ?['\"]?$")
+_RATE_WORDS = re.compile(r"throughput|speed|rate|ips|perf|avg|average|mean|at$|is$|of$", re.IGNORECASE)
+_LETTERS = re.compile(r"[^a-z]+")
+_SCALES = {"k": 1e3, "m": 1e6}
+LABEL = 40  # letters before a number that tell one series of a log from another
+MOST_SERIES = 64
+MOST_EPOCHS = 100  # of more, the trend is that of tenths of the log
+
+
+@dataclass(slots=True)
+class _Point:
+    row: Row
+    value: float  # per second
+    epoch: float | None
+
+
+def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | Normal]:
+    """Judge each series of rates; one that falls by itself on some ranks only is theirs."""
+    series: dict[tuple[str, str, str], list[_Point]] = defaultdict(list)
+    settings: dict[str, str] = {}
+    part = 0
+    for row in rows:
+        part += _is_new_setting(row.text, settings)
+        found = _rate(row.text)
+        if found and _TRAINS.search(row.text) and not _OTHER_WORK.search(row.text):
+            unit, label, value = found
+            key = (f"{unit}/s", f"{part} {label}", row.rank or row.host)
+            if key in series or len(series) < MOST_SERIES:
+                epoch = _EPOCH.search(row.text)
+                series[key].append(_Point(row, value, float(epoch["epoch"]) if epoch else None))
+    judged = [(key[0], points, found) for key, points in series.items() if (found := _trend(points))]
+    falling = [(unit, points, found) for unit, points, found in judged if found.falls]
+    for unit, points, found in falling:
+        yield Finding(points[-1].row, _text(unit, points[-1].row, found, alone=len(falling) < len(judged)))
+    if not falling:
+        for unit, points, found in [series for series in judged if series[2].is_steady][:1]:
+            texts = {
+                "low": human_number(min(found.values)),
+                "high": human_number(max(found.values)),
+                "unit": unit,
+            }
+            yield Normal(
+                points[-1].row, _("The rate stays between {low} and {high} {unit}: normal.", **texts)
+            )
+
+
+def _text(unit: str, row: Row, found: Trend, *, alone: bool) -> str:
+    slope = f"{human_number(abs(found.slope))} per {'epoch' if found.has_epochs else 'tenth of the log'}"
+    where = (
+        f" on {'rank ' if row.rank else ''}{row.rank or row.host} alone"
+        if alone and (row.rank or row.host)
+        else ""
+    )
+    return (
+        f"rates: fall from {human_number(found.first)} to {human_number(found.last)} {unit}, {slope}{where}"
+    )
+
+
+def _is_new_setting(text: str, settings: dict[str, str]) -> bool:
+    """Store batch size, sequence length and number of GPUs; return whether one differs from what it was."""
+    changed = False
+    for match in _SETTINGS.finditer(text):
+        name = _LETTERS.sub("", match["name"].lower())
+        changed = changed or settings.get(name, match["value"]) != match["value"]
+        settings[name] = match["value"]
+    return changed
+
+
+def _rate(text: str) -> tuple[str, str, float] | None:
+    """Return what is counted, the letters before the number, and the number per second."""
+    for pattern in _HIGHER:
+        match = pattern.search(text)
+        if match and not (pattern is _HIGHER[0] and _is_of_another_key(text, match)):
+            value = float(match["value"].replace(",", "")) * _SCALES.get((match["scale"] or "").lower(), 1.0)
+            return _thing(match["thing"]), _label(text, match), value
+    for pattern in _LOWER:
+        if match := pattern.search(text):
+            values = match.groupdict()
+            duration = float((values["value"] or values.get("value2") or "0").replace(",", ""))
+            unit = (values.get("unit") or values.get("unit2") or "s").lower()
+            seconds = duration / 1e3 if unit == "ms" else duration
+            return (_thing("it"), _label(text, match), 1 / seconds) if seconds > 0 else None
+    return None
+
+
+def _is_of_another_key(text: str, match: re.Match[str]) -> bool:
+    """Return whether the number is the value of the word before it, as in `loss 2.31 tokens/s 2350`."""
+    after = _HIGHER[1].search(text, match.start("thing"))
+    owner = _OWNER.search(text[: match.start()])
+    return bool(after and after.start() == match.start("thing") and owner) and not _RATE_WORDS.search(
+        owner[1]
+    )
+
+
+def _thing(word: str) -> str:
+    name = word.lower()
+    if name in ("it", "its", "iter", "iters", "iteration", "iterations", "step", "steps", "batch", "batches"):
+        return "steps"
+    return {"img": "images", "tok": "tokens", "seq": "sequences", "throughput": "samples"}.get(
+        name.removesuffix("s"), f"{name.removesuffix('s')}s"
+    )
+
+
+def _label(text: str, match: re.Match[str]) -> str:
+    return _LETTERS.sub("", text[: match.start()].lower())[:LABEL]
+
+
+def _trend(points: Sequence[_Point]) -> Trend | None:
+    """Return the trend by epochs, if the lines name at least three, else over the log."""
+    by_epoch: dict[int, list[float]] = defaultdict(list)
+    for point in points:
+        if point.epoch is not None:
+            by_epoch[int(point.epoch)].append(point.value)
+    has_epochs = 3 <= len(by_epoch) <= MOST_EPOCHS and sum(map(len, by_epoch.values())) == len(points)
+    if has_epochs and list(by_epoch) == sorted(by_epoch):
+        return trend(list(by_epoch.values()), has_epochs=True)
+    return trend([[point.value] for point in points], has_epochs=False)

@@ -1,0 +1,72 @@
+"""Whether a series of rates falls, which a noisy one, one with a pause, and one that only starts do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from statistics import linear_regression, median
+
+LEAST = 4  # groups of values for a trend; three suffice if each of them falls far
+FEW_FALL = 0.75  # of three groups, each is at most this share of the one before
+FALLS_TO = 0.7  # the last third of the groups is below this share of the first third
+ORDER = -0.45  # Kendall's tau; -1: each value is below all before it; one step down in the middle gives -0.55
+TENTHS = 10
+STEADY = 1.5  # the highest median of a steady series to its lowest
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """The medians of a series by epoch, or by tenth of the log; `slope` is the change from one to the next."""
+
+    values: tuple[float, ...]
+    slope: float
+    falls: bool
+    has_epochs: bool
+
+    @property
+    def first(self) -> float:
+        """The highest median of the first third."""
+        return max(self.values[: max(1, len(self.values) // 3)])
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the medians differ by less than a half of the lowest."""
+        return max(self.values) < STEADY * min(self.values)
+
+    @property
+    def last(self) -> float:
+        """The last median."""
+        return self.values[-1]
+
+
+def trend(groups: Sequence[Sequence[float]], *, has_epochs: bool) -> Trend | None:
+    """Return the trend of values in groups; None for too few."""
+    medians = [median(group) for group in (groups if has_epochs else _tenths(groups))]
+    if len(medians) < LEAST - 1:
+        return None
+    slope = linear_regression(range(len(medians)), medians).slope
+    return Trend(tuple(medians), slope, _falls(medians), has_epochs)
+
+
+def _tenths(groups: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Return the values of a log in at most ten groups of about one size."""
+    values = [value for group in groups for value in group]
+    count = min(TENTHS, len(values))
+    bounds = [len(values) * index // count for index in range(count + 1)] if count else [0]
+    return [values[begin:end] for begin, end in pairwise(bounds)]
+
+
+def _falls(values: Sequence[float]) -> bool:
+    if len(values) < LEAST:
+        return all(after <= before * FEW_FALL for before, after in pairwise(values))
+    steady = values[1:] if len(values) > LEAST else values  # the first one has the start-up
+    third = max(2, len(steady) // 3)
+    first, last = steady[:third], steady[-third:]
+    return max(last) < FALLS_TO * min(first) and _order(steady) <= ORDER
+
+
+def _order(values: Sequence[float]) -> float:
+    """Return Kendall's tau of values against their order; equal ones count as neither."""
+    pairs = list(combinations(values, 2))
+    return sum((after > before) - (after < before) for before, after in pairs) / len(pairs)
