@@ -37,8 +37,8 @@ def colored(text: str, style: str) -> str:
 def format_report(diagnoses: list[Diagnosis], *, everything: bool = False, paint: Paint = uncolored) -> str:
     """Return diagnoses as text: the most probable in full, the next in short or, with `everything`, in full."""
     if all(diagnosis.kind == "normal" for diagnosis in diagnoses):
-        rows = (_normal(diagnosis, paint) for diagnosis in _first_of_each(diagnoses))
-        return "\n".join([_("These logs show no failure."), *rows])
+        normal = (_normal(diagnosis, paint) for diagnosis in _first_of_each(diagnoses))
+        return "\n".join([_("These logs show no failure."), *normal])
     lines = [*_full(diagnoses[0], paint)]
     remaining = (
         diagnoses[1:]

@@ -49,7 +49,8 @@ def parse_slurm_size(text: str) -> int | None:
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         return 0 if text.strip() == "0" else None
-    return round(float(match["number"].replace(",", ".")) * _UNITS[match["unit"].upper()])
+    unit_bytes: int = _UNITS[match["unit"].upper()]
+    return round(float(match["number"].replace(",", ".")) * unit_bytes)
 
 
 def percent(value: float) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 
 from clusterwright.diagnose.outputs.value import Row
 from clusterwright.diagnose.reading.clean import clean
 from clusterwright.diagnose.reading.prefix import split_prefix
 
-WHOLE = 1 << 20  # bytes at the beginning of a source that are read whole,
-PART = 64 << 10  # bytes of each later block,
-MOST_PARTS = 32  # parts; with more, every second one is dropped,
-END = 256 << 10  # and bytes at the end
+WHOLE = 256 << 10  # bytes at the beginning of a source that are read whole,
+PART = 16 << 10  # bytes of each later block,
+MOST_PARTS = 16  # parts; with more, every second one is dropped,
+END = 128 << 10  # and bytes at the end
+_PREFIXED = re.compile(r"\s*[\[(\d]|[A-Za-z][\w.-]* ?\d*: ")  # lines whose beginning may be a rank or a host
 LONGEST = 600  # characters of a line; the columns of an output take fewer
 
 
@@ -76,5 +78,7 @@ def _lines(data: bytes, *, whole: bool) -> bytes:
 
 def _row(number: int, raw: bytes) -> Row:
     text = clean(raw[: 4 * LONGEST]).rstrip()[:LONGEST]
+    if not _PREFIXED.match(text):
+        return Row(number, text)
     rank, host, body = split_prefix(text)
     return Row(number, body, host, rank)

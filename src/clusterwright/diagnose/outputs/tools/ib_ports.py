@@ -103,9 +103,9 @@ def _with_field(port: Port, row: Row, name: str, value: str) -> Port:
         return replace(port, state=_word(value), row=row)
     if name in ("physical state", "phys state"):
         return replace(port, physical=_word(value))
-    if name in ("rate", "link layer"):
-        return replace(port, **{"rate": value} if name == "rate" else {"layer": value})
-    return port
+    if name == "rate":
+        return replace(port, rate=value)
+    return replace(port, layer=value) if name == "link layer" else port
 
 
 def _word(value: str) -> str:

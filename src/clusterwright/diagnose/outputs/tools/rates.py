@@ -68,6 +68,7 @@ _SETTINGS = re.compile(
     r"|seq(?:uence)?_?len(?:gth)?|world_?size|num_gpus|gpus|grad(?:ient)?_acc\w*)['\"]? ?[:=] ?(?P<value>\d+)",
     re.IGNORECASE,
 )
+_MAY_COUNT = re.compile(r"/ ?(?:s|it|ba)|[ _]p(?:er|s)|time|sec|throughput|=|: ?\d", re.IGNORECASE)
 _OWNER = re.compile(r"(\w+)['\"]? ?[:=]? ?['\"]?$")
 _RATE_WORDS = re.compile(r"throughput|speed|rate|ips|perf|avg|average|mean|at$|is$|of$", re.IGNORECASE)
 _LETTERS = re.compile(r"[^a-z]+")
@@ -89,11 +90,11 @@ def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | N
     series: dict[tuple[str, str, str], list[_Point]] = defaultdict(list)
     settings: dict[str, str] = {}
     part = 0
-    for row in rows:
+    for row in (row for row in rows if _MAY_COUNT.search(row.text)):
         part += _is_new_setting(row.text, settings)
-        found = _rate(row.text)
-        if found and _TRAINS.search(row.text) and not _OTHER_WORK.search(row.text):
-            unit, label, value = found
+        counted = _rate(row.text)
+        if counted and _TRAINS.search(row.text) and not _OTHER_WORK.search(row.text):
+            unit, label, value = counted
             key = (f"{unit}/s", f"{part} {label}", row.rank or row.host)
             if key in series or len(series) < MOST_SERIES:
                 epoch = _EPOCH.search(row.text)
