@@ -116,6 +116,41 @@ def test_a_healthy_log_has_no_answer(why, tmp_path):
     assert json.loads(why("--json", path)[1]) == {"schema": 1, "diagnoses": []}
 
 
+SSTAT = "JobID            MaxRSS  MaxVMSize\n------------ ---------- ----------\n812.0         42991616K  98123456K\n"
+
+
+@pytest.mark.parametrize("limit", ["64G", "64GiB", "65536M"])
+def test_a_paste_of_a_command_is_judged_by_the_limit(why, monkeypatch, limit):
+    """What is normal is said to be, with its line; no failure is found."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SSTAT.encode())))
+
+    code, out = why("--mem", limit, "-")
+
+    assert code == 0
+    assert out.startswith("These logs show no failure.\n")
+    assert "-:3 ┃ MaxRSS of 812.0 is 41 GiB of the memory limit of 64 GiB (64%): normal." in out
+
+
+def test_a_paste_near_the_limit_is_a_failure_to_come(why, monkeypatch):
+    """In Chinese, too, with the values of the line."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SSTAT.encode())))
+
+    code, out = why("--mem", "44G", "-", language="zh")
+
+    assert code == 0
+    assert out.startswith("host-oom  near-limit")
+    assert "作业步 812.0 使用了内存上限 44 GiB 中的 41 GiB" in out
+
+
+def test_a_limit_that_is_no_size_is_refused(why):
+    """With the option's name."""
+    with pytest.raises(WrightError) as raised:
+        why("--mem", "lots", "-")
+
+    assert raised.value.findings[0].code == "bad-quantity"
+    assert "--mem" in raised.value.findings[0].message
+
+
 def test_a_binary_file_is_named(why, capsys, tmp_path):
     """On stderr; the other files are read, and without another one there is no diagnosis."""
     path, log = tmp_path / "core.log", tmp_path / "a.log"

@@ -16,10 +16,12 @@ from clusterwright.cli._connection import cluster_of_run, connection_to, local_r
 from clusterwright.cli._live_names import RUNS_AND_HOSTS
 from clusterwright.cli._show import show_error, show_text
 from clusterwright.cli._wrapping import fit
+from clusterwright.diagnose.outputs.value import parse_slurm_size
 from clusterwright.diagnose.subjects import ended_job, host, log, pending_reasons
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import _, current_language
 from clusterwright.onhost.lib.clean_text import unfiltered
+from clusterwright.units import QuantityError, parse_size
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -36,9 +38,13 @@ def why(
     *sources: Annotated[str, Parameter(allow_leading_hyphen=True), RUNS_AND_HOSTS],
     all: Annotated[bool, Parameter(name="--all")] = False,  # noqa: A002 (the flag's name)
     json: bool = False,
+    mem: str = "",
     cluster: Path | None = None,
 ) -> int:
     """Explain why a run failed, a job is pending or a node is out of service, with the log lines as evidence.
+
+    The output of commands is read like a log (sstat, iostat -x, ibstat, ibping, sinfo, nvidia-smi, apt, dnf, conda),
+    with what is normal in it.
 
     Exit code: 0 a cause is known, or nothing failed; 1 the cause is unknown.
 
@@ -50,6 +56,8 @@ def why(
         Show all findings, also consequences and harmless ones.
     json
         Print the diagnoses as one JSON document.
+    mem
+        Memory limit of the job on each host, such as 64G, for the output of sstat; default: from the output, if there.
     cluster
         Cluster file, for a job or a node; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     """
@@ -71,8 +79,23 @@ def why(
         source if _is_file(source) else str(local_run(source, cluster) or source) for source in sources
     )
     if not sources or any(_is_file(source) for source in sources):
-        return answer(log(*(sources or ("-",)), warn=show_error), everything=all, as_json=json)
+        diagnoses = log(*(sources or ("-",)), memory_bytes=_memory_bytes(mem), warn=show_error)
+        return answer(diagnoses, everything=all, as_json=json)
     return _why_cluster(sources, everything=all, as_json=json, cluster=cluster)
+
+
+def _memory_bytes(text: str) -> int | None:
+    """Return the bytes of a memory limit as Slurm or Clusterwright writes it (`64G`, `64GiB`); None for no text.
+
+    Raises:
+        WrightError: `bad-quantity`: the text is no size.
+    """
+    try:
+        return (parse_slurm_size(text) or parse_size(text)) if text else None
+    except QuantityError as error:
+        raise WrightError.from_code(
+            "bad-quantity", f"--mem: {error.message}", error.fix, exit_code=EXIT_USAGE
+        ) from error
 
 
 def _is_file(source: str) -> bool:

@@ -157,10 +157,10 @@ def _rate(text: str) -> tuple[str, str, float] | None:
 def _is_of_another_key(text: str, match: re.Match[str]) -> bool:
     """Return whether the number is the value of the word before it, as in `loss 2.31 tokens/s 2350`."""
     after = _HIGHER[1].search(text, match.start("thing"))
+    if after is None or after.start() != match.start("thing"):
+        return False
     owner = _OWNER.search(text[: match.start()])
-    return bool(after and after.start() == match.start("thing") and owner) and not _RATE_WORDS.search(
-        owner[1]
-    )
+    return owner is not None and not _RATE_WORDS.search(owner[1])
 
 
 def _thing(word: str) -> str:
