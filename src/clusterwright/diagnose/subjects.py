@@ -143,7 +143,7 @@ def host(name: str, cluster: Cluster, remote: Remote | None = None) -> list[Diag
     """Return the diagnoses of a host: its state in Slurm, failures in its logs, then those before its last resume.
 
     Causes in the logs come before the state if the node is not responding but answers SSH; a node in service whose
-    logs have failures has only these.
+    logs have failures has only these. Last are the normal values of what was measured on the host now.
     """
     from clusterwright.diagnose.gather.node import lately, record
     from clusterwright.diagnose.node import explain
@@ -154,12 +154,7 @@ def host(name: str, cluster: Cluster, remote: Remote | None = None) -> list[Diag
     connection = remote or remote_of(cluster)
     node_record = record(connection, cluster.control.name, name)
     node_logs = lately(connection, name, int(SystemClock().now()), node_record)
-    now = node_diagnoses(
-        explain(node_record.record),
-        judge_sources(node_logs.after_resume),
-        answers=node_logs.answers,
-        follows=follows(),
-    )
-    if not node_logs.before_resume:
-        return now
-    return [*now, *past(judge_sources(node_logs.before_resume))]
+    judged = judge_sources(node_logs.after_resume)
+    now = node_diagnoses(explain(node_record.record), judged, answers=node_logs.answers, follows=follows())
+    normal = [diagnosis for diagnosis in judged if diagnosis.kind == "normal"]
+    return [*now, *past(judge_sources(node_logs.before_resume)), *normal]

@@ -109,6 +109,11 @@ def accounting(jobs: str, fields: str, *flags: str) -> List[str]:
     return ["sacct", "-P", *flags, "-j", jobs, "-o", fields]
 
 
+def step_memory(job: str) -> List[str]:
+    """Return the command for the memory of a job's running steps."""
+    return ["sstat", "--parsable", "--allsteps", "-j", job, "--format=JobID,MaxRSS,MaxVMSize"]
+
+
 def show_config() -> List[str]:
     """Return the command for slurmctld's configuration, one NAME = VALUE per line."""
     return ["scontrol", "show", "config"]

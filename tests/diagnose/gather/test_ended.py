@@ -10,8 +10,11 @@ from dataclasses import replace
 import pytest
 
 from clusterwright.diagnose.diagnosis import Diagnosis
-from clusterwright.diagnose.gather.ended import MARGIN_S, _query_script, gather, outputs, window
+from clusterwright.diagnose.gather.ended import MARGIN_S, _query_script, gather, outputs, sources_of, window
 from clusterwright.diagnose.gather.run_findings import add_run_findings
+from clusterwright.diagnose.judge import judge
+from clusterwright.diagnose.knowledge import knowledge
+from clusterwright.diagnose.reading import read
 from clusterwright.diagnose.reading.prefix import split_prefix
 from clusterwright.diagnose.reading.read import TimeBudget
 from clusterwright.diagnose.report import format_report
@@ -346,3 +349,39 @@ def test_the_times_of_a_job_come_from_columns_that_no_user_writes():
     (times,) = re.findall(r"^part times (.*)", script, re.MULTILINE)
 
     assert times == "squeue --noheader --all --states=all --jobs=7 --format='%S|%e|%N'"
+
+
+def test_the_memory_of_a_running_job_is_compared_with_its_limit():
+    """What sstat prints on the controller, with the limit of the job's record; the command is of its last job."""
+    job = "JobId=7 JobState=RUNNING AllocTRES=cpu=16,mem=128G,node=2,billing=16"
+    remote = cluster(
+        job=job, sacct="JobID|State\n7|RUNNING", memory="JobID|MaxRSS|MaxVMSize|\n7.0|65000000K|99000000K|"
+    )
+    found = gather(remote, "control", "/shared/runs", "7")
+    (sstat,) = [source for source in found.sources if source.kind == "output"]
+    (diagnosis, *_) = judge(read([sstat], knowledge()))
+
+    assert diagnosis.mode == "host-oom/near-limit"
+    assert "62 GiB of a memory limit of 64 GiB" in diagnosis.cause
+    assert any("sstat --parsable --allsteps -j 7" in command for _, command in remote.calls)
+
+
+@pytest.mark.parametrize(("state", "asked"), [("RUNNING", True), ("COMPLETED", False)])
+def test_the_disks_of_a_running_job_are_measured(state, asked):
+    """For a second, on its hosts; after its end they are those of other jobs."""
+    remote = cluster(job=f"JobId=7 JobState={state}", sacct=f"JobID|State\n7|{state}")
+    gather(remote, "control", "/shared/runs", "7")
+    commands = [command for host, command in remote.calls if host == "gpu-1" and "kernel" in command]
+
+    assert commands
+    assert all(("iostat -dxy 1 1" in command) == asked for command in commands)
+
+
+def test_a_full_disk_of_a_host_is_a_source_of_that_host():
+    """Its name is with the finding."""
+    report = "Device r/s r_await w/s w_await aqu-sz %util\nsda 210 44 0 0 9.3 100"
+    (source,) = sources_of({"gpu-1": {"disks now": report}})
+    (diagnosis, *_) = judge(read([source], knowledge()))
+
+    assert (diagnosis.mode, diagnosis.subject["host"]) == ("storage-io/device-busy", "gpu-1")
+    assert diagnosis.exclude == ""

@@ -44,6 +44,7 @@ part line {line}
 export SLURM_TIME_FORMAT=%s
 part window {window}
 part times {times}
+part memory {memory}
 unset SLURM_TIME_FORMAT
 part nodes {nodes}
 part mpi sh -c '{mpi} 2>&1'
@@ -57,6 +58,8 @@ part slurmd {slurmd}
 part munge {munge}
 part health {health}
 """
+# Shell that measures the disks for a second; of two reports of iostat the first is the mean since boot, -y omits it.
+DISKS_NOW = "part 'disks now' env LC_ALL=C iostat -dxy 1 1\n"
 _LINES = 4000
 _OUTPUT = re.compile(r"(?:^|\s)(?:-o|-e|--output|--error)[= ]?(\S+)")
 _JOB_ID = re.compile(r"JobId=(\d+(?:[_+]\d+)?)\b")
@@ -106,9 +109,10 @@ def gather(remote: Remote, control: str, runs: str, job: str, budget: TimeBudget
     if not files["texts"] and named:
         files = _files(remote, control, runs, job, user_of(parts), named)
     when = window(parts)
-    texts, unreachable = on_hosts(remote, when.hosts, when.begin, when.end)
-    metric_sources = query_metrics(remote, control, when, ids[-1], str(files["run"]).rpartition("/")[2])
     state = state_of(parts)
+    now = DISKS_NOW if state == "RUNNING" else ""
+    texts, unreachable = on_hosts(remote, when.hosts, when.begin, when.end, now)
+    metric_sources = query_metrics(remote, control, when, ids[-1], str(files["run"]).rpartition("/")[2])
     live_sources = live(remote, when.hosts, ids[-1]) if state == "RUNNING" else ()
     sources = (
         *_of_files(files),
@@ -136,6 +140,7 @@ def _query_script(jobs: str) -> str:
         "records": client.accounting(jobs, _COLUMNS, "-D"),
         "line": client.accounting(jobs, "UID,WorkDir,SubmitLine", "-X", "-n"),
         "window": client.accounting(jobs, "Start,End,NodeList,JobID", "-X", "-n", "-D"),
+        "memory": client.step_memory(jobs.rpartition(",")[2]),
         "times": client.queue(("start", "end", "hosts"), numbers=jobs.split(",")),
         "nodes": client.show_nodes(),
         "mpi": list_mpi_plugins(),
@@ -242,6 +247,7 @@ def sources_of(texts: Mapping[str, Mapping[str, str]]) -> Iterator[LogSource]:
         "munge": "slurm",
         "munge now": "slurm",
         "health": "verdict",
+        "disks now": "output",
     }
     for host, parts in texts.items():
         for name, kind in kinds.items():
@@ -284,12 +290,21 @@ def of_slurm(
     yield of_text("sacct", "\n".join(records), kind="sacct")
     yield of_text("scontrol show job", parts.get("job", ""), kind="scontrol")
     yield of_text("srun --mpi=list", parts.get("mpi", ""), kind="scontrol")
+    if steps := parts.get("memory", "").strip():
+        yield of_text("sstat", f"{_limit(parts)}\n{steps}", kind="output")
     yield of_text("slurmctld", "\n".join(_log(parts, ids, when, budget)), kind="slurm")
     for line in split_lines(parts.get("nodes", "")):
         node = parse_node(line).record
         if node["NodeName"] in when.hosts and when.contains_reason(node["Reason"]):
             text = node.quoted("NodeName", "State", "Reason")
             yield of_text("scontrol show node", text, kind="scontrol", host=node["NodeName"])
+
+
+def _limit(parts: Mapping[str, str]) -> str:
+    """Return the memory limit of the job as its record has it, for the output of sstat."""
+    record = _record(parts)
+    fields = ((name, record[name]) for name in ("MinMemoryNode", "AllocTRES", "TRES"))
+    return " ".join(f"{name}={value}" for name, value in fields if value)
 
 
 def _rows(parts: Mapping[str, str]) -> list[dict[str, str]]:

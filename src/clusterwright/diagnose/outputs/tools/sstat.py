@@ -14,7 +14,8 @@ MARKS = (b"maxrss", b"avevmsize", b"maxvmsize")
 NEAR = 0.9  # share of the limit from which a task is close to the end that the kernel gives it
 _LIMITS = re.compile(
     r"--mem[= ](?P<option>\d+(?:\.\d+)?[KMGT]?)\b|\bReqMem=(?P<request>\d+(?:\.\d+)?[KMGT]n?)\b"
-    r"|\bMinMemoryNode=(?P<node>\d+(?:\.\d+)?[KMGT])\b",
+    r"|\bMinMemoryNode=(?P<node>\d+(?:\.\d+)?[KMGT])\b"
+    r"|TRES=\S*?\bmem=(?P<all>\d+(?:\.\d+)?[KMGT])\S*?\bnode=(?P<hosts>\d+)",
     re.IGNORECASE,
 )
 
@@ -43,7 +44,8 @@ def _limit_in_text(rows: Sequence[Row]) -> int | None:
     for row in rows:
         if match := _LIMITS.search(row.text):
             text = next(filter(None, match.groups()))
-            return parse_slurm_size(text if text[-1].isalpha() else f"{text}M")
+            size = parse_slurm_size(text if text[-1].isalpha() else f"{text}M")
+            return size and size // int(match["hosts"] or 1)
     return None
 
 
