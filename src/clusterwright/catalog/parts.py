@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from clusterwright.catalog.records import Cable, Nic, Server, Storage, Switch
+from clusterwright.catalog.records import Cable, Cpu, Nic, Server, Storage, Switch
 from clusterwright.catalog.rows import number, rows
 from clusterwright.catalog.user_catalog import named, slug
 from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from clusterwright.catalog.user_catalog import UserCatalog
 
 Part = TypeVar("Part")
+
+
+@cache
+def cpus() -> Mapping[str, Cpu]:
+    """Return all CPUs of the built-in catalog by name."""
+    return {
+        row["name"]: Cpu(row["name"], int(row["cores"]), int(row["threads_per_core"]), row["source"])
+        for row in rows("cpus")
+    }
 
 
 @cache
@@ -102,6 +111,11 @@ def _server(row: dict[str, str]) -> Server:
     }
     values |= {column: int(number(row, column)) for column in int_columns}
     return Server(**values, memory_bytes=number(row, "memory_gb", 1e9), power_w=number(row, "power_w"))
+
+
+def cpu(name: str) -> Cpu:
+    """Return the CPU of that name. Raises WrightError `unknown-part`."""
+    return _find_part(N_("CPU"), "cpus", name, cpus(), {})
 
 
 def nic(name: str, extra: UserCatalog | None = None) -> Nic:

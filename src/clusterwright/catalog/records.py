@@ -73,6 +73,21 @@ class Architecture:
 
 
 @dataclass(frozen=True, slots=True)
+class Cpu:
+    """One CPU model."""
+
+    name: str
+    cores: int  # of one socket
+    threads_per_core: int  # hardware threads, as Slurm's ThreadsPerCore
+    source: str = ""
+
+    @property
+    def threads(self) -> int:
+        """Hardware threads of one socket."""
+        return self.cores * self.threads_per_core
+
+
+@dataclass(frozen=True, slots=True)
 class Nic:
     """One network card."""
 

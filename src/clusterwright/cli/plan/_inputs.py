@@ -150,7 +150,7 @@ def read_table(path: Path, out: Path | None = None) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
-        message, fix = f"{error.strerror}: {path}", _("pass the path of a readable CSV file")
+        message, fix = f"{error.strerror}: {path}", _("pass the path of a readable file")
         raise WrightError.from_code("file-unreadable", message, fix, exit_code=EXIT_USAGE) from error
     if out and out.exists() and out.samefile(path):
         message = _("{file} is the input table itself", file=out)

@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 
 
 Kind = Literal[
-    "gpus", "models", "networks", "nics", "switches", "cables", "storage", "servers", "prices", "software"
+    "gpus",
+    "models",
+    "networks",
+    "cpus",
+    "nics",
+    "switches",
+    "cables",
+    "storage",
+    "servers",
+    "prices",
+    "software",
 ]
 
 
@@ -108,6 +118,12 @@ _COLUMNS: Mapping[str, Columns] = {
         N_("parameters"): lambda row: _billions(row["parameters"]),
         N_("pixels"): _as("image"),
         N_("GFLOP an image"): _in("flops", 1e9, ",.3g"),
+        **_SOURCE,
+    },
+    "cpus": {
+        "CPU": _as("name"),
+        N_("cores"): _as("cores"),
+        N_("threads per core"): _as("threads_per_core"),
         **_SOURCE,
     },
     "nics": {
@@ -249,8 +265,9 @@ def _records(kind: str, user_catalog: UserCatalog | None) -> Iterator[Any]:
     from clusterwright.catalog import cnn, parts, prices, software
 
     tables: dict[str, Callable[[], Mapping[str, Any]]] = {
-        "gpus": catalog.gpus, "models": catalog.architectures, "nics": parts.nics, "switches": parts.switches,
-        "cables": parts.cables, "storage": parts.storages, "servers": parts.servers, "software": software.releases,
+        "gpus": catalog.gpus, "models": catalog.architectures, "cpus": parts.cpus, "nics": parts.nics,
+        "switches": parts.switches, "cables": parts.cables, "storage": parts.storages, "servers": parts.servers,
+        "software": software.releases,
     }  # fmt: skip
     if kind == "prices":
         yield from prices.prices(user_catalog)
@@ -269,6 +286,7 @@ def _finders() -> Mapping[str, Callable[[str, UserCatalog | None], Any]]:
     return {
         "gpus": catalog.gpu,
         "models": hf.model_of,
+        "cpus": lambda name, _catalog: parts.cpu(name),
         "nics": parts.nic,
         "switches": parts.switch,
         "cables": parts.cable,

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 HOP_S = {"infiniband": 0.13e-6, "roce": 0.5e-6, "ethernet": 0.5e-6}
 # one switch, port to port: Quantum-2 and Spectrum-4, https://pingdo.net/tools/roce-vs-infiniband/
+# ngc_multinode_perf and stas00/ml-engineering (network/benchmarks) both require this share of line rate of raw RDMA.
+RDMA_SHARE = 0.9
 ADAPTERS_S = 0.6e-6  # HDR, adapter to adapter (https://github.com/stas00/ml-engineering, network/README.md)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from clusterwright.catalog import guides
 from clusterwright.plan.sizing.claims import CLAIMS, Verdict, checked, judged
 from clusterwright.plan.sizing.claims.collectives import IMAGES, USED, split
 from clusterwright.plan.sizing.claims.markdown_report import off, render_markdown
@@ -27,7 +28,7 @@ def test_every_row_of_the_mission_with_figures_is_there(claims):
     rows = {each.row for each in claims.values()}
 
     assert rows >= {"P1", "P2", "P3", "P5", "P6", "P7", "V2", "V3", "V6", "W3"}
-    assert len(claims) == len(CLAIMS)
+    assert len(claims) == len(CLAIMS) + len(guides.guide_lines())
 
 
 def test_every_claim_says_why_and_for_what(claims):
@@ -56,6 +57,45 @@ def test_no_a100_reduces_faster_than_its_links(claims):
     """450 GB/s and more is beyond 300."""
     assert claims["all-reduce-8"].computed < 300
     assert claims["all-reduce-8"].verdict is Verdict.DISAGREE
+
+
+def test_a_wrong_network_halves_the_use_of_gpus(claims):
+    """Two ports of 25 GbE do, eight of HDR do not."""
+    one = claims["wrong-network-half-use"]
+
+    assert one.verdict is Verdict.AGREE
+    assert one.computed < 50
+    assert "99% 8 x HDR" in one.inputs
+
+
+def test_25_percent_more_efficiency_depends_on_the_network_before(claims):
+    """Against TCP on the same port it is less, against 25 GbE more."""
+    one = claims["multi-node-efficiency"]
+
+    assert one.verdict is Verdict.PARTLY
+    assert 0 < one.computed < 25
+    assert "25 GbE" in one.reason
+
+
+def test_rdma_is_judged_from_perftest_not_from_iperf3(claims):
+    """As the guides print it: bandwidth and latency of reads and sends."""
+    rdma = [claim for claim in claims.values() if claim.row == "V2"]
+
+    assert len(rdma) == 4
+    assert all("ib_" in claim.statement for claim in rdma)
+    assert not any("iperf" in f"{claim.statement}{claim.reason}" for claim in claims.values())
+
+
+def test_every_wrong_instruction_has_the_reason_and_the_right_line(claims):
+    """What to do instead is never left to the reader."""
+    names = (
+        "epyc-7543-threads", "firewalld-stopped", "selinux-disabled", "srun-32-tasks", "workers-4-times-cpus",
+        "conda-cudatoolkit-12", "vllm-environments",
+    )  # fmt: skip
+
+    for name in names:
+        assert claims[name].verdict is Verdict.DISAGREE, name
+        assert claims[name].right, name
 
 
 def test_one_switch_is_as_good_as_two_levels(claims):

@@ -11,12 +11,10 @@ from clusterwright.config.networks import Network
 from clusterwright.config.nodes import Gpus
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _, _n
-from clusterwright.plan.fabric.parts import ADAPTERS_S, HOP_S
+from clusterwright.plan.fabric.parts import ADAPTERS_S, HOP_S, RDMA_SHARE
 from clusterwright.plan.machines import gpu_like
 from clusterwright.units import format_rate
 
-# ngc_multinode_perf and stas00/ml-engineering (network/benchmarks) both require 90 % of line rate of raw RDMA.
-ENOUGH = 0.9
 # Switches between the two most distant hosts, by topology; in a ring hosts forward packets (ours: 8).
 SWITCHES = {"single-switch": 1, "star": 3, "leaf-spine": 3, "rail-optimized": 3, "fat-tree": 5, "ring": 8}
 # Field guides allow 1.5 us where the parts add up to 0.73 (docs/concepts/guides-checked.md, V2).
@@ -30,7 +28,7 @@ def rate(quantity: str, network: Network, gpus: Gpus | None) -> Expectation:
     """
     line, reason = network.rate / 8, _("networks.compute.rate {rate}", rate=format_rate(network.rate))
     if quantity != GDR or gpus is None:
-        return Expectation(line, "bytes/s", reason, ENOUGH)
+        return Expectation(line, "bytes/s", reason, RDMA_SHARE)
     share, name = _gdr_share(gpus)
     return Expectation(
         line,

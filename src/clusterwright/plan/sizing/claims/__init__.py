@@ -1,4 +1,7 @@
-"""Claims of field guides, compared with the planner's models: `checked()`; each claim is one function."""
+"""Claims of field guides, compared with the planner's models: `checked()`, and those of any text: `judge_text()`.
+
+A claim that needs a model of its own is one function; any other is one line of `catalog/data/guide_lines.toml`.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from clusterwright.plan.sizing.claims import collectives, hosts, networks, scaling, tuning
 from clusterwright.plan.sizing.claims.claim import Checked, Verdict, judged
+from clusterwright.plan.sizing.claims.reading import judge_guide_lines, judge_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CLAIMS", "Checked", "Verdict", "checked", "judged"]
+__all__ = ["CLAIMS", "Checked", "Verdict", "checked", "judge_text", "judged"]
 
 CLAIMS: tuple[Callable[[], Checked], ...] = (
     tuning.single_server,
@@ -25,16 +29,15 @@ CLAIMS: tuple[Callable[[], Checked], ...] = (
     hosts.cloud,
     hosts.half_idle,
     hosts.headroom,
-    networks.hdr100,
-    networks.hdr100_latency,
-    networks.two_25gbe,
     collectives.single_server,
     collectives.four_servers,
     collectives.transports,
+    networks.wrong_network,
+    networks.multi_node_efficiency,
     hosts.utilization,
 )
 
 
 def checked() -> tuple[Checked, ...]:
-    """Return every claim with its verdict."""
-    return tuple(claim() for claim in CLAIMS)
+    """Return every claim with its verdict: those of a function each, and the lines of the catalog."""
+    return (*(claim() for claim in CLAIMS), *judge_guide_lines())

@@ -34,6 +34,7 @@ class Checked:
     inputs: str  # of the computation
     verdict: Verdict
     reason: str
+    right: str = ""  # what to type, set or expect in place of the claim; "" if the claim holds
 
     @property
     def off_by(self) -> float | None:

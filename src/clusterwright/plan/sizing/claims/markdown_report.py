@@ -49,7 +49,10 @@ def off(claim: Checked) -> str:
 def _section(claim: Checked) -> str:
     head = f"\n## {claim.row}: {claim.verdict}\n\n"
     value = f"the planner's value is {computed(claim)}, based on: {claim.inputs}"
-    return f'{head}A field guide claims "{claim.statement}"; {value}.\n\n{claim.reason}\n'
+    if claim.computed is None:
+        value = f"the verdict is based on: {claim.inputs}"
+    right = f"\n\nInstead: `{claim.right}`" if claim.right else ""
+    return f'{head}A field guide claims "{claim.statement}"; {value}.\n\n{claim.reason}{right}\n'
 
 
 def _short(value: float) -> str:

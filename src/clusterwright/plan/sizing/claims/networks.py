@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterwright.catalog import architecture, architectures, parts
+from clusterwright.catalog import architecture, architectures, gpu
 from clusterwright.i18n import _
 from clusterwright.plan.collectives import Collective, seconds
 from clusterwright.plan.fabric.design import design
-from clusterwright.plan.fabric.parts import ADAPTERS_S, FabricKind, FabricSwitch
+from clusterwright.plan.fabric.expected import TCP_PORT_BYTES_PER_S
+from clusterwright.plan.fabric.parts import FabricKind, FabricSwitch
+from clusterwright.plan.machines import Wiring, machine
 from clusterwright.plan.parameters import count
 from clusterwright.plan.run import Layout, Run, Stack, Training
 from clusterwright.plan.sizing.claims.claim import Checked, Verdict, judged
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Machine
 
 HDR = FabricSwitch(40, 200 * GBIT, "QM8700")  # 40 ports of HDR
-HDR_US = ADAPTERS_S * 1e6
 NODES = 16
 LATE_BYTES = 8 * 1024  # a message whose time is only latency
 MATTERS = 0.10  # a network matters if it costs more than a tenth of the throughput
@@ -162,64 +163,94 @@ def _step_s(model: str, on: Machine) -> float:
     return float(planned_layout.time.total)
 
 
-def hdr100() -> Checked:
-    """Check the claim of 90 GB/s over a link of 100 Gbit/s."""
-    line = a100_hdr100(2).network.nic_bytes_per_s / 1e9
+HALF = 50.0  # percent
+
+
+def wrong_network() -> Checked:
+    """Check the claim that a wrong network keeps GPU use under 50%, by the share of a step that waits for it."""
+    hosts, narrow = a100_hdr(4), over(a100_hdr(4), "ethernet", 2, 25 * GBIT)
+    networks = ((hosts, "8 x HDR"), (a100_hdr100(4), "1 x HDR100"), (narrow, "2 x 25 GbE"))
+    shares = ", ".join(f"{_gpu_use(on):.0%} {name}" for on, name in networks)
+    computed = 100 * _gpu_use(narrow)
     return Checked(
-        "hdr100-bandwidth",
-        "V2",
-        _("HDR100: 90 GB/s and more with ib_send_bw"),
-        90.0,
-        line,
-        "GB/s",
-        _("one port of 100 Gbit/s, one direction"),
-        Verdict.DISAGREE,
+        "wrong-network-half-use",
+        "P1",
+        _("A wrong network keeps GPU use under 50%"),
+        HALF,
+        computed,
+        "%",
         _(
-            "The unit GB/s of the claim is a misprint: {bits:.0f} Gbit/s are {line:.3g} GB/s, the most "
-            "that the link carries. Measurements with ib_send_bw over HDR100 show 90 Gbit/s, {share:.0%} "
-            "of line rate.",
-            bits=8 * line,
-            line=line,
-            share=90 / 8 / line,
+            "LLaMA-2-7B on 4 servers of 8 A100, ZeRO 2, batch 256; share of a step that does not wait: {shares}",
+            shares=shares,
+        ),
+        Verdict.AGREE if computed < HALF else Verdict.DISAGREE,
+        _(
+            "Two ports of 25 GbE leave the GPUs waiting for most of a step of data parallelism. nvidia-smi shows the "
+            "waiting as 100% use, as NCCL's kernels spin; the share of SMs that compute (DCGM's SM_ACTIVE) and the MFU "
+            "show the loss."
+        ),
+        "" if computed < HALF else _("one port for each pair of GPUs at least"),
+    )
+
+
+def _gpu_use(on: Machine) -> float:
+    """Return the share of a step that does not wait for the network, with data parallelism only."""
+    training = Training(architecture("llama2-7b"), 2048, 256, task="sft")
+    time = iteration(Run(training, Layout(dp=on.gpus, zero=2, micro_batch=4), on, Stack("fsdp")))
+    return 1 - float(time.data_parallel) / float(time.total)
+
+
+GAIN = 25.0  # points
+A40_BATCH = 8  # sequences of each GPU
+
+
+def multi_node_efficiency() -> Checked:
+    """Check the claim of 25% more multi-node efficiency by RDMA, on two servers of 4 A40 with 100 Gbit/s."""
+    names = (
+        ("ethernet", 25.0),
+        ("ethernet", TCP_PORT_BYTES_PER_S * 8 / GBIT),
+        ("roce", 100.0),
+        ("infiniband", 100.0),
+    )
+    slow, tcp, roce, infiniband = (_efficiency(kind, rate) for kind, rate in names)
+    same_port, from_25 = 100 * (infiniband - tcp), 100 * (infiniband - slow)
+    between = same_port <= GAIN <= from_25
+    return Checked(
+        "multi-node-efficiency",
+        "V6",
+        _("100 Gbit/s of RDMA gives 25% more multi-node efficiency"),
+        GAIN,
+        same_port,
+        _("points"),
+        _(
+            "a GPT of 1.3 B parameters on two servers of 4 A40, batch {batch} for each GPU; efficiency is the "
+            "throughput of two servers over twice that of one",
+            batch=A40_BATCH,
+        ),
+        Verdict.PARTLY if between else judged(GAIN, same_port),
+        _(
+            "The efficiency on two servers is {slow:.0%} with TCP on 25 GbE, {tcp:.0%} with TCP on the port of 100 "
+            "Gbit/s, {roce:.0%} with RoCE and {infiniband:.0%} with InfiniBand. So RDMA alone gains {gain:.0f} points, "
+            "and RDMA in place of 25 GbE {from_25:.0f} points; a smaller batch gains more.",
+            slow=slow,
+            tcp=tcp,
+            roce=roce,
+            infiniband=infiniband,
+            gain=same_port,
+            from_25=from_25,
         ),
     )
 
 
-def hdr100_latency() -> Checked:
-    """Check the claim of latency below 1.5 us, for two adapters and a switch."""
-    hop = parts.switch("qm8700").latency_s * 1e6
-    total = HDR_US + hop
-    return Checked(
-        "hdr100-latency",
-        "V2",
-        _("HDR100: below 1.5 us with ib_send_lat"),
-        1.5,
-        total,
-        "us",
-        _(
-            "two adapters, {hdr_us:g} us, and one switch, {hop:.2g} us; cables are 5 ns a meter",
-            hdr_us=HDR_US,
-            hop=hop,
-        ),
-        Verdict.AGREE if total < 1.5 else Verdict.DISAGREE,
-        _(
-            "The limit of 1.5 us allows {count} more switches than one; a path through three levels of "
-            "switches has 5. The limit is about the latency of the network: NCCL's steps take longer.",
-            count=int((1.5 - total) / hop),
-        ),
-    )
+def _efficiency(kind: str, gbit_per_s: float) -> float:
+    """Return the throughput of two servers of 4 A40 over twice that of one, with one port each."""
+    one = machine(gpu("a40"), 4, Wiring(4, 4, "infiniband", 1, 100 * GBIT))
+    two = over(machine(gpu("a40"), 8, Wiring(4, 4, "infiniband", 1, 100 * GBIT)), kind, 1, gbit_per_s * GBIT)
+    return _a40_step_s(one) / _a40_step_s(two)
 
 
-def two_25gbe() -> Checked:
-    """Check the claim of 50 Gbit/s over two ports of 25 Gbit/s."""
-    return Checked(
-        "25gbe-times-2",
-        "V2",
-        _("Two ports of 25 GbE: about 50 Gbit/s with iperf3"),
-        50.0,
-        2 * 25.0,
-        "Gbit/s",
-        _("both ports of the adapter, several streams"),
-        Verdict.AGREE,
-        _("One TCP stream uses one port, so a single iperf3 stream shows at most 25 Gbit/s."),
-    )
+def _a40_step_s(on: Machine) -> float:
+    """Return the seconds of a step with the same batch for each GPU, on any number of GPUs."""
+    training = Training(architecture("mpt-1b"), 2048, A40_BATCH * on.gpus)
+    layout = Layout(dp=on.gpus, zero=2, micro_batch=4)
+    return float(iteration(Run(training, layout, on, Stack("fsdp"))).total)

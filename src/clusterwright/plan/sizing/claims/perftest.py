@@ -1,0 +1,253 @@
+"""Claims on RDMA as `ib_read_bw`, `ib_write_bw`, `ib_send_bw` and the latency programs measure it; one judge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from clusterwright.i18n import _
+from clusterwright.plan.fabric.parts import ADAPTERS_S, HOP_S, RDMA_SHARE
+from clusterwright.plan.sizing.claims.claim import Checked, Verdict, judged
+
+GBIT = 10**9
+# Names of InfiniBand rates, four lanes each; HDR100 and NDR200 are two.
+_RATES = {
+    "QDR": 40, "FDR": 56, "EDR": 100, "HDR100": 100, "HDR200": 200, "HDR": 200, "NDR200": 200, "NDR400": 400,
+    "NDR": 400, "XDR": 800,
+}  # fmt: skip
+_COUNT = (
+    r"(?:(?P<count>\d{1,2})\s*(?:[x\u00d7*个路]|ports? of)\s*"
+    r"|(?P<word>two|dual|双口?|两个?)[\s-]*(?:ports? of\s*)?)?"
+)
+_AFTER = r"(?:\s*[x\u00d7*]\s*(?P<after>\d)\b)?"
+_INFINIBAND = re.compile(rf"\b{_COUNT}(?P<name>{'|'.join(_RATES)})\b{_AFTER}", re.IGNORECASE)
+_ETHERNET = re.compile(
+    rf"\b{_COUNT}(?P<rate>\d{{1,3}})[\s-]*(?:"
+    r"GbE|GigE|G(?:b(?:it)?(?:/s|ps)?)?[\s-]*(?P<kind>Ethernet|RoCE|InfiniBand|IB\b|NICs?\b|ports?\b|以太|网卡|端口))"
+    + _AFTER,
+    re.IGNORECASE,
+)
+_TOOL = re.compile(r"\bib_(?P<verb>read|write|send)_(?P<what>bw|lat)\b")
+_BANDWIDTH = r"G(?:b(?:its?)?|B(?:ytes?)?|iB)(?:/s(?:ec)?|ps)|M(?:B|iB)/s(?:ec)?"
+_TIME = r"us(?:ec)?\b|µs|μs|微秒|microseconds?|ns\b"
+_FIGURE = re.compile(
+    r"(?P<bound><=?|≤|>=?|≥|under|below|less than|at most|above|over|more than|at least"
+    r"|低于|小于|不超过|超过|不低于|大于)?"
+    rf"\s*(?P<value>\d+(?:\.\d+)?)\s*(?P<plus>\+)?\s*(?P<unit>{_BANDWIDTH}|{_TIME})",
+    re.IGNORECASE,
+)
+_ABOVE = {">", ">=", "≥", "above", "over", "more than", "at least", "超过", "不低于", "大于"}
+_BELOW = {"<", "<=", "≤", "under", "below", "less than", "at most", "低于", "小于", "不超过"}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The network ports of a host that a claim is about."""
+
+    name: str
+    port_bits_per_s: float
+    ports: int = 1
+    kind: str = "infiniband"  # infiniband, roce
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of a perftest program: bits/s with the printed unit, or seconds; `bound` of it: "<", ">" or ""."""
+
+    verb: str  # read, write, send
+    value: float
+    unit: str
+    bound: str
+    is_latency: bool
+
+    @property
+    def tool(self) -> str:
+        """Name of the program that measures it."""
+        return f"ib_{self.verb}_{'lat' if self.is_latency else 'bw'}"
+
+
+def find_link(line: str) -> Link | None:
+    """Return the ports that a line names: `HDR100`, `2 x 25 GbE`, `100G RoCE`; None if it names none."""
+    if match := _INFINIBAND.search(line):
+        rate = _RATES[match["name"].upper()]
+        return Link(match["name"].upper(), rate * GBIT, _ports(match))
+    if match := _ETHERNET.search(line):
+        kind = (match["kind"] or "").lower()
+        is_infiniband = kind in {"infiniband", "ib"}
+        name = f"{match['rate']} Gbit/s InfiniBand" if is_infiniband else f"{match['rate']} GbE"
+        return Link(
+            name,
+            int(match["rate"]) * GBIT,
+            _ports(match),
+            "infiniband" if is_infiniband else "roce",
+        )
+    return None
+
+
+def _ports(match: re.Match[str]) -> int:
+    return int(match["count"] or match["after"] or (2 if match["word"] else 1))
+
+
+def find_figures(line: str) -> Iterator[Figure]:
+    """Yield the figures of perftest programs in a line: those behind the program's name, else those before it."""
+    tools = list(_TOOL.finditer(line))
+    if not tools:
+        return
+    text = _ETHERNET.sub(lambda match: " " * len(match[0]), line)
+    figures = list(_FIGURE.finditer(text))
+    behind = [match for match in figures if match.start() >= tools[0].end()]
+    for match in behind or figures:
+        before = [tool for tool in tools if tool.end() <= match.start()]
+        yield _figure((before or tools[:1])[-1]["verb"], match)
+
+
+def _figure(verb: str, match: re.Match[str]) -> Figure:
+    unit, value = match["unit"], float(match["value"])
+    word = (match["bound"] or "").lower()
+    bound = ">" if word in _ABOVE or match["plus"] else "<" if word in _BELOW else ""
+    if re.fullmatch(_TIME, unit, re.IGNORECASE):
+        return Figure(
+            verb, value * (1e-9 if unit.lower().startswith("ns") else 1e-6), unit, bound, is_latency=True
+        )
+    scale = {"G": 1e9, "M": 2**20}[unit[0].upper()]
+    is_bytes = unit[1:2] == "B" or unit.lower()[1:3] in {"ib", "by"}
+    return Figure(verb, value * scale * (8 if is_bytes else 1), unit, bound, is_latency=False)
+
+
+def judge(figure: Figure, link: Link, *, name: str, row: str, statement: str) -> Checked:
+    """Judge one figure of a perftest program by the ports that it was measured over."""
+    judge_figure = _latency if figure.is_latency else _bandwidth
+    return judge_figure(
+        figure, link, Checked(name, row, statement, None, None, "", "", Verdict.INCONCLUSIVE, "")
+    )
+
+
+def without_link(figure: Figure, *, name: str, row: str, statement: str) -> Checked:
+    """Return a claim whose figure cannot be judged, because the text does not name the network ports."""
+    return Checked(
+        name,
+        row,
+        statement,
+        None,
+        None,
+        "",
+        _("no network is named"),
+        Verdict.INCONCLUSIVE,
+        _(
+            "A figure of {tool} is judged by the rate and the number of the ports that the test ran over, and the text "
+            "names none.",
+            tool=figure.tool,
+        ),
+        _("name the ports in the line, such as HDR100 or 2 x 25 GbE"),
+    )
+
+
+def _bandwidth(figure: Figure, link: Link, base: Checked) -> Checked:
+    line, every = link.port_bits_per_s, link.port_bits_per_s * link.ports
+    is_bytes = "B" in figure.unit
+    scale, unit = (8e9, "GB/s") if is_bytes else (1e9, "Gbit/s")
+    least = RDMA_SHARE * line
+    values = {
+        "tool": figure.tool,
+        "port": link.name,
+        "bits": line / 1e9,
+        "bytes": line / 8e9,
+        "ports": link.ports,
+        "share": figure.value / line,
+        "least": least / 1e9,
+    }
+    right = _("{tool} on one port of {port}: {least:.3g} to {bits:.3g} Gbit/s", **values)
+    if is_bytes and figure.value > every and figure.value / 8 <= line:
+        verdict = Verdict.DISAGREE
+        text = _(
+            "The unit of the claim is a misprint: a port of {bits:.3g} Gbit/s carries at most {bytes:.3g} GB/s. The "
+            "same number in Gbit/s is {read:.0%} of line rate, which {tool} reaches.",
+            read=figure.value / 8 / line,
+            **values,
+        )
+    elif figure.value > every:
+        verdict = Verdict.DISAGREE
+        text = _(
+            "The claim is above the line rate: {ports} x {bits:.3g} Gbit/s carry at most {every:.3g} Gbit/s.",
+            every=every / 1e9,
+            **values,
+        )
+    elif figure.value > line:
+        verdict = Verdict.PARTLY
+        text = _(
+            "One run of {tool} uses one port, so it shows at most {bits:.3g} Gbit/s. The claim is the sum of {ports} "
+            "runs at the same time, one for each port (-d mlx5_0, -d mlx5_1).",
+            **values,
+        )
+    elif figure.value >= least:
+        verdict, right = Verdict.AGREE, ""
+        text = _(
+            "The figure is {share:.0%} of the line rate of one port, which a sound link reaches.", **values
+        )
+    else:
+        verdict = Verdict.DISAGREE
+        text = _(
+            "The figure is {share:.0%} of the line rate of one port; a sound link reaches 90% and more. Usual causes: "
+            "PCIe width or generation of the adapter, the remote NUMA node, an MTU of 1024, a link at a lower rate.",
+            **values,
+        )
+    return replace(
+        base,
+        figure=figure.value / scale,
+        computed=line / scale,
+        unit=unit,
+        inputs=_port(link),
+        verdict=verdict,
+        reason=text,
+        right=right,
+    )
+
+
+def _latency(figure: Figure, link: Link, base: Checked) -> Checked:
+    turns = 2 if figure.verb == "read" else 1
+    expected_s = turns * (ADAPTERS_S + HOP_S[link.kind])
+    if figure.bound == "<":
+        verdict = Verdict.AGREE if expected_s <= figure.value else Verdict.DISAGREE
+    else:
+        verdict = judged(figure.value, expected_s)
+    values = {"tool": figure.tool, "us": 1e6 * expected_s}
+    text = (
+        _(
+            "A read is a whole round trip through two adapters and one switch: {us:.2g} us. ib_write_lat and "
+            "ib_send_lat show half of a round trip, so a limit for them is too low for {tool}.",
+            **values,
+        )
+        if turns == 2
+        else _(
+            "{tool} shows half of a round trip: two adapters and one switch are {us:.2g} us, each further switch of a "
+            "path adds {hop:.2g} us. NCCL's steps take longer.",
+            hop=1e6 * HOP_S[link.kind],
+            **values,
+        )
+    )
+    right = "" if verdict is Verdict.AGREE else _("{tool} through one switch: about {us:.2g} us", **values)
+    inputs = _(
+        "two adapters, {adapters:g} us, and one switch of {kind}, {hop:.2g} us; cables are 5 ns a meter",
+        adapters=1e6 * ADAPTERS_S,
+        kind=link.kind,
+        hop=1e6 * HOP_S[link.kind],
+    )
+    return replace(
+        base,
+        figure=1e6 * figure.value,
+        computed=1e6 * expected_s,
+        unit="us",
+        inputs=inputs,
+        verdict=verdict,
+        reason=text,
+        right=right,
+    )
+
+
+def _port(link: Link) -> str:
+    return _(
+        "one port of {name}, {bits:.3g} Gbit/s, one direction",
+        name=link.name,
+        bits=link.port_bits_per_s / 1e9,
+    )
