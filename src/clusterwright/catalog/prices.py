@@ -33,7 +33,7 @@ def common_currency(price_list: Iterable[Price]) -> str:
     """Return the currency that all the prices share; "" without prices.
 
     Raises:
-        WrightError: `currency-mixed`, with both sources; there are no exchange rates.
+        WrightError: `currency-mixed`, with both sources; `exchange.in_currency` converts.
     """
     first_quote: Price | None = None
     for quote in price_list:
@@ -53,7 +53,7 @@ def common_currency(price_list: Iterable[Price]) -> str:
                 other=quote.currency,
             )
             fix = _(
-                "write both prices in {currency}; exchange rates are not assumed",
+                "write both prices in {currency}, or pass --currency {currency}, which converts them at a dated rate",
                 currency=first_quote.currency,
             )
             raise WrightError(Finding("currency-mixed", message, fix, places), exit_code=EXIT_USAGE)

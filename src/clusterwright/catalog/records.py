@@ -186,3 +186,35 @@ class Price:
     date: str  # YYYY-MM or YYYY-MM-DD
     quality: str = "own"
     source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CloudPrice:
+    """The price of one instance type of a cloud in one region, per hour."""
+
+    cloud: str
+    region: str
+    instance: str
+    gpu: str
+    gpus: int
+    deal: Deal
+    per_hour: float  # of the instance
+    currency: str
+    date: str  # YYYY, YYYY-MM or YYYY-MM-DD
+    source: str = ""
+
+    @property
+    def per_gpu_hour(self) -> float:
+        """Price of one GPU for one hour."""
+        return self.per_hour / self.gpus
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeRate:
+    """Units of `quote` for one unit of `base`, on a day."""
+
+    base: str
+    quote: str
+    rate: float
+    date: str = ""
+    source: str = ""

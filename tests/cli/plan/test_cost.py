@@ -4,7 +4,12 @@ import json
 
 import pytest
 
-from clusterwright.cli.plan.cost import cost
+from clusterwright.catalog.exchange import find_rate
+from clusterwright.cli.plan._inputs import MachineOptions, MoneyOptions
+from clusterwright.cli.plan._workload import Amount
+from clusterwright.cli.plan.cost import RentOptions, cost
+from clusterwright.cli.plan.fabric import Join, fabric
+from clusterwright.cli.plan.size import size
 from clusterwright.errors import WrightError
 
 
@@ -89,3 +94,65 @@ def test_a_price_of_ones_own_wins(tmp_path, capsys):
     given = json.loads(capsys.readouterr().out)["inputs"]["on_demand"]
     assert given["likely"] == 2.20
     assert "our contract" in given["source"]
+
+
+def test_money_in_yuan_at_a_dated_rate_that_is_named(capsys):
+    """All of it: purchase, hours, clouds; the rate with its day and source."""
+    cost(gpu="a100-80g", nodes=4, json=True)
+    dollars = json.loads(capsys.readouterr().out)
+    cost(gpu="a100-80g", nodes=4, rent_options=RentOptions(currency="cny"), json=True)
+    yuan = json.loads(capsys.readouterr().out)
+    cost(gpu="a100-80g", nodes=4, rent_options=RentOptions(currency="CNY"))
+    text = capsys.readouterr().out
+
+    rate = find_rate("USD", "CNY").rate
+    assert yuan["currency"] == "CNY"
+    assert yuan["costs"]["purchase"] == pytest.approx(dollars["costs"]["purchase"] * rate)
+    for ours, theirs in zip(dollars["costs"]["options"], yuan["costs"]["options"], strict=True):
+        assert theirs["per_gpu_hour"] == pytest.approx(ours["per_gpu_hour"] * rate)
+    assert "CNY/GPU hour" in text
+    assert "converted at 1 USD = 6.7686 CNY (2026-06-19" in text
+    assert "Alibaba" in text
+    assert "USD per GPU hour" not in text
+
+
+def test_a_rate_of_ones_own(capsys):
+    """Given by the user, named as such."""
+    cost(gpu="h100", nodes=2, rent_options=RentOptions(currency="EUR", exchange_rate="0.9"))
+
+    assert "converted at 1 USD = 0.9 EUR (your own rate)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "given", [{"currency": "EUR"}, {"exchange_rate": "7"}, {"currency": "CNY", "exchange_rate": "0"}]
+)
+def test_a_rate_is_never_guessed(given):
+    """A missing, a needless and an impossible rate."""
+    with pytest.raises(WrightError, match="exchange-rate"):
+        cost(gpu="h100", nodes=2, rent_options=RentOptions(**given))
+
+
+def test_renting_from_one_cloud(capsys):
+    """Its price in place of the market's."""
+    cost(gpu="h100", nodes=2, rent_options=RentOptions(cloud="aws"), json=True)
+
+    document = json.loads(capsys.readouterr().out)
+    assert document["inputs"]["on_demand"]["likely"] == pytest.approx(6.88)
+    assert "us-east-1 p5.48xlarge" in document["inputs"]["on_demand"]["source"]
+
+
+def test_the_bill_and_the_fabric_are_in_the_currency_too(capsys):
+    """Every place that prints money has the option."""
+    money = MoneyOptions(currency="CNY", exchange_rate="7")
+    size(
+        model="llama2-7b", amount=Amount(samples="52k"), machine_options=MachineOptions(gpu="a100-80g", gpus=8),
+        money_options=money,
+    )  # fmt: skip
+    bill = capsys.readouterr().out
+    fabric(join=Join(nodes=8), money_options=money)
+    networks = capsys.readouterr().out
+
+    assert "bill of materials (CNY" in bill
+    assert "875,000" in bill  # 125,000 USD
+    assert "USD" not in networks.replace("1 USD = 7 CNY", "")
+    assert "CNY" in networks

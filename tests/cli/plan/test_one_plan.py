@@ -84,7 +84,7 @@ def test_other_software_is_stated_and_changes_all_alike(capsys):
 
     assert "based on: fsdp of 2025" in stated
     assert f"{found['best']['tokens_per_s_per_gpu']:,.0f} tokens/s per GPU" in stated
-    assert "with --software fsdp this layout reaches" in default
+    assert "with PyTorch's FSDP (--software fsdp) this layout reaches" in default
 
 
 @pytest.mark.parametrize(

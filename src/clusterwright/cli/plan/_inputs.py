@@ -13,6 +13,7 @@ from clusterwright.i18n import _
 from clusterwright.plan.inputs import Optimizer, Precision, Protocol
 
 if TYPE_CHECKING:
+    from clusterwright.catalog.records import ExchangeRate
     from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.errors import Finding
     from clusterwright.plan.machines import Wiring
@@ -65,6 +66,56 @@ class MachineOptions:
         str | None, Parameter(help="Node group of the cluster file; default: the one with most GPUs."), GROUPS
     ] = None
     catalog: Annotated[Path | None, Parameter(help="File with your own GPUs and models.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoneyOptions:
+    """The currency in which money is printed."""
+
+    currency: Annotated[
+        str, Parameter(help="Currency of all money, such as CNY; default: that of the prices, USD.")
+    ] = ""
+    exchange_rate: Annotated[
+        str,
+        Parameter(help="Units of the currency for one USD; default: the dated rate of the catalog."),
+    ] = ""
+
+    @property
+    def code(self) -> str:
+        """The currency as its code in capitals; "" without one."""
+        return self.currency.strip().upper()
+
+
+def read_money(
+    money_options: MoneyOptions, user_catalog: UserCatalog | None
+) -> tuple[UserCatalog | None, ExchangeRate | None, list[str]]:
+    """Return the catalog with all prices in the currency, the user's rate, and the rates used, each with its day.
+
+    Raises:
+        WrightError: `exchange-rate`.
+    """
+    from clusterwright.catalog import exchange
+    from clusterwright.catalog.prices import prices
+    from clusterwright.errors import EXIT_USAGE, WrightError
+
+    currency, text = money_options.code, money_options.exchange_rate
+    if not currency:
+        if text:
+            fix = _("pass --currency CNY with it")
+            message = _("--exchange-rate has no effect without --currency")
+            raise WrightError.from_code("exchange-rate", message, fix, exit_code=EXIT_USAGE)
+        return user_catalog, None, []
+    own = exchange.read_exchange_rate(text, currency) if text else None
+    rates = exchange.describe_rates(currency, own, {quote.currency for quote in prices(user_catalog)})
+    return exchange.in_currency(user_catalog, currency, own), own, rates
+
+
+def show_rates(rates: list[str]) -> None:
+    """Print the exchange rates that prices were converted with."""
+    from clusterwright.cli._show import show_text
+
+    for rate in rates:
+        show_text(_("converted at {rate}", rate=rate))
 
 
 def read_options(work: Work, machine_options: MachineOptions) -> tuple[Training, Machine]:

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from clusterwright.catalog.hf import model_of
 from clusterwright.catalog.models import architectures
-from clusterwright.cli.plan._inputs import machine_for, wiring_of
+from clusterwright.cli.plan._inputs import machine_for, read_money, wiring_of
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError, unknown_name_fix
 from clusterwright.i18n import _
 from clusterwright.plan.inputs import Precision, Software, attempt
@@ -24,7 +24,7 @@ from clusterwright.units import QuantityError
 if TYPE_CHECKING:
     from clusterwright.catalog.records import Architecture, Gpu
     from clusterwright.catalog.user_catalog import UserCatalog
-    from clusterwright.cli.plan._inputs import MachineOptions
+    from clusterwright.cli.plan._inputs import MachineOptions, MoneyOptions
     from clusterwright.plan.run import Machine
     from clusterwright.plan.sizing.answer import Answer
     from clusterwright.plan.sizing.choices import Choice
@@ -73,10 +73,16 @@ class Prepared:
     sharing: Sharing
     scenario: Scenario | None
     user_catalog: UserCatalog | None
+    rates: tuple[str, ...] = ()  # exchange rates of the prices
 
 
 def prepared(
-    model: str, amount: Amount, machine_options: MachineOptions, teams: Teams, scenario: str
+    model: str,
+    amount: Amount,
+    machine_options: MachineOptions,
+    teams: Teams,
+    scenario: str,
+    money_options: MoneyOptions,
 ) -> Prepared:
     """Parse all options.
 
@@ -91,7 +97,8 @@ def prepared(
     from clusterwright.plan.sizing.fewest import on_existing, searched
 
     findings: list[Finding] = []
-    user_catalog = attempt(lambda: load_user_catalog(machine_options.catalog), findings)
+    money = attempt(lambda: read_money(money_options, load_user_catalog(machine_options.catalog)), findings)
+    user_catalog, _own, rates = money or (None, None, [])
     kind = attempt(lambda: read_scenario(scenario), findings)
     sharing = attempt(lambda: read_sharing(teams), findings)
     machine = attempt(lambda: existing_machine(machine_options, user_catalog), findings)
@@ -103,7 +110,7 @@ def prepared(
         findings += missing_inputs(machine or gpu, workload_fields[1], kind)
     if findings or workload_fields is None or assumptions is None or sharing is None:
         raise WrightError(*findings, exit_code=EXIT_USAGE)
-    return Prepared(*workload_fields, gpu, machine, assumptions, sharing, kind, user_catalog)
+    return Prepared(*workload_fields, gpu, machine, assumptions, sharing, kind, user_catalog, tuple(rates))
 
 
 def answered(inputs: Prepared) -> Answer | None:

@@ -263,6 +263,7 @@ def prices_of(name: str, user_catalog: UserCatalog | None) -> list[Row]:
 def _records(kind: str, user_catalog: UserCatalog | None) -> Iterator[Any]:
     from clusterwright import catalog
     from clusterwright.catalog import cnn, parts, prices, software
+    from clusterwright.plan.cost import clouds
 
     tables: dict[str, Callable[[], Mapping[str, Any]]] = {
         "gpus": catalog.gpus, "models": catalog.architectures, "cpus": parts.cpus, "nics": parts.nics,
@@ -271,6 +272,7 @@ def _records(kind: str, user_catalog: UserCatalog | None) -> Iterator[Any]:
     }  # fmt: skip
     if kind == "prices":
         yield from prices.prices(user_catalog)
+        yield from clouds.list_prices()
     elif kind == "networks":
         yield from map(cnn.network, cnn.networks())
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import date
 from math import isfinite, isinf
 from pathlib import Path
@@ -13,12 +13,26 @@ from cyclopts import Parameter
 
 from clusterwright.cli._live_names import GPUS
 from clusterwright.cli._show import show_heading, show_note, show_table, show_text
-from clusterwright.cli.plan._inputs import NODES
+from clusterwright.cli.plan._inputs import NODES, MoneyOptions, show_rates
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
+    from clusterwright.plan.cost.clouds import CloudOffer
     from clusterwright.plan.cost.cost import ClusterCost
     from clusterwright.plan.cost.report import CostOption, Costs
+
+
+@dataclass(frozen=True, kw_only=True)
+class RentOptions(MoneyOptions):
+    """The cloud to rent from, and the currency."""
+
+    cloud: Annotated[
+        str,
+        Parameter(
+            help="Rent from this cloud: aws, azure, google-cloud, lambda, coreweave, tencent or alibaba; "
+            "default: the range of the market."
+        ),
+    ] = ""
 
 
 def cost(
@@ -27,6 +41,7 @@ def cost(
     nodes: Annotated[int, Parameter(validator=NODES)],
     hours: float = 5000,
     figure: tuple[str, ...] = (),
+    rent_options: Annotated[RentOptions, Parameter(name="*")] = RentOptions(),
     catalog: Path | None = None,
     html: Path | None = None,
     json: bool = False,
@@ -52,22 +67,34 @@ def cost(
     json
         Print one JSON document with all inputs and sources.
     """
+    from clusterwright.catalog import gpu as find_gpu
+    from clusterwright.catalog.exchange import BASE
     from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.cli._show import show_json
-    from clusterwright.cli.plan._inputs import write_table
+    from clusterwright.cli.plan._inputs import read_money, write_table
     from clusterwright.plan import cost as compare_costs
+    from clusterwright.plan.cost.clouds import cloud_offers, with_cloud
     from clusterwright.plan.cost.html_report import render_html
 
-    result = compare_costs(gpu, nodes, hours=hours, figures=figure, catalog=load_user_catalog(catalog))
+    user_catalog, own_rate, rates = read_money(rent_options, load_user_catalog(catalog))
+    record = find_gpu(gpu, user_catalog)
+    currency = rent_options.code or BASE
+    if rent_options.cloud:
+        user_catalog = with_cloud(user_catalog, record, rent_options.cloud, currency, own_rate)
+    result = compare_costs(gpu, nodes, hours=hours, figures=figure, catalog=user_catalog)
+    offers = cloud_offers(record, result.gathered.currency, own_rate)
     today = date.today().isoformat()  # noqa: DTZ011 (a day, like the dates of prices)
     money = result.gathered.currency
     if html:
         write_table(html, render_html(result.costs, result.values, money, result.title))
     if json:
         document = {"currency": money, "costs": result.costs, "inputs": result.values}
+        document |= {"clouds": offers, "exchange_rates": rates}
         show_json(finite(document | {"warnings": result.gathered.warnings(today)}))
     else:
         show(result, today)
+        _show_clouds(offers)
+        show_rates(rates)
     return 0
 
 
@@ -101,6 +128,28 @@ def show(result: ClusterCost, today: str) -> None:
     )
     for warning in result.gathered.warnings(today):
         show_note(warning)
+
+
+def _show_clouds(offers: tuple[CloudOffer, ...]) -> None:
+    """Print the clouds' prices of the GPU, each with its region and day."""
+    if not offers:
+        return
+    show_heading(_("the GPU in clouds, per GPU hour"))
+    rows = [
+        (
+            offer.price.cloud,
+            offer.price.region,
+            offer.price.instance,
+            _(offer.price.deal),
+            f"{offer.per_gpu_hour:.2f} {offer.currency}",
+            f"{offer.price.per_gpu_hour:.2f} {offer.price.currency}" if offer.converted else "",
+            offer.price.date,
+        )
+        for offer in offers
+    ]
+    show_table(("cloud", "region", "instance", "deal", "price", "list price", "date"), rows)
+    for rate in sorted({offer.converted for offer in offers if offer.converted}):
+        show_note(_("converted at {rate}", rate=rate))
 
 
 def _show_costs(costs: Costs, money: str) -> None:

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from clusterwright.cli._live_names import GPUS, MODELS
 from clusterwright.cli.plan._fabric_output import show, topology
-from clusterwright.cli.plan._inputs import OF_NODE, read_rate
+from clusterwright.cli.plan._inputs import OF_NODE, MoneyOptions, read_money, read_rate, show_rates
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
@@ -88,6 +88,9 @@ class Written:
     ] = None
 
 
+_NO_MONEY = MoneyOptions()
+
+
 def fabric(
     *,
     join: Annotated[Join, Parameter(name="*")] = Join(),
@@ -96,6 +99,7 @@ def fabric(
         "all", "direct", "ring", "star", "leaf-spine", "fat-tree", "rail-optimized", "rail-only"
     ] = "all",
     written: Annotated[Written, Parameter(name="*")] = Written(),
+    money_options: Annotated[MoneyOptions, Parameter(name="*")] = _NO_MONEY,
     json: Flag = False,
 ) -> int:
     """Design the networks of a cluster, and compare topologies by cost and step time.
@@ -109,22 +113,25 @@ def fabric(
     """
     from clusterwright.cli._show import show_json
 
-    report = find(join, trained, kind)
+    report, rates = find(join, trained, kind, money_options)
     write_files(written, report)
     if json:
-        show_json(document(report))
+        show_json(document(report) | {"exchange_rates": rates})
     else:
         show(report)
+        show_rates(rates)
     return 0
 
 
-def find(join: Join, trained: Trained, kind: str) -> FabricReport:
-    """Design, compare and choose."""
+def find(
+    join: Join, trained: Trained, kind: str, money_options: MoneyOptions
+) -> tuple[FabricReport, list[str]]:
+    """Design, compare and choose; also return the exchange rates of the prices."""
     from clusterwright.catalog.user_catalog_file import load_user_catalog
     from clusterwright.plan import fabric as design_fabric
     from clusterwright.plan import training
 
-    user_catalog = load_user_catalog(join.catalog)
+    user_catalog, _own, rates = read_money(money_options, load_user_catalog(join.catalog))
     machine, hosts = _machine(join, user_catalog)
     requirements = _requirements(join, machine, len(hosts), user_catalog)
     work = None
@@ -132,7 +139,7 @@ def find(join: Join, trained: Trained, kind: str) -> FabricReport:
         work = training(
             trained.model, seq=trained.seq, global_batch=trained.global_batch, catalog=user_catalog
         )
-    return design_fabric(machine, requirements=requirements, kind=kind, training=work, hosts=hosts)
+    return design_fabric(machine, requirements=requirements, kind=kind, training=work, hosts=hosts), rates
 
 
 def _machine(join: Join, user_catalog: UserCatalog | None) -> tuple[Machine, tuple[str, ...]]:

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from clusterwright.cli._live_names import MODELS
 from clusterwright.cli._show import show_heading, show_note, show_table, show_text
-from clusterwright.cli.plan._inputs import MachineOptions
+from clusterwright.cli.plan._inputs import MachineOptions, MoneyOptions, show_rates
 from clusterwright.cli.plan._workload import Amount, Teams
 from clusterwright.i18n import _, _n
 from clusterwright.units import HOUR_S, human_duration, human_number, human_percent
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.sizing.materials import Materials
 
 
-_NO_AMOUNT, _NO_MACHINE, _ONE_TEAM = Amount(), MachineOptions(), Teams()
+_NO_AMOUNT, _NO_MACHINE, _ONE_TEAM, _NO_MONEY = Amount(), MachineOptions(), Teams(), MoneyOptions()
 
 
 def size(
@@ -34,6 +34,7 @@ def size(
     machine_options: Annotated[MachineOptions, Parameter(name="*")] = _NO_MACHINE,
     sharing: Annotated[Teams, Parameter(name="*")] = _ONE_TEAM,
     scenario: str = "",
+    money_options: Annotated[MoneyOptions, Parameter(name="*")] = _NO_MONEY,
     html: Path | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
@@ -59,7 +60,7 @@ def size(
     from clusterwright.cli.plan.cost import finite
     from clusterwright.plan.sizing.materials import materials
 
-    inputs = prepared(model, amount, machine_options, sharing, scenario)
+    inputs = prepared(model, amount, machine_options, sharing, scenario, money_options)
     answer, choices = answered(inputs), compared(inputs)
     bought = materials(answer.sized, answer.machine, inputs.user_catalog) if answer else None
     if html and answer and bought:
@@ -67,9 +68,10 @@ def size(
 
         write_table(html, render_html(answer, bought, inputs.assumptions))
     if json:
-        show_json(finite(record(answer, bought, choices)))
+        show_json(finite(record(answer, bought, choices) | {"exchange_rates": list(inputs.rates)}))
     else:
         show(answer, bought, choices)
+        show_rates(list(inputs.rates))
     return 0 if answer is None or answer.in_time else 1
 
 
@@ -141,7 +143,7 @@ def _alternative(sized: Sized) -> list[str]:
     rate = human_number(tokens / seconds / sized.gpus)
     return [
         _(
-            "with --software {software} this layout reaches {rate} tokens/s per GPU",
+            "with PyTorch's FSDP (--software {software}) this layout reaches {rate} tokens/s per GPU",
             software=ALTERNATIVE,
             rate=rate,
         )

@@ -48,17 +48,18 @@ def gather(gpu: Gpu, nodes: float, user_catalog: UserCatalog | None = None) -> G
         price("electricity", Deal.OWNED, user_catalog),
         price("colocation", Deal.OWNED, user_catalog),
     )
-    if not (server and bought and on_demand and energy and colocation):
+    engineer = price("engineer", Deal.OWNED, user_catalog)
+    if not (server and bought and on_demand and energy and colocation and engineer):
         raise _no_price(gpu, on_demand, server)
     rents = {
         deal: price(gpu.name, deal, user_catalog) or discounted(on_demand, deal)
         for deal in (Deal.RESERVED, Deal.SPOT)
     }
-    prices = (bought, energy, colocation, on_demand, *rents.values(), ENGINEER)
+    prices = (bought, energy, colocation, on_demand, *rents.values(), engineer)
     values = {
         "server": priced(bought),
         **SHARES,
-        "staff": staff(nodes),
+        "staff": staff(nodes, engineer),
         "node_kw": node_kw(gpu, server),
         "energy": priced(energy),
         "colocation": priced(colocation),
@@ -154,16 +155,13 @@ SHARES = {
 # Reserved 20 to 40% and spot 50 to 70% below on-demand: https://packet.ai/blog/gpu-pricing-models-compared
 DISCOUNTED = {Deal.RESERVED: (0.6, 0.7, 0.8), Deal.SPOT: (0.3, 0.4, 0.5)}
 
-# One engineer per 64 nodes, at least a quarter of one; our estimate, salary with all overheads.
+# One engineer per 64 nodes, at least a quarter of one; our estimate.
 NODES_PER_ENGINEER, LEAST_ENGINEERS = 64, 0.25
-ENGINEER = Price(
-    "engineer", Deal.OWNED, "year", 60_000, 150_000, 250_000, "USD", "2026-01", "estimate", "our estimate"
-)  # fmt: skip
 
 
-def staff(nodes: float) -> Estimate:
+def staff(nodes: float, engineer: Price) -> Estimate:
     """Estimate the yearly cost of the engineers who operate `nodes` nodes: one for 64 nodes, at least a quarter."""
-    return priced(ENGINEER).times(max(LEAST_ENGINEERS, nodes / NODES_PER_ENGINEER))
+    return priced(engineer).times(max(LEAST_ENGINEERS, nodes / NODES_PER_ENGINEER))
 
 
 def discounted(on_demand: Price, deal: Deal) -> Price:

@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     from clusterwright.plan.sizing.fewest import Sized
 
 
-# No list prices were found; these are our estimates, and small compared with the servers.
-_OURS = ("USD", "2026-01", "estimate", "our estimate")
-RACK = Price(N_("rack of 42 U"), Deal.OWNED, "rack", 1500, 2500, 4000, *_OURS)
-PDU = Price(N_("PDU, three-phase, metered"), Deal.OWNED, "PDU", 800, 1500, 3000, *_OURS)
-STORAGE_SERVER = Price(N_("storage server without drives"), Deal.OWNED, "server", 8000, 12000, 20000, *_OURS)
+# Items of the price list that are no parts of the catalog, and their labels.
+RACK, PDU, STORAGE_SERVER = "rack-42u", "pdu-three-phase", "storage-server"
+_LABELS = {
+    RACK: N_("rack of 42 U"),
+    PDU: N_("PDU, three-phase, metered"),
+    STORAGE_SERVER: N_("storage server without drives"),
+}
 DRIVES_A_SERVER, STORAGE_DRIVE = 24, "nvme-gen4-7.68tb"  # a common 2U server has 24 bays of 2.5 inches
 PDUS_A_RACK = 2  # one on each feed
 TOKEN_BYTES = 4
@@ -77,7 +79,7 @@ def materials(size: Sized, machine: Machine, user_catalog: UserCatalog | None = 
         *_servers(machine, nodes, server, user_catalog),
         *(_fabrics(nets, user_catalog) if nets else [_management_switch(user_catalog)]),
         *_storage(storage_option, need, user_catalog),
-        *(_racks(housed) if housed else ()),
+        *(_racks(housed, user_catalog) if housed else ()),
     ]
     return Materials(bill(lines), nets, housed, storage_option, need)
 
@@ -243,28 +245,29 @@ def _storage(
     servers = max(storage_option.servers, math.ceil(drives / DRIVES_A_SERVER))
     yield BillLine(
         "storage",
-        _(STORAGE_SERVER.item),
+        _(_LABELS[STORAGE_SERVER]),
         servers,
-        STORAGE_SERVER,
+        price(STORAGE_SERVER, Deal.OWNED, user_catalog),
         f"{storage_option.name}: {storage_option.reason}",
     )
     reason = _("{size:.2g} TB of data and checkpoints, in RAID 10", size=need.capacity_bytes / 1e12)
     yield BillLine("storage", drive.name, drives, price(drive.name, Deal.OWNED, user_catalog), reason)
 
 
-def _racks(housed: Hall) -> Iterator[BillLine]:
+def _racks(housed: Hall, user_catalog: UserCatalog | None) -> Iterator[BillLine]:
     reason = _(
         "up to {count} nodes per rack, {power:.0f} kW, cooling: {cooling}",
         count=housed.nodes_per_rack,
         power=housed.rack_w / 1e3,
         cooling=_(housed.cooling),
     )
-    yield BillLine("rack", _(RACK.item), housed.racks, RACK, reason)
+    rack, pdu = (price(item, Deal.OWNED, user_catalog) for item in (RACK, PDU))
+    yield BillLine("rack", _(_LABELS[RACK]), housed.racks, rack, reason)
     yield BillLine(
         "rack",
-        _(PDU.item),
+        _(_LABELS[PDU]),
         housed.racks * PDUS_A_RACK,
-        PDU,
+        pdu,
         _("one PDU for each of the two power feeds of a rack"),
     )
 
