@@ -58,6 +58,7 @@ REGISTRY = {
     "diff": HOSTS,
     "explain": OWN_FILES,
     "export": OWN_FILES,
+    "guide": Nothing("runs commands of this list in the folder of its user"),
     "heal": Nothing("its findings are tried in tests/heal; folders of runs are read as by `jobs`"),
     "heal approve": Nothing("reads root's own database"),
     "heal log": Nothing("reads root's own database"),

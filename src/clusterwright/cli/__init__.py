@@ -32,7 +32,7 @@ GROUPS = {
     N_("Run"): ("train", "jobs", "status", "logs", "curves", "cancel", "checkpoints", "dev"),
     N_("Observe"): ("top", "web", "report", "why", "mcp"),
     N_("Repair"): ("heal",),
-    N_("Lab"): ("lab", "demo"),
+    N_("Lab"): ("guide", "lab", "demo"),
     N_("Shell"): ("completion", "plugins"),
 }
 MOST = 10**9  # more than any count, size or rate that a command takes as a plain number, but --parameters
@@ -184,9 +184,7 @@ def _overview() -> str:
             _("Options of every command:"),
             *(f"  {option:14}  {_(text)}" for option, text in OPTIONS.items()),
             "",
-            _(
-                "Run wright COMMAND --help for details. To begin: wright init --template lab, then wright lab up."
-            ),
+            _("Run wright COMMAND --help for details. To begin: wright guide."),
             "",
         )
     )
