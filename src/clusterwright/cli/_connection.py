@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable
@@ -14,9 +15,14 @@ from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
-    from clusterwright.edge.ssh import Ssh
+    from clusterwright.edge.ssh import Ssh, ThisMachine
+    from clusterwright.errors import WrightError
 
 VARIABLE = "CLUSTERWRIGHT_CLUSTER"
+HERE = "here"  # in place of a cluster file: the cluster whose Slurm commands this machine has
+_LOGIN = re.compile(
+    r"ssh:/{1,2}(?:([^/@]+)@)?([^/@]+)/?"
+)  # or the one of a login host; pathlib makes one slash of two
 LOCAL_RUNS = Path("runs")  # where `wright train --local` writes, unless --out names another folder
 
 
@@ -75,8 +81,8 @@ def local_run(reference: str, cluster: Path | None, *, cancels: bool = False) ->
 
 
 def has_only_local_runs(cluster: Path | None) -> bool:
-    """Return True if there is no cluster file, but local runs in ./runs."""
-    return not cluster and not has_cluster_file() and LOCAL_RUNS.is_dir()
+    """Return True if there is neither a cluster file nor Slurm, but local runs in ./runs."""
+    return LOCAL_RUNS.is_dir() and not cluster and not has_cluster_file() and not is_unmanaged(None)
 
 
 def has_cluster_file() -> bool:
@@ -84,25 +90,80 @@ def has_cluster_file() -> bool:
     return any(path.exists() for path in _candidates(None))
 
 
+def is_unmanaged(named: Path | None, job_file: Path | None = None) -> bool:
+    """Return True if a command works on a cluster that is learned from Slurm.
+
+    That is the one of `--cluster here` or `--cluster ssh://HOST`; without a cluster file, that of this machine.
+    """
+    name = str(named or os.environ.get(VARIABLE, ""))
+    if name:
+        return (name == HERE and not Path(HERE).exists()) or _LOGIN.fullmatch(name) is not None
+    if any(path.exists() for path in _candidates(job_file)):
+        return False
+    from clusterwright.launch.unmanaged.gather import has_slurm
+
+    return has_slurm()
+
+
 def find_cluster(named: Path | None) -> Cluster:
-    """Load the cluster file that a command works on.
+    """Load the cluster file that a command works on, or learn the cluster from Slurm.
 
     Raises:
         WrightError: no file is found; the message lists the paths that were tried.
     """
+    if is_unmanaged(named):
+        return unmanaged_cluster(named)
     from clusterwright.config.load import load_cluster
 
     return load_cluster(cluster_file(named))
+
+
+def managed_cluster(named: Path | None) -> Cluster:
+    """Load the cluster file of a command that logs in to hosts.
+
+    Raises:
+        WrightError: no file is found, or the cluster is one that Clusterwright did not build.
+    """
+    if is_unmanaged(named):
+        raise _unmanaged()
+    return find_cluster(named)
+
+
+def _unmanaged() -> WrightError:
+    from clusterwright.errors import EXIT_USAGE, WrightError
+
+    return WrightError.from_code(
+        "unmanaged-cluster",
+        _("the command needs a cluster file, and Clusterwright did not build this cluster"),
+        _("see what works on any Slurm cluster: wright explain unmanaged-cluster"),
+        exit_code=EXIT_USAGE,
+    )
+
+
+def unmanaged_cluster(named: Path | None) -> Cluster:
+    """Return the cluster that Slurm on this machine or on a login host describes.
+
+    Raises:
+        WrightError: the host does not answer, has no Slurm, or no folder that nodes can read.
+    """
+    from clusterwright.config.cluster import Unmanaged
+    from clusterwright.launch.unmanaged.gather import learned_cluster
+
+    login = _LOGIN.fullmatch(str(named or os.environ.get(VARIABLE, "")))
+    return learned_cluster(Unmanaged(user=login[1], login=login[2]) if login else Unmanaged())
 
 
 def cluster_file(named: Path | None, job_file: Path | None = None) -> Path:
     """Return the path of `--cluster`, $CLUSTERWRIGHT_CLUSTER, ./cluster.yaml or cluster.yaml beside the job file.
 
     Raises:
-        WrightError: no file is found; the message lists the paths that were tried.
+        WrightError: no file is found; the message lists the paths that were tried. Or the command needs a file, and
+            the cluster is one that Clusterwright did not build.
     """
     from clusterwright.errors import EXIT_USAGE, WrightError
 
+    if is_unmanaged(named, job_file):
+        raise _unmanaged()
     if named:
         return named
     env_path = os.environ.get(VARIABLE)
@@ -119,7 +180,11 @@ def cluster_file(named: Path | None, job_file: Path | None = None) -> Path:
                 paths=tried,
                 variable=VARIABLE,
             ),
-            _("pass --cluster cluster.yaml, or export {variable}=/path/to/cluster.yaml", variable=VARIABLE),
+            _(
+                "pass --cluster cluster.yaml, or --cluster ssh://HOST with a login host of any Slurm cluster;"
+                " or export {variable}=/path/to/cluster.yaml",
+                variable=VARIABLE,
+            ),
             exit_code=EXIT_USAGE,
         )
     return cluster_path
@@ -136,8 +201,11 @@ def _candidates(job_file: Path | None) -> list[Path]:
     return [Path("cluster.yaml"), *([job_file.parent / "cluster.yaml"] if job_file else [])]
 
 
-def connection_to(cluster: Cluster) -> Ssh:
-    """Return an SSH connection: through the lab's ssh_config for a lab, through the user's otherwise."""
+def connection_to(cluster: Cluster) -> Ssh | ThisMachine:
+    """Return an SSH connection: through the lab's ssh_config for a lab, through the user's otherwise.
+
+    Without SSH if Slurm's commands run on this machine.
+    """
     from clusterwright.provision.apply import remote_of
 
     return remote_of(cluster)

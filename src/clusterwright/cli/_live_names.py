@@ -113,11 +113,14 @@ def _stems(folder: str, suffix: str, hyphen: str = "_") -> list[str]:
 
 
 def _cluster(context: CompletionContext) -> Cluster | None:
-    """Return the cluster of --cluster or of this folder; None without a valid file."""
-    from clusterwright.cli._connection import find_cluster
+    """Return the cluster of --cluster or of this folder; None without a valid file: nothing is asked of Slurm."""
+    from clusterwright.cli._connection import find_cluster, has_cluster_file, is_unmanaged
 
     typed = context.get("cluster")
-    return find_cluster(Path(typed.raw) if typed and typed.raw else None)
+    named = Path(typed.raw) if typed and typed.raw else None
+    if named is None and not has_cluster_file():
+        return None
+    return None if is_unmanaged(named) else find_cluster(named)
 
 
 def _completer(names: Callable[[CompletionContext], Iterable[str]]) -> Parameter:

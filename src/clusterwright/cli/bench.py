@@ -52,12 +52,12 @@ class Common:
         """Run the benchmark and print it; return 5 when a verdict fails, 1 when one is unknown."""
         from clusterwright.check.bench.run import run
         from clusterwright.check.folding import counts
-        from clusterwright.cli._connection import find_cluster
+        from clusterwright.cli._connection import managed_cluster
         from clusterwright.cli._progress import progress
         from clusterwright.cli._show import show_json, show_message
         from clusterwright.provision.apply import remote_of
 
-        cluster = find_cluster(file)
+        cluster = managed_cluster(file)
         remote, request = remote_of(cluster), self._host_request(cluster, lasts)
         with progress(f"bench {kind}", quiet=self.json):
             result = run(kind, cluster, remote, request, log=show_message)
@@ -120,11 +120,11 @@ def show_list(file: Path | None, *, json: bool) -> int:
     from datetime import UTC, datetime
 
     from clusterwright.check.bench.store import file_of, runs
-    from clusterwright.cli._connection import find_cluster
+    from clusterwright.cli._connection import managed_cluster
     from clusterwright.cli._show import show_json, show_table
     from clusterwright.config.names import fold
 
-    bench_runs = runs(file_of(find_cluster(file).name))
+    bench_runs = runs(file_of(managed_cluster(file).name))
     if json:
         show_json(bench_runs)
         return 0
@@ -147,10 +147,10 @@ def show_comparison(file: Path | None, a: int, b: int, *, json: bool) -> int:
     """Print what changed between two stored benchmarks."""
     from clusterwright.check.bench.compare import compare
     from clusterwright.check.bench.store import file_of, read
-    from clusterwright.cli._connection import find_cluster
+    from clusterwright.cli._connection import managed_cluster
     from clusterwright.cli._show import show_json, show_message, show_table
 
-    path = file_of(find_cluster(file).name)
+    path = file_of(managed_cluster(file).name)
     comparison = compare(read(path, a), read(path, b))
     if json:
         show_json(comparison)

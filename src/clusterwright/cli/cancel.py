@@ -16,7 +16,7 @@ def cancel(job: Annotated[str, RUNS], /, *, cluster: Path | None = None) -> int:
     job
         Name of a run, job id, `last`, or the folder of a run on this machine.
     cluster
-        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
+        Cluster file, or ssh://HOST; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml, else Slurm on this machine.
     """
     from clusterwright.cli._connection import find_run, run_jobs_command
     from clusterwright.cli._show import show_message

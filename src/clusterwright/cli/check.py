@@ -61,11 +61,11 @@ def check(
         Write the results to this file as Prometheus metrics, for the textfile collector of node_exporter (.prom).
     """
     from clusterwright.check import run
-    from clusterwright.cli._connection import find_cluster
+    from clusterwright.cli._connection import managed_cluster
     from clusterwright.cli._hostlist import hosts_of
     from clusterwright.provision.apply import remote_of
 
-    config = find_cluster(cluster)
+    config = managed_cluster(cluster)
     remote = remote_of(config)
     with progress("check", quiet=json) as display:
         chosen = hosts_of(config, hosts) or _powered_up_hosts(config, remote)

@@ -36,7 +36,7 @@ def curves(
     job
         Name of a run, job id, `last`, path of a slurm-123.out, or the folder of a run on this machine.
     cluster
-        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
+        Cluster file, or ssh://HOST; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml, else Slurm on this machine.
     html
         HTML file; default: RUN.html in the current folder.
     json

@@ -17,7 +17,7 @@ def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negativ
     Parameters
     ----------
     cluster
-        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
+        Cluster file, or ssh://HOST; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml, else Slurm on this machine.
     json
         Print one JSON document on stdout.
     """

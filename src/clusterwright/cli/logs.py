@@ -32,7 +32,7 @@ def logs(
     follow
         Follow the logs until the run ends, through restarts and successor jobs.
     cluster
-        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
+        Cluster file, or ssh://HOST; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml, else Slurm on this machine.
     json
         Print one JSON object per line: {"from": [..], "text": ..}, and with --follow {"progress": {..}}.
     """

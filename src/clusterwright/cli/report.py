@@ -44,7 +44,7 @@ def job(
     job
         Job id, name of a run, `last`, or the folder of a run on this machine.
     cluster
-        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
+        Cluster file, or ssh://HOST; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml, else Slurm on this machine.
     html
         Write the report to this HTML file.
     csv
@@ -79,7 +79,7 @@ def team(
     month
         Month, such as 2026-11; default: the current month.
     cluster
-        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
+        Cluster file, or ssh://HOST; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml, else Slurm on this machine.
     html
         Write the report to this HTML file.
     csv
@@ -106,7 +106,7 @@ def cluster_(
     Parameters
     ----------
     cluster
-        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
+        Cluster file, or ssh://HOST; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml, else Slurm on this machine.
     month
         Month, such as 2026-11; default: the current month.
     html

@@ -25,7 +25,7 @@ def status(
     job
         Name of a run, job id, `last`, path of a slurm-123.out, or the folder of a run on this machine.
     cluster
-        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
+        Cluster file, or ssh://HOST; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml, else Slurm on this machine.
     json
         Print one JSON document on stdout.
     metrics

@@ -36,7 +36,7 @@ def top(
     Parameters
     ----------
     cluster
-        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
+        Cluster file, or ssh://HOST; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml, else Slurm on this machine.
     batch
         Print the screen once and exit; the default without a terminal.
     json

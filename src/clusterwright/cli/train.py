@@ -8,13 +8,20 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from clusterwright.cli._connection import LOCAL_RUNS, cluster_file, connection_to, follow
+from clusterwright.cli._connection import (
+    LOCAL_RUNS,
+    cluster_file,
+    connection_to,
+    follow,
+    is_unmanaged,
+    unmanaged_cluster,
+)
 from clusterwright.cli._live_names import PARTITIONS, RUNS
 from clusterwright.cli._show import show_error, show_message, show_next, show_table
 from clusterwright.errors import EXIT_USAGE, SpecError, WrightError
@@ -102,7 +109,8 @@ class How:
     cluster: Annotated[
         Path | None,
         _option(
-            "Cluster file; default: $CLUSTERWRIGHT_CLUSTER, ./cluster.yaml, or cluster.yaml beside the job file."
+            "Cluster file, or ssh://HOST; default: $CLUSTERWRIGHT_CLUSTER, ./cluster.yaml, or cluster.yaml beside the"
+            " job file, else Slurm on this machine."
         ),
     ] = None
     dry_run: Annotated[bool, _flag("Print the sbatch script; submit nothing.")] = False
@@ -136,7 +144,9 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     program
         Job file; or, after --, a program and its arguments.
     """
-    from clusterwright.config.load import load_cluster, require_readable
+    from clusterwright.config.cluster import Cluster
+    from clusterwright.config.load import require_readable
+    from clusterwright.launch.access import private_by_default
     from clusterwright.launch.run import runs_folder
 
     _something(program, how.resume)
@@ -144,9 +154,16 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
         return _local(resolve_job(program, job, None), how.out.absolute(), dry_run=how.dry_run)
     if program and Path(program[0]).suffix in _JOB_SUFFIXES:
         require_readable(Path(program[0]))  # the first error to name, before that of a missing cluster file
-    cluster = cluster_file(how.cluster, Path(program[0]) if program else None)
+    job_file = Path(program[0]) if program else None
+    cluster: Path | Cluster = (
+        unmanaged_cluster(how.cluster)
+        if is_unmanaged(how.cluster, job_file)
+        else cluster_file(how.cluster, job_file)
+    )
     resolved_job = resolve_job(program, job, cluster) if program else None
-    cluster_config = resolved_job.cluster if resolved_job and resolved_job.cluster else load_cluster(cluster)
+    if resolved_job and isinstance(cluster, Cluster):
+        resolved_job = replace(resolved_job, job=private_by_default(resolved_job.job))
+    cluster_config = resolved_job.cluster if resolved_job and resolved_job.cluster else _loaded(cluster)
     if resolved_job and how.show:
         return _show_environment(resolved_job.job, cluster_config)
     if resolved_job and how.dry_run:
@@ -156,6 +173,13 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     )
     run_name = run.runs[0] if run.runs else run.name
     return follow(cluster_config, runs_folder(cluster_config), run_name, live=True) if how.follow else 0
+
+
+def _loaded(cluster: Path | Cluster) -> Cluster:
+    """Return the cluster of a file, or the one that was learned from Slurm."""
+    from clusterwright.config.load import load_cluster
+
+    return load_cluster(cluster) if isinstance(cluster, Path) else cluster
 
 
 def _dry_run(resolved_job: ResolvedJob, cluster: Cluster | None, runs: str) -> int:
@@ -283,8 +307,8 @@ class ResolvedJob:
     base_folder: Path
 
 
-def resolve_job(arguments: Sequence[str], typed: Typed, cluster: Path | None) -> ResolvedJob:
-    """Return the job, checked against the cluster file if there is one.
+def resolve_job(arguments: Sequence[str], typed: Typed, cluster: Path | Cluster | None) -> ResolvedJob:
+    """Return the job, checked against the cluster (its file, or as learned from Slurm) if there is one.
 
     Raises:
         WrightError: with everything that is wrong with the job.
@@ -301,11 +325,10 @@ def resolve_job(arguments: Sequence[str], typed: Typed, cluster: Path | None) ->
                 exit_code=EXIT_USAGE,
             )
         return _of_file(file, typed, cluster)
-    from clusterwright.config.load import load_cluster
     from clusterwright.launch.command_line import fields
     from clusterwright.launch.lines.sizes import named_size
 
-    cluster_config = load_cluster(cluster) if cluster else None
+    cluster_config = _loaded(cluster) if cluster else None
     values = {
         "time": f"{_usual(cluster_config, typed)}s",
         "code": {"folder": "."},
@@ -322,16 +345,18 @@ def resolve_job(arguments: Sequence[str], typed: Typed, cluster: Path | None) ->
     return ResolvedJob(_typed(_with_paths(values, typed), cluster_config), cluster_config, Path())
 
 
-def _of_file(file: Path, typed: Typed, cluster: Path | None) -> ResolvedJob:
-    from clusterwright.config.load import load_both, load_cluster, load_job, source_of
+def _of_file(file: Path, typed: Typed, cluster: Path | Cluster | None) -> ResolvedJob:
+    from clusterwright.config.load import load_both, load_job, source_of
     from clusterwright.launch.snapshot import check_folder
 
     if typed.fields() or typed.set:
-        cluster_config = load_cluster(cluster) if cluster else None
+        cluster_config = _loaded(cluster) if cluster else None
         values = {**source_of(file).values, **typed.fields()}
         job = _typed(_with_paths(values, typed), cluster_config)
+    elif isinstance(cluster, Path):
+        job, cluster_config = load_both(file, cluster)
     else:
-        job, cluster_config = load_both(file, cluster) if cluster else (load_job(file), None)
+        job, cluster_config = load_job(file, cluster), cluster
     is_typed = typed.code not in (None, "none") or any(text.startswith("code.folder=") for text in typed.set)
     if job.code and not is_typed:
         check_folder(job.code, file.parent)

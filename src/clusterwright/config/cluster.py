@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, PrivateAttr
 
 from clusterwright.config.environments import Environments
 from clusterwright.config.field import Cost, Section, setting
@@ -74,6 +74,17 @@ class Host:
         return self.addresses["management"]
 
 
+@dataclass(frozen=True, slots=True)
+class Unmanaged:
+    """A Slurm cluster that Clusterwright did not build and does not change: where its users run Slurm's commands.
+
+    `login`: host for SSH; None is this machine. `user`: login name there; None is the one of ssh_config(5).
+    """
+
+    login: str | None = None
+    user: str | None = None
+
+
 class Cluster(Section):
     """The whole cluster: the model of cluster.yaml."""
 
@@ -110,6 +121,19 @@ class Cluster(Section):
     lab: Lab | None = setting(
         "Marks the file as the cluster file of a lab on this machine.", cost=Cost.REBUILD, default=None
     )
+
+    _unmanaged: Unmanaged | None = PrivateAttr(default=None)
+
+    @property
+    def unmanaged(self) -> Unmanaged | None:
+        """How users reach a cluster that was learned from Slurm; None for the cluster of a file."""
+        return self._unmanaged
+
+    def as_unmanaged(self, access: Unmanaged) -> Cluster:
+        """Return the cluster as one that Clusterwright did not build, which no file can describe."""
+        cluster = self.model_copy()
+        cluster._unmanaged = access  # noqa: SLF001 (of this class)
+        return cluster
 
     @cache_per_instance
     def hosts(self, role: Literal["control", "compute", "login"] | None = None) -> tuple[Host, ...]:

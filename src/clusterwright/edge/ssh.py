@@ -63,6 +63,21 @@ class Ssh:
 
 
 @dataclass(frozen=True, slots=True)
+class ThisMachine:
+    """A connection to this machine only: every command runs in a local shell, whatever host is named."""
+
+    sudo: bool = False
+
+    def argv(self, _host: str, command: str) -> tuple[str, ...]:
+        """Return the command line that runs a shell command."""
+        return ("sh", "-c", command)
+
+    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
+        """Run a shell command."""
+        return run(self.argv(host, command), stdin=stdin, timeout_s=timeout_s)
+
+
+@dataclass(frozen=True, slots=True)
 class FromHost:
     """The connection from the host `name` to all hosts: commands on itself run in a local shell.
 

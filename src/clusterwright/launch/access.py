@@ -16,6 +16,11 @@ from clusterwright.config.job import Job
 MODES = {"me": 0o700, "team": 0o2750, "everyone": 0o755}
 
 
+def private_by_default(job: Job) -> Job:
+    """Return the job with `share: me` if its file sets nothing, for clusters whose groups are not teams."""
+    return job if "share" in job.model_fields_set else job.model_copy(update={"share": "me"})
+
+
 def umask(job: Job) -> int:
     """Return the umask of the run's processes, from the job's `share` (me, team or everyone)."""
     return ~MODES[job.share] & 0o777

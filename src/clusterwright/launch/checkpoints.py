@@ -17,7 +17,7 @@ from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
-from clusterwright.launch.command import LIBRARY
+from clusterwright.launch.command import library_of
 from clusterwright.launch.listing import no_run
 from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.runs import run_checkpoints, run_jobs
@@ -63,9 +63,10 @@ class CheckpointHost:
             if run_or_folder.startswith("/")
             else f'$(printf %s "$find" | base64 -d | {find})'
         )
+        library = shlex.quote(library_of(self.cluster))
         return (
             f"IFS= read -r find; IFS= read -r act; where={folder} || exit; "
-            f'printf %s "$act" | base64 -d | PYTHONPATH={LIBRARY} {python} - {action} "$where" '
+            f'printf %s "$act" | base64 -d | PYTHONPATH={library} {python} - {action} "$where" '
             f"{shlex.quote(json.dumps(options))}"
         )
 

@@ -72,6 +72,16 @@ def of_python(job: Job) -> tuple[str, ...]:
     return ("-m", f"clusterwright.runtime.recipes.{job.recipe}", *options)
 
 
+def library_of(cluster: Cluster) -> str:
+    """Return the folder on PYTHONPATH of jobs with our library, installed by an apply or beside the user's runs."""
+    if cluster.unmanaged is None:
+        return LIBRARY
+    from clusterwright.launch.run import runs_folder
+    from clusterwright.launch.unmanaged.library import library_folder
+
+    return library_folder(runs_folder(cluster))
+
+
 def grace_s(job: Job) -> int:
     """Return seconds before the time limit at which ranks are signaled to save: a tenth of the limit, within bounds."""
     return max(SHORTEST_GRACE_S, min(LONGEST_GRACE_S, job.time // 10))

@@ -21,8 +21,11 @@ def fields(arguments: Sequence[str], shell: Mapping[str, str] | None = None) -> 
     shell_variables = {
         name: text for name, text in (shell or {}).items() if name.startswith(FORWARDED_PREFIXES)
     }
+    environment: dict[str, Any] = {"variables": shell_variables} if shell_variables else {}
+    if re.fullmatch(f"/.*/{_PYTHON}", arguments[0]):  # this interpreter, not the cluster's
+        environment["python"] = arguments[0]
     job_fields = {"name": _name(arguments), **_launch_fields(list(arguments))}
-    return {**job_fields, "environment": {"variables": shell_variables}} if shell_variables else job_fields
+    return {**job_fields, "environment": environment} if environment else job_fields
 
 
 def _launch_fields(arguments: list[str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import clusterwright
@@ -28,9 +29,9 @@ from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.lib.safe_reader import text_or_empty
 
 _LIBRARY = "library"  # folder in the run's folder with this package only, not what is installed beside it
-_EXIT_NO_TORCH = 10
-_HAS_TORCH = (
-    f"import importlib.util, sys; sys.exit(0 if importlib.util.find_spec('torch') else {_EXIT_NO_TORCH})"
+EXIT_NO_TORCH = 10
+HAS_TORCH = (
+    f"import importlib.util, sys; sys.exit(0 if importlib.util.find_spec('torch') else {EXIT_NO_TORCH})"
 )
 
 
@@ -98,15 +99,19 @@ def rank_python(job: Job) -> str:
     candidates = tuple(dict.fromkeys(path for path in interpreters if path))
     env = {**os.environ, **job.environment.variables}
     for python in candidates:
-        if processes.run([python, "-c", _HAS_TORCH], env=env).code != _EXIT_NO_TORCH:
+        if processes.run([python, "-c", HAS_TORCH], env=env).code != EXIT_NO_TORCH:
             return python
-    names = ", ".join(candidates)
-    raise WrightError.from_code(
+    raise without_torch(candidates)
+
+
+def without_torch(pythons: Sequence[str]) -> WrightError:
+    """Return the error of Pythons for the ranks that have no PyTorch."""
+    return WrightError.from_code(
         "no-torch",
-        _("PyTorch, which the ranks need, is not installed for {pythons}", pythons=names),
+        _("PyTorch, which the ranks need, is not installed for {pythons}", pythons=", ".join(pythons)),
         _(
             "run `{python} -m pip install torch`, or set `environment.python` to a Python with PyTorch",
-            python=candidates[0],
+            python=pythons[0],
         ),
         exit_code=EXIT_USAGE,
     )

@@ -11,10 +11,10 @@ from clusterwright.config.scratch import scratch_of
 from clusterwright.errors import SpecError
 from clusterwright.launch import access, container
 from clusterwright.launch.command import (
-    LIBRARY,
     adapter,
     grace_s,
     is_plain,
+    library_of,
     python,
     workdir,
 )
@@ -115,7 +115,7 @@ def settings(job: Job, cluster: Cluster) -> str:
             "command -v module >/dev/null || . /etc/profile",
             f"module load {shlex.join(job.environment.modules)}",
         ]
-    lines += [f"export PYTHONPATH={LIBRARY}${{PYTHONPATH:+:$PYTHONPATH}}"]
+    lines += [f"export PYTHONPATH={shlex.quote(library_of(cluster))}${{PYTHONPATH:+:$PYTHONPATH}}"]
     if file_variables:
         lines += [
             "# Everyone with access to the run's folder can read these variables. Write secrets to",

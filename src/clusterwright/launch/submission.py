@@ -30,6 +30,8 @@ from clusterwright.launch.run import RunFolder, run_name, runs_folder
 from clusterwright.launch.script import script
 from clusterwright.launch.share import partition
 from clusterwright.launch.snapshot import CodeSnapshot, snapshot
+from clusterwright.launch.unmanaged.library import install_library
+from clusterwright.launch.unmanaged.preflight import require_torch
 from clusterwright.launch.warnings import warnings
 from clusterwright.plan.machines import gpu_like
 from clusterwright.provision.apply import remote_of
@@ -84,6 +86,9 @@ def submit(
     now, owner = (clock or SystemClock()).now(), user or job.user
     copy = snapshot(job.code, base_folder) if job.code else None
     runs, price, gpu = runs_folder(cluster), hourly(job, cluster), peak(job, cluster)
+    if cluster.unmanaged:
+        require_torch(control, job, cluster)
+        install_library(control, runs)
     for attempt in range(MAX_ATTEMPTS):
         suffix = secrets.token_hex(4) if attempt else ""
         submission = _SubmissionBuilder(runs, owner, now, suffix, copy, cluster, price, gpu).build(job)
@@ -106,7 +111,9 @@ def submit(
         raise run_of_other_user(f"{runs}/{run}", run_owner, submitter, fix)
     job_id = slurm.submitted(result, cluster.control.name, owner)
     run = f"{runs}/{submission.name}"
-    return RunFolder(submission.name, job_id, run, (*prepared.notes, *warnings(result.out)), submission.runs)
+    # The warnings are for administrators: a user cannot follow their fixes.
+    warned = () if cluster.unmanaged else warnings(result.out)
+    return RunFolder(submission.name, job_id, run, (*prepared.notes, *warned), submission.runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +279,8 @@ def resume(
             owner=owner,
         )
         raise run_of_other_user(run, owner, submitter, fix)
-    return RunFolder(name, slurm.submitted(result, cluster.control.name, user), run, warnings(result.out))
+    warned = () if cluster.unmanaged else warnings(result.out)
+    return RunFolder(name, slurm.submitted(result, cluster.control.name, user), run, warned)
 
 
 def run_of_other_user(run: str, owner: str, submitter: str, fix: str) -> WrightError:

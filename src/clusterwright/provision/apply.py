@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from clusterwright.config.cluster import Cluster
+from clusterwright.config.cluster import Cluster, Unmanaged
 from clusterwright.edge.bundler import library
 from clusterwright.edge.certificates import certificates
 from clusterwright.edge.clock import Clock, SystemClock
@@ -21,7 +21,7 @@ from clusterwright.edge.secrets import (
     stored_munge_key,
     write_munge_key,
 )
-from clusterwright.edge.ssh import Remote, Ssh
+from clusterwright.edge.ssh import Remote, Ssh, ThisMachine
 from clusterwright.edge.user_keys import user_keys
 from clusterwright.provision.carry import Agree, DisruptionPolicy, carry_out
 from clusterwright.provision.package_bundle.archive import Bundle, open_bundle
@@ -37,13 +37,23 @@ from clusterwright.provision.roles.munge import KEY
 from clusterwright.provision.work import HostWork, stamp
 
 
-def remote_of(cluster: Cluster) -> Ssh:
-    """Return the SSH connection settings of the cluster's hosts; a lab uses only its own ssh_config."""
+def remote_of(cluster: Cluster) -> Ssh | ThisMachine:
+    """Return the SSH connection settings of the cluster's hosts; a lab uses only its own ssh_config.
+
+    Of an unmanaged cluster only the login host is reached, as the user that runs the command.
+    """
+    if cluster.unmanaged:
+        return login_of(cluster.unmanaged)
     config = Path(cluster.ssh_config) if cluster.ssh_config else None
     if cluster.lab is not None:
         return Ssh(config=config)
     sudo = needs_sudo(cluster.ssh.user, lab=False)
     return Ssh(user=cluster.ssh.user, port=cluster.ssh.port, config=config, sudo=sudo)
+
+
+def login_of(unmanaged: Unmanaged) -> Ssh | ThisMachine:
+    """Return the connection to the host with the Slurm commands of an unmanaged cluster."""
+    return Ssh(user=unmanaged.user) if unmanaged.login else ThisMachine()
 
 
 def build_context(cluster: Cluster, source: str) -> RoleContext:

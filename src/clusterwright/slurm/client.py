@@ -114,6 +114,11 @@ def step_memory(job: str) -> List[str]:
     return ["sstat", "--parsable", "--allsteps", "-j", job, "--format=JobID,MaxRSS,MaxVMSize"]
 
 
+def show_partitions() -> List[str]:
+    """Return the command whose output `settings.parse_partitions` reads, also those hidden from the user."""
+    return show("partition", "--all")
+
+
 def show_config() -> List[str]:
     """Return the command for slurmctld's configuration, one NAME = VALUE per line."""
     return ["scontrol", "show", "config"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from clusterwright.config.clash import Clash, In, is_within, unknown
+from clusterwright.config.clash import Clash, In, is_within, names, unknown
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.images import runtime, starters
 from clusterwright.config.job import Container, Job
@@ -18,13 +18,21 @@ def partition_capacity(job: Job, cluster: Cluster) -> Iterator[Clash]:
     """Check that the partition exists, has the requested hosts, GPUs and time, and admits the job's team."""
     name = job.partition or next((name for name, part in cluster.partitions.items() if part.default), None)
     if name is None:
-        return  # a rule of the cluster reports the missing default partition
+        if cluster.unmanaged:  # otherwise a rule of the cluster reports the missing default partition
+            yield _without_partition(cluster)
+        return
     if name not in cluster.partitions:
         locs = (In("job", ("partition",)), In("cluster", ("partitions",)))
         yield unknown(_("the job"), _("partition"), name, cluster.partitions, locs)
         return
     yield from _gpus_and_hosts(job, cluster, name)
     yield from _time_and_team(job, cluster, name)
+
+
+def _without_partition(cluster: Cluster) -> Clash:
+    message = _("the job names no partition, and the cluster has no default partition")
+    fix = _("name one with --partition or `partition:`: {names}", names=names(cluster.partitions))
+    return Clash("missing-key", message, fix, (In("job", ("partition",)),))
 
 
 def _gpus_and_hosts(job: Job, cluster: Cluster, name: str) -> Iterator[Clash]:
@@ -101,6 +109,8 @@ def _time_and_team(job: Job, cluster: Cluster, name: str) -> Iterator[Clash]:
 
 def people(job: Job, cluster: Cluster) -> Iterator[Clash]:
     """Check that the user and the team exist, and the user is a member of the team."""
+    if cluster.unmanaged:
+        return  # Slurm knows them, and its answer to sbatch is the check
     if job.user is not None and job.user not in cluster.users:
         locs = (In("job", ("user",)), In("cluster", ("users",)))
         yield unknown(_("the job"), _("user"), job.user, cluster.users, locs)
@@ -124,6 +134,8 @@ def people(job: Job, cluster: Cluster) -> Iterator[Clash]:
 
 def folders(job: Job, cluster: Cluster) -> Iterator[Clash]:
     """Check that the cluster has shared storage for runs, and checkpoints and data are on it."""
+    if cluster.unmanaged:
+        return  # it has file systems that Slurm does not know; the folder of runs was seen by a node
     shared = [folder.path for folder in cluster.storage.values()]
     if not shared:
         yield Clash(

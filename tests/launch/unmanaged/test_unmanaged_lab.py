@@ -1,0 +1,197 @@
+"""A user without root on a Slurm cluster that Clusterwright did not build: train, follow, lose a host, cancel."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import clusterwright
+from clusterwright import lab
+from clusterwright.config.load import load_cluster
+from clusterwright.lab.able import able
+from clusterwright.lab.state import folder
+from clusterwright.provision.apply import remote_of
+
+HERE = Path(__file__).parent
+COUNTING = HERE.parents[1] / "onhost" / "supervisor" / "counting.py"
+NAME, PYTHON, HOME = "foreign", "/opt/clusterwright/env/bin/python", "/home-of-all/bob"
+TEXT = """name: foreign
+networks:
+  management: {subnet: 10.211.0.0/24, rate: 1Gbit/s}
+nodes:
+  control: {role: control, hosts: slurm-ctl, addresses: {management: 10.211.0.10}, cpus: {cores_per_socket: 2},
+    memory: 4GiB}
+  nodes: {role: compute, hosts: "n[1-3]", addresses: {management: 10.211.0.11}, cpus: {cores_per_socket: 2},
+    memory: 4GiB}
+storage:
+  home: {kind: local, path: /home-of-all}
+partitions:
+  debug: {nodes: [nodes], default: true}
+lab: {}
+"""
+MISSING = able()
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.core,
+    pytest.mark.train,
+    pytest.mark.timeout(400),
+    pytest.mark.skipif(bool(MISSING), reason="; ".join(finding.message for finding in MISSING)),
+]
+
+
+class Bob:
+    """A user on the login host, with `wright` in his home and nothing else of ours on any host."""
+
+    def __init__(self, remote, home):
+        self.remote, self.home = remote, home
+
+    def wright(self, *arguments, code=0, cwd="project", timeout_s=120):
+        """Run a command of his; its output, stderr included."""
+        line = shlex.join((PYTHON, "-m", "clusterwright", *arguments))
+        inside = f"cd {HOME}/{cwd} && HOME={HOME} PYTHONPATH={HOME}/lib PATH=/usr/bin:/bin {line} 2>&1"
+        command = f"runuser -u bob -- sh -c {shlex.quote(inside)} </dev/null"
+        result = self.remote.run("slurm-ctl", command, timeout_s=timeout_s)
+        assert result.code == code, result.out + result.err
+        return result.out
+
+    def until(self, seen, *arguments, limit_s=120):
+        """Repeat a command until `seen` likes its output, and return that."""
+        end = time.monotonic() + limit_s
+        while time.monotonic() < end:
+            out = self.wright(*arguments)
+            if seen(out):
+                return out
+            time.sleep(1)
+        raise AssertionError(f"not within {limit_s} s:\n{out}\n{self.wright('logs', 'last')}")
+
+
+@pytest.fixture(scope="module")
+def bob(tmp_path_factory):
+    """A cluster that another hand built, and its user."""
+    file = tmp_path_factory.mktemp("foreign") / "cluster.yaml"
+    file.write_text(TEXT)
+    cluster = load_cluster(file)
+    lab.up(cluster)
+    try:
+        script = ["sh", str(HERE / "foreign.sh"), cluster.ssh_config]
+        subprocess.run(script, check=True, timeout=120)
+        home = folder(NAME) / "shared" / "home-of-all" / "bob"
+        package = Path(clusterwright.__file__).parent
+        shutil.copytree(package, home / "lib" / "clusterwright", ignore=shutil.ignore_patterns("__pycache__"))
+        (home / "project").mkdir()
+        shutil.copy(COUNTING, home / "project")
+        subprocess.run(["chown", "-R", "7001", str(home)], check=True, timeout=60)
+        yield Bob(remote_of(cluster), home)
+    finally:
+        lab.down(NAME)
+
+
+def count(bob, steps, *options):
+    """Start a training of two hosts that counts; the name of its run."""
+    options = (
+        "--nodes",
+        "2",
+        "--gpus",
+        "1",
+        "--time",
+        "10m",
+        "--set",
+        'checkpoint.every="5 steps"',
+        *options,
+    )
+    out = bob.wright("train", *options, "--", PYTHON, "counting.py", str(steps), "0.2")
+    assert "warning" not in out  # an administrator's settings are not his to change
+    return out.split("run ", 1)[1].split(",")[0]
+
+
+def test_the_cluster_is_learned_from_slurm(bob):
+    """Without a file, `jobs` answers; what was learned is in the cache of the user, who alone reads it."""
+    assert "no job is queued" in bob.wright("jobs")
+    kept = bob.home / ".cache" / "clusterwright" / "slurm" / "here.json"
+    document = json.loads(kept.read_text())
+    assert document["shared"] == f"{HOME}/wright"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert "+ cpu-4" in bob.wright("top", "--batch")
+
+
+def test_a_training_runs_and_ends(bob):
+    """Two hosts, an agent from the folder of the runs, steps, an end: seen by every command that a user has."""
+    name = count(bob, 20)
+    bob.until(lambda out: "finished" in out, "status", name)
+    assert "rank 1 of 2 from step 0" in bob.wright("logs", name)
+    assert "finished" in bob.wright("jobs")
+    assert "no failure" in bob.wright("why", name)
+    assert "State: finished" in bob.wright("report", "job", name)
+    assert (bob.home / "wright" / "runs" / name).stat().st_mode & 0o7777 == 0o700
+
+
+def test_a_lost_host_is_replaced_by_a_standby_host(bob):
+    """A host without power ends nothing: the training goes on with another host, from its checkpoint."""
+    name = count(bob, 10_000, "--set", "recovery.spare_nodes=1", "--set", "recovery.on_host_loss=spare")
+    bob.until(lambda out: "generation  1" in out and "step        none" not in out, "status", name)
+    events = (bob.home / "wright" / "runs" / name / "events").glob("supervisor-*.jsonl")
+    lines = [json.loads(line) for file in events for line in file.read_text().splitlines()]
+    batch = next(line["host"] for line in lines if line["event"] == "job_start")
+    members = next(line["hosts"] for line in lines if line["event"] == "generation_start")
+    victim = next(host for host in members if host != batch)
+    lab.fault(NAME, "kill-host", victim)
+    try:
+        bob.until(lambda out: "generation  2" in out and f"lost {victim}" in out, "status", name)
+        (bob.home / "wright" / "runs" / name / "enough").touch()
+        bob.until(lambda out: "finished" in out, "status", name)
+        resumed = [line for line in bob.wright("logs", name).splitlines() if "rank 0 of 2 from step" in line]
+        assert int(resumed[-1].rsplit(" ", 1)[1]) > 0
+        assert f"host {victim} was lost" in bob.wright("status", name)
+    finally:
+        lab.undo(NAME, victim)
+
+
+def test_a_run_is_canceled(bob):
+    """`cancel` ends the user's run with a checkpoint, and its successor job with it."""
+    name = count(bob, 10_000)
+    bob.until(lambda out: "generation  1" in out, "status", name)
+    assert f"canceled {name}" in bob.wright("cancel", name)
+    bob.until(lambda out: "cancelled" in out.splitlines()[1], "status", name)
+
+
+def test_from_a_laptop_the_login_host_is_enough(bob, tmp_path, monkeypatch):
+    """`--cluster ssh://bob@HOST` submits the code of this machine by plain ssh and follows the run to its end."""
+    bob.remote.run(
+        "slurm-ctl", f"install -d -o bob -m 700 {HOME}/.ssh; cp /root/.ssh/authorized_keys {HOME}/.ssh/"
+    )
+    bob.remote.run("slurm-ctl", f"chown -R bob {HOME}/.ssh")
+    ssh, config = shutil.which("ssh"), folder(NAME) / "ssh_config"
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "ssh").write_text(f'#!/bin/sh\nexec {ssh} -F {config} "$@"\n')
+    (tmp_path / "bin" / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CLUSTERWRIGHT_CLUSTER", "ssh://bob@slurm-ctl")
+    monkeypatch.setenv("PYTHONPATH", str(Path(clusterwright.__file__).parents[1]))
+    (tmp_path / "project").mkdir()
+    shutil.copy(COUNTING, tmp_path / "project")
+    options = ("--nodes", "2", "--gpus", "1", "--time", "10m", "--name", "laptop", "--follow")
+    line = ("train", *options, "--set", 'checkpoint.every="5 steps"', "--", PYTHON, "counting.py", "5", "0.2")
+    command = (sys.executable, "-m", "clusterwright", *line)
+    result = subprocess.run(
+        command, cwd=tmp_path / "project", capture_output=True, text=True, timeout=180, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "rank 1 of 2 from step 0" in result.stdout
+    listed = subprocess.run(
+        (*command[:3], "jobs"), cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "laptop" in listed.stdout
+    assert (tmp_path / ".cache" / "clusterwright" / "slurm" / "bob@slurm-ctl.json").exists()
+
+
+def test_commands_of_administrators_need_a_file(bob):
+    """`apply`, `check` and `heal` change or inspect hosts as root: one error says what works instead."""
+    for command in ("apply", "check", "heal"):
+        assert "unmanaged-cluster" in bob.wright(command, code=2)
