@@ -15,11 +15,11 @@ from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
-    from clusterwright.edge.ssh import Ssh, ThisMachine
+    from clusterwright.edge.ssh import Connection
     from clusterwright.errors import WrightError
 
 VARIABLE = "CLUSTERWRIGHT_CLUSTER"
-HERE = "here"  # in place of a cluster file: the cluster whose Slurm commands this machine has
+THIS_CLUSTER = "here"  # in place of a cluster file: the cluster whose Slurm commands this machine has
 _LOGIN = re.compile(
     r"ssh:/{1,2}(?:([^/@]+)@)?([^/@]+)/?"
 )  # or the one of a login host; pathlib makes one slash of two
@@ -97,7 +97,9 @@ def is_unmanaged(named: Path | None, job_file: Path | None = None) -> bool:
     """
     name = str(named or os.environ.get(VARIABLE, ""))
     if name:
-        return (name == HERE and not Path(HERE).exists()) or _LOGIN.fullmatch(name) is not None
+        return (name == THIS_CLUSTER and not Path(THIS_CLUSTER).exists()) or _LOGIN.fullmatch(
+            name
+        ) is not None
     if any(path.exists() for path in _candidates(job_file)):
         return False
     from clusterwright.launch.unmanaged.gather import has_slurm
@@ -201,7 +203,7 @@ def _candidates(job_file: Path | None) -> list[Path]:
     return [Path("cluster.yaml"), *([job_file.parent / "cluster.yaml"] if job_file else [])]
 
 
-def connection_to(cluster: Cluster) -> Ssh | ThisMachine:
+def connection_to(cluster: Cluster) -> Connection:
     """Return an SSH connection: through the lab's ssh_config for a lab, through the user's otherwise.
 
     Without SSH if Slurm's commands run on this machine.

@@ -20,7 +20,7 @@ from clusterwright.i18n import _, _n
 if TYPE_CHECKING:
     from clusterwright.check import Verdict
     from clusterwright.config.cluster import Cluster
-    from clusterwright.edge.ssh import Ssh
+    from clusterwright.edge.ssh import Connection
 
 _EXIT = {"fail": 5, "unknown": 1}  # by the worst status
 
@@ -74,7 +74,7 @@ def check(
     return _show_verdicts(verdicts, json=json, everything=everything)
 
 
-def _powered_up_hosts(cluster: Cluster, remote: Ssh) -> tuple[str, ...] | None:
+def _powered_up_hosts(cluster: Cluster, remote: Connection) -> tuple[str, ...] | None:
     """Return all hosts except those that power saving has powered down; None for all hosts."""
     from clusterwright.config.names import fold
     from clusterwright.provision.powered_down import find_powered_down

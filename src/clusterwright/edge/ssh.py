@@ -39,6 +39,14 @@ class Remote(Protocol):
         ...
 
 
+class Connection(Remote, Protocol):
+    """A connection by one local command for each call, whose pipes the caller can hold: `Ssh` or `ThisMachine`."""
+
+    def argv(self, host: str, command: str) -> tuple[str, ...]:
+        """Return the local command line that runs a shell command on the host."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Ssh:
     """One ssh per call, with host key checks and without prompts (BatchMode)."""
@@ -68,7 +76,7 @@ class ThisMachine:
 
     sudo: bool = False
 
-    def argv(self, _host: str, command: str) -> tuple[str, ...]:
+    def argv(self, host: str, command: str) -> tuple[str, ...]:  # noqa: ARG002 (the protocol's signature)
         """Return the command line that runs a shell command."""
         return ("sh", "-c", command)
 

@@ -21,7 +21,7 @@ from clusterwright.edge.secrets import (
     stored_munge_key,
     write_munge_key,
 )
-from clusterwright.edge.ssh import Remote, Ssh, ThisMachine
+from clusterwright.edge.ssh import Connection, Remote, Ssh, ThisMachine
 from clusterwright.edge.user_keys import user_keys
 from clusterwright.provision.carry import Agree, DisruptionPolicy, carry_out
 from clusterwright.provision.package_bundle.archive import Bundle, open_bundle
@@ -37,7 +37,7 @@ from clusterwright.provision.roles.munge import KEY
 from clusterwright.provision.work import HostWork, stamp
 
 
-def remote_of(cluster: Cluster) -> Ssh | ThisMachine:
+def remote_of(cluster: Cluster) -> Connection:
     """Return the SSH connection settings of the cluster's hosts; a lab uses only its own ssh_config.
 
     Of an unmanaged cluster only the login host is reached, as the user that runs the command.
@@ -51,7 +51,7 @@ def remote_of(cluster: Cluster) -> Ssh | ThisMachine:
     return Ssh(user=cluster.ssh.user, port=cluster.ssh.port, config=config, sudo=sudo)
 
 
-def login_of(unmanaged: Unmanaged) -> Ssh | ThisMachine:
+def login_of(unmanaged: Unmanaged) -> Connection:
     """Return the connection to the host with the Slurm commands of an unmanaged cluster."""
     return Ssh(user=unmanaged.user) if unmanaged.login else ThisMachine()
 

@@ -119,6 +119,12 @@ def show_partitions() -> List[str]:
     return show("partition", "--all")
 
 
+def run_once(script: str, name: str, wait_s: int) -> List[str]:
+    """Return the command that runs a shell script as one task of a job, if a node is free within `wait_s` seconds."""
+    options = ["--quiet", "--nodes=1", "--ntasks=1", "--time=2", "--chdir=/"]
+    return ["srun", *options, f"--immediate={wait_s}", f"--job-name={name}", "sh", "-c", script]
+
+
 def show_config() -> List[str]:
     """Return the command for slurmctld's configuration, one NAME = VALUE per line."""
     return ["scontrol", "show", "config"]

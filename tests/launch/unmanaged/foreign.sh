@@ -1,6 +1,6 @@
 #!/bin/sh
 # A Slurm cluster on bare lab hosts as the quick start guide for administrators has it, typed by hand: no role and no
-# file of ours. `foreign.sh SSH_CONFIG` takes the hosts slurm-ctl (10.211.0.10) and n1 to n3 of a lab that is up.
+# file of ours. `foreign.sh SSH_CONFIG` takes the hosts slurm-ctl (10.214.0.10) and n1 to n3 of a lab that is up.
 set -eu
 config=$1 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
@@ -10,7 +10,7 @@ put() { timeout 60 ssh -F "$config" "$1" "cat > $2" <"$3"; }
 dd if=/dev/urandom of="$folder/munge.key" bs=1 count=1024 status=none
 cat >"$folder/slurm.conf" <<END
 ClusterName=Physics_HPC
-SlurmctldHost=slurm-ctl(10.211.0.10)
+SlurmctldHost=slurm-ctl(10.214.0.10)
 AuthType=auth/munge
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -22,9 +22,9 @@ StateSaveLocation=/var/spool/slurmctld
 SlurmdSpoolDir=/var/spool/slurmd
 SlurmdTimeout=15
 SlurmdParameters=config_overrides
-NodeName=n1 NodeAddr=10.211.0.11 CPUs=4 RealMemory=3000
-NodeName=n2 NodeAddr=10.211.0.12 CPUs=4 RealMemory=3000
-NodeName=n3 NodeAddr=10.211.0.13 CPUs=4 RealMemory=3000
+NodeName=n1 NodeAddr=10.214.0.11 CPUs=4 RealMemory=3000
+NodeName=n2 NodeAddr=10.214.0.12 CPUs=4 RealMemory=3000
+NodeName=n3 NodeAddr=10.214.0.13 CPUs=4 RealMemory=3000
 PartitionName=debug Nodes=n[1-3] Default=YES MaxTime=02:00:00 State=UP
 PartitionName=long Nodes=n[1-3] MaxTime=INFINITE State=UP
 END

@@ -7,7 +7,7 @@ import pytest
 from clusterwright.config.cluster import Unmanaged
 from clusterwright.edge.fakes import FakeClock
 from clusterwright.errors import WrightError
-from clusterwright.launch.unmanaged.gather import KEPT_S, cache_file, has_slurm, learned_cluster
+from clusterwright.launch.unmanaged.gather import CACHE_S, cache_file, has_slurm, learned_cluster
 
 
 def test_a_machine_with_slurm_is_recognized(login_host):
@@ -24,7 +24,7 @@ def test_slurm_is_asked_again_after_ten_minutes(login_host):
     asked = login_host.asked
     assert learned_cluster(Unmanaged(), clock=clock).partitions["debug"].max_time == 3600
     assert login_host.asked == asked
-    clock.sleep(KEPT_S + 1)
+    clock.sleep(CACHE_S + 1)
     learned_cluster(Unmanaged(), clock=clock)
     assert login_host.asked > asked
     cache_file(Unmanaged()).write_text('{"schema": 1, "texts": 7}')
@@ -47,7 +47,7 @@ def test_a_folder_that_a_node_sees_is_not_looked_for_again(login_host):
     clock = FakeClock()
     first = learned_cluster(Unmanaged(), clock=clock).shared_folder
     login_host.srun("exit 1")
-    clock.sleep(KEPT_S + 1)
+    clock.sleep(CACHE_S + 1)
     assert learned_cluster(Unmanaged(), clock=clock).shared_folder == first == f"{login_host.home}/wright"
 
 

@@ -9,7 +9,7 @@ from clusterwright.config.job import Job
 from clusterwright.config.load import check_job_against
 from clusterwright.errors import WrightError
 from clusterwright.launch.script import script
-from clusterwright.launch.unmanaged.learn import Texts, covering, learn
+from clusterwright.launch.unmanaged.learn import SlurmTexts, covering, learn
 from clusterwright.units import MiB
 
 CONFIG = """Configuration data as of 2026-11-27T15:53:14
@@ -61,7 +61,7 @@ def learned():
             "addresses": "10.1.0.9\n10.1.3.4\n",
         }
         return learn(
-            Texts(**{**both, "host": "login1", **texts}),
+            SlurmTexts(**{**both, "host": "login1", **texts}),
             "/home/bob/clusterwright",
             Unmanaged(login=login),
             "/venv/bin/python",

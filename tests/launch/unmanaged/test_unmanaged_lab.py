@@ -23,11 +23,11 @@ COUNTING = HERE.parents[1] / "onhost" / "supervisor" / "counting.py"
 NAME, PYTHON, HOME = "foreign", "/opt/clusterwright/env/bin/python", "/home-of-all/bob"
 TEXT = """name: foreign
 networks:
-  management: {subnet: 10.211.0.0/24, rate: 1Gbit/s}
+  management: {subnet: 10.214.0.0/24, rate: 1Gbit/s}
 nodes:
-  control: {role: control, hosts: slurm-ctl, addresses: {management: 10.211.0.10}, cpus: {cores_per_socket: 2},
+  control: {role: control, hosts: slurm-ctl, addresses: {management: 10.214.0.10}, cpus: {cores_per_socket: 2},
     memory: 4GiB}
-  nodes: {role: compute, hosts: "n[1-3]", addresses: {management: 10.211.0.11}, cpus: {cores_per_socket: 2},
+  nodes: {role: compute, hosts: "n[1-3]", addresses: {management: 10.214.0.11}, cpus: {cores_per_socket: 2},
     memory: 4GiB}
 storage:
   home: {kind: local, path: /home-of-all}

@@ -11,6 +11,11 @@ def test_the_loopback_interface_is_found_by_its_network():
     assert network.inside("127.0.0.0/8", network.interfaces()) == ("lo", "127.0.0.1")
 
 
+def test_loopback_comes_last():
+    """In a network as wide as all addresses, other hosts reach the other interface."""
+    assert network.inside("0.0.0.0/0", {"lo": "127.0.0.1", "eth0": "10.98.0.1"}) == ("eth0", "10.98.0.1")
+
+
 def test_a_network_that_the_host_is_not_on_is_none():
     """No guess is made."""
     assert network.inside("10.99.0.0/24", {"lo": "127.0.0.1", "eth0": "10.98.0.1"}) is None

@@ -20,7 +20,7 @@ from clusterwright.edge.bundler import (
     program_input,
 )
 from clusterwright.edge.host import as_user
-from clusterwright.edge.ssh import Ssh
+from clusterwright.edge.ssh import Connection
 from clusterwright.edge.talk import Talk
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
@@ -60,7 +60,7 @@ class WaitInterrupted(KeyboardInterrupt):
 def begin(
     options: SessionOptions,
     cluster: Cluster,
-    connection: Ssh,
+    connection: Connection,
     *,
     on_event: Callable[[Event], None] = lambda _event: None,
     wait_s: int | None = None,
@@ -119,7 +119,7 @@ def _session(event: Event, user: str, *, joined: bool) -> Session:
     )
 
 
-def listed(cluster: Cluster, connection: Ssh, *, user: str | None = None) -> list[dict[str, str]]:
+def listed(cluster: Cluster, connection: Connection, *, user: str | None = None) -> list[dict[str, str]]:
     """List the sessions in the queue: of the user, or of all users for root.
 
     Raises:
@@ -129,7 +129,7 @@ def listed(cluster: Cluster, connection: Ssh, *, user: str | None = None) -> lis
     return next(event["rows"] for event in _talk(cluster, connection, user, request, root=True))
 
 
-def stop(job: str, cluster: Cluster, connection: Ssh, *, user: str | None = None) -> list[str]:
+def stop(job: str, cluster: Cluster, connection: Connection, *, user: str | None = None) -> list[str]:
     """Stop a session by job id, or `all` of the user; return the ids of the stopped jobs.
 
     Raises:
@@ -140,7 +140,7 @@ def stop(job: str, cluster: Cluster, connection: Ssh, *, user: str | None = None
 
 
 def _talk(
-    cluster: Cluster, connection: Ssh, user: str | None, request: dict[str, Any], *, root: bool = False
+    cluster: Cluster, connection: Connection, user: str | None, request: dict[str, Any], *, root: bool = False
 ) -> Iterator[Event]:
     """Send a request to the program on the control host and yield its events; raise a WrightError for a failure."""
     host, ended = cluster.control.name, False

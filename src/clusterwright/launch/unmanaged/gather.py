@@ -1,4 +1,4 @@
-"""Learn the Slurm cluster of this machine or of a login host, and keep what was learned in the user's cache."""
+"""Learn the Slurm cluster of this machine or of a login host, and cache what was learned for its user."""
 
 from __future__ import annotations
 
@@ -13,35 +13,31 @@ from clusterwright.config.cluster import Cluster, Unmanaged
 from clusterwright.edge import slurm
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.files import write_file_atomic
-from clusterwright.edge.processes import CommandResult, run
-from clusterwright.edge.ssh import Ssh, ThisMachine
+from clusterwright.edge.host import Host
+from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
-from clusterwright.launch.unmanaged.learn import Texts, learn
+from clusterwright.launch.unmanaged.learn import SlurmTexts, learn
 from clusterwright.launch.unmanaged.shared import SHARED_VARIABLE, find_shared
 from clusterwright.onhost.lib.safe_names import random_mark
 from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_document, read_text
 from clusterwright.provision.apply import login_of
 from clusterwright.slurm import client
+from clusterwright.slurm.nodes import parse_nodes
 from clusterwright.units import MiB
 
-KEPT_S = 600.0  # nodes come and go; a question to Slurm takes a second
+CACHE_S = 600.0  # nodes come and go; a question to Slurm takes a second
 _SCHEMA = 1
 _CACHE_BYTES = 64 * MiB  # records of 10,000 nodes have 10 MiB
-_ASK_S, _PING_S = 60.0, 15.0
-_NO_SLURM = 127  # of a shell: no such command
-# Nodes may be known to Slurm by names; a site's resolver knows thousands of them in a second.
-_ADDRESSES = (
-    "scontrol show node -o | grep -o ' NodeAddr=[^ ]*' | cut -d = -f 2 | sort -u | head -n 4096"
-    " | xargs -r getent ahostsv4 | cut -d ' ' -f 1 | sort -u"
-)
+_QUERY_S, _PING_S = 60.0, 15.0
+_NOT_FOUND = 127  # exit code of a shell: no such command
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What is kept of a cluster: Slurm's texts, the folder above that of runs, Python, and when Slurm was asked (s)."""
+    """Cached facts of a cluster: Slurm's texts, folder above that of runs, Python, time of the query (s)."""
 
-    texts: Texts
+    texts: SlurmTexts
     shared: str
     python: str
     time: float
@@ -49,25 +45,22 @@ class Learned:
 
 def has_slurm() -> bool:
     """Return True if Slurm on this machine reaches slurmctld; without a configuration it fails within milliseconds."""
-    return shutil.which("scontrol") is not None and run(client.ping(), timeout_s=_PING_S).ok
+    ping = client.ping()
+    return shutil.which(ping[0]) is not None and run(ping, timeout_s=_PING_S).ok
 
 
 def learned_cluster(access: Unmanaged, *, clock: Clock | None = None) -> Cluster:
-    """Return the cluster of a login host, or of this machine; asks Slurm at most every ten minutes.
+    """Return the cluster of a login host, or of this machine; queries Slurm at most every ten minutes.
 
     Raises:
         WrightError: the host does not answer, has no Slurm, or no folder that nodes can read.
     """
     now, file = (clock or SystemClock()).now(), cache_file(access)
-    kept = _kept(file)
-    if (
-        kept is None
-        or not 0 <= now - kept.time < KEPT_S
-        or os.environ.get(SHARED_VARIABLE, kept.shared) != kept.shared
-    ):
-        kept = _learned(access, kept, now)
-        write_file_atomic(file, json.dumps({"schema": _SCHEMA, **asdict(kept)}), mode=0o600)
-    return learn(kept.texts, kept.shared, access, kept.python)
+    cached, named = _cached(file), os.environ.get(SHARED_VARIABLE)
+    if cached is None or not 0 <= now - cached.time < CACHE_S or named not in (None, cached.shared):
+        cached = _query(access, cached, named, now)
+        write_file_atomic(file, json.dumps({"schema": _SCHEMA, **asdict(cached)}), mode=0o600)
+    return learn(cached.texts, cached.shared, access, cached.python)
 
 
 def cache_file(access: Unmanaged) -> Path:
@@ -77,53 +70,47 @@ def cache_file(access: Unmanaged) -> Path:
     return Path(base, "clusterwright", "slurm", f"{name}.json")
 
 
-def _kept(file: Path) -> Learned | None:
-    """Return what was learned before; None if nothing was, or by another version."""
+def _cached(file: Path) -> Learned | None:
+    """Return the cached facts; None without a file, or if another version wrote it."""
     try:
         document = parse_document(read_text(file, _CACHE_BYTES))
         if document.pop("schema") != _SCHEMA:
             return None
-        return Learned(Texts(**document.pop("texts")), **document)
+        return Learned(SlurmTexts(**document.pop("texts")), **document)
     except (*DATA_ERRORS, OSError):
         return None
 
 
-def _learned(access: Unmanaged, earlier: Learned | None, now: float) -> Learned:
-    remote, name = login_of(access), access.login or "localhost"
-    texts, python = _ask(remote, name)
-    named = os.environ.get(SHARED_VARIABLE)
-    shared = (
-        earlier.shared if earlier and named in (None, earlier.shared) else find_shared(remote, name, named)
-    )
+def _query(access: Unmanaged, cached: Learned | None, named: str | None, now: float) -> Learned:
+    """Query Slurm, and look for a shared folder unless one is cached."""
+    host = Host(login_of(access), access.login or "localhost")
+    texts, python = _slurm_texts(host)
+    shared = cached.shared if cached and named in (None, cached.shared) else find_shared(host, named)
     return Learned(texts, shared, python, now)
 
 
-def _ask(remote: Ssh | ThisMachine, name: str) -> tuple[Texts, str]:
-    """Read everything in one shell; return Slurm's texts and the path of the user's Python."""
+def _slurm_texts(host: Host) -> tuple[SlurmTexts, str]:
+    """Read Slurm's records in one shell, then resolve the addresses; return them with the path of the user's Python."""
     mark = random_mark()
-    questions = (
-        client.line(client.show_config()),
-        client.line(client.show_nodes()),
-        client.line(client.show_partitions()),
-        _ADDRESSES,
-        "hostname -s",
-        "command -v python3",
-    )
-    needed = f"command -v scontrol >/dev/null || exit {_NO_SLURM}; "
-    parts = [f"{{ {question}; }} </dev/null || exit; echo {shlex.quote(mark)}" for question in questions[:3]]
-    parts += [f"{{ {question}; }} </dev/null; echo {shlex.quote(mark)}" for question in questions[3:]]
-    result = remote.run(name, needed + "; ".join(parts), timeout_s=_ASK_S)
-    _require_slurm(result, name)
-    config, nodes, partitions, addresses, host, python, *_rest = (
-        text.strip("\n") for text in slurm.checked(result, name, "scontrol").out.split(mark)
-    )
-    return Texts(config, nodes, partitions, addresses, host), python or "python3"
-
-
-def _require_slurm(result: CommandResult, host: str) -> None:
-    if result.code == _NO_SLURM:
+    queries = [
+        client.line(argv) for argv in (client.show_config(), client.show_nodes(), client.show_partitions())
+    ]
+    parts = [f"{query} </dev/null || exit; echo {mark}" for query in queries]
+    parts += [f"{command}; echo {mark}" for command in ("hostname -s", "command -v python3")]
+    result = host.run("; ".join(parts), timeout_s=_QUERY_S)
+    if result.code == _NOT_FOUND:
         raise WrightError.from_code(
             "no-slurm",
-            _("{host} has no Slurm commands", host=host),
+            _("{host} has no Slurm commands", host=host.name),
             _("name a login host of the cluster with --cluster ssh://HOST, or its file with --cluster FILE"),
         )
+    out = slurm.checked(result, host.name, "scontrol").out
+    config, nodes, partitions, name, python, *_rest = (text.strip("\n") for text in out.split(mark))
+    return SlurmTexts(config, nodes, partitions, _addresses(host, nodes), name), python or "python3"
+
+
+def _addresses(host: Host, nodes: str) -> str:
+    """Return the IPv4 addresses of the nodes, one per line, as the login host resolves their NodeAddr."""
+    names = sorted({node.record["NodeAddr"] for node in parse_nodes(nodes).values()} - {""})
+    command = "xargs -r getent ahostsv4 | cut -d ' ' -f 1 | sort -u"
+    return host.run(command, stdin="\n".join(map(shlex.quote, names)).encode(), timeout_s=_QUERY_S).out

@@ -31,7 +31,7 @@ _UNSUITED = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class SlurmTexts:
     """What a user reads from Slurm on a login host, as text.
 
     `addresses`: IPv4 addresses of the nodes, one per line; `host`: the login host's own name.
@@ -44,7 +44,7 @@ class Texts:
     host: str
 
 
-def learn(texts: Texts, shared: str, access: Unmanaged, python: str) -> Cluster:
+def learn(texts: SlurmTexts, shared: str, access: Unmanaged, python: str) -> Cluster:
     """Return the cluster that Slurm describes.
 
     `shared` contains the folder of runs, `access` is the way to Slurm's commands, `python` starts the ranks where a
@@ -107,9 +107,14 @@ class _Group:
         # A cluster file has the installed memory, of which 31/32 is Slurm's RealMemory.
         installed = -(-self.first.memory_mib * 32 // 31) * MiB
         return _model(
-            NodeGroup, _PLAIN_GROUP, hosts=fold(self.members), cpus=cpus, memory=installed,
-            memory_reserved=reserved, gpus=gpus,
-        )  # fmt: skip
+            NodeGroup,
+            _PLAIN_GROUP,
+            hosts=fold(self.members),
+            cpus=cpus,
+            memory=installed,
+            memory_reserved=reserved,
+            gpus=gpus,
+        )
 
 
 def _groups(nodes: Iterable[Node]) -> dict[str, _Group]:
@@ -149,15 +154,19 @@ def _members(
 def _partition(partition: SlurmPartition, groups: Sequence[str]) -> Partition:
     limit = partition.max_time_s
     return _model(
-        Partition, {"nodes": ("nodes",)}, nodes=tuple(groups), default=partition.is_default,
-        max_time=_LONGEST_S if limit is None else limit, max_nodes=partition.max_nodes,
-    )  # fmt: skip
+        Partition,
+        {"nodes": ("nodes",)},
+        nodes=tuple(groups),
+        default=partition.is_default,
+        max_time=_LONGEST_S if limit is None else limit,
+        max_nodes=partition.max_nodes,
+    )
 
 
 def _network(addresses: str) -> Network:
     """Return the smallest network with the addresses of all nodes; agents use a host's address inside it."""
-    found = [IPv4Address(line) for line in addresses.split()]
-    return _model(Network, _NETWORKS["management"], subnet=covering(found))
+    subnet = covering([IPv4Address(line) for line in addresses.split()])
+    return _model(Network, _NETWORKS["management"], subnet=subnet)
 
 
 def covering(addresses: Sequence[IPv4Address]) -> IPv4Network:
@@ -177,12 +186,18 @@ def _software(version: str, python: str) -> dict[str, Any]:
 
 _NETWORKS: dict[str, Any] = {"management": {"subnet": "10.0.0.0/24", "rate": "1Gbit/s"}}
 _PLAIN_GROUP: dict[str, Any] = {
-    "role": "compute", "hosts": "node1", "addresses": {}, "cpus": {"cores_per_socket": 1}, "memory": "1GiB",
-}  # fmt: skip
+    "role": "compute",
+    "hosts": "node1",
+    "addresses": {},
+    "cpus": {"cores_per_socket": 1},
+    "memory": "1GiB",
+}
 _PLAIN_CLUSTER: dict[str, Any] = {
-    "name": "slurm", "networks": _NETWORKS, "nodes": {"nodes": _PLAIN_GROUP},
+    "name": "slurm",
+    "networks": _NETWORKS,
+    "nodes": {"nodes": _PLAIN_GROUP},
     "partitions": {"jobs": {"nodes": ("nodes",)}},
-}  # fmt: skip
+}
 
 
 def _model(section: type[SectionModel], plain: Mapping[str, Any], /, **values: Any) -> SectionModel:

@@ -33,9 +33,9 @@ def interfaces() -> Dict[str, str]:
 
 
 def inside(subnet: str, have: Dict[str, str]) -> Optional["tuple[str, str]"]:
-    """Return the interface and its address inside the subnet; None if this host has none."""
+    """Return the interface and its address inside the subnet, loopback last; None if this host has none."""
     network = ipaddress.ip_network(subnet)
-    for name, address in have.items():
+    for name, address in sorted(have.items(), key=lambda item: item[1].startswith("127.")):
         if ipaddress.ip_address(address) in network:
             return name, address
     return None
