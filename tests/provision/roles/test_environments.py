@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 
 import pytest
 
@@ -201,8 +202,8 @@ def test_caches_are_where_the_file_says_and_a_user_may_say_otherwise(found):
     host = found("gpu-node1", {"caches": {"shared": "/shared/caches", "local": "/scratch/caches"}})
     text = host["file:/etc/profile.d/clusterwright-caches.sh"].content
 
-    assert '  export HF_HOME="${HF_HOME:-/shared/caches/$USER/huggingface}"\n' in text
-    assert '  export TRITON_CACHE_DIR="${TRITON_CACHE_DIR:-/scratch/caches/$USER/triton}"\n' in text
+    assert '    export HF_HOME="${HF_HOME:-/shared/caches/$USER/huggingface}"\n' in text
+    assert '    export TRITON_CACHE_DIR="${TRITON_CACHE_DIR:-/scratch/caches/$USER/triton}"\n' in text
     assert "directory:/shared/caches" not in host
 
 
@@ -226,9 +227,9 @@ def test_caches_in_a_folder_with_other_uses_are_in_a_subfolder_of_roots(folder, 
     assert f"TRITON_CACHE_DIR:-{folder}/clusterwright-caches/$USER/triton" in text
 
 
-@pytest.mark.parametrize("shell", ["bash", "dash"])
-def test_a_cache_folder_that_another_user_made_first_is_not_used(found, shell, tmp_path):
-    """Its owner could exchange compiled code; a folder of one's own is private, and used again."""
+@pytest.fixture
+def login(found, tmp_path):
+    """`login(shell)`: the cache folders of a user who logs in, and what is said about them."""
     for name in ("shared", "local"):
         (tmp_path / name).mkdir()
         (tmp_path / name).chmod(0o1777)
@@ -237,18 +238,71 @@ def test_a_cache_folder_that_another_user_made_first_is_not_used(found, shell, t
     here = text.replace("/shared/caches", f"{tmp_path}/shared").replace(
         "/scratch/caches", f"{tmp_path}/local"
     )
-    (tmp_path / "profile").write_text(here)
-    (tmp_path / "shared" / "root").mkdir()
-    os.chown(tmp_path / "shared" / "root", 65534, 65534)
-    env = {"PATH": os.environ["PATH"], "USER": "root"}
+    (tmp_path / "profile").write_text(f"set -e\n{here}")
+    env = {"PATH": os.environ["PATH"], "USER": "root", "LC_ALL": "zh_CN.UTF-8"}
 
-    for _ in range(2):
+    def run(shell):
         done = subprocess.run(
             [shell, tmp_path / "profile"], capture_output=True, text=True, env=env, check=True
         )
-        assert done.stdout == f"|{tmp_path}/local/root/triton\n"
-        assert done.stderr.count("belongs to another user") == 1
+        return done.stdout, done.stderr
+
+    return run
+
+
+def foreign(path):
+    """Another user's."""
+    path.mkdir()
+    os.chown(path, 65534, 65534)
+
+
+def link(path):
+    """To a folder of one's own."""
+    path.symlink_to(path.parent.parent / "local")
+
+
+def of_the_team(path):
+    """One's own, in which others may write; a member of the team has moved it here."""
+    path.mkdir()
+    path.chmod(0o2770)
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash"])
+@pytest.mark.parametrize("make", [foreign, link, of_the_team])
+def test_a_cache_folder_that_another_user_made_first_is_not_used(login, shell, make, tmp_path):
+    """Others could exchange compiled code; a folder of one's own is private, and used again."""
+    make(tmp_path / "shared" / "root")
+
+    for _ in range(2):
+        out, err = login(shell)
+        assert out == f"|{tmp_path}/local/root/triton\n"
+        assert err.count("is not a private folder of yours") == 1
     assert (tmp_path / "local" / "root").stat().st_mode & 0o777 == 0o700
+
+    (tmp_path / "local" / "root").chmod(0o755)
+    assert login(shell)[0] == f"|{tmp_path}/local/root/triton\n"
+
+
+EXCHANGE = """
+import ctypes, sys
+exchange = ctypes.CDLL(None).renameat2
+one, other = (path.encode() for path in sys.argv[1:])
+while True:
+    exchange(-100, one, -100, other, 2)
+"""
+
+
+def test_a_link_that_is_exchanged_all_the_time_is_no_cache_folder(login, tmp_path):
+    """With a folder of its owner's: each look at the path alone may see the one that it expects."""
+    own = tmp_path / "shared" / "root"
+    foreign(tmp_path / "shared" / "other")
+    own.symlink_to(tmp_path / "local")
+    exchange = subprocess.Popen([sys.executable, "-c", EXCHANGE, own, tmp_path / "shared" / "other"])
+    try:
+        assert {login("dash")[0] for _ in range(60)} == {f"|{tmp_path}/local/root/triton\n"}
+    finally:
+        exchange.kill()
+        exchange.wait()
 
 
 def test_every_file_is_live(found):

@@ -43,9 +43,9 @@ def caches(cluster: Cluster) -> dict[str, str]:
 def cache_lines(cluster: Cluster, form: str, left_out: Container[str] = ()) -> list[str]:
     """Return lines of sh that set the variables, each as `form` with its `name` and `value`.
 
-    Where no prolog runs, all users may create folders below the cache folders. A user's folder that is a link or
-    belongs to somebody else is not used: its owner could exchange compiled code. The programs then use their own
-    defaults.
+    Where no prolog runs, all users may create folders below the cache folders. A user's folder that is a link, belongs
+    to somebody else or is writable by others is not used: they could exchange compiled code. The programs then use
+    their own defaults. One `stat` decides, since what other users own may be exchanged between two looks.
     """
     shared, local, values = cluster.environments.caches.shared, local_folder(cluster), caches(cluster)
     lines = []
@@ -56,11 +56,14 @@ def cache_lines(cluster: Cluster, form: str, left_out: Container[str] = ()) -> l
         if exports:
             folder = f'"{base}/$USER"'
             lines += [
-                f"if mkdir -m 700 {folder} 2>/dev/null ||",
-                f"  {{ [ -d {folder} ] && [ ! -L {folder} ] && [ -O {folder} ]; }}; then",
-                *(f"  {line}" for line in exports),
-                f"elif [ -e {folder} ] || [ -L {folder} ]; then",
-                f'  echo "clusterwright: {base}/$USER belongs to another user, so it is not used for caches" >&2',
-                "fi",
+                f"mkdir -m 700 {folder} 2>/dev/null || :",
+                f"case $(LC_ALL=C stat -c '%F %u %a' {folder} 2>/dev/null) in",
+                '  "directory $(id -u) "*[0145][0145])',
+                *(f"    {line}" for line in exports),
+                "    ;;",
+                "  ?*)",
+                f'    echo "clusterwright: {base}/$USER is not a private folder of yours: not used for caches" >&2',
+                "    ;;",
+                "esac",
             ]
     return [': "${USER:=$(id -un)}"', *lines] if lines else []
