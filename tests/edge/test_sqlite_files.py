@@ -1,15 +1,21 @@
 """SQLite files that somebody else may have written: bench results and heal's journal hold our tables and no others."""
 
+import os
 import sqlite3
+import struct
+import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
+from pathlib import Path
 
 import pytest
 
 from clusterwright.check.bench import store
+from clusterwright.edge.clock import SystemClock
 from clusterwright.errors import WrightError
 from clusterwright.heal.journal import Journal, journal
 from clusterwright.heal.moment import Moment
+from clusterwright.monitor.web.history import _TABLE, History
 
 # Reading or writing a row with this value takes hours: it is quadratic.
 SLOW = "instr(hex(zeroblob(8000000)), hex(zeroblob(4000000)) || 1)"
@@ -227,3 +233,73 @@ def test_a_damaged_document_in_the_journal_is_damage(tmp_path, prior):
         for read in (opened.entries, lambda: opened.past(Moment("boot", 1.0), 60.0)):
             with pytest.raises(WrightError, match="state-damaged"):
                 read()
+
+
+def history(path):
+    """Open the history of the web page."""
+    with closing(History(path, SystemClock())) as opened:
+        return opened.read("day")
+
+
+def rollback_journal(path, victim):
+    """A journal as after a crash in a transaction of several files; SQLite deletes the file that it names."""
+    with closing(sqlite3.connect(path)) as database:
+        pages, size = (
+            database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")
+        )
+    magic, name = bytes.fromhex("d9d505f920a163d7"), str(victim).encode()
+    head = (magic + struct.pack(">IIIII", 0, 1, pages, 512, size)).ljust(512, b"\0")
+    end = struct.pack(">I", 0x40000000 // size + 1) + name + struct.pack(">II", len(name), sum(name)) + magic
+    Path(f"{path}-journal").write_bytes(head + end)
+
+
+@pytest.mark.parametrize(
+    ("use", "tables"),
+    [(bench, store._TABLES), (bench_save, store._TABLES), (heal, journal._TABLES), (history, _TABLE)],
+)
+def test_a_journal_beside_a_file_deletes_no_other_file(tmp_path, use, tables):
+    """Of an operator who got both from somebody else."""
+    path, victim = tmp_path / "a.sqlite", tmp_path / "victim"
+    victim.write_text("of the operator")
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(f"PRAGMA user_version = 1; {tables};")
+    rollback_journal(path, victim)
+    with suppress(WrightError):
+        use(path)
+
+    assert victim.read_text() == "of the operator"
+
+
+@pytest.mark.parametrize("use", [bench, heal, history])
+@pytest.mark.parametrize("suffix", ["-journal", "-wal", "-shm", ""])
+def test_a_pipe_beside_a_file_holds_nobody_up(tmp_path, use, suffix):
+    """Nor one in its place; the history of the page begins anew."""
+    path = tmp_path / "a.sqlite"
+    os.mkfifo(f"{path}{suffix}")
+
+    if use is history:
+        assert use(path)["at"] == []
+    else:
+        assert refused(use, path)
+
+
+def test_a_file_that_another_process_creates_is_awaited(tmp_path):
+    """Its rollback journal exists for a moment."""
+    path = tmp_path / "a.sqlite"
+    Path(f"{path}-journal").touch()
+    threading.Timer(0.3, Path(f"{path}-journal").unlink).start()
+
+    assert bench(path) == []
+
+
+def test_a_history_that_computes_begins_anew(tmp_path):
+    """As after damage."""
+    path = tmp_path / "a.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(f"CREATE VIEW moments AS SELECT {SLOW} AS at")
+        database.commit()
+    begun = time.monotonic()
+
+    assert history(path)["at"] == []
+    assert time.monotonic() - begun < LIMIT_S
+    assert path.with_suffix(".damaged").exists()

@@ -1,16 +1,22 @@
-"""Check SQLite files that somebody else may have written before they are read."""
+"""Open SQLite files that somebody else may have written, and check them before they are read."""
 
 from __future__ import annotations
 
 import sqlite3
+import stat
+import time
 from collections.abc import Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 from clusterwright.i18n import _
 
 LENGTH = 16 << 20  # bytes of a text or row; ours have some kilobytes
+COMPANIONS = ("-journal", "-wal", "-shm")  # what SQLite adds to the name of a file
+CREATED_S = 2.0  # seconds in which another process creates the file
 _TYPES = {"INTEGER": "integer", "REAL": "real", "TEXT": "text"}  # of a column, and of a value in it
 _COLUMNS = (
     "SELECT name, upper(type), [notnull], dflt_value, pk, hidden FROM pragma_table_xinfo(?) ORDER BY cid"
@@ -25,6 +31,37 @@ _OTHER_TYPE = (
 )
 _OF_SQLITE = ("sqlite_stat1", "sqlite_stat4", "sqlite_sequence")  # statistics of ANALYZE, and AUTOINCREMENT
 Shape = Mapping[str, tuple[object, ...]]
+
+
+def connect(path: Path, **options: Any) -> sqlite3.Connection:
+    """Connect to a file in WAL mode, without what SQLite would do with the files beside it before any statement.
+
+    A rollback journal names a file that SQLite then deletes. Ours exists only while the file is created.
+
+    Raises:
+        sqlite3.DatabaseError: there is a rollback journal, or another file beside it is no regular file.
+    """
+    rollback_journal = Path(f"{path}{COMPANIONS[0]}")
+    end = time.monotonic() + CREATED_S
+    while _mode(rollback_journal) and time.monotonic() < end:
+        time.sleep(0.05)
+    beside = [Path(f"{path}{suffix}") for suffix in COMPANIONS]
+    for file in (path, *beside):
+        mode = _mode(file)
+        if mode and (file == rollback_journal or not stat.S_ISREG(mode)):
+            raise sqlite3.DatabaseError(
+                _("`{file}` is not a file that clusterwright leaves there; move it away", file=file.name)
+            )
+    database: sqlite3.Connection = sqlite3.connect(path, **options)
+    return database
+
+
+def _mode(path: Path) -> int:
+    """Return the mode of a file or link; 0 if it is missing."""
+    try:
+        return path.lstat().st_mode
+    except FileNotFoundError:
+        return 0
 
 
 def refuse_other_tables(database: sqlite3.Connection, tables: str) -> None:

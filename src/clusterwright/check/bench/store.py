@@ -13,7 +13,7 @@ from typing import Any
 from clusterwright.check.bench.measure import Measurement
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.edge.secrets import state_folder
-from clusterwright.edge.sqlite_files import epoch_seconds, refuse_other_tables
+from clusterwright.edge.sqlite_files import connect, epoch_seconds, refuse_other_tables
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
@@ -210,7 +210,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _connection(path: Path) -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(path, timeout=BUSY_S)) as base:
+    with closing(connect(path, timeout=BUSY_S)) as base:
         schema = base.execute("PRAGMA user_version").fetchone()[0]
         if schema > SCHEMA:
             raise _newer(path, schema)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from clusterwright.edge.sqlite_files import epoch_seconds, refuse_other_tables
+from clusterwright.edge.sqlite_files import connect, epoch_seconds, refuse_other_tables
 from clusterwright.errors import WrightError
 from clusterwright.heal.decide import Decision
 from clusterwright.heal.moment import Moment
@@ -83,7 +83,12 @@ class Journal:
     """
 
     def __init__(self, path: Path) -> None:
-        self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
+        try:
+            self._db = connect(path, timeout=30, isolation_level=None)
+        except sqlite3.OperationalError:
+            raise  # the folder is missing, or the like
+        except sqlite3.DatabaseError as error:
+            raise _damaged(path, str(error)) from error
         self._db.text_factory = lambda data: data.decode("utf-8", "replace")
         self._path = path
         self._witnesses: frozenset[Witness] | None = None

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from clusterwright.edge.clock import Clock
+from clusterwright.edge.sqlite_files import COMPANIONS, connect, refuse_other_tables
 from clusterwright.monitor.snapshot import Snapshot
 from clusterwright.monitor.web.compact import sums
 from clusterwright.onhost.lib.files import rename
@@ -48,13 +49,14 @@ class History:
         try:
             self._file = self._opened()
         except sqlite3.DatabaseError:
-            rename(path, path.with_suffix(".damaged"), durable=False)
+            self._rename_damaged()
             self._file = self._opened()
 
     def _opened(self) -> sqlite3.Connection:
-        file = sqlite3.connect(self._path, check_same_thread=False, timeout=5)
+        file = connect(self._path, check_same_thread=False, timeout=5)
         try:
             self._path.chmod(0o600)
+            refuse_other_tables(file, _TABLE)
             file.execute("PRAGMA journal_mode = WAL")
             file.execute("PRAGMA synchronous = NORMAL")
             file.execute(_TABLE)
@@ -63,6 +65,13 @@ class History:
             file.close()
             raise
         return file
+
+    def _rename_damaged(self) -> None:
+        """Rename the file and those that SQLite would use with a new one."""
+        damaged = self._path.with_suffix(".damaged")
+        for suffix in ("", *COMPANIONS):
+            with suppress(FileNotFoundError):
+                rename(Path(f"{self._path}{suffix}"), Path(f"{damaged}{suffix}"), durable=False)
 
     def add(self, snapshot: Snapshot) -> None:
         """Add the sums of a snapshot to the bucket of each width, and delete the oldest rows above its limit.
