@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import stat
+import sys
+from itertools import islice
 from typing import Dict, Iterator, List, Optional, Tuple, Union
 
 BLOCK = 4096  # bytes of a file-system block, the least that a file takes
@@ -58,20 +59,25 @@ def manifest_of(folder: str) -> Manifest:
 def is_equal(manifest: Manifest, folder: str) -> bool:
     """Return True if the folder has exactly the content of the manifest; reading stops at the first difference.
 
+    Of a folder with more entries than the manifest only so many are read: it may be another user's, with millions.
+
     Raises:
         OSError: the folder is missing, is not a folder, or cannot be read.
     """
     files = {path: (size, time_ns) for path, size, time_ns in manifest.files}
     expected = {**files, **manifest.links, **dict.fromkeys(manifest.folders)}  # type: Dict[str, Content]
-    for path, content in _below(folder):
+    for path, content in _below(folder, len(expected) + 1):
         if path not in expected or expected.pop(path) != content:
             return False
     return not expected
 
 
-def _below(folder: str) -> "Iterator[Tuple[str, Content]]":
-    """Yield everything below the folder, sorted by name, with its content; links are not followed."""
-    waiting = [_sorted_entries(folder, "")]
+def _below(folder: str, limit: int = sys.maxsize) -> "Iterator[Tuple[str, Content]]":
+    """Yield everything below the folder, sorted by name, with its content; links are not followed.
+
+    At most `limit` entries of each folder; pipes, sockets and devices are no data.
+    """
+    waiting = [_sorted_entries(folder, "", limit)]
     while waiting:
         path, entry = next(waiting[-1], ("", None))
         if entry is None:
@@ -80,14 +86,19 @@ def _below(folder: str) -> "Iterator[Tuple[str, Content]]":
             yield path, os.readlink(entry.path)
         elif entry.is_dir():
             yield path, None
-            waiting.append(_sorted_entries(entry.path, path + "/"))
+            waiting.append(_sorted_entries(entry.path, path + "/", limit))
         else:
             status = entry.stat()
-            if stat.S_ISREG(status.st_mode):
-                yield path, (status.st_size, status.st_mtime_ns)
+            yield path, (status.st_size, status.st_mtime_ns)
 
 
-def _sorted_entries(folder: str, prefix: str) -> "Iterator[Tuple[str, Optional[os.DirEntry[str]]]]":
+def _sorted_entries(
+    folder: str, prefix: str, limit: int
+) -> "Iterator[Tuple[str, Optional[os.DirEntry[str]]]]":
     with os.scandir(folder) as entries:
-        rows = sorted(entries, key=lambda entry: entry.name)
+        rows = sorted(islice(filter(_is_data, entries), limit), key=lambda entry: entry.name)
     return iter([(prefix + entry.name, entry) for entry in rows])
+
+
+def _is_data(entry: "os.DirEntry[str]") -> bool:
+    return entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False) or entry.is_symlink()

@@ -118,8 +118,8 @@ class Store:
         Raises:
             InsufficientSpaceError: even without all unused copies they do not fit.
         """
-        for name in os.listdir(self.folder):
-            if name.startswith(".part-") and self._is_of_user(name):
+        for name in self._own_names():
+            if name.startswith(".part-"):
                 shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
         unused = [name for name in self._oldest_first() if not self._is_used(name)]
         short = required_bytes + LEFT_OVER - self.free()
@@ -143,10 +143,13 @@ class Store:
         return disk.f_bavail * disk.f_frsize
 
     def _oldest_first(self) -> List[str]:
-        names = [
-            name for name in os.listdir(self.folder) if not name.startswith(".") and self._is_of_user(name)
-        ]
+        names = [name for name in self._own_names() if not name.startswith(".")]
         return sorted(names, key=lambda name: os.stat(os.path.join(self.folder, name, "jobs")).st_mtime)
+
+    def _own_names(self) -> List[str]:
+        """Return the names of this user's folders; those of the team may be millions."""
+        with os.scandir(self.folder) as entries:
+            return [entry.name for entry in entries if self._is_of_user(entry.name)]
 
     def _is_of_user(self, name: str) -> bool:
         status = os.lstat(os.path.join(self.folder, name))
@@ -154,8 +157,8 @@ class Store:
 
     def _is_used(self, name: str) -> bool:
         """Return True while a job that uses this copy of a dataset has its scratch folder, from prolog to epilog."""
-        jobs = os.listdir(os.path.join(self.folder, name, "jobs"))
-        return any(os.path.lexists(os.path.join(self._jobs, job)) for job in jobs)
+        with os.scandir(os.path.join(self.folder, name, "jobs")) as jobs:
+            return any(os.path.lexists(os.path.join(self._jobs, job.name)) for job in jobs)
 
     def _copy(self, source: str, manifest: Manifest, copy_folder: str) -> None:
         part = tempfile.mkdtemp(prefix=f".part-{self._job}-", dir=self.folder)
