@@ -1,6 +1,5 @@
 """Packages by real rpm and dnf, from a repository made here, into a folder that stands for a Rocky host."""
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,7 +11,7 @@ from clusterwright.config.field import Cost
 from clusterwright.edge.bundler import program_command
 from clusterwright.onhost.lib.processes import Result
 from clusterwright.onhost.provision import packages
-from clusterwright.onhost.provision.host import ChangeError, LocalHost, run
+from clusterwright.onhost.provision.host import ChangeError, LocalHost
 from clusterwright.provision.packages import slurm_packages
 from clusterwright.provision.resources import File, Hold, Package
 from clusterwright.provision.roles.package_hold import DRIVER, FABRIC, SLURM
@@ -198,48 +197,6 @@ def test_dnf_brings_a_set_to_its_version_forward_and_back(rocky, repository):
     assert [row["applied"] for row in missing["changes"] if row["id"] == "file:/etc/said"] == [True]
     assert set(what(back).values()) == {"580.95.05-1 -> 580.65.06"}
     assert packages.rpm_installed(host_of(rocky))["nvidia-driver-cuda"][0] == "0:580.65.06-1"
-
-
-STATUS = """Package: slow-thing
-Status: install ok installed
-Maintainer: x <x@localhost>
-Architecture: all
-Version: {}
-Description: x
-
-"""
-
-
-@pytest.fixture
-def dpkg(tmp_path, monkeypatch):
-    """The state of dpkg after SIGKILL between two packages: one update of its status is not merged."""
-    for folder in ("updates", "info", "triggers", "parts"):
-        (tmp_path / "dpkg" / folder).mkdir(parents=True)
-    for name in ("available", "diversions", "statoverride", "info/slow-thing.list"):
-        (tmp_path / "dpkg" / name).touch()
-    (tmp_path / "dpkg/status").write_text(STATUS.format("1.0"))
-    (tmp_path / "dpkg/updates/0000").write_text(STATUS.format("1.1"))
-    (tmp_path / "apt.conf").write_text(f'Dir::State::status "{tmp_path}/dpkg/status";\n')
-    monkeypatch.setenv("DPKG_ADMINDIR", str(tmp_path / "dpkg"))
-    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
-    monkeypatch.setattr(packages, "UPDATES", str(tmp_path / "dpkg/updates"))
-    return tmp_path / "dpkg"
-
-
-@pytest.mark.skipif(not shutil.which("apt-get") or os.geteuid() != 0, reason="needs root, dpkg and apt")
-def test_an_installation_that_left_only_updates_of_the_status_is_completed(dpkg):
-    """No package is in a state that tells it, and apt refuses all the same, also to download."""
-    download = ["apt-get", "install", "--fix-broken", "--download-only", "-y"]
-
-    assert packages.interrupted_packages() == []
-    assert "dpkg was interrupted" in run(download).out
-    assert packages.was_interrupted()
-
-    packages.configure_interrupted()
-
-    assert run(download).ok
-    assert not packages.was_interrupted()
-    assert (dpkg / "status").read_text() == STATUS.format("1.1")
 
 
 def test_an_interrupted_package_has_an_hour_to_be_configured_and_is_named(monkeypatch):

@@ -34,9 +34,11 @@ LOCKS = "/etc/dnf/plugins/versionlock.list"  # dnf-versionlock(8)
 APT = (
     *("-o", "Dpkg::Options::=--force-confold"),  # a file that was changed by hand stays, without a prompt
     *("-o", f"DPkg::Lock::Timeout={LOCKED_S}"),
+    *("-o", "Dpkg::Use-Pty=0"),  # else dpkg has a session of its own, and holds its lock after apt was killed
 )
 # Unpacked, half-configured, half-installed (dpkg-query(1)): an installation was interrupted.
 INTERRUPTED = ("U", "F", "H")
+HALF_INSTALLED = "H"  # `dpkg --configure` leaves it as it is
 UPDATES = "/var/lib/dpkg/updates"  # of dpkg's status; numbered files stay if dpkg is killed
 DOWNLOAD = "--downloadonly"
 ONLY_NEEDED = "--setopt=install_weak_deps=False"
@@ -188,16 +190,43 @@ def apt_get(todo: List[Json]) -> None:
     if run(argv, INSTALL_S).code != 0:
         refresh()
         must(argv, INSTALL_S)
+    refuse_interrupted()
 
 
 def configure_interrupted() -> None:
-    """Complete an interrupted installation, with time for a slow script of one of its packages."""
-    argv = ["dpkg", "--configure", "-a", "--force-confdef", "--force-confold"]
-    if was_interrupted() and not run(argv, CONFIGURE_S).ok:
+    """Complete an interrupted installation, with time for a slow script of one of its packages.
+
+    Raises:
+        ChangeError: packages remain that dpkg does not count as installed.
+    """
+    if not was_interrupted():
+        return
+    _complete(["dpkg", "--configure", "-a", "--force-confdef", "--force-confold"])
+    half_installed = interrupted_packages(HALF_INSTALLED)
+    if half_installed:
+        over = ["--reinstall", "--allow-change-held-packages"]
+        _complete(["apt-get", "install", "-y", *APT, *over, *half_installed])
+    refuse_interrupted()
+
+
+def _complete(argv: List[str]) -> None:
+    result = run(argv, CONFIGURE_S)
+    if not result.ok:
+        last = "\n".join(result.out.strip().splitlines()[-8:])
         remaining = ", ".join(interrupted_packages()) or f"what is in {UPDATES}"
         raise ChangeError(
-            f"`{' '.join(argv)}` failed or took more than {CONFIGURE_S} s, and did not configure {remaining}: "
-            "run it on the host and see its output"
+            f"`{' '.join(argv)}` failed or took more than {CONFIGURE_S} s, and did not configure {remaining}:\n{last}\n"
+            "Run it on the host and see its output"
+        )
+
+
+def refuse_interrupted() -> None:
+    """Raise ChangeError if packages are not installed completely: apt succeeds without those that it left so before."""
+    names = interrupted_packages()
+    if names:
+        raise ChangeError(
+            f"the installation of {', '.join(names)} was interrupted and is not complete: "
+            f"run `apt-get install --reinstall {' '.join(names)}` on the host"
         )
 
 
@@ -207,11 +236,11 @@ def was_interrupted() -> bool:
     return any(map(str.isdigit, updates)) or bool(interrupted_packages())
 
 
-def interrupted_packages() -> List[str]:
+def interrupted_packages(states: Sequence[str] = INTERRUPTED) -> List[str]:
     """Return the packages whose installation was interrupted."""
-    states = run(["dpkg-query", "-W", "-f", "${db:Status-Abbrev} ${Package}\\n"])
-    lines = states.out.splitlines() if states.ok else []
-    return [line.split()[-1] for line in lines if line[1:2] in INTERRUPTED]
+    result = run(["dpkg-query", "-W", "-f", "${db:Status-Abbrev} ${Package}\\n"])
+    lines = result.out.splitlines() if result.ok else []
+    return [line.split()[-1] for line in lines if line[1:2] in states]
 
 
 def refresh() -> None:

@@ -204,6 +204,7 @@ def install(host: LocalHost, name: str) -> None:
         packages.configure_interrupted()
         with loosened(host, todo):
             must(apt_argv(todo), packages.INSTALL_S)
+        packages.refuse_interrupted()
     del host.bundle["installed"]
 
 
