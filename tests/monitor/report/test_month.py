@@ -65,6 +65,17 @@ def test_one_team(jobs):
     assert found.all.busy_h == 2.0
 
 
+def test_the_failures_that_a_user_writes_hide_none_of_others(jobs):
+    """Each user has an equal number of causes; the rest is counted together."""
+    flood = [{"reason": f"text {number}"} for number in range(900) for _ in range(2)]
+    of_bob = {"user": "bob", "jobs": ["2"], "failures": flood, "gpu_s": {"step": 1.0}}
+    of_alice = {"user": "alice", "jobs": ["1"], "failures": [{"reason": "hung"}], "gpu_s": {"step": 1.0}}
+    found = month(SPAN, jobs, [of_bob, of_alice], {})
+
+    assert found.broken["hung"] == 1
+    assert (len(found.broken), found.broken_others) == (40, 1800 - 2 * 39)
+
+
 def test_an_accounting_of_a_user_counts_up_to_the_hours_that_slurm_recorded(jobs):
     """Of this user's jobs, each once: neither invented hours nor jobs of others are in the report."""
     evil = {"failures": [{"reason": "hung"}], "gpu_s": {"step": 3e12, "lost work": 1e12, "queue": 1e12}}

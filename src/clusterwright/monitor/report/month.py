@@ -132,6 +132,7 @@ def _failures(month: Month) -> ReportPart:
         for reason, count in month.all.failed.most_common()
     ]
     rows += [(visible(reason), _("run"), str(count)) for reason, count in month.broken.most_common()]
+    rows += [(_("other causes"), _("run"), str(month.broken_others))] if month.broken_others else []
     return ReportPart(
         N_("Failures by cause"), heads=(N_("cause"), N_("reported by"), N_("count")), rows=tuple(rows)
     )

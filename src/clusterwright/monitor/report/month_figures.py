@@ -10,10 +10,12 @@ from typing import Any
 from clusterwright.monitor.records.record import AccountingRecord
 from clusterwright.monitor.report.job_facts import Values
 from clusterwright.monitor.report.report import ratio
+from clusterwright.onhost.lib.accounts import equal_shares
 from clusterwright.onhost.lib.run_outcome import CANCELED
 
 HOUR_S = 3600
 TOP = 10
+CAUSES = 40  # of failures inside runs, an equal number for each user
 # Cause of a failure by Slurm's state; a job that its user canceled did not fail.
 FAILED = {
     "FAILED": "program", "NODE_FAIL": "host", "OUT_OF_MEMORY": "memory", "TIMEOUT": "time limit",
@@ -71,7 +73,8 @@ class Month:
     teams: dict[str, Sum]
     users: dict[str, Sum]
     top: list[tuple[AccountingRecord, float]]  # jobs with their GPU hours in this time
-    broken: Counter[str] = field(default_factory=Counter)  # failures inside runs, by kind
+    broken: Counter[str] = field(default_factory=Counter)  # failures inside runs, by kind; CAUSES at most
+    broken_others: int = 0  # those of other kinds
     lost_h: dict[str, float] = field(default_factory=dict)  # by category of the runs' goodput accounting
     joules: float | None = None
     missing: tuple[str, ...] = ()
@@ -121,6 +124,7 @@ def _add_runs(figures: Month, records: Sequence[AccountingRecord], runs: Iterabl
     A user writes the accounting of a run: it counts for jobs of this user, each once, and up to Slurm's GPU hours.
     """
     unused: dict[tuple[str, str], list[AccountingRecord]] = {}
+    causes: dict[str, Counter[str]] = {}
     for record in records:
         unused.setdefault((record.user, record.id), []).append(record)
     for run in runs:
@@ -128,7 +132,8 @@ def _add_runs(figures: Month, records: Sequence[AccountingRecord], runs: Iterabl
         of_run = [record for key in keys for record in unused.pop(key, ())]
         if not of_run:
             continue
-        figures.broken.update(str(failure.get("reason")) for failure in run.get("failures") or ())
+        of_user = causes.setdefault(str(run.get("user")), Counter())
+        of_user.update(str(failure.get("reason")) for failure in run.get("failures") or ())
         gpu_s = run.get("gpu_s") or {}
         waited_s = sum(record.gpus * (record.waited_s or 0.0) for record in of_run)
         allocated_s = sum(record.gpus * record.ran_s(figures.span.end) for record in of_run)
@@ -136,6 +141,10 @@ def _add_runs(figures: Month, records: Sequence[AccountingRecord], runs: Iterabl
         for name, seconds in gpu_s.items():
             counted_s = min(seconds, waited_s) if name == "queue" else seconds * share
             figures.lost_h[name] = figures.lost_h.get(name, 0.0) + counted_s / HOUR_S
+    sorted_causes = {user: total.most_common() for user, total in causes.items()}
+    for rows in equal_shares(sorted_causes, CAUSES).values():
+        figures.broken.update(dict(rows))
+    figures.broken_others = sum(total.total() for total in causes.values()) - figures.broken.total()
 
 
 def _add(

@@ -2,10 +2,11 @@
 
 import functools
 import pwd
-from typing import Callable, Dict, List, TypeVar
+from typing import Callable, Dict, Hashable, List, TypeVar
 
 NO_ACCOUNT = -1
 _Entry = TypeVar("_Entry")
+_Owner = TypeVar("_Owner", bound=Hashable)
 
 
 def account_lookup() -> Callable[[int], int]:
@@ -17,12 +18,12 @@ def account_lookup() -> Callable[[int], int]:
     return functools.lru_cache(maxsize=None)(_account)
 
 
-def equal_shares(rows: Dict[int, List[_Entry]], limit: int) -> Dict[int, List[_Entry]]:
+def equal_shares(rows: Dict[_Owner, List[_Entry]], limit: int) -> Dict[_Owner, List[_Entry]]:
     """Return the first entries of each owner's rows, at most `limit` in all.
 
     Owners with few entries retain all, the others an equal number each.
     """
-    shares, remaining = {}, limit  # type: Dict[int, List[_Entry]], int
+    shares, remaining = {}, limit  # type: Dict[_Owner, List[_Entry]], int
     for number, owner in enumerate(sorted(rows, key=lambda owner: len(rows[owner]))):
         shares[owner] = rows[owner][: remaining // (len(rows) - number)]
         remaining -= len(shares[owner])
