@@ -4,7 +4,7 @@ import os
 import time
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
-from clusterwright.onhost.lib.accounts import account_lookup
+from clusterwright.onhost.lib.accounts import AccountLookup
 from clusterwright.onhost.lib.owner_access import owner_access
 from clusterwright.onhost.lib.safe_reader import (
     DATA_ERRORS,
@@ -20,7 +20,7 @@ def by_owner(folders: Iterable[str], seconds: float, size: int) -> Iterator[Tupl
     So that folders of one user do not use up what others need; owners of few folders come first and leave the rest.
     """
     owners: Dict[int, List[str]] = {}
-    account = account_lookup()
+    account = AccountLookup()
     for folder in folders:
         try:
             owners.setdefault(account(os.lstat(folder).st_uid), []).append(folder)

@@ -4,7 +4,7 @@ import os
 import time
 from typing import Dict, List, Tuple
 
-from clusterwright.onhost.lib.accounts import account_lookup, equal_shares
+from clusterwright.onhost.lib.accounts import AccountLookup, equal_shares
 from clusterwright.onhost.lib.safe_reader import ENTRIES, Path, list_folder, pin
 
 LIST_S = 10.0  # to list more than ENTRIES: four million entries on a local disk
@@ -19,7 +19,7 @@ def list_shared_folder(folder: Path, limit: int = ENTRIES, seconds: float = LIST
     if len(names) <= limit:
         return names
     rows, end = {}, time.monotonic() + seconds  # type: Dict[int, List[Tuple[float, str]]], float
-    count, account = 0, account_lookup()
+    count, account = 0, AccountLookup()
     with pin(folder, os.O_DIRECTORY) as handle, os.scandir("/proc/self/fd/%d" % handle) as entries:
         for entry in entries:
             try:

@@ -13,7 +13,7 @@ import time
 from itertools import zip_longest
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set
 
-from clusterwright.onhost.lib.accounts import account_lookup, equal_shares
+from clusterwright.onhost.lib.accounts import AccountLookup, equal_shares
 from clusterwright.onhost.lib.as_owner import CPU_S, WorkLimits, as_owner
 from clusterwright.onhost.lib.by_owner import read_by_owner
 from clusterwright.onhost.lib.files import append
@@ -99,7 +99,7 @@ def list_runs(runs: str) -> List[Dict[str, Any]]:
 
     Of each user's runs that cannot be read, one is listed with its error.
     """
-    names, listed_runs, unreadable, account = newest(runs), {}, [], account_lookup()
+    names, listed_runs, unreadable, account = newest(runs), {}, [], AccountLookup()
     folders = (os.path.join(runs, name) for name in names)
     for folder, run, error in read_by_owner(folders, LIST_S, LIST_BYTES, about):
         if error:
@@ -135,7 +135,7 @@ def _add_states(runs: str, listed: List[Dict[str, Any]]) -> None:
 
 def _queried_ids(unclear: List[Dict[str, Any]], owners: Dict[str, Optional[int]]) -> Set[str]:
     """Return the job ids for one query: an equal number for each owner, of an owner the newest of each run first."""
-    account = account_lookup()
+    account = AccountLookup()
     ids: Dict[int, List[Iterator[str]]] = {}
     for run in unclear:
         owner = owners[run["run"]]

@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from typing import Any, Dict, Iterator, List, Optional
 
-from clusterwright.onhost.lib.accounts import account_lookup
+from clusterwright.onhost.lib.accounts import AccountLookup
 from clusterwright.onhost.lib.as_owner import WorkLimits, as_owner
 from clusterwright.onhost.lib.by_owner import read_by_owner
 from clusterwright.onhost.lib.numbers import finite
@@ -207,7 +207,7 @@ def _runs(runs: str, begin: float, end: float, unread: List[str]) -> Iterator[Do
     """
     folders = [os.path.join(runs, name) for name in run_folders.newest(runs)]
     computed: Counter[int] = Counter()
-    account = account_lookup()
+    account = AccountLookup()
 
     def read(folder: str) -> Document:
         return _run_row(folder, begin, end, computed, account(os.lstat(folder).st_uid))

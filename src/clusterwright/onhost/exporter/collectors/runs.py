@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Set, 
 from clusterwright.onhost.exporter.run_events import RunEvents, memory_bytes
 from clusterwright.onhost.exporter.settings import ExporterSettings
 from clusterwright.onhost.exporter.text import Family
-from clusterwright.onhost.lib.accounts import account_lookup
+from clusterwright.onhost.lib.accounts import AccountLookup
 from clusterwright.onhost.lib.by_owner import read_by_owner
 from clusterwright.onhost.lib.run_outcome import RUNNING, RunEvidence, decide
 from clusterwright.onhost.lib.safe_names import is_safe_name
@@ -48,10 +48,10 @@ class TooSlowError(Exception):
 class Followed:
     """One monitored run and the state of its counters."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, owner: int) -> None:
         self.folder, self.name = folder, os.path.basename(folder)
         self.record = read_object(os.path.join(folder, "job.json"))
-        self.owner = account_lookup()(os.lstat(folder).st_uid)
+        self.owner = owner
         self.events = RunEvents(folder)
         self.most: Dict[Tuple[str, Tuple[Tuple[str, str], ...]], float] = {}
 
@@ -132,7 +132,7 @@ def _find(folder: str, runs_by_name: Dict[str, Followed], past: Set[str], now: f
         runs_by_name.pop(removed, None)
         past.discard(removed)
     candidates: List[_Candidate] = []
-    account = account_lookup()
+    account = AccountLookup()
     for name in sorted(set(names) - past):
         path, is_new = os.path.join(folder, name), name not in runs_by_name
         record = os.path.join(path, "job.json")
@@ -149,7 +149,8 @@ def _find(folder: str, runs_by_name: Dict[str, Followed], past: Set[str], now: f
         del runs_by_name[name]
     for name in chosen - set(runs_by_name):
         with contextlib.suppress(OSError):
-            runs_by_name[name] = Followed(os.path.join(folder, name))
+            path = os.path.join(folder, name)
+            runs_by_name[name] = Followed(path, account(os.lstat(path).st_uid))
 
 
 def choose(candidates: Iterable[_Candidate]) -> Set[str]:
