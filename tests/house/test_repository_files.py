@@ -52,6 +52,16 @@ def test_the_page_of_assistants_names_every_tool_and_its_configuration_is_json()
         assert (name, server["args"][0]) == ("clusterwright", "mcp")
 
 
+def test_who_finds_a_hole_knows_where_to_report_it():
+    """In private; the page of promises and the policy at the root name each other."""
+    policy = (ROOT / "SECURITY.md").read_text()
+
+    assert "## Report a hole" in policy
+    assert "private" in policy
+    assert "(docs/security.md)" in policy
+    assert "(../SECURITY.md)" in (ROOT / "docs/security.md").read_text()
+
+
 @pytest.mark.parametrize(
     "path", [path for path in TEMPLATES if path.name != "config.yml"], ids=lambda path: path.stem
 )

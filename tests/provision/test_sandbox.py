@@ -42,6 +42,17 @@ def test_a_rendered_unit_is_closed(path: Path, tmp_path: Path) -> None:
     assert exposure(tmp_path, path.name, path.read_text()) <= most
 
 
+@pytest.mark.parametrize("path", UNITS, ids=lambda path: str(path.relative_to(GOLDEN)))
+def test_a_unit_with_a_sandbox_has_its_threat_model(path: Path) -> None:
+    """Who reaches it, what it reads, and what it or who takes it over changes."""
+    text = path.read_text()
+    comments = " ".join(line[1:].strip() for line in text.splitlines() if line.startswith("#"))
+
+    assert "ProtectSystem=" not in text or re.search(
+        r"Reached by: .+ Reads: .+ (Changes: |who takes it over )", comments
+    )
+
+
 def test_heal_is_closed(tmp_path: Path) -> None:
     """Although it acts as root on every host."""
     file = tmp_path / "cluster.yaml"
