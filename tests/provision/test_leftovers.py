@@ -141,18 +141,3 @@ def test_the_host_is_drained_while_a_process_survives(host, users):
     assert "leftover-alive" in still.stderr
     assert "leftover-alive" not in after.stderr
     assert not is_alive(output, 1)
-
-
-def test_control_groups_of_a_user_are_no_jobs(host, tmp_path):
-    """A user's own manager may create a group `job_8`, which would protect what is in it."""
-    groups = {
-        "0::/system.slice/slurmstepd.scope/job_8/step_0/user/task_0": "8",
-        "5:memory:/slurm/uid_1004/job_8/step_0": "8",
-        "0::/user.slice/user-1004.slice/user@1004.service/app.slice/job_8": "",
-    }
-    text = (host / "common").read_text().replace('"/proc/$1/cgroup"', '"$1"')
-    (host / "common").write_text(text)
-    for line, job in groups.items():
-        (tmp_path / "cgroup").write_text(f"{line}\n")
-        command = f". {host}/common; job_of {tmp_path}/cgroup"
-        assert subprocess.check_output(["sh", "-c", command], text=True, timeout=60).strip() == job

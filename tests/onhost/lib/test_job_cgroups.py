@@ -1,11 +1,16 @@
 """The Slurm job of a process by its cgroup: one reader for all programs on hosts."""
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from clusterwright.onhost.exporter import cgroups
 from clusterwright.onhost.lib.job_cgroups import job_of_cgroups, job_of_process
 from clusterwright.onhost.probes import gpu_processes
 
+HOOKS = Path(__file__).parents[3] / "src/clusterwright/provision/render/hooks/common"
 SCOPE = "/system.slice/gpu-node1_slurmstepd.scope"
 OF_USER = "/user.slice/user-1001.slice/user@1001.service"
 GROUPS = {
@@ -38,6 +43,22 @@ GROUPS = {
 def test_a_process_belongs_to_the_job_of_its_cgroup(text, job):
     """Users name the cgroups of their own services."""
     assert job_of_cgroups(f"{text}\n") == job
+
+
+@pytest.mark.parametrize("awk", ["mawk", "gawk", "busybox awk"])
+def test_the_shell_of_the_programs_around_jobs_reads_the_same(tmp_path, awk):
+    """Else a group that a user makes would protect what is in it from the epilog."""
+    if not shutil.which(awk.split()[0]):
+        pytest.skip(f"{awk} is not here")
+    text = HOOKS.read_text().replace('"/proc/$1/cgroup"', '"$1"').replace("  awk -F :", f"  {awk} -F :")
+    (tmp_path / "common").write_text(text)
+    found = {}
+    for number, groups in enumerate(GROUPS):
+        (tmp_path / f"{number}").write_text(f"{groups}\n")
+        command = f". {tmp_path}/common; job_of {tmp_path}/{number}"
+        found[groups] = subprocess.check_output(["sh", "-c", command], text=True, timeout=60).strip()
+
+    assert found == GROUPS
 
 
 def test_a_process_that_has_ended_has_no_cgroup(tmp_path):
