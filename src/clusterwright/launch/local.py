@@ -16,10 +16,12 @@ from clusterwright import plugins
 from clusterwright.config.job import Job
 from clusterwright.edge import processes
 from clusterwright.edge.clock import Clock, SystemClock
+from clusterwright.edge.other_users import other_users
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch import access
 from clusterwright.launch.command import is_plain, launcher
+from clusterwright.launch.lines.note import Note
 from clusterwright.launch.lines.prepare import prepare
 from clusterwright.launch.record import record
 from clusterwright.launch.run import RunFolder, run_name
@@ -53,7 +55,7 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Pa
         run = folder.absolute() / name
         access.restrict(run, job)
         job_id = _start(job, run, now, copy)
-    return RunFolder(name, str(job_id), str(run), prepared.notes)
+    return RunFolder(name, str(job_id), str(run), (*prepared.notes, *shared_machine(other_users())))
 
 
 def _start(job: Job, run: Path, now: float, copy: CodeSnapshot | None) -> int:
@@ -71,6 +73,20 @@ def _start(job: Job, run: Path, now: float, copy: CodeSnapshot | None) -> int:
         job_id = processes.start([str(run / "job.sh")], out=out)
     write_atomic(run / "jobs", f"{job_id}\n")
     return job_id
+
+
+def shared_machine(users: Sequence[str]) -> tuple[Note, ...]:
+    """Return the note that these users can connect to the ranks of a local run: torch has no authentication."""
+    if not users:
+        return ()
+    names = ", ".join(users[:3]) + (", ..." if len(users) > 3 else "")
+    text = _(
+        "other users of this machine ({names}) can connect to the rendezvous store and the ranks of a local run, which "
+        "have no authentication; for a run without other users and without a network: {command}",
+        names=names,
+        command="unshare -rn sh -c 'ip link set lo up && exec wright train job.yaml --local'",
+    )
+    return (Note(text),)
 
 
 def require_supervised(job: Job) -> None:
