@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterwright.monitor.snapshot import Alert, GpuSnapshot, JobView, NodeView, RunSnapshot, Snapshot, Team
+from clusterwright.monitor.snapshot.lacks import NO_PROMETHEUS, lack
 from clusterwright.monitor.web import compact
 from clusterwright.monitor.web.feed import encoded
 from clusterwright.monitor.web.lists import JobQuery, listed
@@ -158,6 +159,16 @@ def test_a_difference_holds_only_what_differs(small):
 
     assert [row[0] for row in change["nodes"]] == [node.name]
     assert change.keys() <= {"nodes", "sums"}
+
+
+def test_what_a_snapshot_lacks_is_in_both_languages(small):
+    """The page shows that of its reader; the output of a program stays as it is."""
+    lines = (lack("measures", NO_PROMETHEUS), lack("jobs", "slurm_load_jobs error: Connection refused"))
+    rows = compact.whole(dataclasses.replace(small, missing=lines))["missing"]
+
+    assert rows[0]["en"] == f"GPU metrics: {NO_PROMETHEUS}"
+    assert rows[0]["zh"].startswith("GPU 指标\uff1a未启用 Prometheus")
+    assert rows[1]["zh"] == "作业队列\uff1aslurm_load_jobs error: Connection refused"
 
 
 def test_a_curve_is_thinned_to_its_end():

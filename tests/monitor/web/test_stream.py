@@ -197,4 +197,5 @@ def test_a_history_that_cannot_be_written_is_said(page):
     page.history.add = lambda _: None
     asyncio.run(page.feed.poll())
 
-    assert "history.sqlite: disk is full" in json.loads(page.feed.document()[0])["missing"]
+    missing = json.loads(page.feed.document()[0])["missing"]
+    assert [line["en"] for line in missing] == ["history.sqlite: disk is full"]

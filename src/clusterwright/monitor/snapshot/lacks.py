@@ -20,4 +20,4 @@ def lack(part: str, reason: str) -> str:
 def lacks(line: str) -> str:
     """Translate a line of `Snapshot.missing`; the output of a program in it stays as it is."""
     part, separator, reason = line.partition(": ")
-    return f"{_(part)}: {_(reason)}" if separator else line
+    return _("{part}: {reason}", part=_(part), reason=_(reason)) if separator else line

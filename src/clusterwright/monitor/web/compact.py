@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
 from clusterwright.config.names import fold
-from clusterwright.i18n import bilingual
+from clusterwright.i18n import LANGUAGES, bilingual, in_language
 from clusterwright.monitor.snapshot import Alert, GpuSnapshot, JobView, NodeView, RunSnapshot, Snapshot, Team
+from clusterwright.monitor.snapshot.lacks import lacks
 from clusterwright.monitor.snapshot.visible import visible as truncate_visible
 from clusterwright.monitor.snapshot.waits import message_of
 from clusterwright.slurm.states import is_allocated, is_pending
@@ -160,8 +161,17 @@ def whole(snapshot: Snapshot) -> dict[str, Json]:
         "nodes": [node_row(node) for node in snapshot.nodes],
         "alerts": [alert_row(alert) for alert in snapshot.alerts],
         "teams": [team_row(team) for team in snapshot.teams],
-        "missing": [visible(line) for line in snapshot.missing],
+        "missing": [missing_row(line) for line in snapshot.missing],
     }
+
+
+def missing_row(line: str) -> dict[str, Json]:
+    """Return a line of `Snapshot.missing` in each language."""
+    row: dict[str, Json] = {}
+    for lang in LANGUAGES:
+        with in_language(lang):
+            row[lang] = visible(lacks(line))
+    return row
 
 
 def difference(old: Mapping[str, Json], new: Mapping[str, Json]) -> dict[str, Json]:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from clusterwright.errors import WrightError
 from clusterwright.i18n import in_language
 from clusterwright.monitor.snapshot import JobView, NodeView, Snapshot
-from clusterwright.monitor.web.compact import Json, difference, visible, whole
+from clusterwright.monitor.web.compact import Json, difference, missing_row, visible, whole
 from clusterwright.monitor.web.history import History
 from clusterwright.monitor.web.lists import JobQuery, listed
 from clusterwright.monitor.web.trails import Trails
@@ -109,7 +109,7 @@ class Feed:
             missing = self._document["missing"]
             self._document["missing"] = [
                 *(missing if isinstance(missing, list) else []),
-                self.history.trouble,
+                missing_row(self.history.trouble),
             ]
         self._by_job = {job.id: job for job in self.snapshot.jobs}
         self._by_node = {node.name: node for node in self.snapshot.nodes}

@@ -73,7 +73,7 @@ function above(parts) {
 
 function notes() {
   const { trouble, missing, taken } = store;
-  const lines = missing.map((line) => el("p", { class: "note warn" }, t("top.missing", line)));
+  const lines = missing.map((line) => el("p", { class: "note warn" }, t("top.missing", line[lang])));
   if (trouble) lines.unshift(el("p", { class: "note bad", role: "alert" },
     taken ? t("top.trouble", time(taken), trouble) : t("top.never", trouble)));
   const said = lines.map((line) => line.textContent).join("\n");
