@@ -38,10 +38,13 @@ def test_llms_txt_names_commands_that_exist():
     assert set(re.findall(r"`(\w+)`", changing)) <= {name for name, _ in commands()} - named
 
 
-def test_the_page_of_assistants_names_every_tool_and_its_configuration_is_json():
+@pytest.mark.parametrize(
+    ("name", "header"), [("assistants.md", "| tool | command |"), ("assistants.zh-CN.md", "| 工具 | 命令 |")]
+)
+def test_the_page_of_assistants_names_every_tool_and_its_configuration_is_json(name, header):
     """No tool is missing, none is invented; the command line of the configuration is one of wright."""
-    page = (ROOT / "docs/assistants.md").read_text()
-    table = page.partition("| tool | command |")[2].partition("\n\n")[0]
+    page = (ROOT / "docs" / name).read_text()
+    table = page.partition(header)[2].partition("\n\n")[0]
     cells = " ".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
     configurations = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL)]
 
