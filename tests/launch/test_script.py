@@ -97,10 +97,13 @@ def test_the_supervisor_reads_the_record(name, cluster, a_job, tmp_path):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda whole: whole["job"]["recovery"].pop("hang"), "missing field job.recovery.hang"),
-        (lambda whole: whole["job"]["checkpoint"].update(speed=1), "unknown field job.checkpoint.speed"),
-        (lambda whole: whole["launch"].pop("gres"), "missing field launch.gres"),
-        (lambda whole: whole.update(x=1, y=2), "unknown field x, y"),
+        (lambda whole: whole["job"].pop("time"), "missing field job.time; submit the job again"),
+        (
+            lambda whole: whole["job"]["checkpoint"].update(speed=1),
+            "unknown field job.checkpoint.speed; a newer version",
+        ),
+        (lambda whole: whole["launch"].pop("gres"), "missing field launch.gres; submit the job again"),
+        (lambda whole: whole.update(x=1, y=2), "unknown field x, y; a newer version"),
     ],
 )
 def test_a_record_of_another_release_names_its_file_and_the_field(change, problem, cluster, a_job, tmp_path):
@@ -109,7 +112,7 @@ def test_a_record_of_another_release_names_its_file_and_the_field(change, proble
     change(whole)
     (tmp_path / "job.json").write_text(json.dumps(whole))
 
-    with pytest.raises(InvalidRecordError, match=re.escape(f"{tmp_path}/job.json: {problem}; submit")):
+    with pytest.raises(InvalidRecordError, match=re.escape(f"{tmp_path}/job.json: {problem}")):
         read_record(str(tmp_path))
 
 

@@ -1,9 +1,15 @@
-"""Generate onhost/supervisor/job_fields.py: the sections of a job file as named tuples for programs on hosts."""
+"""Generate onhost/supervisor/job_fields.py: the sections of a job file as named tuples for programs on hosts.
+
+Fields with a default have it there too, so that the record of a run from before the field existed can be read.
+"""
 
 from __future__ import annotations
 
+import json
 import types
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import create_model
 
 from clusterwright.config.field import Section
 from clusterwright.config.job import Job
@@ -12,7 +18,9 @@ _HEAD = '''"""The fields of a job as job.json holds them; made from config/job.p
 
 from __future__ import annotations
 
-from typing import Dict, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, NamedTuple, Optional, Tuple, Union
+
+_EMPTY: Dict[str, Any] = {}
 '''
 
 
@@ -24,16 +32,41 @@ def source() -> str:
 
 
 def _collect(section: type[Section], sections: dict[str, str]) -> None:
-    lines = []
+    lines, defaults = [], _defaults(section)
     for name, field in section.model_fields.items():
         if field.exclude:
             continue
         for inner in _sections(field.annotation):
             _collect(inner, sections)
-        lines.append(f"    {name}: {_type(field.annotation)}\n")
+        default = f" = {defaults[name]}" if name in defaults else ""
+        lines.append(f"    {name}: {_type(field.annotation)}{default}\n")
+    lines.sort(key=lambda line: " = " in line)  # a named tuple has the fields without a default first
     summary = (section.__doc__ or "").partition("\n")[0]
     text = f'class {section.__name__}Fields(NamedTuple):\n    """{summary}"""\n\n{"".join(lines)}'
     sections.setdefault(section.__name__, text)
+
+
+def _defaults(section: type[Section]) -> dict[str, str]:
+    """Return the default of each field that has one, as Python source."""
+    optional: dict[str, Any] = {
+        name: (field.annotation, field)
+        for name, field in section.model_fields.items()
+        if not field.exclude and not field.is_required()
+    }
+    defaults = create_model(section.__name__, __base__=Section, **optional)()
+    document = defaults.model_dump(mode="json")
+    return {name: _literal(getattr(defaults, name), document[name]) for name in optional}
+
+
+def _literal(value: Any, dumped: Any) -> str:
+    if isinstance(dumped, str):
+        return json.dumps(dumped)
+    if not isinstance(value, Section):
+        return "_EMPTY" if dumped == {} else repr(tuple(dumped) if isinstance(dumped, list) else dumped)
+    defaults = _defaults(type(value))
+    texts = {name: _literal(getattr(value, name), inner) for name, inner in dumped.items()}
+    different = (f"{name}={text}" for name, text in texts.items() if defaults.get(name) != text)
+    return f"{type(value).__name__}Fields({', '.join(different)})"
 
 
 def _sections(kind: Any) -> list[type[Section]]:

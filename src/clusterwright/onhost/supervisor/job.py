@@ -1,15 +1,25 @@
-"""job.json in the folder of a run: written once at submission, read by supervisors, agents and successor jobs."""
+"""job.json in the folder of a run: written once at submission, read by supervisors, agents and successor jobs.
+
+A run outlives an upgrade of the library on its hosts: its successor jobs read the record of the version that submitted
+it. So a new field has a default, which older records get. A change of a field's meaning raises SCHEMA and adds the
+migration from the schema before. tests/data/formats has a record of every schema.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from typing import Any, Dict, NamedTuple, Optional, Tuple, get_type_hints
+from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple, get_type_hints
 
 from clusterwright.onhost.supervisor.job_fields import JobFields
 
 NAME = "job.json"
-SCHEMA = 1  # of job.json, the events and all other files of a run; without a number it is 1
+FIRST = 1  # of a record without a number
+SCHEMA = 1  # of job.json, the events and all other files of a run
+MIGRATIONS: Tuple[Callable[[Dict[str, Any]], Dict[str, Any]], ...] = ()  # from each schema to the next
+
+
+_NEWER = "a newer version submitted the run; wright apply of that version updates the library on the hosts"
 
 
 class Launch(NamedTuple):
@@ -48,14 +58,14 @@ class JobRecord(NamedTuple):
 
 
 class InvalidRecordError(Exception):
-    """job.json is missing, is not JSON, or does not have exactly the fields of this release."""
+    """job.json is missing, is not JSON, lacks a field without a default, or has a field of a newer version."""
 
 
 def read_record(run: str) -> JobRecord:
     """Return the record in the folder of a run.
 
     Raises:
-        InvalidRecordError: job.json is missing, or a field is missing or unknown.
+        InvalidRecordError: job.json is missing, of a newer version, or a field is missing or unknown.
     """
     path = os.path.join(run, NAME)
     try:
@@ -63,23 +73,38 @@ def read_record(run: str) -> JobRecord:
             document = json.load(file)
     except (OSError, ValueError, RecursionError) as error:
         raise InvalidRecordError(f"{path}: {error}") from error
-    schema = document.pop("schema", SCHEMA) if isinstance(document, dict) else SCHEMA
-    if schema != SCHEMA:
-        fix = "continue the run with the version that submitted it"
-        raise InvalidRecordError(f"{path} has schema {schema!r}; this version reads {SCHEMA}: {fix}")
-    record: JobRecord = _section(JobRecord, document, path, "")
+    record: JobRecord = _section(JobRecord, _migrated(document, path), path, "")
     return record
+
+
+def _migrated(document: Any, path: str) -> Any:
+    """Return the document in the present schema, without its number."""
+    schema = document.pop("schema", FIRST) if isinstance(document, dict) else SCHEMA
+    if schema not in range(FIRST, SCHEMA + 1):
+        raise InvalidRecordError(f"{path} has schema {schema!r}; this version reads up to {SCHEMA}: {_NEWER}")
+    try:
+        for migrate in MIGRATIONS[schema - FIRST :]:
+            document = migrate(document)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidRecordError(f"{path} is damaged: {error!r}") from error
+    return document
 
 
 def _section(kind: Any, fields: Any, path: str, prefix: str) -> Any:
     """Convert a JSON object to a named tuple, nested objects included."""
     types = get_type_hints(kind)
     names = set(fields) if isinstance(fields, dict) else set()
-    for problem, wrong in (("missing", set(types) - names), ("unknown", names - set(types))):
+    required = set(types) - set(kind._field_defaults)
+    for problem, wrong, fix in (
+        ("missing", required - names, "submit the job again"),
+        ("unknown", names - set(types), _NEWER),
+    ):
         if wrong:
             listed = ", ".join(sorted(prefix + name for name in wrong))
-            raise InvalidRecordError(f"{path}: {problem} field {listed}; submit the job again")
-    values = {name: _value(types[name], fields[name], path, f"{prefix}{name}.") for name in types}
+            raise InvalidRecordError(f"{path}: {problem} field {listed}; {fix}")
+    values = {
+        name: _value(types[name], fields[name], path, f"{prefix}{name}.") for name in types if name in names
+    }
     return kind(**values)
 
 

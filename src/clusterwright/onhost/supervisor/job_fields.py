@@ -2,149 +2,151 @@
 
 from __future__ import annotations
 
-from typing import Dict, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, NamedTuple, Optional, Tuple, Union
+
+_EMPTY: Dict[str, Any] = {}
 
 
 class ParallelFields(NamedTuple):
     """Sizes of the parallel groups; their product is the number of GPUs."""
 
-    tensor: int
-    pipeline: int
-    context: int
-    expert: int
-    expert_tensor: int
-    data: Optional[int]
-    shard: str
-    shard_group: Optional[int]
-    micro_batch: int
-    interleave: int
-    schedule: str
-    recompute: str
-    sequence_parallel: bool
-    offload: str
+    tensor: int = 1
+    pipeline: int = 1
+    context: int = 1
+    expert: int = 1
+    expert_tensor: int = 1
+    data: Optional[int] = None
+    shard: str = "none"
+    shard_group: Optional[int] = None
+    micro_batch: int = 1
+    interleave: int = 1
+    schedule: str = "1f1b"
+    recompute: str = "none"
+    sequence_parallel: bool = False
+    offload: str = "none"
 
 
 class ElasticFields(NamedTuple):
     """The range of hosts that the training can run on."""
 
     min_nodes: int
-    max_nodes: Optional[int]
+    max_nodes: Optional[int] = None
 
 
 class RecoveryFields(NamedTuple):
     """Automatic recovery from failed ranks and lost hosts."""
 
-    restarts: int
-    on_host_loss: str
-    spare_nodes: int
-    successors: int
-    heartbeat_timeout: int
-    hang: Union[int, str]
+    restarts: int = 3
+    on_host_loss: str = "successor"
+    spare_nodes: int = 0
+    successors: int = 5
+    heartbeat_timeout: int = 3
+    hang: Union[int, str] = "auto"
 
 
 class WarmFields(NamedTuple):
     """Warm start of ranks: a process on each host with modules already imported."""
 
-    imports: Tuple[str, ...]
-    standby: bool
+    imports: Tuple[str, ...] = ()
+    standby: bool = True
 
 
 class EveryFields(NamedTuple):
     """An interval: a number of steps or of seconds; one of the two is set."""
 
-    steps: Optional[int]
-    seconds: Optional[int]
+    steps: Optional[int] = None
+    seconds: Optional[int] = None
 
 
 class CheckpointFields(NamedTuple):
     """Checkpoints: where, how often, and how many are retained."""
 
-    folder: Optional[str]
-    every: EveryFields
-    save_total_limit: int
-    memory: Union[EveryFields, str]
-    best: Optional[str]
+    folder: Optional[str] = None
+    every: EveryFields = EveryFields(seconds=600)
+    save_total_limit: int = 3
+    memory: Union[EveryFields, str] = "auto"
+    best: Optional[str] = None
 
 
 class GradientsFields(NamedTuple):
     """All-reduce of gradients (DistributedDataParallel)."""
 
-    bucket: Optional[int]
-    compress: str
-    rank: int
-    warm_up: int
-    hierarchical: bool
+    bucket: Optional[int] = None
+    compress: str = "none"
+    rank: int = 4
+    warm_up: int = 100
+    hierarchical: bool = False
 
 
 class OuterFields(NamedTuple):
     """DiLoCo: ranks train independently and synchronize every few steps; for networks slow relative to compute."""
 
     every: int
-    lr: float
-    momentum: float
-    bits: int
-    warm_up: int
+    lr: float = 0.7
+    momentum: float = 0.9
+    bits: int = 32
+    warm_up: int = 0
 
 
 class EnvironmentFields(NamedTuple):
     """Environment of the processes."""
 
-    variables: Dict[str, str]
-    python: Optional[str]
-    workdir: Optional[str]
-    modules: Tuple[str, ...]
+    variables: Dict[str, str] = _EMPTY
+    python: Optional[str] = None
+    workdir: Optional[str] = None
+    modules: Tuple[str, ...] = ()
 
 
 class ContainerFields(NamedTuple):
     """Container image of the training; the cluster file lists the container runtimes."""
 
     image: str
-    mounts: Tuple[str, ...]
+    mounts: Tuple[str, ...] = ()
 
 
 class CodeFields(NamedTuple):
     """A code folder that is copied into the run at submission; later edits do not change the run."""
 
     folder: str
-    exclude: Tuple[str, ...]
-    limit: int
+    exclude: Tuple[str, ...] = ()
+    limit: int = 67108864
 
 
 class DataFields(NamedTuple):
     """A folder that the training reads."""
 
     path: str
-    stage: str
+    stage: str = "none"
 
 
 class JobFields(NamedTuple):
     """The whole training: the model of job.yaml."""
 
     name: str
-    command: Optional[Tuple[str, ...]]
-    program: Optional[Tuple[str, ...]]
-    framework: str
-    recipe: Optional[str]
-    arguments: Dict[str, Union[str, int, float, bool]]
-    nodes: int
-    gpus_per_node: int
     time: int
-    partition: Optional[str]
-    team: Optional[str]
-    user: Optional[str]
-    parallel: Optional[ParallelFields]
-    elastic: Optional[ElasticFields]
-    recovery: RecoveryFields
-    warm: WarmFields
-    launcher: str
-    checkpoint: CheckpointFields
-    gradients: GradientsFields
-    outer: Optional[OuterFields]
-    environment: EnvironmentFields
-    container: Optional[ContainerFields]
-    code: Optional[CodeFields]
-    array: Optional[str]
-    sweep: Dict[str, Tuple[Union[str, int, float, bool], ...]]
-    dependencies: Tuple[str, ...]
-    data: Tuple[DataFields, ...]
-    trackers: Tuple[str, ...]
+    command: Optional[Tuple[str, ...]] = None
+    program: Optional[Tuple[str, ...]] = None
+    framework: str = "pytorch"
+    recipe: Optional[str] = None
+    arguments: Dict[str, Union[str, int, float, bool]] = _EMPTY
+    nodes: int = 1
+    gpus_per_node: int = 1
+    partition: Optional[str] = None
+    team: Optional[str] = None
+    user: Optional[str] = None
+    parallel: Optional[ParallelFields] = None
+    elastic: Optional[ElasticFields] = None
+    recovery: RecoveryFields = RecoveryFields()
+    warm: WarmFields = WarmFields()
+    launcher: str = "agent"
+    checkpoint: CheckpointFields = CheckpointFields()
+    gradients: GradientsFields = GradientsFields()
+    outer: Optional[OuterFields] = None
+    environment: EnvironmentFields = EnvironmentFields()
+    container: Optional[ContainerFields] = None
+    code: Optional[CodeFields] = None
+    array: Optional[str] = None
+    sweep: Dict[str, Tuple[Union[str, int, float, bool], ...]] = _EMPTY
+    dependencies: Tuple[str, ...] = ()
+    data: Tuple[DataFields, ...] = ()
+    trackers: Tuple[str, ...] = ()
