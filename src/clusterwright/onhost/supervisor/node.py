@@ -22,8 +22,8 @@ from clusterwright.onhost.supervisor.failover import Failover
 from clusterwright.onhost.supervisor.folder import Events, Folder, set_umask
 from clusterwright.onhost.supervisor.hang import progress
 from clusterwright.onhost.supervisor.hang.standstill import Standstill
+from clusterwright.onhost.supervisor.host import forming, private, processes, wake
 from clusterwright.onhost.supervisor.host import generation as g
-from clusterwright.onhost.supervisor.host import private, processes, wake
 from clusterwright.onhost.supervisor.host.ranks import Ranks
 from clusterwright.onhost.supervisor.job import InvalidRecordError, read_record
 from clusterwright.onhost.supervisor.replicas.replicas import Replicas
@@ -229,6 +229,7 @@ class Agent:
                 **message["environment"],
                 "CLUSTERWRIGHT_GENERATION": str(self._generation),
             }
+            env["PYTHONPATH"] = forming.python_path(env)
             argv = self._launcher.on_host(generation, self.launch.command)
             self._ranks.start_launcher(generation, argv, env, cwd)
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Dict, Tuple, Union
 
 from clusterwright.onhost.supervisor.decide import Policy
+from clusterwright.onhost.supervisor.host import forming
 from clusterwright.onhost.supervisor.job import JobRecord
 from clusterwright.onhost.supervisor.job_fields import EveryFields
 
@@ -43,9 +44,16 @@ def environment(record: JobRecord, end_time: float) -> Dict[str, str]:
     return {
         **checkpoints(record),
         "CLUSTERWRIGHT_COPY_EVERY": _format_interval(checkpoint.memory),
+        **forming_limit(record),
         **({"CLUSTERWRIGHT_CHECKPOINT_BEST": checkpoint.best} if checkpoint.best else {}),
         **({"CLUSTERWRIGHT_DEADLINE": f"{end_time - SAVED_BY_S:.0f}"} if record.job.time else {}),
     }
+
+
+def forming_limit(record: JobRecord) -> Dict[str, str]:
+    """Return the variable with the seconds that a process group may take to form, if the job sets `recovery.hang`."""
+    hang = record.job.recovery.hang
+    return {forming.LIMIT: str(hang)} if isinstance(hang, int) else {}
 
 
 def checkpoints(record: JobRecord) -> Dict[str, str]:

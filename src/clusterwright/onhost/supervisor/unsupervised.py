@@ -20,7 +20,7 @@ from clusterwright.onhost.lib.run_outcome import CANCELED, EXIT_CODES, FAILED, F
 from clusterwright.onhost.supervisor import console, network, schedulers, terms
 from clusterwright.onhost.supervisor.folder import Events, Folder, open_run
 from clusterwright.onhost.supervisor.goodput import closing
-from clusterwright.onhost.supervisor.host import processes
+from clusterwright.onhost.supervisor.host import forming, processes
 from clusterwright.onhost.supervisor.job import JobRecord
 from clusterwright.onhost.supervisor.root_cause import exits
 
@@ -111,6 +111,9 @@ class UnsupervisedJob:
             "CLUSTERWRIGHT_FIRST": f"{address}:{port}",
             "CLUSTERWRIGHT_COMPUTE": self.record.launch.compute,
             "CLUSTERWRIGHT_RUN": self.folder.path,
+            forming.FOLDER: os.path.join(logs, "forming"),
+            "PYTHONPATH": forming.python_path(os.environ),
+            **terms.forming_limit(self.record),
             **terms.checkpoints(self.record),
         }
         if not self.batch:

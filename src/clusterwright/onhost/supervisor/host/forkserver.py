@@ -15,7 +15,7 @@ import sys
 import time
 from typing import Any, Dict, Optional, Sequence
 
-from clusterwright.onhost.supervisor.host import processes, rank, store, wake
+from clusterwright.onhost.supervisor.host import forming, processes, rank, store, wake
 
 NAME = "clusterwright.onhost.supervisor.host.forkserver"
 PROBLEMS = "CLUSTERWRIGHT_FORKSERVER_PROBLEMS"
@@ -27,6 +27,7 @@ def main(arguments: Sequence[str]) -> None:
     """Import the modules, then fork at each order; the child returns from `serve` and becomes what the order says."""
     run, agent, *modules = arguments
     begun = time.monotonic()
+    forming.install()
     problems = os.environ.pop(PROBLEMS, "").splitlines()
     problems += [problem for problem in map(imported, TORCH) if problem]
     for module in modules:

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import List, Optional, Sequence
 
 from clusterwright.onhost.supervisor.hang import progress
-from clusterwright.onhost.supervisor.host import processes, wake
+from clusterwright.onhost.supervisor.host import forming, processes, wake
 from clusterwright.onhost.supervisor.host.generation import EXIT
 
 # The program's objects, referenced until this process ends. Freeing a DistributedDataParallel after
@@ -133,4 +133,5 @@ def bind_workers() -> None:
 
 
 if __name__ == "__main__":
+    forming.install()
     run(sys.argv[1:])

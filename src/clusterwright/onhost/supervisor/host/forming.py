@@ -1,0 +1,221 @@
+"""Watch torch's process group form: after its time, the rank ends with the names of the ranks that are missing.
+
+`install` wraps `torch.distributed.init_process_group` when torch is imported. A group that forms within seconds
+costs one thread; only after SLOW_S does a rank leave a file for the others, in the log folder of its generation.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.abc
+import importlib.machinery
+import json
+import os
+import sys
+import threading
+import types
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from clusterwright.onhost.supervisor.host import wake
+
+TORCH = "torch.distributed.distributed_c10d"
+FOLDER, LIMIT = "CLUSTERWRIGHT_FORMING", "CLUSTERWRIGHT_FORMING_S"
+# torch's default for NCCL and torchrun's join_timeout; of Gloo it is 30 min, which no group needs to form
+LIMIT_S = 600.0
+SLOW_S = 15.0  # a group forms within seconds of its last rank's arrival
+EARLY = 0.95  # of the script's own timeout: torch would give up at the same time, without names
+EXIT_CODE = 73  # beside those of runtime/codes.py
+MOST_FILES = 100_000
+
+
+def python_path(environ: Mapping[str, str]) -> str:
+    """Return PYTHONPATH with the folder first whose `sitecustomize` calls `install` in each Python."""
+    ours = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
+    return os.pathsep.join(filter(None, (ours, environ.get("PYTHONPATH", ""))))
+
+
+class Arrival:
+    """One rank that waits for its group."""
+
+    def __init__(self, rank: int, world: int, host: str, address: str) -> None:
+        self.rank, self.world, self.host, self.address = rank, world, host, address
+
+    def write(self, folder: str) -> None:
+        """Leave a file for the other ranks."""
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, f"{self.rank}-{self.host}-{os.getpid()}.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.__dict__, file)
+
+
+def read(folder: str) -> List[Arrival]:
+    """Return the ranks that have left a file; a file that is being written is left out."""
+    arrivals = []
+    for name in sorted(os.listdir(folder))[:MOST_FILES]:
+        try:
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                arrivals.append(Arrival(**json.load(file)))
+        except (OSError, ValueError, TypeError):
+            continue
+    return arrivals
+
+
+def describe(arrivals: Sequence[Arrival], hosts: Sequence[str] = ()) -> str:
+    """Return who is missing, who came twice, and where the ranks meet if not at one address."""
+    world = max(arrival.world for arrival in arrivals)
+    places: Dict[int, List[str]] = {}
+    for arrival in arrivals:
+        places.setdefault(arrival.rank, []).append(arrival.host)
+    missing = [rank for rank in range(world) if rank not in places]
+    parts = [f"{len(places)} of {world} ranks came"]
+    if missing:
+        per_host = world // len(hosts) if hosts and world % len(hosts) == 0 else 0
+        names = sorted({hosts[rank // per_host] for rank in missing}) if per_host else []
+        parts.append(f"missing: rank {ranges(missing)}" + (f" (of {', '.join(names)})" if names else ""))
+    parts += [
+        f"rank {rank} came {len(twice)} times, on {', '.join(sorted(set(twice)))}"
+        for rank, twice in sorted(places.items())
+        if len(twice) > 1
+    ]
+    worlds = sorted({arrival.world for arrival in arrivals})
+    if len(worlds) > 1:
+        parts.append(f"the ranks disagree on the world size: {', '.join(map(str, worlds))}")
+    addresses = sorted({arrival.address for arrival in arrivals})
+    if len(addresses) > 1:
+        parts.append(f"they meet at different addresses: {', '.join(addresses)}")
+    elif not missing:
+        parts.append(f"they cannot reach the address where they meet: {addresses[0]}")
+    return "; ".join(parts)
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Return sorted numbers such as `1-3, 7`."""
+    spans: List[Tuple[int, int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], number)
+        else:
+            spans.append((number, number))
+    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+
+
+class Watch:
+    """The thread of one rank that waits for its group."""
+
+    def __init__(self, arrival: Arrival, folder: str, limit_s: float, hosts: Sequence[str]) -> None:
+        self._arrival, self._folder, self._limit_s, self._hosts = arrival, folder, limit_s, hosts
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="clusterwright-forming", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """End the watch: the group has formed, or torch has given up."""
+        self._over.set()
+
+    def _run(self) -> None:
+        slow_s = min(SLOW_S, self._limit_s / 2)
+        if self._over.wait(slow_s):
+            return
+        try:
+            self._arrival.write(self._folder)
+            if self._over.wait(self._limit_s - slow_s):
+                return
+            message = self.message()
+        except OSError as error:
+            message = (
+                f"the process group did not form in {self._limit_s:.0f} s; its ranks are unknown: {error}"
+            )
+            if self._over.wait(self._limit_s - slow_s):
+                return
+        give_up(message)
+
+    def message(self) -> str:
+        """Return who is missing."""
+        text = describe(read(self._folder), self._hosts)
+        return f"the process group did not form in {self._limit_s:.0f} s: {text}"
+
+
+def give_up(message: str) -> None:
+    """End this rank with a message, which its agent or launcher records."""
+    sys.stderr.write(f"clusterwright: {message}\n")
+    sys.stderr.flush()
+    local_rank = int(os.environ.get("LOCAL_RANK", "0"))
+    wake.send(raised=local_rank, pid=os.getpid(), message=message[:500], cause="group-not-formed")
+    os._exit(EXIT_CODE)
+
+
+def watch(arguments: Sequence[Any], named: Dict[str, Any]) -> Optional[Watch]:
+    """Watch a call of init_process_group; None where no run is known or a store of the script's own is used."""
+    environ = os.environ
+    run, generation = environ.get("CLUSTERWRIGHT_RUN", ""), environ.get("CLUSTERWRIGHT_GENERATION", "0")
+    folder = environ.get(FOLDER) or (os.path.join(run, "logs", generation, "forming") if run else "")
+    names = ("backend", "init_method", "timeout", "world_size", "rank", "store")
+    call = {**dict(zip(names, arguments)), **named}
+    if not folder or call.get("store") is not None:
+        return None
+    rank, world = (
+        _number(call, name, variable) for name, variable in (("rank", "RANK"), ("world_size", "WORLD_SIZE"))
+    )
+    if rank is None or world is None or world < 2:
+        return None
+    meets = f"{environ.get('MASTER_ADDR', '?')}:{environ.get('MASTER_PORT', '?')}"
+    address = call.get("init_method") or "env://"
+    host = environ.get("CLUSTERWRIGHT_HOST") or os.uname().nodename
+    arrival = Arrival(rank, world, host, meets if str(address).startswith("env://") else str(address))
+    hosts = [name for name in environ.get("CLUSTERWRIGHT_HOSTS", "").split(",") if name]
+    return Watch(arrival, folder, limit(call.get("timeout"), environ.get(LIMIT, "")), hosts)
+
+
+def limit(timeout: Any, setting: str) -> float:
+    """Return the seconds that a group may take: its own timeout, else the run's setting, else LIMIT_S."""
+    if timeout is not None and hasattr(timeout, "total_seconds"):
+        return EARLY * float(timeout.total_seconds())
+    return float(setting) if setting.isdigit() else LIMIT_S
+
+
+def _number(call: Dict[str, Any], name: str, variable: str) -> Optional[int]:
+    value = call.get(name, -1)
+    text = os.environ.get(variable, "") if not isinstance(value, int) or value < 0 else str(value)
+    return int(text) if text.isdigit() else None
+
+
+def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return init_process_group with a watch."""
+
+    @functools.wraps(function)
+    def init_process_group(*arguments: Any, **named: Any) -> Any:
+        watching = watch(arguments, named)
+        try:
+            return function(*arguments, **named)
+        finally:
+            if watching:
+                watching.end()
+
+    return init_process_group
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Finds torch's module as Python would, and wraps its function after the import."""
+
+    def find_spec(
+        self, fullname: str, path: Optional[Sequence[str]], target: Optional[types.ModuleType] = None
+    ) -> Optional[importlib.machinery.ModuleSpec]:
+        """Return the module's own spec with a loader that wraps the function; None for any other module."""
+        if fullname != TORCH:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec and spec.loader:
+            execute = spec.loader.exec_module
+
+            def exec_module(module: types.ModuleType) -> None:
+                execute(module)
+                module.init_process_group = wrapped(module.init_process_group)  # type: ignore[attr-defined]
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def install() -> None:
+    """Wrap init_process_group when torch is imported; before that only."""
+    if TORCH not in sys.modules and not any(isinstance(finder, Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, Finder())
