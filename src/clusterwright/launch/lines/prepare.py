@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from clusterwright.launch.lines.rule import Size
 from clusterwright.launch.lines.slurm_line import gpus_note, require_pyxis
 from clusterwright.launch.lines.source import Script, read_script
 from clusterwright.launch.lines.undefined_names import undefined_names
-from clusterwright.launch.lines.unwrap import unwrap
 from clusterwright.onhost.adapters import registry
+from clusterwright.onhost.adapters.launch_options import TORCH, LaunchCommand
 
+AGENT = "agent"  # sets the variables that torchrun sets
 MAX_NAMES = 8  # undefined names in the warnings about a script
 
 
@@ -75,7 +77,7 @@ def _supervised(job: Job, notes: list[Note], *, is_local: bool) -> Job:
     """Return the job with the script as its command where the launcher supervises ranks, as on this machine."""
     if not (is_local or registry.launcher(launcher(job)).is_supervised):
         return job
-    unwrapped = unwrap(job)
+    unwrapped = _unwrap(job)
     if unwrapped is None:
         return job
     notes.append(
@@ -99,3 +101,34 @@ def _doubts(script: Script | None) -> list[Note]:
     if script.syntax_error:
         return [Note(f"{script.name}:{script.syntax_error}", is_warning=True)]
     return [Note(name.message(script.name), is_warning=True) for name in undefined_names(script)[:MAX_NAMES]]
+
+
+def _unwrap(job: Job) -> Job | None:
+    """Return the job with the script as its command, for a supervised launcher; None if its program is no such line."""
+    lines = rewrite.command_lines(job.program or ())
+    if len(lines) != 1 or any(token.expands for token in lines[0]):
+        return None
+    launches = list(rewrite.commands(lines[0]))
+    if len(launches) != 1 or launches[0][0].spec is not TORCH:
+        return None
+    launch, tokens, _outer = launches[0]
+    command = _command(launch, [token.text for token in tokens])
+    if not command:
+        return None
+    current = launcher(job)
+    supervised = current if registry.launcher(current).is_supervised else AGENT
+    fields = {"program": None, "command": command, "launcher": supervised}
+    restarts = next((option.value for option in launch.options if option.name == "--max-restarts"), None)
+    if restarts is not None and restarts.isdigit() and "recovery" not in job.model_fields_set:
+        recovery = job.recovery.model_copy(update={"restarts": int(restarts)})
+        return job.model_copy(update={**fields, "recovery": recovery})
+    return job.model_copy(update=fields)
+
+
+def _command(launch: LaunchCommand, tokens: Sequence[str]) -> tuple[str, ...]:
+    """Return the arguments for Python; empty without a script, and for a program that is not Python."""
+    names = {option.name for option in launch.options}
+    program = tuple(tokens[launch.program :])
+    if not program or "--no-python" in names:
+        return ()
+    return ("-m", *program) if names & {"-m", "--module"} else program

@@ -13,13 +13,11 @@ from clusterwright.launch.lines.rule import Size, contradicts, replacement
 from clusterwright.onhost.adapters.launch_options import (
     ADDRESS,
     HOSTS,
-    MODULES,
     NODE_RANK,
     PLACES,
-    PROGRAMS,
     TORCH,
     LaunchCommand,
-    Option,
+    LaunchOption,
     parse,
 )
 
@@ -69,12 +67,14 @@ def edited(program: Sequence[str], edits: Sequence[t.Edit]) -> tuple[str, ...]:
     return t.edit_arguments(program, edits)
 
 
-def commands(command: Sequence[t.Token]) -> Iterator[tuple[LaunchCommand, Sequence[t.Token], str]]:
+def commands(
+    command: Sequence[t.Token],
+) -> Iterator[tuple[LaunchCommand, Sequence[t.Token], LaunchCommand | None]]:
     """Yield each launcher of a command line with its tokens and the launcher that starts it: srun, then torchrun."""
-    outer = ""
+    outer: LaunchCommand | None = None
     while (launch := parse([token.text for token in command])) is not None:
         yield launch, command, outer
-        outer, command = launch.launcher, command[launch.program :]
+        outer, command = launch, command[launch.program :]
 
 
 def _edits(command: Sequence[t.Token], size: Size, *, in_shell: bool) -> Iterator[t.Edit]:
@@ -88,29 +88,26 @@ def _edits(command: Sequence[t.Token], size: Size, *, in_shell: bool) -> Iterato
             yield _edit(option, typed, _new_value(launch, option, size, outer, in_shell=in_shell))
 
 
-def is_torch(launcher: str) -> bool:
-    """Return whether it is one of torch's launchers, which read PET_ variables."""
-    return PROGRAMS.get(launcher, MODULES.get(launcher)) is TORCH
-
-
-def _has_no_variable(launch: LaunchCommand, option: Option, outer: str, *, in_shell: bool) -> bool:
+def _has_no_variable(
+    launch: LaunchCommand, option: LaunchOption, outer: LaunchCommand | None, *, in_shell: bool
+) -> bool:
     """Return whether the launcher would not find the place elsewhere: variables are set for torch's launchers."""
-    if launch.launcher == "srun" or launch.launcher.startswith("mpi"):
-        return False  # these read the allocation
-    if is_torch(launch.launcher):
-        return bool(outer) and outer != "srun"
-    return bool(outer) or (in_shell and option.meaning == HOSTS)
+    if launch.spec.reads_allocation:
+        return False
+    if launch.spec is TORCH:
+        return outer is not None and not outer.spec.sets_variables
+    return outer is not None or (in_shell and option.meaning == HOSTS)
 
 
 def _new_value(
-    launch: LaunchCommand, option: Option, size: Size, outer: str, *, in_shell: bool
+    launch: LaunchCommand, option: LaunchOption, size: Size, outer: LaunchCommand | None, *, in_shell: bool
 ) -> str | None:
-    if option.meaning in _VARIABLES and in_shell and not outer and not is_torch(launch.launcher):
+    if option.meaning in _VARIABLES and in_shell and outer is None and launch.spec is not TORCH:
         return _VARIABLES[option.meaning]
     return replacement(option.meaning, size)
 
 
-def _edit(option: Option, typed: Sequence[t.Token], value: str | None) -> t.Edit:
+def _edit(option: LaunchOption, typed: Sequence[t.Token], value: str | None) -> t.Edit:
     text = " ".join(token.text for token in typed)
     start, stop = typed[0].start, typed[-1].stop
     if value is None:

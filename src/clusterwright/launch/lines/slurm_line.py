@@ -12,9 +12,14 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch.lines.rewrite import command_lines, commands
 from clusterwright.launch.share import share
-from clusterwright.onhost.adapters.launch_options import CONTAINER, GPUS, RANKS, RANKS_PER_NODE, LaunchCommand
-
-SRUN = "srun"
+from clusterwright.onhost.adapters.launch_options import (
+    CONTAINER,
+    GPUS,
+    RANKS,
+    RANKS_PER_NODE,
+    SRUN,
+    LaunchCommand,
+)
 
 
 def require_pyxis(job: Job, cluster: Cluster) -> None:
@@ -71,5 +76,5 @@ def _sruns(program: Sequence[str]) -> list[tuple[LaunchCommand, list[str]]]:
         (launch, [token.text for token in tokens])
         for line in command_lines(program)
         for launch, tokens, _outer in commands(line)
-        if launch.launcher == SRUN
+        if launch.spec is SRUN
     ]

@@ -12,29 +12,51 @@ from clusterwright.i18n import _
 from clusterwright.launch.lines.source import Script
 
 _OF_MODULES = frozenset(
-    {"__file__", "__name__", "__doc__", "__spec__", "__package__", "__loader__", "__path__", "__builtins__",
-     "__annotations__", "__class__", "__conditional_annotations__", "profile"}
-)  # fmt: skip
+    {
+        "__file__",
+        "__name__",
+        "__doc__",
+        "__spec__",
+        "__package__",
+        "__loader__",
+        "__path__",
+        "__builtins__",
+        "__annotations__",
+        "__class__",
+        "__conditional_annotations__",
+        "profile",
+    }
+)
 # Names that can come from anywhere, if a script reads or calls one of these.
 _DYNAMIC = frozenset({"exec", "eval", "globals", "vars", "setattr", "__builtins__", "builtins"})
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-IMPORTS = {
-    "nn": "from torch import nn", "F": "import torch.nn.functional as F", "np": "import numpy as np",
-    "dist": "import torch.distributed as dist", "mp": "import torch.multiprocessing as mp",
-    "optim": "from torch import optim", "DDP": "from torch.nn.parallel import DistributedDataParallel as DDP",
+_MODULES = (
+    "os sys time math json random argparse logging torch torchvision deepspeed socket subprocess shutil re copy "
+    "datetime glob signal"
+)
+_FROM = {
+    "DDP": "from torch.nn.parallel import DistributedDataParallel as DDP",
+    "DataLoader": "from torch.utils.data import DataLoader",
+    "Dataset": "from torch.utils.data import Dataset",
     "DistributedDataParallel": "from torch.nn.parallel import DistributedDataParallel",
-    "DataLoader": "from torch.utils.data import DataLoader", "Dataset": "from torch.utils.data import Dataset",
     "DistributedSampler": "from torch.utils.data.distributed import DistributedSampler",
-    "GradScaler": "from torch.amp import GradScaler", "autocast": "from torch.amp import autocast",
-    "transforms": "from torchvision import transforms", "models": "from torchvision import models",
-    "datasets": "from torchvision import datasets", "pd": "import pandas as pd", "Path": "from pathlib import Path",
-    "partial": "from functools import partial", "tqdm": "from tqdm import tqdm",
-    **{
-        name: f"import {name}"
-        for name in ("os", "sys", "time", "math", "json", "random", "argparse", "logging", "torch", "torchvision",
-                     "deepspeed", "socket", "subprocess", "shutil", "re", "copy", "datetime", "glob", "signal")
-    },
-}  # fmt: skip
+    "F": "import torch.nn.functional as F",
+    "GradScaler": "from torch.amp import GradScaler",
+    "Path": "from pathlib import Path",
+    "autocast": "from torch.amp import autocast",
+    "datasets": "from torchvision import datasets",
+    "dist": "import torch.distributed as dist",
+    "models": "from torchvision import models",
+    "mp": "import torch.multiprocessing as mp",
+    "nn": "from torch import nn",
+    "np": "import numpy as np",
+    "optim": "from torch import optim",
+    "partial": "from functools import partial",
+    "pd": "import pandas as pd",
+    "tqdm": "from tqdm import tqdm",
+    "transforms": "from torchvision import transforms",
+}
+IMPORTS = {**_FROM, **{name: f"import {name}" for name in _MODULES.split()}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ class LaunchOptions(NamedTuple):
     flags: FrozenSet[str]  # options that take no value
     pairs: FrozenSet[str] = frozenset()  # options that take two values
     has_short: bool = False  # a short option may have its value attached: -N4
+    reads_allocation: bool = False  # without options it starts what the allocation has
+    sets_variables: bool = False  # its tasks get variables for torch's launchers (adapters/task_variables.py)
 
 
 def _options(text: str) -> FrozenSet[str]:
@@ -32,41 +34,76 @@ def _options(text: str) -> FrozenSet[str]:
 
 TORCH = LaunchOptions(
     meanings={
-        "--nnodes": NODES, "--nproc-per-node": RANKS_PER_NODE, "--node-rank": NODE_RANK,
-        "--master-addr": ADDRESS, "--rdzv-endpoint": ADDRESS, "--standalone": ADDRESS,
+        "--nnodes": NODES,
+        "--nproc-per-node": RANKS_PER_NODE,
+        "--node-rank": NODE_RANK,
+        "--master-addr": ADDRESS,
+        "--rdzv-endpoint": ADDRESS,
+        "--standalone": ADDRESS,
     },
-    flags=_options("--standalone -m --module --no-python --run-path --use-env --virtual-local-rank -h --help"),
-)  # fmt: skip
+    flags=_options(
+        "--standalone -m --module --no-python --run-path --use-env --virtual-local-rank -h --help"
+    ),
+)
 ACCELERATE = LaunchOptions(
     meanings={
-        "--num-machines": NODES, "--num-processes": RANKS, "--machine-rank": NODE_RANK,
-        "--main-process-ip": ADDRESS, "--deepspeed-hostfile": HOSTS,
+        "--num-machines": NODES,
+        "--num-processes": RANKS,
+        "--machine-rank": NODE_RANK,
+        "--main-process-ip": ADDRESS,
+        "--deepspeed-hostfile": HOSTS,
     },
     flags=_options(
         "--cpu --multi-gpu --tpu --ipex --use-xpu --use-deepspeed --use-fsdp --use-megatron-lm --debug -q --quiet"
         " -m --module --no-python --same-network --dynamo-use-fullgraph --dynamo-use-dynamic --tpu-cluster"
         " --no-tpu-cluster --tpu-use-sudo --enable-cpu-affinity --use-parallelism-config -h --help"
     ),
-)  # fmt: skip
+)
 DEEPSPEED = LaunchOptions(
     meanings={
-        "--num-nodes": NODES, "--num-gpus": RANKS_PER_NODE, "--node-rank": NODE_RANK, "--master-addr": ADDRESS,
-        "--hostfile": HOSTS, "-H": HOSTS, "--include": HOSTS, "-i": HOSTS, "--exclude": HOSTS, "-e": HOSTS,
+        "--num-nodes": NODES,
+        "--num-gpus": RANKS_PER_NODE,
+        "--node-rank": NODE_RANK,
+        "--master-addr": ADDRESS,
+        "--hostfile": HOSTS,
+        "-H": HOSTS,
+        "--include": HOSTS,
+        "-i": HOSTS,
+        "--exclude": HOSTS,
+        "-e": HOSTS,
     },
     flags=_options(
         "--no-local-rank --no-python --force-multi --save-pid --module --no-ssh --no-ssh-check --elastic-training"
         " --bind-cores-to-rank -h --help"
     ),
-)  # fmt: skip
+)
 SRUN = LaunchOptions(
     meanings={
-        "-N": STEP_NODES, "--nodes": STEP_NODES, "-n": RANKS, "--ntasks": RANKS, "--ntasks-per-node": RANKS_PER_NODE,
-        "-w": HOSTS, "--nodelist": HOSTS, "-F": HOSTS, "--nodefile": HOSTS, "--mpi": MPI,
-        "--gres": GPUS, "--gpus": GPUS, "-G": GPUS, "--gpus-per-node": GPUS, "--gpus-per-task": GPUS,
-        "--container-image": CONTAINER, "--container-mounts": CONTAINER, "--container-name": CONTAINER,
-        "--container-workdir": CONTAINER, "--container-save": CONTAINER, "--container-env": CONTAINER,
-        "--container-mount-home": CONTAINER, "--container-writable": CONTAINER,
-        "--container-remap-root": CONTAINER, "--container-readonly": CONTAINER,
+        "-N": STEP_NODES,
+        "--nodes": STEP_NODES,
+        "-n": RANKS,
+        "--ntasks": RANKS,
+        "--ntasks-per-node": RANKS_PER_NODE,
+        "-w": HOSTS,
+        "--nodelist": HOSTS,
+        "-F": HOSTS,
+        "--nodefile": HOSTS,
+        "--mpi": MPI,
+        "--gres": GPUS,
+        "--gpus": GPUS,
+        "-G": GPUS,
+        "--gpus-per-node": GPUS,
+        "--gpus-per-task": GPUS,
+        "--container-image": CONTAINER,
+        "--container-mounts": CONTAINER,
+        "--container-name": CONTAINER,
+        "--container-workdir": CONTAINER,
+        "--container-save": CONTAINER,
+        "--container-env": CONTAINER,
+        "--container-mount-home": CONTAINER,
+        "--container-writable": CONTAINER,
+        "--container-remap-root": CONTAINER,
+        "--container-readonly": CONTAINER,
     },
     flags=_options(
         "-E --preserve-env -H --hold -h --help -K --kill-on-bad-exit -k --no-kill -l --label -O --overcommit"
@@ -77,13 +114,30 @@ SRUN = LaunchOptions(
         " --container-writable --container-readonly --container-entrypoint --no-container-entrypoint"
     ),
     has_short=True,
-)  # fmt: skip
+    reads_allocation=True,
+    sets_variables=True,
+)
 MPIRUN = LaunchOptions(
     meanings={
-        "-np": RANKS, "--np": RANKS, "-n": RANKS, "--n": RANKS, "-c": RANKS, "-N": RANKS_PER_NODE,
-        "--npernode": RANKS_PER_NODE, "-npernode": RANKS_PER_NODE, "-ppn": RANKS_PER_NODE,
-        "-H": HOSTS, "--host": HOSTS, "-host": HOSTS, "--hosts": HOSTS, "-hosts": HOSTS,
-        "--hostfile": HOSTS, "-hostfile": HOSTS, "--machinefile": HOSTS, "-machinefile": HOSTS, "-f": HOSTS,
+        "-np": RANKS,
+        "--np": RANKS,
+        "-n": RANKS,
+        "--n": RANKS,
+        "-c": RANKS,
+        "-N": RANKS_PER_NODE,
+        "--npernode": RANKS_PER_NODE,
+        "-npernode": RANKS_PER_NODE,
+        "-ppn": RANKS_PER_NODE,
+        "-H": HOSTS,
+        "--host": HOSTS,
+        "-host": HOSTS,
+        "--hosts": HOSTS,
+        "-hosts": HOSTS,
+        "--hostfile": HOSTS,
+        "-hostfile": HOSTS,
+        "--machinefile": HOSTS,
+        "-machinefile": HOSTS,
+        "-f": HOSTS,
     },
     flags=_options(
         "--allow-run-as-root --oversubscribe -oversubscribe --nooversubscribe -v --verbose -q --quiet -V --version"
@@ -91,21 +145,30 @@ MPIRUN = LaunchOptions(
         " --enable-recovery --disable-recovery -nolocal --nolocal -bynode --bynode -byslot --byslot --do-not-launch"
         " --debug-daemons -d -h --help"
     ),
+    reads_allocation=True,
     pairs=_options("--mca -mca --gmca -gmca --pmixmca --prtemca --omca -genv -env"),
-)  # fmt: skip
+)
 
 PROGRAMS = {
-    "torchrun": TORCH, "accelerate": ACCELERATE, "deepspeed": DEEPSPEED, "srun": SRUN,
-    "mpirun": MPIRUN, "mpiexec": MPIRUN, "mpiexec.hydra": MPIRUN, "mpirun.openmpi": MPIRUN,
-}  # fmt: skip
+    "torchrun": TORCH,
+    "accelerate": ACCELERATE,
+    "deepspeed": DEEPSPEED,
+    "srun": SRUN,
+    "mpirun": MPIRUN,
+    "mpiexec": MPIRUN,
+    "mpiexec.hydra": MPIRUN,
+    "mpirun.openmpi": MPIRUN,
+}
 MODULES = {
-    "torch.distributed.run": TORCH, "torch.distributed.launch": TORCH,
-    "deepspeed.launcher.runner": DEEPSPEED, "accelerate.commands.launch": ACCELERATE,
-}  # fmt: skip
+    "torch.distributed.run": TORCH,
+    "torch.distributed.launch": TORCH,
+    "deepspeed.launcher.runner": DEEPSPEED,
+    "accelerate.commands.launch": ACCELERATE,
+}
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
 
 
-class Option(NamedTuple):
+class LaunchOption(NamedTuple):
     """One option of a command line; `start` and `stop` delimit its arguments."""
 
     name: str  # spelled with dashes
@@ -119,7 +182,8 @@ class LaunchCommand(NamedTuple):
     """A command line taken apart: which launcher, its options, and where the program that it starts begins."""
 
     launcher: str  # torchrun, srun, torch.distributed.launch ...
-    options: Tuple[Option, ...]
+    spec: LaunchOptions
+    options: Tuple[LaunchOption, ...]
     program: int  # index of the first argument after the options
 
 
@@ -136,7 +200,7 @@ def parse(arguments: Sequence[str]) -> Optional[LaunchCommand]:
         index = option.stop
     if index < len(arguments) and arguments[index] == "--":
         index += 1
-    return LaunchCommand(launcher, tuple(options), index)
+    return LaunchCommand(launcher, spec, tuple(options), index)
 
 
 def _launcher(arguments: Sequence[str]) -> Optional[Tuple[str, LaunchOptions, int]]:
@@ -156,7 +220,7 @@ def _launcher(arguments: Sequence[str]) -> Optional[Tuple[str, LaunchOptions, in
     return None
 
 
-def _option(arguments: Sequence[str], index: int, spec: LaunchOptions) -> Option:
+def _option(arguments: Sequence[str], index: int, spec: LaunchOptions) -> LaunchOption:
     argument = arguments[index]
     name, has_value, value = argument.partition("=")
     if spec.has_short and not argument.startswith("--"):
@@ -166,8 +230,8 @@ def _option(arguments: Sequence[str], index: int, spec: LaunchOptions) -> Option
         name = name.replace("_", "-")
     meaning = spec.meanings.get(name, "")
     if has_value:
-        return Option(name, value, index, index + 1, meaning)
+        return LaunchOption(name, value, index, index + 1, meaning)
     if name in spec.flags:
-        return Option(name, None, index, index + 1, meaning)
+        return LaunchOption(name, None, index, index + 1, meaning)
     stop = min(len(arguments), index + (3 if name in spec.pairs else 2))
-    return Option(name, " ".join(arguments[index + 1 : stop]), index, stop, meaning)
+    return LaunchOption(name, " ".join(arguments[index + 1 : stop]), index, stop, meaning)

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from clusterwright.onhost.adapters.launcher import Allocation, Launcher
 from clusterwright.onhost.supervisor import schedulers
-from clusterwright.slurm.mpi_plugins import list_mpi_plugins, parse_mpi_plugins
 
 
 def arguments(allocation: Allocation, program: Sequence[str]) -> list[str]:
     """Return the command line of one task per GPU, with `--mpi=pmix` if srun lists it."""
-    _, listing = schedulers.slurm(*list_mpi_plugins())
-    pmix = ["--mpi=pmix"] if "pmix" in parse_mpi_plugins(listing) else []
+    _, listed = schedulers.slurm("srun", "--mpi=list")
+    pmix = ["--mpi=pmix"] if "pmix" in listed else []
     return step(allocation, allocation.ranks, [*pmix, "--kill-on-bad-exit=1"], program)
 
 

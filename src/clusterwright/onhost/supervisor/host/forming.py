@@ -194,24 +194,28 @@ def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
     return init_process_group
 
 
+class Loader(importlib.machinery.SourceFileLoader):
+    """Loads torch's module as Python would, then wraps its function."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Execute the module, and replace init_process_group before anything imports it from there."""
+        super().exec_module(module)
+        names = vars(module)
+        names["init_process_group"] = wrapped(names["init_process_group"])
+
+
 class Finder(importlib.abc.MetaPathFinder):
-    """Finds torch's module as Python would, and wraps its function after the import."""
+    """Finds torch's module where Python would."""
 
     def find_spec(
         self, fullname: str, path: Optional[Sequence[str]], target: Optional[types.ModuleType] = None
     ) -> Optional[importlib.machinery.ModuleSpec]:
-        """Return the module's own spec with a loader that wraps the function; None for any other module."""
+        """Return the module's own spec with `Loader`; None for any other module."""
         if fullname != TORCH:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        if spec and spec.loader:
-            execute = spec.loader.exec_module
-
-            def exec_module(module: types.ModuleType) -> None:
-                execute(module)
-                module.init_process_group = wrapped(module.init_process_group)  # type: ignore[attr-defined]
-
-            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        if spec and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            spec.loader = Loader(fullname, spec.loader.path)
         return spec
 
 

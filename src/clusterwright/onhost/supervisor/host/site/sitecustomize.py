@@ -14,7 +14,7 @@ def _import_hidden() -> None:
     this = sys.modules.pop(__name__, None)
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) != ours]
     try:
-        import sitecustomize  # noqa: F401 (another file of this name)
+        importlib.import_module(__name__)  # another file of this name
     except ImportError as error:
         if error.name != __name__:
             raise
