@@ -102,3 +102,31 @@ def test_tasks_without_gpus_are_said(cluster):
 
     assert "srun alone gets no GPU without `--gres=gpu" in str(note)
     assert prepare(job("srun -N2 -n4 --gres=gpu:2 python train.py"), cluster).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "launcher", "notes"),
+    [
+        ("import os\nos.environ['SLURM_LOCALID']\n", "srun", 1),
+        ("import os\nos.environ.get('LOCAL_RANK', os.environ.get('SLURM_LOCALID'))\n", "agent", 0),
+        ("print(1)\n", "agent", 0),
+    ],
+)
+def test_a_script_that_reads_the_numbers_of_tasks_is_started_as_tasks(
+    cluster, tmp_path, text, launcher, notes
+):
+    """Unless it reads its rank too."""
+    (tmp_path / "train.py").write_text(text)
+    fields = {"program": None, "command": ["train.py"], "code": {"folder": "."}}
+    values = {"name": "x", "time": "10m", **fields}
+    found = prepare(Job.model_validate(values, strict=False), cluster, tmp_path)
+
+    assert (found.job.launcher, len(found.notes)) == (launcher, notes)
+
+
+def test_tasks_that_read_their_rank_are_said(cluster, tmp_path):
+    """Slurm sets none; the job does."""
+    (tmp_path / "train.py").write_text("import torch.distributed as dist\ndist.init_process_group('gloo')\n")
+    line = job("srun --gres=gpu:2 python train.py", code={"folder": "."})
+
+    assert "Slurm sets no RANK" in str(prepare(line, cluster, tmp_path).notes[0])

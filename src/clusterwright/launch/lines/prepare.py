@@ -13,13 +13,16 @@ from clusterwright.launch.command import launcher
 from clusterwright.launch.lines import local_rank, rewrite
 from clusterwright.launch.lines.note import Note
 from clusterwright.launch.lines.rule import Size
-from clusterwright.launch.lines.slurm_line import gpus_note, require_pyxis
-from clusterwright.launch.lines.source import Script, read_script
+from clusterwright.launch.lines.slurm_line import gpus_note, rank_note, require_pyxis
+from clusterwright.launch.lines.source import Script, read_script, strings
 from clusterwright.launch.lines.undefined_names import undefined_names
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.adapters.launch_options import TORCH, LaunchCommand
 
 AGENT = "agent"  # sets the variables that torchrun sets
+TASKS = "srun"
+OF_TASKS = frozenset({"SLURM_PROCID", "SLURM_LOCALID"})
+OF_RANKS = frozenset({"RANK", "LOCAL_RANK"})
 MAX_NAMES = 8  # undefined names in the warnings about a script
 
 
@@ -44,9 +47,11 @@ def prepare(job: Job, cluster: Cluster | None, base_folder: Path = Path()) -> Pr
     if job.program is not None:
         if cluster is not None:
             require_pyxis(job, cluster)
-            notes += [Note(text) for text in [gpus_note(job, cluster)] if text]
+            notes += [Note(text) for text in (gpus_note(job, cluster), rank_note(job, script)) if text]
         job = _fitted(job, script, notes)
         job = _supervised(job, notes, is_local=cluster is None)
+    elif cluster is not None:
+        job = _as_tasks(job, script, notes)
     notes += _doubts(script)
     return Prepared(job, tuple(notes))
 
@@ -101,6 +106,27 @@ def _doubts(script: Script | None) -> list[Note]:
     if script.syntax_error:
         return [Note(f"{script.name}:{script.syntax_error}", is_warning=True)]
     return [Note(name.message(script.name), is_warning=True) for name in undefined_names(script)[:MAX_NAMES]]
+
+
+def _as_tasks(job: Job, script: Script | None, notes: list[Note]) -> Job:
+    """Return the job with launcher `srun` if its script reads Slurm's numbers of the task instead of its rank."""
+    if script is None or "launcher" in job.model_fields_set:
+        return job
+    read = strings(script)
+    if not read & OF_TASKS or read & OF_RANKS:
+        return job
+    names = ", ".join(sorted(read & OF_TASKS))
+    notes.append(
+        Note(
+            _(
+                "{script} reads {names}, which only tasks of Slurm have: launcher `{launcher}`",
+                script=script.name,
+                names=names,
+                launcher=TASKS,
+            )
+        )
+    )
+    return job.model_copy(update={"launcher": TASKS})
 
 
 def _unwrap(job: Job) -> Job | None:

@@ -11,6 +11,7 @@ from clusterwright.config.job import Job
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch.lines.rewrite import command_lines, commands
+from clusterwright.launch.lines.source import Script, python_script, strings
 from clusterwright.launch.share import share
 from clusterwright.onhost.adapters.launch_options import (
     CONTAINER,
@@ -67,6 +68,15 @@ def gpus_note(job: Job, cluster: Cluster) -> str:
                 gres=gres,
                 nodes=job.nodes,
             )
+    return ""
+
+
+def rank_note(job: Job, script: Script | None) -> str:
+    """Return a sentence on a line with srun whose script reads its rank; else an empty string."""
+    if script is None or not ("RANK" in strings(script) or "init_process_group" in script.text):
+        return ""
+    if any(python_script(arguments[launch.program :]) for launch, arguments in _sruns(job.program or ())):
+        return _("launch line: Slurm sets no RANK; tasks of srun get the variables of torchrun from this job")
     return ""
 
 

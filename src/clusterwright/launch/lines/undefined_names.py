@@ -135,13 +135,13 @@ def _line(name: str, scope: ast.AST) -> int | None:
     """Return the first line of the scope itself that reads the name; annotations may never be evaluated."""
     reads = [
         node.lineno
-        for node in _own_nodes(scope)
+        for node in _scope_nodes(scope)
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
     ]
     return min(reads, default=None)
 
 
-def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+def _scope_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes of a scope without the bodies of functions and classes in it, and without annotations."""
     pending = [child for field, child in _children(scope) if field not in ("decorator_list", "bases")]
     while pending:

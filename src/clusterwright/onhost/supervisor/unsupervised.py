@@ -13,7 +13,7 @@ import sys
 import time
 from typing import Dict, List, Optional, Tuple
 
-from clusterwright.onhost.adapters import registry
+from clusterwright.onhost.adapters import registry, task_variables
 from clusterwright.onhost.adapters.launcher import Allocation
 from clusterwright.onhost.lib.processes import Process
 from clusterwright.onhost.lib.run_outcome import CANCELED, EXIT_CODES, FAILED, FINISHED
@@ -116,7 +116,12 @@ class UnsupervisedJob:
             **terms.forming_limit(self.record),
             **terms.checkpoints(self.record),
         }
-        if not self.batch:
+        if self.batch:
+            working_folder = self.record.launch.workdir or self.folder.path
+            variables.update(
+                task_variables.variables(self.record.launch.command, self.folder.path, working_folder)
+            )
+        else:
             variables["CLUSTERWRIGHT_LOGS"] = logs
         return {**os.environ, **variables}
 

@@ -61,7 +61,7 @@ def read(folder: str) -> List[Arrival]:
 
 
 def describe(arrivals: Sequence[Arrival], hosts: Sequence[str] = ()) -> str:
-    """Return who is missing, who came twice, and where the ranks meet if not at one address."""
+    """Return who is missing, who came rank_hosts, and where the ranks meet if not at one address."""
     world = max(arrival.world for arrival in arrivals)
     places: Dict[int, List[str]] = {}
     for arrival in arrivals:
@@ -73,9 +73,9 @@ def describe(arrivals: Sequence[Arrival], hosts: Sequence[str] = ()) -> str:
         names = sorted({hosts[rank // per_host] for rank in missing}) if per_host else []
         parts.append(f"missing: rank {ranges(missing)}" + (f" (of {', '.join(names)})" if names else ""))
     parts += [
-        f"rank {rank} came {len(twice)} times, on {', '.join(sorted(set(twice)))}"
-        for rank, twice in sorted(places.items())
-        if len(twice) > 1
+        f"rank {rank} came {len(rank_hosts)} times, on {', '.join(sorted(set(rank_hosts)))}"
+        for rank, rank_hosts in sorted(places.items())
+        if len(rank_hosts) > 1
     ]
     worlds = sorted({arrival.world for arrival in arrivals})
     if len(worlds) > 1:
@@ -127,7 +127,7 @@ class Watch:
             )
             if self._over.wait(self._limit_s - slow_s):
                 return
-        give_up(message)
+        end_rank(message)
 
     def message(self) -> str:
         """Return who is missing."""
@@ -135,7 +135,7 @@ class Watch:
         return f"the process group did not form in {self._limit_s:.0f} s: {text}"
 
 
-def give_up(message: str) -> None:
+def end_rank(message: str) -> None:
     """End this rank with a message, which its agent or launcher records."""
     sys.stderr.write(f"clusterwright: {message}\n")
     sys.stderr.flush()
@@ -150,20 +150,21 @@ def watch(arguments: Sequence[Any], named: Dict[str, Any]) -> Optional[Watch]:
     run, generation = environ.get("CLUSTERWRIGHT_RUN", ""), environ.get("CLUSTERWRIGHT_GENERATION", "0")
     folder = environ.get(FOLDER) or (os.path.join(run, "logs", generation, "forming") if run else "")
     names = ("backend", "init_method", "timeout", "world_size", "rank", "store")
-    call = {**dict(zip(names, arguments)), **named}
-    if not folder or call.get("store") is not None:
+    settings = {**dict(zip(names, arguments)), **named}
+    if not folder or settings.get("store") is not None:
         return None
     rank, world = (
-        _number(call, name, variable) for name, variable in (("rank", "RANK"), ("world_size", "WORLD_SIZE"))
+        _number(settings, name, variable)
+        for name, variable in (("rank", "RANK"), ("world_size", "WORLD_SIZE"))
     )
     if rank is None or world is None or world < 2:
         return None
     meets = f"{environ.get('MASTER_ADDR', '?')}:{environ.get('MASTER_PORT', '?')}"
-    address = call.get("init_method") or "env://"
+    address = settings.get("init_method") or "env://"
     host = environ.get("CLUSTERWRIGHT_HOST") or os.uname().nodename
     arrival = Arrival(rank, world, host, meets if str(address).startswith("env://") else str(address))
     hosts = [name for name in environ.get("CLUSTERWRIGHT_HOSTS", "").split(",") if name]
-    return Watch(arrival, folder, limit(call.get("timeout"), environ.get(LIMIT, "")), hosts)
+    return Watch(arrival, folder, limit(settings.get("timeout"), environ.get(LIMIT, "")), hosts)
 
 
 def limit(timeout: Any, setting: str) -> float:
@@ -173,8 +174,8 @@ def limit(timeout: Any, setting: str) -> float:
     return float(setting) if setting.isdigit() else LIMIT_S
 
 
-def _number(call: Dict[str, Any], name: str, variable: str) -> Optional[int]:
-    value = call.get(name, -1)
+def _number(settings: Dict[str, Any], name: str, variable: str) -> Optional[int]:
+    value = settings.get(name, -1)
     text = os.environ.get(variable, "") if not isinstance(value, int) or value < 0 else str(value)
     return int(text) if text.isdigit() else None
 

@@ -11,7 +11,7 @@ import sys
 def _import_hidden() -> None:
     """Import the sitecustomize of the rest of sys.path, if there is one."""
     ours = os.path.dirname(os.path.abspath(__file__))
-    this = sys.modules.pop(__name__, None)
+    module = sys.modules.pop(__name__, None)
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) != ours]
     try:
         importlib.import_module(__name__)  # another file of this name
@@ -19,8 +19,8 @@ def _import_hidden() -> None:
         if error.name != __name__:
             raise
     finally:
-        if this is not None:
-            sys.modules.setdefault(__name__, this)
+        if module is not None:
+            sys.modules.setdefault(__name__, module)
 
 
 def _install() -> None:
