@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import subprocess
 import sys
 
@@ -237,6 +238,26 @@ def test_a_process_becomes_the_program_with_what_was_missing():
     )
 
     assert (done.stdout, done.stderr) == ("3 5 ['a b']\n", "")
+
+
+def test_torchrun_that_is_not_there_is_a_module_of_the_job_s_python(tmp_path):
+    """As on hosts whose torch was installed for another path: the script is there, its interpreter is not."""
+    (tmp_path / "torchrun").write_text("#!/nowhere/python\n")
+    (tmp_path / "torchrun").chmod(0o755)
+    argv = [
+        sys.executable,
+        "-m",
+        "clusterwright.onhost.adapters.begin",
+        "host",
+        "pytorch",
+        "torchrun",
+        "--help",
+    ]
+    env = {**os.environ, **SLURM, "PATH": str(tmp_path)}
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0 or "No module named 'torch'" in done.stderr
+    assert "--nproc-per-node" in done.stdout or "No module named" in done.stderr
 
 
 def test_a_program_that_is_not_there_is_named_with_its_host():

@@ -21,6 +21,7 @@ from clusterwright.onhost.supervisor.host import private, rank
 from clusterwright.onhost.supervisor.host.generation import QUIET
 
 COMPUTE, LOGS, RUN = "CLUSTERWRIGHT_COMPUTE", "CLUSTERWRIGHT_LOGS", "CLUSTERWRIGHT_RUN"
+TORCHRUN = "torchrun"
 PYTHON = "python"  # before a script: replaced by the job's Python
 
 
@@ -57,11 +58,13 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def run(command: List[str]) -> None:
-    """Replace this process by the program; `python` means the job's own Python."""
+    """Replace this process by the program; `python` means the job's own Python, which has torchrun as a module too."""
     argv = [sys.executable, "-u", *command[1:]] if command[0] == PYTHON else command
     try:
         os.execvp(argv[0], argv)  # noqa: S606 (the job's own program)
     except OSError as error:
+        if argv[0] == TORCHRUN:  # not beside this Python, or installed for another path
+            run([PYTHON, "-m", "torch.distributed.run", *argv[1:]])
         sys.exit(f"{argv[0]}: {error.strerror} on {os.uname().nodename}")
 
 
