@@ -11,11 +11,11 @@ from clusterwright.config.job import Job
 from clusterwright.i18n import _
 from clusterwright.launch.command import launcher
 from clusterwright.launch.lines import local_rank, rewrite
+from clusterwright.launch.lines.doubts import doubts
 from clusterwright.launch.lines.note import Note
 from clusterwright.launch.lines.rule import Size
 from clusterwright.launch.lines.slurm_line import gpus_note, rank_note, require_pyxis
 from clusterwright.launch.lines.source import Script, read_script, strings
-from clusterwright.launch.lines.undefined_names import undefined_names
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.adapters.launch_options import TORCH, LaunchCommand
 
@@ -23,7 +23,6 @@ AGENT = "agent"  # sets the variables that torchrun sets
 TASKS = "srun"
 OF_TASKS = frozenset({"SLURM_PROCID", "SLURM_LOCALID"})
 OF_RANKS = frozenset({"RANK", "LOCAL_RANK"})
-MAX_NAMES = 8  # undefined names in the warnings about a script
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def prepare(job: Job, cluster: Cluster | None, base_folder: Path = Path()) -> Pr
         job = _supervised(job, notes, is_local=cluster is None)
     elif cluster is not None:
         job = _as_tasks(job, script, notes)
-    notes += _doubts(script)
+    notes += doubts(job, script)
     return Prepared(job, tuple(notes))
 
 
@@ -97,15 +96,6 @@ def _supervised(job: Job, notes: list[Note], *, is_local: bool) -> Job:
         )
     )
     return unwrapped
-
-
-def _doubts(script: Script | None) -> list[Note]:
-    """Return warnings about what cannot run in the script as it is written."""
-    if script is None:
-        return []
-    if script.syntax_error:
-        return [Note(f"{script.name}:{script.syntax_error}", is_warning=True)]
-    return [Note(name.message(script.name), is_warning=True) for name in undefined_names(script)[:MAX_NAMES]]
 
 
 def _as_tasks(job: Job, script: Script | None, notes: list[Note]) -> Job:

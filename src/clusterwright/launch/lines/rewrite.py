@@ -51,8 +51,8 @@ def rewrite(program: Sequence[str], size: Size) -> Rewritten:
         WrightError: `launch-line`: an option that contradicts the allocation cannot be rewritten.
     """
     in_shell = is_shell_line(program)
-    edits = [edit for command in command_lines(program) for edit in _edits(command, size, in_shell=in_shell)]
-    return Rewritten(edited(program, edits), tuple(edit.typed for edit in edits))
+    changes = [edit for command in command_lines(program) for edit in edits(command, size, in_shell=in_shell)]
+    return Rewritten(edited(program, changes), tuple(edit.typed for edit in changes))
 
 
 def command_lines(program: Sequence[str]) -> list[tuple[t.Token, ...]]:
@@ -77,7 +77,12 @@ def commands(
         outer, command = launch, command[launch.program :]
 
 
-def _edits(command: Sequence[t.Token], size: Size, *, in_shell: bool) -> Iterator[t.Edit]:
+def edits(command: Sequence[t.Token], size: Size, *, in_shell: bool) -> Iterator[t.Edit]:
+    """Yield the edits of a command line.
+
+    Raises:
+        WrightError: `launch-line`.
+    """
     for launch, tokens, outer in commands(command):
         for option in launch.options:
             typed = tokens[option.start : option.stop]

@@ -24,12 +24,12 @@ from clusterwright.onhost.adapters.launch_options import (
 
 
 def require_pyxis(job: Job, cluster: Cluster) -> None:
-    """Refuse the options of pyxis on a cluster without it, where srun does not know them.
+    """Refuse the options of pyxis on a cluster without it, where srun does not know them; unmanaged ones may have it.
 
     Raises:
         WrightError: `no-pyxis`, with the line that starts the same image as far as the cluster has runtimes.
     """
-    if "pyxis" in cluster.environments.containers:
+    if cluster.unmanaged or "pyxis" in cluster.environments.containers:
         return
     for launch, arguments in _sruns(job.program or ()):
         options = [option for option in launch.options if option.meaning == CONTAINER]
