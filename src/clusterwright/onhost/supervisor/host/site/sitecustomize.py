@@ -31,5 +31,6 @@ def _install() -> None:
     forming.install()
 
 
-_install()
-_import_hidden()
+if __name__ == "sitecustomize":  # not where its package is imported
+    _install()
+    _import_hidden()
