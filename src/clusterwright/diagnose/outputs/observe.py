@@ -17,31 +17,31 @@ Observation = Finding | Normal
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """The reader of a tool's output; it runs only where one of its marks (lower case) is in the sample."""
+    """The reader of a tool's output; it runs only where one of its keywords (lower case) is in the sample."""
 
-    marks: tuple[bytes, ...]
+    keywords: tuple[bytes, ...]
     read: Callable[[Sequence[Row], int | None], Iterator[Observation]]
 
 
 @cache
 def _tools() -> tuple[Tool, ...]:
-    modules = [import_module(found.name) for found in iter_modules(tools.__path__, f"{tools.__name__}.")]
-    return tuple(Tool(module.MARKS, module.read) for module in modules)
+    modules = [import_module(info.name) for info in iter_modules(tools.__path__, f"{tools.__name__}.")]
+    return tuple(Tool(module.KEYWORDS, module.read) for module in modules)
 
 
-class Text(Protocol):
+class OutputText(Protocol):
     """A text that may contain outputs, such as a sample of a log."""
 
-    def contains(self, mark: bytes) -> bool:
+    def contains(self, keyword: bytes) -> bool:
         """Return whether a text in lower case is in it, in any case of letters."""
 
     def rows(self) -> list[Row]:
         """Return its lines."""
 
 
-def observe(text: Text, memory_bytes: int | None = None) -> list[Observation]:
+def observe(text: OutputText, memory_bytes: int | None = None) -> list[Observation]:
     """Return the findings and normal values of a text; `memory_bytes` is the memory limit of the job per host."""
-    present = [tool for tool in _tools() if any(text.contains(mark) for mark in tool.marks)]
+    present = [tool for tool in _tools() if any(text.contains(keyword) for keyword in tool.keywords)]
     if not present:
         return []
     rows = text.rows()

@@ -25,7 +25,7 @@ class Trend:
     has_epochs: bool
 
     @property
-    def first(self) -> float:
+    def initial(self) -> float:
         """The highest median of the first third."""
         return max(self.values[: max(1, len(self.values) // 3)])
 
@@ -35,7 +35,7 @@ class Trend:
         return max(self.values) < STEADY * min(self.values)
 
     @property
-    def last(self) -> float:
+    def final(self) -> float:
         """The last median."""
         return self.values[-1]
 
@@ -59,14 +59,14 @@ def _tenths(groups: Sequence[Sequence[float]]) -> list[list[float]]:
 
 def _falls(values: Sequence[float]) -> bool:
     if len(values) < LEAST:
-        return all(after <= before * FEW_FALL for before, after in pairwise(values))
+        return all(current <= previous * FEW_FALL for previous, current in pairwise(values))
     steady = values[1:] if len(values) > LEAST else values  # the first one has the start-up
     third = max(2, len(steady) // 3)
-    first, last = steady[:third], steady[-third:]
-    return max(last) < FALLS_TO * min(first) and _order(steady) <= ORDER
+    start, end = steady[:third], steady[-third:]
+    return max(end) < FALLS_TO * min(start) and _order(steady) <= ORDER
 
 
 def _order(values: Sequence[float]) -> float:
     """Return Kendall's tau of values against their order; equal ones count as neither."""
     pairs = list(combinations(values, 2))
-    return sum((after > before) - (after < before) for before, after in pairs) / len(pairs)
+    return sum((current > previous) - (current < previous) for previous, current in pairs) / len(pairs)

@@ -19,7 +19,7 @@ from clusterwright.diagnose.reading.clean import clean
 from clusterwright.diagnose.reading.line import Line
 from clusterwright.diagnose.reading.prefix import split_prefix
 from clusterwright.diagnose.reading.quoted import BEGINS, NESTED_LOG_PREFIXES
-from clusterwright.diagnose.reading.sample import Sample
+from clusterwright.diagnose.reading.sample import LogSample
 from clusterwright.diagnose.reading.sighting_store import MAX_SIGHTINGS, RANKS, SightingStore
 from clusterwright.diagnose.reading.source import HEAD, LogSource, is_binary, reading
 from clusterwright.diagnose.reading.takers import Takers
@@ -233,7 +233,7 @@ class _LogReader:
         self._saturated: set[str] = set()  # texts that are no longer searched for
         self._others_until = 0  # the last line of a log inside this log
         self._tail: deque[bytes] = deque(maxlen=2)
-        self._sample = Sample() if source.kind in OF_OUTPUTS else None
+        self._sample = LogSample() if source.kind in OF_OUTPUTS else None
         self._lines = 1
 
     def read(self, memory_bytes: int | None) -> Observations:

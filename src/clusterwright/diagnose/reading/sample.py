@@ -9,7 +9,7 @@ from clusterwright.diagnose.outputs.value import Row
 from clusterwright.diagnose.reading.clean import clean
 from clusterwright.diagnose.reading.prefix import split_prefix
 
-WHOLE = 256 << 10  # bytes at the beginning of a source that are read whole,
+HEAD_BYTES = 256 << 10  # bytes at the beginning of a source that are read whole,
 PART = 16 << 10  # bytes of each later block,
 MOST_PARTS = 16  # parts; with more, every second one is dropped,
 END = 128 << 10  # and bytes at the end
@@ -17,31 +17,34 @@ _PREFIXED = re.compile(r"\s*[\[(\d]|[A-Za-z][\w.-]* ?\d*: ")  # lines whose begi
 LONGEST = 600  # characters of a line; the columns of an output take fewer
 
 
-class Sample:
+class LogSample:
     """Parts of a source with the numbers of their first lines; memory does not grow with the source."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[int, bytes]] = []
-        self._whole = 0
+        self._head_bytes = 0
         self._stride, self._blocks = 1, 0
         self._end: tuple[int, bytes] | None = None
 
     def add(self, data: bytes, line: int) -> None:
         """Take what the sample needs of a block of whole lines, which begins at a line."""
-        head = _lines(data[: max(0, WHOLE - self._whole)], whole=len(data) <= WHOLE - self._whole)
+        head = _lines(
+            data[: max(0, HEAD_BYTES - self._head_bytes)],
+            is_complete=len(data) <= HEAD_BYTES - self._head_bytes,
+        )
         if head:
             self._parts.append((line, head))
-            self._whole += len(head)
-        rest = data[len(head) :]
-        if not rest:
+            self._head_bytes += len(head)
+        remaining = data[len(head) :]
+        if not remaining:
             return
         line += head.count(b"\n")
         if self._blocks % self._stride == 0:
-            self._add_part(line, _lines(rest[:PART], whole=len(rest) <= PART))
+            self._add_part(line, _lines(remaining[:PART], is_complete=len(remaining) <= PART))
         self._blocks += 1
-        tail = rest[-END:]
-        begin = len(rest) - len(tail) + (tail.find(b"\n") + 1 if len(tail) < len(rest) else 0)
-        self._end = (line + rest.count(b"\n", 0, begin), rest[begin:])
+        tail = remaining[-END:]
+        begin = len(remaining) - len(tail) + (tail.find(b"\n") + 1 if len(tail) < len(remaining) else 0)
+        self._end = (line + remaining.count(b"\n", 0, begin), remaining[begin:])
 
     def _add_part(self, line: int, part: bytes) -> None:
         self._parts.append((line, part))
@@ -49,9 +52,9 @@ class Sample:
             self._parts = [*self._parts[:1], *self._parts[1::2]]
             self._stride *= 2
 
-    def contains(self, mark: bytes) -> bool:
+    def contains(self, keyword: bytes) -> bool:
         """Return whether a text in lower case is in the complete sample, in any case of letters."""
-        return any(mark in part for part in self._lowered)
+        return any(keyword in part for part in self._lowered)
 
     @cached_property
     def _lowered(self) -> list[bytes]:
@@ -60,10 +63,10 @@ class Sample:
     def rows(self) -> list[Row]:
         """Return the lines of the sample in their order, each once; a carriage return begins another text of a line."""
         rows: list[Row] = []
-        for first, part in self._all():
-            done = rows[-1].number if rows else 0
-            for number, raw in enumerate(part.split(b"\n"), first):
-                if number > done:
+        for first_number, part in self._all():
+            last_number = rows[-1].number if rows else 0
+            for number, raw in enumerate(part.split(b"\n"), first_number):
+                if number > last_number:
                     rows += [_row(number, piece) for piece in raw.split(b"\r") if piece.strip()]
         return rows
 
@@ -71,9 +74,9 @@ class Sample:
         return [*self._parts, self._end] if self._end else self._parts
 
 
-def _lines(data: bytes, *, whole: bool) -> bytes:
+def _lines(data: bytes, *, is_complete: bool) -> bytes:
     """Return the whole lines of a part of a block."""
-    return data if whole else data[: data.rfind(b"\n") + 1]
+    return data if is_complete else data[: data.rfind(b"\n") + 1]
 
 
 def _row(number: int, raw: bytes) -> Row:

@@ -116,13 +116,11 @@ def test_a_log_of_rules_alone_has_no_last_line():
 
 def test_the_summary_of_torchrun_is_no_rule():
     """Its summary ends in a line of `=`; the exit code of the first rank that failed is in it."""
-    summary = (
-        "=" * 60, "train.py FAILED", "-" * 60, "Root Cause (first observed failure):", "[0]:",
-        "  host      : node1", "  rank      : 3 (local_rank: 3)", "  exitcode  : 2 (pid: 4242)",
-        "  error_file: <N/A>", "=" * 60,
-    )  # fmt: skip
+    rule = "=" * 60
+    fields = "  host      : node1\n  rank      : 3 (local_rank: 3)\n  exitcode  : 2 (pid: 4242)\n  error_file: <N/A>"
+    summary = f"{rule}\ntrain.py FAILED\nRoot Cause (first observed failure):\n[0]:\n{fields}\n{rule}\n"
 
-    assert extract_error_message("\n".join(summary)) == "exitcode : 2 (pid: 4242)"
+    assert extract_error_message(summary) == "exitcode : 2 (pid: 4242)"
 
 
 def test_a_message_loses_its_rules_and_keeps_other_marks():

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from clusterwright.diagnose.outputs.value import Finding, Normal, Row
 from clusterwright.i18n import _
 
-MARKS = (
+KEYWORDS = (
     b"cuda version:",
     b"cuda compilation tools",
     b"cuda used to build pytorch",
@@ -28,7 +28,7 @@ Version = tuple[int, int]
 
 def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | Normal]:
     """Compare the toolkit and PyTorch with the driver, and the toolkit with PyTorch."""
-    driver, compiler, torch = (_first(rows, pattern) for pattern in (_DRIVER, _COMPILER, _TORCH))
+    driver, compiler, torch = (_find_version(rows, pattern) for pattern in (_DRIVER, _COMPILER, _TORCH))
     if compiler and driver:
         yield _against_driver(*compiler, "nvcc", driver[1])
     if torch and driver:
@@ -38,7 +38,7 @@ def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | N
         yield Finding(compiler[0], text)
 
 
-def _first(rows: Sequence[Row], pattern: re.Pattern[str]) -> tuple[Row, Version] | None:
+def _find_version(rows: Sequence[Row], pattern: re.Pattern[str]) -> tuple[Row, Version] | None:
     for row in rows:
         if match := pattern.search(row.text):
             text = next(filter(None, match.groups()))

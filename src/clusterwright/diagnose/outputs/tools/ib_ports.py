@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from clusterwright.diagnose.outputs.value import Finding, Normal, Row
 from clusterwright.i18n import _
 
-MARKS = (
+KEYWORDS = (
     b"physical state:",
     b"phys state:",
     b"port_active",
@@ -64,7 +64,9 @@ def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | N
     """Judge each port by its state, its physical state, and the rate of its like."""
     ports = [port for port in _ports(rows) if port.state]
     for port in ports:
-        alike = [other.gbit_s for other in ports if _is_active(other) and _kind(other) == _kind(port)]
+        alike = [
+            neighbor.gbit_s for neighbor in ports if _is_active(neighbor) and _kind(neighbor) == _kind(port)
+        ]
         yield _judged(port, max(alike, default=0.0))
 
 
@@ -74,7 +76,12 @@ def _ports(rows: Sequence[Row]) -> Iterator[Port]:
     for row in rows:
         if match := _LINK.match(row.text):
             yield Port(
-                row, match["device"], match["port"], "", _word(match["state"]), _word(match["physical"])
+                row,
+                match["device"],
+                match["port"],
+                "",
+                _state_name(match["state"]),
+                _state_name(match["physical"]),
             )
         elif match := _STATUS.match(row.text) or _DEVICE.match(row.text):
             if port:
@@ -100,15 +107,15 @@ def _key(name: str) -> str:
 
 def _with_field(port: Port, row: Row, name: str, value: str) -> Port:
     if name == "state":
-        return replace(port, state=_word(value), row=row)
+        return replace(port, state=_state_name(value), row=row)
     if name in ("physical state", "phys state"):
-        return replace(port, physical=_word(value))
+        return replace(port, physical=_state_name(value))
     if name == "rate":
         return replace(port, rate=value)
     return replace(port, layer=value) if name == "link layer" else port
 
 
-def _word(value: str) -> str:
+def _state_name(value: str) -> str:
     return _NUMBERED.sub("", _NUMBERED.sub("", value)).strip().lower().replace("_", "")
 
 

@@ -1,4 +1,4 @@
-"""`ibping`: packets lost on the way to a port of the InfiniBand fabric."""
+"""`ibping`: packets loss on the way to a port of the InfiniBand fabric."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from clusterwright.diagnose.outputs.value import Finding, Normal, Row, parse_number, percent
 from clusterwright.i18n import _
 
-MARKS = (b"ibping statistics",)
+KEYWORDS = (b"ibping statistics",)
 _TARGET = re.compile(r"^-+ *(?P<peer>.+?) ibping statistics")
 _COUNTS = re.compile(
     r"(?P<sent>\d+) packets transmitted, (?P<received>\d+) (?:packets )?received, "
@@ -22,19 +22,21 @@ def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | N
     """Judge the counts after each head of statistics."""
     for index, row in enumerate(rows):
         if match := _TARGET.search(row.text):
-            after = rows[index + 1 : index + 4]
-            counts = next(((line, found) for line in after if (found := _COUNTS.search(line.text))), None)
+            summary = rows[index + 1 : index + 4]
+            counts = next(
+                ((line, numbers) for line in summary if (numbers := _COUNTS.search(line.text))), None
+            )
             if counts:
-                mean = next((found["mean"] for line in after if (found := _RTT.search(line.text))), "")
+                mean = next((numbers["mean"] for line in summary if (numbers := _RTT.search(line.text))), "")
                 yield _judged(counts[0], _EMPTY.sub("", match["peer"]).strip(), counts[1], mean)
 
 
 def _judged(row: Row, peer: str, counts: re.Match[str], mean: str) -> Finding | Normal:
-    lost = parse_number(counts["lost"]) or 0.0
+    loss = parse_number(counts["lost"]) or 0.0
     if int(counts["received"]) == 0 and int(counts["sent"]):
         return Finding(row, f"ibping: no answer from {peer}, {counts['sent']} sent")
-    if lost > 0:
-        return Finding(row, f"ibping: loss to {peer}, {percent(lost)}% of {counts['sent']}")
+    if loss > 0:
+        return Finding(row, f"ibping: loss to {peer}, {percent(loss)}% of {counts['sent']}")
     texts = {"peer": peer, "sent": counts["sent"], "mean": mean or "?"}
     return Normal(
         row, _("{peer} answers all {sent} packets of ibping, {mean} ms on average: normal.", **texts)

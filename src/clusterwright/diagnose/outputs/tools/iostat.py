@@ -12,7 +12,7 @@ from clusterwright.diagnose.outputs.value import Finding, Normal, Row, parse_num
 from clusterwright.i18n import _
 from clusterwright.units import human_number
 
-MARKS = (b"%util",)
+KEYWORDS = (b"%util",)
 FULL_PERCENT = 95.0  # of the time with a request in the device
 LONG_WAIT_MS = 5.0  # NVMe and SSD answer within 1 ms; a device that is busy and faster than this can do more
 LONG_QUEUE = 8.0  # requests
@@ -65,11 +65,11 @@ def _queue(cells: Mapping[str, str]) -> float:
 
 def _judged(row: Row, device: str, values: tuple[float, float, float]) -> Finding | Normal:
     busy, wait, queue = values
-    shown = f"{device} {percent(busy)}% busy, {human_number(wait)} ms wait"
+    summary = f"{device} {percent(busy)}% busy, {human_number(wait)} ms wait"
     if busy >= FULL_PERCENT and (wait >= LONG_WAIT_MS or queue >= LONG_QUEUE):
-        return Finding(row, f"iostat: full device {shown}")
+        return Finding(row, f"iostat: full device {summary}")
     if wait >= SLOW_WAIT_MS:
-        return Finding(row, f"iostat: slow device {shown}")
+        return Finding(row, f"iostat: slow device {summary}")
     texts = {"device": device, "busy": percent(busy), "wait": human_number(wait)}
     if busy >= FULL_PERCENT:
         sentence = _(

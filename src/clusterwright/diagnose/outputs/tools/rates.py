@@ -12,12 +12,13 @@ from clusterwright.diagnose.outputs.value import Finding, Normal, Row
 from clusterwright.i18n import _
 from clusterwright.units import human_number
 
-MARKS = (
-    b"/s", b"/sec", b"it/", b"per_second", b"per second", b"per_sec", b"per sec", b"s/step", b"step time", b"step_time",
-    b"sec/", b"iter_time", b"per iteration", b"batch time", b"batch_time", b"throughput", b"time/", b"time ",
-    b"s/it", b"s/batch",
-)  # fmt: skip
-_THINGS = (
+KEYWORDS = tuple(
+    (
+        b"/s,/sec,it/,per_second,per second,per_sec,per sec,s/step,step time,step_time,sec/,iter_time,per iteration"
+        b",batch time,batch_time,throughput,time/,time ,s/it,s/batch"
+    ).split(b",")
+)
+_COUNTED_UNITS = (
     r"samples?|images?|imgs?|examples?|tokens?|toks?|seqs?|sequences?|its?|iters?|iterations?|steps?|batch(?:es)?"
     r"|frames?|records?"
 )
@@ -28,9 +29,9 @@ _PER_SECOND = r"(?:/ ?|[ _]per[ _]|_p)(?:s|sec|second)s?"
 _OF_WHICH = r"(?:[ _/](?:per[ _])?(?:gpu|device|rank|worker|node))?"
 _STEP = r"(?:it|iter|iteration|step|batch)"
 _HIGHER = (
-    re.compile(rf"{_NUMBER} ?(?P<thing>{_THINGS}){_PER_SECOND}\b", re.IGNORECASE),
+    re.compile(rf"{_NUMBER} ?(?P<thing>{_COUNTED_UNITS}){_PER_SECOND}\b", re.IGNORECASE),
     re.compile(
-        rf"\b(?:\w+_)?(?P<thing>{_THINGS}){_PER_SECOND}{_OF_WHICH}[)\]'\"]* ?[:=|]? ?['\"]?{_NUMBER}",
+        rf"\b(?:\w+_)?(?P<thing>{_COUNTED_UNITS}){_PER_SECOND}{_OF_WHICH}[)\]'\"]* ?[:=|]? ?['\"]?{_NUMBER}",
         re.IGNORECASE,
     ),
     re.compile(rf"\b(?P<thing>throughput)(?: \([^)]*\))?['\"]? ?[:=|] ?['\"]?{_NUMBER}", re.IGNORECASE),
@@ -70,7 +71,7 @@ _SETTINGS = re.compile(
 )
 _MAY_COUNT = re.compile(r"/ ?(?:s|it|ba)|[ _]p(?:er|s)|time|sec|throughput|=|: ?\d", re.IGNORECASE)
 _OWNER = re.compile(r"(\w+)['\"]? ?[:=]? ?['\"]?$")
-_RATE_WORDS = re.compile(r"throughput|speed|rate|ips|perf|avg|average|mean|at$|is$|of$", re.IGNORECASE)
+_RATE_NAMES = re.compile(r"throughput|speed|rate|ips|perf|avg|average|mean|at$|is$|of$", re.IGNORECASE)
 _LETTERS = re.compile(r"[^a-z]+")
 _SCALES = {"k": 1e3, "m": 1e6}
 LABEL = 40  # letters before a number that tell one series of a log from another
@@ -99,15 +100,19 @@ def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | N
             if key in series or len(series) < MOST_SERIES:
                 epoch = _EPOCH.search(row.text)
                 series[key].append(_Point(row, value, float(epoch["epoch"]) if epoch else None))
-    judged = [(key[0], points, found) for key, points in series.items() if (found := _trend(points))]
-    falling = [(unit, points, found) for unit, points, found in judged if found.falls]
-    for unit, points, found in falling:
-        yield Finding(points[-1].row, _text(unit, points[-1].row, found, alone=len(falling) < len(judged)))
+    judged = [
+        (key[0], points, series_trend) for key, points in series.items() if (series_trend := _trend(points))
+    ]
+    falling = [(unit, points, series_trend) for unit, points, series_trend in judged if series_trend.falls]
+    for unit, points, series_trend in falling:
+        yield Finding(
+            points[-1].row, _text(unit, points[-1].row, series_trend, is_single=len(falling) < len(judged))
+        )
     if not falling:
-        for unit, points, found in [series for series in judged if series[2].is_steady][:1]:
+        for unit, points, series_trend in [series for series in judged if series[2].is_steady][:1]:
             texts = {
-                "low": human_number(min(found.values)),
-                "high": human_number(max(found.values)),
+                "low": human_number(min(series_trend.values)),
+                "high": human_number(max(series_trend.values)),
                 "unit": unit,
             }
             yield Normal(
@@ -115,16 +120,15 @@ def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | N
             )
 
 
-def _text(unit: str, row: Row, found: Trend, *, alone: bool) -> str:
-    slope = f"{human_number(abs(found.slope))} per {'epoch' if found.has_epochs else 'tenth of the log'}"
-    where = (
+def _text(unit: str, row: Row, series_trend: Trend, *, is_single: bool) -> str:
+    slope = f"{human_number(abs(series_trend.slope))} per {'epoch' if series_trend.has_epochs else 'tenth of the log'}"
+    location = (
         f" on {'rank ' if row.rank else ''}{row.rank or row.host} alone"
-        if alone and (row.rank or row.host)
+        if is_single and (row.rank or row.host)
         else ""
     )
-    return (
-        f"rates: fall from {human_number(found.first)} to {human_number(found.last)} {unit}, {slope}{where}"
-    )
+    initial, final = human_number(series_trend.initial), human_number(series_trend.final)
+    return f"rates: fall from {initial} to {final} {unit}, {slope}{location}"
 
 
 def _is_new_setting(text: str, settings: dict[str, str]) -> bool:
@@ -143,28 +147,28 @@ def _rate(text: str) -> tuple[str, str, float] | None:
         match = pattern.search(text)
         if match and not (pattern is _HIGHER[0] and _is_of_another_key(text, match)):
             value = float(match["value"].replace(",", "")) * _SCALES.get((match["scale"] or "").lower(), 1.0)
-            return _thing(match["thing"]), _label(text, match), value
+            return _unit_name(match["thing"]), _label(text, match), value
     for pattern in _LOWER:
         if match := pattern.search(text):
             values = match.groupdict()
             duration = float((values["value"] or values.get("value2") or "0").replace(",", ""))
             unit = (values.get("unit") or values.get("unit2") or "s").lower()
             seconds = duration / 1e3 if unit == "ms" else duration
-            return (_thing("it"), _label(text, match), 1 / seconds) if seconds > 0 else None
+            return (_unit_name("it"), _label(text, match), 1 / seconds) if seconds > 0 else None
     return None
 
 
 def _is_of_another_key(text: str, match: re.Match[str]) -> bool:
     """Return whether the number is the value of the word before it, as in `loss 2.31 tokens/s 2350`."""
-    after = _HIGHER[1].search(text, match.start("thing"))
-    if after is None or after.start() != match.start("thing"):
+    key_match = _HIGHER[1].search(text, match.start("thing"))
+    if key_match is None or key_match.start() != match.start("thing"):
         return False
     owner = _OWNER.search(text[: match.start()])
-    return owner is not None and not _RATE_WORDS.search(owner[1])
+    return owner is not None and not _RATE_NAMES.search(owner[1])
 
 
-def _thing(word: str) -> str:
-    name = word.lower()
+def _unit_name(text: str) -> str:
+    name = text.lower()
     if name in ("it", "its", "iter", "iters", "iteration", "iterations", "step", "steps", "batch", "batches"):
         return "steps"
     return {"img": "images", "tok": "tokens", "seq": "sequences", "throughput": "samples"}.get(

@@ -9,18 +9,18 @@ from clusterwright.diagnose.outputs.table import tables
 from clusterwright.diagnose.outputs.value import Finding, Normal, Row
 from clusterwright.i18n import N_, _
 
-MARKS = (b"nodelist", b"hostnames")
+KEYWORDS = (b"nodelist", b"hostnames")
 _STATE = re.compile(r"(?P<base>[a-z_+]+)(?P<flags>[*~#%!$@^-]*)\+?")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT|Unknown")
 _DRAIN = ("drain", "drained", "drng", "draining", "fail", "failing", "failg", "down+drain", "idle+drain")
 _DOWN = ("down", "error", "boot_fail")
 _UNKNOWN = ("unk", "unknown")
 _INVALID = ("inval", "invalid", "invalid_reg")
-_BASES = {
-    *_DRAIN, *_DOWN, *_UNKNOWN, *_INVALID, "idle", "alloc", "allocated", "mix", "mixed", "comp", "completing", "maint",
-    "resv", "reserved", "plnd", "planned", "pow_dn", "pow_up", "powered_down", "powering_up", "powering_down", "npc",
-    "perfctrs", "futr", "future", "boot", "reboot", "block", "blocked",
-}  # fmt: skip
+_IN_SERVICE = (
+    "idle alloc allocated mix mixed comp completing maint resv reserved plnd planned pow_dn pow_up powered_down"
+    " powering_up powering_down npc perfctrs futr future boot reboot block blocked"
+)
+_BASES = {*_DRAIN, *_DOWN, *_UNKNOWN, *_INVALID, *_IN_SERVICE.split()}
 _FLAGS = {
     "~": N_(
         "{nodes} ({state}): powered down to save power; Slurm starts them when a job needs them: normal."
@@ -33,21 +33,21 @@ _FLAGS = {
     "^": N_("{nodes} ({state}): reboots: normal for some minutes."),
     "-": N_("{nodes} ({state}): planned for a job that waits for more nodes: normal."),
 }
-_PLAIN = N_("{nodes} ({state}): in service: normal.")
+_SERVICE = N_("{nodes} ({state}): in service: normal.")
 
 
 def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | Normal]:
     """Judge the states of all tables; a node that several partitions have is judged once."""
-    done = set()
+    judged = set()
     for names in (("nodelist", "state"), ("hostnames", "state"), ("nodelist", "statecompact")):
         for table in tables(rows, names):
             for row, cells in table:
                 nodes, state = cells.get(names[0], ""), cells.get(names[1], "").lower()
                 yield from _partition(row, cells)
-                if nodes and (nodes, state) not in done and (match := _STATE.fullmatch(state)):
-                    done.add((nodes, state))
+                if nodes and (nodes, state) not in judged and (match := _STATE.fullmatch(state)):
+                    judged.add((nodes, state))
                     yield from _node(row, nodes, match, _reason(cells))
-    yield from _reasons(rows, done)
+    yield from _reasons(rows, judged)
 
 
 def _partition(row: Row, cells: Mapping[str, str]) -> Iterator[Finding]:
@@ -77,15 +77,15 @@ def _node(row: Row, nodes: str, state: re.Match[str], reason: str) -> Iterator[F
     elif base in _DOWN:
         yield Finding(row, f"sinfo: down {nodes} ({text}){why}")
     else:
-        sentence = next((_(_FLAGS[flag]) for flag in flags if flag in _FLAGS), _(_PLAIN))
+        sentence = next((_(_FLAGS[flag]) for flag in flags if flag in _FLAGS), _(_SERVICE))
         yield Normal(row, sentence.format(nodes=nodes, state=text))
 
 
-def _reasons(rows: Sequence[Row], done: set[tuple[str, str]]) -> Iterator[Finding]:
+def _reasons(rows: Sequence[Row], judged: set[tuple[str, str]]) -> Iterator[Finding]:
     """Yield the nodes of `sinfo -R`, which lists only those with a reason and, without -l, no state."""
-    known = {nodes for nodes, _state in done}
+    judged_nodes = {nodes for nodes, _state in judged}
     for table in tables(rows, ("reason", "user", "timestamp", "nodelist")):
         for row, cells in table:
             nodes = cells.get("nodelist", "")
-            if nodes and nodes not in known and _TIME.match(cells.get("timestamp", "")):
+            if nodes and nodes not in judged_nodes and _TIME.match(cells.get("timestamp", "")):
                 yield Finding(row, f"sinfo: drained {nodes} (reason set), reason: {cells['reason']}")

@@ -10,8 +10,8 @@ from clusterwright.diagnose.outputs.value import Finding, Normal, Row, parse_num
 from clusterwright.i18n import _
 from clusterwright.units import human_percent, human_size
 
-MARKS = (b"maxrss", b"avevmsize", b"maxvmsize")
-NEAR = 0.9  # share of the limit from which a task is close to the end that the kernel gives it
+KEYWORDS = (b"maxrss", b"avevmsize", b"maxvmsize")
+WARNING_SHARE = 0.9  # share of the limit from which a task is close to the end that the kernel gives it
 _LIMITS = re.compile(
     r"--mem[= ](?P<option>\d+(?:\.\d+)?[KMGT]?)\b|\bReqMem=(?P<request>\d+(?:\.\d+)?[KMGT]n?)\b"
     r"|\bMinMemoryNode=(?P<node>\d+(?:\.\d+)?[KMGT])\b"
@@ -23,7 +23,7 @@ _LIMITS = re.compile(
 def read(rows: Sequence[Row], memory_bytes: int | None) -> Iterator[Finding | Normal]:
     """Compare MaxRSS of each step with the limit: the column ReqMem, the text, or the caller's."""
     limit = memory_bytes or _limit_in_text(rows)
-    for table in tables(rows, ("maxrss",), others=("maxvmsize", "jobid")):
+    for table in tables(rows, ("maxrss",), optional=("maxvmsize", "jobid")):
         requested = _requested(table)
         for row, cells in table:
             yield from _step(row, cells, requested or limit)
@@ -77,7 +77,7 @@ def _memory(row: Row, step: str, used: int, limit: int | None) -> Finding | Norm
         )
         return Normal(row, sentence)
     share = used / limit
-    if share >= NEAR:
+    if share >= WARNING_SHARE:
         return Finding(
             row, f"sstat: step {step}: MaxRSS {size} of {human_size(limit)} ({percent(100 * share)}%)"
         )
