@@ -1,4 +1,4 @@
-"""`ibping`: packets loss on the way to a port of the InfiniBand fabric."""
+"""`ibping`: packets lost on the way to a port of the InfiniBand fabric."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterwright.i18n import _
 KEYWORDS = (b"ibping statistics",)
 _TARGET = re.compile(r"^-+ *(?P<peer>.+?) ibping statistics")
 _COUNTS = re.compile(
-    r"(?P<sent>\d+) packets transmitted, (?P<received>\d+) (?:packets )?received, "
+    r"(?<!\d)(?P<sent>\d+) packets transmitted, (?P<received>\d+) (?:packets )?received, "
     r"(?P<lost>\d+(?:[.,]\d+)?) ?% packet loss"
 )
 _RTT = re.compile(r"min/avg/max(?:/\w+)? *= *[\d.]+/(?P<mean>[\d.]+)/")

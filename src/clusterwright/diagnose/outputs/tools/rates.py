@@ -29,7 +29,7 @@ _PER_SECOND = r"(?:/ ?|[ _]per[ _]|_p)(?:s|sec|second)s?"
 _OF_WHICH = r"(?:[ _/](?:per[ _])?(?:gpu|device|rank|worker|node))?"
 _STEP = r"(?:it|iter|iteration|step|batch)"
 _HIGHER = (
-    re.compile(rf"{_NUMBER} ?(?P<thing>{_COUNTED_UNITS}){_PER_SECOND}\b", re.IGNORECASE),
+    re.compile(rf"(?<![\d.,]){_NUMBER} ?(?P<thing>{_COUNTED_UNITS}){_PER_SECOND}\b", re.IGNORECASE),
     re.compile(
         rf"\b(?:\w+_)?(?P<thing>{_COUNTED_UNITS}){_PER_SECOND}{_OF_WHICH}[)\]'\"]* ?[:=|]? ?['\"]?{_NUMBER}",
         re.IGNORECASE,
@@ -37,7 +37,7 @@ _HIGHER = (
     re.compile(rf"\b(?P<thing>throughput)(?: \([^)]*\))?['\"]? ?[:=|] ?['\"]?{_NUMBER}", re.IGNORECASE),
 )
 _LOWER = (
-    re.compile(rf"{_NUMBER} ?(?P<unit>ms|s|sec)/(?P<thing>{_STEP})\b", re.IGNORECASE),
+    re.compile(rf"(?<![\d.,]){_NUMBER} ?(?P<unit>ms|s|sec)/(?P<thing>{_STEP})\b", re.IGNORECASE),
     re.compile(
         rf"\b(?P<thing>{_STEP})[ _]time(?: \((?P<unit>m?s)\))?['\"]? ?[:=|]? ?['\"]?{_NUMBER}", re.IGNORECASE
     ),
@@ -70,7 +70,7 @@ _SETTINGS = re.compile(
     re.IGNORECASE,
 )
 _MAY_COUNT = re.compile(r"/ ?(?:s|it|ba)|[ _]p(?:er|s)|time|sec|throughput|=|: ?\d", re.IGNORECASE)
-_OWNER = re.compile(r"(\w+)['\"]? ?[:=]? ?['\"]?$")
+_OWNER = re.compile(r"(?<!\w)(\w+)['\"]? ?[:=]? ?['\"]?$")
 _RATE_NAMES = re.compile(r"throughput|speed|rate|ips|perf|avg|average|mean|at$|is$|of$", re.IGNORECASE)
 _LETTERS = re.compile(r"[^a-z]+")
 _SCALES = {"k": 1e3, "m": 1e6}
