@@ -19,8 +19,17 @@ FORMS = (
     "2026-03-02 09:{n:02}:00,120 INFO iter {n}00 | images per second: {v} | lr 0.1",
     "epoch={n} tok/s={v}k lr=0.1",
     "step {n} loss 2.2 throughput (samples/s/gpu): {v}",
+    "step:  {n}0  loss:  7.1  memory: 40.12GiB(50.2%)  tps: {v:,}  tflops: 31.2  mfu: 31.1%",
+    "[INFO] [timer.py:264:stop] epoch=0/micro_step={n}0/global_step={n}0, RunningAvgSamplesPerSec={v}.1",
+    '{{"step": {n}00, "loss": 2.3, "samples_per_sec": {v}.5}}',
+    "epoch {n:03}: {n}0 / 500 loss=3.2, wps={v}, ups=1.2, lr=0.1",
 )
 DURATIONS = (
+    "Epoch(train) [{n}][100/500]  lr: 1.0e-03  eta: 3:02:11  time: {s:.4f}  data_time: 0.0121  loss: 2.31",
+    "[d2.utils.events]: iter: {n}00  total_loss: 0.9  time: {s:.4f}  last_time: 0.41  data_time: 0.01  lr: 0.02",
+    "Epoch {n}: train_loss=2.1, global_step={n}00, train_step_timing in s={s:.3f}",
+    "Epoch {n} took {ms:.1f}s, loss 2.1",
+    "epoch {n} finished in {ms:.0f} seconds (loss 2.3)",
     "iteration {n}00/ 9000 | elapsed time per iteration (ms): {ms:.1f} | lm loss: 2.3",
     "Epoch {n}/10 1000/1000 ━━━━━━━━━━━━━━━━━━━━ 812s {ms:.0f}ms/step - accuracy: 0.3 - loss: 2.1",
     "epoch {n} step_time={s:.3f}s loss 2.1",

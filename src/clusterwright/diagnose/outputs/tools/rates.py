@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from clusterwright.diagnose.outputs.trend import Trend, trend
 from clusterwright.diagnose.outputs.value import Finding, Normal, Row
 from clusterwright.i18n import _
-from clusterwright.units import human_number
+from clusterwright.units import HOUR_S, human_number
 
 KEYWORDS = tuple(
     (
         b"/s,/sec,it/,per_second,per second,per_sec,per sec,s/step,step time,step_time,sec/,iter_time,per iteration"
-        b",batch time,batch_time,throughput,time/,time ,s/it,s/batch"
+        b",batch time,batch_time,throughput,time/,time ,s/it,s/batch,persec,tps,wps,ips,sps,data_time,timing,epoch"
     ).split(b",")
 )
 _COUNTED_UNITS = (
@@ -25,15 +25,17 @@ _COUNTED_UNITS = (
 _NUMBER = (
     r"(?P<value>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?) ?(?P<scale>[kKM](?![a-z]))?"
 )
-_PER_SECOND = r"(?:/ ?|[ _]per[ _]|_p)(?:s|sec|second)s?"
+_PER_SECOND = r"(?:/ ?|[ _]?per[ _]?|_p)(?:s|sec|second)s?"
 _OF_WHICH = r"(?:[ _/](?:per[ _])?(?:gpu|device|rank|worker|node))?"
 _STEP = r"(?:it|iter|iteration|step|batch)"
 _HIGHER = (
     re.compile(rf"(?<![\d.,]){_NUMBER} ?(?P<thing>{_COUNTED_UNITS}){_PER_SECOND}\b", re.IGNORECASE),
     re.compile(
-        rf"\b(?:\w+_)?(?P<thing>{_COUNTED_UNITS}){_PER_SECOND}{_OF_WHICH}[)\]'\"]* ?[:=|]? ?['\"]?{_NUMBER}",
+        rf"\b(?:\w+_|[a-z]{{1,12}}(?=samples))?(?P<thing>{_COUNTED_UNITS}){_PER_SECOND}{_OF_WHICH}"
+        rf"[)\]'\"]* ?[:=|]? ?['\"]?{_NUMBER}",
         re.IGNORECASE,
     ),
+    re.compile(rf"\b(?P<thing>tps|wps|ips|sps)['\"]? ?[:=] ?['\"]?{_NUMBER}", re.IGNORECASE),
     re.compile(rf"\b(?P<thing>throughput)(?: \([^)]*\))?['\"]? ?[:=|] ?['\"]?{_NUMBER}", re.IGNORECASE),
 )
 _LOWER = (
@@ -43,12 +45,19 @@ _LOWER = (
     ),
     re.compile(
         r"\bTime +(?P<value>\d+\.\d+) +\( *\d"
-    ),  # of torchvision's ImageNet example, with the mean behind it
+    ),  # torchvision's ImageNet example, with the mean behind it
+    re.compile(r"\btime: (?P<value>\d+\.\d+),? +(?:last_time: [\d.]+ +)?data_time\b"),  # MMEngine, Detectron2
+    re.compile(rf"(?<![a-z]){_STEP}_timing(?: in s)?['\"]? ?[:=] ?{_NUMBER}", re.IGNORECASE),  # NeMo
     re.compile(
         rf"\btime per (?P<thing>{_STEP})(?: \((?P<unit>m?s)\))? ?[:=]? ?{_NUMBER}|\b(?P<unit2>sec|ms|time)/"
         rf"(?P<thing2>{_STEP})['\"]? ?[:=|]? ?['\"]?(?P<value2>\d+(?:\.\d+)?)",
         re.IGNORECASE,
     ),
+)
+_OF_EPOCH = re.compile(
+    r"\bepoch\b.{0,40}?\b(?:took|time|duration|elapsed|in|cost)\b['\" :=]{1,4}(?P<value>\d+(?:\.\d+)?) ?"
+    r"(?:s|secs?|seconds?)\b",
+    re.IGNORECASE,
 )
 _EPOCH = re.compile(
     r"\bep(?:och)?s?['\"]?(?: ?[:=#\[(]| |_) ?['\"\[(]*(?P<epoch>\d+(?:\.\d+)?)", re.IGNORECASE
@@ -69,9 +78,19 @@ _SETTINGS = re.compile(
     r"|seq(?:uence)?_?len(?:gth)?|world_?size|num_gpus|gpus|grad(?:ient)?_acc\w*)['\"]? ?[:=] ?(?P<value>\d+)",
     re.IGNORECASE,
 )
-_MAY_COUNT = re.compile(r"/ ?(?:s|it|ba)|[ _]p(?:er|s)|time|sec|throughput|=|: ?\d", re.IGNORECASE)
+_MAY_COUNT = re.compile(r"/ ?(?:s|it|ba)|[ _]p(?:er|s)|time|sec|throughput|took| in |=|: ?\d", re.IGNORECASE)
 _OWNER = re.compile(r"(?<!\w)(\w+)['\"]? ?[:=]? ?['\"]?$")
 _RATE_NAMES = re.compile(r"throughput|speed|rate|ips|perf|avg|average|mean|at$|is$|of$", re.IGNORECASE)
+_UNIT_NAMES = {
+    "img": "images",
+    "tok": "tokens",
+    "tp": "tokens",
+    "seq": "sequences",
+    "wp": "words",
+    "ip": "samples",
+    "sp": "samples",
+    "throughput": "samples",
+}
 _LETTERS = re.compile(r"[^a-z]+")
 _SCALES = {"k": 1e3, "m": 1e6}
 LABEL = 40  # letters before a number that tell one series of a log from another
@@ -96,7 +115,7 @@ def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | N
         counted = _rate(row.text)
         if counted and _TRAINS.search(row.text) and not _OTHER_WORK.search(row.text):
             unit, label, value = counted
-            key = (f"{unit}/s", f"{part} {label}", row.rank or row.host)
+            key = (unit, f"{part} {label}", row.rank or row.host)
             if key in series or len(series) < MOST_SERIES:
                 epoch = _EPOCH.search(row.text)
                 series[key].append(_Point(row, value, float(epoch["epoch"]) if epoch else None))
@@ -142,20 +161,22 @@ def _is_new_setting(text: str, settings: dict[str, str]) -> bool:
 
 
 def _rate(text: str) -> tuple[str, str, float] | None:
-    """Return what is counted, the letters before the number, and the number per second."""
+    """Return the unit of a rate, the letters before it, and the rate."""
     for pattern in _HIGHER:
         match = pattern.search(text)
         if match and not (pattern is _HIGHER[0] and _is_of_another_key(text, match)):
             value = float(match["value"].replace(",", "")) * _SCALES.get((match["scale"] or "").lower(), 1.0)
-            return _unit_name(match["thing"]), _label(text, match), value
+            return f"{_unit_name(match['thing'])}/s", _label(text, match), value
     for pattern in _LOWER:
         if match := pattern.search(text):
             values = match.groupdict()
             duration = float((values["value"] or values.get("value2") or "0").replace(",", ""))
             unit = (values.get("unit") or values.get("unit2") or "s").lower()
             seconds = duration / 1e3 if unit == "ms" else duration
-            return (_unit_name("it"), _label(text, match), 1 / seconds) if seconds > 0 else None
-    return None
+            return ("steps/s", _label(text, match), 1 / seconds) if seconds > 0 else None
+    match = _OF_EPOCH.search(text)
+    seconds = float(match["value"]) if match else 0.0
+    return ("epochs/h", _label(text, match), HOUR_S / seconds) if match and seconds > 0 else None
 
 
 def _is_of_another_key(text: str, match: re.Match[str]) -> bool:
@@ -171,9 +192,7 @@ def _unit_name(text: str) -> str:
     name = text.lower()
     if name in ("it", "its", "iter", "iters", "iteration", "iterations", "step", "steps", "batch", "batches"):
         return "steps"
-    return {"img": "images", "tok": "tokens", "seq": "sequences", "throughput": "samples"}.get(
-        name.removesuffix("s"), f"{name.removesuffix('s')}s"
-    )
+    return _UNIT_NAMES.get(name.removesuffix("s"), f"{name.removesuffix('s')}s")
 
 
 def _label(text: str, match: re.Match[str]) -> str:
