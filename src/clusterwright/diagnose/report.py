@@ -37,7 +37,7 @@ def colored(text: str, style: str) -> str:
 def format_report(diagnoses: list[Diagnosis], *, everything: bool = False, paint: Paint = uncolored) -> str:
     """Return diagnoses as text: the most probable in full, the next in short or, with `everything`, in full."""
     if all(diagnosis.kind == "normal" for diagnosis in diagnoses):
-        normal = (_normal(diagnosis, paint) for diagnosis in _first_of_each(diagnoses))
+        normal = (_normal(diagnosis, paint) for diagnosis in _without_repeats(diagnoses))
         return "\n".join([_("These logs show no failure."), *normal])
     lines = [*_full(diagnoses[0], paint)]
     remaining = (
@@ -54,7 +54,7 @@ def format_report(diagnoses: list[Diagnosis], *, everything: bool = False, paint
     return "\n".join(lines)
 
 
-def _first_of_each(diagnoses: list[Diagnosis]) -> list[Diagnosis]:
+def _without_repeats(diagnoses: list[Diagnosis]) -> list[Diagnosis]:
     """Return the diagnoses without those that repeat a sentence."""
     return list({diagnosis.cause: diagnosis for diagnosis in reversed(diagnoses)}.values())[::-1]
 
