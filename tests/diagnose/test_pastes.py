@@ -1,6 +1,7 @@
 """What people paste to ask what is wrong: output of commands as tools print it, and healthy output of the same tools.
 
 `first`: the mode that comes first; empty where nothing is wrong. `normal`: a sentence that names a normal value.
+`host`: the host of the first one.
 """
 
 from pathlib import Path
@@ -32,5 +33,7 @@ def test_the_first_diagnosis_of_a_paste(name):
     answers = diagnoses(case["log"])
 
     assert next((each.mode for each in answers if each.role != "benign"), "") == case["first"]
+    if "host" in case:
+        assert answers[0].subject["host"] == case["host"]
     if "normal" in case:
         assert case["normal"] in [each.cause for each in answers if each.kind == "normal"]

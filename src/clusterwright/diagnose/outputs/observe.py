@@ -21,12 +21,15 @@ class Tool:
 
     keywords: tuple[bytes, ...]
     read: Callable[[Sequence[Row], int | None], Iterator[Observation]]
+    compares_hosts: bool = False  # it reads the lines of all hosts at once
 
 
 @cache
 def _tools() -> tuple[Tool, ...]:
     modules = [import_module(info.name) for info in iter_modules(tools.__path__, f"{tools.__name__}.")]
-    return tuple(Tool(module.KEYWORDS, module.read) for module in modules)
+    return tuple(
+        Tool(module.KEYWORDS, module.read, getattr(module, "COMPARES_HOSTS", False)) for module in modules
+    )
 
 
 class OutputText(Protocol):
@@ -45,4 +48,17 @@ def observe(text: OutputText, memory_bytes: int | None = None) -> list[Observati
     if not present:
         return []
     rows = text.rows()
-    return [observation for tool in present for observation in tool.read(rows, memory_bytes)]
+    return [
+        observation
+        for tool in present
+        for group in ([rows] if tool.compares_hosts else _by_host(rows))
+        for observation in tool.read(group, memory_bytes)
+    ]
+
+
+def _by_host(rows: Sequence[Row]) -> list[list[Row]]:
+    """Return the lines of each host that is named before its lines, as by pdsh, and those of no named host."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.host, []).append(row)
+    return list(groups.values())

@@ -43,7 +43,7 @@ def _header(text: str) -> list[str]:
 def _end(rows: Sequence[Row], header_index: int) -> int:
     """Return the index after the last row of a table; a sample leaves lines out, and an empty line is no row."""
     end = header_index + 1
-    while end < len(rows) and rows[end].number == rows[end - 1].number + 1:
+    while end < len(rows) and (rows[end].host or rows[end].number == rows[end - 1].number + 1):
         if set(_header(rows[end].text)) & set(_header(rows[header_index].text)) - {""}:
             break  # the header of the next table
         end += 1

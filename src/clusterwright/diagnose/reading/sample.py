@@ -14,6 +14,9 @@ PART = 16 << 10  # bytes of each later block,
 MOST_PARTS = 16  # parts; with more, every second one is dropped,
 END = 128 << 10  # and bytes at the end
 _PREFIXED = re.compile(r"\s*[\[(\d]|[A-Za-z][\w.-]* ?\d*: ")  # lines whose beginning may be a rank or a host
+_INDENTED = re.compile(
+    r"(?P<host>[a-z][a-z-]*\d[\w-]*(?:\.[\w.-]+)?): (?=\s)"
+)  # pdsh before an indented line
 LONGEST = 600  # characters of a line; the columns of an output take fewer
 
 
@@ -83,5 +86,7 @@ def _row(number: int, raw: bytes) -> Row:
     text = clean(raw[: 4 * LONGEST]).rstrip()[:LONGEST]
     if not _PREFIXED.match(text):
         return Row(number, text)
+    if match := _INDENTED.match(text):
+        return Row(number, text[match.end() :], match["host"])
     rank, host, body = split_prefix(text)
     return Row(number, body, host, rank)

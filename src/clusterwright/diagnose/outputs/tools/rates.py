@@ -18,6 +18,7 @@ KEYWORDS = tuple(
         b",batch time,batch_time,throughput,time/,time ,s/it,s/batch,persec,tps,wps,ips,sps,data_time,timing,epoch"
     ).split(b",")
 )
+COMPARES_HOSTS = True
 _COUNTED_UNITS = (
     r"samples?|images?|imgs?|examples?|tokens?|toks?|seqs?|sequences?|its?|iters?|iterations?|steps?|batch(?:es)?"
     r"|frames?|records?"
