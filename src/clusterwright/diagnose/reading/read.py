@@ -90,7 +90,7 @@ def _end(rows: list[str], index: int) -> int | None:
     """Return the index of the last line of a traceback, which names the exception."""
     for number in range(index + 1, len(rows)):
         body = split_prefix(rows[number]).body
-        if body.strip() and not body.startswith((" ", "\t")):
+        if any(map(str.isalnum, body)) and not body.startswith((" ", "\t")):
             return number
     return None
 

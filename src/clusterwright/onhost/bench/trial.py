@@ -126,12 +126,12 @@ def end(ranks: List[processes.Process]) -> None:
 
 
 def failure_reason(ranks: List[processes.Process], output: str) -> str:
-    """Return the error text for too few steps: the ranks' exit codes and the last line of output."""
-    last = output.strip().splitlines()[-1:] or ["no output"]
+    """Return the error text for too few steps: the ranks' exit codes and the last line of output with a word."""
+    last = [line for line in output.splitlines() if any(map(str.isalnum, line))][-1:] or ["no output"]
     codes = ", ".join(str(rank.returncode) for rank in ranks)
     return "too few steps written (run.step of clusterwright.runtime), ranks exited with %s: %s\n" % (
         codes,
-        last[0],
+        last[0].strip(),
     )
 
 

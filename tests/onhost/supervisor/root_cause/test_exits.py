@@ -51,6 +51,13 @@ def test_one_that_left_is_quoted(second, tmp_path):
     assert (left["message"], left["cause"]) == ("exited with 'cannot open train.bin'", "exit")
 
 
+def test_one_that_left_with_a_frame_is_quoted_without_it(second, tmp_path):
+    """The lines of `=` and of box characters around a message are no reason of a run."""
+    (tmp_path / "1.err").write_text(f"{'=' * 70}\ncannot open train.bin\n{'=' * 70}\n╰──────╯\n\n")
+
+    assert describe_exit(exited(3), second)["message"] == "exited with 'cannot open train.bin'"
+
+
 def test_without_a_log_nothing_is_said(second):
     """The code is all that is known."""
     assert describe_exit(exited(3), second)["message"] == ""
