@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clusterwright.config.names import expand_valid
+from clusterwright.diagnose.gather import measure
 from clusterwright.diagnose.gather.live import live
 from clusterwright.diagnose.gather.sections import INDENT, sections
 from clusterwright.diagnose.reading import LogSource, of_bytes, of_text
@@ -58,8 +59,6 @@ part slurmd {slurmd}
 part munge {munge}
 part health {health}
 """
-# Shell that measures the disks for a second; of two reports of iostat the first is the mean since boot, -y omits it.
-DISKS_NOW = "part 'disks now' env LC_ALL=C iostat -dxy 1 1\n"
 _LINES = 4000
 _OUTPUT = re.compile(r"(?:^|\s)(?:-o|-e|--output|--error)[= ]?(\S+)")
 _JOB_ID = re.compile(r"JobId=(\d+(?:[_+]\d+)?)\b")
@@ -110,7 +109,7 @@ def gather(remote: Remote, control: str, runs: str, job: str, budget: TimeBudget
         files = _files(remote, control, runs, job, user_of(parts), named)
     when = window(parts)
     state = state_of(parts)
-    now = DISKS_NOW if state == "RUNNING" else ""
+    now = measure.HOST if state == "RUNNING" else ""
     texts, unreachable = on_hosts(remote, when.hosts, when.begin, when.end, now)
     metric_sources = query_metrics(remote, control, when, ids[-1], str(files["run"]).rpartition("/")[2])
     live_sources = live(remote, when.hosts, ids[-1]) if state == "RUNNING" else ()
@@ -247,7 +246,7 @@ def sources_of(texts: Mapping[str, Mapping[str, str]]) -> Iterator[LogSource]:
         "munge": "slurm",
         "munge now": "slurm",
         "health": "verdict",
-        "disks now": "output",
+        **measure.KINDS,
     }
     for host, parts in texts.items():
         for name, kind in kinds.items():

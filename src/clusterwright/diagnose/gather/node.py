@@ -6,7 +6,8 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from clusterwright.diagnose.gather.ended import DISKS_NOW, on_hosts, slurmctld_log, sources_of
+from clusterwright.diagnose.gather import measure
+from clusterwright.diagnose.gather.ended import on_hosts, slurmctld_log, sources_of
 from clusterwright.diagnose.reading import LogSource
 from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
@@ -90,6 +91,6 @@ def lately(remote: Remote, node: str, now: int, status: NodeStatus) -> Lately:
     """Read the host's logs since BEFORE_S before its reason was set, at most one day."""
     begin = now - min(DAY_S, status.reason_age_s + BEFORE_S)
     back = begin if status.back_s is None else max(begin, now - status.back_s)
-    texts, unreachable = on_hosts(remote, (node,), back, now, DISKS_NOW + _NOW)
+    texts, unreachable = on_hosts(remote, (node,), back, now, measure.HOST + _NOW)
     past = on_hosts(remote, (node,), begin, back)[0] if back > begin and not unreachable else {}
     return Lately(tuple(sources_of(texts)), tuple(sources_of(past)), not unreachable)

@@ -12,6 +12,7 @@ from clusterwright.i18n import _
 KEYWORDS = (
     b"physical state:",
     b"phys state:",
+    b"phys_state:",
     b"port_active",
     b"port_down",
     b"port_init",
