@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BeforeValidator, PrivateAttr
 
 from clusterwright.config.environments import Environments
-from clusterwright.config.field import Cost, Section, setting
+from clusterwright.config.field import Cost, Section, refuse, setting
 from clusterwright.config.heal import Heal
 from clusterwright.config.memoize import cache_per_instance
 from clusterwright.config.names import (
@@ -29,12 +29,23 @@ from clusterwright.config.rdma import Rdma
 from clusterwright.config.site import Access, Jobs, Lab, Monitoring, Security, Software, Time
 from clusterwright.config.slurm import Accounting, Partition, Qos, Reservation, SlurmSettings
 from clusterwright.config.storage import Storage
-from clusterwright.platforms import DEFAULT, EXAMPLE, Platform, platform, platform_names
+from clusterwright.i18n import _
+from clusterwright.platforms import DEFAULT, EXAMPLE, Platform, platform, platform_names, replaced
+
+
+def refuse_replaced(name: object) -> object:
+    """Refuse a distribution that another one takes the place of, with the migration."""
+    if row := replaced(name):
+        message = _("`{name}` {state}", name=name, state=_(row.state))
+        fix = _("use {choices}: {migration}", choices=" or ".join(row.successors), migration=_(row.migration))
+        raise refuse("os-replaced", message, fix)
+    return name
+
 
 if TYPE_CHECKING:
     Os = str
 else:
-    Os = Literal[platform_names()]
+    Os = Annotated[Literal[platform_names()], BeforeValidator(refuse_replaced)]
 
 
 class System(Section):

@@ -9,6 +9,7 @@ from clusterwright.platforms.registry import (
     platform_names,
     platforms,
 )
+from clusterwright.platforms.replaced import replaced
 
 __all__ = [
     "DEFAULT",
@@ -19,4 +20,5 @@ __all__ = [
     "platform",
     "platform_names",
     "platforms",
+    "replaced",
 ]
