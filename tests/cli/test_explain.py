@@ -80,3 +80,16 @@ def test_json(capsys):
 
     explain("gres-mismatch", json=True)
     assert json.loads(capsys.readouterr().out)["page"].startswith("# gres-mismatch")
+
+
+def test_gradient_compression_of_other_software_names_the_fields_that_cover_it(capsys):
+    """PowerSGD and 8 bits in place of LightCC."""
+    assert explain("LightCC") == 0
+    out = capsys.readouterr().out
+    assert explain("lightcc", json=True) == 0
+    document = json.loads(capsys.readouterr().out)
+
+    assert "PowerSGD" in out
+    assert "int8" in out
+    assert "gradients.compress" in out
+    assert [field["path"] for field in document["fields"]][:1] == ["gradients.compress"]

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def explain(topic: Annotated[str, TOPICS], /, *, json: bool = False) -> int:
-    """Explain a field of the cluster or job file, an error code, or a failure mode.
+    """Explain a field of the cluster or job file, an error code, a failure mode, or what covers other software.
 
     Parameters
     ----------
     topic
         Dotted path such as `nodes.gpus.count` or `job.checkpoint.every`, error code such as `gres-mismatch`, or failure
-        mode of `wright why` such as `shm/full`.
+        mode of `wright why` such as `shm/full`; or gradient compression of other software, such as `LightCC`.
     json
         Print the fields or the page as one JSON document.
     """
@@ -32,6 +32,16 @@ def explain(topic: Annotated[str, TOPICS], /, *, json: bool = False) -> int:
         return 0
     if topic in codes:
         show_json({"code": topic, "page": codes[topic]}) if json else show_text(codes[topic])
+        return 0
+    from clusterwright.config.other_names import other_name
+
+    if other := other_name(topic):
+        text = _(other.answer)
+        fields = [field for path in other.fields for field in _fields(f"job.{path}", [])]
+        if json:
+            show_json({"name": other.name, "answer": text, "fields": fields})
+        else:
+            show_text("\n\n".join([text, *(_format_field(field) for field in fields)]))
         return 0
     matches = _fields(topic, list(codes))
     if json:
