@@ -29,6 +29,7 @@ from clusterwright.config.rdma import Rdma
 from clusterwright.config.site import Access, Jobs, Lab, Monitoring, Security, Software, Time
 from clusterwright.config.slurm import Accounting, Partition, Qos, Reservation, SlurmSettings
 from clusterwright.config.storage import Storage
+from clusterwright.config.sysctl import SysctlName, SysctlValue
 from clusterwright.i18n import _
 from clusterwright.platforms import DEFAULT, EXAMPLE, Platform, platform, platform_names, replaced
 
@@ -62,6 +63,10 @@ class System(Section):
     swap: bool = setting(
         "Enable swap on compute hosts; a rank that is swapped out delays all others.",
         cost=Cost.RESTART, default=False, example="true",
+    )  # fmt: skip
+    sysctl: dict[SysctlName, SysctlValue] = setting(
+        "Kernel settings of compute hosts by name, in addition to the built-in ones or in place of them.",
+        default={}, example="{net.core.rmem_max: 134217728}",
     )  # fmt: skip
     journal: Size = setting("Maximum disk space of the systemd journal.", default="1GiB", example="2GiB")
     hold_packages: tuple[PackageName, ...] = setting(

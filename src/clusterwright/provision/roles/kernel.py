@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
 from clusterwright.provision.resources import File, Resource, RoleContext, Sysctl
@@ -30,7 +32,7 @@ def _settings(cluster: Cluster, host: Host) -> tuple[Setting, ...]:
     is_large_cluster = len(cluster.hosts()) > NEIGHBOURS
     rails = any(network.rails > 1 for network in networks)
     jumbo = any(network.mtu > PLAIN_MTU for network in networks)
-    return (
+    settings = (
         (
             "net.ipv4.ip_local_reserved_ports",
             f"{first_port}-{last}",
@@ -41,6 +43,17 @@ def _settings(cluster: Cluster, host: Host) -> tuple[Setting, ...]:
         *(_RAILS if rails else ()),
         *(_JUMBO if jumbo else ()),
     )
+    return _with_own(settings, cluster.system.sysctl) if host.group.role == "compute" else settings
+
+
+def _with_own(settings: tuple[Setting, ...], own: Mapping[str, str]) -> tuple[Setting, ...]:
+    """Return the settings with the site's own values in place of the built-in ones, and its other settings last."""
+    reason = "Set in system.sysctl of the cluster file."
+    replaced = tuple(
+        (key, own[key], reason) if key in own else (key, value, why) for key, value, why in settings
+    )
+    known = {key for key, _value, _why in settings}
+    return (*replaced, *((key, value, reason) for key, value in sorted(own.items()) if key not in known))
 
 
 _BUFFERS = "Buffers for one connection of 10 Gbit/s or more (ESnet's host tuning for 10G: 64 MiB)."
