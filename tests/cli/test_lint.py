@@ -55,3 +55,107 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
     """As for a cluster file."""
     with pytest.raises(SpecError, match="No such file"):
         lint(tmp_path / "slurm.conf", slurm="25.11")
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A folder of a site: slurm.conf includes its nodes, and gres.conf has half of their GPUs."""
+    (tmp_path / "slurm.conf").write_text(
+        "ClusterName=a\nSlurmctldHost=head(10.0.0.1)\nSlurmUser=slurm\nReturnToService=2\nGresTypes=gpu\n"
+        "TaskPlugin=task/cgroup\nProlog=/opt/prolog\nInclude nodes.conf\n"
+        "PartitionName=p Nodes=n[1-2] Default=YES MaxTime=60\n"
+    )
+    (tmp_path / "nodes.conf").write_text("NodeName=n[1-2] CPUs=8 Gres=gpu:8\n")
+    (tmp_path / "gres.conf").write_text("NodeName=n[1-2] Name=gpu File=/dev/nvidia[0-3]\n")
+    (tmp_path / "cgroup.conf").write_text("ConstrainCores=yes\nConstrainDevices=yes\n")
+    return tmp_path
+
+
+def test_a_folder_is_read_with_what_it_includes(site, capsys):
+    """The finding names the file and line, and the next line is the right one; the newest release is assumed."""
+    assert lint(site) == 5
+
+    output = capsys.readouterr()
+    assert output.out.splitlines() == [
+        f"{site}/gres.conf:1: error[gres-count-differs]: n1 has 4 gpu in gres.conf, but 8 in slurm.conf",
+        "  fix: NodeName=n[1-2] Gres=gpu:4",
+    ]
+    assert "the newest known" in output.err
+
+
+def test_several_files_are_read_together(site, capsys):
+    """As the folder, but only the files that are named."""
+    assert lint(site / "slurm.conf", site / "gres.conf", slurm="25.11", json=True) == 5
+
+    document = json.loads(capsys.readouterr().out)
+    assert [(row["code"], row["severity"], row["line"]) for row in document["findings"]] == [
+        ("gres-count-differs", "error", 1)
+    ]
+    assert document["findings"][0]["source"] == "gres.conf(5), File"
+
+
+def test_notes_alone_are_no_faults(tmp_path, capsys):
+    """Exit code 0, and the note is printed."""
+    (tmp_path / "slurm.conf").write_text("SlurmdTimeout=0\n")
+
+    assert lint(tmp_path / "slurm.conf", slurm="25.11") == 0
+    assert "note[slurmd-timeout-off]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [(None, "program-missing"), (0o644, "program-not-executable"), (0o755, "")]
+)
+def test_programs_are_searched_below_the_root(site, tmp_path_factory, capsys, mode, expected):
+    """A prolog that is missing or not executable in the file system of a host."""
+    root = tmp_path_factory.mktemp("root")
+    if mode:
+        (root / "opt").mkdir()
+        (root / "opt" / "prolog").write_text("#!/bin/sh\n")
+        (root / "opt" / "prolog").chmod(mode)
+    lint(site, slurm="25.11", root=root, json=True)
+
+    codes = {row["code"] for row in json.loads(capsys.readouterr().out)["findings"]}
+    assert codes == {"gres-count-differs", expected} - {""}
+
+
+def test_programs_of_other_hosts_are_not_searched_here(site, capsys):
+    """This machine is none of the hosts, so /opt/prolog need not be on it."""
+    lint(site, slurm="25.11")
+
+    assert "prolog" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("host", "expected"), [("head(127.0.0.1)", 0), ("a..b", 5)])
+def test_names_of_controllers_are_resolved(tmp_path, capsys, host, expected):
+    """An address resolves without a name service; a name with an empty label is none."""
+    (tmp_path / "slurm.conf").write_text(f"SlurmctldHost={host}\n")
+
+    assert lint(tmp_path / "slurm.conf", slurm="25.11", resolve=True) == expected
+    assert ("controller-unresolved" in capsys.readouterr().out) is bool(expected)
+
+
+def test_a_missing_include_is_a_finding_and_an_absolute_one_a_note(tmp_path, capsys):
+    """A relative path is in the same folder; an absolute one may exist on the host only."""
+    (tmp_path / "slurm.conf").write_text("Include lost.conf\nInclude /nowhere/nodes.conf\n")
+
+    assert lint(tmp_path / "slurm.conf", slurm="25.11") == 5
+    output = capsys.readouterr()
+    assert "slurm.conf:1: error[include-missing]: lost.conf does not exist" in output.out
+    assert "nodes.conf" not in output.out
+    assert "an included file is not on this machine" in output.err
+
+
+def test_keys_of_included_files_are_checked(site, capsys):
+    """With the file and line of the included file."""
+    (site / "nodes.conf").write_text("NodeName=n[1-2] CPUs=8 Gress=gpu:8\n")
+
+    lint(site, slurm="25.11")
+
+    assert f"{site}/nodes.conf:1: Gress: no release of Slurm has this key" in capsys.readouterr().out
+
+
+def test_a_file_that_includes_itself_ends(tmp_path):
+    """After eight levels."""
+    (tmp_path / "slurm.conf").write_text("Include slurm.conf\n")
+
+    assert lint(tmp_path / "slurm.conf", slurm="25.11") == 0

@@ -5,11 +5,11 @@ from clusterwright.cli._command_tree import all_commands
 # What a PATH may be called: the cluster file, results, pages, and other forms of them or other inputs.
 PATHS = {
     "--cluster", "--out", "--html", "--csv", "--svg", "--cables", "--metrics",
-    "--against", "--catalog", "--folder", "--job", "--trace", "--tls-cert", "--tls-key", "--users",
+    "--against", "--catalog", "--folder", "--job", "--trace", "--tls-cert", "--tls-key", "--users", "--root",
 }  # fmt: skip
 POSITIONAL = {  # files that are the subject of a command
-    ("dev", "FILE"), ("diff", "NEW"), ("kubernetes", "JOBS"), ("lint", "FILE"), ("plan predict", "TABLE"),
-    ("tune training", "FILE"), ("validate", "FILE"), ("validate", "MORE"),
+    ("dev", "FILE"), ("diff", "NEW"), ("kubernetes", "JOBS"), ("lint", "FILE"), ("lint", "MORE"),
+    ("plan predict", "TABLE"), ("tune training", "FILE"), ("validate", "FILE"), ("validate", "MORE"),
 }  # fmt: skip
 
 

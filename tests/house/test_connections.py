@@ -43,6 +43,7 @@ OUTSIDE = {
 # On the operator's machine; ssh, which `edge` starts, is the only way from there to a cluster.
 OPERATOR = {
     "cli/_mcp_server.py": "stdin and stdout of the assistant that started it",
+    "cli/_slurm_files.py": "the name of this machine, and names of controllers with `wright lint --resolve`",
     "lab/boot.py": "virtual hosts on this machine",
     "lab/switch.py": "a Unix socket of a lab",
     "monitor/gather/gather.py": "the name of this machine; no connection",

@@ -1,57 +1,121 @@
-"""`wright lint FILE --slurm VERSION`."""
+"""`wright lint FILE... --slurm VERSION`."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from clusterwright.i18n import _, _n
 
+if TYPE_CHECKING:
+    from clusterwright.config.slurm_rules import RuleFinding, Source
 
-def lint(file: Path, /, *, slurm: str, json: bool = False) -> int:
-    """Check a Slurm configuration file for keys that a Slurm release rejects, without contacting Slurm.
 
-    Slurm's daemons do not start with an unknown key. Values are checked only for words that a release added or removed.
+def lint(
+    file: Path,
+    /,
+    *more: Path,
+    slurm: str = "",
+    root: Path | None = None,
+    resolve: bool = False,
+    json: bool = False,
+) -> int:
+    """Check Slurm configuration files against a Slurm release and its manual, without contacting Slurm.
+
+    Slurm's daemons do not start with an unknown key. Rules from the manual find settings that do not fit each other,
+    in one file or between several. Exit code 5: there are errors or warnings; notes alone do not change it.
 
     Parameters
     ----------
     file
-        slurm.conf, gres.conf, cgroup.conf, topology.conf, oci.conf or slurmdbd.conf, in any folder.
+        A folder such as /etc/slurm, or slurm.conf, gres.conf, cgroup.conf, topology.conf, topology.yaml, oci.conf or
+        slurmdbd.conf, in any folder. Included files are read too.
+    more
+        More of these files, of the same cluster.
     slurm
-        Slurm release, such as 25.11.
+        Slurm release, such as 25.11; default: the newest that Clusterwright knows.
+    root
+        Folder of a host's file system; the programs that the files name are searched in it. / for this host.
+    resolve
+        Resolve the names of controllers. On a host of the cluster this is the default.
     json
         Print the findings as one JSON document on stdout.
     """
-    from clusterwright.cli._show import show_json, show_message, show_text
-    from clusterwright.config.load import text_of
-    from clusterwright.config.slurm_keys import RELEASES, key_spans, release
-    from clusterwright.config.slurm_keys import lint as lint_text
-    from clusterwright.errors import EXIT_FAULTS, EXIT_OK, EXIT_USAGE, WrightError
+    from clusterwright.cli._show import show_json
+    from clusterwright.cli._slurm_files import observe, read_sources
+    from clusterwright.config.slurm_keys import RELEASES, release
+    from clusterwright.config.slurm_rules import check, parse_conf
+    from clusterwright.errors import EXIT_FAULTS, EXIT_OK
 
-    version, text = release(slurm), text_of(file)
-    if not key_spans(file.name) or version not in RELEASES:
-        raise WrightError.from_code(
-            "lint-unknown",
-            _("the keys of {file} in Slurm {version} are not known", file=file.name, version=version),
-            _(
-                "pass slurm.conf, gres.conf, cgroup.conf, topology.conf, oci.conf or slurmdbd.conf, and a release of "
-                "{releases}",
-                releases=", ".join(RELEASES),
-            ),
-            exit_code=EXIT_USAGE,
-        )
-    findings = lint_text(text, file.name, version)
+    version = release(slurm) if slurm else RELEASES[-1]
+    sources = read_sources((file, *more), version, root)
+    conf = observe(parse_conf(sources, version, is_folder=file.is_dir()), root, resolve=resolve)
+    keys = [row for source in sources for row in _key_rows(source, version)]
+    findings = check(conf)
+    rows = sorted([*keys, *map(_rule_row, findings)], key=lambda row: (row["file"], row["line"]))
     if json:
-        show_json({"file": str(file), "slurm": version, "findings": findings})
-    for finding in () if json else findings:
-        show_text(f"{file}:{finding.line}: {finding.key}: {finding.message}")
-    if not json:
-        show_message(
-            _n(
-                "{file}: {count} finding for Slurm {version}",
-                "{file}: {count} findings for Slurm {version}",
-                len(findings),
-                file=file,
-                version=version,
-            )
+        files = [source.path for source in sources]
+        show_json({"file": str(file), "files": files, "slurm": version, "findings": rows})
+    else:
+        _show(
+            rows, ", ".join(map(str, (file, *more))), version, is_newest=not slurm, has_unread=conf.has_unread
         )
-    return EXIT_FAULTS if findings else EXIT_OK
+    return EXIT_FAULTS if any(row["severity"] != "note" for row in rows) else EXIT_OK
+
+
+def _show(rows: list[dict[str, Any]], name: str, version: str, *, is_newest: bool, has_unread: bool) -> None:
+    from clusterwright.cli._show import show_message, show_note, show_text, show_verbatim
+
+    for row in rows:
+        show_text(_text(row))
+        if row.get("fix"):
+            show_verbatim(f"  {_('fix')}: {row['fix']}")
+    if is_newest:
+        show_note(
+            _("checked for Slurm {version}, the newest known; --slurm chooses another", version=version)
+        )
+    if has_unread:
+        show_note(_("an included file is not on this machine: rules about missing lines are left out"))
+    show_message(
+        _n(
+            "{file}: {count} finding for Slurm {version}",
+            "{file}: {count} findings for Slurm {version}",
+            len(rows),
+            file=name,
+            version=version,
+        )
+    )
+
+
+def _key_rows(source: Source, version: str) -> list[dict[str, Any]]:
+    """Return the findings about the keys of a file and of those that it includes."""
+    from clusterwright.config.slurm_keys import lint as lint_text
+
+    rows: list[dict[str, Any]] = [
+        {
+            "file": source.path,
+            "line": finding.line,
+            "key": finding.key,
+            "code": "key",
+            "severity": "error" if finding.fatal else "warning",
+            "message": finding.message,
+            "fatal": finding.fatal,
+        }
+        for finding in lint_text(source.text, source.kind, version)
+    ]
+    included = [file for files in source.includes.values() for file in files]
+    return rows + [row for file in included for row in _key_rows(file, version)]
+
+
+def _rule_row(finding: RuleFinding) -> dict[str, Any]:
+    import dataclasses
+
+    return {**dataclasses.asdict(finding), "fatal": finding.severity == "error"}
+
+
+def _text(row: dict[str, Any]) -> str:
+    """Return a finding for people: its location, and what it is."""
+    location = f"{row['file']}:{row['line']}"
+    if row["code"] == "key":
+        return f"{location}: {row['key']}: {row['message']}"
+    return f"{location}: {_(row['severity'])}[{row['code']}]: {row['message']}"

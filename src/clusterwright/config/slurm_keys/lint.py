@@ -1,7 +1,7 @@
 """A linter for Slurm's files: an unknown key ends Slurm's daemons at start.
 
-It checks keys, and words of values that releases added or removed; it does not check other values or combinations, for
-which the real daemon is started (roles/slurm).
+It checks keys, and words of values that releases added or removed; config/slurm_rules checks other values and
+combinations, and the real daemon is started with the file (roles/slurm).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from clusterwright.config.slurm_keys.table import Span, key_spans, line_keys, value_spans
 from clusterwright.errors import closest_name
 from clusterwright.i18n import N_, _
+from clusterwright.slurm.conf_files import ConfLine, conf_lines
 
 _KMEM = N_("remove this key: Slurm no longer constrains kernel memory")
 _REMOVE, _TIMEOUT = N_("remove it"), N_("use PrologEpilogTimeout, for both prolog and epilog")
@@ -43,8 +44,6 @@ REPLACED = {
     "topology/3d_torus": N_("use topology/torus3d, from 26.05 on"),
     "topology/default": N_("use topology/flat"),
 }
-# A key, an optional operator, and a value that may be quoted.
-_PAIR = re.compile(r'([A-Za-z][A-Za-z0-9_.]*)\s*[-+*/]?=\s*("[^"]*"|\S*)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +67,16 @@ def lint(text: str, file: str, slurm_release: str) -> tuple[KeyFinding, ...]:
     if not key_spans(file):
         return ()
     return tuple(
-        finding for number, line in _lines(text) for finding in _check_line(number, line, file, slurm_release)
+        finding for line in conf_lines(text) for finding in _check_line(line, file, slurm_release)
     )
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (number, text) of logical lines as Slurm parses them: without comments, joined at trailing backslashes."""
-    logical_line, first_number = "", 0
-    for number, line in enumerate(text.splitlines(), 1):
-        part = re.sub(r"(?<!\\)#.*", "", line).rstrip()
-        first_number = first_number or number
-        if part.endswith("\\"):
-            logical_line += part[:-1] + " "
-            continue
-        yield first_number, logical_line + part
-        logical_line, first_number = "", 0
-    if logical_line:
-        yield first_number, logical_line
-
-
-def _check_line(number: int, line: str, file: str, slurm_release: str) -> Iterator[KeyFinding]:
-    pairs = [(match[1], match[2].strip('"')) for match in _PAIR.finditer(line)]
-    leading_token = line.strip().split(maxsplit=1)[0] if line.strip() else ""
-    if leading_token.lower() == "include":
+def _check_line(line: ConfLine, file: str, slurm_release: str) -> Iterator[KeyFinding]:
+    number, pairs = line.number, line.pairs
+    if line.include:
         return
-    if leading_token and not pairs:
-        yield KeyFinding(number, leading_token, _("the line is not KEY=VALUE"), fatal=True)
+    if line.leading_token and not pairs:
+        yield KeyFinding(number, line.leading_token, _("the line is not KEY=VALUE"), fatal=True)
     kind = pairs[0][0].lower() if pairs and pairs[0][0].lower() in line_keys(file) else ""
     for index, (key, value) in enumerate(pairs):
         keys = key_spans(file, _spelled(file, kind)) if kind and index else key_spans(file)

@@ -1,0 +1,110 @@
+"""Slurm's files on this machine: those of a folder, what they include, and what the host has of what they name."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from clusterwright.config.load import text_of
+from clusterwright.config.slurm_keys import RELEASES, key_spans
+from clusterwright.config.slurm_rules import KINDS, Setting, SlurmConf, Source
+from clusterwright.config.slurm_rules.rules.hooks import ON_CONTROLLERS, ON_NODES, programs
+from clusterwright.config.slurm_rules.rules.network import controller_address, controller_name
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
+from clusterwright.slurm.conf_files import conf_lines
+
+_DEEPEST = 8  # includes within includes; a file that includes itself would never end
+
+
+def read_sources(files: Sequence[Path], version: str, root: Path | None) -> tuple[Source, ...]:
+    """Read the files, those of a folder, and what they include.
+
+    Raises:
+        WrightError: `lint-unknown`, for a file or a release without a table of keys; `file-unreadable`.
+    """
+    paths = [path for file in files for path in (_in_folder(file) if file.is_dir() else (file,))]
+    for path in paths or files:
+        if path not in paths or not _has_table(path.name) or version not in RELEASES:
+            raise WrightError.from_code(
+                "lint-unknown",
+                _("the keys of {file} in Slurm {version} are not known", file=path.name, version=version),
+                _(
+                    "pass slurm.conf, gres.conf, cgroup.conf, topology.conf, oci.conf or slurmdbd.conf, and a release "
+                    "of {releases}",
+                    releases=", ".join(RELEASES),
+                ),
+                exit_code=EXIT_USAGE,
+            )
+    return tuple(_source(path, path.name, root, _DEEPEST) for path in paths)
+
+
+def _in_folder(folder: Path) -> list[Path]:
+    return [folder / kind for kind in KINDS if (folder / kind).is_file()]
+
+
+def _has_table(name: str) -> bool:
+    return bool(key_spans(name)) or name == "topology.yaml"
+
+
+def _source(path: Path, kind: str, root: Path | None, depth: int) -> Source:
+    text = text_of(path)
+    names = {line.include for line in conf_lines(text) if line.include} if kind != "topology.yaml" else set()
+    includes: dict[str, tuple[Source, ...]] = {}
+    for name in names if depth else ():
+        target = _included(path, name, root)
+        if target is not None:
+            exists = target.is_file()
+            includes[name] = (_source(target, kind, root, depth - 1),) if exists else ()
+    return Source(str(path), kind, text, includes)
+
+
+def _included(path: Path, name: str, root: Path | None) -> Path | None:
+    """Return where an included file is; None if it may exist on the host whose file this is, but not here."""
+    if "%" in name:  # slurmctld replaces %c by the name of the cluster
+        return None
+    if not name.startswith("/"):
+        return path.parent / name
+    target = root / name.lstrip("/") if root else Path(name)
+    copy = path.parent / Path(name).name
+    candidates = [file for file in (target, copy) if file.is_file()]
+    return candidates[0] if candidates else target if root else None
+
+
+def observe(conf: SlurmConf, root: Path | None, *, resolve: bool) -> SlurmConf:
+    """Return the content with what this host, or the file system at `root`, has of the programs and names in it."""
+    name = socket.gethostname().partition(".")[0]
+    is_node = name in conf.hosts or name in {node.get("NodeHostname") for node in conf.nodes}
+    is_controller = name in {controller_name(setting).partition(".")[0] for setting in conf.controllers}
+    keys = (*(ON_NODES if root or is_node else ()), *(ON_CONTROLLERS if root or is_controller else ()))
+    folder = Path(conf.files.get("slurm.conf", ".")).parent
+    states = {
+        setting.value: state
+        for setting in programs(conf, keys)
+        for state in _state(setting.value.partition(" ")[0], folder, root)
+    }
+    hosts = conf.controllers if resolve or is_node or is_controller else ()
+    return replace(conf, programs=states, unresolved=frozenset(_unresolved(hosts)))
+
+
+def _state(program: str, folder: Path, root: Path | None) -> Iterator[str]:
+    """Yield "missing" or "not executable"; nothing for a program that can run, or whose folder cannot be read."""
+    if not program or set("*?[%") & set(program):
+        return
+    path = folder / program if not program.startswith("/") else (root or Path("/")) / program.lstrip("/")
+    with suppress(PermissionError):
+        if not path.is_file():
+            yield "missing"
+        elif not path.stat().st_mode & 0o111:
+            yield "not executable"
+
+
+def _unresolved(controllers: Sequence[Setting]) -> Iterator[str]:
+    for setting in controllers:
+        try:
+            socket.getaddrinfo(controller_address(setting), None)
+        except (OSError, UnicodeError):
+            yield controller_name(setting)
