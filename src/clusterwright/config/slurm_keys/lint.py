@@ -66,9 +66,7 @@ def lint(text: str, file: str, slurm_release: str) -> tuple[KeyFinding, ...]:
     """
     if not key_spans(file):
         return ()
-    return tuple(
-        finding for line in conf_lines(text) for finding in _check_line(line, file, slurm_release)
-    )
+    return tuple(finding for line in conf_lines(text) for finding in _check_line(line, file, slurm_release))
 
 
 def _check_line(line: ConfLine, file: str, slurm_release: str) -> Iterator[KeyFinding]:

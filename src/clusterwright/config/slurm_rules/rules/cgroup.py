@@ -121,6 +121,8 @@ def memory_constraint_unused(conf: SlurmConf) -> Iterator[Problem]:
     """ConstrainRAMSpace and ConstrainSwapSpace need CR_..._Memory; without it they have no effect."""
     if not _has_both(conf) or conf.consumes_memory or "cgroup" not in conf.plugins("TaskPlugin"):
         return
+    if conf.line_of("MaxRAMPercent", _FILE) or conf.line_of("MaxSwapPercent", _FILE):
+        return  # the constraint of jobs whose memory Slurm does not manage
     for key in ("ConstrainRAMSpace", "ConstrainSwapSpace") if conf.line_of("SelectType") else ():
         setting = conf.line_of(key, _FILE)
         if setting and conf.is_yes(key, _FILE):

@@ -314,6 +314,7 @@ def autodetect_and_files(conf: SlurmConf) -> Iterator[Problem]:
             yield Problem(
                 line, message, remove(Setting(line.key, f"{line.name} File={line.get('File')}", "", 0))
             )
+            return
 
 
 @rule(

@@ -97,7 +97,7 @@ def suspended_gpus_unavailable(conf: SlurmConf) -> Iterator[Problem]:
     "PartitionName=a Nodes=n1 PriorityTier=10\nPartitionName=b Nodes=n1",
 )
 def preempt_same_tier(conf: SlurmConf) -> Iterator[Problem]:
-    """With preempt/partition_prio, partitions have different PriorityTier; equal ones preempt nothing."""
+    """With preempt/partition_prio and no GANG, partitions have different PriorityTier; equal ones preempt nothing."""
     setting = conf.line_of("PreemptType")
     tiers = {partition.get("PriorityTier", "Priority") or "1" for partition in conf.partitions}
     if (
@@ -106,6 +106,7 @@ def preempt_same_tier(conf: SlurmConf) -> Iterator[Problem]:
         and len(tiers) == 1
         and not conf.has_unread
         and _modes(conf)
+        and "gang" not in conf.items("PreemptMode")
     ):
         former = conf.partitions[0].name
         message = _("all partitions have the same PriorityTier: no job preempts another")
