@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from clusterwright.cli._reference import cli_page, errors_page, fields_page, main, outdated
+from clusterwright.config.slurm_rules import all_rules
+from clusterwright.config.slurm_rules.reference import rules_page
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "errors"
@@ -25,6 +27,16 @@ def test_the_error_reference_shows_each_code_with_its_example():
 def test_the_command_reference_has_each_command():
     """One row a command."""
     assert "| Plan | [validate](#wright-validate) | Validate cluster and job files" in cli_page()
+
+
+def test_the_reference_of_lint_has_each_rule():
+    """With what holds for correct files, its severity, the section of the manual and a wrong example."""
+    page = rules_page()
+
+    assert (ROOT / "docs" / "reference" / "lint.md").read_text().endswith(page)
+    assert page.count("\n### ") == len(all_rules())
+    assert "### gres-types-missing\n\nGresTypes names each GRES" in page
+    assert "Error; slurm.conf(5), GresTypes.\n\n```ini\n# slurm.conf\nNodeName=n1 Gres=gpu:4\n```" in page
 
 
 def test_check_and_write(tmp_path, capsys):

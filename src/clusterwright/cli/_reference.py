@@ -20,6 +20,7 @@ from clusterwright.cli._pages import pages
 from clusterwright.config import on_host as job_on_host
 from clusterwright.config.fields import Field, fields
 from clusterwright.config.schema import FILE_KINDS, schema_text
+from clusterwright.config.slurm_rules.reference import rules_page
 from clusterwright.diagnose.reference import pages as modes_pages
 from clusterwright.onhost.supervisor.goodput.kinds import COMMON, EventKind
 from clusterwright.onhost.supervisor.goodput.kinds import KINDS as EVENT_KINDS
@@ -115,6 +116,7 @@ def outdated(docs: Path, golden: Path) -> dict[Path, str]:
         "cli": cli_page,
         "checks": reference,
         "events": events_page,
+        "lint": rules_page,
     }
     expected_pages = {docs / f"{name}.md": _HEADER + make() for name, make in makers.items()}
     expected_pages |= {docs / "why" / name: _HEADER + text for name, text in modes_pages().items()}

@@ -1,0 +1,46 @@
+"""The reference page of the rules of `wright lint` (docs/reference/lint.md), generated from the rules."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from itertools import groupby
+
+from clusterwright.config.slurm_rules.examples import example_files
+from clusterwright.config.slurm_rules.registry import LintRule, all_rules
+
+_HEAD = """# Rules for Slurm's files
+
+`wright lint /etc/slurm` reads a folder with slurm.conf, gres.conf, cgroup.conf, topology.conf or topology.yaml,
+oci.conf and slurmdbd.conf, and the files that they include; `wright lint slurm.conf gres.conf` reads only these.
+It checks each key against the tables of a Slurm release (`--slurm 25.11`; default: the newest), and all files against
+the rules of this page. A finding has a file and line, the rule's code, and the right line.
+
+- `error`: slurmctld, slurmd or slurmdbd does not start, or jobs fail.
+- `warning`: Slurm ignores a line, or does not do what the line was written for.
+- `note`: Slurm works as its manual has it, with a consequence that is often overlooked.
+
+Exit code 5: there are errors or warnings. Exit code 0: there are none; notes alone do not change it.
+Rules about missing lines apply to whole files, not to fragments without nodes, partitions or ClusterName.
+`--root DIR` searches programs such as prologs in the file system of a host, `--resolve` resolves names of controllers;
+on a host of the cluster both are the default.
+"""
+
+
+def rules_page() -> str:
+    """Return the page of all rules as Markdown."""
+    groups = groupby(all_rules(), key=lambda rule: rule.group)
+    return _HEAD + "".join(_group(group, tuple(rules)) for group, rules in groups)
+
+
+def _group(group: str, rules: tuple[LintRule, ...]) -> str:
+    module = sys.modules[f"{__package__}.rules.{group}"]
+    return f"\n## {group}\n\n{inspect.getdoc(module)}\n" + "".join(map(_section, rules))
+
+
+def _section(rule: LintRule) -> str:
+    example = "\n".join(
+        f"# {name}\n{text.strip()}" for name, text in example_files(rule.wrong).items() if text.strip()
+    )
+    head = f"\n### {rule.code}\n\n{rule.about}\n\n{rule.severity.value.capitalize()}; {rule.source}.\n"
+    return head + (f"\n```ini\n{example}\n```\n" if example else "")
