@@ -52,7 +52,7 @@ def gres_type_unused(conf: SlurmConf) -> Iterator[Problem]:
     correct="GresTypes=gpu\nNodeName=n1 Gres=gpu:a100:2,gpu:a30:2",
 )
 def gres_partly_typed(conf: SlurmConf) -> Iterator[Problem]:
-    """All GRES of a name on a node have a type, or none: slurmctld does not start otherwise."""
+    """All GRES of a name on a node have a type, or none: slurmd does not start otherwise."""
     for node in conf.nodes:
         kinds: dict[str, set[bool]] = defaultdict(set)
         for name, type_, _n in gres_of(node):

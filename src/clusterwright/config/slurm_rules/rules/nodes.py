@@ -290,7 +290,7 @@ def node_without_partition(conf: SlurmConf) -> Iterator[Problem]:
     correct="NodeName=n1 Features=gpu\nNodeSet=gpus Feature=gpu",
 )
 def nodeset_is_node(conf: SlurmConf) -> Iterator[Problem]:
-    """A NodeSet has a name that no node has: Slurm's daemons do not start otherwise."""
+    """A NodeSet has a name that no node has: from 24.11 on, Slurm's daemons do not start otherwise."""
     for entry in conf.entries_of("NodeSet"):
         if entry.name in conf.hosts:
             message = _("NodeSet {name} has the name of a node", name=entry.name)
