@@ -58,9 +58,14 @@ def wright_process(tmp_path):
     def call(argv, limit_s):
         done = subprocess.run(
             [sys.executable, "-m", "clusterwright", *argv],
-            cwd=tmp_path, env=os.environ | {"LC_ALL": "C.UTF-8"}, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=limit_s, check=False,
-        )  # fmt: skip
+            cwd=tmp_path,
+            env=os.environ | {"LC_ALL": "C.UTF-8"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=limit_s,
+            check=False,
+        )
         return Ended(done.returncode, done.stdout, done.stderr)
 
     return call
@@ -73,9 +78,25 @@ def tests_by_path():
     def collect(paths):
         files = sorted({path.partition("::")[0] for path in paths})
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:randomly", "-p", "no:xdist", *files],
-            cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200, check=False,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "--collect-only",
+                "-q",
+                "-p",
+                "no:randomly",
+                "-p",
+                "no:xdist",
+                *files,
+            ],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout[-3000:]
         ids = [line for line in done.stdout.splitlines() if "::" in line]
         return {path: [one for one in ids if is_of(one, path)] for path in paths}

@@ -35,10 +35,10 @@ class Step:
 
     def run(self) -> int:
         """Run the command on this terminal; return its exit code."""
-        from clusterwright.edge.processes import foreground
+        from clusterwright.edge.terminal import run_interactive
 
         # -P: no module in the folder takes the place of one of ours.
-        return foreground(
+        return run_interactive(
             [sys.executable, "-P", "-m", "clusterwright", "--lang", current_language(), *self.words]
         )
 

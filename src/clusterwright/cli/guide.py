@@ -96,13 +96,17 @@ def _run_steps(state: State, *, yes: bool) -> int:
     """Run the steps that have not finished; return the exit code of the first that fails."""
     from clusterwright.cli._first_day_steps import lab_file, steps
     from clusterwright.cli._show import show_message, show_next
+    from clusterwright.errors import EXIT_INTERRUPTED
     from clusterwright.i18n import _
 
     planned = steps(state.answers)
     for number, step in enumerate(planned, 1):
         if step.name in state.finished:
             continue
-        if code := _run_step(step, f"{number}/{len(planned)}", state, yes=yes):
+        code = _run_step(step, f"{number}/{len(planned)}", state, yes=yes)
+        if code == EXIT_INTERRUPTED:
+            raise KeyboardInterrupt
+        if code:
             show_message(_("exit code {code}: fix the cause, then continue with: wright guide", code=code))
             return code
         state.finished.append(step.name)

@@ -101,20 +101,6 @@ def start(argv: Sequence[str], *, out: IO[bytes]) -> int:
     return process.pid
 
 
-def foreground(argv: Sequence[str]) -> int:
-    """Run a command on this terminal and return its exit code; after Ctrl-C, which it receives too, wait for its end.
-
-    Without a terminal its stdin is empty.
-    """
-    stdin = None if sys.stdin.isatty() else subprocess.DEVNULL
-    process = subprocess.Popen(list(argv), stdin=stdin)
-    try:
-        return process.wait()
-    except KeyboardInterrupt:
-        process.wait()
-        raise
-
-
 class Output(io.RawIOBase):
     """The stdout of a program that reads a file, as a binary stream; closing it kills the program.
 
