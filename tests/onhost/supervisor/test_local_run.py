@@ -147,6 +147,17 @@ def test_a_time_limit_saves_and_hands_over(local_run):
     assert local_run.finish() == 0
 
 
+def test_a_run_whose_ranks_see_the_request_first_is_canceled(local_run):
+    """They exit with code 0 within a step, before the supervisor looks for the file."""
+    local_run.start(pause=0.01)
+    local_run.until_step(7)
+    (local_run.folder / "cancelled").touch()
+    (local_run.folder / "stop").touch()
+
+    local_run.process.wait(timeout=60)
+    assert local_run.outcome()["outcome"] == "cancelled"
+
+
 def test_a_cancelled_run_saves_and_has_no_successor(local_run):
     """Exit code 143, a checkpoint at the last step, and no second job."""
     local_run.start()

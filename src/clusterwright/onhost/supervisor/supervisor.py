@@ -60,7 +60,7 @@ class Supervisor:
         self.stop_requests = StopRequests(folder, scheduler, ends - record.launch.grace_s)
         self.events = Events(folder, f"supervisor-{self.number}", self.host)
         self.policy = terms.policy(record, self.hosts, self.remaining_successors, inside=bool(predecessor))
-        lost_hosts = tuple(host for host in (predecessor.host,) if host != self.host) if predecessor else ()
+        lost_hosts = (predecessor.host,) if predecessor and predecessor.host != self.host else ()
         last = folder.last_generation()
         trained = folder.trained_hosts(last, self.hosts, lost_hosts) if predecessor else ()
         self.state = d.State(phase_start=self.began, generation=last, lost_hosts=lost_hosts, members=trained)
@@ -260,6 +260,8 @@ class Supervisor:
 
     def feed(self, kind: str, **about: Any) -> None:
         """Pass an event to decide.decide and execute the actions that it returns."""
+        if kind == "done":  # ranks may have seen the file of a stop request earlier
+            self.poll(time.monotonic())
         # while ranks run, ticks need no read of the storage five times a second
         idly = kind == "tick" and self.state.phase == d.RUNNING
         event = d.Event(
@@ -336,17 +338,15 @@ class Supervisor:
             return
         if self.waiting is None or store_peer is None or not store_peer.store:
             return
-        number, port, self.waiting = self.waiting.generation, store_peer.store, None
+        number, port, self.waiting, self.faults = self.waiting.generation, store_peer.store, None, []
         self.folder.remove("stop")
-        self.faults = []
         os.makedirs(self.folder.path_to("logs", str(number)), exist_ok=True)
         choice = recall.chosen(self.meeting.joined, self.folder.newest_step(self.record.launch.checkpoints))
         begins: Dict[str, Any] = {"step": choice.step, "source": "memory"} if choice else {}
         source_text = f", from step {choice.step} in memory" if choice else ""
         store = {"hosts": list(hosts), "address": store_peer.address, "port": port}
-        self.log(
-            f"generation {number} on {','.join(hosts)}, store at {store_peer.address}:{port}{source_text}"
-        )
+        address = f"{store_peer.address}:{port}"
+        self.log(f"generation {number} on {','.join(hosts)}, store at {address}{source_text}")
         self.events.write("generation_start", number, **store, **begins)
         self.hangs.begin(number, hosts, self.folder.path_to("logs", str(number)))
         message = {
