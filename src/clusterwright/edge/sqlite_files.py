@@ -33,7 +33,7 @@ _OF_SQLITE = ("sqlite_stat1", "sqlite_stat4", "sqlite_sequence")  # statistics o
 Shape = Mapping[str, tuple[object, ...]]
 
 
-def connect(path: Path, **options: Any) -> sqlite3.Connection:
+def connect(path: Path | str, **options: Any) -> sqlite3.Connection:
     """Connect to a file in WAL mode, without what SQLite would do with the files beside it before any statement.
 
     A rollback journal names a file that SQLite then deletes. Ours exists only while the file is created.
@@ -46,7 +46,7 @@ def connect(path: Path, **options: Any) -> sqlite3.Connection:
     while _mode(rollback_journal) and time.monotonic() < end:
         time.sleep(0.05)
     beside = [Path(f"{path}{suffix}") for suffix in COMPANIONS]
-    for file in (path, *beside):
+    for file in (Path(path), *beside):
         mode = _mode(file)
         if mode and (file == rollback_journal or not stat.S_ISREG(mode)):
             raise sqlite3.DatabaseError(
