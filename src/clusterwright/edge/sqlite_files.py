@@ -45,8 +45,8 @@ def connect(path: Path | str, **options: Any) -> sqlite3.Connection:
     end = time.monotonic() + CREATED_S
     while _mode(rollback_journal) and time.monotonic() < end:
         time.sleep(0.05)
-    beside = [Path(f"{path}{suffix}") for suffix in COMPANIONS]
-    for file in (Path(path), *beside):
+    companions = [Path(f"{path}{suffix}") for suffix in COMPANIONS]
+    for file in (Path(path), *companions):
         mode = _mode(file)
         if mode and (file == rollback_journal or not stat.S_ISREG(mode)):
             raise sqlite3.DatabaseError(

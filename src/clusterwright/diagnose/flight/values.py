@@ -45,7 +45,7 @@ class _Machine:
     def __init__(self, data: bytes) -> None:
         self._data, self._offset = data, 0
         self._stack: list[Any] = []
-        self._marks: list[int] = []  # heights of the stack
+        self._mark_heights: list[int] = []  # heights of the stack
         self._memo: dict[int, Any] = {}
 
     def run(self, check: Callable[[], None]) -> Any:
@@ -77,7 +77,7 @@ class _Machine:
         elif code in _LONGS:
             self._stack.append(int.from_bytes(self._read(self._number(_LONGS[code])), "little", signed=True))
         elif code == ord("("):
-            self._marks.append(len(self._stack))
+            self._mark_heights.append(len(self._stack))
         else:
             return False
         return True
@@ -123,7 +123,7 @@ class _Machine:
         return True
 
     def _since_mark(self) -> list[Any]:
-        index = self._marks.pop()
+        index = self._mark_heights.pop()
         parts = self._stack[index:]
         del self._stack[index:]
         return parts
