@@ -29,7 +29,8 @@ of which 10.75 MiB is free. Process 12 has 79.08 GiB memory in use.
 """
 RUN = "t-20261127-101010"
 SHORT = (
-    "", "validate wrong.yaml", "validate cluster.yaml", "why fail.log", "why --all fail.log", "status nothing",
+    "", "guide --help", "validate wrong.yaml", "validate cluster.yaml", "why fail.log", "why --all fail.log",
+    "status nothing",
     f"status {RUN}", f"report job {RUN}", "jobs", "apply --dry-run", "top --batch",
     "plan cost --gpu h100-sxm-80gb --nodes 2",
     "plan power --gpu h100-sxm-80gb", "explain shm/full", "explain nodes.gpus.count", "diff other.yaml", "statuss",
