@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from clusterwright.cli import main
-from clusterwright.cli._wrapping import command_text, fit, wrap_text
+from clusterwright.cli._wrapping import command_text, wrap_for_terminal, wrap_text
 from clusterwright.monitor.report import text
 from clusterwright.monitor.report.report import Report, ReportBar, ReportPart
 
@@ -230,8 +230,8 @@ def test_the_caret_of_an_excerpt_stays_below_its_column():
 
 def test_a_pipe_gets_whole_lines():
     """Programs read lines."""
-    assert fit("word " * 50, io.StringIO()) == "word " * 50
-    assert fit(command_text("wright jobs"), io.StringIO()) == "wright jobs"
+    assert wrap_for_terminal("word " * 50, io.StringIO()) == "word " * 50
+    assert wrap_for_terminal(command_text("wright jobs"), io.StringIO()) == "wright jobs"
 
 
 def test_a_report_fits():

@@ -106,13 +106,13 @@ def main() -> None:
     try:
         arguments = apply_global_options(sys.argv[1:])
         if arguments in ([], ["-h"], ["--help"]):
-            sys.stdout.write(_fit(_overview(), sys.stdout))
+            sys.stdout.write(_wrap(_overview(), sys.stdout))
             return
         outcome = app()(arguments, result_action="return_value", exit_on_error=False, print_error=False)
         if {"--help", "-h"} & set(takewhile(lambda argument: argument != "--", arguments)):
             from clusterwright.cli._examples import help_text
 
-            sys.stdout.write(_fit(help_text(arguments), sys.stdout))
+            sys.stdout.write(_wrap(help_text(arguments), sys.stdout))
         sys.stdout.flush()
     except KeyboardInterrupt:
         raise SystemExit(EXIT_INTERRUPTED) from None
@@ -129,7 +129,7 @@ def main() -> None:
         explained = explain(error)
         if isinstance(error, OSError):  # it may be stdout that cannot be written
             _discard_output()
-            sys.stderr.write(_fit(f"{explained}\n", sys.stderr))
+            sys.stderr.write(_wrap(f"{explained}\n", sys.stderr))
             raise SystemExit(explained.exit_code) from None
         raise SystemExit(_report(explained)) from None
     raise SystemExit(outcome if isinstance(outcome, int) else 0)
@@ -148,7 +148,7 @@ def _complete() -> NoReturn:
 def _report(error: WrightError) -> int:
     """Print an error on stderr, or with --json as a document on stdout; return the exit code of the command."""
     if not wants_json(sys.argv[1:]):
-        sys.stderr.write(_fit(f"{error}\n", sys.stderr))
+        sys.stderr.write(_wrap(f"{error}\n", sys.stderr))
     else:
         from clusterwright.cli._show import show_json
 
@@ -156,11 +156,11 @@ def _report(error: WrightError) -> int:
     return error.exit_code
 
 
-def _fit(text: str, stream: Any) -> str:
+def _wrap(text: str, stream: Any) -> str:
     """Return the text wrapped to the width of the stream's terminal."""
-    from clusterwright.cli._wrapping import fit
+    from clusterwright.cli._wrapping import wrap_for_terminal
 
-    return fit(clean(text), stream)
+    return wrap_for_terminal(clean(text), stream)
 
 
 def _discard_output() -> None:

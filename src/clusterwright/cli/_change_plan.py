@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from clusterwright.cli._show import show_message, show_note
-from clusterwright.cli._wrapping import fit
+from clusterwright.cli._wrapping import wrap_for_terminal
 from clusterwright.i18n import _, _n
 from clusterwright.onhost.lib.clean_text import clean, unfiltered
 
@@ -35,7 +35,7 @@ def show_plan(report: ChangeReport, most_diff_lines: int | None = None) -> None:
     output = unfiltered(sys.stdout)
     for line in plan_lines(actions, with_diffs=with_diffs):
         is_diff = line.startswith("    ")
-        output.write(f"{_colored(clean(line)) if is_diff else fit(clean(line), output)}\n")
+        output.write(f"{_colored(clean(line)) if is_diff else wrap_for_terminal(clean(line), output)}\n")
     output.flush()
     if not with_diffs:
         show_note(_("{count} lines of differences are not shown; --diff shows them", count=diff_count))

@@ -277,10 +277,10 @@ def _stderr_without(omitted: str) -> Callable[[bytes], None]:
 
 
 def _writer_to(stream: TextIO, *, wraps: bool) -> Callable[[bytes], None]:
-    from clusterwright.cli._wrapping import fit
+    from clusterwright.cli._wrapping import wrap_for_terminal
     from clusterwright.edge.processes import writer_to
 
-    return writer_to(stream, (lambda text: fit(text, stream)) if wraps else str)
+    return writer_to(stream, (lambda text: wrap_for_terminal(text, stream)) if wraps else str)
 
 
 def _exit_code(code: int, cluster: Cluster | None, runs: str, reference: str) -> int:

@@ -12,11 +12,11 @@ from clusterwright.cli._wrapping import command_text
 from clusterwright.i18n import _
 
 
-def examples(words: Iterable[str]) -> dict[str, str]:
+def examples(names: Iterable[str]) -> dict[str, str]:
     """Return the examples of the command with these words: lines to copy, and what each of them does."""
     table: Mapping[str, Any] = _tables()
-    for word in words:
-        table = table.get(word, {})
+    for name in names:
+        table = table.get(name, {})
     return {line: text for line, text in table.items() if isinstance(text, str)}
 
 

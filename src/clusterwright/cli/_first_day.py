@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clusterwright.cli._wrapping import fit
+from clusterwright.cli._wrapping import wrap_for_terminal
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import N_, _
 
@@ -165,7 +165,7 @@ def read_line(prompt: str) -> str:
     Raises:
         EOFError: the input ended.
     """
-    sys.stderr.write(fit(prompt.rstrip(), sys.stderr) + " ")
+    sys.stderr.write(wrap_for_terminal(prompt.rstrip(), sys.stderr) + " ")
     sys.stderr.flush()
     line = sys.stdin.readline()
     if not line:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clusterwright.cli._global_options import QUIET
-from clusterwright.cli._wrapping import fit
+from clusterwright.cli._wrapping import wrap_for_terminal
 from clusterwright.edge.progress import ProgressEvent
 from clusterwright.i18n import _n
 from clusterwright.onhost.lib.clean_text import clean, unfiltered
@@ -123,7 +123,7 @@ class Progress:
         with self._lock:
             self._clear()
             self.state.message = text
-            self._stream.write(f"{fit(clean(text), self._stream)}\n")
+            self._stream.write(f"{wrap_for_terminal(clean(text), self._stream)}\n")
             self._stream.flush()
 
     @contextmanager
@@ -223,5 +223,5 @@ def write_message(text: str) -> None:
     if _visible_progress:
         _visible_progress[-1].write(text)
         return
-    sys.stderr.write(f"{fit(clean(text), sys.stderr)}\n")
+    sys.stderr.write(f"{wrap_for_terminal(clean(text), sys.stderr)}\n")
     sys.stderr.flush()

@@ -12,7 +12,7 @@ from typing import Any
 
 from clusterwright.cli._global_options import QUIET
 from clusterwright.cli._progress import write_message
-from clusterwright.cli._wrapping import command_text, fit, terminal_columns
+from clusterwright.cli._wrapping import command_text, terminal_columns, wrap_for_terminal
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.clean_text import clean
@@ -105,7 +105,7 @@ def _json_default(value: Any) -> Any:
 
 def show_text(text: str) -> None:
     """Print text on stdout, wrapped at words on a terminal."""
-    show_verbatim(fit(clean(text).rstrip(), sys.stdout))
+    show_verbatim(wrap_for_terminal(clean(text).rstrip(), sys.stdout))
 
 
 def show_verbatim(text: str) -> None:
@@ -115,7 +115,7 @@ def show_verbatim(text: str) -> None:
 
 def is_confirmed(question: str) -> bool:
     """Ask on the terminal; True for y or yes."""
-    sys.stderr.write(fit(f"{question} [y/N]", sys.stderr) + " ")
+    sys.stderr.write(wrap_for_terminal(f"{question} [y/N]", sys.stderr) + " ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 

@@ -18,7 +18,7 @@ _FIXED_SPACE = "\u00a0"  # within a command to copy
 _OPENING = "\uff08\u3008\u300a\u300c\u300e\u3010"  # Chinese punctuation that ends no line
 _CLOSING = "\uff0c\u3002\u3001\uff1b\uff1a\uff01\uff1f\uff09\u3009\u300b\u300d\u300f\u3011"  # begins no line
 _WIDE = "\u2e80-\u2fff\u3005-\u3007\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff"  # written without spaces
-_WORD = re.compile(
+_TOKEN = re.compile(
     rf"[ \t]+|[{_OPENING}]*(?:[{_WIDE}]|(?:`[^`]+`|[^ \t{_WIDE}{_OPENING}{_CLOSING}])+)?[{_CLOSING}]*"
 )
 _SGR = re.compile("\x1b\\[[0-9;]*m")
@@ -29,14 +29,14 @@ _SOURCE, _CARET = re.compile(r"\s*\d+ \| "), re.compile(r"\s+\| \s*\^$")
 _FENCE, _VERBATIM = "```", ("|", "#")
 
 
-def fit(text: str, stream: Any) -> str:
+def wrap_for_terminal(text: str, stream: Any) -> str:
     """Return the text as the stream shows it: wrapped to the width of a terminal, unchanged elsewhere."""
     columns = terminal_columns(stream)
     return (wrap_text(text, columns) if columns else text).replace(_FIXED_SPACE, " ")
 
 
 def command_text(command: str) -> str:
-    """Return a command as one word, which `fit` does not wrap."""
+    """Return a command as one word, which `wrap_for_terminal` does not wrap."""
     return command.replace(" ", _FIXED_SPACE)
 
 
@@ -76,44 +76,46 @@ def _columns(text: str) -> int:
 
 def _hanging(line: str, width: int) -> int:
     """Return the indent of the lines that follow the first: below its text, after a bullet, label or row name."""
-    plain = _SGR.sub("", line)
-    if (row := _COLUMN.match(plain)) and (column := _columns(row[0])) <= width // 2:
+    uncolored = _SGR.sub("", line)
+    if (row := _COLUMN.match(uncolored)) and (column := _columns(row[0])) <= width // 2:
         return column
-    bullet = _BULLET.match(plain)
+    bullet = _BULLET.match(uncolored)
     indent = _columns(bullet[0]) if bullet else 0
-    return min(indent + 2 * bool(_LABEL.match(plain, indent)), width // 2)
+    return min(indent + 2 * bool(_LABEL.match(uncolored, indent)), width // 2)
 
 
 def _wrapped(line: str, width: int) -> Iterator[str]:
     indent = " " * _hanging(line, width)
     current, used, space = "", 0, ""
-    for word in _words(line, width - len(indent)):
-        if word[0] in _BLANKS:
-            space = word
+    for token in _tokens(line, width - len(indent)):
+        if token[0] in _BLANKS:
+            space = token
             continue
-        columns = _columns(word)
+        columns = _columns(token)
         if current.strip() and used + len(space) + columns > width:
             yield current
-            current, used = indent + word, len(indent) + columns
+            current, used = indent + token, len(indent) + columns
         else:
-            current, used = current + space + word, used + len(space) + columns
+            current, used = current + space + token, used + len(space) + columns
         space = ""
     yield current
 
 
-def _words(line: str, width: int) -> Iterator[str]:
+def _tokens(line: str, width: int) -> Iterator[str]:
     """Yield words and the spaces between them; text in back-ticks is one word if it fits a line."""
-    for word in _WORD.findall(line.rstrip()):
-        if " " in word and word[0] not in _BLANKS and _columns(word) > width:
-            yield from re.findall(r" +|[^ ]+", word)
-        elif word:
-            yield word
+    for token in _TOKEN.findall(line.rstrip()):
+        if " " in token and token[0] not in _BLANKS and _columns(token) > width:
+            yield from re.findall(r" +|[^ ]+", token)
+        elif token:
+            yield token
 
 
 def _excerpt(source: str, caret: str, width: int) -> tuple[str, str]:
     """Return a source line and the caret below it, cut to the columns around the caret."""
     start = source.index("| ") + 2
     column = len(caret) - 1 - start
-    shown = width - start
-    first = max(0, min(column - shown // 2, len(source) - start - shown))
-    return source[:start] + source[start + first :][:shown], caret[:start] + " " * (column - first) + "^"
+    visible_columns = width - start
+    offset = max(0, min(column - visible_columns // 2, len(source) - start - visible_columns))
+    return source[:start] + source[start + offset :][:visible_columns], caret[:start] + " " * (
+        column - offset
+    ) + "^"

@@ -15,7 +15,7 @@ from cyclopts import Parameter
 from clusterwright.cli._connection import cluster_of_run, connection_to, local_run
 from clusterwright.cli._live_names import RUNS_AND_HOSTS
 from clusterwright.cli._show import show_error, show_text
-from clusterwright.cli._wrapping import fit
+from clusterwright.cli._wrapping import wrap_for_terminal
 from clusterwright.diagnose.outputs.value import parse_slurm_size
 from clusterwright.diagnose.subjects import ended_job, host, log, pending_reasons
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
@@ -118,7 +118,7 @@ def answer(diagnoses: list[Diagnosis], *, everything: bool, as_json: bool) -> in
     else:
         paint = colored if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else uncolored
         report = format_report(diagnoses, everything=everything, paint=paint)
-        unfiltered(sys.stdout).write(fit(report, sys.stdout) + "\n")
+        unfiltered(sys.stdout).write(wrap_for_terminal(report, sys.stdout) + "\n")
     return EXIT_FAILED if diagnoses and diagnoses[0].kind == "unknown" else EXIT_OK
 
 
