@@ -68,7 +68,7 @@ def test_numbers_are_written_as_ranges():
 def test_the_time_is_the_script_s_then_the_job_s():
     """Torch's own default for NCCL otherwise."""
     assert limit(timedelta(seconds=100), "30") == pytest.approx(95)
-    assert (limit(None, "30"), limit(None, "auto"), limit(None, "")) == (30, 600, 600)
+    assert [limit(None, text) for text in ("30", "auto", "")] == pytest.approx([28.5, 570, 570])
 
 
 def test_a_file_that_is_half_written_is_left_out(tmp_path):
@@ -139,6 +139,34 @@ def test_two_ranks_zero_end_in_their_time_and_say_so(rank, port, tmp_path):
     assert "missing: rank 1" in diagnosis.cause
     arrivals = [json.loads(path.read_text())["rank"] for path in (tmp_path / "forming").iterdir()]
     assert set(arrivals) == {0}
+
+
+@pytest.mark.train
+def test_two_torchruns_of_one_node_rank_end_in_their_time_and_say_so(tmp_path):
+    """As in a script of a shell with a literal node rank, which is not rewritten."""
+    (tmp_path / "train.py").write_text("print('never')\n")
+    started = []
+    for number, host in enumerate(("a", "b"), 2):
+        env = {
+            **os.environ, "CLUSTERWRIGHT_HOSTS": "a,b", "CLUSTERWRIGHT_HOST": host, "CLUSTERWRIGHT_FORMING_S": "12",
+            "CLUSTERWRIGHT_FORMING": str(tmp_path / "forming"), "PYTHONPATH": python_path({"PYTHONPATH": str(SOURCE)}),
+        }  # fmt: skip
+        options = [
+            "--nnodes=2",
+            "--node_rank=0",
+            f"--master_addr=127.0.0.{number}",
+            f"--master_port={29710 + number}",
+        ]
+        argv = [sys.executable, "-m", "torch.distributed.run", *options, "train.py"]
+        pipe = subprocess.PIPE
+        started.append(subprocess.Popen(argv, cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True))
+    errors = [process.communicate(timeout=60)[1] for process in started]
+
+    assert EXIT_CODE in [process.returncode for process in started], errors
+    diagnosis = judge_sources([of_text("log", next(text for text in errors if "did not form" in text))])[0]
+    assert diagnosis.mode == "rendezvous/group-not-formed"
+    assert "node 0 came 2 times, on a, b" in diagnosis.cause
+    assert "missing: node 1 (of b)" in diagnosis.cause
 
 
 @pytest.mark.train

@@ -1,7 +1,8 @@
 """Watch torch's process group form: after its time, the rank ends with the names of the ranks that are missing.
 
-`install` wraps `torch.distributed.init_process_group` when torch is imported. A group that forms within seconds
-costs one thread; only after SLOW_S does a rank leave a file for the others, in the log folder of its generation.
+`install` wraps `torch.distributed.init_process_group` and torchrun's rendezvous when torch is imported. A group
+that forms within seconds costs one thread; only after SLOW_S does a rank (a node, for torchrun) leave a file for the
+others, in the log folder of its generation.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 from clusterwright.onhost.supervisor.host import wake
 
 TORCH = "torch.distributed.distributed_c10d"
+TORCHRUN = "torch.distributed.elastic.agent.server.api"
+RANK, NODE = "rank", "node"
 FOLDER, LIMIT = "CLUSTERWRIGHT_FORMING", "CLUSTERWRIGHT_FORMING_S"
 # torch's default for NCCL and torchrun's join_timeout; of Gloo it is 30 min, which no group needs to form
 LIMIT_S = 600.0
@@ -35,21 +38,21 @@ def python_path(environ: Mapping[str, str]) -> str:
 
 
 class Arrival:
-    """One rank that waits for its group."""
+    """One rank that waits for its group, or one torchrun, of unit `node`, that waits for those of the other hosts."""
 
-    def __init__(self, rank: int, world: int, host: str, address: str) -> None:
-        self.rank, self.world, self.host, self.address = rank, world, host, address
+    def __init__(self, rank: int, world: int, host: str, address: str, unit: str = RANK) -> None:
+        self.rank, self.world, self.host, self.address, self.unit = rank, world, host, address, unit
 
     def write(self, folder: str) -> None:
         """Leave a file for the other ranks."""
         os.makedirs(folder, exist_ok=True)
-        path = os.path.join(folder, f"{self.rank}-{self.host}-{os.getpid()}.json")
+        path = os.path.join(folder, f"{self.unit}-{self.rank}-{self.host}-{os.getpid()}.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self.__dict__, file)
 
 
-def read(folder: str) -> List[Arrival]:
-    """Return the ranks that have left a file; a file that is being written is left out."""
+def read(folder: str, unit: str = RANK) -> List[Arrival]:
+    """Return the ranks or nodes that have left a file; a file that is being written is left out."""
     arrivals = []
     for name in sorted(os.listdir(folder))[:MOST_FILES]:
         try:
@@ -57,29 +60,29 @@ def read(folder: str) -> List[Arrival]:
                 arrivals.append(Arrival(**json.load(file)))
         except (OSError, ValueError, TypeError):
             continue
-    return arrivals
+    return [arrival for arrival in arrivals if arrival.unit == unit]
 
 
 def describe(arrivals: Sequence[Arrival], hosts: Sequence[str] = ()) -> str:
     """Return who is missing, who came rank_hosts, and where the ranks meet if not at one address."""
-    world = max(arrival.world for arrival in arrivals)
+    world, unit = max(arrival.world for arrival in arrivals), arrivals[0].unit
     places: Dict[int, List[str]] = {}
     for arrival in arrivals:
         places.setdefault(arrival.rank, []).append(arrival.host)
     missing = [rank for rank in range(world) if rank not in places]
-    parts = [f"{len(places)} of {world} ranks came"]
+    parts = [f"{len(places)} of {world} {unit}s came"]
     if missing:
         per_host = world // len(hosts) if hosts and world % len(hosts) == 0 else 0
         names = sorted({hosts[rank // per_host] for rank in missing}) if per_host else []
-        parts.append(f"missing: rank {ranges(missing)}" + (f" (of {', '.join(names)})" if names else ""))
+        parts.append(f"missing: {unit} {ranges(missing)}" + (f" (of {', '.join(names)})" if names else ""))
     parts += [
-        f"rank {rank} came {len(rank_hosts)} times, on {', '.join(sorted(set(rank_hosts)))}"
+        f"{unit} {rank} came {len(rank_hosts)} times, on {', '.join(sorted(set(rank_hosts)))}"
         for rank, rank_hosts in sorted(places.items())
         if len(rank_hosts) > 1
     ]
     worlds = sorted({arrival.world for arrival in arrivals})
     if len(worlds) > 1:
-        parts.append(f"the ranks disagree on the world size: {', '.join(map(str, worlds))}")
+        parts.append(f"the {unit}s disagree on the world size: {', '.join(map(str, worlds))}")
     addresses = sorted({arrival.address for arrival in arrivals})
     if len(addresses) > 1:
         parts.append(f"they meet at different addresses: {', '.join(addresses)}")
@@ -122,16 +125,14 @@ class Watch:
                 return
             message = self.message()
         except OSError as error:
-            message = (
-                f"the process group did not form in {self._limit_s:.0f} s; its ranks are unknown: {error}"
-            )
+            message = f"the process group did not form in {self._limit_s:.0f} s; its {self._arrival.unit}s are unknown: {error}"
             if self._over.wait(self._limit_s - slow_s):
                 return
         end_rank(message)
 
     def message(self) -> str:
         """Return who is missing."""
-        text = describe(read(self._folder), self._hosts)
+        text = describe(read(self._folder, self._arrival.unit), self._hosts)
         return f"the process group did not form in {self._limit_s:.0f} s: {text}"
 
 
@@ -146,32 +147,56 @@ def end_rank(message: str) -> None:
 
 def watch(arguments: Sequence[Any], named: Dict[str, Any]) -> Optional[Watch]:
     """Watch a call of init_process_group; None where no run is known or a store of the script's own is used."""
-    environ = os.environ
-    run, generation = environ.get("CLUSTERWRIGHT_RUN", ""), environ.get("CLUSTERWRIGHT_GENERATION", "0")
-    folder = environ.get(FOLDER) or (os.path.join(run, "logs", generation, "forming") if run else "")
     names = ("backend", "init_method", "timeout", "world_size", "rank", "store")
     settings = {**dict(zip(names, arguments)), **named}
-    if not folder or settings.get("store") is not None:
+    if settings.get("store") is not None:
         return None
     rank, world = (
         _number(settings, name, variable)
         for name, variable in (("rank", "RANK"), ("world_size", "WORLD_SIZE"))
     )
-    if rank is None or world is None or world < 2:
-        return None
+    environ = os.environ
     meets = f"{environ.get('MASTER_ADDR', '?')}:{environ.get('MASTER_PORT', '?')}"
-    address = settings.get("init_method") or "env://"
+    method = str(settings.get("init_method") or "env://")
+    return begin(rank, world, meets if method.startswith("env://") else method, RANK, settings.get("timeout"))
+
+
+def watch_nodes(handler: Any) -> Optional[Watch]:
+    """Watch torchrun's rendezvous: the static one knows its node rank, of others the host's number is it."""
+    environ = os.environ
+    number = environ.get("SLURM_NODEID") or environ.get("NODE_RANK") or ""
+    rank = getattr(handler, "rank", int(number) if number.isdigit() else None)
+    world = getattr(handler, "world_size", len(hosts_of(environ)))
+    address = f"{getattr(handler, 'master_addr', '')}:{getattr(handler, 'master_port', '')}"
+    if address == ":":
+        address = environ.get("CLUSTERWRIGHT_FIRST", "?")
+    return begin(rank, world, address, NODE, None)
+
+
+def begin(
+    rank: Optional[int], world: Optional[int], address: str, unit: str, timeout: Any
+) -> Optional[Watch]:
+    """Watch a group of two or more; None where no run is known."""
+    environ = os.environ
+    run, generation = environ.get("CLUSTERWRIGHT_RUN", ""), environ.get("CLUSTERWRIGHT_GENERATION", "0")
+    folder = environ.get(FOLDER) or (os.path.join(run, "logs", generation, "forming") if run else "")
+    if not folder or rank is None or world is None or world < 2:
+        return None
     host = environ.get("CLUSTERWRIGHT_HOST") or os.uname().nodename
-    arrival = Arrival(rank, world, host, meets if str(address).startswith("env://") else str(address))
-    hosts = [name for name in environ.get("CLUSTERWRIGHT_HOSTS", "").split(",") if name]
-    return Watch(arrival, folder, limit(settings.get("timeout"), environ.get(LIMIT, "")), hosts)
+    arrival = Arrival(rank, world, host, address, unit)
+    return Watch(arrival, folder, limit(timeout, environ.get(LIMIT, "")), hosts_of(environ))
+
+
+def hosts_of(environ: Mapping[str, str]) -> List[str]:
+    """Return the hosts of the job, as its launcher was told."""
+    return [name for name in environ.get("CLUSTERWRIGHT_HOSTS", "").split(",") if name]
 
 
 def limit(timeout: Any, setting: str) -> float:
     """Return the seconds that a group may take: its own timeout, else the run's setting, else LIMIT_S."""
     if timeout is not None and hasattr(timeout, "total_seconds"):
         return EARLY * float(timeout.total_seconds())
-    return float(setting) if setting.isdigit() else LIMIT_S
+    return EARLY * (float(setting) if setting.isdigit() else LIMIT_S)
 
 
 def _number(settings: Dict[str, Any], name: str, variable: str) -> Optional[int]:
@@ -195,24 +220,43 @@ def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
     return init_process_group
 
 
+def wrapped_rendezvous(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method of torchrun's agent that waits for the other nodes, with a watch."""
+
+    @functools.wraps(function)
+    def rendezvous(agent: Any, worker_group: Any) -> Any:
+        watching = watch_nodes(worker_group.spec.rdzv_handler)
+        try:
+            return function(agent, worker_group)
+        finally:
+            if watching:
+                watching.end()
+
+    return rendezvous
+
+
 class Loader(importlib.machinery.SourceFileLoader):
-    """Loads torch's module as Python would, then wraps its function."""
+    """Loads a module of torch as Python would, then wraps its function."""
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Execute the module, and replace init_process_group before anything imports it from there."""
+        """Execute the module, and replace the function before anything imports it from there."""
         super().exec_module(module)
         names = vars(module)
-        names["init_process_group"] = wrapped(names["init_process_group"])
+        if "init_process_group" in names:
+            names["init_process_group"] = wrapped(names["init_process_group"])
+        agent = names.get("SimpleElasticAgent")
+        if hasattr(agent, "_rendezvous"):
+            agent._rendezvous = wrapped_rendezvous(agent._rendezvous)
 
 
 class Finder(importlib.abc.MetaPathFinder):
-    """Finds torch's module where Python would."""
+    """Finds torch's modules where Python would."""
 
     def find_spec(
         self, fullname: str, path: Optional[Sequence[str]], target: Optional[types.ModuleType] = None
     ) -> Optional[importlib.machinery.ModuleSpec]:
         """Return the module's own spec with `Loader`; None for any other module."""
-        if fullname != TORCH:
+        if fullname not in (TORCH, TORCHRUN):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
