@@ -21,6 +21,7 @@ from clusterwright.onhost.supervisor.host import wake
 
 TORCH = "torch.distributed.distributed_c10d"
 TORCHRUN = "torch.distributed.elastic.agent.server.api"
+METHOD = "_rendezvous"  # of SimpleElasticAgent
 RANK, NODE = "rank", "node"
 FOLDER, LIMIT = "CLUSTERWRIGHT_FORMING", "CLUSTERWRIGHT_FORMING_S"
 # torch's default for NCCL and torchrun's join_timeout; of Gloo it is 30 min, which no group needs to form
@@ -125,7 +126,10 @@ class Watch:
                 return
             message = self.message()
         except OSError as error:
-            message = f"the process group did not form in {self._limit_s:.0f} s; its {self._arrival.unit}s are unknown: {error}"
+            units = f"{self._arrival.unit}s"
+            message = (
+                f"the process group did not form in {self._limit_s:.0f} s; its {units} are unknown: {error}"
+            )
             if self._over.wait(self._limit_s - slow_s):
                 return
         end_rank(message)
@@ -245,8 +249,8 @@ class Loader(importlib.machinery.SourceFileLoader):
         if "init_process_group" in names:
             names["init_process_group"] = wrapped(names["init_process_group"])
         agent = names.get("SimpleElasticAgent")
-        if hasattr(agent, "_rendezvous"):
-            agent._rendezvous = wrapped_rendezvous(agent._rendezvous)
+        if agent and METHOD in vars(agent):
+            setattr(agent, METHOD, wrapped_rendezvous(vars(agent)[METHOD]))
 
 
 class Finder(importlib.abc.MetaPathFinder):
