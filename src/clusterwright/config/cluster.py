@@ -37,9 +37,8 @@ from clusterwright.platforms import DEFAULT, EXAMPLE, Platform, platform, platfo
 def refuse_replaced(name: object) -> object:
     """Refuse a distribution that another one takes the place of, with the migration."""
     if row := replaced(name):
-        message = _("`{name}` {state}", name=name, state=_(row.state))
-        fix = _("use {choices}: {migration}", choices=" or ".join(row.successors), migration=_(row.migration))
-        raise refuse("os-replaced", message, fix)
+        choices = " or ".join(row.successors)
+        raise refuse("os-replaced", _(row.state, name=name), _(row.migration, choices=choices))
     return name
 
 

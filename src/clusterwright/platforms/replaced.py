@@ -17,33 +17,36 @@ class Replaced:
     """A family of distributions: the names that it is written by, its state, its successors and the migration."""
 
     pattern: str
-    state: str
+    state: str  # a sentence about `{name}`
     successors: tuple[str, ...]  # values of `os`, the nearest first
-    migration: str
+    migration: str  # to `{choices}`
 
 
 _CENTOS = r"centos(?:[-_ ]?linux)?(?:[-_ ]?stream)?[-_ ]?"
 _OTHERS = r"(?:rhel|red ?hat(?:[-_ ]?enterprise)?(?:[-_ ]?linux)?|ol|oracle(?:[-_ ]?linux)?)[-_ ]?"
 _OF_8, _OF_9 = ("rocky-8", "alma-8", "rocky-9", "alma-9"), ("rocky-9", "alma-9")
-_UNSUPPORTED = N_("is not supported; Rocky Linux and AlmaLinux have the same packages")
+_UNSUPPORTED = N_("`{name}` is not supported; Rocky Linux and AlmaLinux have the same packages")
 REPLACED = (
     Replaced(
         rf"{_CENTOS}7(?:\.\d+)*",
-        N_("has ended on 2024-06-30, and its mirrors are gone"),
+        N_("`{name}` has ended on 2024-06-30, and its mirrors are gone"),
         _OF_8,
         N_(
-            "install the hosts anew, or upgrade them in place with ELevate: point the repositories to "
+            "use {choices}: install the hosts anew, or upgrade them in place with ELevate: point the repositories to "
             "vault.centos.org, install `elevate-release-latest-el7`, then `leapp-upgrade` with `leapp-data-rocky` or "
             "`leapp-data-almalinux`; run `leapp preupgrade`, then `leapp upgrade`"
         ),
     ),
     Replaced(
         rf"{_CENTOS}8(?:\.\d+)*",
-        N_("has ended (CentOS Linux 8 on 2021-12-31, Stream 8 on 2024-05-31), and its mirrors are gone"),
+        N_(
+            "`{name}` has ended (CentOS Linux 8 on 2021-12-31, Stream 8 on 2024-05-31), and its mirrors are gone"
+        ),
         _OF_8,
         N_(
-            "point the repositories to vault.centos.org, then convert each host in place, drained and one by one, with "
-            "`migrate2rocky.sh -r` (Rocky) or `almalinux-deploy.sh` (AlmaLinux); or install the hosts anew"
+            "use {choices}: point the repositories to vault.centos.org, then convert each host in place, drained "
+            "and one by one, with `migrate2rocky.sh -r` (Rocky) or `almalinux-deploy.sh` (AlmaLinux); or install "
+            "the hosts anew"
         ),
     ),
     Replaced(
@@ -51,8 +54,8 @@ REPLACED = (
         _UNSUPPORTED,
         _OF_8,
         N_(
-            "install the hosts anew, or upgrade them in place with ELevate: `leapp-upgrade` with `leapp-data-rocky` or "
-            "`leapp-data-almalinux`"
+            "use {choices}: install the hosts anew, or upgrade them in place with ELevate: `leapp-upgrade` with "
+            "`leapp-data-rocky` or `leapp-data-almalinux`"
         ),
     ),
     Replaced(
@@ -60,7 +63,7 @@ REPLACED = (
         _UNSUPPORTED,
         _OF_8,
         N_(
-            "convert each host in place, drained and one by one, with `migrate2rocky.sh -r` (Rocky) or "
+            "use {choices}: convert each host in place, drained and one by one, with `migrate2rocky.sh -r` (Rocky) or "
             "`almalinux-deploy.sh` (AlmaLinux); or install the hosts anew"
         ),
     ),
@@ -69,7 +72,7 @@ REPLACED = (
         _UNSUPPORTED,
         _OF_9,
         N_(
-            "convert each host in place, drained and one by one, with `migrate2rocky9.sh -r` (Rocky) or "
+            "use {choices}: convert each host in place, drained and one by one, with `migrate2rocky9.sh -r` (Rocky) or "
             "`almalinux-deploy.sh` (AlmaLinux); or install the hosts anew"
         ),
     ),
