@@ -1,9 +1,28 @@
 """Each rule about Slurm's files finds its wrong example, and nothing in the corrected one."""
 
+from dataclasses import replace
+
 import pytest
 
-from clusterwright.config.slurm_rules import all_rules, check
-from clusterwright.config.slurm_rules.examples import example_conf
+from clusterwright.config.slurm_keys import RELEASES
+from clusterwright.config.slurm_rules import KINDS, Source, all_rules, check, parse_conf
+from clusterwright.config.slurm_rules.reference import example_files
+
+
+def example_conf(text):
+    """The content of an example.
+
+    The sections `folder`, `includes`, `programs` and `unresolved` are no files: the example is a whole folder, files
+    that do not exist, programs that a host lacks, and names that do not resolve.
+    """
+    files = example_files(text)
+    includes = dict.fromkeys(files.get("includes", "").split(), ())
+    sources = [Source(name, name, files[name], includes) for name in files if name in KINDS]
+    return replace(
+        parse_conf(sources, RELEASES[-1], is_folder="folder" in files),
+        programs=dict(line.split(" ", 1) for line in files.get("programs", "").splitlines() if line),
+        unresolved=frozenset(files.get("unresolved", "").split()),
+    )
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from clusterwright.config.slurm_rules.conf import KINDS, Entry, Setting, SlurmConf, Source, parse_conf
+from clusterwright.config.slurm_rules.conf import KINDS, ConfEntry, Setting, SlurmConf, Source, parse_conf
 from clusterwright.config.slurm_rules.registry import RuleFinding, all_rules, check
 
 __all__ = [
     "KINDS",
-    "Entry",
+    "ConfEntry",
     "RuleFinding",
     "Setting",
     "SlurmConf",

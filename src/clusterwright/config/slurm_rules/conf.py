@@ -62,7 +62,7 @@ class Setting:
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class ConfEntry:
     """A line with a name, such as NodeName=: its values, with those that DEFAULT lines before it gave."""
 
     key: str
@@ -134,7 +134,7 @@ class SlurmConf:
 
     slurm_release: str
     settings: Mapping[str, Mapping[str, tuple[Setting, ...]]]
-    entries: tuple[tuple[str, Entry], ...]
+    entries: tuple[tuple[str, ConfEntry], ...]
     files: Mapping[str, str]
     missing_includes: tuple[Setting, ...] = ()
     is_folder: bool = False
@@ -165,22 +165,22 @@ class SlurmConf:
         """Return whether a boolean is set to yes."""
         return self.get(key, kind).lower() in ("yes", "up", "true", "1")
 
-    def entries_of(self, key: str, kind: str = "slurm.conf") -> tuple[Entry, ...]:
+    def entries_of(self, key: str, kind: str = "slurm.conf") -> tuple[ConfEntry, ...]:
         """Return the lines of a kind: NodeName, PartitionName, SwitchName; the key is spelled as in the manual."""
         return tuple(entry for file, entry in self.entries if file == kind and entry.key == key)
 
     @cached_property
-    def nodes(self) -> tuple[Entry, ...]:
+    def nodes(self) -> tuple[ConfEntry, ...]:
         """The NodeName lines of slurm.conf, without DEFAULT."""
         return tuple(entry for entry in self.entries_of("NodeName") if entry.name.upper() != "DEFAULT")
 
     @cached_property
-    def partitions(self) -> tuple[Entry, ...]:
+    def partitions(self) -> tuple[ConfEntry, ...]:
         """The PartitionName lines, without DEFAULT."""
         return tuple(entry for entry in self.entries_of("PartitionName") if entry.name.upper() != "DEFAULT")
 
     @cached_property
-    def hosts(self) -> dict[str, Entry]:
+    def hosts(self) -> dict[str, ConfEntry]:
         """The NodeName line of each node."""
         return {host: entry for entry in self.nodes for host in entry.hosts}
 
@@ -189,21 +189,21 @@ class SlurmConf:
         """The nodes of each NodeSet, by feature and by name."""
         return {entry.name: frozenset(self._members(entry)) for entry in self.entries_of("NodeSet")}
 
-    def _members(self, entry: Entry) -> Iterator[str]:
+    def _members(self, entry: ConfEntry) -> Iterator[str]:
         yield from hosts_of(entry.get("Nodes"))
         feature = entry.get("Feature").lower()
         for host, node in self.hosts.items() if feature else ():
             if feature in node.get("Features", "Feature").lower().split(","):
                 yield host
 
-    def hosts_in(self, partition: Entry) -> frozenset[str]:
+    def hosts_in(self, partition: ConfEntry) -> frozenset[str]:
         """Return the nodes of a partition: names, node sets, or ALL."""
         names = hosts_of(partition.get("Nodes"))
-        found = {host for name in names for host in self.nodesets.get(name, (name,))}
-        return frozenset(self.hosts) if "ALL" in {name.upper() for name in names} else frozenset(found)
+        members = {host for name in names for host in self.nodesets.get(name, (name,))}
+        return frozenset(self.hosts) if "ALL" in {name.upper() for name in names} else frozenset(members)
 
     @cached_property
-    def gpu_nodes(self) -> tuple[Entry, ...]:
+    def gpu_nodes(self) -> tuple[ConfEntry, ...]:
         """The NodeName lines with GRES gpu."""
         return tuple(
             node for node in self.nodes if any(name == "gpu" for name, _type, _count in gres_of(node))
@@ -242,7 +242,7 @@ class SlurmConf:
         return tuple(item.rpartition("/")[2] for item in self.items(key))
 
 
-def gres_of(node: Entry) -> tuple[tuple[str, str, int], ...]:
+def gres_of(node: ConfEntry) -> tuple[tuple[str, str, int], ...]:
     """Return (name, type, count) of each GRES of a node: `gpu:a100:4` is ("gpu", "a100", 4); "" for no type."""
     return tuple(_gres(item) for item in node.get("Gres").lower().split(",") if item.strip())
 
@@ -278,7 +278,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.settings: dict[str, dict[str, list[Setting]]] = {}
-        self.entries: list[tuple[str, Entry]] = []
+        self.entries: list[tuple[str, ConfEntry]] = []
         self.missing: list[Setting] = []
         self.has_unread = False
         self._defaults: dict[tuple[str, str], dict[str, str]] = {}
@@ -317,14 +317,14 @@ class _Reader:
         defaults = self._defaults.setdefault((kind, spelled), {})
         if name.upper() == "DEFAULT":
             defaults |= explicit
-        entry = Entry(spelled, name, {**defaults, **explicit}, frozenset(explicit), source.path, number)
+        entry = ConfEntry(spelled, name, {**defaults, **explicit}, frozenset(explicit), source.path, number)
         self.entries.append((kind, entry))
 
 
 _YAML_LISTS = (("tree", "switches", "switch", "SwitchName"), ("block", "blocks", "block", "BlockName"))
 
 
-def _yaml_entries(text: str, file: str) -> Iterator[Entry]:
+def _yaml_entries(text: str, file: str) -> Iterator[ConfEntry]:
     """Yield the switches and blocks of topology.yaml as lines of topology.conf; a file that is no YAML has none."""
     try:
         topologies = YAML(typ="rt").load(text)
@@ -339,8 +339,8 @@ def _yaml_entries(text: str, file: str) -> Iterator[Entry]:
                     yield _yaml_entry(row, key, str(row[name]), file)
 
 
-def _yaml_entry(row: Any, key: str, name: str, file: str) -> Entry:
+def _yaml_entry(row: Any, key: str, name: str, file: str) -> ConfEntry:
     values = {item: str(row[item]) for item in ("nodes", "children") if row.get(item) is not None}
     if "children" in values:
         values["switches"] = values.pop("children")
-    return Entry(key, name, values, frozenset(values), file, row.lc.line + 1)
+    return ConfEntry(key, name, values, frozenset(values), file, row.lc.line + 1)

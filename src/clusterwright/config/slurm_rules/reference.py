@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import sys
+import re
 from itertools import groupby
 
-from clusterwright.config.slurm_rules.examples import example_files
 from clusterwright.config.slurm_rules.registry import LintRule, all_rules
 
 _HEAD = """# Rules for Slurm's files
@@ -34,8 +33,8 @@ def rules_page() -> str:
 
 
 def _group(group: str, rules: tuple[LintRule, ...]) -> str:
-    module = sys.modules[f"{__package__}.rules.{group}"]
-    return f"\n## {group}\n\n{inspect.getdoc(module)}\n" + "".join(map(_section, rules))
+    about = inspect.getdoc(inspect.getmodule(rules[0].find))
+    return f"\n## {group}\n\n{about}\n" + "".join(map(_section, rules))
 
 
 def _section(rule: LintRule) -> str:
@@ -44,3 +43,10 @@ def _section(rule: LintRule) -> str:
     )
     head = f"\n### {rule.code}\n\n{rule.about}\n\n{rule.severity.value.capitalize()}; {rule.source}.\n"
     return head + (f"\n```ini\n{example}\n```\n" if example else "")
+
+
+def example_files(text: str) -> dict[str, str]:
+    """Return the texts of an example by file: slurm.conf, and those behind lines such as `--- gres.conf`."""
+    head, *sections = re.split(r"^--- (\S+)\n", text + "\n", flags=re.MULTILINE)
+    files = dict(zip(sections[::2], sections[1::2], strict=True))
+    return {"slurm.conf": head, **files} if head.strip() else files

@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cache
 
 from clusterwright.config.slurm_rules import rules as rules_folder
-from clusterwright.config.slurm_rules.conf import Entry, Setting, SlurmConf
+from clusterwright.config.slurm_rules.conf import ConfEntry, Setting, SlurmConf
 from clusterwright.i18n import N_, _
 
 
@@ -27,7 +27,7 @@ class Severity(StrEnum):
 class Problem:
     """What a rule found: the line, the message, and the right line."""
 
-    location: Setting | Entry
+    location: Setting | ConfEntry
     message: str
     fix: str
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from clusterwright.config.slurm_rules.conf import (
-    Entry,
+    ConfEntry,
     Setting,
     SlurmConf,
     device_files,
@@ -21,25 +21,25 @@ _SHARED = ("mps", "shard")
 _GPU_LINE = "NodeName=n1 Name=gpu File=/dev/nvidia[0-7]"
 
 
-def _lines(conf: SlurmConf) -> tuple[Entry, ...]:
+def _lines(conf: SlurmConf) -> tuple[ConfEntry, ...]:
     """Return the lines of gres.conf with a Name."""
     return tuple(entry for kind, entry in conf.entries if kind == "gres.conf" and entry.get("Name"))
 
 
-def _kind(line: Entry) -> str:
+def _kind(line: ConfEntry) -> str:
     return line.get("Name").lower()
 
 
-def _files(line: Entry) -> tuple[str, ...]:
+def _files(line: ConfEntry) -> tuple[str, ...]:
     return device_files(line.get("File", "Files"))
 
 
-def _count(line: Entry) -> int:
+def _count(line: ConfEntry) -> int:
     """Return the number of resources of a line: Count, else its files, else 1."""
     return parse_number(line.get("Count"), len(_files(line)) or 1)
 
 
-def _line_hosts(line: Entry) -> tuple[str, ...]:
+def _line_hosts(line: ConfEntry) -> tuple[str, ...]:
     return hosts_of(line.name) if line.key == "NodeName" else ()
 
 
@@ -90,9 +90,9 @@ def gres_conf_node_unknown(conf: SlurmConf) -> Iterator[Problem]:
             yield Problem(line, message, f"NodeName={unknown[0]} Gres={_kind(line)}:{_count(line)}")
 
 
-def _named(conf: SlurmConf) -> dict[tuple[str, str], list[Entry]]:
+def _named(conf: SlurmConf) -> dict[tuple[str, str], list[ConfEntry]]:
     """Return the lines of gres.conf by node and GRES; empty if a line has no NodeName: it is one host's file."""
-    by_node: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    by_node: dict[tuple[str, str], list[ConfEntry]] = defaultdict(list)
     if not all(_line_hosts(line) for line in _lines(conf)):
         return {}
     for line in _lines(conf):
@@ -199,7 +199,7 @@ def gpu_file_missing(conf: SlurmConf) -> Iterator[Problem]:
             yield Problem(line, _("GPUs without File are only counted, not assigned to jobs"), _GPU_LINE)
 
 
-def _mixed(conf: SlurmConf, *keys: str) -> Iterator[Entry]:
+def _mixed(conf: SlurmConf, *keys: str) -> Iterator[ConfEntry]:
     """Yield the first line of each node and GRES that differs from the one before in having these keys."""
     former: dict[tuple[str, str], bool] = {}
     reported = set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.config.slurm_rules.conf import Entry, Setting, SlurmConf, hosts_of, parse_number
+from clusterwright.config.slurm_rules.conf import ConfEntry, Setting, SlurmConf, hosts_of, parse_number
 from clusterwright.config.slurm_rules.registry import Problem, Severity, rule
 from clusterwright.i18n import _
 
@@ -45,7 +45,7 @@ _SIZES = (
 )
 def node_repeated(conf: SlurmConf) -> Iterator[Problem]:
     """A node is in one NodeName line only; slurmctld and slurmd do not start with a duplicated NodeName."""
-    former: dict[str, Entry] = {}
+    former: dict[str, ConfEntry] = {}
     for node in conf.nodes:
         repeated = [host for host in node.hosts if host in former]
         if repeated:
@@ -66,7 +66,7 @@ def node_repeated(conf: SlurmConf) -> Iterator[Problem]:
 )
 def node_hostname_repeated(conf: SlurmConf) -> Iterator[Problem]:
     """A host runs one slurmd; several nodes on it need a Port each, and a Slurm built for multiple slurmd."""
-    former: dict[str, Entry] = {}
+    former: dict[str, ConfEntry] = {}
     for node in conf.nodes:
         for host in hosts_of(node.get("NodeHostname")):
             if host in former and not node.has("Port") and former[host] is not node:
@@ -189,7 +189,7 @@ def memory_missing(conf: SlurmConf) -> Iterator[Problem]:
 )
 def memory_unit(conf: SlurmConf) -> Iterator[Problem]:
     """Sizes of memory and disk are numbers of MiB without a unit: Slurm's daemons do not start with `64G`."""
-    places: list[tuple[Entry | Setting, str, str]] = [
+    places: list[tuple[ConfEntry | Setting, str, str]] = [
         (entry, key, entry.get(key)) for entry in (*conf.nodes, *conf.partitions) for key in _SIZES
     ]
     places += [(setting, setting.key, setting.value) for setting in map(conf.line_of, _SIZES) if setting]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.config.slurm_rules.conf import Entry, Setting, SlurmConf, minutes
+from clusterwright.config.slurm_rules.conf import ConfEntry, Setting, SlurmConf, minutes
 from clusterwright.config.slurm_rules.registry import Problem, Severity, rule
 from clusterwright.i18n import _
 
@@ -35,7 +35,7 @@ def partition_node_unknown(conf: SlurmConf) -> Iterator[Problem]:
 )
 def partition_repeated(conf: SlurmConf) -> Iterator[Problem]:
     """A partition has one PartitionName line: slurmctld does not start with a duplicate entry."""
-    former: dict[str, Entry] = {}
+    former: dict[str, ConfEntry] = {}
     for partition in conf.partitions:
         if partition.name in former:
             line = former[partition.name].line
@@ -127,7 +127,7 @@ def time_invalid(conf: SlurmConf) -> Iterator[Problem]:
                 yield Problem(partition, message, f"PartitionName={partition.name} {key}=1-00:00:00")
 
 
-def _exclusive(conf: SlurmConf, former: str, second: str) -> Iterator[Entry]:
+def _exclusive(conf: SlurmConf, former: str, second: str) -> Iterator[ConfEntry]:
     for partition in conf.partitions:
         if partition.get(former).upper() not in ("", "ALL") and partition.get(second):
             yield partition
@@ -223,12 +223,13 @@ def default_memory_too_large(conf: SlurmConf) -> Iterator[Problem]:
 )
 def default_memory_above_max(conf: SlurmConf) -> Iterator[Problem]:
     """The default of memory does not exceed its maximum; Slurm gives such jobs more CPUs, or rejects them."""
-    places: list[Entry | Setting] = [*conf.partitions, *filter(None, [conf.line_of("DefMemPerCPU")])]
+    places: list[ConfEntry | Setting] = [*conf.partitions, *filter(None, [conf.line_of("DefMemPerCPU")])]
     for location in places:
         for unit in ("PerCPU", "PerNode"):
             keys = (f"DefMem{unit}", f"MaxMem{unit}")
             values = [
-                location.count(key) if isinstance(location, Entry) else conf.number(key, 0) for key in keys
+                location.count(key) if isinstance(location, ConfEntry) else conf.number(key, 0)
+                for key in keys
             ]
             if values[1] and values[0] > values[1]:
                 message = _("{default} exceeds {max}", default=keys[0], max=f"{keys[1]}={values[1]}")

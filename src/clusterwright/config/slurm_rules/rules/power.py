@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.config.slurm_rules.conf import Entry, Setting, SlurmConf, hosts_of
+from clusterwright.config.slurm_rules.conf import ConfEntry, Setting, SlurmConf, hosts_of
 from clusterwright.config.slurm_rules.registry import Problem, Severity, rule
 from clusterwright.i18n import _
 
@@ -12,18 +12,22 @@ _PROGRAMS = "SuspendProgram=/usr/sbin/suspend\nResumeProgram=/usr/sbin/resume\n"
 _ALL = f"{_PROGRAMS}ResumeTimeout=600\n"
 
 
-def _suspends(conf: SlurmConf) -> Setting | Entry | None:
+def _suspends(conf: SlurmConf) -> Setting | ConfEntry | None:
     """Return the line whose SuspendTime powers nodes down, if any."""
     for location in (conf.line_of("SuspendTime"), *conf.partitions, *conf.nodes):
         value = (
-            location.get("SuspendTime") if isinstance(location, Entry) else location.value if location else ""
+            location.get("SuspendTime")
+            if isinstance(location, ConfEntry)
+            else location.value
+            if location
+            else ""
         )
         if location and value.lower() not in ("", "none", "-1", "infinite"):
             return location
     return None
 
 
-def _cloud(conf: SlurmConf) -> tuple[Entry, ...]:
+def _cloud(conf: SlurmConf) -> tuple[ConfEntry, ...]:
     return tuple(node for node in conf.nodes if node.get("State").lower().startswith("cloud"))
 
 

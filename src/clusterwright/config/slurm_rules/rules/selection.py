@@ -96,7 +96,7 @@ def select_unit_missing(conf: SlurmConf) -> Iterator[Problem]:
     wrong="SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU,CR_ONE_TASK_PER_CORE",
     correct="SelectType=select/cons_tres\nSelectTypeParameters=CR_Core,CR_ONE_TASK_PER_CORE",
 )
-def one_task_per_core_conflict(conf: SlurmConf) -> Iterator[Problem]:
+def task_per_core_conflict(conf: SlurmConf) -> Iterator[Problem]:
     """CR_ONE_TASK_PER_CORE is used with cores, not CR_CPU: Slurm's daemons do not start with both."""
     setting = conf.line_of("SelectTypeParameters")
     if (

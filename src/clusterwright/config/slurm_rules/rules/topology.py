@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.config.slurm_rules.conf import Entry, SlurmConf, hosts_of, parse_number
+from clusterwright.config.slurm_rules.conf import ConfEntry, SlurmConf, hosts_of, parse_number
 from clusterwright.config.slurm_rules.registry import Problem, Severity, rule
 from clusterwright.i18n import _
 
@@ -13,11 +13,11 @@ _TREE = "TopologyPlugin=topology/tree\n"
 _KINDS = {"tree": "SwitchName", "block": "BlockName"}
 
 
-def _switches(conf: SlurmConf) -> tuple[Entry, ...]:
+def _switches(conf: SlurmConf) -> tuple[ConfEntry, ...]:
     return conf.entries_of("SwitchName", _FILE)
 
 
-def _entries(conf: SlurmConf) -> tuple[Entry, ...]:
+def _entries(conf: SlurmConf) -> tuple[ConfEntry, ...]:
     return (*_switches(conf), *conf.entries_of("BlockName", _FILE))
 
 
