@@ -31,8 +31,6 @@ def answers(field):
     for line in LINES:
         for number, answer in enumerate(line["answers"], 1):
             missing = [pytest.mark.xfail(reason=answer["missing"])] if "missing" in answer else []
-            if "pending" in answer:
-                missing = [pytest.mark.xfail(reason="not yet on this branch", strict=False)]
             if field in answer:
                 yield pytest.param(line, answer, id=f"{line['id']}.{number}", marks=missing)
 
