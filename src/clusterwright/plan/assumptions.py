@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterwright.errors import WrightError
 from clusterwright.i18n import N_, _
 from clusterwright.plan.run import Offload, Recompute, Run, Stack
 
 if TYPE_CHECKING:
     from clusterwright.catalog.records import Gpu
-    from clusterwright.plan.run import Machine, Training
 
 STACK = Stack()  # software of every plan without --software
 ALTERNATIVE = "fsdp"  # software that `size` compares with, as most fine-tuning runs on PyTorch's FSDP
@@ -37,20 +35,6 @@ def usual_precision(gpu: Gpu, precision: str) -> str:
 def has_units(gpu: Gpu, precision: str) -> bool:
     """True if the GPU has matrix units for a precision."""
     return _BY_CATALOG.get(precision, precision) in gpu.peak
-
-
-def planned(training: Training, machine: Machine) -> Run | None:
-    """Return the run with the fastest layout under the defaults; None if no layout fits or divides."""
-    from clusterwright.plan.search import fastest
-    from clusterwright.plan.search.options import Options
-
-    try:
-        best = fastest.search(training, machine, options=Options(top=1)).best
-    except WrightError as error:
-        if any(finding.code in {NO_LAYOUT, "plan-needs-numpy"} for finding in error.findings):
-            return None
-        raise
-    return best.run if best else None
 
 
 def describe_assumptions(run: Run) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.plan import memory
-from clusterwright.plan.assumptions import STACK, planned
+from clusterwright.plan.assumptions import NO_LAYOUT, STACK
 from clusterwright.plan.parameters import count
 from clusterwright.plan.predict import layouts, networks, row_text, shapes, stacks
 from clusterwright.plan.predict.cells import PARALLELISM, Cells
@@ -99,10 +99,24 @@ def _planned(cells: Cells, model: Architecture, machine: Machine) -> Run | None:
         return None
     precision = row_text.precision(cells, machine.gpu.name)
     training = Training(model, seq_len, batch, precision, task=_task(cells))
-    run = planned(training, machine) if not cells.problems else None
+    run = _fastest(training, machine) if not cells.problems else None
     if run is not None:
         cells.note(_("no layout given: the fastest that fits, as of `wright plan search`"))
     return run
+
+
+def _fastest(training: Training, machine: Machine) -> Run | None:
+    """Return the run with the fastest layout under the defaults; None if no layout fits or divides."""
+    from clusterwright.plan.search import fastest
+    from clusterwright.plan.search.options import Options
+
+    try:
+        best = fastest.search(training, machine, options=Options(top=1)).best
+    except WrightError as error:
+        if any(finding.code in {NO_LAYOUT, "plan-needs-numpy"} for finding in error.findings):
+            return None
+        raise
+    return best.run if best else None
 
 
 def _training(cells: Cells, setting: Setting, batch: int) -> Training:
