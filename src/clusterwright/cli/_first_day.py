@@ -143,7 +143,7 @@ def apply_options(state: State, options: Mapping[str, str | None]) -> None:
         state.answers[question.name] = answer
 
 
-def ask(question: Question) -> str:
+def prompt(question: Question) -> str:
     """Ask on the terminal until the answer is valid.
 
     Raises:
@@ -159,13 +159,13 @@ def ask(question: Question) -> str:
             show_error(str(error))
 
 
-def read_line(prompt: str) -> str:
+def read_line(text: str) -> str:
     """Return a line from the terminal without surrounding spaces.
 
     Raises:
         EOFError: the input ended.
     """
-    sys.stderr.write(wrap_for_terminal(prompt.rstrip(), sys.stderr) + " ")
+    sys.stderr.write(wrap_for_terminal(text.rstrip(), sys.stderr) + " ")
     sys.stderr.flush()
     line = sys.stdin.readline()
     if not line:

@@ -26,12 +26,12 @@ class Step:
 
     name: str
     about: str
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
 
     @property
     def line(self) -> str:
         """The command as a user types it."""
-        return join(("wright", *self.words))
+        return join(("wright", *self.arguments))
 
     def run(self) -> int:
         """Run the command on this terminal; return its exit code."""
@@ -39,7 +39,7 @@ class Step:
 
         # -P: no module in the folder takes the place of one of ours.
         return run_interactive(
-            [sys.executable, "-P", "-m", "clusterwright", "--lang", current_language(), *self.words]
+            [sys.executable, "-P", "-m", "clusterwright", "--lang", current_language(), *self.arguments]
         )
 
 
@@ -81,8 +81,8 @@ def write_files(answers: Mapping[str, str]) -> list[str]:
     lab_text = _with_answers(Path(CLUSTER).read_text(encoding="utf-8"), answers)
     files = {CLUSTER: lab_text, JOB: job_text(answers)}
     if lab_file(answers) == LAB:
-        own_text = lab_text.partition(_LAB_SECTION)[0].replace(f"os: {LAB_OS}\n", f"os: {answers['os']}\n")
-        files |= {CLUSTER: own_text, LAB: lab_text}
+        site_text = lab_text.partition(_LAB_SECTION)[0].replace(f"os: {LAB_OS}\n", f"os: {answers['os']}\n")
+        files |= {CLUSTER: site_text, LAB: lab_text}
     for name, content in files.items():
         write_atomic(Path(name), content)
     return list(files)

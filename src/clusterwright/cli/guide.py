@@ -67,7 +67,7 @@ def _complete_answers(state: State, *, yes: bool) -> None:
     Raises:
         WrightError: there is neither a terminal nor --yes.
     """
-    from clusterwright.cli._first_day import QUESTIONS, ask
+    from clusterwright.cli._first_day import QUESTIONS, prompt
     from clusterwright.cli._show import show_table
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.i18n import _
@@ -88,7 +88,7 @@ def _complete_answers(state: State, *, yes: bool) -> None:
         fix = _("pass --yes and options with your answers, such as --hosts 4 --gpu h100")
         raise WrightError.from_code("usage", message, fix, exit_code=EXIT_USAGE)
     for question in open_questions:
-        state.answers[question.name] = question.default if yes else ask(question)
+        state.answers[question.name] = question.default if yes else prompt(question)
         state.save()
 
 
