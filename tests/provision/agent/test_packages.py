@@ -9,9 +9,8 @@ from tests.provision.agent.dnf import ROCKY, host_of, needs_dnf, what
 
 from clusterwright.config.field import Cost
 from clusterwright.edge.bundler import program_command
-from clusterwright.onhost.lib.processes import Result
 from clusterwright.onhost.provision import packages
-from clusterwright.onhost.provision.host import ChangeError, LocalHost
+from clusterwright.onhost.provision.host import LocalHost
 from clusterwright.provision.packages import slurm_packages
 from clusterwright.provision.resources import File, Hold, Package
 from clusterwright.provision.roles.package_hold import DRIVER, FABRIC, SLURM
@@ -197,20 +196,3 @@ def test_dnf_brings_a_set_to_its_version_forward_and_back(rocky, repository):
     assert [row["applied"] for row in missing["changes"] if row["id"] == "file:/etc/said"] == [True]
     assert set(what(back).values()) == {"580.95.05-1 -> 580.65.06"}
     assert packages.rpm_installed(host_of(rocky))["nvidia-driver-cuda"][0] == "0:580.65.06-1"
-
-
-def test_an_interrupted_package_has_an_hour_to_be_configured_and_is_named(monkeypatch):
-    """Its script was ended after 900 s; with the same limit, no later apply would succeed."""
-    asked = []
-
-    def run(argv, limit=60):
-        asked.append((argv[0], limit))
-        listed = "iF  slow-thing\nii  fine\nhi  held\n"
-        return Result(0, listed, "") if argv[0] == "dpkg-query" else Result(1, "", "")
-
-    monkeypatch.setattr(packages, "run", run)
-    with pytest.raises(ChangeError, match="did not configure slow-thing"):
-        packages.apt_get([{"name": "vim", "version": ""}])
-
-    assert ("dpkg", 3600) in asked
-    assert "apt-get" not in [program for program, _ in asked]

@@ -7,12 +7,12 @@ import fnmatch
 import json
 import os
 import re
-import time
 from contextlib import suppress
 from typing import Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.provision import interrupted_dnf, package_bundle
+from clusterwright.onhost.provision.apt import APT, INSTALL_S, complete_interrupted, refresh
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.disk import write_private
 from clusterwright.onhost.provision.host import (
@@ -26,20 +26,8 @@ from clusterwright.onhost.provision.host import (
     run,
 )
 
-INSTALL_S = 900  # a driver package builds its module for minutes
-CONFIGURE_S = 3600  # seconds for the script of a package that was interrupted after INSTALL_S
-LOCKED_S = 120  # the wait for another apt: unattended upgrades of a few packages take about a minute
 HOLD_LIST = STATE + "/held.json"
 LOCKS = "/etc/dnf/plugins/versionlock.list"  # dnf-versionlock(8)
-APT = (
-    *("-o", "Dpkg::Options::=--force-confold"),  # a file that was changed by hand stays, without a prompt
-    *("-o", f"DPkg::Lock::Timeout={LOCKED_S}"),
-    *("-o", "Dpkg::Use-Pty=0"),  # else dpkg has a session of its own, and holds its lock after apt was killed
-)
-# Unpacked, half-configured, half-installed (dpkg-query(1)): an installation was interrupted.
-INTERRUPTED = ("U", "F", "H")
-HALF_INSTALLED = "H"  # `dpkg --configure` leaves it as it is
-UPDATES = "/var/lib/dpkg/updates"  # of dpkg's status; numbered files stay if dpkg is killed
 DOWNLOAD = "--downloadonly"
 ONLY_NEEDED = "--setopt=install_weak_deps=False"
 
@@ -149,6 +137,7 @@ def install_packages(host: LocalHost) -> None:
         elif todo:
             package_bundle.use_by_apt(host)
             apt_install(host, todo)
+            refuse_missing(host, todo)
         if todo:
             del host.bundle["installed"]
 
@@ -181,79 +170,25 @@ def apt_install(host: LocalHost, todo: List[Json]) -> None:
             run(["apt-mark", "hold", *loose])
 
 
+def refuse_missing(host: LocalHost, todo: List[Json]) -> None:
+    """Raise ChangeError unless dpkg lists the packages as installed: apt also succeeds where it did nothing."""
+    host.bundle.pop("installed", None)
+    planned = {change["id"] for change in plan_packages(host)}
+    names = [package["name"] for package in todo if package["id"] in planned]
+    if names:
+        states = run(["dpkg-query", "-W", "-f", "${Package} ${Version} is ${Status}\\n", *names]).out.strip()
+        raise ChangeError(f"apt-get succeeded, but did not install {', '.join(names)}:\n{states}")
+
+
 def apt_get(todo: List[Json]) -> None:
     """Complete an interrupted installation, then install; on failure refresh the package lists and try once more."""
-    configure_interrupted()
+    complete_interrupted()
     names = [package["name"] + (f"={package['version']}*" if package["version"] else "") for package in todo]
     over = ["--allow-change-held-packages"] if any(package["version"] for package in todo) else []
     argv = ["apt-get", "install", "-y", "--no-install-recommends", *APT, *over, *names]
     if run(argv, INSTALL_S).code != 0:
         refresh()
         must(argv, INSTALL_S)
-    refuse_interrupted()
-
-
-def configure_interrupted() -> None:
-    """Complete an interrupted installation, with time for a slow script of one of its packages.
-
-    Raises:
-        ChangeError: packages remain that dpkg does not count as installed.
-    """
-    if not was_interrupted():
-        return
-    _complete(["dpkg", "--configure", "-a", "--force-confdef", "--force-confold"])
-    half_installed = interrupted_packages(HALF_INSTALLED)
-    if half_installed:
-        over = ["--reinstall", "--allow-change-held-packages"]
-        _complete(["apt-get", "install", "-y", *APT, *over, *half_installed])
-    refuse_interrupted()
-
-
-def _complete(argv: List[str]) -> None:
-    result = run(argv, CONFIGURE_S)
-    if not result.ok:
-        last = "\n".join(result.out.strip().splitlines()[-8:])
-        remaining = ", ".join(interrupted_packages()) or f"what is in {UPDATES}"
-        raise ChangeError(
-            f"`{' '.join(argv)}` failed or took more than {CONFIGURE_S} s, and did not configure {remaining}:\n{last}\n"
-            "Run it on the host and see its output"
-        )
-
-
-def refuse_interrupted() -> None:
-    """Raise ChangeError if packages are not installed completely: apt succeeds without those that it left so before."""
-    names = interrupted_packages()
-    if names:
-        raise ChangeError(
-            f"the installation of {', '.join(names)} was interrupted and is not complete: "
-            f"run `apt-get install --reinstall {' '.join(names)}` on the host"
-        )
-
-
-def was_interrupted() -> bool:
-    """Return True if apt refuses to download or install until dpkg has completed an interrupted installation."""
-    updates = os.listdir(UPDATES) if os.path.isdir(UPDATES) else []
-    return any(map(str.isdigit, updates)) or bool(interrupted_packages())
-
-
-def interrupted_packages(states: Sequence[str] = INTERRUPTED) -> List[str]:
-    """Return the packages whose installation was interrupted."""
-    result = run(["dpkg-query", "-W", "-f", "${db:Status-Abbrev} ${Package}\\n"])
-    lines = result.out.splitlines() if result.ok else []
-    return [line.split()[-1] for line in lines if line[1:2] in states]
-
-
-def refresh() -> None:
-    """Run `apt-get update`; wait for another apt's lock, which apt-get itself does not."""
-    end = time.monotonic() + LOCKED_S
-    while True:
-        result = run(["apt-get", "update"], INSTALL_S)
-        if result.code == 0:
-            return
-        if "Could not get lock" not in result.out or time.monotonic() > end:
-            must(["apt-get", "update"], INSTALL_S)
-            return
-        time.sleep(1)
 
 
 def dnf_install(host: LocalHost, todo: List[Json], more: Sequence[str] = ()) -> None:

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from typing import Container, Dict, Iterable, Iterator, List
 
-from clusterwright.onhost.provision import package_bundle, packages
+from clusterwright.onhost.provision import apt, package_bundle, packages
 from clusterwright.onhost.provision.disk import write_private
 from clusterwright.onhost.provision.files import content_of
 from clusterwright.onhost.provision.host import ChangeError, Json, LocalHost, must, run
@@ -53,11 +53,12 @@ def fetch(host: LocalHost, skipped_sets: Container[str] = ()) -> Dict[str, str]:
     pending = {name: todo for name, todo in pending_sets(host).items() if name not in skipped_sets}
     if not pending:
         return {}
-    if not packages.has_dnf(host) and packages.was_interrupted():
+    if not packages.has_dnf(host) and apt.was_interrupted():
         if host.bundle["mode"] != "apply":
             return {}  # the apply completes it, once its changes are permitted on the host
+        package_bundle.use_by_apt(host)
         try:
-            packages.configure_interrupted()
+            apt.complete_interrupted()
         except ChangeError as error:
             return dict.fromkeys(pending, str(error))
     apt_output = refreshed(host)
@@ -77,7 +78,7 @@ def refreshed(host: LocalHost) -> str:
     if packages.has_dnf(host):
         return ""
     package_bundle.use_by_apt(host)
-    return run(["apt-get", "update"], packages.INSTALL_S).out
+    return run(["apt-get", "update"], apt.INSTALL_S).out
 
 
 class HoldError(ChangeError):
@@ -138,7 +139,7 @@ def download(host: LocalHost, todo: List[Json], options: List[str]) -> None:
         packages.dnf_install(host, todo, [packages.DOWNLOAD])
         return
     with loosened(host, todo):
-        must([*apt_argv(todo), "--download-only", *options], packages.INSTALL_S)
+        must([*apt_argv(todo), "--download-only", *options], apt.INSTALL_S)
 
 
 @contextlib.contextmanager
@@ -158,7 +159,7 @@ def apt_argv(todo: List[Json]) -> List[str]:
     """Return the apt-get command for the set's exact versions, downgrades and held packages included."""
     names = [f"{package['name']}={exact(package)}" for package in todo]
     over = ["--allow-change-held-packages", "--allow-downgrades"]
-    return ["apt-get", "install", "-y", "--no-install-recommends", *packages.APT, *over, *names]
+    return ["apt-get", "install", "-y", "--no-install-recommends", *apt.APT, *over, *names]
 
 
 def exact(package: Json) -> str:
@@ -201,10 +202,10 @@ def install(host: LocalHost, name: str) -> None:
     if packages.has_dnf(host):
         packages.dnf_install(host, todo, [])
     else:
-        packages.configure_interrupted()
+        apt.complete_interrupted()
         with loosened(host, todo):
-            must(apt_argv(todo), packages.INSTALL_S)
-        packages.refuse_interrupted()
+            must(apt_argv(todo), apt.INSTALL_S)
+        packages.refuse_missing(host, todo)
     del host.bundle["installed"]
 
 
