@@ -270,6 +270,23 @@ def test_a_journal_beside_a_file_deletes_no_other_file(tmp_path, use, tables):
     assert victim.read_text() == "of the operator"
 
 
+@pytest.mark.parametrize(
+    ("use", "tables"), [(bench_save, store._TABLES), (heal, journal._TABLES), (history, _TABLE)]
+)
+@pytest.mark.parametrize("suffix", ["-wal", "-shm"])
+def test_a_hard_link_beside_a_file_overwrites_no_other_file(tmp_path, use, tables, suffix):
+    """SQLite would write its log into the file of which it is a name."""
+    path, victim = tmp_path / "a.sqlite", tmp_path / "victim"
+    victim.write_bytes(b"of the operator" * 9000)
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(f"PRAGMA journal_mode = WAL; PRAGMA user_version = 1; {tables};")
+    os.link(victim, f"{path}{suffix}")
+    with suppress(WrightError):
+        use(path)
+
+    assert victim.read_bytes() == b"of the operator" * 9000
+
+
 @pytest.mark.parametrize("use", [bench, heal, history])
 @pytest.mark.parametrize("suffix", ["-journal", "-wal", "-shm", ""])
 def test_a_pipe_beside_a_file_holds_nobody_up(tmp_path, use, suffix):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import stat
 import time
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -39,29 +40,24 @@ def connect(path: Path | str, **options: Any) -> sqlite3.Connection:
     A rollback journal names a file that SQLite then deletes. Ours exists only while the file is created.
 
     Raises:
-        sqlite3.DatabaseError: there is a rollback journal, or another file beside it is no regular file.
+        sqlite3.DatabaseError: there is a rollback journal, or the file or another one beside it is a link, no regular
+            file, or that of another user.
     """
     rollback_journal = Path(f"{path}{COMPANIONS[0]}")
     end = time.monotonic() + CREATED_S
-    while _mode(rollback_journal) and time.monotonic() < end:
+    while os.path.lexists(rollback_journal) and time.monotonic() < end:
         time.sleep(0.05)
-    companions = [Path(f"{path}{suffix}") for suffix in COMPANIONS]
-    for file in (Path(path), *companions):
-        mode = _mode(file)
-        if mode and (file == rollback_journal or not stat.S_ISREG(mode)):
-            raise sqlite3.DatabaseError(
-                _("`{file}` is not a file that clusterwright leaves there; move it away", file=file.name)
-            )
+    owners = {0, os.geteuid(), Path(path).parent.stat().st_uid}
+    for file in (Path(path), *(Path(f"{path}{suffix}") for suffix in COMPANIONS)):
+        with suppress(FileNotFoundError):
+            status = file.lstat()
+            is_ours = stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and status.st_uid in owners
+            if file == rollback_journal or not is_ours:
+                raise sqlite3.DatabaseError(
+                    _("`{file}` is not a file that clusterwright leaves there; move it away", file=file.name)
+                )
     database: sqlite3.Connection = sqlite3.connect(path, **options)
     return database
-
-
-def _mode(path: Path) -> int:
-    """Return the mode of a file or link; 0 if it is missing."""
-    try:
-        return path.lstat().st_mode
-    except FileNotFoundError:
-        return 0
 
 
 def refuse_other_tables(database: sqlite3.Connection, tables: str) -> None:
