@@ -150,7 +150,8 @@ def test_what_is_missing_is_said_in_the_language():
     lacking = Snapshot("c", 0.0, missing=(lack("alerts", NO_PROMETHEUS), lack("jobs", "squeue: no answer")))
     with in_language("zh"):
         shown = "".join(line.plain for line in lines(lacking, RenderOptions(), 150, 30))
-        alerts, queue = f"{_('alerts')}: {_(NO_PROMETHEUS)}", f"{_('the queue')}: squeue: no answer"
+        alerts = _("{part}: {reason}", part=_("alerts"), reason=_(NO_PROMETHEUS))
+        queue = _("{part}: {reason}", part=_("the queue"), reason="squeue: no answer")
         assert _("missing: {part}", part=alerts)[:50] in shown
         assert _("missing: {part}", part=queue) in shown
 
