@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from clusterwright.cli._live_names import GPUS
-from clusterwright.cli._show import show_heading, show_note, show_table, show_text
-from clusterwright.cli.plan._inputs import NODES, MoneyOptions, show_rates
+from clusterwright.cli._show import show_heading, show_json, show_note, show_table, show_text
+from clusterwright.cli.plan._inputs import NODES, MoneyOptions, show_rates, write_table
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
+    from clusterwright.catalog.records import ExchangeRate, Gpu
+    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.plan.cost.clouds import CloudOffer
     from clusterwright.plan.cost.cost import ClusterCost
     from clusterwright.plan.cost.report import CostOption, Costs
@@ -67,35 +69,42 @@ def cost(
     json
         Print one JSON document with all inputs and sources.
     """
-    from clusterwright.catalog import gpu as find_gpu
-    from clusterwright.catalog.exchange import BASE
-    from clusterwright.catalog.user_catalog_file import load_user_catalog
-    from clusterwright.cli._show import show_json
-    from clusterwright.cli.plan._inputs import read_money, write_table
     from clusterwright.plan import cost as compare_costs
-    from clusterwright.plan.cost.clouds import cloud_offers, with_cloud
+    from clusterwright.plan.cost.clouds import cloud_offers
     from clusterwright.plan.cost.html_report import render_html
+    from clusterwright.plan.cost.record import record
 
-    user_catalog, own_rate, rates = read_money(rent_options, load_user_catalog(catalog))
-    record = find_gpu(gpu, user_catalog)
-    currency = rent_options.code or BASE
-    if rent_options.cloud:
-        user_catalog = with_cloud(user_catalog, record, rent_options.cloud, currency, own_rate)
+    gpu_record, user_catalog, user_rate, rates = _read_prices(gpu, rent_options, catalog)
     result = compare_costs(gpu, nodes, hours=hours, figures=figure, catalog=user_catalog)
-    offers = cloud_offers(record, result.gathered.currency, own_rate)
+    offers = cloud_offers(gpu_record, result.gathered.currency, user_rate)
     today = date.today().isoformat()  # noqa: DTZ011 (a day, like the dates of prices)
-    money = result.gathered.currency
     if html:
-        write_table(html, render_html(result.costs, result.values, money, result.title))
+        write_table(html, render_html(result.costs, result.values, result.gathered.currency, result.title))
     if json:
-        document = {"currency": money, "costs": result.costs, "inputs": result.values}
-        document |= {"clouds": offers, "exchange_rates": rates}
-        show_json(finite(document | {"warnings": result.gathered.warnings(today)}))
+        show_json(finite(record(result, offers, rates, today)))
     else:
         show(result, today)
         _show_clouds(offers)
         show_rates(rates)
     return 0
+
+
+def _read_prices(
+    gpu: str, rent_options: RentOptions, catalog: Path | None
+) -> tuple[Gpu, UserCatalog | None, ExchangeRate | None, list[str]]:
+    """Return the GPU, the catalog in the requested currency and cloud, the user's rate and the rates as text."""
+    from clusterwright.catalog import gpu as find_gpu
+    from clusterwright.catalog.exchange import BASE
+    from clusterwright.catalog.user_catalog_file import load_user_catalog
+    from clusterwright.cli.plan._inputs import read_money
+    from clusterwright.plan.cost.clouds import with_cloud
+
+    user_catalog, user_rate, rates = read_money(rent_options, load_user_catalog(catalog))
+    record = find_gpu(gpu, user_catalog)
+    if rent_options.cloud:
+        currency = rent_options.code or BASE
+        user_catalog = with_cloud(user_catalog, record, rent_options.cloud, currency, user_rate)
+    return record, user_catalog, user_rate, rates
 
 
 def show(result: ClusterCost, today: str) -> None:

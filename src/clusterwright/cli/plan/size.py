@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -59,6 +59,7 @@ def size(
     from clusterwright.cli.plan._workload import answered, compared, prepared
     from clusterwright.cli.plan.cost import finite
     from clusterwright.plan.sizing.materials import materials
+    from clusterwright.plan.sizing.record import record
 
     inputs = prepared(model, amount, machine_options, sharing, scenario, money_options)
     answer, choices = answered(inputs), compared(inputs)
@@ -312,91 +313,3 @@ def _money(amount: Estimate | None) -> str:
 
 def _range(amount: Estimate | None) -> str:
     return "" if amount is None else f"{amount.low:,.0f} - {amount.high:,.0f}"
-
-
-def record(answer: Answer | None, bought: Materials | None, choices: tuple[Choice, ...]) -> dict[str, Any]:
-    """Return everything as one document; hours, money and power beside the raw values."""
-    from clusterwright.plan.sizing.choices import currency
-
-    document: dict[str, Any] = {
-        "choices": [_choice(choice) for choice in choices],
-        "choices_currency": currency(choices),
-    }
-    if answer and bought:
-        document |= {
-            "size": _sized(answer.sized),
-            "in_time": answer.in_time,
-            "sure": answer.sure and _sized(answer.sure),
-            "shared": _among(answer),
-            "nodes_to_buy": answer.nodes,
-            "node": answer.parts,
-            "notes": answer.notes,
-            "bill": [
-                {
-                    "kind": line.kind,
-                    "item": line.item,
-                    "count": line.count,
-                    "total": line.total,
-                    "reason": line.reason,
-                }
-                for line in bought.bill.lines
-            ],
-            "total": bought.bill.total,
-            "currency": bought.bill.currency,
-            "hall": bought.hall,
-            "storage": bought.storage,
-        }
-    return document
-
-
-def _among(answer: Answer) -> dict[str, Any] | None:
-    among = answer.shared
-    if among is None:
-        return None
-    return {
-        "teams": among.teams,
-        "headroom": among.headroom,
-        "busy": among.busy,
-        "nodes": among.nodes,
-        "side_by_side": among.slots,
-        "share": among.share,
-        "load": among.load,
-        "waits": among.waits,
-        "wait_hours": among.wait_hours,
-    }
-
-
-def _sized(sized: Sized) -> dict[str, Any]:
-    from clusterwright.plan.assumptions import describe_assumptions
-
-    return {
-        "gpu": sized.machine.gpu.name,
-        "gpus": sized.gpus,
-        "nodes": sized.nodes,
-        "hours": sized.hours,
-        "hours_p10_p90": sized.hours_range,
-        "gpu_hours": sized.gpu_hours,
-        "tokens_per_s": sized.tokens_per_s,
-        "mfu": sized.utilization,
-        "steps": sized.workload.steps,
-        "tokens": sized.workload.tokens,
-        "goodput": sized.goodput,
-        "layout": sized.planned_layout.layout,
-        "memory": sized.planned_layout.memory,
-        "time": sized.planned_layout.time,
-        "network": sized.machine.network,
-        "stack": sized.planned_layout.stack,
-        "based_on": describe_assumptions(sized.run),
-    }
-
-
-def _choice(choice: Choice) -> dict[str, Any]:
-    size = _sized(choice.sized) if choice.sized else None
-    return {
-        "gpu": choice.gpu.name,
-        "size": size,
-        "serving": choice.serving,
-        "roof": choice.roof,
-        "money": choice.money,
-        "why_not": choice.why_not,
-    }
