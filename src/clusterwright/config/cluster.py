@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from ipaddress import IPv4Address
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, PrivateAttr
+from pydantic import AfterValidator, BeforeValidator, PrivateAttr
 
 from clusterwright.config.environments import Environments
 from clusterwright.config.field import Cost, Section, refuse, setting
@@ -29,7 +30,6 @@ from clusterwright.config.rdma import Rdma
 from clusterwright.config.site import Access, Jobs, Lab, Monitoring, Security, Software, Time
 from clusterwright.config.slurm import Accounting, Partition, Qos, Reservation, SlurmSettings
 from clusterwright.config.storage import Storage
-from clusterwright.config.sysctl import SysctlName, SysctlValue
 from clusterwright.i18n import _
 from clusterwright.platforms import DEFAULT, EXAMPLE, Platform, platform, platform_names, replaced
 
@@ -46,6 +46,45 @@ if TYPE_CHECKING:
     Os = str
 else:
     Os = Annotated[Literal[platform_names()], BeforeValidator(refuse_replaced)]
+
+# Kernel settings as sysctl.d(5) has them.
+_SYSCTL_NAME = re.compile(r"(?:abi|debug|dev|fs|kernel|net|user|vm)(?:\.[A-Za-z0-9_@:-]{1,64}){1,8}")
+_SYSCTL_VALUE = re.compile(r"[A-Za-z0-9+-][A-Za-z0-9 \t.,:/_+-]{0,200}")
+# Written by the roles from other fields, which a second value would contradict.
+_RESERVED_SYSCTL = {"kernel.hostname": "nodes", "net.ipv4.ip_local_reserved_ports": "slurm.ports"}
+
+
+def _valid_sysctl_name(name: str) -> str:
+    if not _SYSCTL_NAME.fullmatch(name):
+        raise refuse(
+            "bad-name",
+            _("`{name}` is not a kernel setting", name=name[:100]),
+            _("write its name as sysctl(8) prints it, such as net.core.rmem_max"),
+        )
+    if field := _RESERVED_SYSCTL.get(name):
+        raise refuse(
+            "reserved-name",
+            _("`{name}` is set from `{field}`", name=name, field=field),
+            _("change {field} instead, and remove the line", field=field),
+        )
+    return name
+
+
+def _sysctl_text(value: Any) -> Any:
+    """Return a whole number as text, as YAML reads `134217728`; other values unchanged."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _valid_sysctl_value(value: str) -> str:
+    if not _SYSCTL_VALUE.fullmatch(value):
+        message = _("`{value}` is not a value of a kernel setting", value=value[:100])
+        fix = _('write numbers or words, such as 10 or "4096 87380 134217728"')
+        raise refuse("bad-name", message, fix)
+    return " ".join(value.split())
+
+
+SysctlName = Annotated[str, AfterValidator(_valid_sysctl_name)]
+SysctlValue = Annotated[str, BeforeValidator(_sysctl_text), AfterValidator(_valid_sysctl_value)]
 
 
 class System(Section):
