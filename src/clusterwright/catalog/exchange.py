@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 BASE = "USD"  # of the built-in prices
-_OWN = "own"
+_USER_SOURCE = "own"
 
 
 @cache
@@ -60,10 +60,10 @@ def read_exchange_rate(text: str, currency: str) -> ExchangeRate:
         message = _("`{text}` is not an exchange rate", text=text[:60])
         fix = _("write how many {currency} one {base} is, such as 7.1", currency=currency, base=BASE)
         raise WrightError.from_code("exchange-rate", message, fix, exit_code=EXIT_USAGE)
-    return ExchangeRate(BASE, currency, float(text), source=_OWN)
+    return ExchangeRate(BASE, currency, float(text), source=_USER_SOURCE)
 
 
-def find_rate(base: str, quote: str, own: ExchangeRate | None = None) -> ExchangeRate:
+def find_rate(base: str, quote: str, user_rate: ExchangeRate | None = None) -> ExchangeRate:
     """Return the rate from one currency to another: the user's, else the built-in one, either way round.
 
     Raises:
@@ -71,8 +71,8 @@ def find_rate(base: str, quote: str, own: ExchangeRate | None = None) -> Exchang
     """
     if base == quote:
         return ExchangeRate(base, quote, 1.0)
-    known: tuple[ExchangeRate, ...] = (*((own,) if own else ()), *exchange_rates())
-    for rate in known:
+    rates: tuple[ExchangeRate, ...] = (*((user_rate,) if user_rate else ()), *exchange_rates())
+    for rate in rates:
         if (rate.base, rate.quote) == (base, quote):
             return rate
         if (rate.quote, rate.base) == (base, quote):
@@ -87,7 +87,7 @@ def find_rate(base: str, quote: str, own: ExchangeRate | None = None) -> Exchang
     raise WrightError.from_code("exchange-rate", message, fix, exit_code=EXIT_USAGE)
 
 
-def convert(price: Price, currency: str, own: ExchangeRate | None = None) -> Price:
+def convert(price: Price, currency: str, user_rate: ExchangeRate | None = None) -> Price:
     """Return the price in another currency; its source names the rate.
 
     Raises:
@@ -95,7 +95,7 @@ def convert(price: Price, currency: str, own: ExchangeRate | None = None) -> Pri
     """
     if price.currency == currency:
         return price
-    rate = find_rate(price.currency, currency, own)
+    rate = find_rate(price.currency, currency, user_rate)
     return replace(
         price,
         low=price.low * rate.rate,
@@ -107,26 +107,26 @@ def convert(price: Price, currency: str, own: ExchangeRate | None = None) -> Pri
 
 
 def in_currency(
-    user_catalog: UserCatalog | None, currency: str, own: ExchangeRate | None = None
+    user_catalog: UserCatalog | None, currency: str, user_rate: ExchangeRate | None = None
 ) -> UserCatalog:
     """Return the catalog with every price, built-in ones too, in one currency.
 
     Raises:
         WrightError: `exchange-rate`.
     """
-    converted = tuple(convert(quote, currency, own) for quote in prices(user_catalog))
+    converted = tuple(convert(quote, currency, user_rate) for quote in prices(user_catalog))
     return replace(user_catalog or UserCatalog(), prices=converted)
 
 
-def describe_rates(currency: str, own: ExchangeRate | None, currencies: Iterable[str]) -> list[str]:
+def describe_rates(currency: str, user_rate: ExchangeRate | None, currencies: Iterable[str]) -> list[str]:
     """Describe the rates that prices in `currencies` are converted with, each with its day and source."""
     used = sorted(set(currencies) - {currency})
-    return [describe_rate(find_rate(base, currency, own)) for base in used]
+    return [describe_rate(find_rate(base, currency, user_rate)) for base in used]
 
 
 def describe_rate(rate: ExchangeRate) -> str:
     """Describe a rate: `1 USD = 6.77 CNY (2026-06-19, ...)`, or as the user's own."""
     text = f"1 {rate.base} = {rate.rate:.5g} {rate.quote}"
-    if rate.source == _OWN:
+    if rate.source == _USER_SOURCE:
         return _("{text} (your own rate)", text=text)
     return f"{text} ({rate.date}, {rate.source})"

@@ -26,17 +26,17 @@ class CloudOffer:
     converted: str = ""
 
 
-def cloud_offers(gpu: Gpu, currency: str, own: ExchangeRate | None = None) -> tuple[CloudOffer, ...]:
+def cloud_offers(gpu: Gpu, currency: str, user_rate: ExchangeRate | None = None) -> tuple[CloudOffer, ...]:
     """Return the clouds' prices of a GPU, the cheapest first; those without an exchange rate in their own currency."""
-    offers = [_offer(price, currency, own) for price in cloud_prices() if price.gpu == gpu.name]
+    offers = [_offer(price, currency, user_rate) for price in cloud_prices() if price.gpu == gpu.name]
     return tuple(sorted(offers, key=lambda offer: (offer.price.deal, offer.currency, offer.per_gpu_hour)))
 
 
-def _offer(price: CloudPrice, currency: str, own: ExchangeRate | None) -> CloudOffer:
+def _offer(price: CloudPrice, currency: str, user_rate: ExchangeRate | None) -> CloudOffer:
     if price.currency == currency:
         return CloudOffer(price, price.per_gpu_hour, currency)
     try:
-        rate = find_rate(price.currency, currency, own)
+        rate = find_rate(price.currency, currency, user_rate)
     except WrightError:
         return CloudOffer(price, price.per_gpu_hour, price.currency)
     return CloudOffer(price, price.per_gpu_hour * rate.rate, currency, describe_rate(rate))
@@ -47,25 +47,27 @@ def with_cloud(
     gpu: Gpu,
     cloud: str,
     currency: str,
-    own: ExchangeRate | None = None,
+    user_rate: ExchangeRate | None = None,
 ) -> UserCatalog:
     """Return the catalog with one cloud's prices of a GPU; reserved and spot by usual discounts where not known.
 
     Raises:
         WrightError: `cost-no-price`, if this cloud's price of the GPU is not known.
     """
-    offers = [offer for offer in cloud_offers(gpu, currency, own) if slug(offer.price.cloud) == slug(cloud)]
-    known = {deal: next((offer for offer in offers if offer.price.deal is deal), None) for deal in Deal}
-    on_demand = known[Deal.ON_DEMAND]
+    offers = [
+        offer for offer in cloud_offers(gpu, currency, user_rate) if slug(offer.price.cloud) == slug(cloud)
+    ]
+    by_deal = {deal: next((offer for offer in offers if offer.price.deal is deal), None) for deal in Deal}
+    on_demand = by_deal[Deal.ON_DEMAND]
     if on_demand is None:
         raise _unknown(gpu, cloud)
     base = as_price(on_demand)
     deals = (Deal.RESERVED, Deal.SPOT)
-    others = [as_price(offer) if (offer := known[deal]) else discounted(base, deal) for deal in deals]
+    discounts = [as_price(offer) if (offer := by_deal[deal]) else discounted(base, deal) for deal in deals]
     catalog = user_catalog or UserCatalog()
-    replaced = {(price.item, price.deal) for price in (base, *others)}
-    kept = tuple(price for price in catalog.prices if (price.item, price.deal) not in replaced)
-    return replace(catalog, prices=(base, *others, *kept))
+    replaced = {(price.item, price.deal) for price in (base, *discounts)}
+    unchanged = tuple(price for price in catalog.prices if (price.item, price.deal) not in replaced)
+    return replace(catalog, prices=(base, *discounts, *unchanged))
 
 
 def list_prices() -> tuple[Price, ...]:

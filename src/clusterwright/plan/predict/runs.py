@@ -87,9 +87,9 @@ _DECIDED = ("micro_batch", *PARALLELISM, "notes_url")
 
 def _is_open(cells: Cells) -> bool:
     """True if the row leaves layout and software to the planner."""
-    is_asked = all(cells.text(column) for column in _OPEN)
+    is_complete = all(cells.text(column) for column in _OPEN)
     has_source = cells.text("source") not in {"", str(STACK.year)}
-    return is_asked and not has_source and not any(cells.text(column) for column in _DECIDED)
+    return is_complete and not has_source and not any(cells.text(column) for column in _DECIDED)
 
 
 def _planned(cells: Cells, model: Architecture, machine: Machine) -> Run | None:

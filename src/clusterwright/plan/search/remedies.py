@@ -40,10 +40,10 @@ def remedies(training: Training, machine: Machine, options: Options, search: Sea
     Of more GPUs, and of larger ones, only the first with which a layout fits is returned.
     """
     single = replace(options, top=1)
-    tried = [_try(step, search)[0] for step in _steps(training, machine, single)]
-    tried += [_first_fit(_more_gpus(training, machine, single), search)]
-    tried += [_first_fit(_larger_gpus(training, machine, single), search)]
-    return tuple(sentence for sentence in tried if sentence)
+    sentences = [_try(step, search)[0] for step in _steps(training, machine, single)]
+    sentences += [_first_fit(_more_gpus(training, machine, single), search)]
+    sentences += [_first_fit(_larger_gpus(training, machine, single), search)]
+    return tuple(sentence for sentence in sentences if sentence)
 
 
 def _steps(training: Training, machine: Machine, options: Options) -> Iterator[Remedy]:
@@ -112,7 +112,7 @@ def _try(step: Remedy, search: Search) -> tuple[str, bool]:
 
 def _first_fit(steps: Iterable[Remedy], search: Search) -> str:
     """Return the sentence of the first change with which a layout fits; "" if there is none."""
-    return next((sentence for sentence, fits in (_try(step, search) for step in steps) if fits), "")
+    return next((sentence for sentence, is_fit in (_try(step, search) for step in steps) if is_fit), "")
 
 
 def _short(outcome: SearchOutcome) -> float:

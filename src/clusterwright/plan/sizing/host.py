@@ -58,8 +58,8 @@ def _cores(machine: Machine) -> HostPart:
         count=cores_per_gpu,
         source=_(source),
     )
-    shown = _("{count:.0f} in two sockets", count=cores) if board else f"{cores:.0f}"
-    return HostPart(_("CPU cores"), cores, "cores", shown, reason)
+    text = _("{count:.0f} in two sockets", count=cores) if board else f"{cores:.0f}"
+    return HostPart(_("CPU cores"), cores, "cores", text, reason)
 
 
 def _memory(machine: Machine) -> HostPart:

@@ -82,11 +82,11 @@ def _refuse_nonsense(work: Workload) -> None:
         _("parameters"): work.parameters, _("data set"): work.dataset_bytes, _("samples"): work.samples,
         _("checkpoint interval"): work.checkpoint_every_s, _("stall share"): work.stall_share,
     }  # fmt: skip
-    others = {_("samples per second"): work.samples_per_s, _("files"): work.files,
+    amounts = {_("samples per second"): work.samples_per_s, _("files"): work.files,
               _("stored checkpoints"): work.save_total_limit}  # fmt: skip
     wrong = [(name, value, _("give a value above 0")) for name, value in positive.items() if not value > 0]
     wrong += [
-        (name, value, _("give a value of at least 0")) for name, value in others.items() if not value >= 0
+        (name, value, _("give a value of at least 0")) for name, value in amounts.items() if not value >= 0
     ]
     if not 0 <= work.headroom < 1:
         wrong.append((_("headroom"), work.headroom, _("give a share of at least 0 and below 1")))

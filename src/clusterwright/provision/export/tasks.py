@@ -80,15 +80,15 @@ def _create_if_missing(database: str, name: str, command: str) -> Task:
     return shell | {"changed_when": "'made' in entry.stdout"}
 
 
-def _hold(hold: Hold) -> Task:
+def _package_hold(packages: Hold) -> Task:
     newly = "held.stdout is search('(?m)^(\\\\S+ set on hold|Adding versionlock)')"
-    task = {"name": "packages that are held", f"{BUILTIN}.shell": hold_command(hold), "register": "held"}
+    task = {"name": "packages that are held", f"{BUILTIN}.shell": hold_command(packages), "register": "held"}
     return task | {"changed_when": newly}
 
 
-def hold_command(hold: Hold) -> str:
+def hold_command(packages: Hold) -> str:
     """Return the command that holds packages (apt-mark or versionlock) and prints newly held ones."""
-    patterns = " ".join(f"'{pattern}'" for pattern in hold.patterns)
+    patterns = " ".join(f"'{pattern}'" for pattern in packages.patterns)
     listed = f"dpkg-query --show --showformat '${{db:Status-Status}} ${{Package}}\\n' {patterns} 2>/dev/null"
     apt = f"{listed} | sed -n 's/^installed //p' | xargs --no-run-if-empty apt-mark hold"
     return f"if command -v dnf >/dev/null; then dnf -q versionlock add {patterns}; else {apt}; fi"
@@ -106,7 +106,7 @@ _KINDS: dict[type, Callable[[Any], Task]] = {
     Group: _group,
     User: _user,
     Module: _module,
-    Hold: _hold,
+    Hold: _package_hold,
 }
 
 

@@ -43,17 +43,17 @@ def _settings(cluster: Cluster, host: Host) -> tuple[Setting, ...]:
         *(_RAILS if rails else ()),
         *(_JUMBO if jumbo else ()),
     )
-    return _with_own(settings, cluster.system.sysctl) if host.group.role == "compute" else settings
+    return _with_site(settings, cluster.system.sysctl) if host.group.role == "compute" else settings
 
 
-def _with_own(settings: tuple[Setting, ...], own: Mapping[str, str]) -> tuple[Setting, ...]:
+def _with_site(settings: tuple[Setting, ...], site: Mapping[str, str]) -> tuple[Setting, ...]:
     """Return the settings with the site's own values in place of the built-in ones, and its other settings last."""
     reason = "Set in system.sysctl of the cluster file."
     replaced = tuple(
-        (key, own[key], reason) if key in own else (key, value, why) for key, value, why in settings
+        (key, site[key], reason) if key in site else (key, value, why) for key, value, why in settings
     )
-    known = {key for key, _value, _why in settings}
-    return (*replaced, *((key, value, reason) for key, value in sorted(own.items()) if key not in known))
+    built_in = {key for key, _value, _why in settings}
+    return (*replaced, *((key, value, reason) for key, value in sorted(site.items()) if key not in built_in))
 
 
 _BUFFERS = "Buffers for one connection of 10 Gbit/s or more (ESnet's host tuning for 10G: 64 MiB)."

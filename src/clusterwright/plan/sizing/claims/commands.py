@@ -19,21 +19,24 @@ _GPU_OPTIONS = (
 )
 _PROGRAM = re.compile(r"\b(python3?|torchrun|accelerate|deepspeed|train\w*)\b")
 _SRUN = re.compile(r"\b(?:srun|salloc)\s[^`|;&]*")
-_WORDS = {"two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "两": 2, "二": 2, "三": 3, "四": 4, "八": 8}
-_TIMES = r"(?P<times>\d{1,2}|" + "|".join(_WORDS) + r")"
+_DIGIT = {"two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "两": 2, "二": 2, "三": 3, "四": 4, "八": 8}
+_TIMES = r"(?P<times>\d{1,2}|" + "|".join(_DIGIT) + r")"
 _CPUS = r"(?:\$?\{?[\w.]*cpus?\w*\}?(?:[\s-]per[\s-]task)?|(?:os\.)?cpu_count\(\)|cores?\b|核)"
 _WORKERS = (
     re.compile(rf"(?:num_)?workers?\s*[=:]?\s*{_TIMES}\s*[x\u00d7*]\s*{_CPUS}", re.IGNORECASE),
     re.compile(rf"(?:num_)?workers?\s*[=:]?\s*{_CPUS}\s*[x\u00d7*]\s*{_TIMES}\b", re.IGNORECASE),
-    re.compile(rf"{_TIMES}\s+(?:\w+\s+)?workers?\s+(?:for\s+)?(?:each|per|a|every)\s+(?:cpu|core)", re.IGNORECASE),
+    re.compile(
+        rf"{_TIMES}\s+(?:\w+\s+)?workers?\s+(?:for\s+)?(?:each|per|a|every)\s+(?:cpu|core)", re.IGNORECASE
+    ),
     re.compile(
         rf"worker[^.。;]*?{_TIMES}\s*(?:times|[x\u00d7])\s*(?:the\s*)?(?:number of\s*)?{_CPUS}", re.IGNORECASE
     ),
     re.compile(rf"(?:cpu|核)\S*\s*的?\s*{_TIMES}\s*倍", re.IGNORECASE),
-)  # fmt: skip
+)
 _CUDATOOLKIT = re.compile(
     r"\bcudatoolkit\b\s*(?:[=<>~]{1,2}|version|版本)?\s*v?(\d{1,2})(?:\.(\d{1,2}))?", re.IGNORECASE
 )
+SRUN_CLAIM = "srun-without-gpus"
 _LAST_CUDATOOLKIT = (11, 8)  # of every channel; CUDA 12 has other packages (conda-forge.github.io issue 1963)
 
 
@@ -43,16 +46,16 @@ def judge_srun(line: str, *, name: str, row: str, statement: str, has_gpus: bool
     if match is None or not _PROGRAM.search(match[0]):
         return None
     try:
-        words = shlex.split(match[0], comments=True)
+        tokens = shlex.split(match[0], comments=True)
     except ValueError:  # an open quote, as in a sentence
-        words = match[0].split()
-    options = [word.split("=")[0] for word in words]
+        tokens = match[0].split()
+    options = [token.split("=")[0] for token in tokens]
     if has_gpus or any(option in _GPU_OPTIONS or option.startswith("-G") for option in options):
         return None
-    nodes, tasks = (_value(words, *names) for names in (("-N", "--nodes"), ("-n", "--ntasks")))
+    nodes, tasks = (_value(tokens, *names) for names in (("-N", "--nodes"), ("-n", "--ntasks")))
     gpus = tasks // nodes if nodes and tasks and tasks % nodes == 0 else 0
     added = f"--gpus-per-node={gpus}" if gpus else "--gpus-per-task=1"
-    right = " ".join([words[0], added, *words[1:]])
+    correction = " ".join([tokens[0], added, *tokens[1:]])
     return Checked(
         name,
         row,
@@ -66,20 +69,20 @@ def judge_srun(line: str, *, name: str, row: str, statement: str, has_gpus: bool
             "The line requests no GPU. With cgroup.conf's ConstrainDevices the tasks see no GPU, and without it the "
             "jobs of others are on the same GPUs; Slurm counts tasks and CPUs only."
         ),
-        right,
+        correction,
     )
 
 
-def _value(words: list[str], short: str, long: str) -> int:
+def _value(tokens: list[str], short: str, long: str) -> int:
     """Return the number of an option in any of its forms: `-N4`, `-N 4`, `--nodes=4`, `--nodes 4`; 0 without it."""
-    for index, word in enumerate(words):
+    for index, token in enumerate(tokens):
         text = ""
-        if word in {short, long}:
-            text = words[index + 1] if index + 1 < len(words) else ""
-        elif word.startswith(f"{long}="):
-            text = word.partition("=")[2]
-        elif word.startswith(short) and not word.startswith("--"):
-            text = word.removeprefix(short)
+        if token in {short, long}:
+            text = tokens[index + 1] if index + 1 < len(tokens) else ""
+        elif token.startswith(f"{long}="):
+            text = token.partition("=")[2]
+        elif token.startswith(short) and not token.startswith("--"):
+            text = token.removeprefix(short)
         if text.isdigit():
             return int(text)
     return 0
@@ -87,12 +90,12 @@ def _value(words: list[str], short: str, long: str) -> int:
 
 def judge_workers(line: str, *, name: str, row: str, statement: str) -> Checked | None:
     """Judge a number of loader workers that is a multiple of the CPUs; None for a line without one."""
-    match = next((found for pattern in _WORKERS if (found := pattern.search(line))), None)
+    match = next((hit for pattern in _WORKERS if (hit := pattern.search(line))), None)
     if match is None or not re.search(r"worker|loader|加载", line, re.IGNORECASE):
         return None
     text = match["times"].lower()
-    times = int(text) if text.isdigit() else _WORDS[text]
-    holds = times <= 1
+    times = int(text) if text.isdigit() else _DIGIT[text]
+    is_correct = times <= 1
     return Checked(
         name,
         row,
@@ -101,14 +104,14 @@ def judge_workers(line: str, *, name: str, row: str, statement: str) -> Checked 
         1.0,
         _("workers per CPU"),
         _("each worker is a process, and Slurm gives the task cpus_per_task CPUs"),
-        Verdict.AGREE if holds else Verdict.DISAGREE,
+        Verdict.AGREE if is_correct else Verdict.DISAGREE,
         _(
             "With {times} workers for each CPU of a task, the workers compete for its CPUs with each other, the rank "
             "and NCCL, and each holds batches in memory; PyTorch warns above the CPUs that it may use. If the loader "
             "falls behind, a task needs more CPUs, or local data.",
             times=times,
         ),
-        "" if holds else 'num_workers=int(os.environ["SLURM_CPUS_PER_TASK"]) - 1',
+        "" if is_correct else 'num_workers=int(os.environ["SLURM_CPUS_PER_TASK"]) - 1',
     )
 
 
@@ -118,7 +121,7 @@ def judge_cudatoolkit(line: str, *, name: str, row: str, statement: str) -> Chec
     if match is None:
         return None
     version = (int(match[1]), int(match[2] or 0))
-    holds = version <= _LAST_CUDATOOLKIT
+    is_correct = version <= _LAST_CUDATOOLKIT
     text = f"{match[1]}.{match[2]}" if match[2] else match[1]
     return Checked(
         name,
@@ -128,11 +131,11 @@ def judge_cudatoolkit(line: str, *, name: str, row: str, statement: str) -> Chec
         None,
         "",
         _("the channels defaults, conda-forge and nvidia"),
-        Verdict.AGREE if holds else Verdict.DISAGREE,
+        Verdict.AGREE if is_correct else Verdict.DISAGREE,
         _(
             "The last version of the conda package cudatoolkit is 11.8, in every channel; CUDA 12 and later are "
             "cuda-toolkit and cuda-version. PyTorch needs neither: its wheels bring the CUDA libraries, and the host "
             "brings only the driver."
         ),
-        "" if holds else f"conda install -c nvidia cuda-toolkit={text}",
+        "" if is_correct else f"conda install -c nvidia cuda-toolkit={text}",
     )

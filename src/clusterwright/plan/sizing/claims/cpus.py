@@ -22,9 +22,9 @@ def find_cpu(line: str) -> Cpu | None:
     """Return the CPU of the catalog that a line names, such as `EPYC 7543` or `Xeon 8480+`; None without one."""
     if not re.search(_VENDOR, line, re.IGNORECASE):
         return None
-    words = re.findall(r"[\w+]+", line)
+    tokens = re.findall(r"[\w+]+", line)
     for cpu in parts.cpus().values():
-        if cpu.name.split()[-1].lower() in {word.lower() for word in words}:
+        if cpu.name.split()[-1].lower() in {token.lower() for token in tokens}:
             return cpu
     return None
 
@@ -38,7 +38,7 @@ def judge(line: str, *, name: str, row: str, statement: str) -> Checked | None:
     sockets = _sockets(line, cpu, int(cores[1]) if cores else 0)
     computed = sockets * cpu.threads
     verdict = Verdict.AGREE if claimed == computed else Verdict.DISAGREE
-    right = "" if verdict is Verdict.AGREE else slurm_line(cpu, sockets)
+    correction = "" if verdict is Verdict.AGREE else slurm_line(cpu, sockets)
     return Checked(
         name,
         row,
@@ -63,7 +63,7 @@ def judge(line: str, *, name: str, row: str, statement: str) -> Checked | None:
             cores=cpu.cores,
             both=2 * cpu.threads,
         ),
-        right,
+        correction,
     )
 
 

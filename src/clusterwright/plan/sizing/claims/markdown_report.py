@@ -51,8 +51,8 @@ def _section(claim: Checked) -> str:
     value = f"the planner's value is {computed(claim)}, based on: {claim.inputs}"
     if claim.computed is None:
         value = f"the verdict is based on: {claim.inputs}"
-    right = f"\n\nInstead: `{claim.right}`" if claim.right else ""
-    return f'{head}A field guide claims "{claim.statement}"; {value}.\n\n{claim.reason}{right}\n'
+    correction = f"\n\nInstead: `{claim.right}`" if claim.right else ""
+    return f'{head}A field guide claims "{claim.statement}"; {value}.\n\n{claim.reason}{correction}\n'
 
 
 def _short(value: float) -> str:

@@ -214,7 +214,7 @@ def multi_node_efficiency() -> Checked:
     )
     slow, tcp, roce, infiniband = (_efficiency(kind, rate) for kind, rate in names)
     same_port, from_25 = 100 * (infiniband - tcp), 100 * (infiniband - slow)
-    between = same_port <= GAIN <= from_25
+    is_between = same_port <= GAIN <= from_25
     return Checked(
         "multi-node-efficiency",
         "V6",
@@ -227,7 +227,7 @@ def multi_node_efficiency() -> Checked:
             "throughput of two servers over twice that of one",
             batch=A40_BATCH,
         ),
-        Verdict.PARTLY if between else judged(GAIN, same_port),
+        Verdict.PARTLY if is_between else judged(GAIN, same_port),
         _(
             "The efficiency on two servers is {slow:.0%} with TCP on 25 GbE, {tcp:.0%} with TCP on the port of 100 "
             "Gbit/s, {roce:.0%} with RoCE and {infiniband:.0%} with InfiniBand. So RDMA alone gains {gain:.0f} points, "
@@ -244,9 +244,9 @@ def multi_node_efficiency() -> Checked:
 
 def _efficiency(kind: str, gbit_per_s: float) -> float:
     """Return the throughput of two servers of 4 A40 over twice that of one, with one port each."""
-    one = machine(gpu("a40"), 4, Wiring(4, 4, "infiniband", 1, 100 * GBIT))
+    one_server = machine(gpu("a40"), 4, Wiring(4, 4, "infiniband", 1, 100 * GBIT))
     two = over(machine(gpu("a40"), 8, Wiring(4, 4, "infiniband", 1, 100 * GBIT)), kind, 1, gbit_per_s * GBIT)
-    return _a40_step_s(one) / _a40_step_s(two)
+    return _a40_step_s(one_server) / _a40_step_s(two)
 
 
 def _a40_step_s(on: Machine) -> float:

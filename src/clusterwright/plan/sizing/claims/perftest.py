@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from clusterwright.i18n import _
 from clusterwright.plan.fabric.parts import ADAPTERS_S, HOP_S, RDMA_SHARE
@@ -20,12 +21,12 @@ _COUNT = (
     r"(?:(?P<count>\d{1,2})\s*(?:[x\u00d7*个路]|ports? of)\s*"
     r"|(?P<word>two|dual|双口?|两个?)[\s-]*(?:ports? of\s*)?)?"
 )
-_AFTER = r"(?:\s*[x\u00d7*]\s*(?P<after>\d)\b)?"
-_INFINIBAND = re.compile(rf"\b{_COUNT}(?P<name>{'|'.join(_RATES)})\b{_AFTER}", re.IGNORECASE)
+_FACTOR = r"(?:\s*[x\u00d7*]\s*(?P<after>\d)\b)?"
+_INFINIBAND = re.compile(rf"\b{_COUNT}(?P<name>{'|'.join(_RATES)})\b{_FACTOR}", re.IGNORECASE)
 _ETHERNET = re.compile(
     rf"\b{_COUNT}(?P<rate>\d{{1,3}})[\s-]*(?:"
     r"GbE|GigE|G(?:b(?:it)?(?:/s|ps)?)?[\s-]*(?P<kind>Ethernet|RoCE|InfiniBand|IB\b|NICs?\b|ports?\b|以太|网卡|端口))"
-    + _AFTER,
+    + _FACTOR,
     re.IGNORECASE,
 )
 _TOOL = re.compile(r"\bib_(?P<verb>read|write|send)_(?P<what>bw|lat)\b")
@@ -96,16 +97,16 @@ def find_figures(line: str) -> Iterator[Figure]:
         return
     text = _ETHERNET.sub(lambda match: " " * len(match[0]), line)
     figures = list(_FIGURE.finditer(text))
-    behind = [match for match in figures if match.start() >= tools[0].end()]
-    for match in behind or figures:
-        before = [tool for tool in tools if tool.end() <= match.start()]
-        yield _figure((before or tools[:1])[-1]["verb"], match)
+    following = [match for match in figures if match.start() >= tools[0].end()]
+    for match in following or figures:
+        preceding = [tool for tool in tools if tool.end() <= match.start()]
+        yield _figure((preceding or tools[:1])[-1]["verb"], match)
 
 
 def _figure(verb: str, match: re.Match[str]) -> Figure:
     unit, value = match["unit"], float(match["value"])
-    word = (match["bound"] or "").lower()
-    bound = ">" if word in _ABOVE or match["plus"] else "<" if word in _BELOW else ""
+    prefix = (match["bound"] or "").lower()
+    bound = ">" if prefix in _ABOVE or match["plus"] else "<" if prefix in _BELOW else ""
     if re.fullmatch(_TIME, unit, re.IGNORECASE):
         return Figure(
             verb, value * (1e-9 if unit.lower().startswith("ns") else 1e-6), unit, bound, is_latency=True
@@ -144,10 +145,8 @@ def without_link(figure: Figure, *, name: str, row: str, statement: str) -> Chec
 
 
 def _bandwidth(figure: Figure, link: Link, base: Checked) -> Checked:
-    line, every = link.port_bits_per_s, link.port_bits_per_s * link.ports
-    is_bytes = "B" in figure.unit
-    scale, unit = (8e9, "GB/s") if is_bytes else (1e9, "Gbit/s")
-    least = RDMA_SHARE * line
+    line = link.port_bits_per_s
+    scale, unit = (8e9, "GB/s") if "B" in figure.unit else (1e9, "Gbit/s")
     values = {
         "tool": figure.tool,
         "port": link.name,
@@ -155,43 +154,10 @@ def _bandwidth(figure: Figure, link: Link, base: Checked) -> Checked:
         "bytes": line / 8e9,
         "ports": link.ports,
         "share": figure.value / line,
-        "least": least / 1e9,
+        "least": RDMA_SHARE * line / 1e9,
     }
-    right = _("{tool} on one port of {port}: {least:.3g} to {bits:.3g} Gbit/s", **values)
-    if is_bytes and figure.value > every and figure.value / 8 <= line:
-        verdict = Verdict.DISAGREE
-        text = _(
-            "The unit of the claim is a misprint: a port of {bits:.3g} Gbit/s carries at most {bytes:.3g} GB/s. The "
-            "same number in Gbit/s is {read:.0%} of line rate, which {tool} reaches.",
-            read=figure.value / 8 / line,
-            **values,
-        )
-    elif figure.value > every:
-        verdict = Verdict.DISAGREE
-        text = _(
-            "The claim is above the line rate: {ports} x {bits:.3g} Gbit/s carry at most {every:.3g} Gbit/s.",
-            every=every / 1e9,
-            **values,
-        )
-    elif figure.value > line:
-        verdict = Verdict.PARTLY
-        text = _(
-            "One run of {tool} uses one port, so it shows at most {bits:.3g} Gbit/s. The claim is the sum of {ports} "
-            "runs at the same time, one for each port (-d mlx5_0, -d mlx5_1).",
-            **values,
-        )
-    elif figure.value >= least:
-        verdict, right = Verdict.AGREE, ""
-        text = _(
-            "The figure is {share:.0%} of the line rate of one port, which a sound link reaches.", **values
-        )
-    else:
-        verdict = Verdict.DISAGREE
-        text = _(
-            "The figure is {share:.0%} of the line rate of one port; a sound link reaches 90% and more. Usual causes: "
-            "PCIe width or generation of the adapter, the remote NUMA node, an MTU of 1024, a link at a lower rate.",
-            **values,
-        )
+    verdict, reason = _judge_bandwidth(figure, link, values)
+    correction = _("{tool} on one port of {port}: {least:.3g} to {bits:.3g} Gbit/s", **values)
     return replace(
         base,
         figure=figure.value / scale,
@@ -199,8 +165,41 @@ def _bandwidth(figure: Figure, link: Link, base: Checked) -> Checked:
         unit=unit,
         inputs=_port(link),
         verdict=verdict,
-        reason=text,
-        right=right,
+        reason=reason,
+        right="" if verdict is Verdict.AGREE else correction,
+    )
+
+
+def _judge_bandwidth(figure: Figure, link: Link, values: dict[str, Any]) -> tuple[Verdict, str]:
+    """Return the verdict on a bandwidth and the reason; `values` fill the reason."""
+    line, every = link.port_bits_per_s, link.port_bits_per_s * link.ports
+    if "B" in figure.unit and figure.value > every and figure.value / 8 <= line:
+        return Verdict.DISAGREE, _(
+            "The unit of the claim is a misprint: a port of {bits:.3g} Gbit/s carries at most {bytes:.3g} GB/s. The "
+            "same number in Gbit/s is {read:.0%} of line rate, which {tool} reaches.",
+            read=figure.value / 8 / line,
+            **values,
+        )
+    if figure.value > every:
+        return Verdict.DISAGREE, _(
+            "The claim is above the line rate: {ports} x {bits:.3g} Gbit/s carry at most {every:.3g} Gbit/s.",
+            every=every / 1e9,
+            **values,
+        )
+    if figure.value > line:
+        return Verdict.PARTLY, _(
+            "One run of {tool} uses one port, so it shows at most {bits:.3g} Gbit/s. The claim is the sum of {ports} "
+            "runs at the same time, one for each port (-d mlx5_0, -d mlx5_1).",
+            **values,
+        )
+    if figure.value >= RDMA_SHARE * line:
+        return Verdict.AGREE, _(
+            "The figure is {share:.0%} of the line rate of one port, which a sound link reaches.", **values
+        )
+    return Verdict.DISAGREE, _(
+        "The figure is {share:.0%} of the line rate of one port; a sound link reaches 90% and more. Usual causes: "
+        "PCIe width or generation of the adapter, the remote NUMA node, an MTU of 1024, a link at a lower rate.",
+        **values,
     )
 
 
@@ -226,7 +225,9 @@ def _latency(figure: Figure, link: Link, base: Checked) -> Checked:
             **values,
         )
     )
-    right = "" if verdict is Verdict.AGREE else _("{tool} through one switch: about {us:.2g} us", **values)
+    correction = (
+        "" if verdict is Verdict.AGREE else _("{tool} through one switch: about {us:.2g} us", **values)
+    )
     inputs = _(
         "two adapters, {adapters:g} us, and one switch of {kind}, {hop:.2g} us; cables are 5 ns a meter",
         adapters=1e6 * ADAPTERS_S,
@@ -241,7 +242,7 @@ def _latency(figure: Figure, link: Link, base: Checked) -> Checked:
         inputs=inputs,
         verdict=verdict,
         reason=text,
-        right=right,
+        right=correction,
     )
 
 

@@ -36,7 +36,7 @@ def _patterns() -> tuple[tuple[WrongInstruction, tuple[re.Pattern[str], ...]], .
     )
 
 
-def _gives(line: str, patterns: Iterable[re.Pattern[str]]) -> bool:
+def _instructs(line: str, patterns: Iterable[re.Pattern[str]]) -> bool:
     """True if a line gives an instruction, and does not warn of it."""
     matches = (match for pattern in patterns for match in pattern.finditer(line))
     return any(not _WARNS.search(line[max(0, match.start() - _REACH) : match.start()]) for match in matches)
@@ -85,9 +85,9 @@ def judge_line(line: str, link: perftest.Link | None = None, *, has_gpus: bool =
         checked = judge(line, name=name, row=row, statement=statement)
         results += [checked] if checked else []
     checked = commands.judge_srun(
-        line, name="srun-without-gpus", row="B5", statement=statement, has_gpus=has_gpus
+        line, name=commands.SRUN_CLAIM, row="B5", statement=statement, has_gpus=has_gpus
     )
     results += [checked] if checked else []
     return results + [
-        _judge_instruction(entry, statement) for entry, patterns in _patterns() if _gives(line, patterns)
+        _judge_instruction(entry, statement) for entry, patterns in _patterns() if _instructs(line, patterns)
     ]

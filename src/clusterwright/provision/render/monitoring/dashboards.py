@@ -30,7 +30,7 @@ def dashboard(board: Dashboard) -> Json:
     return {
         "id": None,
         "uid": board.uid,
-        "title": f"Clusterwright: {_both(board.title)}",
+        "title": f"Clusterwright: {_in_both_languages(board.title)}",
         "tags": ["clusterwright", "slurm", "gpu"],
         "schemaVersion": SCHEMA,
         "version": 1,
@@ -46,7 +46,7 @@ def dashboard(board: Dashboard) -> Json:
     }
 
 
-def _both(title: str) -> str:
+def _in_both_languages(title: str) -> str:
     """Return the title in both languages, or once if they are equal."""
     return " · ".join(dict.fromkeys(bilingual(title)))
 
@@ -70,7 +70,7 @@ def _variable(variable: Variable) -> Json:
     question = f"label_values({variable.series}, {variable.label})"
     return {
         "name": variable.name,
-        "label": _both(variable.title),
+        "label": _in_both_languages(variable.title),
         "type": "query",
         "datasource": _SOURCE,
         "hide": 0,
@@ -87,7 +87,7 @@ def _variable(variable: Variable) -> Json:
 def _alerts() -> Json:
     """Return the annotation that marks the start of alerts."""
     return {
-        "name": _both("Alerts"),
+        "name": _in_both_languages("Alerts"),
         "datasource": _SOURCE,
         "enable": False,
         "iconColor": "red",
@@ -122,7 +122,7 @@ def _panels(panels: tuple[Panel, ...]) -> Iterator[Json]:
 
 
 def _panel(panel: Panel) -> Json:
-    head: Json = {"type": panel.kind, "title": _both(panel.title)}
+    head: Json = {"type": panel.kind, "title": _in_both_languages(panel.title)}
     if panel.kind == "row":
         return head | {"collapsed": False, "panels": []}
     about = "\n\n".join(bilingual(panel.about)) if panel.about else ""

@@ -72,7 +72,7 @@ def _jobs(cluster: Cluster, name: str, port: int, *, tls: bool) -> list[Json]:
     labels of the target override theirs, except `job`, which is the Slurm job.
     """
     control = cluster.hosts("control")
-    others = tuple(host for host in cluster.hosts() if host not in control)
+    not_control = tuple(host for host in cluster.hosts() if host not in control)
     of_control = _job(cluster.name, control, f"{name}-control", port, tls=tls) | {"honor_labels": True}
     for targets in of_control["static_configs"]:
         targets["labels"]["job"] = name
@@ -83,7 +83,7 @@ def _jobs(cluster: Cluster, name: str, port: int, *, tls: bool) -> list[Json]:
     ]
     return [
         of_control,
-        _job(cluster.name, others, name, port, tls=tls) | {"metric_relabel_configs": relabeling},
+        _job(cluster.name, not_control, name, port, tls=tls) | {"metric_relabel_configs": relabeling},
     ]
 
 
