@@ -23,16 +23,16 @@ class Replaced:
 
 
 _CENTOS = r"centos(?:[-_ ]?linux)?(?:[-_ ]?stream)?[-_ ]?"
-_OTHERS = r"(?:rhel|red ?hat(?:[-_ ]?enterprise)?(?:[-_ ]?linux)?|ol|oracle(?:[-_ ]?linux)?)[-_ ]?"
-_OF_8, _OF_9 = ("rocky-8", "alma-8", "rocky-9", "alma-9"), ("rocky-9", "alma-9")
+_RED_HAT = r"(?:rhel|red ?hat(?:[-_ ]?enterprise)?(?:[-_ ]?linux)?|ol|oracle(?:[-_ ]?linux)?)[-_ ]?"
+_SUCCESSORS_8, _SUCCESSORS_9 = ("rocky-8", "alma-8", "rocky-9", "alma-9"), ("rocky-9", "alma-9")
 _UNSUPPORTED = N_("`{name}` is not supported; Rocky Linux and AlmaLinux have the same packages")
 REPLACED = (
     Replaced(
         rf"{_CENTOS}7(?:\.\d+)*",
         N_("`{name}` has ended on 2024-06-30, and its mirrors are gone"),
-        _OF_8,
+        _SUCCESSORS_8,
         N_(
-            "use {choices}: install the hosts anew, or upgrade them in place with ELevate: point the repositories to "
+            "use {choices}: reinstall the hosts, or upgrade them in place with ELevate: point the repositories to "
             "vault.centos.org, install `elevate-release-latest-el7`, then `leapp-upgrade` with `leapp-data-rocky` or "
             "`leapp-data-almalinux`; run `leapp preupgrade`, then `leapp upgrade`"
         ),
@@ -42,38 +42,38 @@ REPLACED = (
         N_(
             "`{name}` has ended (CentOS Linux 8 on 2021-12-31, Stream 8 on 2024-05-31), and its mirrors are gone"
         ),
-        _OF_8,
+        _SUCCESSORS_8,
         N_(
             "use {choices}: point the repositories to vault.centos.org, then convert each host in place, drained "
-            "and one by one, with `migrate2rocky.sh -r` (Rocky) or `almalinux-deploy.sh` (AlmaLinux); or install "
-            "the hosts anew"
+            "and one by one, with `migrate2rocky.sh -r` (Rocky) or `almalinux-deploy.sh` (AlmaLinux); or "
+            "reinstall the hosts"
         ),
     ),
     Replaced(
-        rf"{_OTHERS}7(?:\.\d+)*",
+        rf"{_RED_HAT}7(?:\.\d+)*",
         _UNSUPPORTED,
-        _OF_8,
+        _SUCCESSORS_8,
         N_(
-            "use {choices}: install the hosts anew, or upgrade them in place with ELevate: `leapp-upgrade` with "
+            "use {choices}: reinstall the hosts, or upgrade them in place with ELevate: `leapp-upgrade` with "
             "`leapp-data-rocky` or `leapp-data-almalinux`"
         ),
     ),
     Replaced(
-        rf"{_OTHERS}8(?:\.\d+)*",
+        rf"{_RED_HAT}8(?:\.\d+)*",
         _UNSUPPORTED,
-        _OF_8,
+        _SUCCESSORS_8,
         N_(
             "use {choices}: convert each host in place, drained and one by one, with `migrate2rocky.sh -r` (Rocky) or "
-            "`almalinux-deploy.sh` (AlmaLinux); or install the hosts anew"
+            "`almalinux-deploy.sh` (AlmaLinux); or reinstall the hosts"
         ),
     ),
     Replaced(
-        rf"(?:{_CENTOS}|{_OTHERS})9(?:\.\d+)*",
+        rf"(?:{_CENTOS}|{_RED_HAT})9(?:\.\d+)*",
         _UNSUPPORTED,
-        _OF_9,
+        _SUCCESSORS_9,
         N_(
             "use {choices}: convert each host in place, drained and one by one, with `migrate2rocky9.sh -r` (Rocky) or "
-            "`almalinux-deploy.sh` (AlmaLinux); or install the hosts anew"
+            "`almalinux-deploy.sh` (AlmaLinux); or reinstall the hosts"
         ),
     ),
 )

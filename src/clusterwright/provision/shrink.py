@@ -186,7 +186,7 @@ def stop(removal: Removal, remote: Remote, on_progress: ProgressCallback) -> dic
         on_progress(
             _(
                 "note: {host}: slurmd was not stopped or its files were not purged ({reason}); if the host "
-                "comes back, Slurm rejects it",
+                "returns, Slurm rejects it",
                 host=host,
                 reason=reason,
             )
