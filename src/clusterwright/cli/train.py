@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -10,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -24,15 +23,14 @@ from clusterwright.cli._connection import (
 )
 from clusterwright.cli._live_names import PARTITIONS, RUNS
 from clusterwright.cli._show import show_error, show_message, show_next, show_table
-from clusterwright.errors import EXIT_USAGE, SpecError, WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.config.job import Job
+    from clusterwright.launch.resolve import Overrides, ResolvedJob
     from clusterwright.launch.run import RunFolder
-
-USUAL_TIME_S = 12 * 3600
 
 
 def _option(text: str) -> Parameter:
@@ -84,8 +82,10 @@ class Typed:
         ),
     ] = ()
 
-    def fields(self) -> dict[str, Any]:
-        """Return the given options as fields of a job file."""
+    def overrides(self) -> Overrides:
+        """Return the options as fields of a job file."""
+        from clusterwright.launch.resolve import Overrides
+
         values = {
             "nodes": self.nodes,
             "gpus_per_node": self.gpus,
@@ -98,7 +98,8 @@ class Typed:
             "code": {"folder": self.code} if self.code and self.code != "none" else None,
             "dependencies": self.dependency.split(",") if self.dependency else None,
         }
-        return {name: value for name, value in values.items() if value is not None}
+        fields = {name: value for name, value in values.items() if value is not None}
+        return Overrides(fields, self.set, without_code=self.code == "none")
 
 
 @Parameter(name="*")
@@ -129,7 +130,6 @@ class How:
 
 
 NO_OPTIONS, SUBMIT = Typed(), How()
-_JOB_SUFFIXES = (".yaml", ".yml")
 
 
 def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
@@ -147,12 +147,13 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     from clusterwright.config.cluster import Cluster
     from clusterwright.config.load import require_readable
     from clusterwright.launch.access import private_by_default
+    from clusterwright.launch.resolve import JOB_SUFFIXES, loaded_cluster, resolve_job
     from clusterwright.launch.run import runs_folder
 
     _something(program, how.resume)
     if how.local and program:
-        return _local(resolve_job(program, job, None), how.out.absolute(), dry_run=how.dry_run)
-    if program and Path(program[0]).suffix in _JOB_SUFFIXES:
+        return _local(resolve_job(program, job.overrides(), None), how.out.absolute(), dry_run=how.dry_run)
+    if program and Path(program[0]).suffix in JOB_SUFFIXES:
         require_readable(Path(program[0]))  # the first error to name, before that of a missing cluster file
     job_file = Path(program[0]) if program else None
     cluster: Path | Cluster = (
@@ -160,10 +161,12 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
         if is_unmanaged(how.cluster, job_file)
         else cluster_file(how.cluster, job_file)
     )
-    resolved_job = resolve_job(program, job, cluster) if program else None
+    resolved_job = resolve_job(program, job.overrides(), cluster) if program else None
     if resolved_job and isinstance(cluster, Cluster):
         resolved_job = replace(resolved_job, job=private_by_default(resolved_job.job))
-    cluster_config = resolved_job.cluster if resolved_job and resolved_job.cluster else _loaded(cluster)
+    cluster_config = (
+        resolved_job.cluster if resolved_job and resolved_job.cluster else loaded_cluster(cluster)
+    )
     if resolved_job and how.show:
         return _show_environment(resolved_job.job, cluster_config)
     if resolved_job and how.dry_run:
@@ -173,13 +176,6 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     )
     run_name = run.runs[0] if run.runs else run.name
     return follow(cluster_config, runs_folder(cluster_config), run_name, live=True) if how.follow else 0
-
-
-def _loaded(cluster: Path | Cluster) -> Cluster:
-    """Return the cluster of a file, or the one that was learned from Slurm."""
-    from clusterwright.config.load import load_cluster
-
-    return load_cluster(cluster) if isinstance(cluster, Path) else cluster
 
 
 def _dry_run(resolved_job: ResolvedJob, cluster: Cluster | None, runs: str) -> int:
@@ -296,122 +292,3 @@ def _draw(run: Path) -> None:
 def _show_run(name: str, job_id: str) -> None:
     show_message(_("run {name}, job {job_id}", name=name, job_id=job_id))
     show_next(f"wright logs -f {name}; wright jobs; wright cancel {name}")
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedJob:
-    """A job, the cluster it was held against, and where its relative paths begin."""
-
-    job: Job
-    cluster: Cluster | None
-    base_folder: Path
-
-
-def resolve_job(arguments: Sequence[str], typed: Typed, cluster: Path | Cluster | None) -> ResolvedJob:
-    """Return the job, checked against the cluster (its file, or as learned from Slurm) if there is one.
-
-    Raises:
-        WrightError: with everything that is wrong with the job.
-    """
-    file = Path(arguments[0])
-    if file.suffix in _JOB_SUFFIXES:
-        if len(arguments) > 1:
-            command = " ".join(arguments)
-            fix = _("run wright train {file}, or wright train -- {command}", file=file, command=command)
-            raise WrightError.from_code(
-                "train-words",
-                _("unexpected argument `{argument}` after {file}", argument=arguments[1], file=file),
-                fix,
-                exit_code=EXIT_USAGE,
-            )
-        return _of_file(file, typed, cluster)
-    from clusterwright.launch.command_line import fields
-    from clusterwright.launch.lines.sizes import named_size
-
-    cluster_config = _loaded(cluster) if cluster else None
-    values = {
-        "time": f"{_usual(cluster_config, typed)}s",
-        "code": {"folder": "."},
-        **fields(arguments, os.environ),
-        **named_size(arguments, typed.nodes),
-        **typed.fields(),
-    }
-    if typed.code == "none":
-        values = {
-            **values,
-            "code": None,
-            "environment": {**values.get("environment", {}), "workdir": str(Path.cwd())},
-        }
-    return ResolvedJob(_typed(_with_paths(values, typed), cluster_config), cluster_config, Path())
-
-
-def _of_file(file: Path, typed: Typed, cluster: Path | Cluster | None) -> ResolvedJob:
-    from clusterwright.config.load import load_both, load_job, source_of
-    from clusterwright.launch.snapshot import check_folder
-
-    if typed.fields() or typed.set:
-        cluster_config = _loaded(cluster) if cluster else None
-        values = {**source_of(file).values, **typed.fields()}
-        job = _typed(_with_paths(values, typed), cluster_config)
-    elif isinstance(cluster, Path):
-        job, cluster_config = load_both(file, cluster)
-    else:
-        job, cluster_config = load_job(file, cluster), cluster
-    is_typed = typed.code not in (None, "none") or any(text.startswith("code.folder=") for text in typed.set)
-    if job.code and not is_typed:
-        check_folder(job.code, file.parent)
-    return ResolvedJob(job, cluster_config, file.parent)
-
-
-def _with_paths(values: dict[str, Any], typed: Typed) -> dict[str, Any]:
-    """Return the fields with those of `--set`, whose values are parsed as YAML like in a job file."""
-    from clusterwright.config.reader import read
-
-    for assignment in typed.set:
-        path, is_set, text = assignment.partition("=")
-        if not is_set:
-            fix = _("write it as --set {path}=VALUE", path=path)
-            raise WrightError.from_code(
-                "train-words", _("--set {path} has no value", path=path), fix, exit_code=EXIT_USAGE
-            )
-        source = read(f"value: {text}", f"--set {path}")
-        if source.findings:
-            raise SpecError(*source.findings)
-        values = _with_field(values, path.split("."), source.values["value"])
-    return values
-
-
-def _with_field(section: Any, path: Sequence[str], value: Any) -> dict[str, Any]:
-    mapping = section if isinstance(section, dict) else {}
-    key, *subpath = path
-    return {**mapping, key: _with_field(mapping.get(key), subpath, value) if subpath else value}
-
-
-def _typed(values: dict[str, Any], cluster: Cluster | None) -> Job:
-    """Parse the fields like a job file, so that errors read the same."""
-    from clusterwright.config.load import check_job_against, job_of
-    from clusterwright.config.reader import read
-
-    job = job_of(
-        read(
-            json.dumps({name: value for name, value in values.items() if value is not None}).encode(),
-            "wright train",
-        )
-    )
-    if cluster and (wrong := check_job_against(job, cluster)):
-        raise SpecError(*wrong)
-    return job
-
-
-def _usual(cluster: Cluster | None, typed: Typed) -> int:
-    """Return the default time limit in seconds: 12 hours, or less if the chosen or default partition allows less.
-
-    A partition that does not exist is rejected later.
-    """
-    queues = cluster.partitions if cluster else {}
-    named = (
-        [queues[typed.partition]]
-        if typed.partition in queues
-        else [candidate for candidate in queues.values() if candidate.default]
-    )
-    return min([USUAL_TIME_S, *(queue.max_time for queue in named)])

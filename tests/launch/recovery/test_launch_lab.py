@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from clusterwright.cli.cancel import cancel
-from clusterwright.cli.train import Typed, resolve_job
+from clusterwright.cli.train import Typed
 from clusterwright.launch.events import RemoteReader, events
 from clusterwright.launch.events import wait as wait_for
+from clusterwright.launch.resolve import resolve_job
 from clusterwright.launch.run import RunFolder
 from clusterwright.launch.submission import submit as submit_job
 
@@ -68,23 +69,25 @@ def submitted(stands):
         patch.setenv("WANDB_API_KEY", "not-to-be-seen")
         two = {"nodes": 2, "time": "10m"}
         wishes = {
-            name: resolve_job(words, Typed(**two, gpus=2 if name in FOUR else 1), stands.file)
+            name: resolve_job(words, Typed(**two, gpus=2 if name in FOUR else 1).overrides(), stands.file)
             for name, words in LINES.items()
         }
         for name, (launcher, words) in OPTIONS.items():
-            wishes[name] = resolve_job(words, Typed(**two, launcher=launcher), stands.file)
+            wishes[name] = resolve_job(words, Typed(**two, launcher=launcher).overrides(), stands.file)
         for name in EXAMPLES:
             wishes[name] = resolve_job(
-                [str(JOBS / f"{name}.yaml")], Typed(gpus=2 if name in FOUR else 1), stands.file
+                [str(JOBS / f"{name}.yaml")], Typed(gpus=2 if name in FOUR else 1).overrides(), stands.file
             )
         wishes["missing"] = resolve_job(
-            ("python", "with_torch.py"), Typed(**two, framework="jax"), stands.file
+            ("python", "with_torch.py"), Typed(**two, framework="jax").overrides(), stands.file
         )
         for name, wish in wishes.items():
             if name not in NEEDS or pytest.importorskip(NEEDS[name]):
                 found[name] = submit(stands, wish)
         later = Typed(nodes=1, gpus=1, time="5m", dependency=f"{found['agent'].name},{found['mpi'].job_id}")
-        found["after"] = submit(stands, resolve_job(("python", "with_torch.py"), later, stands.file))
+        found["after"] = submit(
+            stands, resolve_job(("python", "with_torch.py"), later.overrides(), stands.file)
+        )
     return found
 
 
@@ -145,7 +148,9 @@ def test_a_run_of_an_array_that_waits_is_found_and_cancelled_by_its_name(stands)
     other = stands.sh(
         "control", "runuser -u alice -- sbatch --parsable -n1 -o /dev/null --wrap 'sleep 600'"
     ).strip()
-    run = submit(stands, resolve_job([str(JOBS / "sweep.yaml")], Typed(dependency=other), stands.file))
+    run = submit(
+        stands, resolve_job([str(JOBS / "sweep.yaml")], Typed(dependency=other).overrides(), stands.file)
+    )
     names = f"squeue -h -r -j {run.job_id} -t pending -o %j | sort"
     waiting = stands.sh("control", names).split()
     code = cancel(run.runs[2], cluster=stands.file)

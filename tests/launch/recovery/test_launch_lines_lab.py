@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli.train import Typed, resolve_job
+from clusterwright.cli.train import Typed
 from clusterwright.errors import WrightError
 from clusterwright.launch.events import RemoteReader
 from clusterwright.launch.events import wait as wait_for
+from clusterwright.launch.resolve import resolve_job
 from clusterwright.launch.submission import submit
 
 pytestmark = [pytest.mark.lab, pytest.mark.train, pytest.mark.timeout(900)]
@@ -55,7 +56,7 @@ def submitted(stands, tmp_path_factory):
         patch.chdir(folder)
         for name, line in LINES.items():
             gpus = 2 if name == "srun-torchrun" else None
-            wish = resolve_job(line, Typed(time="10m", gpus=gpus), stands.file)
+            wish = resolve_job(line, Typed(time="10m", gpus=gpus).overrides(), stands.file)
             runs[name] = submit(wish.job, wish.cluster, stands.remote, user="alice", base_folder=folder)
     return runs
 
@@ -76,7 +77,7 @@ def test_a_plugin_that_slurm_has_not_is_refused(stands, tmp_path):
     """With those that it has; nothing is submitted."""
     (tmp_path / "total.py").write_text(SUM)
     line = ("srun", "--mpi=pmix_v99", "-N2", "-n4", "python", "total.py")
-    wish = resolve_job(line, Typed(time="10m"), stands.file)
+    wish = resolve_job(line, Typed(time="10m").overrides(), stands.file)
     with pytest.raises(WrightError) as error:
         submit(wish.job, wish.cluster, stands.remote, user="alice", base_folder=Path(tmp_path))
 

@@ -1,0 +1,158 @@
+"""Resolve the arguments of `wright train` to a job that is checked against its cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clusterwright.errors import EXIT_USAGE, SpecError, WrightError
+from clusterwright.i18n import _
+
+if TYPE_CHECKING:
+    from clusterwright.config.cluster import Cluster
+    from clusterwright.config.job import Job
+
+DEFAULT_TIME_S = 12 * 3600
+JOB_SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """Fields that override those of the job file; `assignments` are `PATH=VALUE`."""
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    assignments: tuple[str, ...] = ()
+    without_code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedJob:
+    """A job, the cluster it is checked against, and the folder of its relative paths."""
+
+    job: Job
+    cluster: Cluster | None
+    base_folder: Path
+
+
+def resolve_job(
+    arguments: Sequence[str], overrides: Overrides, cluster: Path | Cluster | None
+) -> ResolvedJob:
+    """Return the job, checked against the cluster (its file, or as learned from Slurm) if there is one.
+
+    Raises:
+        WrightError: with everything that is wrong with the job.
+    """
+    file = Path(arguments[0])
+    if file.suffix in JOB_SUFFIXES:
+        if len(arguments) > 1:
+            command = " ".join(arguments)
+            fix = _("run wright train {file}, or wright train -- {command}", file=file, command=command)
+            raise WrightError.from_code(
+                "train-words",
+                _("unexpected argument `{argument}` after {file}", argument=arguments[1], file=file),
+                fix,
+                exit_code=EXIT_USAGE,
+            )
+        return _resolve_file(file, overrides, cluster)
+    return _resolve_program(arguments, overrides, loaded_cluster(cluster) if cluster else None)
+
+
+def loaded_cluster(cluster: Path | Cluster) -> Cluster:
+    """Return the cluster of a file, or the one that was learned from Slurm."""
+    from clusterwright.config.load import load_cluster
+
+    return load_cluster(cluster) if isinstance(cluster, Path) else cluster
+
+
+def _resolve_program(arguments: Sequence[str], overrides: Overrides, cluster: Cluster | None) -> ResolvedJob:
+    from clusterwright.launch.command_line import fields
+    from clusterwright.launch.lines.sizes import named_size
+
+    values = {
+        "time": f"{_default_time_s(cluster, overrides.fields.get('partition'))}s",
+        "code": {"folder": "."},
+        **fields(arguments, os.environ),
+        **named_size(arguments, overrides.fields.get("nodes")),
+        **overrides.fields,
+    }
+    if overrides.without_code:
+        values = {
+            **values,
+            "code": None,
+            "environment": {**values.get("environment", {}), "workdir": str(Path.cwd())},
+        }
+    return ResolvedJob(_parse_job(_assign(values, overrides.assignments), cluster), cluster, Path())
+
+
+def _resolve_file(file: Path, overrides: Overrides, cluster: Path | Cluster | None) -> ResolvedJob:
+    from clusterwright.config.load import load_both, load_job, source_of
+    from clusterwright.launch.snapshot import check_folder
+
+    if overrides.fields or overrides.assignments:
+        cluster_config = loaded_cluster(cluster) if cluster else None
+        values = {**source_of(file).values, **overrides.fields}
+        job = _parse_job(_assign(values, overrides.assignments), cluster_config)
+    elif isinstance(cluster, Path):
+        job, cluster_config = load_both(file, cluster)
+    else:
+        job, cluster_config = load_job(file, cluster), cluster
+    is_overridden = "code" in overrides.fields or any(
+        text.startswith("code.folder=") for text in overrides.assignments
+    )
+    if job.code and not is_overridden:
+        check_folder(job.code, file.parent)
+    return ResolvedJob(job, cluster_config, file.parent)
+
+
+def _assign(values: dict[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
+    """Return the fields with those of `--set`, whose values are parsed as YAML like in a job file."""
+    from clusterwright.config.reader import read
+
+    for assignment in assignments:
+        path, is_set, text = assignment.partition("=")
+        if not is_set:
+            fix = _("write it as --set {path}=VALUE", path=path)
+            raise WrightError.from_code(
+                "train-words", _("--set {path} has no value", path=path), fix, exit_code=EXIT_USAGE
+            )
+        source = read(f"value: {text}", f"--set {path}")
+        if source.findings:
+            raise SpecError(*source.findings)
+        values = _with_field(values, path.split("."), source.values["value"])
+    return values
+
+
+def _with_field(section: Any, path: Sequence[str], value: Any) -> dict[str, Any]:
+    mapping = section if isinstance(section, dict) else {}
+    key, *subpath = path
+    return {**mapping, key: _with_field(mapping.get(key), subpath, value) if subpath else value}
+
+
+def _parse_job(values: dict[str, Any], cluster: Cluster | None) -> Job:
+    """Parse the fields like a job file, so that errors read the same."""
+    from clusterwright.config.load import check_job_against, job_of
+    from clusterwright.config.reader import read
+
+    fields = {name: value for name, value in values.items() if value is not None}
+    job = job_of(read(json.dumps(fields).encode(), "wright train"))
+    if cluster and (wrong := check_job_against(job, cluster)):
+        raise SpecError(*wrong)
+    return job
+
+
+def _default_time_s(cluster: Cluster | None, partition: str | None) -> int:
+    """Return the default time limit: 12 hours, or less if the chosen or default partition allows less.
+
+    A partition that does not exist is rejected later.
+    """
+    partitions = cluster.partitions if cluster else {}
+    candidates = (
+        [partitions[partition]]
+        if partition in partitions
+        else [candidate for candidate in partitions.values() if candidate.default]
+    )
+    return min([DEFAULT_TIME_S, *(candidate.max_time for candidate in candidates)])
