@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clusterwright.errors import WrightError
 
 VARIABLE = "CLUSTERWRIGHT_CLUSTER"
-THIS_CLUSTER = "here"  # in place of a cluster file: the cluster whose Slurm commands this machine has
+LOCAL_CLUSTER = "here"  # in place of a cluster file: the cluster whose Slurm commands this machine has
 _LOGIN = re.compile(
     r"ssh:/{1,2}(?:([^/@]+)@)?([^/@]+)/?"
 )  # or the one of a login host; pathlib makes one slash of two
@@ -97,7 +97,7 @@ def is_unmanaged(named: Path | None, job_file: Path | None = None) -> bool:
     """
     name = str(named or os.environ.get(VARIABLE, ""))
     if name:
-        return (name == THIS_CLUSTER and not Path(THIS_CLUSTER).exists()) or _LOGIN.fullmatch(
+        return (name == LOCAL_CLUSTER and not Path(LOCAL_CLUSTER).exists()) or _LOGIN.fullmatch(
             name
         ) is not None
     if any(path.exists() for path in _candidates(job_file)):

@@ -11,6 +11,7 @@ from pathlib import Path
 from clusterwright.cli._wrapping import wrap_for_terminal
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import N_, _
+from clusterwright.platforms.registry import DEFAULT
 
 STATE = Path(".wright-guide.json")
 SCHEMA = 1
@@ -68,7 +69,7 @@ QUESTIONS = (
     Question("hosts", N_("How many GPU hosts?"), N_("1 to 16"), "2", _number(16)),
     Question("gpu", N_("Which GPU?"), N_("see wright plan catalog gpus"), "a100-sxm-80gb", _gpu),
     Question("gpus", N_("How many GPUs per host?"), N_("1 to 8"), "2", _number(8)),
-    Question("os", N_("Which operating system?"), N_("such as rocky-9"), "debian-12", _os),
+    Question("os", N_("Which operating system?"), N_("see wright explain os"), DEFAULT, _os),
     Question(
         "train", N_("What do you train?"), N_("gpt, llama, bert, resnet or a .py file"), "gpt", _training
     ),
@@ -96,6 +97,8 @@ def load_state() -> State:
     Raises:
         WrightError: the file is not one of this command.
     """
+    from clusterwright.onhost.lib.safe_reader import parse_document
+
     try:
         text = STATE.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -103,7 +106,7 @@ def load_state() -> State:
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(str(error)) from error
     try:
-        document = json.loads(text)
+        document = parse_document(text)
         answers, finished = dict(document["answers"]), list(document["finished"])
         parsed = {
             question.name: question.parse(str(answers[question.name]))
@@ -111,13 +114,13 @@ def load_state() -> State:
             if question.name in answers
         }
         return State(parsed, [str(name) for name in finished])
-    except (ValueError, KeyError, TypeError, RecursionError, WrightError) as error:
+    except (ValueError, KeyError, TypeError, WrightError) as error:
         raise _unreadable(str(error)) from error
 
 
 def _unreadable(reason: str) -> WrightError:
     message = _("{file} has no answers that can be read: {reason}", file=STATE, reason=reason[:200])
-    fix = _("remove {file}; the next wright guide asks again", file=STATE)
+    fix = _("remove {file}; the next wright guide prompts for the answers", file=STATE)
     return WrightError.from_code("usage", message, fix, exit_code=EXIT_USAGE)
 
 

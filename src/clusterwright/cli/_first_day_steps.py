@@ -11,12 +11,12 @@ from shlex import join
 
 from clusterwright.cli._first_day import RECIPES
 from clusterwright.i18n import N_, _, current_language
+from clusterwright.platforms.registry import DEFAULT  # the `os` of the template
 
 CLUSTER, LAB, JOB = "cluster.yaml", "lab.yaml", "job.yaml"
 MODELS = {"gpt": "gpt2", "llama": "llama2-7b", "bert": "bert-large"}  # what the planner sizes for a recipe
 RANKS_PER_HOST = 2  # at most: in a lab, ranks share the processors of one machine
 STEPS = 20  # of a recipe: under a minute
-LAB_OS = "debian-12"  # of the template
 _LAB_SECTION = "\n# This section makes it the file of a lab"  # the last section of the template
 
 
@@ -81,7 +81,7 @@ def write_files(answers: Mapping[str, str]) -> list[str]:
     lab_text = _with_answers(Path(CLUSTER).read_text(encoding="utf-8"), answers)
     files = {CLUSTER: lab_text, JOB: job_text(answers)}
     if lab_file(answers) == LAB:
-        site_text = lab_text.partition(_LAB_SECTION)[0].replace(f"os: {LAB_OS}\n", f"os: {answers['os']}\n")
+        site_text = lab_text.partition(_LAB_SECTION)[0].replace(f"os: {DEFAULT}\n", f"os: {answers['os']}\n")
         files |= {CLUSTER: site_text, LAB: lab_text}
     for name, content in files.items():
         write_atomic(Path(name), content)
@@ -96,7 +96,7 @@ def _with_answers(text: str, answers: Mapping[str, str]) -> str:
     memory, nvlink = f"{round(chosen.memory_bytes / 1e9)}GB", str(chosen.link_bytes_per_s > 0).lower()
     changes = {
         text.splitlines()[1]: f"# {_('Written by wright guide; `wright explain FIELD` explains a field.')}",
-        f"os: {LAB_OS}\n": f"os: {answers['os'] if lab_file(answers) == CLUSTER else LAB_OS}\n",
+        f"os: {DEFAULT}\n": f"os: {answers['os'] if lab_file(answers) == CLUSTER else DEFAULT}\n",
         "hosts: gpu-node[1-4]\n": f"hosts: gpu-node[1-{hosts}]\n" if hosts > 1 else "hosts: gpu-node1\n",
         "model: a100, count: 4, memory: 80GiB, nvlink: true": (
             f"model: {chosen.name}, count: {answers['gpus']}, memory: {memory}, nvlink: {nvlink}"

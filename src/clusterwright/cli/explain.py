@@ -35,11 +35,11 @@ def explain(topic: Annotated[str, TOPICS], /, *, json: bool = False) -> int:
         return 0
     from clusterwright.config.other_names import other_name
 
-    if other := other_name(topic):
-        text = _(other.answer)
-        fields = [field for path in other.fields for field in _fields(f"job.{path}", [])]
+    if counterpart := other_name(topic):
+        text = _(counterpart.answer)
+        fields = [field for path in counterpart.fields for field in _fields(f"job.{path}", [])]
         if json:
-            show_json({"name": other.name, "answer": text, "fields": fields})
+            show_json({"name": counterpart.name, "answer": text, "fields": fields})
         else:
             show_text("\n\n".join([text, *(_format_field(field) for field in fields)]))
         return 0

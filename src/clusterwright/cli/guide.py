@@ -23,8 +23,8 @@ def guide(
 ) -> int:
     """Walk through the first day in this folder: plan, start a lab, build, verify, train.
 
-    It asks a few questions, writes cluster.yaml and job.yaml, and shows and runs one command of wright after another.
-    Ctrl-C leaves; run it again in the folder to continue where it stopped.
+    It prompts for a few answers, writes cluster.yaml and job.yaml, and shows and runs one command of wright after
+    another. Ctrl-C leaves; run it again in the folder to continue where it stopped.
 
     Parameters
     ----------

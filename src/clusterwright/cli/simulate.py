@@ -187,11 +187,15 @@ def _generate_trace(settings: SimulationSettings, options: TraceOptions) -> Trac
     names = sorted(settings.accounts, key=lambda name: -settings.accounts[name].shares)
     jobs = generated.generated(
         generated.TraceSpec(
-            options.days, options.load, settings.gpus, kinds[0].gpus, max(1, kinds[0].cpus // kinds[0].gpus),
+            options.days,
+            options.load,
+            settings.gpus,
+            kinds[0].gpus,
+            max(1, kinds[0].cpus // kinds[0].gpus),
             generated.groups(options.teams, names),
         ),
         random.Random(options.seed).random,  # nosec B311 # noqa: S311 (no secret: the same number makes the same trace)
-    )  # fmt: skip
+    )
     return Trace(jobs)
 
 
