@@ -100,4 +100,4 @@ def _with_examples(details: str) -> str:
 
 
 def _rows(cells: Iterable[tuple[str, str]]) -> str:
-    return "".join(f"| {first} | {second} |\n" for first, second in cells)
+    return "".join(f"| {name} | {text} |\n" for name, text in cells)

@@ -172,14 +172,14 @@ def cluster_file(named: Path | None, job_file: Path | None = None) -> Path:
     candidates = _candidates(job_file)
     cluster_path = next((path for path in candidates if path.exists()), None)
     if cluster_path is None:
-        tried = ", ".join(map(str, candidates))
+        paths = ", ".join(map(str, candidates))
         raise WrightError.from_code(
             "no-cluster-file",
-            _("no cluster file found; tried {paths}", paths=tried)
+            _("no cluster file found; tried {paths}", paths=paths)
             if env_path
             else _(
                 "no cluster file found; tried {paths} (${variable} is not set)",
-                paths=tried,
+                paths=paths,
                 variable=VARIABLE,
             ),
             _(

@@ -81,20 +81,25 @@ def _man_page(command: Command) -> str:
     name = f"wright-{command.words[0]}"
     summary, *_more = command.paragraphs or ("",)
     lines = [*_title(name), ".SH NAME", f"{escape(name)} \\- {_prose(summary.rstrip('.'))}", ".SH SYNOPSIS"]
-    for each in (command, *command.commands):
-        lines += [f"{_bold('wright ' + ' '.join(each.words))} {escape(each.synopsis)}", ".br"]
+    for member in (command, *command.commands):
+        lines += [f"{_bold('wright ' + ' '.join(member.words))} {escape(member.synopsis)}", ".br"]
     lines += [".SH DESCRIPTION", *_paragraphs(command), *_options(command.options, ".SH OPTIONS")]
-    examples = [(line, text) for each in (command, *command.commands) for line, text in each.examples.items()]
+    examples = [
+        (line, text) for member in (command, *command.commands) for line, text in member.examples.items()
+    ]
     if command.commands:
         lines.append(".SH COMMANDS")
-    for each in command.commands:
-        lines += [f".SS {escape(' '.join(each.words))}", *_paragraphs(each), *_options(each.options, ".PP")]
+    for member in command.commands:
+        lines += [
+            f".SS {escape(' '.join(member.words))}",
+            *_paragraphs(member),
+            *_options(member.options, ".PP"),
+        ]
     lines += [
         ".SH EXAMPLES",
         *(part for line, text in examples for part in (".TP", _bold(line), _prose(text))),
     ]
-    see_also = f"{_bold('wright')}(1)"
-    return "\n".join([*lines, *_exit_codes(), ".SH SEE ALSO", see_also]) + "\n"
+    return "\n".join([*lines, *_exit_codes(), ".SH SEE ALSO", f"{_bold('wright')}(1)"]) + "\n"
 
 
 def _paragraphs(command: Command) -> Iterator[str]:

@@ -76,13 +76,13 @@ def write_curves(document: dict[str, Any], output: Path | None) -> Path:
     from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
 
     try:
-        page = render_page(document)
+        html = render_page(document)
     except DATA_ERRORS as error:
         raise _unreadable(
             str(document.get("run", "")), _("the answer is malformed: {error!r}", error=error)
         ) from error
     path = output or Path(f"{Path(document['run']).name}.html")  # a host must not choose the folder
-    write_file(path, page)
+    write_file(path, html)
     return path
 
 

@@ -343,8 +343,8 @@ def _show_plan(loop: Loop, decision: Decision, *, slurm: bool, json: bool) -> No
     if not slurm:
         show_message(_("slurmctld does not respond: no action runs until it responds"))
     if rows:
-        shown = [{**row, "how": _(str(row["how"]))} for row in rows]
-        show_records(("host", "action", "of", "cost", "rule", "reason", "how", "undo"), shown)
+        records = [{**row, "how": _(str(row["how"]))} for row in rows]
+        show_records(("host", "action", "of", "cost", "rule", "reason", "how", "undo"), records)
     for notification in notifications:
         show_text(_("notification: {text}", text=notification["text"]))
     if not rows and not notifications:
@@ -353,8 +353,8 @@ def _show_plan(loop: Loop, decision: Decision, *, slurm: bool, json: bool) -> No
 
 def _how(loop: Loop, name: str) -> str:
     if not loop.policy.may(name):
-        acts = loop.policy.mode in ("act", "approve")
-        return N_("proposed: not in heal.allow") if acts else N_("proposed")
+        is_acting = loop.policy.mode in ("act", "approve")
+        return N_("proposed: not in heal.allow") if is_acting else N_("proposed")
     return N_("after approval") if loop.policy.needs_approval else N_("automatic")
 
 

@@ -227,14 +227,13 @@ def _submitted(
     )
     _show_run(run.runs[0] if run.runs else run.name, run.job_id)
     if run.runs:
-        first, last, count = run.runs[0], run.runs[-1], len(run.runs)
         show_message(
             _(
                 "array {name}: {count} runs, {first} to {last}",
                 name=run.name,
-                count=count,
-                first=first,
-                last=last,
+                count=len(run.runs),
+                first=run.runs[0],
+                last=run.runs[-1],
             )
         )
     _show_notes(run.warnings)
