@@ -9,7 +9,8 @@ PATHS = {
 }  # fmt: skip
 POSITIONAL = {  # files that are the subject of a command
     ("dev", "FILE"), ("diff", "NEW"), ("kubernetes", "JOBS"), ("lint", "FILE"), ("lint", "MORE"),
-    ("plan claims", "GUIDE"), ("plan predict", "TABLE"), ("tune training", "FILE"), ("validate", "FILE"), ("validate", "MORE"),
+    ("plan claims", "GUIDE"), ("plan predict", "TABLE"), ("tune training", "FILE"),
+    ("validate", "FILE"), ("validate", "MORE"),
 }  # fmt: skip
 
 
