@@ -40,7 +40,7 @@ class Remote(Protocol):
 
 
 class Connection(Remote, Protocol):
-    """A connection by one local command for each call, whose pipes the caller can hold: `Ssh` or `ThisMachine`."""
+    """A connection by one local command for each call, whose pipes the caller can hold: `Ssh` or `LocalMachine`."""
 
     def argv(self, host: str, command: str) -> tuple[str, ...]:
         """Return the local command line that runs a shell command on the host."""
@@ -71,7 +71,7 @@ class Ssh:
 
 
 @dataclass(frozen=True, slots=True)
-class ThisMachine:
+class LocalMachine:
     """A connection to this machine only: every command runs in a local shell, whatever host is named."""
 
     sudo: bool = False

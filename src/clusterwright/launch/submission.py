@@ -18,6 +18,7 @@ from clusterwright.config.job import Job
 from clusterwright.edge import slurm
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.host import Host, as_user
+from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
@@ -99,8 +100,22 @@ def submit(
         )
         if result.code != EXIT_NAME_EXISTS:
             break
-    if result.code == EXIT_SCRIPT_MISSING and submission.script:
-        values = {"path": submission.script, "host": cluster.control.name}
+    _require_created(result, submission.script, runs, cluster.control.name)
+    job_id = slurm.submitted(result, cluster.control.name, owner)
+    run = f"{runs}/{submission.name}"
+    # The warnings are for administrators: a user cannot follow their fixes.
+    warned = () if cluster.unmanaged else warnings(result.out)
+    return RunFolder(submission.name, job_id, run, (*prepared.notes, *warned), submission.runs)
+
+
+def _require_created(result: CommandResult, script_path: str | None, runs: str, host: str) -> None:
+    """Require that the run's folder was created: the script exists, and its dependencies are the user's own runs.
+
+    Raises:
+        WrightError: the script does not exist, or a run in `dependencies` belongs to another user.
+    """
+    if result.code == EXIT_SCRIPT_MISSING and script_path:
+        values = {"path": script_path, "host": host}
         message = _("the script {path} does not exist on {host}", **values)
         raise script_missing(message, _("set the script's path on shared storage"))
     if result.code == EXIT_OTHER_OWNER:
@@ -109,11 +124,6 @@ def submit(
             "wait for its job by number: `dependencies: [JOB]`; see `squeue --user={owner}`", owner=run_owner
         )
         raise run_of_other_user(f"{runs}/{run}", run_owner, submitter, fix)
-    job_id = slurm.submitted(result, cluster.control.name, owner)
-    run = f"{runs}/{submission.name}"
-    # The warnings are for administrators: a user cannot follow their fixes.
-    warned = () if cluster.unmanaged else warnings(result.out)
-    return RunFolder(submission.name, job_id, run, (*prepared.notes, *warned), submission.runs)
 
 
 @dataclass(frozen=True, slots=True)

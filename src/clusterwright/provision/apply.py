@@ -21,7 +21,7 @@ from clusterwright.edge.secrets import (
     stored_munge_key,
     write_munge_key,
 )
-from clusterwright.edge.ssh import Connection, Remote, Ssh, ThisMachine
+from clusterwright.edge.ssh import Connection, LocalMachine, Remote, Ssh
 from clusterwright.edge.user_keys import user_keys
 from clusterwright.provision.carry import Agree, DisruptionPolicy, carry_out
 from clusterwright.provision.package_bundle.archive import Bundle, open_bundle
@@ -53,7 +53,7 @@ def remote_of(cluster: Cluster) -> Connection:
 
 def login_of(unmanaged: Unmanaged) -> Connection:
     """Return the connection to the host with the Slurm commands of an unmanaged cluster."""
-    return Ssh(user=unmanaged.user) if unmanaged.login else ThisMachine()
+    return Ssh(user=unmanaged.user) if unmanaged.login else LocalMachine()
 
 
 def build_context(cluster: Cluster, source: str) -> RoleContext:

@@ -1,5 +1,6 @@
 """Slurm's configuration files: logical lines and their KEY=VALUE pairs, as Slurm's parser reads them."""
 
+import io
 import re
 from typing import Iterator, NamedTuple, Tuple
 
@@ -30,7 +31,7 @@ class ConfLine(NamedTuple):
 def conf_lines(text: str) -> Iterator[ConfLine]:
     """Yield logical lines: without comments, joined at trailing backslashes."""
     logical_line, first_number = "", 0
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(io.StringIO(text), 1):
         part = _COMMENT.sub("", line).rstrip()
         first_number = first_number or number
         if part.endswith("\\"):

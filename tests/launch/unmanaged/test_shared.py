@@ -3,11 +3,11 @@
 import pytest
 
 from clusterwright.edge.host import Host
-from clusterwright.edge.ssh import ThisMachine
+from clusterwright.edge.ssh import LocalMachine
 from clusterwright.errors import WrightError
 from clusterwright.launch.unmanaged.shared import find_shared
 
-HOST = Host(ThisMachine(), "localhost")
+HOST = Host(LocalMachine(), "localhost")
 
 
 def test_the_first_folder_that_a_node_sees_is_taken(login_host, monkeypatch, tmp_path):

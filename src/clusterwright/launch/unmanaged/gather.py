@@ -30,7 +30,7 @@ CACHE_S = 600.0  # nodes come and go; a question to Slurm takes a second
 _SCHEMA = 1
 _CACHE_BYTES = 64 * MiB  # records of 10,000 nodes have 10 MiB
 _QUERY_S, _PING_S = 60.0, 15.0
-_NOT_FOUND = 127  # exit code of a shell: no such command
+_EXIT_NO_COMMAND = 127  # exit code of a shell: no such command
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,21 +91,21 @@ def _query(access: Unmanaged, cached: Learned | None, named: str | None, now: fl
 
 def _slurm_texts(host: Host) -> tuple[SlurmTexts, str]:
     """Read Slurm's records in one shell, then resolve the addresses; return them with the path of the user's Python."""
-    mark = random_mark()
+    separator = random_mark()
     queries = [
         client.line(argv) for argv in (client.show_config(), client.show_nodes(), client.show_partitions())
     ]
-    parts = [f"{query} </dev/null || exit; echo {mark}" for query in queries]
-    parts += [f"{command}; echo {mark}" for command in ("hostname -s", "command -v python3")]
+    parts = [f"{query} </dev/null || exit; echo {separator}" for query in queries]
+    parts += [f"{command}; echo {separator}" for command in ("hostname -s", "command -v python3")]
     result = host.run("; ".join(parts), timeout_s=_QUERY_S)
-    if result.code == _NOT_FOUND:
+    if result.code == _EXIT_NO_COMMAND:
         raise WrightError.from_code(
             "no-slurm",
             _("{host} has no Slurm commands", host=host.name),
             _("name a login host of the cluster with --cluster ssh://HOST, or its file with --cluster FILE"),
         )
     out = slurm.checked(result, host.name, "scontrol").out
-    config, nodes, partitions, name, python, *_rest = (text.strip("\n") for text in out.split(mark))
+    config, nodes, partitions, name, python, *_extra = (text.strip("\n") for text in out.split(separator))
     return SlurmTexts(config, nodes, partitions, _addresses(host, nodes), name), python or "python3"
 
 

@@ -87,25 +87,25 @@ class _Group:
     """Nodes of the same hardware in the same partitions."""
 
     hardware: tuple[str, ...]
-    first: Node
+    sample: Node
     members: tuple[str, ...]
 
     def node_group(self) -> NodeGroup:
         """Return the group as one of a cluster file; its memory is what jobs may allocate."""
-        record, gpus = self.first.record, None
-        if self.first.gpus:
+        record, gpus = self.sample.record, None
+        if self.sample.gpus:
             model = gpu_type(record["Gres"]) or "gpu"
-            gpus = _model(Gpus, {"model": "gpu", "count": 1}, model=model, count=self.first.gpus)
+            gpus = _model(Gpus, {"model": "gpu", "count": 1}, model=model, count=self.sample.gpus)
         cpus = _model(
             Cpus,
             {"cores_per_socket": 1},
             sockets=record.number("Sockets") or 1,
-            cores_per_socket=record.number("CoresPerSocket") or max(1, self.first.cpus),
+            cores_per_socket=record.number("CoresPerSocket") or max(1, self.sample.cpus),
             threads_per_core=record.number("ThreadsPerCore") or 1,
         )
         reserved = record.number("MemSpecLimit") * MiB
         # A cluster file has the installed memory, of which 31/32 is Slurm's RealMemory.
-        installed = -(-self.first.memory_mib * 32 // 31) * MiB
+        installed = -(-self.sample.memory_mib * 32 // 31) * MiB
         return _model(
             NodeGroup,
             _PLAIN_GROUP,
@@ -127,16 +127,16 @@ def _groups(nodes: Iterable[Node]) -> dict[str, _Group]:
         by_hardware.setdefault(key, []).append(node)
     groups: dict[str, _Group] = {}
     for hardware, members in by_hardware.items():
-        first = members[0]
-        kind = f"{first.gpu_model or 'gpu'}-{first.gpus}" if first.gpus else f"cpu-{first.cpus}"
+        sample = members[0]
+        kind = f"{sample.gpu_model or 'gpu'}-{sample.gpus}" if sample.gpus else f"cpu-{sample.cpus}"
         name = _free(_UNSUITED.sub("-", kind.lower()).strip("-") or "nodes", groups)
-        groups[name] = _Group(hardware, first, tuple(node.name for node in members))
+        groups[name] = _Group(hardware, sample, tuple(node.name for node in members))
     return groups
 
 
-def _free(name: str, taken: Mapping[str, object]) -> str:
-    candidates = (name, *(f"{name}-{number}" for number in range(2, len(taken) + 3)))
-    return next(candidate for candidate in candidates if candidate not in (*taken, CONTROL))
+def _free(name: str, used_names: Mapping[str, object]) -> str:
+    candidates = (name, *(f"{name}-{number}" for number in range(2, len(used_names) + 3)))
+    return next(candidate for candidate in candidates if candidate not in (*used_names, CONTROL))
 
 
 def _members(
@@ -200,6 +200,6 @@ _PLAIN_CLUSTER: dict[str, Any] = {
 }
 
 
-def _model(section: type[SectionModel], plain: Mapping[str, Any], /, **values: Any) -> SectionModel:
-    """Return a section with Slurm's values in place of plain ones, beyond what a cluster file may write."""
-    return section.model_validate(plain).model_copy(update=values)
+def _model(section: type[SectionModel], template: Mapping[str, Any], /, **values: Any) -> SectionModel:
+    """Return a section with Slurm's values in place of the template's, beyond what a cluster file may write."""
+    return section.model_validate(template).model_copy(update=values)

@@ -35,7 +35,7 @@ def find_shared(host: Host, named: str | None) -> str:
         host.run("rm -f " + shlex.join(f"{folder}/{token}" for folder in types))
     folders = [folder for folder in types if types[folder] in _SHARED_TYPES] if visible is None else visible
     if not folders:
-        raise _not_shared(host.name, list(types), is_shown=visible is not None)
+        raise _not_shared(host.name, list(types), is_visible=visible is not None)
     return folders[0]
 
 
@@ -66,11 +66,11 @@ def _visible_on_a_node(host: Host, folders: list[str], token: str) -> list[str] 
     return [row for row in split_lines(result.out) if row in folders] if result.ok else None
 
 
-def _not_shared(host: str, folders: list[str], *, is_shown: bool) -> WrightError:
+def _not_shared(host: str, folders: list[str], *, is_visible: bool) -> WrightError:
     names = ", ".join(folders)
     message = (
         _("the nodes of {host}'s cluster do not see {folders}", host=host, folders=names)
-        if is_shown
+        if is_visible
         else _("no node was free to show which of {folders} all nodes see", folders=names)
     )
     fix = _("name a folder on a file system of all nodes: export {variable}=FOLDER", variable=SHARED_VARIABLE)

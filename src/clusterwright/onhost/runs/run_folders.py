@@ -89,9 +89,9 @@ def find(runs: str, reference: str, *, cancels: bool = False) -> str:
     typed, reference, names = reference, reference.rstrip("/"), newest(runs)
     if reference == "last":
         paths = [os.path.join(runs, name) for name in names]
-        own = next((path for path in paths if owner_of(path) == caller_uid()), "")
-        if own or not paths:
-            return own
+        owned = next((path for path in paths if owner_of(path) == caller_uid()), "")
+        if owned or not paths:
+            return owned
         return _of_another(paths[0], "you have no run", "is the last one", cancels=cancels)
     match = None if _below(runs, reference) else _OUTPUT.fullmatch(reference)
     job = match.group(1) if match else reference

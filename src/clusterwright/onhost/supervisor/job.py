@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple, get_type_hi
 from clusterwright.onhost.supervisor.job_fields import JobFields
 
 NAME = "job.json"
-FIRST = 1  # of a record without a number
+FIRST_SCHEMA = 1  # of a record without a number
 SCHEMA = 1  # of job.json, the events and all other files of a run
 MIGRATIONS: Tuple[Callable[[Dict[str, Any]], Dict[str, Any]], ...] = ()  # from each schema to the next
 
@@ -79,11 +79,11 @@ def read_record(run: str) -> JobRecord:
 
 def _migrated(document: Any, path: str) -> Any:
     """Return the document in the present schema, without its number."""
-    schema = document.pop("schema", FIRST) if isinstance(document, dict) else SCHEMA
-    if schema not in range(FIRST, SCHEMA + 1):
+    schema = document.pop("schema", FIRST_SCHEMA) if isinstance(document, dict) else SCHEMA
+    if schema not in range(FIRST_SCHEMA, SCHEMA + 1):
         raise InvalidRecordError(f"{path} has schema {schema!r}; this version reads up to {SCHEMA}: {_NEWER}")
     try:
-        for migrate in MIGRATIONS[schema - FIRST :]:
+        for migrate in MIGRATIONS[schema - FIRST_SCHEMA :]:
             document = migrate(document)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidRecordError(f"{path} is damaged: {error!r}") from error

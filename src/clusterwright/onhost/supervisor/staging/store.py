@@ -118,7 +118,7 @@ class Store:
         Raises:
             InsufficientSpaceError: even without all unused copies they do not fit.
         """
-        for name in self._own_names():
+        for name in self._user_folders():
             if name.startswith(".part-"):
                 shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
         unused = [name for name in self._oldest_first() if not self._is_used(name)]
@@ -143,10 +143,10 @@ class Store:
         return disk.f_bavail * disk.f_frsize
 
     def _oldest_first(self) -> List[str]:
-        names = [name for name in self._own_names() if not name.startswith(".")]
+        names = [name for name in self._user_folders() if not name.startswith(".")]
         return sorted(names, key=lambda name: os.stat(os.path.join(self.folder, name, "jobs")).st_mtime)
 
-    def _own_names(self) -> List[str]:
+    def _user_folders(self) -> List[str]:
         """Return the names of this user's folders; those of the team may be millions."""
         with os.scandir(self.folder) as entries:
             return [entry.name for entry in entries if self._is_of_user(entry.name)]
