@@ -65,9 +65,13 @@ def serve(lab: LabState) -> None:
     argv = (sys.executable, "-m", "http.server", "--bind", host, "--directory", str(folder(lab)), port)
     with (lab.folder / "packages.log").open("ab") as log:
         child = subprocess.Popen(
-            ("sh", "-c", script, groups, *argv), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            start_new_session=True, cwd="/",
-        )  # fmt: skip
+            ("sh", "-c", script, groups, *argv),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd="/",
+        )
     child.returncode = 0  # this process does not wait for it
 
 
