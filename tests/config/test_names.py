@@ -2,6 +2,9 @@
 
 import random
 import re
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -249,3 +252,30 @@ def test_each_hostlist_of_the_model_is_limited():
     source = "".join(path.read_text() for path in Path(names.__file__).parent.glob("*.py"))
 
     assert re.findall(r"^ +(\w+): Hostlist\b", source, re.MULTILINE) == ["hosts", "absent", "hosts"]
+
+
+@pytest.mark.parametrize("text", ["a[1-99999999]b[2-1],c", "a[1-30000000]b[5-],c", "x[2-1]"])
+def test_an_empty_range_hides_no_large_one(text):
+    """Of a product with zero, the other factor would be expanded first."""
+    begun = time.process_time()
+    assert names.expand_valid(text) == ()
+    assert time.process_time() - begun < 1
+
+
+def test_a_group_of_clustershell_is_a_text(monkeypatch, tmp_path):
+    """Its resolver runs commands of the user's configuration; a host's name starts none."""
+    folder = tmp_path / "clustershell"
+    folder.mkdir()
+    (folder / "groups.conf").write_text(
+        "[Main]\ndefault: sp\n[sp]\nmap: touch " + str(tmp_path / "ran") + "; echo n1\n"
+    )
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    code = (
+        "from clusterwright.config.names import expand_valid, fold\n"
+        "print(fold(['@sp:x', 'n2', 'n1', 'a[0-99999999]']), expand_valid('@sp:x'))\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert result.stdout == "n[1-2],@sp:x,a[0-99999999] ()\n"
+    assert not (tmp_path / "ran").exists()

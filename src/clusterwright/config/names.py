@@ -11,7 +11,7 @@ from math import prod
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
-from ClusterShell.NodeSet import NodeSet, NodeSetException
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 from ClusterShell.RangeSet import RangeSet
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
@@ -45,6 +45,7 @@ _BRACKET = r"\[([0-9,-]+)\]"
 _RANGE = r"([0-9]{1,9})(?:-([0-9]{1,9}))?"
 _ANY_PART = r"(?:[^][,&!^\s]|\[[^][]*\])+"  # without ClusterShell's operators
 _NUMBER = r"\[[^]]*\]|[0-9]+"
+_FOLDABLE = r"[A-Za-z0-9_.-]+"  # host names as Slurm and DNS have them
 _LAST_NUMBER = r"(.*?)([0-9]+)([^0-9]*)"
 
 MAX_HOSTS = 65536  # Slurm's own MAX_SLURM_NODES is 64 * 1024
@@ -119,6 +120,10 @@ def _count(hostlist: str) -> int | None:
         if part is None:
             return None
         sizes = [_size(ranges) for ranges in re.findall(_BRACKET, part[1])]
+        if (
+            0 in sizes
+        ):  # the product would hide the size of the other ranges, which ClusterShell expands first
+            return None
         total += prod(sizes)
         position = part.end()
     return None if hostlist.endswith(",") else total
@@ -238,10 +243,10 @@ def expand(hostlist: str) -> tuple[str, ...]:
     """Expand a hostlist into host names, sorted by name and number."""
     parts = re.findall(_ANY_PART, hostlist)
     if ",".join(parts) == hostlist and any(_has_numbers(part) for part in parts):
-        sets = [NodeSet(part, resolver=None) for part in parts]
+        sets = [NodeSet(part, resolver=RESOLVER_NOGROUP) for part in parts]
         if sum(map(len, sets)) > _FEW_HOSTS:  # ClusterShell would compare each two parts
             return tuple(sorted({name for nodes in sets for name in nodes}, key=_by_number))
-    return tuple(NodeSet(hostlist, resolver=None))
+    return tuple(NodeSet(hostlist, resolver=RESOLVER_NOGROUP))
 
 
 def _has_numbers(name: str) -> bool:
@@ -265,10 +270,17 @@ def expand_valid(hostlist: str) -> tuple[str, ...]:
 
 
 def fold(hosts: tuple[str, ...] | list[str]) -> str:
-    """Fold host names into a hostlist: `gpu-node[1-8,12]`; an empty string for no hosts."""
-    if len(hosts) <= _FEW_HOSTS or not any(map(_has_numbers, hosts)):
-        return str(NodeSet.fromlist(hosts, resolver=None))
-    return ",".join(_fold_numbers(sorted(set(hosts))))
+    """Fold host names into a hostlist: `gpu-node[1-8,12]`; an empty string for no hosts.
+
+    Texts that are no names, such as ClusterShell's groups and ranges, stay as they are at the end.
+    """
+    names = [host for host in hosts if re.fullmatch(_FOLDABLE, host)]
+    others = sorted({host for host in hosts if not re.fullmatch(_FOLDABLE, host)})
+    if len(names) <= _FEW_HOSTS or not any(map(_has_numbers, names)):
+        folded = str(NodeSet.fromlist(names, resolver=RESOLVER_NOGROUP))
+    else:
+        folded = ",".join(_fold_numbers(sorted(set(names))))
+    return ",".join(filter(None, (folded, *others)))
 
 
 def _fold_numbers(names: list[str]) -> list[str]:

@@ -30,7 +30,8 @@ _OTHER_TYPE = (
     "SELECT 1 FROM {table} WHERE typeof({column}) NOT IN (?, 'null')"
     " OR typeof({column}) = 'real' AND abs({column}) = 9e999 LIMIT 1"
 )
-_OF_SQLITE = ("sqlite_stat1", "sqlite_stat4", "sqlite_sequence")  # statistics of ANALYZE, and AUTOINCREMENT
+# Of AUTOINCREMENT. Statistics of ANALYZE are refused: by false ones SQLite reads a table again for each row of another.
+_OF_SQLITE = ("sqlite_sequence",)
 Shape = Mapping[str, tuple[object, ...]]
 
 

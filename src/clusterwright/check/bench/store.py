@@ -144,15 +144,15 @@ def _read(base: sqlite3.Connection, numbers: Sequence[int]) -> list[Stored]:
 def _stored(run: Sequence[Any], rows: list[Sequence[Any]], judged: list[Sequence[Any]]) -> Stored:
     number, bench, time, job, hosts, notes = run
     measurements = tuple(_measurement(bench, row) for row in rows)
-    versions = {host: host_versions for row in rows for host, host_versions in json.loads(row[6]).items()}
+    versions = {host: host_versions for row in rows for host, host_versions in _versions(row[6]).items()}
     verdicts = tuple(Verdict(v[0], bench, Status(v[1]), *v[2:]) for v in judged)
     return Stored(
         number,
         bench,
         epoch_seconds(time),
         job,
-        tuple(json.loads(hosts)),
-        tuple(json.loads(notes)),
+        _texts(hosts),
+        _texts(notes),
         measurements,
         verdicts,
         versions,
@@ -176,7 +176,7 @@ def runs(path: Path) -> list[Listed]:
                 bench,
                 epoch_seconds(time),
                 job,
-                tuple(json.loads(hosts)),
+                _texts(hosts),
                 count,
                 statuses.get(number, {}),
             )
@@ -261,7 +261,28 @@ def _row(measurement: Measurement, versions: Mapping[str, Versions]) -> Sequence
 
 
 def _measurement(bench: str, row: Sequence[Any]) -> Measurement:
-    subject, quantity, unit, value, hosts, conditions, _versions = row
-    return Measurement(
-        bench, subject, quantity, unit, value, tuple(json.loads(hosts)), json.loads(conditions)
-    )
+    subject, quantity, unit, value, hosts, conditions, _ = row
+    return Measurement(bench, subject, quantity, unit, value, _texts(hosts), _flat(json.loads(conditions)))
+
+
+def _texts(column: str) -> tuple[str, ...]:
+    """Parse a JSON list of texts; ValueError for anything else, which another program wrote."""
+    items = json.loads(column)
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        raise ValueError(column[:80])
+    return tuple(items)
+
+
+def _flat(value: Any) -> dict[str, Any]:
+    """Return a JSON object without objects or lists in it; ValueError for anything else."""
+    if not isinstance(value, dict) or any(isinstance(item, dict | list) for item in value.values()):
+        raise ValueError(str(value)[:80])
+    return value
+
+
+def _versions(column: str) -> dict[str, dict[str, Any]]:
+    """Parse the versions of each host; ValueError for anything else than an object of flat objects."""
+    hosts = json.loads(column)
+    if not isinstance(hosts, dict):
+        raise ValueError(column[:80])  # noqa: TRY004 (damage, as for every other value)
+    return {host: _flat(versions) for host, versions in hosts.items()}

@@ -6,6 +6,7 @@ This file is sent with its neighbors to `python3 -` on the control host, so that
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -102,10 +103,11 @@ def list_runs(runs: str) -> List[Dict[str, Any]]:
     names, listed_runs, unreadable, account = newest(runs), {}, [], AccountLookup()
     folders = (os.path.join(runs, name) for name in names)
     for folder, run, error in read_by_owner(folders, LIST_S, LIST_BYTES, about):
-        if error:
-            unreadable.append((account(os.lstat(folder).st_uid), about_unreadable(folder, error)))
-        else:
+        if not error:
             listed_runs[os.path.basename(folder)] = run
+            continue
+        with contextlib.suppress(OSError):  # its user has renamed or removed it meanwhile
+            unreadable.append((account(os.lstat(folder).st_uid), about_unreadable(folder, error)))
     listed = [listed_runs[name] for name in names if name in listed_runs]
     _add_states(runs, listed)
     ended = [run["run"] for run in listed if run["state"] in EXIT_CODES][:RECENT]
