@@ -54,6 +54,24 @@ def test_a_dry_run_prints_the_script_and_nothing_else(wright, job, tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize("where", ["python", "LD_PRELOAD"])
+def test_a_dry_run_starts_nothing_that_the_job_file_names(wright, job, tmp_path, where):
+    """Neither its Python nor a library of its variables."""
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    program.chmod(0o755)
+    environment = (
+        f"{{python: {program}}}" if where == "python" else f"{{variables: {{LD_PRELOAD: {program}}}}}"
+    )
+    job.write_text(job.read_text().replace("nodes: 2", "nodes: 1") + f"environment: {environment}\n")
+    done = wright("train", job, "--local", "--dry-run")
+
+    assert done.returncode == 0, done.stderr
+    assert str(program) in done.stdout
+    assert "LD_PRELOAD" not in done.stderr  # of a loader that was given it
+    assert not (tmp_path / "ran").exists()
+
+
 def test_the_cluster_file_is_looked_for_where_one_expects_it(wright, job, tmp_path):
     """In the folder one is in, beside the job file, and in the variable."""
     assert wright("train", job, "--dry-run", CLUSTERWRIGHT_CLUSTER=str(CLUSTER)).returncode == 0

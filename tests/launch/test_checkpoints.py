@@ -34,7 +34,7 @@ def there(saved, cluster, monkeypatch):
     """A run with two checkpoints, seen through a host of the cluster."""
     run = saved(10, 20)
     monkeypatch.setattr(checkpoints, "runs_folder", lambda _: str(run.parent))  # the file's folder is /shared
-    monkeypatch.setattr(checkpoints, "LIBRARY", str(SOURCE))  # what `apply` puts on a host
+    monkeypatch.setattr(checkpoints, "library_of", lambda _: str(SOURCE))  # what `apply` puts on a host
     software = cluster.software.model_copy(update={"python": sys.executable})
     return run, CheckpointHost(cluster.model_copy(update={"software": software}), Shell())
 

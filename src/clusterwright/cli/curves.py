@@ -62,7 +62,7 @@ def curve_points(job: str, cluster: Path | None) -> dict[str, Any]:
 
     location = find_run(job, cluster)
     if location.cluster is None:
-        argv = [sys.executable, "-c", LOADER, "curves", location.runs, location.name]
+        argv = [sys.executable, "-I", "-c", LOADER, "curves", location.runs, location.name]
         return _document(run(argv, stdin=program_input(RUNS), timeout_s=LIMIT_S), location)
     control = Host(connection_to(location.cluster), location.cluster.control.name)
     return _document(

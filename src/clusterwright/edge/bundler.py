@@ -70,8 +70,11 @@ _IMPORT = re.compile(r"^[ \t]*from (clusterwright[\w.]*) import (?:\(([^)]*)\)|(
 
 
 def program_command(*arguments: str) -> str:
-    """The shell line that runs a program from stdin (`program_input`) with Python; ps shows it with its arguments."""
-    return f"{PYTHON} {shlex.join(['-c', LOADER, *arguments])}"
+    """The shell line that runs a program from stdin (`program_input`) with Python; ps shows it with its arguments.
+
+    Python is isolated (-I): it imports nothing from the current folder, which may be another user's.
+    """
+    return f"{PYTHON} {shlex.join(['-I', '-c', LOADER, *arguments])}"
 
 
 @cache

@@ -72,13 +72,16 @@ class Ssh:
 
 @dataclass(frozen=True, slots=True)
 class LocalMachine:
-    """A connection to this machine only: every command runs in a local shell, whatever host is named."""
+    """A connection to this machine only: every command runs in a local shell, whatever host is named.
+
+    As over SSH it starts in the user's home: the current folder may be another user's.
+    """
 
     sudo: bool = False
 
     def argv(self, host: str, command: str) -> tuple[str, ...]:  # noqa: ARG002 (the protocol's signature)
         """Return the command line that runs a shell command."""
-        return ("sh", "-c", command)
+        return ("sh", "-c", f"cd 2>/dev/null || cd /; {command}")
 
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
         """Run a shell command."""

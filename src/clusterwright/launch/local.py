@@ -164,8 +164,12 @@ def _new(folder: Path, name: str) -> str:
 
 
 def local_script(job: Job, run: str) -> str:
-    """Return the script of a local run; run by hand again, it resumes from the newest checkpoint."""
-    python = rank_python(job)
+    """Return the script of a local run; run by hand again, it resumes from the newest checkpoint.
+
+    Nothing that the job file names is run: `local` looks for PyTorch before, with the job's variables.
+    """
+    plain = job.model_copy(update={"environment": job.environment.model_copy(update={"variables": {}})})
+    python = job.environment.python or rank_python(plain)
     library = os.pathsep.join([f"{run}/{_LIBRARY}", *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
     lines = [
         "#!/bin/bash",
