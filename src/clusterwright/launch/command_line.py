@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.adapters.adapter import Adapter
 
@@ -59,17 +61,28 @@ def _of_python(arguments: list[str]) -> dict[str, Any]:
     python_arguments = arguments[1:]
     while python_arguments and python_arguments[0] == "-u":
         python_arguments = python_arguments[1:]
+    if not python_arguments or python_arguments in (["-m"], ["-c"]):
+        raise WrightError.from_code(
+            "train-words",
+            _("`{command}` has no script", command=" ".join(arguments)),
+            _("add the script: wright train -- python train.py"),
+            exit_code=EXIT_USAGE,
+        )
     if (
         python_arguments[:1] == ["-m"]
         and len(python_arguments) > 1
         and any(python_arguments[1] in adapter.modules for adapter in _adapters().values())
     ):
         return {"program": ["python", *python_arguments], "launcher": "host"}
-    if not python_arguments or (
-        python_arguments[0].startswith("-") and python_arguments[0] not in ("-m", "-c")
-    ):
+    if python_arguments[0].startswith("-") and python_arguments[0] not in ("-m", "-c"):
         return {"program": arguments}
     return {"command": python_arguments}
+
+
+def quoted_command(program: Sequence[str]) -> str:
+    """Return the Python command that was typed in quotes, as one argument; "" if the program is something else."""
+    line = program[2] if len(program) == 3 and list(program[:2]) == ["bash", "-c"] else ""
+    return line if re.fullmatch(rf"(\S*/)?{_PYTHON}( [\w./=,:@+-]+)+", line) else ""
 
 
 def _framework(arguments: Sequence[str]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch import access
 from clusterwright.launch.command import is_plain, launcher
+from clusterwright.launch.command_line import quoted_command
 from clusterwright.launch.lines.note import Note
 from clusterwright.launch.lines.prepare import prepare
 from clusterwright.launch.record import record
@@ -41,8 +42,9 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Pa
     """Start a run in `folder/NAME`; its job id is the process id of the program that stands in for Slurm.
 
     Raises:
-        WrightError: the launcher needs Slurm or MPI, or the code cannot be copied.
+        WrightError: the launcher needs Slurm or MPI, `folder` is a file, or the code cannot be copied.
     """
+    _require_folder(folder)
     prepared = prepare(job, None, base_folder)
     job = prepared.job
     require_supervised(job)
@@ -56,6 +58,17 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Pa
         access.restrict(run, job)
         job_id = _start(job, run, now, copy)
     return RunFolder(name, str(job_id), str(run), (*prepared.notes, *shared_machine(other_users())))
+
+
+def _require_folder(folder: Path) -> None:
+    """Raise WrightError if the folder of the runs is a file."""
+    if folder.exists() and not folder.is_dir():
+        raise WrightError.from_code(
+            "file-exists",
+            _("{file} is a file, but the runs need a folder", file=folder),
+            _("name a folder with --out"),
+            exit_code=EXIT_USAGE,
+        )
 
 
 def _start(job: Job, run: Path, now: float, copy: CodeSnapshot | None) -> int:
@@ -92,6 +105,13 @@ def shared_machine(users: Sequence[str]) -> tuple[Note, ...]:
 def require_supervised(job: Job) -> None:
     """Raise WrightError if the job's launcher needs Slurm or MPI."""
     if is_plain(job):
+        if line := quoted_command(job.program):
+            raise WrightError.from_code(
+                "launcher-cannot",
+                _("`{line}` is one quoted argument, which --local does not run", line=line),
+                _("remove the quotes: wright train --local -- {line}", line=line),
+                exit_code=EXIT_USAGE,
+            )
         raise WrightError.from_code(
             "launcher-cannot",
             _(

@@ -1,0 +1,45 @@
+"""Frequent wrong uses: each ends in an error that names the argument and a fix that works."""
+
+import os
+
+import pytest
+
+
+def test_the_folder_of_local_runs_cannot_be_a_file(command, tmp_path):
+    """The file is not changed, and the error is not called a bug."""
+    (tmp_path / "train.py").write_text("print(1)\n")
+
+    done = command("train", "--local", "--out", "train.py", "--", "python3", "train.py")
+
+    assert done.returncode == 2
+    assert "error[file-exists]: " in done.stderr
+    assert "train.py is a file" in done.stderr
+    assert (tmp_path / "train.py").read_text() == "print(1)\n"
+
+
+@pytest.mark.parametrize("words", [["python"], ["python3", "-u"], ["python", "-m"]])
+def test_python_without_a_script_is_refused_before_the_start(command, words):
+    """No run is created."""
+    done = command("train", "--local", "--", *words)
+
+    assert done.returncode == 2
+    assert "has no script" in done.stderr
+    assert "wright train -- python train.py" in done.stderr
+    assert os.listdir() == []
+
+
+def test_a_quoted_command_is_named_as_such(command):
+    """The fix is the same command without quotes."""
+    done = command("train", "--local", "--dry-run", "--", "python train.py --lr 1e-3")
+
+    assert done.returncode == 2
+    assert "is one quoted argument" in done.stderr
+    assert "fix: remove the quotes: wright train --local -- python train.py --lr 1e-3" in done.stderr
+
+
+def test_a_quoted_shell_line_keeps_its_quotes(command):
+    """Without them, the shell would split the line at `&&`."""
+    done = command("train", "--local", "--dry-run", "--", "cd src && python train.py")
+
+    assert done.returncode == 2
+    assert "quotes" not in done.stderr
