@@ -1,6 +1,8 @@
 """Frequent wrong uses: each ends in an error that names the argument and a fix that works."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -15,6 +17,16 @@ def test_the_folder_of_local_runs_cannot_be_a_file(command, tmp_path):
     assert "error[file-exists]: " in done.stderr
     assert "train.py is a file" in done.stderr
     assert (tmp_path / "train.py").read_text() == "print(1)\n"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_bug(tmp_path, closed):
+    """Some cron and service managers start programs so; the file is written all the same."""
+    line = f"{sys.executable} -m clusterwright schema cluster --out s.json {closed}"
+    done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, timeout=60, check=False)
+
+    assert (done.returncode, done.stderr) in ((0, b""), (0, b"written: s.json\n"))
+    assert (tmp_path / "s.json").read_text().startswith("{")
 
 
 @pytest.mark.parametrize("words", [["python"], ["python3", "-u"], ["python", "-m"]])

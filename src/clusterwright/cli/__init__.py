@@ -98,6 +98,7 @@ def main() -> None:
     gc.set_threshold(50_000, 20, 20)
     # No plugin of another package may change how the files are parsed; skipping the search for plugins saves 20 ms.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
+    _open_closed_streams()
     # Everything that a command prints may contain text of other users.
     sys.stdout, sys.stderr = CleanStream(unfiltered(sys.stdout)), CleanStream(unfiltered(sys.stderr))
     set_language(language_of(os.environ))
@@ -133,6 +134,16 @@ def main() -> None:
             raise SystemExit(explained.exit_code) from None
         raise SystemExit(_report(explained)) from None
     raise SystemExit(outcome if isinstance(outcome, int) else 0)
+
+
+def _open_closed_streams() -> None:
+    """Open /dev/null in place of each standard stream that the caller closed, as cron and `>&-` do.
+
+    Python sets such a stream to None.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
 
 
 def _complete() -> NoReturn:
