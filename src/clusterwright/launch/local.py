@@ -105,7 +105,7 @@ def shared_machine(users: Sequence[str]) -> tuple[Note, ...]:
 def require_supervised(job: Job) -> None:
     """Raise WrightError if the job's launcher needs Slurm or MPI."""
     if is_plain(job):
-        if line := quoted_command(job.program):
+        if line := quoted_command(job.program or ()):
             raise WrightError.from_code(
                 "launcher-cannot",
                 _("`{line}` is one quoted argument, which --local does not run", line=line),

@@ -229,6 +229,27 @@ def test_a_damaged_row_is_an_error(tmp_path, column, value):
         read(path, number)
 
 
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *(("hosts", text) for text in ("[5]", '"gpu-node1"')),
+        *(("conditions", text) for text in ("[]", '{"size": {}}')),
+        *(("versions", text) for text in ("[]", '{"gpu-node1": 5}', '{"gpu-node1": {"kernel": []}}')),
+    ],
+)
+def test_values_of_another_type_are_a_damaged_file(tmp_path, column, value):
+    """Valid JSON that Clusterwright does not write is no bug of the command that reads it."""
+    path = tmp_path / "bench.sqlite"
+    number = save(path, run(measured("a>b", 5.0)))
+    with sqlite3.connect(path) as base:
+        base.execute(f"UPDATE measurements SET {column} = ?", (value,))
+        if column == "hosts":
+            base.execute("UPDATE runs SET hosts = ?", (value,))
+    for use in (lambda: read(path, number), *([lambda: runs(path)] if column == "hosts" else [])):
+        with pytest.raises(WrightError, match="bench-store-damaged"):
+            use()
+
+
 def test_a_file_that_is_no_database_is_an_error(tmp_path):
     """It stays as it is."""
     path = tmp_path / "bench.sqlite"

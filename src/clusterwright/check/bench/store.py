@@ -144,7 +144,11 @@ def _read(base: sqlite3.Connection, numbers: Sequence[int]) -> list[Stored]:
 def _stored(run: Sequence[Any], rows: list[Sequence[Any]], judged: list[Sequence[Any]]) -> Stored:
     number, bench, time, job, hosts, notes = run
     measurements = tuple(_measurement(bench, row) for row in rows)
-    versions = {host: host_versions for row in rows for host, host_versions in _versions(row[6]).items()}
+    versions = {
+        host: _mapping(host_versions, str, type(None))
+        for row in rows
+        for host, host_versions in _mapping(json.loads(row[6]), dict).items()
+    }
     verdicts = tuple(Verdict(v[0], bench, Status(v[1]), *v[2:]) for v in judged)
     return Stored(
         number,
@@ -261,28 +265,21 @@ def _row(measurement: Measurement, versions: Mapping[str, Versions]) -> Sequence
 
 
 def _measurement(bench: str, row: Sequence[Any]) -> Measurement:
-    subject, quantity, unit, value, hosts, conditions, _ = row
-    return Measurement(bench, subject, quantity, unit, value, _texts(hosts), _flat(json.loads(conditions)))
+    subject, quantity, unit, value, hosts, conditions, _versions = row
+    scalars = _mapping(json.loads(conditions), str, int, float, type(None))
+    return Measurement(bench, subject, quantity, unit, float(value), _texts(hosts), scalars)
 
 
-def _texts(column: str) -> tuple[str, ...]:
-    """Parse a JSON list of texts; ValueError for anything else, which another program wrote."""
-    items = json.loads(column)
-    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        raise ValueError(column[:80])
-    return tuple(items)
+def _texts(text: str) -> tuple[str, ...]:
+    """Return a stored list of texts; another JSON value raises TypeError, which means a damaged file."""
+    values = json.loads(text)
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise TypeError(f"not a list of texts: {text[:80]}")
+    return tuple(values)
 
 
-def _flat(value: Any) -> dict[str, Any]:
-    """Return a JSON object without objects or lists in it; ValueError for anything else."""
-    if not isinstance(value, dict) or any(isinstance(item, dict | list) for item in value.values()):
-        raise ValueError(str(value)[:80])
+def _mapping(value: Any, *kinds: type) -> dict[str, Any]:
+    """Return a stored object if its values are of these types; else raise TypeError, as of a damaged file."""
+    if not isinstance(value, dict) or not all(isinstance(item, kinds) for item in value.values()):
+        raise TypeError(f"not an object of such values: {str(value)[:80]}")
     return value
-
-
-def _versions(column: str) -> dict[str, dict[str, Any]]:
-    """Parse the versions of each host; ValueError for anything else than an object of flat objects."""
-    hosts = json.loads(column)
-    if not isinstance(hosts, dict):
-        raise ValueError(column[:80])  # noqa: TRY004 (damage, as for every other value)
-    return {host: _flat(versions) for host, versions in hosts.items()}
