@@ -55,3 +55,31 @@ def test_a_quoted_shell_line_keeps_its_quotes(command):
 
     assert done.returncode == 2
     assert "quotes" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["login.site.edu", "root@host", "login1", "ssh://"])
+def test_a_host_in_place_of_a_cluster_file_is_named_with_its_scheme(command, name):
+    """The error of a missing file would suggest to write one."""
+    done = command("jobs", "--cluster", name)
+
+    assert done.returncode == 2
+    assert f"--cluster ssh://{'HOST' if name == 'ssh://' else name}\n" in done.stderr
+
+
+def test_a_missing_cluster_file_remains_a_missing_file(command):
+    """A path, or a name that ends in .yaml, is no host."""
+    for name in ("site.yaml", "conf/site"):
+        assert "error[file-unreadable]: No such file" in command("jobs", "--cluster", name).stderr
+
+
+def test_no_cluster_file_names_each_path_once_and_only_what_works(command, tmp_path):
+    """`train` accepts a login host, `heal` does not; the folder of the job file may be this folder."""
+    (tmp_path / "job.yaml").write_text("name: t\ncommand: [train.py]\nnodes: 1\ntime: 10m\n")
+
+    train, heal = command("train", "job.yaml", "--dry-run"), command("heal", "--plan")
+
+    assert train.stderr.startswith("error[no-cluster-file]: no cluster file found; tried cluster.yaml (")
+    assert "and Slurm on this machine" in train.stderr
+    assert "ssh://HOST" in train.stderr
+    assert heal.stderr.startswith("error[no-cluster-file]: no cluster file found; tried cluster.yaml (")
+    assert "ssh://" not in heal.stderr

@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -23,6 +23,7 @@ LOCAL_CLUSTER = "here"  # in place of a cluster file: the cluster whose Slurm co
 _LOGIN = re.compile(
     r"ssh:/{1,2}(?:([^/@]+)@)?([^/@]+)/?"
 )  # or the one of a login host; pathlib makes one slash of two
+_HOST_NAME = re.compile(r"(?:[\w.-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*")
 LOCAL_RUNS = Path("runs")  # where `wright train --local` writes, unless --out names another folder
 
 
@@ -117,7 +118,7 @@ def find_cluster(named: Path | None) -> Cluster:
         return unmanaged_cluster(named)
     from clusterwright.config.load import load_cluster
 
-    return load_cluster(cluster_file(named))
+    return load_cluster(cluster_file(named, accepts_login=True))
 
 
 def managed_cluster(named: Path | None) -> Cluster:
@@ -126,9 +127,9 @@ def managed_cluster(named: Path | None) -> Cluster:
     Raises:
         WrightError: no file is found, or the cluster is one that Clusterwright did not build.
     """
-    if is_unmanaged(named):
-        raise _unmanaged()
-    return find_cluster(named)
+    from clusterwright.config.load import load_cluster
+
+    return load_cluster(cluster_file(named))
 
 
 def _unmanaged() -> WrightError:
@@ -155,41 +156,59 @@ def unmanaged_cluster(named: Path | None) -> Cluster:
     return learned_cluster(Unmanaged(user=login[1], login=login[2]) if login else Unmanaged())
 
 
-def cluster_file(named: Path | None, job_file: Path | None = None) -> Path:
+def cluster_file(named: Path | None, job_file: Path | None = None, *, accepts_login: bool = False) -> Path:
     """Return the path of `--cluster`, $CLUSTERWRIGHT_CLUSTER, ./cluster.yaml or cluster.yaml beside the job file.
+
+    `accepts_login`: the command also works with `ssh://HOST`, so that errors name it.
 
     Raises:
         WrightError: no file is found; the message lists the paths that were tried. Or the command needs a file, and
             the cluster is one that Clusterwright did not build.
     """
-    from clusterwright.errors import EXIT_USAGE, WrightError
-
     if is_unmanaged(named, job_file):
         raise _unmanaged()
     if named:
+        _refuse_host_name(named)
         return named
-    env_path = os.environ.get(VARIABLE)
     candidates = _candidates(job_file)
     cluster_path = next((path for path in candidates if path.exists()), None)
     if cluster_path is None:
-        paths = ", ".join(map(str, candidates))
-        raise WrightError.from_code(
-            "no-cluster-file",
-            _("no cluster file found; tried {paths}", paths=paths)
-            if env_path
-            else _(
-                "no cluster file found; tried {paths} (${variable} is not set)",
-                paths=paths,
-                variable=VARIABLE,
-            ),
-            _(
-                "pass --cluster cluster.yaml, or --cluster ssh://HOST with a login host of any Slurm cluster;"
-                " or export {variable}=/path/to/cluster.yaml",
-                variable=VARIABLE,
-            ),
-            exit_code=EXIT_USAGE,
-        )
+        raise _no_cluster_file(candidates, accepts_login=accepts_login)
     return cluster_path
+
+
+def _no_cluster_file(candidates: Sequence[Path], *, accepts_login: bool) -> WrightError:
+    from clusterwright.errors import EXIT_USAGE, WrightError
+
+    paths = ", ".join(map(str, candidates))
+    is_set = os.environ.get(VARIABLE)
+    tried = paths if is_set else _("{paths} (${variable} is not set)", paths=paths, variable=VARIABLE)
+    if accepts_login:
+        tried = tried if is_set else _("{paths} and Slurm on this machine", paths=tried)
+        fix = _(
+            "pass --cluster cluster.yaml, or --cluster ssh://HOST with a login host of any Slurm cluster;"
+            " or export {variable}=/path/to/cluster.yaml",
+            variable=VARIABLE,
+        )
+    else:
+        fix = _("pass --cluster cluster.yaml, or export {variable}=/path/to/cluster.yaml", variable=VARIABLE)
+    return WrightError.from_code(
+        "no-cluster-file", _("no cluster file found; tried {paths}", paths=tried), fix, exit_code=EXIT_USAGE
+    )
+
+
+def _refuse_host_name(named: Path) -> None:
+    """Raise WrightError if `--cluster` names a host without `ssh://`, or `ssh://` without a host."""
+    from clusterwright.errors import EXIT_USAGE, WrightError
+
+    if str(named) == "ssh:":
+        message, host = _("--cluster ssh:// names no host"), "HOST"
+    elif _HOST_NAME.fullmatch(str(named)) and named.suffix not in (".yaml", ".yml") and not named.exists():
+        message, host = _("there is no cluster file `{name}`", name=named), str(named)
+    else:
+        return
+    fix = _("pass a cluster file; or for a login host of a Slurm cluster: --cluster ssh://{host}", host=host)
+    raise WrightError.from_code("no-cluster-file", message, fix, exit_code=EXIT_USAGE)
 
 
 def cluster_option(file: Path) -> str:
@@ -200,7 +219,8 @@ def cluster_option(file: Path) -> str:
 def _candidates(job_file: Path | None) -> list[Path]:
     if env_path := os.environ.get(VARIABLE):
         return [Path(env_path)]
-    return [Path("cluster.yaml"), *([job_file.parent / "cluster.yaml"] if job_file else [])]
+    folders = (Path(), job_file.parent if job_file else Path())
+    return list(dict.fromkeys(folder / "cluster.yaml" for folder in folders))
 
 
 def connection_to(cluster: Cluster) -> Connection:

@@ -159,7 +159,7 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     cluster: Path | Cluster = (
         unmanaged_cluster(how.cluster)
         if is_unmanaged(how.cluster, job_file)
-        else cluster_file(how.cluster, job_file)
+        else cluster_file(how.cluster, job_file, accepts_login=True)
     )
     resolved_job = resolve_job(program, job.overrides(), cluster) if program else None
     if resolved_job and isinstance(cluster, Cluster):
