@@ -83,3 +83,13 @@ def test_no_cluster_file_names_each_path_once_and_only_what_works(command, tmp_p
     assert "ssh://HOST" in train.stderr
     assert heal.stderr.startswith("error[no-cluster-file]: no cluster file found; tried cluster.yaml (")
     assert "ssh://" not in heal.stderr
+
+
+@pytest.mark.parametrize("arguments", [("why",), ("why", "-")])
+def test_an_empty_input_is_no_healthy_log(command, arguments):
+    """The command before the pipe has printed nothing; a text without a failure remains one."""
+    empty, harmless = command(*arguments, input=""), command(*arguments, input="epoch 1 done\n")
+
+    assert (empty.returncode, empty.stdout) == (2, "")
+    assert "standard input is empty" in empty.stderr
+    assert harmless.returncode == 0

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from io import BufferedReader
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -79,9 +80,22 @@ def why(
         source if _is_file(source) else str(local_run(source, cluster) or source) for source in sources
     )
     if not sources or any(_is_file(source) for source in sources):
+        if set(sources) <= {"-"}:
+            _require_text()
         diagnoses = log(*(sources or ("-",)), memory_bytes=_memory_bytes(mem), warn=show_error)
         return answer(diagnoses, everything=all, as_json=json)
     return _why_cluster(sources, everything=all, as_json=json, cluster=cluster)
+
+
+def _require_text() -> None:
+    """Raise WrightError if stdin is empty: the command before the pipe printed nothing, which is no healthy log."""
+    if isinstance(sys.stdin.buffer, BufferedReader) and not sys.stdin.buffer.peek(1):
+        raise WrightError.from_code(
+            "file-unreadable",
+            _("standard input is empty, so there is no diagnosis"),
+            _("name a log file, a folder of log files, or `-` for standard input"),
+            exit_code=EXIT_USAGE,
+        )
 
 
 def _memory_bytes(text: str) -> int | None:
