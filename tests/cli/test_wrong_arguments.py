@@ -93,3 +93,17 @@ def test_an_empty_input_is_no_healthy_log(command, arguments):
     assert (empty.returncode, empty.stdout) == (2, "")
     assert "standard input is empty" in empty.stderr
     assert harmless.returncode == 0
+
+
+def test_validate_reads_the_cluster_file_beside_a_cluster_file(command, tmp_path):
+    """A missing one, or a job file in its place, is not ignored."""
+    (tmp_path / "job.yaml").write_text("name: t\ncommand: [train.py]\nnodes: 1\ntime: 10m\n")
+    command("init", "--template", "lab", "--out", "cluster.yaml")
+
+    missing = command("validate", "--cluster", "nosuch.yaml", "cluster.yaml")
+    swapped = command("validate", "--cluster", "job.yaml", "cluster.yaml")
+    right = command("validate", "--cluster", "cluster.yaml", "cluster.yaml", "job.yaml")
+
+    assert (missing.returncode, swapped.returncode, right.returncode) == (2, 2, 0)
+    assert "nosuch.yaml" in missing.stderr
+    assert "job.yaml is a job file, but --cluster takes a cluster file" in swapped.stderr

@@ -243,6 +243,14 @@ def validate(path: str | Path, cluster: str | Path | None = None) -> tuple[Findi
     return ()
 
 
+def _require_cluster_file(path: Path) -> None:
+    """Raise SpecError if the file cannot be read, or is a job file."""
+    if kind_of(source_of(path)) == "job":
+        message = _("{file} is a job file, but --cluster takes a cluster file", file=path)
+        fix = _("swap the files: wright validate JOB_FILE --cluster CLUSTER_FILE")
+        raise SpecError(Finding("wrong-type", message, fix, (Location(str(path)),)))
+
+
 def checked(path: Path, cluster: Path | None = None) -> tuple[str, Cluster | None]:
     """Validate a cluster or job file; return a summary of one line, and the cluster of a cluster file.
 
@@ -250,6 +258,8 @@ def checked(path: Path, cluster: Path | None = None) -> tuple[str, Cluster | Non
         SpecError: all findings about it, or about the cluster file that the job is for.
     """
     source = source_of(path)
+    if cluster:
+        _require_cluster_file(cluster)
     if kind_of(source) == "cluster":
         cluster_spec = cluster_of(source)
         hosts = _n("{count} host", "{count} hosts", len(cluster_spec.hosts()))
