@@ -14,6 +14,16 @@ def test_a_local_run_is_marked(tmp_path):
     assert (tmp_path / "cancelled").exists()
 
 
+def test_a_run_that_has_ended_is_not_marked(tmp_path, capsys):
+    """A mark would make a later start of the run end at once; the message gives the outcome."""
+    (tmp_path / "job.json").write_text('{"local": true}')
+    (tmp_path / "ended.json").write_text('{"outcome": "finished"}')
+
+    assert cancel(str(tmp_path)) == 0
+    assert not (tmp_path / "cancelled").exists()
+    assert "has ended (finished): there is nothing to cancel" in "".join(capsys.readouterr())
+
+
 def test_a_job_needs_a_cluster(tmp_path, monkeypatch):
     """The error names where its file was looked for."""
     monkeypatch.chdir(tmp_path)

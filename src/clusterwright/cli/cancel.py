@@ -22,12 +22,21 @@ def cancel(job: Annotated[str, RUNS], /, *, cluster: Path | None = None) -> int:
     from clusterwright.cli._show import show_message
     from clusterwright.errors import WrightError
     from clusterwright.i18n import _
+    from clusterwright.launch.local import is_alive
     from clusterwright.onhost.lib.as_owner import as_owner
     from clusterwright.onhost.lib.files import append
+    from clusterwright.onhost.lib.run_outcome import decide
+    from clusterwright.onhost.runs.run_state import read_evidence
 
     run = find_run(job, cluster, cancels=True)
     if run.cluster is None:
         folder = Path(run.runs) / run.name
+        state = decide(read_evidence(str(folder)))
+        if state.has_ended and not is_alive(folder):
+            show_message(
+                _("{run} has ended ({state}): there is nothing to cancel", run=run.name, state=state.state)
+            )
+            return 0
         try:
             as_owner(folder, lambda: append(folder / "cancelled", b""))
         except OSError as error:
