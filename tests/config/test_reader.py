@@ -1,5 +1,7 @@
 """What a YAML text may hold, and what is refused with its place."""
 
+import gzip
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -123,6 +125,23 @@ def test_an_alias_bomb_stays_small():
     )
 
     assert {code for code, _ in findings(text)} == {"yaml-feature"}
+
+
+@pytest.mark.parametrize(
+    ("data", "fix"),
+    [
+        (gzip.compress(b"name: x"), "gunzip c.yaml"),
+        ("name: x".encode("utf-16"), "iconv -f UTF-16 -t UTF-8 c.yaml"),
+        (b"\x7fELF\x00\xff", "the file is not text"),
+        (b"name: caf\xe9", "iconv -f LATIN1 -t UTF-8 c.yaml"),
+    ],
+)
+def test_the_fix_of_other_encodings_converts_the_file(data, fix):
+    """Re-coding a compressed file from Latin-1 would only damage it."""
+    with pytest.raises(SpecError) as caught:
+        read(data, "c.yaml")
+
+    assert fix in caught.value.findings[0].fix
 
 
 def test_bytes_that_are_not_utf_8():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from typing import Any
 
@@ -90,8 +91,19 @@ def _decoded(data: bytes | str, file: str) -> str:
         line, column = prefix.count("\n") + 1, len(prefix) - prefix.rfind("\n")
         byte = f"0x{error.object[error.start]:02x}"
         message = _("byte {position} is {byte}, which is not UTF-8", position=error.start + 1, byte=byte)
-        fix = _("save the file as UTF-8: iconv -f LATIN1 -t UTF-8 {file}", file=file)
+        fix = _encoding_fix(error.object, file)
         raise SpecError(Finding("not-utf-8", message, fix, (Location(file, line, column),))) from error
+
+
+def _encoding_fix(data: bytes, file: str) -> str:
+    """Return how to convert the file, by its first bytes."""
+    if data.startswith(b"\x1f\x8b"):
+        return _("the file is compressed with gzip: decompress it with `gunzip {file}`", file=file)
+    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return _("save the file as UTF-8: iconv -f {encoding} -t UTF-8 {file}", encoding="UTF-16", file=file)
+    if b"\0" in data:
+        return _("the file is not text: pass the cluster or job file itself")
+    return _("save the file as UTF-8: iconv -f {encoding} -t UTF-8 {file}", encoding="LATIN1", file=file)
 
 
 def _events(source: Source) -> Iterator[Event]:
