@@ -260,3 +260,20 @@ def test_junk_in_place_of_any_value_is_loaded_or_refused(data):
     section[key] = data.draw(JUNK)
 
     assert "incomplete" not in said(json.dumps(values), of)
+
+
+@pytest.mark.parametrize(
+    ("field", "line", "fix"),
+    [
+        ("command", "python3 train.py --lr 1e-3", '[train.py, --lr, "1e-3"]'),
+        ("command", "train.py", "[train.py]"),
+        ("program", "python train.py", "[python, train.py]"),
+    ],
+)
+def test_the_list_of_a_command_line_is_one_that_runs(field, line, fix):
+    """One item for each word; `command` is a Python script, so its list has no `python`."""
+    with pytest.raises(SpecError) as caught:
+        job_of(read(f"name: t\n{field}: {line}\nnodes: 1\ntime: 10m\n", "job.yaml"))
+
+    assert caught.value.findings[0].fix == f"write it as a list: {field}: {fix}"
+    job_of(read(f"name: t\n{field}: {fix}\nnodes: 1\ntime: 10m\n", "job.yaml"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -222,7 +224,9 @@ class _Converter:
             if bare in {"true", "false"} or bare.lstrip("-").isdecimal():
                 return _("write it without quotes: {name}: {value}", name=name, value=bare)
         if schema_type == "array" and isinstance(value, str | int | float):
-            return _("write it as a list: {name}: [{value}]", name=name, value=excerpt)
+            words = _words(name, value) if isinstance(value, str) else ()
+            items = written(words) if words else f"[{excerpt}]"
+            return _("write it as a list: {name}: {items}", name=name, items=items)
         if node.get("examples"):
             return _("write it as {name}: {value}", name=name, value=written(node["examples"][0]))
         if keys := list(properties(node, self._schema)):
@@ -230,6 +234,17 @@ class _Converter:
         if schema_type in _TYPES:
             return _("write {expected}", expected=_(_TYPES[schema_type]))
         return _("write a value of another type")
+
+
+def _words(field: str, line: str) -> tuple[str, ...]:
+    """Return the items of a command line that was written as one string; `command` is without `python`."""
+    try:
+        words = shlex.split(line) if field in ("command", "program") else []
+    except ValueError:  # a quote without its end
+        return ()
+    if field == "command" and len(words) > 1 and re.fullmatch(r"python(3(\.\d+)?)?", words[0]):
+        words = words[1:]
+    return tuple(words)
 
 
 def _kind_of(value: Any) -> str:
