@@ -97,6 +97,14 @@ def test_the_outcome_names_what_failed_and_what_is_next(capsys):
     assert said[2].startswith("next: fix")
 
 
+def test_after_a_failed_dry_run_the_next_is_a_dry_run(capsys):
+    """Who wanted no change gets no command to copy that changes hosts."""
+    report = ChangeReport((HostReport("a1", reached=False, error="ssh: a1: timed out"),), dry=True)
+    show(report, "wright apply c", next_command="", plan_displayed=True, json=False)
+
+    assert capsys.readouterr().err.endswith("then run: wright apply c --dry-run\n")
+
+
 def test_hosts_that_were_left_out_are_named_and_pending(capsys):
     """Nothing failed: exit code 3 for those who ask, and the same command is what is next."""
     change = Change("file:/etc/x", "rewrite", "", Cost.DRAIN, (Verb.REWRITE,))

@@ -196,9 +196,8 @@ def show(
     show_message(_counts(report))
     show_timings(report)
     if not report.ok:
-        show_message(
-            _("next: fix the errors above, then run: {command}", command=command_text(retry_command))
-        )
+        command = command_text(retry_command + " --dry-run" * report.dry)
+        show_message(_("next: fix the errors above, then run: {command}", command=command))
     else:
         show_next(retry_command if (report.dry and report.pending) or report.left_out else next_command)
 
