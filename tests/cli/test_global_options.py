@@ -81,6 +81,8 @@ def test_errors_are_json_with_json(wright):
             "wright apply --help",
         ),
         (["jobs", "--folder", "x"], "Unknown option: --folder", "wright jobs --help"),
+        (["jobs", "--color=never"], "Unknown option: --color", "wright jobs --help"),
+        (["apply", "--dryrun"], "Unknown option: --dryrun. Did you mean --dry-run?", "wright apply --help"),
     ],
 )
 def test_a_wrong_command_line_names_the_closest_word(wright, typed, message, fix):
@@ -127,3 +129,15 @@ def test_a_missing_or_extra_argument_is_named(wright, typed, message):
 
     assert failed.returncode == 2
     assert failed.stderr.startswith(f"error[usage]: {message}\n")
+
+
+def test_the_option_of_a_program_is_no_misspelled_option(wright):
+    """--lr is not --cluster, and an option of the program comes after --."""
+    failed = wright("train", "train.py", "--lr", "1e-3")
+
+    assert failed.stderr.startswith("error[usage]: Unknown option: --lr\nfix: write -- before the program")
+
+
+def test_help_is_the_help(wright):
+    """As with git and kubectl."""
+    assert wright("help").stdout == wright("--help").stdout != ""

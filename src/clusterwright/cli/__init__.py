@@ -106,7 +106,7 @@ def main() -> None:
         _complete()
     try:
         arguments = apply_global_options(sys.argv[1:])
-        if arguments in ([], ["-h"], ["--help"]):
+        if arguments in ([], ["-h"], ["--help"], ["help"]):
             sys.stdout.write(_wrap(_overview(), sys.stdout))
             return
         outcome = app()(arguments, result_action="return_value", exit_on_error=False, print_error=False)

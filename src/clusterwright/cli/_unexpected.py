@@ -9,10 +9,11 @@ import shutil
 import sys
 import tempfile
 import traceback
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TypeGuard
 
-from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
+from cyclopts import CycloptsError, MissingArgumentError, UnknownOptionError, UnusedCliTokensError
 
 from clusterwright import __version__
 from clusterwright.cli._connection import cluster_option
@@ -23,6 +24,7 @@ from clusterwright.onhost.lib.files import FULL
 from clusterwright.units import QuantityError, human_size
 
 _LONGEST_PATH = 200  # characters of a path in a message
+_LEAST_SIMILAR = 0.75  # ratio of an option's name and the suggested one
 _REFUSED = (errno.EROFS, errno.EIO, errno.EFBIG, errno.EACCES, errno.EPERM)
 _NO_PATH = (
     errno.ENOENT,
@@ -68,12 +70,29 @@ def _of_usage(error: CycloptsError) -> WrightError:
         meaning = _(error.argument.parameter.help or "").rstrip(".。")
         message = _("`{command}` needs {name}", command=command, name=error.argument.name)
         message += f" ({meaning})" if meaning else ""
+    elif isinstance(error, UnknownOptionError):
+        message = _without_bad_guess(message)
+        if command == "wright train":
+            fix = _("write -- before the program and its options, or run `{command} --help`", command=command)
     elif isinstance(error, UnusedCliTokensError):
         unused = error.unused_tokens or ["-"]
         message = _("unexpected argument `{argument}`", argument=" ".join(unused))
         if unused[0].endswith((".yaml", ".yml")) and not unused[0].startswith("-"):
             fix = _("name the cluster file with {option}", option=cluster_option(Path(unused[0])))
     return WrightError.from_code("usage", message, fix, exit_code=EXIT_USAGE)
+
+
+def _without_bad_guess(message: str) -> str:
+    """Return the message about an unknown option without the suggestion of an option that only looks similar.
+
+    Cyclopts compares names with their hyphens, so that --lr is similar to --cluster.
+    """
+    about, asks, guess = message.partition(" Did you mean --")
+    typed = about.removeprefix("Unknown option: --").rstrip(".")
+    guess_name = guess.rstrip("?")
+    is_start = len(typed) > 2 and guess_name.startswith(typed)
+    is_close = is_start or SequenceMatcher(None, typed, guess_name).ratio() >= _LEAST_SIMILAR
+    return message if is_close or not asks else about.rstrip(".")
 
 
 def _is_of_disk(error: Exception) -> TypeGuard[OSError]:
