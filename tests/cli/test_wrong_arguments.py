@@ -1,6 +1,7 @@
 """Frequent wrong uses: each ends in an error that names the argument and a fix that works."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -107,3 +108,18 @@ def test_validate_reads_the_cluster_file_beside_a_cluster_file(command, tmp_path
     assert (missing.returncode, swapped.returncode, right.returncode) == (2, 2, 0)
     assert "nosuch.yaml" in missing.stderr
     assert "job.yaml is a job file, but --cluster takes a cluster file" in swapped.stderr
+
+
+@pytest.mark.parametrize("line", ["jobs", "apply --dry-run", "check"])
+def test_a_lab_that_is_not_started_is_named_with_its_fix(command, tmp_path, line):
+    """The file that ssh lacks is no fault of the user."""
+    command("init", "--template", "lab", "--out", "lab.yaml")
+    text = (tmp_path / "lab.yaml").read_text()
+    (tmp_path / "cluster.yaml").write_text(re.sub(r"(?m)^name: .*", "name: not-started", text))
+
+    done = command(*line.split())
+
+    assert done.returncode != 0
+    assert "lab `not-started` is not started" in done.stdout + done.stderr
+    assert "wright lab up" in done.stdout + done.stderr
+    assert "config file" not in done.stdout + done.stderr

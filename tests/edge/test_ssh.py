@@ -10,7 +10,7 @@ import pytest
 
 from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.slurm import checked
-from clusterwright.edge.ssh import SSH_FAILED, Ssh, host_key_problem
+from clusterwright.edge.ssh import SSH_FAILED, Ssh, ssh_problem
 from clusterwright.errors import WrightError
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/bin:/sbin")
@@ -70,7 +70,7 @@ def test_a_changed_host_key_has_an_error_of_its_own(ssh, tmp_path):
     other.mkdir()
     know(tmp_path, ssh.port, new_key(other))
     result = ssh.run("gpu1", "true", timeout_s=20)
-    problem = host_key_problem(result, "gpu1")
+    problem = ssh_problem(result, "gpu1")
 
     assert (result.code, problem.code) == (SSH_FAILED, "host-key-changed")
     assert problem.message == f"the SSH host key of gpu1 differs from the one in {tmp_path}/known, line 2"
@@ -80,7 +80,7 @@ def test_a_changed_host_key_has_an_error_of_its_own(ssh, tmp_path):
     command = problem.fix.split("`")[3]
     assert command == f"ssh-keygen -f {tmp_path}/known -R '[127.0.0.1]:{ssh.port}'"
     subprocess.run(command, shell=True, check=True, capture_output=True)
-    assert host_key_problem(ssh.run("gpu1", "true", timeout_s=20), "gpu1").code == "host-key-unknown"
+    assert ssh_problem(ssh.run("gpu1", "true", timeout_s=20), "gpu1").code == "host-key-unknown"
 
 
 @pytest.mark.skipif(not SSHD, reason="no sshd (apt install openssh-server)")
@@ -92,7 +92,7 @@ def test_a_refused_login_is_no_matter_of_host_keys(ssh, tmp_path):
         checked(result, "gpu1", "squeue")
 
     assert failed.value.findings[0].code == "unreachable"
-    assert host_key_problem(result, "gpu1") is None
+    assert ssh_problem(result, "gpu1") is None
 
 
 def test_what_a_host_prints_adds_nothing_to_a_command():
@@ -104,7 +104,7 @@ def test_what_a_host_prints_adds_nothing_to_a_command():
         checked(result, "gpu1", "squeue")
 
     assert failed.value.findings[0].code == "unreachable"
-    assert host_key_problem(result, "gpu1") is None
+    assert ssh_problem(result, "gpu1") is None
 
 
 def test_a_port_and_an_address_are_named_as_ssh_keygen_wants_them():
@@ -116,7 +116,7 @@ def test_a_port_and_an_address_are_named_as_ssh_keygen_wants_them():
         "Host key for [2001:db8::7]:2222 has changed and you have requested strict checking.\n"
         "Host key verification failed."
     )
-    problem = host_key_problem(CommandResult((), SSH_FAILED, "", printed, 0.1), "gpu7")
+    problem = ssh_problem(CommandResult((), SSH_FAILED, "", printed, 0.1), "gpu7")
 
     assert problem.code == "host-key-changed"
     assert "`ssh-keygen -f /home/ann/.ssh/known_hosts -R '[2001:db8::7]:2222'`" in problem.fix

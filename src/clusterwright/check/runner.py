@@ -17,7 +17,7 @@ from clusterwright.edge.bundler import FACTS
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.host import Host
 from clusterwright.edge.progress import Listener, ProgressEvent, ignore, reporting
-from clusterwright.edge.ssh import SSH_FAILED, Remote, fan_out, host_key_problem
+from clusterwright.edge.ssh import SSH_FAILED, Remote, fan_out, ssh_problem
 from clusterwright.i18n import _
 from clusterwright.provision.change.hosts import no_host
 
@@ -125,7 +125,7 @@ def _query_host(
     )
     answered = clock.now()
     if result.code == SSH_FAILED:
-        error = host_key_problem(result, name) or result.last_lines(1) or _("ssh failed without a message")
+        error = ssh_problem(result, name) or result.last_lines(1) or _("ssh failed without a message")
         return Reading(HostReach(error=str(error), seconds=result.seconds))
     answer = answer_of(result.out)
     if answer is None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from clusterwright.edge.host import CANNOT_BECOME, REFUSED_ROOT
 from clusterwright.edge.processes import CommandResult
-from clusterwright.edge.ssh import SSH_FAILED, Remote, host_key_problem
+from clusterwright.edge.ssh import SSH_FAILED, Remote, ssh_problem
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.safe_names import random_mark
@@ -110,7 +110,7 @@ def checked(result: CommandResult, host: str, program: str) -> CommandResult:
         return result
     output = result.last_lines()
     if result.code == SSH_FAILED:
-        if problem := host_key_problem(result, host):
+        if problem := ssh_problem(result, host):
             raise WrightError.from_code(problem.code, problem.message, problem.fix)
         message = _("{host} is unreachable: {output}", host=host, output=output)
         fix = _("try `ssh {host}`; the command changed nothing on the host", host=host)

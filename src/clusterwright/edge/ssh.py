@@ -22,6 +22,10 @@ _CHANGED = re.compile(
     r"^Host key for ([\w.:\[\]-]+) has changed and you have requested strict checking", re.MULTILINE
 )
 _OFFENDING = re.compile(r"^Offending \S+ key in ([\w./-]+):(\d+)", re.MULTILINE)
+# And about the configuration of a lab (lab/state.py), which exists while the lab does.
+_NO_LAB = re.compile(
+    r"^Can't open user config file \S*/labs/([a-z0-9-]+)/ssh_config: No such file", re.MULTILINE
+)
 
 T = TypeVar("T")
 
@@ -120,20 +124,23 @@ def _transient_unit(command: str, timeout_s: float) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class HostKeyProblem:
-    """Why ssh refused the key of a host: the code of the error, its message and its fix."""
+class SshProblem:
+    """Why ssh failed: the code of the error, its message and its fix."""
 
     code: str
     message: str
     fix: str
 
     def __str__(self) -> str:
-        """The message about the host key and the fix in one line."""
+        """The message and the fix in one line."""
         return f"{self.message}; {self.fix}"
 
 
-def host_key_problem(result: CommandResult, host: str) -> HostKeyProblem | None:
-    """Return the problem with the host's key if it is why ssh failed; None if ssh failed otherwise."""
+def ssh_problem(result: CommandResult, host: str) -> SshProblem | None:
+    """Return why ssh failed if it is the host's key or a lab that is not started; None if ssh failed otherwise."""
+    if lab := _NO_LAB.search(result.err):
+        message = _("lab `{name}` is not started", name=lab[1])
+        return SshProblem("lab-unknown", message, _("start it with `wright lab up`"))
     changed, offending = _CHANGED.search(result.err), _OFFENDING.search(result.err)
     if changed and offending:
         name, (file, line) = changed[1], offending.groups()
@@ -151,7 +158,7 @@ def host_key_problem(result: CommandResult, host: str) -> HostKeyProblem | None:
             command=command,
             host=host,
         )
-        return HostKeyProblem("host-key-changed", message, fix)
+        return SshProblem("host-key-changed", message, fix)
     if _KEY_REFUSED in result.err:
         message = _("no SSH host key of {host} is known on this machine", host=host)
         fix = _(
@@ -159,7 +166,7 @@ def host_key_problem(result: CommandResult, host: str) -> HostKeyProblem | None:
             " /etc/ssh/ssh_host_ed25519_key.pub` prints on the host's console",
             host=host,
         )
-        return HostKeyProblem("host-key-unknown", message, fix)
+        return SshProblem("host-key-unknown", message, fix)
     return None
 
 

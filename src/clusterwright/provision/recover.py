@@ -15,7 +15,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import fold
 from clusterwright.edge.host import Host
 from clusterwright.edge.secrets import MUNGE_KEY_BYTES, stored_munge_key, write_munge_key
-from clusterwright.edge.ssh import SSH_FAILED, Remote, fan_out, host_key_problem
+from clusterwright.edge.ssh import SSH_FAILED, Remote, fan_out, ssh_problem
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.safe_reader import parse_object
@@ -104,7 +104,7 @@ def recover(cluster: Cluster, folder: Path, remote: Remote, hosts: Iterable[str]
 def _read(remote: Remote, host: str) -> HostKey:
     result = Host(remote, host).run_root(_READ)
     encoded, _newline, receipt_text = result.out.partition("\n")
-    if result.code == SSH_FAILED and (problem := host_key_problem(result, host)):
+    if result.code == SSH_FAILED and (problem := ssh_problem(result, host)):
         return HostKey(host, error=_("unreachable: {error}", error=problem))
     if not result.ok:
         return HostKey(host, error=_("unreachable: {error}", error=result.last_lines(1)))

@@ -17,7 +17,7 @@ from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.progress import Listener, ProgressEvent, ignore, lines_with
-from clusterwright.edge.ssh import SSH_FAILED, Remote, host_key_problem
+from clusterwright.edge.ssh import SSH_FAILED, Remote, ssh_problem
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.processes import TIMED_OUT
 from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_document
@@ -255,7 +255,7 @@ def _change(row: dict[str, Any]) -> Change:
 
 
 def _no_answer_reason(host: str, result: CommandResult) -> str:
-    if result.code == SSH_FAILED and (problem := host_key_problem(result, host)):
+    if result.code == SSH_FAILED and (problem := ssh_problem(result, host)):
         return str(problem)
     if result.code == TIMED_OUT:
         return _(
