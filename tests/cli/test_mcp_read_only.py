@@ -136,6 +136,8 @@ def site(tmp_path, monkeypatch):
 def is_reading(line):
     """Whether a command of Slurm changes nothing."""
     name, *words = line.split()
+    if (name, words) == ("srun", ["--mpi=list"]):  # lists plug-ins and starts nothing
+        return True
     return name in READING or (name in SHOWING and bool({"show", "list", "ping"} & set(words)))
 
 
