@@ -9,7 +9,10 @@ from clusterwright.launch.command_line import fields
     ("line", "wanted"),
     [
         ("python train.py --lr 1", {"name": "train", "command": ["train.py", "--lr", "1"]}),
-        ("/opt/x/bin/python3.11 -u train.py", {"name": "train", "command": ["train.py"]}),
+        (
+            "/opt/x/bin/python3.11 -u train.py",
+            {"name": "train", "command": ["train.py"], "environment": {"python": "/opt/x/bin/python3.11"}},
+        ),
         ("python -m my.model --lr 1", {"name": "model", "command": ["-m", "my.model", "--lr", "1"]}),
         ("python -O train.py", {"name": "train", "program": ["python", "-O", "train.py"]}),
         (

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import join
 
+from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._first_day import RECIPES
 from clusterwright.i18n import N_, _, current_language
 from clusterwright.platforms.registry import DEFAULT  # the `os` of the template
@@ -46,25 +47,27 @@ class Step:
 def steps(answers: Mapping[str, str]) -> tuple[Step, ...]:
     """Return the steps for these answers, in order."""
     lab = lab_file(answers)
+    of_cluster, of_lab = (cluster_option(Path(file)) for file in (CLUSTER, lab))
     checked = " ".join(dict.fromkeys((CLUSTER, lab, JOB)))
     lines = [
         ("init", N_("Write the cluster file and the job file"), f"init --template lab --out {CLUSTER}"),
         ("validate", N_("Validate the files"), f"validate {checked}"),
-        ("expect", N_("Plan: what the hardware should reach"), f"plan expect --cluster {CLUSTER}"),
+        ("expect", N_("Plan: what the hardware should reach"), f"plan expect {of_cluster}"),
         ("size", N_("Plan: how long a training takes"), _sizing(answers["train"])),
-        ("lab", N_("Start virtual hosts on this machine, as root"), f"lab up --cluster {lab}"),
-        ("preview", N_("Preview the changes of the hosts"), f"apply --cluster {lab} --dry-run"),
-        ("apply", N_("Build the cluster"), f"apply --cluster {lab} --yes"),
-        ("check", N_("Verify every host"), f"check --cluster {lab}"),
-        ("train", N_("Train, and follow the logs"), f"train {JOB} --cluster {lab} --follow"),
-        ("jobs", N_("List the runs"), f"jobs --cluster {lab}"),
+        ("lab", N_("Start virtual hosts on this machine, as root"), f"lab up {of_lab}"),
+        ("preview", N_("Preview the changes of the hosts"), f"apply {of_lab} --dry-run"),
+        ("apply", N_("Build the cluster"), f"apply {of_lab} --yes"),
+        ("check", N_("Verify every host"), f"check {of_lab}"),
+        ("train", N_("Train, and follow the logs"), f"train {JOB} {of_lab} --follow"),
+        ("jobs", N_("List the runs"), f"jobs {of_lab}"),
     ]
     return tuple(Step(name, about, tuple(line.split())) for name, about, line in lines if line)
 
 
 def _sizing(train: str) -> str:
     model = MODELS.get(train)
-    return f"plan size --cluster {CLUSTER} --model {model} --tokens 1B --global-batch 64" if model else ""
+    of_cluster = cluster_option(Path(CLUSTER))
+    return f"plan size {of_cluster} --model {model} --tokens 1B --global-batch 64" if model else ""
 
 
 def lab_file(answers: Mapping[str, str]) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._live_names import GPUS
 
 if TYPE_CHECKING:
@@ -112,7 +114,8 @@ def _run_steps(state: State, *, yes: bool) -> int:
         state.finished.append(step.name)
         state.save()
     show_message(_("the first day is complete; cluster.yaml and job.yaml are yours"))
-    show_next(f"wright logs last; wright why last; wright lab down --cluster {lab_file(state.answers)}")
+    of_lab = cluster_option(Path(lab_file(state.answers)))
+    show_next(f"wright logs last; wright why last; wright lab down {of_lab}")
     return 0
 
 

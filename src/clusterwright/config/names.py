@@ -196,11 +196,8 @@ def _hostlist(value: str) -> str:
 
 def _version(value: Any) -> str:
     if not isinstance(value, str):
-        raise refuse(
-            "version-not-quoted",
-            _("version {value} is read as a number, which would make 25.10 25.1", value=value),
-            _('write it in quotes: "{value}"', value=value),
-        )
+        message = _("version {value} is read as a number, which would make 25.10 25.1", value=value)
+        raise refuse("version-not-quoted", message, _('write it in quotes: "{value}"', value=value))
     if not re.fullmatch(_VERSION, value):
         raise refuse(
             "bad-name", _("`{value}` is not a version", value=value), _('write it as "25.11" or "12.4.1"')
@@ -210,32 +207,25 @@ def _version(value: Any) -> str:
 
 def _reject_line_breaks(value: str) -> str:
     if "\0" in value or "\n" in value or "\r" in value:
-        raise refuse(
-            "bad-text",
-            _("the value has a line break or a NUL, which `sbatch --export` cannot pass to the job"),
-            _("write it on one line, or put it into a file and set the path of the file"),
-        )
+        message = _("the value has a line break or a NUL, which `sbatch --export` cannot pass to the job")
+        fix = _("write it on one line, or put it into a file and set the path of the file")
+        raise refuse("bad-text", message, fix)
     return value
 
 
 def _conf_line(value: str) -> str:
     """Reject comments, line breaks and backslashes, which would continue the line."""
     if not value.strip() or any(char in value for char in "#\\") or not value.isprintable():
-        raise refuse(
-            "bad-text",
-            _("`{value}` is not a value of a slurm.conf line", value=value[:60]),
-            _("write what follows the = in slurm.conf, on one line, without # and \\"),
-        )
+        message = _("`{value}` is not a value of a slurm.conf line", value=value[:60])
+        fix = _("write what follows the = in slurm.conf, on one line, without # and \\")
+        raise refuse("bad-text", message, fix)
     return value
 
 
 def _no_nul(value: str) -> str:
     if "\0" in value or not value:
-        raise refuse(
-            "bad-text",
-            _("an item is empty or has a NUL, which a command line cannot contain"),
-            _("remove the item"),
-        )
+        message = _("an item is empty or has a NUL, which a command line cannot contain")
+        raise refuse("bad-text", message, _("remove the item"))
     return value
 
 
@@ -270,17 +260,15 @@ def expand_valid(hostlist: str) -> tuple[str, ...]:
 
 
 def fold(hosts: tuple[str, ...] | list[str]) -> str:
-    """Fold host names into a hostlist: `gpu-node[1-8,12]`; an empty string for no hosts.
-
-    Texts that are no names, such as ClusterShell's groups and ranges, stay as they are at the end.
-    """
-    names = [host for host in hosts if re.fullmatch(_FOLDABLE, host)]
-    others = sorted({host for host in hosts if not re.fullmatch(_FOLDABLE, host)})
-    if len(names) <= _FEW_HOSTS or not any(map(_has_numbers, names)):
-        folded = str(NodeSet.fromlist(names, resolver=RESOLVER_NOGROUP))
-    else:
-        folded = ",".join(_fold_numbers(sorted(set(names))))
-    return ",".join(filter(None, (folded, *others)))
+    """Fold host names into a hostlist: `gpu-node[1-8,12]`; texts that are no names stay as they are, at the end."""
+    names = {host for host in hosts if re.fullmatch(_FOLDABLE, host)}
+    has_many = len(names) > _FEW_HOSTS and any(map(_has_numbers, names))
+    folded = (
+        _fold_numbers(sorted(names))
+        if has_many
+        else [str(NodeSet.fromlist(sorted(names), resolver=RESOLVER_NOGROUP))]
+    )
+    return ",".join(filter(None, (*folded, *sorted(set(hosts) - names))))
 
 
 def _fold_numbers(names: list[str]) -> list[str]:
