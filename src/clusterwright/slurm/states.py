@@ -63,10 +63,12 @@ def is_finished(state: str) -> bool:
 
 BASES = frozenset({"DOWN", "IDLE", "ALLOCATED", "ERROR", "MIXED", "FUTURE", "UNKNOWN"})
 FLAGS = frozenset({
-    "BLOCKED", "CLOUD", "COMPLETING", "DRAIN", "DYNAMIC_FUTURE", "DYNAMIC_NORM", "EXTERNAL", "FAIL", "INVALID_REG",
-    "MAINTENANCE", "NOT_RESPONDING", "PLANNED", "POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "POWER_DOWN",
-    "POWER_DRAIN", "POWER_UP", "REBOOT_CANCEL", "REBOOT_ISSUED", "REBOOT_REQUESTED", "RESERVED", "RESUME", "UNDRAIN",
+    "BLOCKED", "CLOUD", "COMPLETING", "DRAIN", "DYNAMIC_FUTURE", "DYNAMIC_NORM", "EXTERNAL", "FAIL",
+    "INVALID_REG", "MAINTENANCE", "NOT_RESPONDING", "PERFCTRS", "PLANNED", "POWERED_DOWN",
+    "POWERING_DOWN", "POWERING_UP", "POWER_DOWN", "POWER_DRAIN", "POWER_UP", "REBOOT_CANCEL",
+    "REBOOT_ISSUED", "REBOOT_REQUESTED", "RESERVED", "RESUME", "UNDRAIN",
 })  # fmt: skip
+_FAILED = frozenset({"DOWN", "ERROR", "BOOT_FAIL"})  # bases; the last one in states of single releases
 # Flags by the suffix that sinfo appends to a state.
 _STATE_SUFFIXES = {
     "*": "NOT_RESPONDING",
@@ -79,8 +81,22 @@ _STATE_SUFFIXES = {
     "^": "REBOOT_ISSUED",
     "-": "PLANNED",
 }
-# sinfo's names for a base with a flag, and names of single releases.
+# sinfo's names for a base with a flag, its compact names (%t), and names of single releases.
 _ALIASES = {
+    "ALLOC": "ALLOCATED",
+    "BLOCK": "BLOCKED",
+    "BOOT": "REBOOT_ISSUED",
+    "COMP": "COMPLETING",
+    "DRNG": "ALLOCATED+DRAIN",
+    "FAILG": "ALLOCATED+FAIL",
+    "FUTR": "FUTURE",
+    "MIX": "MIXED",
+    "NPC": "PERFCTRS",
+    "PLND": "PLANNED",
+    "POW_DN": "POWERED_DOWN",
+    "POW_UP": "POWERING_UP",
+    "RESV": "RESERVED",
+    "INVALID": "IDLE+INVALID_REG",
     "DRAINED": "IDLE+DRAIN",
     "DRAINING": "ALLOCATED+DRAIN",
     "FAILING": "ALLOCATED+FAIL",
@@ -129,6 +145,21 @@ class NodeState(NamedTuple):
     def is_down(self) -> bool:
         """True if slurmctld has set the node DOWN."""
         return self.base == "DOWN"
+
+    @property
+    def is_known(self) -> bool:
+        """True if releases print this base and these flags; other words of this form are no states."""
+        return self.base in BASES | _FAILED and self.flags <= FLAGS
+
+    @property
+    def has_failed(self) -> bool:
+        """True if slurmctld has set the node DOWN, or its state is an error."""
+        return self.base in _FAILED
+
+    @property
+    def has_failed_to_start(self) -> bool:
+        """True if the node has failed while power saving had it down, or powered it up or down."""
+        return self.has_failed and bool(self.flags & {"POWERED_DOWN", "POWERING_UP", "POWERING_DOWN"})
 
     @property
     def is_responding(self) -> bool:

@@ -8,20 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from clusterwright.diagnose.outputs.table import tables
 from clusterwright.diagnose.outputs.value import Finding, Normal, Row
 from clusterwright.i18n import N_, _
+from clusterwright.slurm.states import is_node_state, parse_node_state
 
 KEYWORDS = (b"nodelist", b"hostnames")
-_STATE = re.compile(r"(?P<base>[a-z_+]+)(?P<flags>[*~#%!$@^-]*)\+?")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT|Unknown")
-_DRAIN = ("drain", "drained", "drng", "draining", "fail", "failing", "failg", "down+drain", "idle+drain")
-_DOWN = ("down", "error", "boot_fail")
-_UNKNOWN = ("unk", "unknown")
-_INVALID = ("inval", "invalid", "invalid_reg")
-_IN_SERVICE = (
-    "idle alloc allocated mix mixed comp completing maint resv reserved plnd planned pow_dn pow_up powered_down"
-    " powering_up powering_down npc perfctrs futr future boot reboot block blocked"
-)
-_BASES = {*_DRAIN, *_DOWN, *_UNKNOWN, *_INVALID, *_IN_SERVICE.split()}
-_FLAGS = {
+_SUFFIXES = {
     "~": N_(
         "{nodes} ({state}): powered down to save power; Slurm starts them when a job needs them: normal."
     ),
@@ -44,9 +35,9 @@ def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | N
             for row, cells in table:
                 nodes, state = cells.get(names[0], ""), cells.get(names[1], "").lower()
                 yield from _partition(row, cells)
-                if nodes and (nodes, state) not in judged and (match := _STATE.fullmatch(state)):
+                if nodes and (nodes, state) not in judged and is_node_state(state):
                     judged.add((nodes, state))
-                    yield from _node(row, nodes, match, _reason(cells))
+                    yield from _node(row, nodes, state, _reason(cells))
     yield from _reasons(rows, judged)
 
 
@@ -61,23 +52,23 @@ def _reason(cells: Mapping[str, str]) -> str:
     return "" if reason in ("", "none") else reason
 
 
-def _node(row: Row, nodes: str, state: re.Match[str], reason: str) -> Iterator[Finding | Normal]:
-    base, flags, text = state["base"], state["flags"], state[0]
-    if base not in _BASES:
-        return
-    why = f", reason: {reason}" if reason else ""
-    if base in _INVALID:
-        yield Finding(row, f"sinfo: invalid {nodes} ({text}){why}")
-    elif base in _DOWN and ("~" in flags or "#" in flags or "%" in flags):
-        yield Finding(row, f"sinfo: did not start {nodes} ({text}){why}")
-    elif "*" in flags or base in _UNKNOWN:
-        yield Finding(row, f"sinfo: not responding {nodes} ({text}){why}")
-    elif base in _DRAIN:
-        yield Finding(row, f"sinfo: drained {nodes} ({text}){why}")
-    elif base in _DOWN:
-        yield Finding(row, f"sinfo: down {nodes} ({text}){why}")
+def _node(row: Row, nodes: str, text: str, reason: str) -> Iterator[Finding | Normal]:
+    state = parse_node_state(text)
+    if not state.is_known:
+        return  # a word of another table
+    subject = f"{nodes} ({text})" + (f", reason: {reason}" if reason else "")
+    if state.is_invalid:
+        yield Finding(row, f"sinfo: invalid {subject}")
+    elif state.has_failed_to_start and not state.is_drained:
+        yield Finding(row, f"sinfo: did not start {subject}")
+    elif not state.is_responding or state.base == "UNKNOWN":
+        yield Finding(row, f"sinfo: not responding {subject}")
+    elif state.is_drained or (state.is_out_of_service and not state.has_failed):
+        yield Finding(row, f"sinfo: drained {subject}")
+    elif state.has_failed:
+        yield Finding(row, f"sinfo: down {subject}")
     else:
-        sentence = next((_(_FLAGS[flag]) for flag in flags if flag in _FLAGS), _(_SERVICE))
+        sentence = next((_(_SUFFIXES[suffix]) for suffix in text if suffix in _SUFFIXES), _(_SERVICE))
         yield Normal(row, sentence.format(nodes=nodes, state=text))
 
 
