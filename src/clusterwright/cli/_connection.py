@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -103,6 +104,12 @@ def is_unmanaged(named: Path | None, job_file: Path | None = None) -> bool:
         ) is not None
     if any(path.exists() for path in _candidates(job_file)):
         return False
+    return _has_slurm()
+
+
+@cache
+def _has_slurm() -> bool:
+    """Ask once in a command whether this machine has Slurm: a ping that is not answered takes seconds."""
     from clusterwright.launch.unmanaged.gather import has_slurm
 
     return has_slurm()

@@ -179,6 +179,6 @@ def stored_runs(cluster: str) -> list[str]:
 
 
 def _cache(cluster: str) -> Path:
-    return Path(
-        os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "clusterwright", cluster, "runs.json"
-    )
+    from clusterwright.edge.files import cache_folder
+
+    return cache_folder() / cluster / "runs.json"

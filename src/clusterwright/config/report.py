@@ -224,8 +224,8 @@ class _Converter:
             if bare in {"true", "false"} or bare.lstrip("-").isdecimal():
                 return _("write it without quotes: {name}: {value}", name=name, value=bare)
         if schema_type == "array" and isinstance(value, str | int | float):
-            words = _words(name, value) if isinstance(value, str) else ()
-            items = written(words) if words else f"[{excerpt}]"
+            arguments = _arguments(name, value) if isinstance(value, str) else ()
+            items = written(arguments) if arguments else f"[{excerpt}]"
             return _("write it as a list: {name}: {items}", name=name, items=items)
         if node.get("examples"):
             return _("write it as {name}: {value}", name=name, value=written(node["examples"][0]))
@@ -236,15 +236,15 @@ class _Converter:
         return _("write a value of another type")
 
 
-def _words(field: str, line: str) -> tuple[str, ...]:
+def _arguments(field: str, line: str) -> tuple[str, ...]:
     """Return the items of a command line that was written as one string; `command` is without `python`."""
     try:
-        words = shlex.split(line) if field in ("command", "program") else []
+        arguments = shlex.split(line) if field in ("command", "program") else []
     except ValueError:  # a quote without its end
         return ()
-    if field == "command" and len(words) > 1 and re.fullmatch(r"python(3(\.\d+)?)?", words[0]):
-        words = words[1:]
-    return tuple(words)
+    if field == "command" and len(arguments) > 1 and re.fullmatch(r"python(3(\.\d+)?)?", arguments[0]):
+        arguments = arguments[1:]
+    return tuple(arguments)
 
 
 def _kind_of(value: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import Any
 
 from clusterwright import plugins
 from clusterwright.diagnose.mode import FOLDER, Mode, Signature, mode, paths, plugin_tables, tables
+from clusterwright.edge.files import cache_folder
 
 
 class Knowledge:
@@ -107,8 +107,7 @@ def _stamp(folder: Path) -> list[Any]:
 
 
 def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "clusterwright" / "why-modes.json"
+    return cache_folder() / "why-modes.json"
 
 
 def _store(path: Path, document: Mapping[str, Any]) -> None:

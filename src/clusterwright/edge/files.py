@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import takewhile
@@ -10,6 +11,11 @@ from pathlib import Path
 
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.files import write_atomic
+
+
+def cache_folder() -> Path:
+    """Return the user's folder for what can be made again: `clusterwright` in $XDG_CACHE_HOME, else in ~/.cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "clusterwright"
 
 
 def write_file_atomic(path: Path, data: bytes | str, *, mode: int | None = 0o644) -> None:

@@ -44,5 +44,6 @@ def conf_lines(text: str) -> Iterator[ConfLine]:
 
 
 def _line(number: int, text: str) -> ConfLine:
-    pairs = () if text.split(None, 1)[:1] == ["include"] else tuple(_PAIR.findall(text))
-    return ConfLine(number, text, tuple((key, value.strip('"')) for key, value in pairs))
+    line = ConfLine(number, text, ())
+    pairs = () if line.include else _PAIR.findall(text)
+    return line._replace(pairs=tuple((key, value.strip('"')) for key, value in pairs))

@@ -105,9 +105,9 @@ def read_money(
             message = _("--exchange-rate has no effect without --currency")
             raise WrightError.from_code("exchange-rate", message, fix, exit_code=EXIT_USAGE)
         return user_catalog, None, []
-    own = exchange.read_exchange_rate(text, currency) if text else None
-    rates = exchange.describe_rates(currency, own, {quote.currency for quote in prices(user_catalog)})
-    return exchange.in_currency(user_catalog, currency, own), own, rates
+    user_rate = exchange.read_exchange_rate(text, currency) if text else None
+    rates = exchange.describe_rates(currency, user_rate, {quote.currency for quote in prices(user_catalog)})
+    return exchange.in_currency(user_catalog, currency, user_rate), user_rate, rates
 
 
 def show_rates(rates: list[str]) -> None:

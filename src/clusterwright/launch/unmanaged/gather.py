@@ -12,7 +12,7 @@ from pathlib import Path
 from clusterwright.config.cluster import Cluster, Unmanaged
 from clusterwright.edge import slurm
 from clusterwright.edge.clock import Clock, SystemClock
-from clusterwright.edge.files import write_file_atomic
+from clusterwright.edge.files import cache_folder, write_file_atomic
 from clusterwright.edge.host import Host
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
@@ -65,9 +65,8 @@ def learned_cluster(access: Unmanaged, *, clock: Clock | None = None) -> Cluster
 
 def cache_file(access: Unmanaged) -> Path:
     """Return the file in the user's cache with what was learned of a login host, or of this machine."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     name = "@".join(filter(None, (access.user, access.login))) or "here"
-    return Path(base, "clusterwright", "slurm", f"{name}.json")
+    return cache_folder() / "slurm" / f"{name}.json"
 
 
 def _cached(file: Path) -> Learned | None:

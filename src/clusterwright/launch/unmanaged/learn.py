@@ -86,7 +86,6 @@ def learn(texts: SlurmTexts, shared: str, access: Unmanaged, python: str) -> Clu
 class _Group:
     """Nodes of the same hardware in the same partitions."""
 
-    hardware: tuple[str, ...]
     sample: Node
     members: tuple[str, ...]
 
@@ -126,11 +125,11 @@ def _groups(nodes: Iterable[Node]) -> dict[str, _Group]:
         key = (gres, *(node.record[field] for field in fields), *sorted(node.partitions))
         by_hardware.setdefault(key, []).append(node)
     groups: dict[str, _Group] = {}
-    for hardware, members in by_hardware.items():
+    for members in by_hardware.values():
         sample = members[0]
         kind = f"{sample.gpu_model or 'gpu'}-{sample.gpus}" if sample.gpus else f"cpu-{sample.cpus}"
         name = _free(_UNSUITED.sub("-", kind.lower()).strip("-") or "nodes", groups)
-        groups[name] = _Group(hardware, sample, tuple(node.name for node in members))
+        groups[name] = _Group(sample, tuple(node.name for node in members))
     return groups
 
 
