@@ -18,9 +18,8 @@ _FIXED_SPACE = "\u00a0"  # within a command to copy
 _OPENING = "\uff08\u3008\u300a\u300c\u300e\u3010"  # Chinese punctuation that ends no line
 _CLOSING = "\uff0c\u3002\u3001\uff1b\uff1a\uff01\uff1f\uff09\u3009\u300b\u300d\u300f\u3011"  # begins no line
 _WIDE = "\u2e80-\u2fff\u3005-\u3007\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff"  # written without spaces
-_TOKEN = re.compile(
-    rf"[ \t]+|[{_OPENING}]*(?:[{_WIDE}]|(?:`[^`]+`|[^ \t{_WIDE}{_OPENING}{_CLOSING}])+)?[{_CLOSING}]*"
-)
+# Text: re compiles it on first use; most commands wrap nothing.
+_TOKEN = rf"[ \t]+|[{_OPENING}]*(?:[{_WIDE}]|(?:`[^`]+`|[^ \t{_WIDE}{_OPENING}{_CLOSING}])+)?[{_CLOSING}]*"
 _SGR = re.compile("\x1b\\[[0-9;]*m")
 _BULLET = re.compile(r" *(?:[-*+] |\d+[.)] )? *")
 _COLUMN = re.compile(r" *[^ ].*?  +(?=[^ ])")  # up to the text of a row: `fix      reseat the GPU`
@@ -103,7 +102,7 @@ def _wrapped(line: str, width: int) -> Iterator[str]:
 
 def _tokens(line: str, width: int) -> Iterator[str]:
     """Yield words and the spaces between them; text in back-ticks is one word if it fits a line."""
-    for token in _TOKEN.findall(line.rstrip()):
+    for token in re.findall(_TOKEN, line.rstrip()):
         if " " in token and token[0] not in _BLANKS and _columns(token) > width:
             yield from re.findall(r" +|[^ ]+", token)
         elif token:
