@@ -7,6 +7,11 @@ from pathlib import Path
 import pytest
 
 from clusterwright import lab
+from clusterwright.cli import report
+from clusterwright.cli.cancel import cancel
+from clusterwright.cli.jobs import jobs
+from clusterwright.cli.status import status
+from clusterwright.cli.why import why
 from clusterwright.config.job import Job
 from clusterwright.errors import WrightError
 from clusterwright.launch.events import RemoteReader, events, wait
@@ -238,6 +243,25 @@ def test_a_cancelled_run_leaves_nothing(trial):
     assert wait(trial.run, trial.there, limit_s=150).outcome == "cancelled"
     assert trial.events("stopped")
     trial.nothing_left()
+
+
+def test_all_commands_agree_about_a_canceled_run(trial, capfd):
+    """`cancel` ends it; `jobs`, `status`, `report job` and `why` then name the same outcome, and no failure."""
+    trial.submit().until("step", 7)
+    name, file = trial.run.name, trial.where.file
+    assert cancel(name, cluster=file) == 0
+    assert wait(trial.run, trial.there, limit_s=150).outcome == "cancelled"
+    capfd.readouterr()
+
+    answers = {}
+    for command in (jobs, status, report.job, why):
+        code = command(cluster=file) if command is jobs else command(name, cluster=file)
+        answers[command.__name__] = (code, capfd.readouterr().out)
+    assert {code for code, _ in answers.values()} == {0}, answers
+    of_run = next(line for line in answers["jobs"][1].splitlines() if name in line)
+    for text in (of_run, answers["status"][1], answers["job"][1], answers["why"][1]):
+        assert "cancel" in text, answers
+        assert not {"FAILED", "node-lost"} & set(text.split()), text
 
 
 def test_scancel_alone_ends_the_whole_run(trial):

@@ -62,3 +62,22 @@ def test_a_standby_is_cancelled_until_slurm_has_heard_it(monkeypatch, tmp_path):
 
     assert asked == [("scancel", "17")] * 2
     assert not place.has_standby
+
+
+@pytest.mark.parametrize(
+    ("code", "state", "canceled"),
+    [(143, "RUNNING", [("scancel", "5")]), (143, "COMPLETING", []), (1, "RUNNING", []), (0, "RUNNING", [])],
+)
+def test_a_canceled_run_is_canceled_in_slurm_too(monkeypatch, code, state, canceled):
+    """Its exit code alone would make it a failed job in Slurm's records; a job that scancel ends is left alone."""
+    calls = []
+
+    def slurm(*argv, **_):
+        calls.append(argv)
+        return 0, SAID.format(state=state, reason="None", code="0:0", at=AT, aside="None")
+
+    monkeypatch.setattr(schedulers, "slurm", slurm)  # the real one is in a lab
+    monkeypatch.setenv("SLURM_JOB_ID", "5")
+
+    assert schedulers.Slurm(None, None).cancel_if_canceled(code) == code
+    assert [argv for argv in calls if argv[0] == "scancel"] == canceled

@@ -9,6 +9,7 @@ import time
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from clusterwright.onhost.lib.processes import DEVNULL, PIPE, Process, run, start
+from clusterwright.onhost.lib.run_outcome import CANCELED, EXIT_CODES
 from clusterwright.onhost.supervisor import inside
 from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.host import processes
@@ -119,6 +120,15 @@ class Slurm:
         aside = re.search("PreemptTime=[0-9]", out) is not None
         return code == 0 and ending and not aside and not re.search(NOT_BY_A_PERSON, out)
 
+    def cancel_if_canceled(self, code: int) -> int:
+        """Cancel the job if that is the exit code of a canceled run, which Slurm would record as a failure; return it.
+
+        Called last: Slurm then ends this process.
+        """
+        if code == EXIT_CODES[CANCELED] and not self.was_cancelled():
+            slurm("scancel", self.job_id)
+        return code
+
 
 class Inherited(Slurm):
     """The hosts of a job whose batch step is lost: this supervisor must end the job."""
@@ -192,6 +202,10 @@ class Local:
     def was_cancelled(self) -> bool:
         """Return True: nothing preempts a local run, so only the user ends it from outside."""
         return True
+
+    def cancel_if_canceled(self, code: int) -> int:
+        """Return the exit code: only Slurm has records of its own."""
+        return code
 
 
 def in_reach(job_id: str) -> bool:

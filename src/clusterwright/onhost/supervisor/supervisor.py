@@ -324,9 +324,8 @@ class Supervisor:
 
     def began_with(self, reason: str) -> str:
         """Describe the first failure of this generation; empty when the generation ends for another reason."""
-        if reason in (d.FINISHED, d.CANCELED, *d.REQUESTED_STOPS):
-            return ""
-        return first_failure.line(self.faults, self.record.job.gpus_per_node)
+        failed = reason not in (d.FINISHED, d.CANCELED, *d.REQUESTED_STOPS)
+        return first_failure.line(self.faults, self.record.job.gpus_per_node) if failed else ""
 
     def start_ranks(self) -> None:
         """Send the start of the waiting generation to every member once the first host's store listens."""
@@ -388,12 +387,13 @@ def main() -> int:
     if folder.has("ended.json") or folder.has("finished.json"):
         sys.stdout.write("the run is over already; nothing to do\n")
         return 0
-    scheduler = (schedulers.Local if record.local else schedulers.Slurm)(record, folder)
-    supervisor = Supervisor(record, folder, scheduler)
+    scheduler = schedulers.Local if record.local else schedulers.Slurm
+    supervisor = Supervisor(record, folder, scheduler(record, folder))
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _: supervisor.stop_requests.on_signal(received))
     with tracker_processes.trackers(record.job.trackers, folder):
-        return supervisor.run()
+        code = supervisor.run()
+    return supervisor.scheduler.cancel_if_canceled(code)
 
 
 if __name__ == "__main__":

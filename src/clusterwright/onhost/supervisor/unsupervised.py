@@ -170,7 +170,8 @@ def main() -> int:
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, request_stop)
     job = UnsupervisedJob(record, folder)
-    return job.run()
+    code = job.run()
+    return schedulers.Slurm(record, folder).cancel_if_canceled(code) if folder.has("cancelled") else code
 
 
 if __name__ == "__main__":
