@@ -11,6 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from clusterwright.edge.ssh import Ssh
+from clusterwright.lab.able import able
+from clusterwright.lab.state import folder
+
+MISSING = able()
 ROOT = Path(__file__).parents[1]
 CLUSTER = ROOT / "examples" / "lab" / "cluster.yaml"
 JOB = "name: x\ncommand: [program.py]\ntime: 10m\nlauncher: shell\n"
@@ -37,14 +42,14 @@ class Environment:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(text))
 
-    def run(self, *arguments, cwd, **variables):
+    def run(self, *arguments, cwd, timeout_s=200, **variables):
         """Run Python in the environment."""
         names = ("PYTHONPATH", "CLUSTERWRIGHT_CLUSTER", "CLUSTERWRIGHT_PLUGINS")
         env = {name: text for name, text in os.environ.items() if name not in names}
         env |= {"XDG_CACHE_HOME": str(self.packages), **variables}
         return subprocess.run(
             [self.python, *map(str, arguments)], cwd=cwd, env=env, capture_output=True, text=True,
-            timeout=200, check=False,
+            timeout=timeout_s, check=False,
         )  # fmt: skip
 
 
@@ -237,3 +242,45 @@ def test_only_the_environment_is_read(broken, tmp_path):
 
     assert (listed.returncode, listed.stdout) == (0, ""), listed.stderr
     assert not (tmp_path / "ran").exists()
+
+
+LAB = """name: plugins
+networks:
+  management: {subnet: 10.233.0.0/24, rate: 1Gbit/s}
+nodes:
+  control: {role: control, hosts: head, addresses: {management: 10.233.0.10}, cpus: {cores_per_socket: 2},
+    memory: 4GiB}
+  nodes: {role: compute, hosts: node1, addresses: {management: 10.233.0.11}, cpus: {cores_per_socket: 2},
+    memory: 4GiB}
+storage:
+  shared: {kind: local, path: /shared}
+partitions:
+  train: {nodes: [nodes], default: true}
+lab: {}
+"""
+
+
+@pytest.mark.lab
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(bool(MISSING), reason="; ".join(finding.message for finding in MISSING))
+def test_role_check_and_fault_work_on_real_hosts(example, tmp_path):
+    """`apply` writes the role's file, `check` judges the fact of each host, the fault reaches the log of its host."""
+    file = tmp_path / "cluster.yaml"
+    file.write_text(LAB)
+
+    def run(*arguments):
+        done = example.run("-m", "clusterwright", *arguments, cwd=tmp_path, timeout_s=600)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    try:
+        run("lab", "up")
+        run("apply", "--yes")
+        on_host = Ssh(config=folder("plugins") / "ssh_config").run
+        assert "Cluster plugins, host node1.\n" in on_host("node1", "cat /etc/motd.d/20-example").out
+        verdicts = json.loads(run("check", "--only", "core_dumps", "--json"))["verdicts"]
+        assert [one["subject"] for one in verdicts if one["observed"]] == ["node1"], verdicts
+        run("lab", "fault", "log-line", "node1", "--text", "from-a-plug-in")
+        assert "from-a-plug-in" in on_host("node1", "journalctl -n 50 -o cat").out
+    finally:
+        example.run("-m", "clusterwright", "lab", "down", "plugins", "--yes", cwd=tmp_path)
