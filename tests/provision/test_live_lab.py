@@ -150,6 +150,7 @@ LEFT_OUT = {
     "nodes.NAME.firmware.virtual_functions": "checks hold hosts against it; nothing is written",
     "nodes.NAME.firmware.numa_per_socket": "checks hold hosts against it; nothing is written",
     "nodes.NAME.nics": "test_rdma_lab.py",
+    "nodes.NAME.os": "the hosts of a lab run one system; test_mixed_systems.py",
     "security.isolate_users": "test_isolation_lab.py",
     **dict.fromkeys(
         (
@@ -189,6 +190,7 @@ LEFT_OUT = {
     "software.slurm_packages": "a lab has the distribution's",
     "software.bundle.path": "tried as a whole on hosts without a network (test_package_bundle_lab.py)",
     "software.bundle.sha256": "tried as a whole on hosts without a network (test_package_bundle_lab.py)",
+    "software.repositories.NAME.os": "the hosts of a lab run one system; test_mixed_systems.py",
     "software.repositories.NAME.suite": "a repository as a whole is tried",
     "software.repositories.NAME.components": "a repository as a whole is tried",
     "software.repositories.NAME.key": "a repository as a whole is tried",

@@ -67,7 +67,7 @@ def _fix(check: Check, verdict: Verdict, group: str, hosts: int) -> str:
 
 def judge(cluster: Cluster, checks: Iterable[Check], readings: Mapping[str, Reading]) -> list[Verdict]:
     """Run every check on the hosts that have a reading; verdicts in the order of the checks, skipped hosts included."""
-    specs = {host.name: HostSpec(cluster, host) for host in cluster.hosts() if host.name in readings}
+    specs = {host.name: HostSpec(cluster.on(host), host) for host in cluster.hosts() if host.name in readings}
     verdicts: list[Verdict] = []
     for check in checks:
         concerned = {name: spec for name, spec in specs.items() if check.when(spec)}

@@ -47,7 +47,7 @@ def run(
     remote = remote or remote_of(cluster)
     checks, chosen = choose(only or (), on), _chosen(cluster, hosts)
     specs = {
-        host.name: HostSpec(cluster, host)
+        host.name: HostSpec(cluster.on(host), host)
         for host in cluster.hosts()
         if host.name in {*chosen, cluster.control.name}
     }

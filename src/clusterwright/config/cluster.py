@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, PrivateAttr
 
+from clusterwright.config.distribution import Os
 from clusterwright.config.environments import Environments
 from clusterwright.config.field import Cost, Section, refuse, setting
 from clusterwright.config.heal import Heal
@@ -31,21 +33,7 @@ from clusterwright.config.site import Access, Jobs, Lab, Monitoring, Security, S
 from clusterwright.config.slurm import Accounting, Partition, Qos, Reservation, SlurmSettings
 from clusterwright.config.storage import Storage
 from clusterwright.i18n import _
-from clusterwright.platforms import DEFAULT, EXAMPLE, Platform, platform, platform_names, replaced
-
-
-def refuse_replaced(name: object) -> object:
-    """Refuse a distribution that another one takes the place of, with the migration."""
-    if row := replaced(name):
-        choices = " or ".join(row.successors)
-        raise refuse("os-replaced", _(row.state, name=name), _(row.migration, choices=choices))
-    return name
-
-
-if TYPE_CHECKING:
-    Os = str
-else:
-    Os = Annotated[Literal[platform_names()], BeforeValidator(refuse_replaced)]
+from clusterwright.platforms import DEFAULT, EXAMPLE, Platform, platform
 
 # Kernel settings as sysctl.d(5) has them.
 _SYSCTL_NAME = re.compile(r"(?:abi|debug|dev|fs|kernel|net|user|vm)(?:\.[A-Za-z0-9_@:-]{1,64}){1,8}")
@@ -143,7 +131,12 @@ class Cluster(Section):
     """The whole cluster: the model of cluster.yaml."""
 
     name: ClusterName = setting("Name of the cluster; Slurm's ClusterName.", cost=Cost.REBUILD, example="lab")
-    os: Os = setting("Operating system of the hosts.", cost=Cost.REBUILD, default=DEFAULT, example=EXAMPLE)
+    os: Os = setting(
+        "Operating system of hosts whose node group names no other.",
+        cost=Cost.REBUILD,
+        default=DEFAULT,
+        example=EXAMPLE,
+    )
     ssh: Access = setting("SSH access to the hosts.", default=Access)
     networks: Networks = setting("Networks by purpose.", cost=Cost.REBUILD)
     nodes: Annotated[dict[Identifier, NodeGroup], BeforeValidator(limit_hosts)] = setting(
@@ -217,8 +210,28 @@ class Cluster(Section):
 
     @property
     def platform(self) -> Platform:
-        """The release of the distribution that the hosts run."""
+        """The release of the distribution of `os`; that of one host is `cluster.on(host).platform`."""
         return platform(self.os)
+
+    def on(self, host: Host) -> Cluster:
+        """Return the cluster with the operating system of one host in `os`."""
+        return self.with_os(host.group.os)
+
+    @cache_per_instance
+    def with_os(self, os: str | None) -> Cluster:
+        """Return the cluster with this operating system in `os`; the cluster itself for None."""
+        return self if os in (None, self.os) else self.model_copy(update={"os": os})
+
+    def systems(
+        self, *roles: Literal["control", "compute", "login"]
+    ) -> Iterator[tuple[Cluster, tuple[str, ...]]]:
+        """Yield the cluster with each operating system of the hosts of these roles, and the path of the field."""
+        seen = set()
+        for name, group in self.nodes.items():
+            os = group.os or self.os
+            if os not in seen and (not roles or group.role in roles):
+                seen.add(os)
+                yield self.with_os(os), ("nodes", name, "os") if group.os else ("os",)
 
     @property
     def control(self) -> Host:

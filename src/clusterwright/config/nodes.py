@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
 
+from clusterwright.config.distribution import Os
 from clusterwright.config.field import Cost, Section, refuse, setting
 from clusterwright.config.memoize import cache_per_instance
 from clusterwright.config.names import Hostlist, HostPath, Identifier, RdmaDevice, expand
@@ -116,6 +117,10 @@ class NodeGroup(Section):
     role: Literal["control", "compute", "login"] = setting(
         "control: runs slurmctld and other servers; compute: runs jobs; login: users submit jobs there.",
         cost=Cost.REBUILD, example="compute",
+    )  # fmt: skip
+    os: Os | None = setting(
+        "Operating system of these hosts; not set: `os` of the cluster.",
+        cost=Cost.REBUILD, default=None, example="rocky-9",
     )  # fmt: skip
     hosts: Hostlist = setting("Host names, as a Slurm hostlist.", cost=Cost.DRAIN, example="gpu-node[1-8]")
     absent: Hostlist | None = setting(

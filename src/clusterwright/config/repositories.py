@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, WithJsonSchema
 
+from clusterwright.config.distribution import Os
 from clusterwright.config.field import Cost, Section, refuse, setting
 from clusterwright.config.names import Identifier
 from clusterwright.i18n import N_, _
@@ -49,6 +50,10 @@ class Repository(Section):
     url: Url = setting(
         "URL of the repository, reachable from the hosts.",
         cost=Cost.RESTART, example="https://packages.example.org/slurm",
+    )  # fmt: skip
+    os: tuple[Os, ...] = setting(
+        "Operating systems of the hosts that use the repository; empty: all hosts.",
+        cost=Cost.RESTART, default=(), example="[rocky-9]",
     )  # fmt: skip
     suite: Identifier | None = setting(
         "Suite of a deb repository; not set: a flat repository without suites.",

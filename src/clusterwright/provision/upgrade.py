@@ -144,7 +144,7 @@ def refuse_without_packages(task: Upgrade, hosts: tuple[str, ...]) -> None:
 
 def _packages(task: Upgrade, host: str) -> str:
     """Return why the host's package manager lacks the new release; empty if it has it."""
-    if task.cluster.platform.package_manager == "dnf":
+    if task.cluster.on(task.cluster.host(host)).platform.package_manager == "dnf":
         result = task.run(host, f"dnf -q list --showduplicates slurm-{task.target}*", timeout_s=300)
         return "" if result.ok else result.last_lines(2)
     available = _("none")

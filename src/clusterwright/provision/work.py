@@ -72,7 +72,7 @@ class HostWork:
             self.source,
             self.when,
             expect,
-            os=self.cluster.os,
+            os=self.cluster.on(self.cluster.host(host)).os,
             os_names=names_by_os_release(),
             to=self.to,
             idle=True,

@@ -67,7 +67,7 @@ def _broken(
     counters: Mapping[str, GrownCounter],
     interfaces: Mapping[str, dict[str, Interface]],
 ) -> Iterator[Broken]:
-    spec = HostSpec(cluster, cluster.host(host))
+    spec = HostSpec(cluster.on(cluster.host(host)), cluster.host(host))
     return (
         broken_link
         for broken_link in broken(spec, counters[host], interfaces[host])

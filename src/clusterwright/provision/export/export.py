@@ -8,6 +8,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import _
 from clusterwright.provision.export.accounts import SCRIPT, accounts_script
 from clusterwright.provision.export.compose import compose as compose_file
 from clusterwright.provision.export.compose import dockerfile, entrypoint
@@ -18,6 +19,7 @@ from clusterwright.provision.export.playbook import playbook
 from clusterwright.provision.export.readme import readme
 from clusterwright.provision.export.steps import steps
 from clusterwright.provision.resources import RoleContext
+from clusterwright.provision.systems import require_one_system
 
 # Ansible's fastest settings: one persistent connection for each host, pipelined modules, no facts.
 _ANSIBLE_CFG = """[defaults]
@@ -41,7 +43,13 @@ def export(
     with_secrets: bool = False,
     files: Places | None = None,
 ) -> dict[str, Exported]:
-    """Return `{path below the export folder: file}`; `files`: the result of `places_of`, if there is one already."""
+    """Return `{path below the export folder: file}`; `files`: the result of `places_of`, if there is one already.
+
+    Raises:
+        WrightError: `mixed-systems`: a playbook or image for hosts with several operating systems.
+    """
+    if ansible or compose:
+        require_one_system(cluster, _("a playbook or container image"))
     files = files or places_of(cluster, context)
     outputs = files.exported(with_secrets=with_secrets) | {"library.tar": Exported(archive(context.payload))}
     if cluster.accountant is not None:

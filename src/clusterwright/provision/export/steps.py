@@ -31,7 +31,7 @@ def steps(cluster: Cluster, context: RoleContext) -> tuple[ExportStep, ...]:
     hosts = cluster.hosts()
     for name, role in roles().items():
         for host in hosts:
-            for resource in role(cluster, host, context):
+            for resource in role(cluster.on(host), host, context):
                 having = entries.setdefault(resource.id, (name, resource, []))[2]
                 if host.name not in having[-1:]:  # hosts come in one order, so a repeated one is the last
                     having.append(host.name)

@@ -18,7 +18,7 @@ def tree(cluster: Cluster, context: RoleContext) -> dict[str, Texts]:
     for host in cluster.hosts():
         texts = texts_by_host[host.name] = {}
         for name, role in roles().items():
-            answer, key = role(cluster, host, context), (name, host.group_name)
+            answer, key = role(cluster.on(host), host, context), (name, host.group_name)
             if key not in last or last[key][0] is not answer:  # most roles answer once for a whole group
                 last[key] = (answer, _texts(answer))
             texts.update(last[key][1])

@@ -73,6 +73,7 @@ def desired_resources(cluster: Cluster, host: Host, context: RoleContext) -> tup
 def declared_resources(cluster: Cluster, host: Host, context: RoleContext) -> dict[str, tuple[Resource, str]]:
     """Return all resources of a host by id, each with the first role that declares it."""
     declared: dict[str, tuple[Resource, str]] = {}
+    cluster = cluster.on(host)
     for name, role in roles().items():
         for resource in role(cluster, host, context):
             existing, _role = declared.setdefault(resource.id, (resource, name))

@@ -120,6 +120,11 @@ def containers(cluster: Cluster) -> Iterator[Clash]:
 
 
 def _packages(cluster: Cluster) -> Iterator[Clash]:
+    for on_system, loc in cluster.systems("compute"):
+        yield from _runtimes(on_system, loc)
+
+
+def _runtimes(cluster: Cluster, loc: tuple[str, ...]) -> Iterator[Clash]:
     runtimes = cluster.environments.containers
     missing = [runtime for runtime in runtimes if runtime not in cluster.platform.container_runtimes]
     if missing and not cluster.software.repositories:
@@ -131,5 +136,5 @@ def _packages(cluster: Cluster) -> Iterator[Clash]:
                 runtimes=", ".join(missing),
             ),
             _("add a repository with these packages to `software.repositories`"),
-            (("environments", "containers"), ("os",)),
+            (("environments", "containers"), loc),
         )

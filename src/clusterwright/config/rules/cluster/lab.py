@@ -14,6 +14,14 @@ def lab(cluster: Cluster) -> Iterator[Clash]:
     """Check that the hosts of a lab run Debian with Debian's Slurm, or with one from a declared repository."""
     if cluster.lab is None:
         return
+    for on_system, loc in cluster.systems():
+        if on_system.os != cluster.os:
+            yield Clash(
+                "lab-unsupported",
+                _("the hosts of a lab run one operating system, {os}", os=cluster.os),
+                _("remove the line in the lab's copy of the file, or remove `lab:`"),
+                (loc, ("lab",)),
+            )
     platform, version = cluster.platform, cluster.software.slurm
     if not platform.lab_suite:
         able = [candidate.name for candidate in platforms() if candidate.lab_suite]

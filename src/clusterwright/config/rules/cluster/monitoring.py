@@ -16,7 +16,8 @@ def prometheus(cluster: Cluster) -> Iterator[Clash]:
     """Check that the distribution has packages of Prometheus that are recent enough."""
     if not cluster.monitoring.prometheus:
         return
-    locs = (("monitoring", "prometheus"), ("os",))
+    cluster, loc = next(cluster.systems("control"), (cluster, ("os",)))
+    locs = (("monitoring", "prometheus"), loc)
     old = cluster.platform.old_prometheus
     if old:
         message = _(
@@ -99,6 +100,7 @@ def notify(cluster: Cluster) -> Iterator[Clash]:
 
 def _mail(cluster: Cluster, name: str, receiver: Email) -> Iterator[Clash]:
     loc = ("monitoring", "receivers", name)
+    cluster, os_loc = next(cluster.systems("control"), (cluster, ("os",)))
     if (receiver.user is None) != (receiver.secret_file is None):
         if receiver.user is None:
             message = _("receiver `{name}` has a password but no user", name=name)
@@ -110,5 +112,5 @@ def _mail(cluster: Cluster, name: str, receiver: Email) -> Iterator[Clash]:
             "receiver-mail-login",
             _("the Alertmanager of {os} cannot read a mail password from a file", os=cluster.os),
             _("use a mail server that needs no login from the control host, or another kind of receiver"),
-            (loc, ("os",)),
+            (loc, os_loc),
         )

@@ -13,6 +13,14 @@ def repositories(cluster: Cluster) -> Iterator[Clash]:
     """Check that each repository has a key, or is declared unsigned and is not read over http."""
     for name, repository in cluster.software.repositories.items():
         loc = ("software", "repositories", name)
+        managers = {system.platform.package_manager for system, _loc in cluster.systems()}
+        if len(managers) > 1 and not repository.os:
+            yield Clash(
+                "repository-os",
+                _("the hosts use apt and dnf, and repository `{name}` names neither", name=name),
+                _("set `os` of the repository, such as [{os}]", os=cluster.os),
+                (loc, ("os",)),
+            )
         if repository.key and repository.unsigned:
             yield Clash(
                 "repository-unsigned",
@@ -41,3 +49,15 @@ def repositories(cluster: Cluster) -> Iterator[Clash]:
                 _("set its `key`, or `unsigned: true` to trust its server"),
                 (loc,),
             )
+
+
+def bundle_systems(cluster: Cluster) -> Iterator[Clash]:
+    """Check that hosts with a package bundle run one operating system."""
+    others = [loc for on_system, loc in cluster.systems() if on_system.os != cluster.os]
+    if cluster.software.bundle and others:
+        yield Clash(
+            "mixed-systems",
+            _("a package bundle is for one operating system"),
+            _("use software.repositories in its place, or give all hosts {os}", os=cluster.os),
+            (("software", "bundle"), *others),
+        )

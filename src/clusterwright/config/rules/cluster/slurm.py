@@ -109,12 +109,16 @@ def _ours(key: str, field: str, loc: tuple[str, ...]) -> Clash:
     return Clash("slurm-key-ours", message, _("remove it"), (loc,))
 
 
-_PACKAGE_LOCS = (("software", "slurm"), ("os",))
 _OLDEST = "21.08"  # the oldest release that we render for
 
 
 def slurm_packages(cluster: Cluster) -> Iterator[Clash]:
     """Check that the Slurm version has packages: the distribution's, or SchedMD's in a repository of the site."""
+    for on_system, loc in cluster.systems():
+        yield from _packages(on_system, (("software", "slurm"), loc))
+
+
+def _packages(cluster: Cluster, locs: tuple[tuple[str, ...], ...]) -> Iterator[Clash]:
     os, platform, version = cluster.os, cluster.platform, cluster.software.slurm
     is_available = platform.has_slurm(version) and release(version) >= _OLDEST
     if cluster.lab is not None or is_available:  # a lab has its own rule
@@ -137,7 +141,7 @@ def slurm_packages(cluster: Cluster) -> Iterator[Clash]:
             fix = _('set `slurm: "{distro}"`, or "{oldest}" or later', distro=distro, oldest=oldest_deb)
         else:
             fix = _('set `slurm: "{oldest}"` or later', oldest=oldest_deb)
-    elif not cluster.software.repositories:
+    elif not any(not one.os or os in one.os for one in cluster.software.repositories.values()):
         message = _("Slurm {version} has no repository for {os}, which itself has {distro}", **values)
         if distro >= _OLDEST:
             fix = _(
@@ -148,7 +152,7 @@ def slurm_packages(cluster: Cluster) -> Iterator[Clash]:
             fix = _("add the repository of its packages to `software.repositories`")
     else:
         return
-    yield Clash("slurm-no-package", message, fix, _PACKAGE_LOCS)
+    yield Clash("slurm-no-package", message, fix, locs)
 
 
 # Slurm's release notes: topology/block is new in 23.11, cgroup/v2 in 22.05.
@@ -164,6 +168,12 @@ def slurm_release(cluster: Cluster) -> Iterator[Clash]:
     if slurm.cgroup == "v2" and _older(version, _CGROUP2):
         fix = _("write v1, or set software.slurm to {release} or later", release="22.05")
         yield _too_old(version, "cgroup: v2", "22.05", ("slurm", "cgroup"), fix)
+    for on_system, loc in cluster.systems():
+        yield from _cgroup(on_system, loc)
+
+
+def _cgroup(cluster: Cluster, loc: tuple[str, ...]) -> Iterator[Clash]:
+    version, slurm = cluster.software.slurm, cluster.slurm
     if slurm.cgroup == "auto" and _older(version, _CGROUP2) and cluster.platform.default_cgroup == "v2":
         message = _(
             "{os} boots with cgroup v2, but Slurm {version} supports v1 only", os=cluster.os, version=version
@@ -172,12 +182,10 @@ def slurm_release(cluster: Cluster) -> Iterator[Clash]:
             "set slurm.cgroup to v1, and boot compute hosts with systemd.unified_cgroup_hierarchy=0; or set "
             "software.slurm to 22.05 or later"
         )
-        yield Clash("slurm-needs-cgroup-v1", message, fix, (("os",), ("software", "slurm")))
+        yield Clash("slurm-needs-cgroup-v1", message, fix, (loc, ("software", "slurm")))
     if slurm.cgroup == "v1" and not cluster.platform.has_cgroup_v1:
         message = _("{os} does not support cgroup v1", os=cluster.os)
-        yield Clash(
-            "no-cgroup-v1", message, _("set slurm.cgroup to v2 or auto"), (("slurm", "cgroup"), ("os",))
-        )
+        yield Clash("no-cgroup-v1", message, _("set slurm.cgroup to v2 or auto"), (("slurm", "cgroup"), loc))
 
 
 def _older(version: str, than: tuple[int, int]) -> bool:

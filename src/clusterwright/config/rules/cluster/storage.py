@@ -219,7 +219,7 @@ def quotas(cluster: Cluster) -> Iterator[Clash]:
 
 def nfs_servers(cluster: Cluster) -> Iterator[Clash]:
     """Check that each server uses one NFS server program, as both use the same port; nfs-ganesha has a package."""
-    ours = {name for group in cluster.nodes.values() for name in group.names()}
+    ours = {name: group for group in cluster.nodes.values() for name in group.names()}
     programs: dict[str, tuple[str, str]] = {}
     for name, folder in cluster.storage.items():
         if not isinstance(folder, Nfs) or folder.server not in ours:
@@ -237,9 +237,10 @@ def nfs_servers(cluster: Cluster) -> Iterator[Clash]:
             )
             fix = _("set server_program to {program}", program=first_program)
             yield Clash("two-servers", message, fix, (loc, ("storage", first_name)))
+        on_server = cluster.with_os(ours[folder.server].os)
         if server_program == "ganesha" and not (
-            cluster.platform.has_ganesha or cluster.software.repositories
+            on_server.platform.has_ganesha or cluster.software.repositories
         ):
-            message = _("{os} has no package of nfs-ganesha", os=cluster.os)
+            message = _("{os} has no package of nfs-ganesha", os=on_server.os)
             fix = _("add a repository with it to software.repositories, or set server_program to kernel")
             yield Clash("ganesha-no-package", message, fix, (loc, ("software",)))

@@ -1,0 +1,25 @@
+"""The field `os`: the distribution release of hosts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import BeforeValidator
+
+from clusterwright.config.field import refuse
+from clusterwright.i18n import _
+from clusterwright.platforms import platform_names, replaced
+
+
+def refuse_replaced(name: object) -> object:
+    """Refuse a distribution that another one takes the place of, with the migration."""
+    if row := replaced(name):
+        choices = " or ".join(row.successors)
+        raise refuse("os-replaced", _(row.state, name=name), _(row.migration, choices=choices))
+    return name
+
+
+if TYPE_CHECKING:
+    Os = str
+else:
+    Os = Annotated[Literal[platform_names()], BeforeValidator(refuse_replaced)]
