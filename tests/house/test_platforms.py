@@ -8,8 +8,9 @@ from clusterwright.platforms import platform_names
 KINDS = "|".join({name.partition("-")[0] for name in platform_names()})
 RELEASE = re.compile(rf"\b({KINDS}|rhel)-[0-9]|^({KINDS})$")
 NAMED = {"os", "platform.name", "platform.family", "platform.gpu_packages"}
-COMPARES = {  # each compares a host's or a bundle's distribution with that of the cluster file
+COMPARES = {  # each compares a host's, a bundle's or a repository's distribution with that of the cluster file
     "check/checks/os_as_declared.py",
+    "config/repositories.py",
     "provision/package_bundle/gather.py",
     "provision/package_bundle/manifest.py",
 }

@@ -15,6 +15,7 @@ from clusterwright.config.networks import NetworkName
 from clusterwright.config.quantities import Size
 from clusterwright.config.storage import Quota
 from clusterwright.i18n import N_, _
+from clusterwright.platforms import EXAMPLE
 
 
 class Disk(Section):
@@ -120,7 +121,7 @@ class NodeGroup(Section):
     )  # fmt: skip
     os: Os | None = setting(
         "Operating system of these hosts; not set: `os` of the cluster.",
-        cost=Cost.REBUILD, default=None, example="rocky-9",
+        cost=Cost.REBUILD, default=None, example=EXAMPLE,
     )  # fmt: skip
     hosts: Hostlist = setting("Host names, as a Slurm hostlist.", cost=Cost.DRAIN, example="gpu-node[1-8]")
     absent: Hostlist | None = setting(

@@ -11,6 +11,7 @@ from clusterwright.config.distribution import Os
 from clusterwright.config.field import Cost, Section, refuse, setting
 from clusterwright.config.names import Identifier
 from clusterwright.i18n import N_, _
+from clusterwright.platforms import EXAMPLE, Platform
 
 _URL = r"(https?|file)://[A-Za-z0-9][A-Za-z0-9._~:/%+-]{0,500}|file:///[A-Za-z0-9._~:/%+-]{1,500}"
 _BEGIN, _END = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
@@ -53,7 +54,7 @@ class Repository(Section):
     )  # fmt: skip
     os: tuple[Os, ...] = setting(
         "Operating systems of the hosts that use the repository; empty: all hosts.",
-        cost=Cost.RESTART, default=(), example="[rocky-9]",
+        cost=Cost.RESTART, default=(), example=f"[{EXAMPLE}]",
     )  # fmt: skip
     suite: Identifier | None = setting(
         "Suite of a deb repository; not set: a flat repository without suites.",
@@ -70,3 +71,7 @@ class Repository(Section):
         "Install packages without verifying a signature; never over http. Whoever controls the server is root.",
         cost=Cost.RESTART, default=False,
     )  # fmt: skip
+
+    def is_for(self, platform: Platform) -> bool:
+        """Whether hosts with that release of a distribution use the repository."""
+        return not self.os or platform.name in self.os

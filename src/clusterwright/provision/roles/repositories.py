@@ -32,7 +32,7 @@ def repository_files(cluster: Cluster, context: RoleContext) -> tuple[File, ...]
     return tuple(
         file
         for name, repository in cluster.software.repositories.items()
-        if not repository.os or cluster.os in repository.os
+        if repository.is_for(cluster.platform)
         for file in make(name, repository, context)
     )
 

@@ -15,7 +15,7 @@ def lab(cluster: Cluster) -> Iterator[Clash]:
     if cluster.lab is None:
         return
     for on_system, loc in cluster.systems():
-        if on_system.os != cluster.os:
+        if on_system is not cluster:
             yield Clash(
                 "lab-unsupported",
                 _("the hosts of a lab run one operating system, {os}", os=cluster.os),

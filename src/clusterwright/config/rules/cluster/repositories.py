@@ -53,7 +53,7 @@ def repositories(cluster: Cluster) -> Iterator[Clash]:
 
 def bundle_systems(cluster: Cluster) -> Iterator[Clash]:
     """Check that hosts with a package bundle run one operating system."""
-    others = [loc for on_system, loc in cluster.systems() if on_system.os != cluster.os]
+    others = [loc for on_system, loc in cluster.systems() if on_system is not cluster]
     if cluster.software.bundle and others:
         yield Clash(
             "mixed-systems",
