@@ -32,6 +32,7 @@ class Check:
     unless: Callable[[HostSpec], str]
     cluster_wide: bool
     field: str = ""
+    in_jobs: bool = False
 
 
 def _everywhere(_spec: HostSpec) -> bool:
@@ -51,6 +52,7 @@ def check(
     unless: Callable[[HostSpec], str] = _no_reason,
     cluster_wide: bool = False,
     field: str = "",
+    in_jobs: bool = False,
 ) -> Callable[[Callable[..., Answer]], Check]:
     """Turn a judge function into a Check; the first line of its docstring is printed in docs/reference/checks.md.
 
@@ -58,13 +60,14 @@ def check(
     mapping from host name to value that lacks the hosts where it could not be read. `when` selects the hosts;
     `unless` returns why a host is skipped without a query, or an empty text. `on` lists the occasions: `prolog`
     checks are quick and never query slurmctld. `field` is the declared field of the cluster file, with `{group}`
-    and `{part}`: the fix names it where all hosts of a group differ from it in the same way.
+    and `{part}`: the fix names it where all hosts of a group differ from it in the same way. `in_jobs`: the judge
+    compares with nothing that only a cluster file declares, so that a user's job can run the check on any cluster.
     """
 
     def decorate(judge: Callable[..., Answer]) -> Check:
         about = (judge.__doc__ or "").strip().splitlines()[0]
         facts = needs if isinstance(needs, tuple) else (needs,)
-        return Check(judge.__name__, about, judge, facts, on, fix, when, unless, cluster_wide, field)
+        return Check(judge.__name__, about, judge, facts, on, fix, when, unless, cluster_wide, field, in_jobs)
 
     return decorate
 

@@ -52,7 +52,7 @@ def run(
         if host.name in {*chosen, cluster.control.name}
     }
     query_host = partial(_query_host, remote, clock or SystemClock(), specs)
-    first_facts = {name: _needed(checks, spec, second=False) for name, spec in specs.items()}
+    first_facts = {name: needed(checks, spec, second=False) for name, spec in specs.items()}
     readings = fan_out(
         specs,
         reporting(
@@ -60,13 +60,13 @@ def run(
         ),
     )
     control = cluster.control.name
-    later = _needed(checks, specs[control], second=True)
+    later = needed(checks, specs[control], second=True)
     if later and not readings[control].reach.error:
         on_event(ProgressEvent(control, _("comparing the hosts")))
-        second_reading = query_host(control, later, _by_host(later, readings))
+        second_reading = query_host(control, later, facts_by_host(later, readings))
         on_event(ProgressEvent(control, is_finished=True))
         readings[control] = Reading(
-            readings[control].reach, {**readings[control].facts, **_fact_values(later, second_reading)}
+            readings[control].reach, {**readings[control].facts, **values_of(later, second_reading)}
         )
     return [
         verdict for verdict in judge(cluster, checks, readings) if verdict.subject in {*chosen, cluster.name}
@@ -82,7 +82,8 @@ def _chosen(cluster: Cluster, hosts: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def _needed(checks: Iterable[Check], spec: HostSpec, *, second: bool) -> tuple[Fact[Any], ...]:
+def needed(checks: Iterable[Check], spec: HostSpec, *, second: bool) -> tuple[Fact[Any], ...]:
+    """Return the facts that checks need of a host, in the first or in the second round."""
     applicable_checks = [check for check in checks if second or (check.when(spec) and not check.unless(spec))]
     needed = [fact for check in applicable_checks for fact in check.needs if fact is not reached]
     chosen = (
@@ -93,7 +94,8 @@ def _needed(checks: Iterable[Check], spec: HostSpec, *, second: bool) -> tuple[F
     return tuple({fact.id: fact for fact in chosen}.values())
 
 
-def _by_host(later: Iterable[Fact[Any]], readings: Mapping[str, Reading]) -> dict[str, dict[str, Any]]:
+def facts_by_host(later: Iterable[Fact[Any]], readings: Mapping[str, Reading]) -> dict[str, dict[str, Any]]:
+    """Return the values of all hosts by host, for each fact on which facts of the second round depend."""
     earlier = {fact.depends_on.id: fact.depends_on for fact in later if fact.depends_on}
     values = {
         id_: {name: reading.fact_value(fact) for name, reading in readings.items()}
@@ -105,7 +107,8 @@ def _by_host(later: Iterable[Fact[Any]], readings: Mapping[str, Reading]) -> dic
     }
 
 
-def _fact_values(later: Iterable[Fact[Any]], reading: Reading) -> dict[str, Any]:
+def values_of(later: Iterable[Fact[Any]], reading: Reading) -> dict[str, Any]:
+    """Return the value or the Missing of each fact of a reading."""
     return {fact.id: reading.fact_value(fact) for fact in later}
 
 

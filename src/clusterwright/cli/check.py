@@ -4,39 +4,111 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
-from clusterwright.cli._live_names import CHECKS, HOSTS
+from clusterwright.cli._live_names import CHECKS, HOSTS, PARTITIONS
 from clusterwright.cli._progress import progress
 from clusterwright.cli._show import show_json, show_message, show_note, show_table, write_file
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
     from clusterwright.check import Verdict
+    from clusterwright.check.bench.bench_job import HostRequest
     from clusterwright.config.cluster import Cluster
     from clusterwright.edge.ssh import Connection
 
+Occasion = Literal["deploy", "periodic", "prolog", "burn-in", "boot"]
 _EXIT = {"fail": 5, "unknown": 1}  # by the worst status
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Selection:
+    """The checks to run, as typed."""
+
+    only: Annotated[tuple[str, ...], CHECKS, Parameter(help="Only this check, in any set; repeatable.")] = ()
+    on: Annotated[
+        Occasion,
+        Parameter(
+            help="Set of checks: deploy (all), periodic (for a running cluster), prolog (fast enough before a job), "
+            "burn-in (after load), boot (after a reboot)."
+        ),
+    ] = "deploy"
+
+
+ALL_CHECKS = Selection()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class JobOptions:
+    """The options of a check inside a job, as typed; one of them requests a job on a cluster of a file, too."""
+
+    nodes: Annotated[
+        int | None, Parameter(validator=Number(gte=1), help="Check this number of free nodes, in a job.")
+    ] = None
+    partition: Annotated[str, Parameter(help="Partition of the job; default: Slurm's."), PARTITIONS] = ""
+    gpus: Annotated[
+        int, Parameter(validator=Number(gte=0), help="GPUs that the job requests on each node.")
+    ] = 0
+    exclusive: Annotated[
+        bool, Parameter(negative="", help="The job requests whole nodes, with all their GPUs.")
+    ] = False
+    account: Annotated[str, Parameter(help="Slurm account of the job; default: the user's.")] = ""
+    wait: Annotated[str, Parameter(help="Longest wait for free nodes, then for the start of the job.")] = (
+        "10m"
+    )
+
+    @property
+    def requests_job(self) -> bool:
+        """True if an option was given that only a job has."""
+        return self != JobOptions(wait=self.wait)
+
+    def host_request(self, cluster: Cluster, hosts: Sequence[str]) -> HostRequest:
+        """Return the request for the hosts of the job."""
+        from clusterwright.check.bench.bench_job import HostRequest
+        from clusterwright.check.bench.script import Allocation
+        from clusterwright.check.in_job import JOB_NAME, LIMIT_S
+        from clusterwright.cli.bench import first_admin
+        from clusterwright.units import parse_duration
+
+        allocation = Allocation(JOB_NAME, self.exclusive, self.gpus, self.account)
+        wait_s = parse_duration(self.wait)
+        return HostRequest(
+            first_admin(cluster),
+            tuple(hosts),
+            self.partition,
+            wait_s=wait_s,
+            fewest=self.nodes or 1,
+            allocation=allocation,
+            limit_s=LIMIT_S,
+        )
+
+
+NO_JOB_OPTIONS = JobOptions()
 
 
 def check(
     *,
     cluster: Path | None = None,
     hosts: Annotated[str, HOSTS] = "",
-    only: Annotated[tuple[str, ...], CHECKS] = (),
-    on: Literal["deploy", "periodic", "prolog", "burn-in", "boot"] = "deploy",
+    checks: Selection = ALL_CHECKS,
     everything: Annotated[bool, Parameter(name="--all", negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
     html: Path | None = None,
     metrics: Path | None = None,
+    job: JobOptions = NO_JOB_OPTIONS,
 ) -> int:
     """Check every host that is not powered down against the cluster file.
+
+    On a Slurm cluster without a cluster file a job of yours reads what needs no root on each node that is free.
 
     Exit code: 5 if a check fails; 1 if none fails but one is unknown; 0 if all others are ok, skipped or warnings.
 
@@ -46,11 +118,6 @@ def check(
         Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     hosts
         Only these hosts, as a hostlist: gpu-node[1-4].
-    only
-        Only this check, in any set; repeatable.
-    on
-        Set of checks: deploy (all), periodic (for a running cluster), prolog (fast enough before a job), burn-in (after
-        load), boot (after a reboot).
     everything
         Show checks that are ok or do not apply, too.
     json
@@ -61,17 +128,46 @@ def check(
         Write the results to this file as Prometheus metrics, for the textfile collector of node_exporter (.prom).
     """
     from clusterwright.check import run
-    from clusterwright.cli._connection import managed_cluster
+    from clusterwright.cli._connection import find_cluster
     from clusterwright.cli._hostlist import hosts_of
     from clusterwright.provision.apply import remote_of
 
-    config = managed_cluster(cluster)
+    config = find_cluster(cluster)
     remote = remote_of(config)
     with progress("check", quiet=json) as display:
+        if config.unmanaged or job.requests_job:
+            verdicts = _run_in_job(config, remote, job, hosts_of(config, hosts) or (), checks)
+            _written(html, metrics, config, verdicts)
+            return _show_verdicts(verdicts, json=json, everything=everything)
         chosen = hosts_of(config, hosts) or _powered_up_hosts(config, remote)
-        verdicts = run(config, remote, hosts=chosen, only=only, on=on, on_event=display.on_event)
+        verdicts = run(
+            config, remote, hosts=chosen, only=checks.only, on=checks.on, on_event=display.on_event
+        )
     _written(html, metrics, config, verdicts)
     return _show_verdicts(verdicts, json=json, everything=everything)
+
+
+def _run_in_job(
+    cluster: Cluster,
+    remote: Connection,
+    job: JobOptions,
+    hosts: Sequence[str],
+    checks: Selection,
+) -> list[Verdict]:
+    """Check in a job; name the hosts that it did not try, and what it could not see."""
+    from clusterwright.check.in_job import run_in_job
+    from clusterwright.config.names import fold
+
+    request = job.host_request(cluster, hosts)
+    result = run_in_job(
+        cluster, remote, request, most=job.nodes, only=checks.only, on=checks.on, log=show_message
+    )
+    for reason in dict.fromkeys(result.not_tried.values()):
+        names = [host for host, other in result.not_tried.items() if other == reason]
+        show_note(f"{fold(names)}: {reason}")
+    if not job.exclusive and not job.gpus and any(group.gpus for group in cluster.nodes.values()):
+        show_note(_("the job has no GPU, so GPUs were not checked: pass --gpus NUMBER, or --exclusive"))
+    return list(result.verdicts)
 
 
 def _powered_up_hosts(cluster: Cluster, remote: Connection) -> tuple[str, ...] | None:

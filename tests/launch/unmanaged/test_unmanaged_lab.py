@@ -191,7 +191,23 @@ def test_from_a_laptop_the_login_host_is_enough(bob, tmp_path, monkeypatch):
     assert (tmp_path / ".cache" / "clusterwright" / "slurm" / "bob@slurm-ctl.json").exists()
 
 
+def test_hosts_are_checked_by_a_job(bob):
+    """Each free node reads its facts as bob in his job; what needs root is skipped with its reason; no folder stays."""
+    only = ("kernel_equal", "free_space", "shared_folders", "node_states", "memlock", "munge_key_equal")
+    options = [word for name in only for word in ("--only", name)]
+    out = bob.wright("check", "--hosts", "n[1-2]", "--json", "--quiet", *options)
+    document = json.loads(out[out.index("{") :])
+    verdicts = {(row["check"], row["subject"]): row for row in document["verdicts"]}
+    for name in ("kernel_equal", "free_space", "shared_folders", "node_states"):
+        for host in ("n1", "n2"):
+            assert verdicts[name, host]["status"] == "ok", verdicts[name, host]
+    assert verdicts["munge_key_equal", "Physics_HPC"]["observed"] == "needs root on the host"
+    assert document["counts"]["fail"] == 0
+    assert not list((bob.home / "wright" / "bench").iterdir())
+    assert "no job is queued" in bob.wright("jobs")
+
+
 def test_commands_of_administrators_need_a_file(bob):
-    """`apply`, `check` and `heal` change or inspect hosts as root: one error says what works instead."""
-    for command in ("apply", "check", "heal"):
+    """`apply`, `diff` and `heal` change or inspect hosts as root: one error says what works instead."""
+    for command in ("apply", "diff", "heal"):
         assert "unmanaged-cluster" in bob.wright(command, code=2)

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from clusterwright.check.bench.script import JOB_NAME, partition_of, script
+from clusterwright.check.bench.script import WHOLE_HOSTS, Allocation, partition_of, script
 from clusterwright.check.bench.stage import JobStage, cleanup_command
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import expand, fold
 from clusterwright.edge import slurm
-from clusterwright.edge.bundler import bench_program
+from clusterwright.edge.bundler import FACTS, bench_program, bundle_script
 from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host, as_user
 from clusterwright.edge.slurm import checked
@@ -29,6 +29,7 @@ PROGRAMS = (
     "worker", "hello", "pair", "collectives", "sweep", "disks", "memory", "training", "trial", "loader", "gpu",
     "gpu_work", "rdma", "burn_in",
 )  # fmt: skip
+READER = "reader"  # the fact reader of `wright check`, for checks in the job
 POLL_INTERVAL_S = 1.0
 JOB_LIMIT_S = 4 * 3600
 
@@ -44,6 +45,8 @@ class HostRequest:
     wait_s: float = 600.0
     fewest: int = 1
     lasts_s: int = 0  # how long the bench itself runs, where the user sets it (burn-in)
+    allocation: Allocation = WHOLE_HOSTS
+    limit_s: int = JOB_LIMIT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +59,11 @@ class Hosts:
     ending: tuple[str, ...] = ()  # busy hosts that are completing a job or not yet registered with slurmctld
 
 
-def sort(text: str, requested_hosts: Iterable[str]) -> Hosts:
+def sort(text: str, requested_hosts: Iterable[str], *, whole: bool = True) -> Hosts:
     """Sort the nodes of sinfo's output into idle, busy and unavailable; only the requested ones, if any are.
 
-    Of the busy ones it also names those that will be idle soon.
+    Of the busy ones it also names those that will be idle soon. Unless `whole`, a host on which a job left CPUs free
+    counts as idle, after those without jobs.
     """
     only = frozenset(requested_hosts)
     nodes = {name: node for name, node in parse_sinfo(text).items() if not only or name in only}
@@ -69,7 +73,8 @@ def sort(text: str, requested_hosts: Iterable[str]) -> Hosts:
         for name, node in nodes.items()
         if name not in coming and (node.state.is_power_saving or not node.state.is_available)
     }
-    free = tuple(name for name, node in nodes.items() if node.state.text == "IDLE")
+    states = ("IDLE",) if whole else ("IDLE", "MIXED")
+    free = tuple(name for state in states for name, node in nodes.items() if node.state.text == state)
     busy = tuple(name for name in nodes if name not in unavailable and name not in free)
     ending = tuple(name for name in busy if name in coming or nodes[name].state.activity == "completing")
     return Hosts(free, busy, unavailable, ending)
@@ -111,8 +116,13 @@ def poll_hosts(cluster: Cluster, remote: Remote, request: HostRequest) -> Hosts:
         WrightError: The control host or slurmctld does not answer.
     """
     name = cluster.control.name
-    argv = client.node_states(partition=request.partition or partition_of(cluster))
-    return sort(checked(Host(remote, name).run(client.line(argv)), name, argv[0]).out, request.hosts)
+    argv = client.node_states(partition=_partition(cluster, request))
+    out = checked(Host(remote, name).run(client.line(argv)), name, argv[0]).out
+    return sort(out, request.hosts, whole=request.allocation.whole)
+
+
+def _partition(cluster: Cluster, request: HostRequest) -> str:
+    return request.partition or partition_of(cluster, request.hosts)
 
 
 def choose(cluster: Cluster, remote: Remote, request: HostRequest, clock: Clock) -> Hosts:
@@ -179,13 +189,15 @@ def _submit(cluster: Cluster, remote: Remote, hosts: Sequence[str], request: Hos
         hosts,
         folder,
         limit_s=min(
-            JOB_LIMIT_S + request.lasts_s,
-            cluster.partitions[request.partition or partition_of(cluster)].max_time,
+            request.limit_s + request.lasts_s,
+            cluster.partitions[_partition(cluster, request)].max_time,
         ),
-        partition=request.partition or partition_of(cluster),
+        partition=_partition(cluster, request),
         reservation=request.reservation,
+        allocation=request.allocation,
     )
-    files = {"job.sh": text, **{f"programs/{name}.py": bench_program(name) for name in PROGRAMS}}
+    programs = {name: bench_program(name) for name in PROGRAMS} | {READER: bundle_script(FACTS).decode()}
+    files = {"job.sh": text, **{f"programs/{name}.py": program for name, program in programs.items()}}
     stdin = "".join(base64.b64encode(content.encode()).decode() + "\n" for content in files.values())
     fill = "".join(f'IFS= read -r text && printf %s "$text" | base64 -d > {file} && ' for file in files)
     path, above = shlex.quote(folder), shlex.quote(folder.rpartition("/")[0])
@@ -207,7 +219,7 @@ def _started(stage: JobStage, request: HostRequest, clock: Clock) -> None:
     Raises:
         WrightError: It does not start within the timeout, or it ended at once.
     """
-    deadline = clock.monotonic() + request.wait_s
+    deadline, reason = clock.monotonic() + request.wait_s, ""
     while True:
         fields = slurm.show_job(stage.remote, stage.control, stage.job)
         state = job_state_of(fields)
@@ -226,6 +238,8 @@ def _started(stage: JobStage, request: HostRequest, clock: Clock) -> None:
         if clock.monotonic() >= deadline:
             other_jobs = [j for j in slurm.queue(stage.remote, stage.control) if j.id != stage.job]
             raise _busy(fold(list(stage.names)), holders(other_jobs, stage.names), fields["Reason"], request)
+        if fields["Reason"] != reason and (reason := fields["Reason"]):
+            stage.log(_("job {job} is pending; Slurm's reason: {reason}", job=stage.job, reason=reason))
         clock.sleep(POLL_INTERVAL_S)
 
 
@@ -264,6 +278,6 @@ def _busy(hosts: str, blocking_jobs: str, pending_reason: str, request: HostRequ
         _(
             "wait longer (--wait 2h), or name idle hosts (--hosts); if a {job_name} job has the hosts, "
             "it ends without your action",
-            job_name=JOB_NAME,
+            job_name=request.allocation.name,
         ),
     )

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import fold
 from clusterwright.units import format_slurm_time
 
 JOB_NAME = "wright-bench"
+SHARED_MEMORY = "2G"  # ours: the fact reader and its programs, on a host that other jobs use
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """What a job gets of its hosts: whole hosts with all GPUs, else a CPU and `gpus` GPUs of each."""
+
+    name: str = JOB_NAME
+    whole: bool = True
+    gpus: int = 0
+    account: str = ""
+
+
+WHOLE_HOSTS = Allocation()
 
 
 def script(
@@ -20,21 +35,21 @@ def script(
     limit_s: int,
     partition: str,
     reservation: str = "",
+    allocation: Allocation = WHOLE_HOSTS,
 ) -> str:
     """Return the sbatch script of a bench's job; the same arguments give the same text."""
-    gpus = [cluster.host(host).group.gpus for host in hosts]
-    # Slurm allocates no host that has fewer GPUs than the job requests.
-    least = min(gpu_spec.count if gpu_spec else 0 for gpu_spec in gpus)
+    gpus = _least_gpus(cluster, hosts) if allocation.whole else allocation.gpus
     lines = [
-        ("job-name", JOB_NAME),
+        ("job-name", allocation.name),
+        ("account", allocation.account),
         ("partition", partition),
         ("reservation", reservation),
         ("nodelist", fold(list(hosts))),
         ("nodes", str(len(hosts))),
         ("ntasks-per-node", "1"),
-        ("exclusive", None),
-        ("mem", "0"),
-        ("gres", f"gpu:{least}" if least else ""),
+        ("exclusive", None if allocation.whole else ""),
+        ("mem", "0" if allocation.whole else SHARED_MEMORY),
+        ("gres", f"gpu:{gpus}" if gpus else ""),
         ("time", format_slurm_time(limit_s)),
         ("chdir", folder),
         ("output", f"{folder}/job.out"),
@@ -55,7 +70,15 @@ def script(
     return "\n".join(["#!/bin/bash", "# Made by clusterwright.", *head, "", *body]) + "\n"
 
 
-def partition_of(cluster: Cluster) -> str:
-    """Return the cluster's default partition, else the first one; "" without partitions."""
-    names = list(cluster.partitions)
+def _least_gpus(cluster: Cluster, hosts: Sequence[str]) -> int:
+    """Return the least GPUs of a host: Slurm allocates no host that has fewer GPUs than the job requests."""
+    gpus = [cluster.host(host).group.gpus for host in hosts]
+    return min(gpu_spec.count if gpu_spec else 0 for gpu_spec in gpus)
+
+
+def partition_of(cluster: Cluster, hosts: Sequence[str] = ()) -> str:
+    """Return the default partition, else the first one, of those that have all the hosts; "" without partitions."""
+    groups = {cluster.host(host).group_name for host in hosts}
+    names = [name for name, partition in cluster.partitions.items() if groups <= {*partition.nodes}]
+    names = names or list(cluster.partitions)
     return next((name for name in names if cluster.partitions[name].default), names[0] if names else "")

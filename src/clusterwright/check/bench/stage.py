@@ -134,7 +134,7 @@ class JobStage:
             "name": f"{self.orders:05}",
             "limit_s": limit_s,
             "job": self.job,
-            "order": {"parts": {host: asdict(part) for host, part in parts.items()}},
+            "order": order_of(parts),
         }
         result = Host(self.remote, self.control).run_as(
             self.user,
@@ -147,6 +147,18 @@ class JobStage:
         with evaluating(result, self.control):
             answers = {host: _answer(report) for host, report in document["answers"].items() if host in parts}
             return str(document["state"]), answers
+
+
+def order_of(parts: Mapping[str, StagedPart]) -> dict[str, Any]:
+    """Return an order; where hosts have equal arguments, the order has them once, and parts their index in `given`."""
+    distinct: list[Any] = []
+    for part in parts.values():
+        if part.given not in distinct:
+            distinct.append(part.given)
+    if len(distinct) == len(parts):
+        return {"parts": {host: asdict(part) for host, part in parts.items()}}
+    indices = {host: {"given": distinct.index(part.given)} for host, part in parts.items()}
+    return {"parts": {host: asdict(part) | indices[host] for host, part in parts.items()}, "given": distinct}
 
 
 def cleanup_command(folder: str) -> str:

@@ -17,7 +17,7 @@ _LIMIT = 1 << 32
 _EXPECTED = N_("every BAR of every GPU has an address (/sys/bus/pci/devices/*/resource)")
 
 
-@check(board, when=has_gpus, unless=in_lab, fix="enable Above 4G Decoding in the BIOS")
+@check(board, when=has_gpus, unless=in_lab, fix="enable Above 4G Decoding in the BIOS", in_jobs=True)
 def above_4g(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
     """The kernel has assigned an address to every memory BAR of every GPU; that needs Above 4G Decoding.
 

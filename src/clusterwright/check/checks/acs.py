@@ -20,7 +20,7 @@ _EXPECTED = N_(
 )
 
 
-@check(board, when=has_gpus, unless=in_lab, fix="disable ACS in the BIOS")
+@check(board, when=has_gpus, unless=in_lab, fix="disable ACS in the BIOS", in_jobs=True)
 def acs(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
     """No bridge above GPUs and RDMA adapters redirects their peer-to-peer traffic (PCI Access Control Services).
 

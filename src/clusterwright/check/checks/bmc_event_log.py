@@ -34,6 +34,7 @@ _EXPECTED = N_(
     unless=in_lab,
     on=("deploy", "periodic", "burn-in"),
     fix="run `ipmitool sel elist` on the host, replace the part that it names, then run `ipmitool sel clear`",
+    in_jobs=True,
 )
 def bmc_event_log(_spec: HostSpec, have: BmcEvents) -> Iterator[Verdict]:
     """The BMC's event log has free space and no asserted memory, power, heat or bus fault of the last week."""

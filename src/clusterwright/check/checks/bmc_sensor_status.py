@@ -27,6 +27,7 @@ _EXPECTED = N_("every sensor of `ipmitool sdr` within its limits (IPMI 2.0, tabl
     bmc_sensors,
     unless=in_lab,
     fix="run `ipmitool sdr elist` on the host; check fans, power supplies and their cables, and inlet temperature",
+    in_jobs=True,
 )
 def bmc_sensor_status(_spec: HostSpec, have: Sensors) -> Iterator[Verdict]:
     """No BMC sensor is beyond its limits, and no power supply, fan or drive reports a failure."""

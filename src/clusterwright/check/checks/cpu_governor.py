@@ -20,6 +20,7 @@ def _as_is(spec: HostSpec) -> str:
     when=is_compute,
     unless=_as_is,
     fix="run `systemctl restart clusterwright-tuning`; if the governor changes back, check `tuned-adm active`",
+    in_jobs=True,
 )
 def cpu_governor(_spec: HostSpec, have: dict[str, int]) -> Verdict:
     """Every CPU of a compute host has the governor `performance`."""

@@ -22,6 +22,7 @@ def _in_lab(spec: HostSpec) -> str:
     unless=_in_lab,
     fix="run `ps -eo stat,pid,user,args | grep '^[RD]'`: processes in D wait for a disk or file server; if too "
     "many are in R, set ConstrainCores=yes in cgroup.conf",
+    in_jobs=True,
 )
 def cpu_load(_spec: HostSpec, have: Load) -> Verdict:
     """The 15-minute load average does not exceed 1.2 per hardware thread."""

@@ -17,6 +17,7 @@ from clusterwright.i18n import _
     on=("deploy", "periodic", "burn-in", "boot"),
     fix="install nvidia-fabricmanager in exactly the driver's version, then run "
     "`systemctl enable --now nvidia-fabricmanager`",
+    in_jobs=True,
 )
 def fabric_manager_runs(_spec: HostSpec, have: FabricManager, driver: Driver) -> Verdict:
     """With NVSwitches, nvidia-fabricmanager runs in the driver's version; otherwise CUDA fails with error 802."""

@@ -10,7 +10,9 @@ from clusterwright.i18n import _
 
 
 @check(
-    failed_units, fix="read `systemctl status UNIT`, fix the cause, then run `systemctl reset-failed UNIT`"
+    failed_units,
+    fix="read `systemctl status UNIT`, fix the cause, then run `systemctl reset-failed UNIT`",
+    in_jobs=True,
 )
 def failed_services(_spec: HostSpec, have: tuple[str, ...]) -> Verdict:
     """No systemd unit of the host is in state failed."""

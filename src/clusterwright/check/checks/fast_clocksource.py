@@ -23,6 +23,7 @@ def _in_lab(spec: HostSpec) -> str:
     unless=_in_lab,
     fix="run `dmesg | grep -i tsc` for the reason why the kernel rejected the TSC; update the BIOS, or boot with "
     "clocksource=tsc",
+    in_jobs=True,
 )
 def fast_clocksource(_spec: HostSpec, have: HostMachine) -> Verdict:
     """The clock source is the CPU's (TSC or similar); with hpet or acpi_pm each time read takes a microsecond."""

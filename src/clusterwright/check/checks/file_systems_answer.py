@@ -20,6 +20,7 @@ _EXPECTED_SHARED = N_("statvfs returns within 1 s (storage.{name})")
     folders_answer,
     on=("deploy", "periodic", "burn-in", "boot"),
     fix="check the file server and the network to it; run `umount -f -l PATH` and mount it again, or reboot the host",
+    in_jobs=True,
 )
 def file_systems_answer(spec: HostSpec, have: dict[str, float | str]) -> Iterator[Verdict]:
     """Statvfs on every shared folder and local disk returns within five seconds and without an error.

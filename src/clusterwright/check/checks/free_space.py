@@ -21,6 +21,7 @@ _SYSTEM_PATHS = ("/", "/var", "/tmp")  # nosec B108 # noqa: S108 (read only)
     disks,
     on=("deploy", "periodic", "prolog"),
     fix="find the largest folders with `du -xh --max-depth=2 PATH | sort -h` and free space; `df -i` shows inodes",
+    in_jobs=True,
 )
 def free_space(spec: HostSpec, have: dict[str, Space]) -> Iterator[Verdict]:
     """System disks have free space and inodes, and every shared folder has its declared free space.

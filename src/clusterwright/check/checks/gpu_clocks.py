@@ -38,6 +38,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     on=("deploy", "periodic", "burn-in"),
     fix="power brake slowdown: check power supplies and cables; thermal slowdown: see gpu_temperature; otherwise "
     "reset the idle GPU with `nvidia-smi --gpu-reset -i GPU`",
+    in_jobs=True,
 )
 def gpu_clocks(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU is throttled by heat or power; a failure where that lowers the SM clock under load."""

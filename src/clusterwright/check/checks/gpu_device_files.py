@@ -15,6 +15,7 @@ from clusterwright.i18n import _, _n
     when=has_gpus,
     on=("deploy", "periodic", "prolog", "boot"),
     fix="run `nvidia-modprobe -c 0` to create a missing file; `dmesg | grep -i xid` shows a GPU that fell off the bus",
+    in_jobs=True,
 )
 def gpu_device_files(spec: HostSpec, have: dict[str, str]) -> Verdict:
     """Every declared GPU has the character device that gres.conf names."""

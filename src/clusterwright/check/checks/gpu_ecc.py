@@ -53,6 +53,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     when=has_gpus,
     on=("deploy", "periodic", "burn-in"),
     fix="drain the host and run `nvidia-smi --gpu-reset -i GPU`; replace the GPU if the errors return",
+    in_jobs=True,
 )
 def gpu_ecc(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU has uncorrectable ECC errors since the driver was loaded, or too many SRAM errors in its lifetime.

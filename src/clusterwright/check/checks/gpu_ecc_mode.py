@@ -19,7 +19,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
         yield _("GPU {gpu} will have ECC off after the next reset", gpu=gpu.index), Status.FAIL
 
 
-@check(gpus, when=has_gpus, fix="run `nvidia-smi -e 1`, then reset the GPU or reboot the host")
+@check(gpus, when=has_gpus, fix="run `nvidia-smi -e 1`, then reset the GPU or reboot the host", in_jobs=True)
 def gpu_ecc_mode(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """ECC is on, now and after the next reset, on every GPU that supports it."""
     expected = _("ECC mode on, current and pending (imbue-ai/cluster-health)")

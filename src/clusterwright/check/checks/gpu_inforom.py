@@ -23,6 +23,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     gpus,
     when=has_gpus,
     fix="report it to the vendor: retired pages and error counts are stored in the InfoROM and may be lost",
+    in_jobs=True,
 )
 def gpu_inforom(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU has a corrupted InfoROM."""

@@ -21,6 +21,7 @@ def _has_links(spec: HostSpec) -> bool:
     when=_has_links,
     on=("deploy", "periodic", "burn-in"),
     fix="drain the host, restart nvidia-fabricmanager and reset the GPUs; gpu_nvlinks names links that are down",
+    in_jobs=True,
 )
 def gpu_joined(spec: HostSpec, have: dict[int, dict[int, str]]) -> Iterator[Verdict]:
     """Where NVLink is declared, each GPU reaches the same number of other GPUs by NVLink.

@@ -20,6 +20,7 @@ _EXPECTED = N_("no growth of NVLink CRC, replay and recovery counters in 2 s (fa
     on=("deploy", "periodic", "burn-in"),
     fix="if the errors continue, drain the host, reset its GPUs, and reseat the NVLink bridge or baseboard; see "
     "gpu_xids for Xid 74",
+    in_jobs=True,
 )
 def gpu_nvlink_errors(_spec: HostSpec, have: dict[str, int]) -> Iterator[Verdict]:
     """No NVLink error counter grows during the check; older totals are ignored."""

@@ -18,6 +18,7 @@ from clusterwright.i18n import _
     on=("deploy", "periodic", "burn-in", "boot"),
     fix="drain the host and reset all its GPUs (with NVSwitch, restart nvidia-fabricmanager first); if links stay "
     "inactive, have the GPU or baseboard replaced",
+    in_jobs=True,
 )
 def gpu_nvlinks(spec: HostSpec, have: dict[str, tuple[bool, ...]]) -> Iterator[Verdict]:
     """Every NVLink of every GPU is active, and all GPUs have the same number of links."""

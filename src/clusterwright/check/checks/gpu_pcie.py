@@ -57,6 +57,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     when=has_gpus,
     on=("deploy", "periodic", "burn-in", "boot"),
     fix="drain the host; reseat the GPU or its riser; compare with the same slot of another host",
+    in_jobs=True,
 )
 def gpu_pcie(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """Every GPU has all PCIe lanes of its slot and, under load, the slot's PCIe generation."""

@@ -22,6 +22,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     when=has_gpus,
     on=("deploy", "periodic", "boot"),
     fix="run `systemctl enable --now nvidia-persistenced`, or `nvidia-smi -pm 1`",
+    in_jobs=True,
 )
 def gpu_persistence(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """Persistence mode is on: otherwise the driver unloads after each job, and the next job waits seconds per GPU."""

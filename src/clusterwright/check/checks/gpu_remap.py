@@ -48,6 +48,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     when=has_gpus,
     on=("deploy", "periodic", "burn-in", "boot"),
     fix="drain the host, run `nvidia-smi --gpu-reset -i GPU`, and check again",
+    in_jobs=True,
 )
 def gpu_remap(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU needs a reset to remap a memory row, and none has run out of spare rows.

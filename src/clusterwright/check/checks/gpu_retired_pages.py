@@ -30,7 +30,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
         yield _("GPU {gpu} needs a reset to retire a memory page", gpu=gpu.index), Status.WARN
 
 
-@check(gpus, when=has_gpus, fix="drain the host and run `nvidia-smi --gpu-reset -i GPU`")
+@check(gpus, when=has_gpus, fix="drain the host and run `nvidia-smi --gpu-reset -i GPU`", in_jobs=True)
 def gpu_retired_pages(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """GPUs before Ampere (page retirement, not row remapping) have few retired pages and none pending.
 

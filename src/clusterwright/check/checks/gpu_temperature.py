@@ -42,6 +42,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     when=has_gpus,
     on=("deploy", "periodic", "burn-in"),
     fix="check fans, cold plates and inlet temperature; compare with the GPU in the same slot of another host",
+    in_jobs=True,
 )
 def gpu_temperature(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU is in thermal slowdown, or within 5 C of it where the driver reports the margin (from driver 535)."""

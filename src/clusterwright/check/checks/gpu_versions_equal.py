@@ -17,6 +17,7 @@ from clusterwright.i18n import _
     when=has_gpus,
     cluster_wide=True,
     fix="install the driver and VBIOS of most GPUs on the deviating ones: one job may use all of them",
+    in_jobs=True,
 )
 def gpu_versions_equal(cluster: Cluster, have: Mapping[str, Driver]) -> list[Verdict]:
     """All hosts of a group have the same GPU driver, and the same VBIOS for each GPU model."""

@@ -23,6 +23,7 @@ _STATUS = {"fail": Status.FAIL, "warn": Status.WARN}
     on=("deploy", "periodic", "burn-in"),
     fix="follow the action for the Xid in src/clusterwright/check/kernel/xids.toml; "
     "`journalctl -k -b | grep -i xid` shows the lines",
+    in_jobs=True,
 )
 def gpu_xids(_spec: HostSpec, have: KernelLog) -> Iterator[Verdict]:
     """No Xid in the kernel log of this boot requires a reset, a repair or an inspection."""

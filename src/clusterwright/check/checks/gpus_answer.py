@@ -23,6 +23,7 @@ _SHARE = 0.9  # ours: ECC takes up to 6.25 % of GDDR memory; a wrong model is a 
     on=("deploy", "periodic", "burn-in", "boot"),
     field="nodes.{group}.gpus",
     fix="drain the host; read `nvidia-smi -q` and `dmesg | grep -i xid`, then reboot the host or replace the GPU",
+    in_jobs=True,
 )
 def gpus_answer(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """Every declared GPU answers the driver and has the memory of the cluster file or the GPU catalog.

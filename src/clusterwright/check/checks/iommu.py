@@ -17,7 +17,11 @@ _KERNEL_OPTIONS = ("iommu", "intel_iommu", "amd_iommu")
 
 
 @check(
-    board, when=has_gpus, unless=in_lab, fix="add `iommu=pt` to the kernel command line and reboot the host"
+    board,
+    when=has_gpus,
+    unless=in_lab,
+    fix="add `iommu=pt` to the kernel command line and reboot the host",
+    in_jobs=True,
 )
 def iommu(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
     """The IOMMU is off or in pass-through mode; in translation mode it slows GPUDirect down or breaks it."""

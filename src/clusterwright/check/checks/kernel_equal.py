@@ -12,7 +12,10 @@ from clusterwright.i18n import _
 
 
 @check(
-    kernel, cluster_wide=True, fix="install the kernel of most hosts on the deviating ones and reboot them"
+    kernel,
+    cluster_wide=True,
+    fix="install the kernel of most hosts on the deviating ones and reboot them",
+    in_jobs=True,
 )
 def kernel_equal(cluster: Cluster, have: Mapping[str, str]) -> list[Verdict]:
     """All hosts run the same kernel release; drivers are built for one."""

@@ -18,6 +18,7 @@ _MAX_LINE_CHARS = 120  # ours: enough to identify a line
     kernel_log,
     on=("deploy", "periodic", "burn-in"),
     fix="run `journalctl -k -b` on the host and read the lines before this one",
+    in_jobs=True,
 )
 def kernel_faults(_spec: HostSpec, have: KernelLog) -> Iterator[Verdict]:
     """The kernel log of this boot has no CPU lockup, disk, memory, PCIe or file server fault."""

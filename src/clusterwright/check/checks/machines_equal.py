@@ -21,6 +21,7 @@ def _in_lab(spec: HostSpec) -> str:
     unless=_in_lab,
     cluster_wide=True,
     fix="install the BIOS version of most hosts on the deviating ones; set NUMA nodes with NPS or SNC in the BIOS",
+    in_jobs=True,
 )
 def machines_equal(cluster: Cluster, have: Mapping[str, HostMachine]) -> list[Verdict]:
     """Model, BIOS version and number of NUMA nodes are the same on every host of a group."""

@@ -25,6 +25,7 @@ def _in_lab(spec: HostSpec) -> str:
     when=is_compute,
     unless=_in_lab,
     fix="set LimitMEMLOCK=infinity in slurmd.service, then run `systemctl restart slurmd`",
+    in_jobs=True,
 )
 def memlock(_spec: HostSpec, have: dict[str, int]) -> Verdict:
     """Jobs inherit an unlimited memlock limit from slurmd; RDMA locks registered memory (ibv_reg_mr(3))."""

@@ -20,6 +20,7 @@ def _in_lab(spec: HostSpec) -> str:
     unless=_in_lab,
     on=("deploy", "periodic", "burn-in"),
     fix="drain the host and replace the memory module that `ras-mc-ctl --errors` or `ipmitool sel elist` names",
+    in_jobs=True,
 )
 def memory_health(_spec: HostSpec, have: MemoryErrors) -> Verdict:
     """Host memory has no uncorrectable error since boot; kernel_faults judges corrected errors.

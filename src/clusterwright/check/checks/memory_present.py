@@ -24,6 +24,7 @@ def _in_lab(spec: HostSpec) -> str:
     field="nodes.{group}.memory",
     on=("deploy", "periodic", "boot"),
     fix="find the missing module with `dmidecode -t memory`, or correct `memory` in the cluster file",
+    in_jobs=True,
 )
 def memory_present(spec: HostSpec, have: Memory) -> Verdict:
     """The kernel reports at least 95 % of the declared memory."""

@@ -24,6 +24,7 @@ _BEYOND = "wright: not drained, the share is used up: "
     cluster_wide=True,
     when=attrgetter("is_control"),
     fix="fix the reason, then run `scontrol update nodename=NODE state=resume`",
+    in_jobs=True,
 )
 def node_states(cluster: Cluster, have: Mapping[str, tuple[Node, ...]]) -> list[Verdict]:
     """Every compute host is a node in Slurm that can run jobs; a drained or reserved one is a warning.

@@ -18,6 +18,7 @@ from clusterwright.i18n import _
     unless=in_lab,
     field="nodes.{group}.firmware.numa_per_socket",
     fix="set the number of NUMA nodes per socket in the BIOS",
+    in_jobs=True,
 )
 def numa(spec: HostSpec, have: Board) -> Iterator[Verdict]:
     """Sockets have the declared number of NUMA nodes, and every GPU and RDMA adapter has its NUMA node.

@@ -29,6 +29,7 @@ def _in_lab(spec: HostSpec) -> str:
     cluster_wide=True,
     fix="check the NVLink switches of the domain and nvidia-imex (`nvidia-imex-ctl -N`), and drain all its hosts "
     "together: the fault is in the domain, not in each GPU",
+    in_jobs=True,
 )
 def nvlink_domain_complete(
     cluster: Cluster, logs: Mapping[str, KernelLog], domains: Mapping[str, str]

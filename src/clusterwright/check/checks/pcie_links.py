@@ -27,6 +27,7 @@ _NONE, _STRANGE = 0, 255  # sysfs prints these for a link that is down or absent
     unless=in_lab,
     on=("deploy", "periodic", "burn-in"),
     fix="drain the host; reseat the card or its riser",
+    in_jobs=True,
 )
 def pcie_links(spec: HostSpec, have: Board) -> Iterator[Verdict]:
     """Every PCIe link to a GPU, RDMA adapter or NVMe disk runs with the width and speed that both ends support.

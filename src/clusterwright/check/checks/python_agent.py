@@ -13,7 +13,9 @@ _EXPECTED = N_("Python 3.6 or later")
 
 
 @check(
-    reached, fix="install the package python3 on the host; for a user other than root, `sudo -n` must work"
+    reached,
+    fix="install the package python3 on the host; for a user other than root, `sudo -n` must work",
+    in_jobs=True,
 )
 def python_agent(_spec: HostSpec, have: HostReach) -> Verdict:
     """The fact reader runs on the host: python3 is installed, 3.6 or later."""

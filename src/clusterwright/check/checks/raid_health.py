@@ -23,6 +23,7 @@ def _in_lab(spec: HostSpec) -> str:
     raid,
     unless=_in_lab,
     fix="run `mdadm --detail /dev/MD`, replace the failed disk, run `mdadm /dev/MD --add DISK`",
+    in_jobs=True,
 )
 def raid_health(_spec: HostSpec, have: tuple[Array, ...]) -> Iterator[Verdict]:
     """Every software RAID array is active and has all its disks."""

@@ -20,6 +20,7 @@ def _in_lab(spec: HostSpec) -> str:
     last_boot,
     unless=_in_lab,
     fix="find the cause in `journalctl -b -1 -e` (last kernel lines) and `ipmitool sel elist` (power, heat, memory)",
+    in_jobs=True,
 )
 def reboot_expected(_spec: HostSpec, have: LastBoot) -> Verdict:
     """A host that booted within the last day had a clean shutdown before.

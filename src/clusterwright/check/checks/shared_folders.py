@@ -19,7 +19,9 @@ def _has_storage(spec: HostSpec) -> bool:
     return bool(spec.cluster.storage)
 
 
-@check((shared_tokens, shared_folder_visibility), cluster_wide=True, when=_has_storage, fix=_FIX)
+@check(
+    (shared_tokens, shared_folder_visibility), cluster_wide=True, when=_has_storage, fix=_FIX, in_jobs=True
+)
 def shared_folders(
     cluster: Cluster,
     have: Mapping[str, dict[str, Token]],

@@ -22,6 +22,7 @@ def _in_lab(spec: HostSpec) -> str:
     when=has_gpus,
     unless=_in_lab,
     fix="run `mount -o remount,size=SIZE /dev/shm` and set the size in /etc/fstab; for containers use --shm-size",
+    in_jobs=True,
 )
 def shared_memory(spec: HostSpec, have: dict[str, Space]) -> Verdict:
     """The file system on /dev/shm has at least 1 GiB per GPU: processes die with `Bus error` when it is full."""

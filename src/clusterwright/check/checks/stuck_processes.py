@@ -18,6 +18,7 @@ _EXPECTED = N_("no process in state D for 10 s, at most 20 zombies")
 @check(
     stuck,
     fix="read `cat /proc/PID/stack` to find what the process waits for: mostly a file server, a disk or the GPU driver",
+    in_jobs=True,
 )
 def stuck_processes(_spec: HostSpec, have: Stuck) -> Iterator[Verdict]:
     """No process is stuck in uninterruptible sleep (state D), and there are few zombies.

@@ -22,6 +22,7 @@ def _in_lab(spec: HostSpec) -> str:
     when=is_compute,
     unless=_in_lab,
     fix="run `wright apply`, which turns swap off and masks swap.target; remove swap entries from /etc/fstab",
+    in_jobs=True,
 )
 def swap_off(spec: HostSpec, have: Memory, swap_areas: Swaps) -> Verdict:
     """A compute host has no swap: one rank that swaps slows all others down."""

@@ -35,7 +35,7 @@ class BmcEvents:
     unavailable: str = ""
 
 
-@fact("sh", "-c", bmc_command(_COMMAND), limit_s=60)
+@fact("sh", "-c", bmc_command(_COMMAND), limit_s=60, right="root")
 def bmc_events(out: str) -> BmcEvents:
     """The last 200 events of `ipmitool sel elist`, without those that a later event deasserts.
 

@@ -33,7 +33,9 @@ class Dcgm:
     refused: str = ""
 
 
-@fact("sh", "-c", _COMMAND, limit_s=90)  # the exit code depends on the faults; only the output counts
+@fact(
+    "sh", "-c", _COMMAND, limit_s=90, right="root"
+)  # the exit code depends on the faults; only the output counts
 def dcgm(out: str) -> Dcgm:
     """Test results of `dcgmi diag -r 1 -j` (DCGM 2 to 4): software, permissions, blocked modules, readable fields.
 

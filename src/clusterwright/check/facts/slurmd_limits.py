@@ -9,7 +9,9 @@ from clusterwright.check.fact import fact
 UNLIMITED = -1
 
 
-@fact("sh", "-c", "cat /proc/$(systemctl show --property=MainPID --value slurmd.service)/limits")
+@fact(
+    "sh", "-c", "cat /proc/$(systemctl show --property=MainPID --value slurmd.service)/limits", right="root"
+)
 def slurmd_limits(out: str) -> dict[str, int]:
     """Soft limits of the running slurmd by name, which jobs inherit; -1 for unlimited."""
     heading, *rows = out.splitlines()

@@ -32,8 +32,11 @@ def main() -> int:
             return 0
         for name in names:
             with open(os.path.join(folder, "orders", name)) as file:
-                part = json.load(file)["parts"].get(me)
+                order = json.load(file)
+            part = order["parts"].get(me)
             if part:
+                if "given" in order:
+                    part["given"] = order["given"][part["given"]]
                 answer(folder, name, me, carry_out(folder, part))
             completed_orders.add(name)
             last_order = time.monotonic()

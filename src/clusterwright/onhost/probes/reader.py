@@ -25,6 +25,14 @@ ENVIRONMENT = {
 }
 
 
+def environment() -> Dict[str, str]:
+    """Return the environment of commands; a user's PATH comes after the system's, as it may have Slurm's commands."""
+    if os.geteuid() == 0:
+        return ENVIRONMENT
+    path = ENVIRONMENT["PATH"] + ":" + os.environ.get("PATH", "")
+    return dict(ENVIRONMENT, PATH=path, HOME=os.path.expanduser("~"))
+
+
 def run_fact(item: Dict[str, Any], deadline: float) -> Dict[str, Any]:
     """Run the command of one fact within its limit and return code, output, seconds and why it was stopped."""
     started = time.monotonic()
@@ -33,7 +41,7 @@ def run_fact(item: Dict[str, Any], deadline: float) -> Dict[str, Any]:
         return {"code": None, "out": "", "err": "", "seconds": 0, "stopped": "never had its turn"}
     argv = [sys.executable if argument == "python3" else argument for argument in item["argv"]]
     result = processes.run(
-        argv, limit_s, stdin=item.get("stdin", "").encode(), env=ENVIRONMENT, limit=MOST_BYTES
+        argv, limit_s, stdin=item.get("stdin", "").encode(), env=environment(), limit=MOST_BYTES
     )
     return {
         "code": result.code,
