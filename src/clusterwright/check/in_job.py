@@ -43,13 +43,12 @@ def run_in_job(
     remote: Remote,
     host_request: HostRequest,
     *,
-    most: int | None = None,
     only: Iterable[str] = (),
     on: Occasion = "deploy",
     log: Callable[[str], None] = lambda _text: None,
     clock: Clock | None = None,
 ) -> JobChecks:
-    """Run the fact readers as one task on each host of a job, on at most `most` hosts, and judge what they read.
+    """Run the fact readers as one task on each host of a job, and judge what they read.
 
     Slurm's own view is read on the login host. The job is canceled in any case, also by Ctrl-C.
 
@@ -60,14 +59,14 @@ def run_in_job(
     checks = choose_checks(only, on)
     judged = [check for check in checks if check.in_jobs]
     hosts = choose(cluster, remote, host_request, clock)
-    tried = hosts.free[:most]
+    tried = hosts.free
     counted = with_allocated_gpus(cluster, tried, host_request)
     with reserve_hosts(cluster, remote, tried, host_request, clock, log) as stage:
         log(_("job {job} runs on {hosts}", job=stage.job, hosts=fold(list(tried))))
         readings = read_hosts(counted, stage, judged)
     readings[cluster.control.name] = _read_login(counted, remote, judged, readings)
-    not_tried = _not_tried(hosts, tried, most)
-    subjects = {cluster.name, *tried, *(() if most else not_tried)}
+    not_tried = _not_tried(hosts)
+    subjects = {cluster.name, *tried, *not_tried}
     verdicts = [
         *(verdict for verdict in judge(counted, judged, readings) if verdict.subject in subjects),
         *_not_read(tried, readings),
@@ -137,15 +136,12 @@ def _read_login(
     return replace(reading, facts={**reading.facts, **values_of(second, reading)})
 
 
-def _not_tried(hosts: Hosts, tried: Sequence[str], most: int | None) -> dict[str, str]:
-    """Return why hosts were not tried; with a number of hosts requested, the others are of no interest."""
-    if most:
-        return {}
+def _not_tried(hosts: Hosts) -> dict[str, str]:
     reasons = {
         host: _("not checked: the node is {state} in Slurm", state=state)
         for host, state in hosts.unavailable.items()
     }
-    return reasons | {host: _("not checked: allocated to a job") for host in hosts.busy if host not in tried}
+    return reasons | dict.fromkeys(hosts.busy, _("not checked: allocated to a job"))
 
 
 def _not_read(tried: Sequence[str], readings: Mapping[str, Reading]) -> Iterator[Verdict]:

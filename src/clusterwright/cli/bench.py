@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
 from clusterwright.cli._live_names import HOSTS, PARTITIONS
 from clusterwright.i18n import _, _n
+from clusterwright.plan.inputs import Protocol
 
 if TYPE_CHECKING:
     from cyclopts import Token
@@ -22,7 +24,38 @@ if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
 
 
+USUAL_NODES = 2  # on a cluster that others share: enough for every benchmark
 _EXIT = {"fail": 5, "unknown": 1}  # by the worst status
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class NetworkOptions:
+    """The network between the nodes, as typed; Slurm does not report it."""
+
+    kind: Annotated[
+        Protocol | None,
+        Parameter(name="--network", help="Network between the nodes; default: the cluster file's."),
+    ] = None
+    nics: Annotated[
+        int | None,
+        Parameter(
+            help="Network ports per node; default: the cluster file's.", validator=Number(gte=1, lte=1024)
+        ),
+    ] = None
+    nic_rate: Annotated[
+        str | None, Parameter(help="Rate of a port, such as 400Gbit/s; default: the cluster file's.")
+    ] = None
+
+    def applied_to(self, cluster: Cluster) -> Cluster:
+        """Return the cluster with this network."""
+        from clusterwright.check.learned_network import NetworkFacts, with_network
+        from clusterwright.cli.plan._inputs import read_rate
+
+        return with_network(cluster, NetworkFacts(self.kind, self.nics, read_rate(self.nic_rate)))
+
+
+NO_NETWORK = NetworkOptions()
 
 
 @Parameter(name="*")
@@ -33,11 +66,20 @@ class Common:
     hosts: Annotated[
         str, Parameter(help="Hosts to wait for, such as gpu-node[1-4]; default: all idle hosts."), HOSTS
     ] = ""
+    nodes: Annotated[
+        int | None,
+        Parameter(
+            help="Number of idle hosts; default: all, or 2 on a cluster without a cluster file.",
+            validator=Number(gte=1),
+        ),
+    ] = None
     wait: Annotated[str, Parameter(help="Longest wait for idle hosts.")] = "10m"
     partition: Annotated[
         str, Parameter(help="Partition of the hosts; default: Slurm's default partition."), PARTITIONS
     ] = ""
     reservation: Annotated[str, Parameter(help="Slurm reservation to run in.")] = ""
+    account: Annotated[str, Parameter(help="Slurm account of the job; default: the user's.")] = ""
+    network: NetworkOptions = NO_NETWORK
     as_user: Annotated[
         str, Parameter(name="--as", help="User of the job; default: the first admin of the cluster file.")
     ] = ""
@@ -52,12 +94,12 @@ class Common:
         """Run the benchmark and print it; return 5 when a verdict fails, 1 when one is unknown."""
         from clusterwright.check.bench.run import run
         from clusterwright.check.folding import counts
-        from clusterwright.cli._connection import managed_cluster
+        from clusterwright.cli._connection import find_cluster
         from clusterwright.cli._progress import progress
         from clusterwright.cli._show import show_json, show_message
         from clusterwright.provision.apply import remote_of
 
-        cluster = managed_cluster(file)
+        cluster = self.network.applied_to(find_cluster(file))
         remote, request = remote_of(cluster), self._host_request(cluster, lasts)
         with progress(f"bench {kind}", quiet=self.json):
             result = run(kind, cluster, remote, request, log=show_message)
@@ -70,16 +112,21 @@ class Common:
 
     def _host_request(self, cluster: Cluster, lasts: str) -> HostRequest:
         from clusterwright.check.bench.bench_job import HostRequest
+        from clusterwright.check.bench.script import Allocation
         from clusterwright.cli._hostlist import hosts_of
         from clusterwright.units import parse_duration
 
+        nodes = self.nodes or (USUAL_NODES if cluster.unmanaged and not self.hosts else None)
         return HostRequest(
             self.as_user or first_admin(cluster),
             hosts_of(cluster, self.hosts) or (),
             self.partition,
             self.reservation,
             parse_duration(self.wait),
+            fewest=self.nodes or 1,
+            most=nodes,
             lasts_s=parse_duration(lasts),
+            allocation=Allocation(account=self.account),
         )
 
 
@@ -120,11 +167,11 @@ def show_list(file: Path | None, *, json: bool) -> int:
     from datetime import UTC, datetime
 
     from clusterwright.check.bench.store import file_of, runs
-    from clusterwright.cli._connection import managed_cluster
+    from clusterwright.cli._connection import find_cluster
     from clusterwright.cli._show import show_json, show_table
     from clusterwright.config.names import fold
 
-    bench_runs = runs(file_of(managed_cluster(file).name))
+    bench_runs = runs(file_of(find_cluster(file).name))
     if json:
         show_json(bench_runs)
         return 0
@@ -147,10 +194,10 @@ def show_comparison(file: Path | None, a: int, b: int, *, json: bool) -> int:
     """Print what changed between two stored benchmarks."""
     from clusterwright.check.bench.compare import compare
     from clusterwright.check.bench.store import file_of, read
-    from clusterwright.cli._connection import managed_cluster
+    from clusterwright.cli._connection import find_cluster
     from clusterwright.cli._show import show_json, show_message, show_table
 
-    path = file_of(managed_cluster(file).name)
+    path = file_of(find_cluster(file).name)
     comparison = compare(read(path, a), read(path, b))
     if json:
         show_json(comparison)

@@ -87,6 +87,7 @@ class JobOptions:
             self.partition,
             wait_s=wait_s,
             fewest=self.nodes or 1,
+            most=self.nodes,
             allocation=allocation,
             limit_s=LIMIT_S,
         )
@@ -159,9 +160,7 @@ def _run_in_job(
     from clusterwright.config.names import fold
 
     request = job.host_request(cluster, hosts)
-    result = run_in_job(
-        cluster, remote, request, most=job.nodes, only=checks.only, on=checks.on, log=show_message
-    )
+    result = run_in_job(cluster, remote, request, only=checks.only, on=checks.on, log=show_message)
     for reason in dict.fromkeys(result.not_tried.values()):
         names = [host for host, other in result.not_tried.items() if other == reason]
         show_note(f"{fold(names)}: {reason}")

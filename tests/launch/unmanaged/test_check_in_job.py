@@ -1,10 +1,9 @@
 """`wright check` on a cluster learned from Slurm: a job of the user reads the facts, here on this machine."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from tests.launch.unmanaged.conftest import wright
 
 from clusterwright.check.bench.bench_job import HostRequest
 from clusterwright.check.bench.script import Allocation, partition_of, script
@@ -13,63 +12,7 @@ from clusterwright.check.registry import all_checks
 from clusterwright.config.cluster import Unmanaged
 from clusterwright.edge.ssh import LocalMachine
 from clusterwright.launch.unmanaged.gather import learned_cluster
-from clusterwright.launch.unmanaged.learn import SlurmTexts, learn
 from clusterwright.onhost.probes import reader
-
-NODES = "".join(
-    f"NodeName={name} CoresPerSocket=4 CPUTot=4 Gres={gres} RealMemory=1 Sockets=1 ThreadsPerCore=1 "
-    f"State={state} Partitions={partition}\\n"
-    for name, gres, state, partition in (
-        ("n1", "(null)", "IDLE", "debug"), ("n2", "(null)", "IDLE+DRAIN", "debug"),
-        ("n3", "(null)", "ALLOCATED", "debug"), ("g1", "gpu:a100:4", "MIXED", "gpu"),
-    )
-)  # fmt: skip
-PARTITIONS = "".join(
-    f"PartitionName={name} Default={default} MaxNodes=UNLIMITED MaxTime=1:00:00 Nodes={nodes} State=UP\\n"
-    for name, default, nodes in (("debug", "YES", "n[1-3]"), ("gpu", "NO", "g1"))
-)
-SCONTROL = f"""#!/bin/sh
-case "$*" in
-  ping) ;;
-  "show config") printf 'ClusterName = tiny\\nSLURM_VERSION = 24.11.5\\n' ;;
-  show\\ node*) printf '{NODES}' ;;
-  show\\ partition*) printf '{PARTITIONS}' ;;
-  show\\ job*) cat "$HOME/job-record" ;;
-  *) exit 1 ;;
-esac
-"""
-SINFO = """#!/bin/sh
-case "$*" in
-  *partition=gpu*) echo 'g1|mixed|none' ;;
-  *) printf 'n1|idle|none\\nn2|drained|bad fan\\nn3|allocated|none\\n' ;;
-esac
-"""
-SBATCH = """#!/bin/sh
-for script in "$@"; do :; done
-cp "$script" "$HOME/job.sh"
-SLURMD_NODENAME=$(sed -n 's/#SBATCH --nodelist=//p' "$script") setsid sh "$script" >/dev/null 2>&1 &
-echo 7
-"""
-
-
-@pytest.fixture
-def user(login_host):
-    """A user on a login host with one idle, one drained and one busy node, and a partition with GPUs."""
-    login_host.program("scontrol", SCONTROL)
-    login_host.program("sinfo", SINFO)
-    login_host.program("sbatch", SBATCH)
-    login_host.program("squeue", "#!/bin/sh\necho RUNNING\n")
-    login_host.program("scancel", '#!/bin/sh\necho "$*" >>"$HOME/canceled"\n')
-    login_host.program("id", "#!/bin/sh\n[ $1 = -u ] && echo 1000 || echo bob\n")
-    login_host.srun('while [ "$1" != sh ] && [ "$1" != python3 ]; do shift; done; exec "$@"')
-    (login_host.home / "job-record").write_text("JobId=7 JobState=RUNNING Reason=None\n")
-    return login_host
-
-
-def wright(*arguments):
-    """Run a command in the home of the user; its result."""
-    command = (sys.executable, "-m", "clusterwright", *arguments)
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
 def test_a_job_reads_the_facts_of_free_nodes(user):
@@ -123,39 +66,29 @@ def test_an_interrupt_cancels_the_job(user):
     assert (user.home / "canceled").read_text() == "7\n"
 
 
-@pytest.fixture
-def cluster():
-    """The cluster of the records."""
-    partitions, nodes = (text.replace("\\n", "\n") for text in (PARTITIONS, NODES))
-    texts = SlurmTexts(
-        "ClusterName = tiny\nSLURM_VERSION = 24.11.5\n", nodes, partitions, "10.0.0.1\n", "login"
-    )
-    return learn(texts, "/home/bob/wright", Unmanaged(), "python3")
-
-
-def test_gpus_are_judged_by_what_the_job_has(cluster):
+def test_gpus_are_judged_by_what_the_job_has(tiny):
     """A job sees its own GPUs only; a whole host has all of them."""
 
     def gpus(**options):
-        changed = with_allocated_gpus(cluster, ["g1"], HostRequest(allocation=Allocation(**options)))
+        changed = with_allocated_gpus(tiny, ["g1"], HostRequest(allocation=Allocation(**options)))
         group = changed.host("g1").group
         return group.gpus.count if group.gpus else 0
 
     assert (gpus(whole=True), gpus(whole=False, gpus=2), gpus(whole=False)) == (4, 2, 0)
     text = script(
-        cluster, ["g1"], "/f", limit_s=60, partition="gpu", allocation=Allocation("j", False, 2, "physics")
+        tiny, ["g1"], "/f", limit_s=60, partition="gpu", allocation=Allocation("j", False, 2, "physics")
     )
     for line in ("--gres=gpu:2", "--account=physics", "--job-name=j", "--mem=2G"):
         assert f"#SBATCH {line}\n" in text
     assert "--exclusive" not in text
 
 
-def test_the_partition_is_one_that_has_the_hosts(cluster):
+def test_the_partition_is_one_that_has_the_hosts(tiny):
     """Slurm's default partition, unless the hosts are in another one."""
-    assert (partition_of(cluster), partition_of(cluster, ["g1"])) == ("debug", "gpu")
+    assert (partition_of(tiny), partition_of(tiny, ["g1"])) == ("debug", "gpu")
 
 
-def test_checks_in_jobs_need_no_declaration(cluster):
+def test_checks_in_jobs_need_no_declaration(tiny):
     """No check that a job judges reads services, accounts or networks of a cluster file."""
     in_jobs = {check.id for check in all_checks() if check.in_jobs}
 

@@ -44,6 +44,7 @@ class HostRequest:
     reservation: str = ""
     wait_s: float = 600.0
     fewest: int = 1
+    most: int | None = None  # then the other hosts are of no interest
     lasts_s: int = 0  # how long the bench itself runs, where the user sets it (burn-in)
     allocation: Allocation = WHOLE_HOSTS
     limit_s: int = JOB_LIMIT_S
@@ -137,6 +138,8 @@ def choose(cluster: Cluster, remote: Remote, request: HostRequest, clock: Clock)
         chosen = (*snapshot.free, *snapshot.busy) if request.hosts else snapshot.free
         late = clock.monotonic() >= deadline
         if len(chosen) >= request.fewest and (late or not snapshot.ending):
+            if request.most:
+                return Hosts(chosen[: request.most], (), {})
             return Hosts(chosen, () if request.hosts else snapshot.busy, snapshot.unavailable)
         if late or not snapshot.busy:
             raise _too_few(snapshot, request, slurm.queue(remote, cluster.control.name))

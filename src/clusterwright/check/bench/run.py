@@ -14,6 +14,7 @@ from clusterwright.check.bench.bench_job import HostRequest, Hosts, choose, rese
 from clusterwright.check.bench.site import BenchOutcome, BenchSite
 from clusterwright.check.bench.stage import JobStage, StagedPart, malformed
 from clusterwright.check.bench.store import Stored, file_of, save
+from clusterwright.check.learned_network import require_network
 from clusterwright.check.runner import run as checked
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
@@ -28,6 +29,7 @@ FEWEST = {
     "network": 2, "collectives": 2, "storage": 1, "memory": 1, "training": 2, "loader": 1, "gpu": 1, "rdma": 2,
     "burn_in": 1,
 }  # fmt: skip
+NEEDS_RATE = frozenset({"collectives", "training", "rdma"})  # on a learned cluster, from the user
 HELLO_S = 150.0  # ours: on a machine with 25 processes a core, an answer took up to 26 s
 
 
@@ -45,6 +47,8 @@ def run(
     Raises:
         WrightError: There are too few hosts, Slurm rejects the job, or the control host does not answer.
     """
+    if kind in NEEDS_RATE:
+        require_network(cluster, f"bench {kind}")
     clock, request = clock or SystemClock(), replace(request, fewest=max(request.fewest, FEWEST[kind]))
     chosen = choose(cluster, remote, request, clock)
     began = clock.now()
@@ -84,7 +88,9 @@ def on_site(
     with reserve_hosts(cluster, remote, chosen.free, request, clock, log) as stage:
         log(_("job {job} runs on {hosts}", job=stage.job, hosts=fold(list(stage.names))))
         on_load = partial(checked, cluster, remote, hosts=stage.names, on="burn-in", clock=clock)
-        yield stage, BenchSite(cluster, stage, _facts(cluster, stage), log, request.lasts_s, on_load)
+        # A user of a learned cluster cannot log in to its hosts.
+        check = list if cluster.unmanaged else on_load
+        yield stage, BenchSite(cluster, stage, _facts(cluster, stage), log, request.lasts_s, check)
 
 
 def bench_of(kind: Kind) -> Callable[[BenchSite], BenchOutcome]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from clusterwright.check.bench.measure import Measurement
 from clusterwright.check.bench.stage import Stage
+from clusterwright.check.learned_network import address_in, is_rate_known
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.networks import Network, NetworkName
@@ -44,8 +45,20 @@ class BenchSite:
         return self.cluster.lab.rate_divisor if self.cluster.lab else 1
 
     def address(self, host: str) -> str:
-        """Return the host's address on the network that gradients use."""
-        return str(self.host(host).addresses[self.network_name])
+        """Return the host's address on the network that gradients use; the host reports it where no file declares it.
+
+        Raises:
+            KeyError: neither has one.
+        """
+        found = (
+            "" if self.cluster.unmanaged is None else address_in(self.facts[host]["interfaces"], self.network)
+        )
+        return found or str(self.host(host).addresses[self.network_name])
+
+    @property
+    def is_rate_known(self) -> bool:
+        """False on a cluster learned from Slurm without the user's facts of the network."""
+        return is_rate_known(self.cluster)
 
     def host(self, name: str) -> Host:
         """Return the host, as the cluster file declares it."""

@@ -27,6 +27,7 @@ SectionModel = TypeVar("SectionModel", bound=Section)
 
 CONTROL = "login"  # the group of the host where Slurm's commands run
 _LONGEST_S = 366 * 86400  # for a partition without a limit: the most that a cluster file may set
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")  # the name becomes that of a folder on this machine
 _UNSUITED = re.compile(r"[^a-z0-9]+")
 
 
@@ -69,7 +70,7 @@ def learn(texts: SlurmTexts, shared: str, access: Unmanaged, python: str) -> Clu
     cluster = _model(
         Cluster,
         _PLAIN_CLUSTER,
-        name=settings["ClusterName"] or "slurm",
+        name=_UNSAFE.sub("-", settings["ClusterName"]).lstrip(".-") or "slurm",
         networks=_model(Networks, _NETWORKS, management=_network(texts.addresses)),
         nodes={CONTROL: control, **{name: group.node_group() for name, group in groups.items()}},
         partitions={
