@@ -1,0 +1,122 @@
+"""Parse a hostfile as MPI and DeepSpeed read it: hosts with their slots, in the order of the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from clusterwright.config.names import expand_valid
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
+
+MOST_HOSTS = 64
+_HOST = re.compile(
+    r"(?:(?P<user>[A-Za-z_][\w.-]*)@)?(?P<names>[A-Za-z0-9][\w.,\[\]-]*?)(?::(?P<slots>\d{1,4}))?"
+)
+_SLOTS = re.compile(r"(?:slots|cpu|count)=(\d{1,4})")
+_IGNORED = re.compile(r"(?:max[-_]slots|binding|ifhn|user|path|prefix)=\S*")  # of MPI's own process manager
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # never an option of ssh, nor the path of another folder
+
+
+@dataclass(frozen=True, slots=True)
+class SlotHost:
+    """A host of a hostfile; `slots` is the number of ranks that it has room for, None if the file does not say."""
+
+    name: str
+    slots: int | None = None
+    user: str | None = None
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the name is that of a host, which a variable of the environment need not have."""
+        return _NAME.fullmatch(self.name) is not None
+
+    @property
+    def target(self) -> str:
+        """The argument of ssh: `host` or `user@host`."""
+        return f"{self.user}@{self.name}" if self.user else self.name
+
+
+def read_hostfile(file: Path) -> tuple[SlotHost, ...]:
+    """Return the hosts of a file.
+
+    Raises:
+        WrightError: the file cannot be read, or a line is none of a hostfile.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrightError.from_code(
+            "file-unreadable",
+            _("cannot read {file}: {error}", file=file, error=getattr(error, "strerror", None) or error),
+            _("name a file with one host a line: --hostfile FILE"),
+            exit_code=EXIT_USAGE,
+        ) from error
+    return parse_hostfile(text, str(file))
+
+
+def parse_hostfile(text: str, name: str) -> tuple[SlotHost, ...]:
+    """Return the hosts of a hostfile's text; `name` is the file's name for errors.
+
+    A line is `host`, `host:8`, `host slots=8`, `user@host` or `node[1-4] slots=8`. A host in several lines has their
+    slots together, as in the node files of schedulers.
+
+    Raises:
+        WrightError: with the line that is none of these; there is no host, or more than 64.
+    """
+    hosts: list[SlotHost] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.partition("#")[0].split()
+        if words:
+            parsed = _hosts_of(words)
+            if parsed is None:
+                raise _invalid(
+                    _("{file}, line {line}: `{text}` is no host", file=name, line=number, text=line.strip())
+                )
+            hosts += parsed
+    merged = merge(hosts)
+    if not merged or len(merged) > MOST_HOSTS:
+        raise _invalid(
+            _(
+                "{file} lists {count} hosts, 1 to {most} are possible",
+                file=name,
+                count=len(merged),
+                most=MOST_HOSTS,
+            )
+        )
+    return merged
+
+
+def merge(hosts: Iterable[SlotHost]) -> tuple[SlotHost, ...]:
+    """Return each host once, in the order of the first lines, with the slots of all its lines; a bare line is one."""
+    lines: dict[str, list[SlotHost]] = {}
+    for host in hosts:
+        lines.setdefault(host.name, []).append(host)
+    return tuple(
+        same[0] if len(same) == 1 else replace(same[0], slots=sum(host.slots or 1 for host in same))
+        for same in lines.values()
+    )
+
+
+def _hosts_of(words: list[str]) -> list[SlotHost] | None:
+    """Return the hosts of one line; None if it is none of a hostfile."""
+    match = _HOST.fullmatch(words[0])
+    if match is None:
+        return None
+    slots = int(match["slots"]) if match["slots"] else None
+    for word in words[1:]:
+        if counted := _SLOTS.fullmatch(word):
+            slots = int(counted[1])
+        elif not _IGNORED.fullmatch(word):
+            return None
+    text = match["names"]
+    names = expand_valid(text) if "[" in text else (text,)
+    is_valid = names and slots != 0 and all(_NAME.fullmatch(name) for name in names)
+    return [SlotHost(name, slots, match["user"]) for name in names] if is_valid else None
+
+
+def _invalid(message: str) -> WrightError:
+    fix = _("write one host a line: `host`, `host slots=8`, `host:8` or `user@host`; # starts a comment")
+    return WrightError.from_code("hostfile-line", message, fix, exit_code=EXIT_USAGE)
