@@ -27,7 +27,7 @@ def orphan(tmp_path, monkeypatch, write_record):
     record = read_record(str(tmp_path))._replace(local=False)
     one = Failover(folder, record, ("10.0.0.1", 20001))
     one.started = []
-    one._start = lambda number, _: one.started.append(number)  # the process is in a lab
+    one._start = lambda number, *_: one.started.append(number)  # the process is in a lab
     one.greeted(ORDERS)
     one.record_beats(5)
     one._heartbeat.last_beat_at -= 0.5  # what half a second of waiting would do

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Callable, Union
+from typing import Callable
 
 from clusterwright.onhost.lib.run_outcome import EXIT_CODES, FAILED
 from clusterwright.onhost.supervisor import decide as d
-from clusterwright.onhost.supervisor import schedulers
+from clusterwright.onhost.supervisor import ssh_hosts
 from clusterwright.onhost.supervisor.folder import Events, Folder
 
-EXIT_HANDOFF = 75  # sysexits.h EX_TEMPFAIL, for local_scheduler.py only; under Slurm a handoff exits with 0
+# sysexits.h EX_TEMPFAIL, for local_scheduler.py and host_keeper.py; under Slurm a handoff exits with 0
+EXIT_HANDOFF = 75
 
 
 class Ending:
@@ -19,19 +20,14 @@ class Ending:
     def __init__(
         self,
         folder: Folder,
-        scheduler: Union[schedulers.Slurm, schedulers.Local],
+        scheduler: ssh_hosts.Scheduler,
         events: Events,
         log: Callable[[str], None],
         *,
-        local: bool,
+        in_slurm: bool,
     ) -> None:
-        self._folder, self._scheduler, self._events, self._log, self._local = (
-            folder,
-            scheduler,
-            events,
-            log,
-            local,
-        )
+        self._folder, self._scheduler, self._events, self._log = folder, scheduler, events, log
+        self._in_slurm = in_slurm
 
     def end_with_handoff(self, action: d.Handoff, generation: int, began: str) -> int:
         """Submit a successor job; if Slurm refuses it, leave the run to the standby job or end it as failed."""
@@ -48,7 +44,7 @@ class Ending:
             "successor", generation, job_id=job_id, exclude=list(action.lost_hosts), reason=action.reason
         )
         self._events.write("job_end", generation, outcome="handed-over", reason=action.reason)
-        return EXIT_HANDOFF if self._local else 0
+        return 0 if self._in_slurm else EXIT_HANDOFF
 
     def end(self, outcome: str, reason: str, generation: int, began: str) -> int:
         """End the run with this outcome: record it, and cancel the standby job. Return the exit code."""

@@ -3,7 +3,7 @@
 An agent without messages ends its ranks first (node.py), then reads the heartbeat in the run's folder. If the
 heartbeat advances, the agent itself is isolated. If it has stopped, the supervisor is lost, and the agent
 that claims the next number of the chain starts a supervisor as its child. An agent that cannot reach Slurm
-claims nothing.
+claims nothing; in a run without a scheduler, the folder itself decides.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from typing import Any, Dict, List, Mapping, Tuple
 
 from clusterwright.onhost.supervisor import heartbeat as p
-from clusterwright.onhost.supervisor import schedulers
+from clusterwright.onhost.supervisor import schedulers, ssh_hosts
 from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.host import processes
 from clusterwright.onhost.supervisor.job import JobRecord
@@ -71,16 +71,19 @@ class Failover:
             time.sleep(0.05)
 
     def _claim(self, number: int, unresponsive_s: float) -> None:
-        if not schedulers.in_reach(os.environ.get("SLURM_JOB_ID", "")):
+        job_id = (
+            os.environ["SLURM_JOB_ID"] if self._record.in_slurm else self._folder.read(p.NAME).get("job_id")
+        )
+        if not job_id or (self._record.in_slurm and not schedulers.in_reach(job_id)):
             return
-        if self._folder.claim(f"chain/{number}", os.environ["SLURM_JOB_ID"]):
-            self._start(number, unresponsive_s)
+        if self._folder.claim(f"chain/{number}", job_id):
+            self._start(number, job_id, unresponsive_s)
         # the claimant needs time to start; if it never sends a heartbeat, the next number is claimed
         self._heartbeat = p.Heartbeat(
             p.Beat(number), time.monotonic() + self._record.job.recovery.heartbeat_timeout
         )
 
-    def _start(self, number: int, heartbeat_age_s: float) -> None:
+    def _start(self, number: int, job_id: str, heartbeat_age_s: float) -> None:
         """Start the next supervisor as a child that dies with this agent."""
         orders = {
             **self._orders,
@@ -89,8 +92,9 @@ class Failover:
             "heartbeat_age_s": heartbeat_age_s,
         }
         argv = [sys.executable, "-m", FAILOVER_MODULE, self._folder.path]
-        log = self._folder.path_to(f"slurm-{os.environ['SLURM_JOB_ID']}.out")
-        process: Any = processes.start(argv, child_environment(), log, orders=True)
+        log = self._folder.path_to(f"slurm-{job_id}.out" if self._record.in_slurm else "job.out")
+        environment = {**child_environment(), ssh_hosts.JOB_ID: job_id}
+        process: Any = processes.start(argv, environment, log, orders=True)
         process.stdin.write(json.dumps(orders).encode() + b"\n")
         process.stdin.close()
         process.returncode = 0  # `ranks.reap` or `wait` collects it

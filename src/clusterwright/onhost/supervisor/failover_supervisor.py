@@ -15,6 +15,7 @@ from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.job import read_record
 from clusterwright.onhost.supervisor.quorum import Predecessor
 from clusterwright.onhost.supervisor.schedulers import Inherited
+from clusterwright.onhost.supervisor.ssh_hosts import SshHosts
 from clusterwright.onhost.supervisor.supervisor import Supervisor
 
 
@@ -26,7 +27,9 @@ def main() -> int:
     predecessor = Predecessor(
         orders["number"], orders["lost_host"], orders["heartbeat_age_s"], orders["end_time"]
     )
-    supervisor = Supervisor(record, folder, Inherited(record, folder, tuple(orders["hosts"])), predecessor)
+    hosts = tuple(orders["hosts"])
+    scheduler = Inherited(record, folder, hosts) if record.in_slurm else SshHosts(record, folder)
+    supervisor = Supervisor(record, folder, scheduler, predecessor)
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _: supervisor.stop_requests.on_signal(received))
     with tracker_processes.trackers(record.job.trackers, folder):

@@ -50,6 +50,17 @@ class JobRecord(NamedTuple):
     code: Optional[str]  # digest of the copied code
     job: JobFields
     launch: Launch
+    hosts: Tuple[str, ...] = ()  # of a run without a scheduler, as ssh takes them: host or user@host
+
+    @property
+    def in_slurm(self) -> bool:
+        """Whether Slurm allocates the hosts, starts successor jobs and enforces the time limit."""
+        return not self.local and not self.hosts
+
+    @property
+    def host_names(self) -> Tuple[str, ...]:
+        """The names of the hosts of a run without a scheduler."""
+        return tuple(target.rpartition("@")[2] for target in self.hosts)
 
     @property
     def min_nodes(self) -> int:

@@ -17,7 +17,7 @@ import traceback
 from typing import Any, Deque, Dict, Iterable, Mapping, Optional, Sequence, Set
 
 from clusterwright.onhost.adapters import registry
-from clusterwright.onhost.supervisor import console, meeting, network, wakeup_socket, wire
+from clusterwright.onhost.supervisor import console, meeting, network, schedulers, wakeup_socket, wire
 from clusterwright.onhost.supervisor.failover import Failover
 from clusterwright.onhost.supervisor.folder import Events, Folder, set_umask
 from clusterwright.onhost.supervisor.hang import progress
@@ -45,9 +45,7 @@ class Agent:
         self.record = read_record(run)
         self.job, self.launch = self.record.job, self.record.launch
         self._launcher = registry.launcher(self.launch.launcher)
-        self.host = (
-            os.environ.get("CLUSTERWRIGHT_HOST") or os.environ.get("SLURMD_NODENAME") or socket.gethostname()
-        )
+        self.host = schedulers.host_name()
         self.orders: Dict[str, Any] = {}
         self.leaving = False
         self._failover = Failover(self.folder, self.record, (address, port))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import sys
 import time
 from typing import Dict, List, Optional, Sequence, Tuple
@@ -206,6 +207,12 @@ class Local:
     def cancel_if_canceled(self, code: int) -> int:
         """Return the exit code: only Slurm has records of its own."""
         return code
+
+
+def host_name() -> str:
+    """Return the name of this host in the run: as the hostfile or Slurm has it."""
+    names = (os.environ.get(name) for name in ("CLUSTERWRIGHT_HOST", "SLURMD_NODENAME"))
+    return next(filter(None, names), "") or socket.gethostname()
 
 
 def in_reach(job_id: str) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import signal
-from typing import Union
 
 from clusterwright.onhost.lib.run_outcome import CANCELED
-from clusterwright.onhost.supervisor import schedulers
+from clusterwright.onhost.supervisor import ssh_hosts
 from clusterwright.onhost.supervisor.folder import Folder
 
 TIME_LIMIT, PREEMPTED = "time-limit", "preempted"
@@ -15,9 +14,7 @@ TIME_LIMIT, PREEMPTED = "time-limit", "preempted"
 class StopRequests:
     """The stop requests of one supervisor; `due` is its own time limit (monotonic), infinite where Slurm signals it."""
 
-    def __init__(
-        self, folder: Folder, scheduler: Union[schedulers.Slurm, schedulers.Local], due: float
-    ) -> None:
+    def __init__(self, folder: Folder, scheduler: ssh_hosts.Scheduler, due: float) -> None:
         self.over = False  # the run has ended: reasons no longer matter, only SIGTERM does
         self.termination_requested = False
         self.news = False  # a signal arrived since the last call of `reason`

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import sys
 import time
-from typing import Any, Dict, List, Optional, Set, Union
+from typing import Any, Dict, List, Optional, Set
 
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.supervisor import (
@@ -19,6 +18,7 @@ from clusterwright.onhost.supervisor import (
     meeting,
     network,
     schedulers,
+    ssh_hosts,
     terms,
     tracker_processes,
     wire,
@@ -39,7 +39,7 @@ class Supervisor:
     """Event loop of one job of the run; with a `predecessor`, it takes over that supervisor's job."""
 
     def __init__(
-        self, record: JobRecord, folder: Folder, scheduler: Union[schedulers.Slurm, schedulers.Local],
+        self, record: JobRecord, folder: Folder, scheduler: ssh_hosts.Scheduler,
         predecessor: Optional[Predecessor] = None,
     ) -> None:  # fmt: skip
         self.record, self.folder, self.scheduler = record, folder, scheduler
@@ -52,10 +52,10 @@ class Supervisor:
             0 if predecessor else folder.jobs_to(self.number) - 1
         )
         self.hosts = scheduler.hosts()
-        self.host = os.environ.get("SLURMD_NODENAME", socket.gethostname())
+        self.host = schedulers.host_name()
         end = float(os.environ.get("SLURM_JOB_END_TIME") or self.started + record.job.time)
         self.end_time = predecessor.end_time if predecessor else end
-        by_clock = bool(record.job.time) and (record.local or predecessor)  # Slurm signals the batch step
+        by_clock = bool(record.job.time) and (predecessor or not record.in_slurm)  # else Slurm signals
         ends = self.began + self.end_time - self.started if by_clock else float("inf")
         self.stop_requests = StopRequests(folder, scheduler, ends - record.launch.grace_s)
         self.events = Events(folder, f"supervisor-{self.number}", self.host)
@@ -70,8 +70,8 @@ class Supervisor:
         self.peers = Peers(self.listener, folder.token(), self.hosts, recovery.heartbeat_timeout, self.orders)
         self.hangs = hangs.Hangs(self.peers.send)
         self.meeting = meeting.Meeting(self.peers)
-        self.ending = ending.Ending(folder, scheduler, self.events, self.log, local=record.local)
-        self.rejoin: Dict[str, float] = dict.fromkeys(lost_hosts, self.began + terms.LONGEST_BEAT_S)
+        self.ending = ending.Ending(folder, scheduler, self.events, self.log, in_slurm=record.in_slurm)
+        self.rejoin = terms.rejoin_times(record, lost_hosts, self.began)
         self.waiting: Optional[d.Start] = None
         self.faults: List[Dict[str, Any]] = []  # of this generation, for first_failure.py
         if not folder.has("cancelled"):
@@ -387,8 +387,7 @@ def main() -> int:
     if folder.has("ended.json") or folder.has("finished.json"):
         sys.stdout.write("the run is over already; nothing to do\n")
         return 0
-    scheduler = schedulers.Local if record.local else schedulers.Slurm
-    supervisor = Supervisor(record, folder, scheduler(record, folder))
+    supervisor = Supervisor(record, folder, ssh_hosts.scheduler_of(record, folder))
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _: supervisor.stop_requests.on_signal(received))
     with tracker_processes.trackers(record.job.trackers, folder):

@@ -25,6 +25,8 @@ def policy(record: JobRecord, hosts: Tuple[str, ...], successors: int, *, inside
     """Return the policy for decide; `inside`: after a failover, agents run already and rejoin within two timeouts."""
     recovery = record.job.recovery
     return_s = max(SHORTEST_JOIN_S, 2 * recovery.heartbeat_timeout)
+    # Without a scheduler a successor has the same hosts: it waits for a lost one as a job waits in a queue.
+    waits = record.hosts and successors < recovery.successors and recovery.on_host_loss != "shrink"
     return Policy(
         hosts=hosts,
         nodes=record.job.nodes,
@@ -33,9 +35,17 @@ def policy(record: JobRecord, hosts: Tuple[str, ...], successors: int, *, inside
         restarts=record.launch.restarts,
         successors=successors,
         grace_s=max(SHORTEST_GRACE_S, record.launch.grace_s - SAVED_BY_S),
-        join_s=return_s if inside else JOIN_S,
+        join_s=return_s if inside else float("inf") if waits else JOIN_S,
         return_s=return_s,
     )
+
+
+def rejoin_times(record: JobRecord, lost_hosts: Tuple[str, ...], now: float) -> Dict[str, float]:
+    """Return when the agents of hosts are started again: of lost ones, and of those that a scheduler did not start."""
+    return {
+        **dict.fromkeys(lost_hosts, now + LONGEST_BEAT_S),
+        **dict.fromkeys(record.host_names, now + REJOIN_S),
+    }
 
 
 def environment(record: JobRecord, end_time: float) -> Dict[str, str]:

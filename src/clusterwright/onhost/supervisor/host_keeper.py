@@ -1,0 +1,166 @@
+"""The keeper of one host of a run without a scheduler: `python -m ...supervisor.host_keeper RUN HOST`.
+
+It runs the host's agent, again after it has ended, and starts a supervisor where none continues the run: at the start
+on the first host, after a handoff on the host that handed off, otherwise on any host. It ends with the run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import socket
+import sys
+import time
+from typing import Any, Dict, Optional
+
+from clusterwright.onhost.lib.processes import Process
+from clusterwright.onhost.lib.run_outcome import EXIT_CODES, FAILED
+from clusterwright.onhost.supervisor import console, heartbeat
+from clusterwright.onhost.supervisor.ending import EXIT_HANDOFF
+from clusterwright.onhost.supervisor.folder import Folder, open_run
+from clusterwright.onhost.supervisor.host import processes
+from clusterwright.onhost.supervisor.job import JobRecord
+from clusterwright.onhost.supervisor.schedulers import AGENT
+
+SUPERVISOR = "clusterwright.onhost.supervisor.supervisor"
+TICK_S = 0.5
+RESTART_S = 3.0  # between two starts of an agent
+SILENT_S = 30.0  # without a heartbeat: agents that live have started another supervisor within two timeouts
+OVER_S = 15.0  # after another host's handoff, whose own keeper starts the next supervisor at once
+STAGGER_S = 2.0  # between the hosts, so that one starts a supervisor
+SHUTDOWN_S = 60.0  # for the agent and the supervisor to end by themselves
+
+
+class Keeper:
+    """Runs the agent of one host and, where none continues the run, its next supervisor."""
+
+    def __init__(self, folder: Folder, record: JobRecord, host: str) -> None:
+        self.folder, self.record, self.host = folder, record, host
+        self.leaving = False
+        self._agent: Optional[Process] = None
+        self._supervisor: Optional[Process] = None
+        self._agent_at = 0.0
+        self._heartbeat = heartbeat.Heartbeat(heartbeat.Beat(), time.monotonic())
+        self._idle_since: Optional[float] = None  # since when no supervisor continues the run
+        self._environment = {**os.environ, "CLUSTERWRIGHT_HOST": host}
+
+    def run(self) -> int:
+        """Keep the host in the run until the run ends; return the exit code."""
+        while not self.leaving and not self.folder.has("ended.json"):
+            try:
+                os.listdir(
+                    self.folder.path
+                )  # NFS: what other hosts wrote in the meantime is visible after this
+            except FileNotFoundError:
+                console.error(f"{self.host}: {self.folder.path} is removed")
+                break
+            except OSError as error:
+                console.error(f"{self.host}: {error}")
+            self.turn(time.monotonic())
+            time.sleep(TICK_S)
+        self.end()
+        return 0
+
+    def turn(self, now: float) -> None:
+        """Collect what has ended, and start what is missing."""
+        document = self.folder.read(heartbeat.NAME)
+        silent_s = self._heartbeat.stalled_s(heartbeat.Beat.from_document(document), now)
+        self._collect()
+        if document and not document.get("over") and silent_s < SILENT_S:
+            self._idle_since = None
+            if self._agent is None and now >= self._agent_at + RESTART_S:
+                self._start_agent(document, now)
+            return
+        self._idle_since = self._idle_since or now
+        if now - self._idle_since >= self._patience_s(document):
+            self._start_supervisor()
+
+    def end(self) -> None:
+        """Wait for agent and supervisor to end, then kill what is left of the run on this host."""
+        document = self.folder.read(heartbeat.NAME)
+        if self._supervisor and (self.leaving or document.get("host") != self.host):
+            self._supervisor.terminate()  # another one has replaced it
+        if self._agent and self.leaving:
+            self._agent.terminate()
+        deadline = time.monotonic() + SHUTDOWN_S
+        while (self._agent or self._supervisor) and time.monotonic() < deadline:
+            self._collect()
+            time.sleep(TICK_S / 5)
+        processes.end_descendants(SHUTDOWN_S)
+
+    def _patience_s(self, document: Dict[str, Any]) -> float:
+        """Return how long no supervisor may continue the run before this host starts one."""
+        rank = self.record.host_names.index(self.host)
+        if not document:
+            return SILENT_S * bool(rank) + STAGGER_S * rank
+        is_own = document.get("over") and document.get("host") == self.host
+        return 0.0 if is_own else OVER_S + STAGGER_S * rank
+
+    def _start_agent(self, document: Dict[str, Any], now: float) -> None:
+        """Start the agent, which connects to the supervisor of the heartbeat file."""
+        address, port = heartbeat.listen_address(document)
+        argv = [sys.executable, "-m", AGENT, self.folder.path, address, str(port)]
+        self._agent = processes.start(argv, self._environment, self.folder.path_to("logs", "agents.log"))
+        self._agent_at = now
+
+    def _start_supervisor(self) -> None:
+        """Start the next supervisor, unless the last one or its agents still end."""
+        if self._agent:
+            return
+        if self._supervisor:
+            self._supervisor.terminate()  # another one had replaced it
+            return
+        argv = [sys.executable, "-m", SUPERVISOR, self.folder.path]
+        self._supervisor = processes.start(argv, self._environment, self.folder.path_to("job.out"))
+        self._heartbeat = heartbeat.Heartbeat(self._heartbeat.last_beat, time.monotonic())
+        self._idle_since = time.monotonic() + SILENT_S  # until its first heartbeat
+
+    def _collect(self) -> None:
+        """Forget children that have ended; a supervisor that failed by itself would fail again, and ends the run."""
+        if self._agent and self._agent.poll() is not None:
+            self._agent = None
+        code = self._supervisor.poll() if self._supervisor else None
+        if code is None:
+            return
+        self._supervisor, self._idle_since = None, None
+        if code > 0 and code != EXIT_HANDOFF and not self.folder.has("ended.json"):
+            reason = f"the supervisor on {self.host} ended with exit code {code}; see {self.folder.path_to('job.out')}"
+            outcome = {"outcome": FAILED, "code": EXIT_CODES[FAILED], "reason": reason, "time": time.time()}
+            self.folder.write("ended.json", outcome)
+
+
+def lock(run: str, host: str) -> Optional[socket.socket]:
+    """Return the lock of this run's keeper on this host, which its process holds; None if another process has it."""
+    digest = hashlib.sha256(f"{run}\0{host}".encode()).hexdigest()[:32]
+    holder = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        holder.bind(f"\0clusterwright-{os.getuid()}-{digest}")
+    except OSError:
+        holder.close()
+        return None
+    return holder
+
+
+def main() -> int:
+    """Keep this host in the run of the command line; return the exit code."""
+    run, host = sys.argv[1:]
+    holder = lock(run, host)
+    if holder is None:
+        return 0
+    folder, record = open_run(run)
+    processes.adopt_orphans()
+    keeper = Keeper(folder, record, host)
+
+    def leave(_received: int, _frame: object) -> None:
+        keeper.leaving = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, leave)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with holder:
+        return keeper.run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
