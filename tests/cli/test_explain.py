@@ -5,6 +5,7 @@ import json
 import pytest
 
 from clusterwright.cli.explain import explain
+from clusterwright.config.slurm_rules import all_rules
 from clusterwright.errors import WrightError
 from clusterwright.i18n import in_language
 
@@ -28,6 +29,18 @@ def test_fields_and_codes_are_explained(what, lines, capsys):
 
     said = capsys.readouterr().out.splitlines()
     assert set(lines) <= set(said)
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_a_rule_of_lint_is_explained(rule, capsys):
+    """Its sentence and source, the wrong example and the corrected one."""
+    assert explain(rule.code) == 0
+    out = capsys.readouterr().out
+
+    assert out.startswith(f"# {rule.code}\n")
+    assert {rule.about, f"{rule.severity.value.capitalize()}; {rule.source}."} <= set(out.splitlines())
+    for text in (rule.wrong, rule.correct):
+        assert {line for line in text.splitlines() if not line.startswith("--- ")} <= set(out.splitlines())
 
 
 def test_a_failure_mode_is_explained_in_either_language(capsys):
@@ -63,7 +76,12 @@ def test_a_field_of_both_files_is_explained_for_both(capsys):
 
 @pytest.mark.parametrize(
     ("what", "meant"),
-    [("nodes.gpu.cout", "nodes.gpus.count"), ("gres-mismatc", "gres-mismatch"), ("zzz", "docs/reference")],
+    [
+        ("nodes.gpu.cout", "nodes.gpus.count"),
+        ("gres-mismatc", "gres-mismatch"),
+        ("gpus-unconstraine", "gpus-unconstrained"),
+        ("zzz", "docs/reference"),
+    ],
 )
 def test_what_is_not_known_is_mended(what, meant):
     """Did you mean; exit code 2."""

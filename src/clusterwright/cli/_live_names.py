@@ -89,10 +89,13 @@ def _checks(_context: CompletionContext) -> list[str]:
 
 
 def _topics(_context: CompletionContext) -> list[str]:
+    from clusterwright.config.slurm_rules import all_rules
+
     modes = (
         path.relative_to(_PACKAGE / "diagnose/modes") for path in _PACKAGE.glob("diagnose/modes/*/*.toml")
     )
-    return [*_stems("codes", ".md"), *(str(path.with_suffix("")) for path in modes)]
+    names = [*_stems("codes", ".md"), *(rule.code for rule in all_rules())]
+    return [*names, *(str(path.with_suffix("")) for path in modes)]
 
 
 def _gpus(_context: CompletionContext) -> list[str]:

@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 
 
 def explain(topic: Annotated[str, TOPICS], /, *, json: bool = False) -> int:
-    """Explain a field of the cluster or job file, an error code, a failure mode, or what covers other software.
+    """Explain a field of the cluster or job file, an error code, a rule of lint, a failure mode, or other software.
 
     Parameters
     ----------
     topic
-        Dotted path such as `nodes.gpus.count` or `job.checkpoint.every`, error code such as `gres-mismatch`, or failure
-        mode of `wright why` such as `shm/full`; or gradient compression of other software, such as `LightCC`.
+        Dotted path such as `nodes.gpus.count` or `job.checkpoint.every`, error code such as `gres-mismatch`, code of
+        `wright lint` such as `gpus-unconstrained`, or failure mode of `wright why` such as `shm/full`; or gradient
+        compression of other software, such as `LightCC`.
     json
         Print the fields or the page as one JSON document.
     """
@@ -30,8 +31,8 @@ def explain(topic: Annotated[str, TOPICS], /, *, json: bool = False) -> int:
         text = _mode_page(topic)
         show_json({"mode": topic, "page": text}) if json else show_text(text)
         return 0
-    if topic in codes:
-        show_json({"code": topic, "page": codes[topic]}) if json else show_text(codes[topic])
+    if text := _code_page(topic, codes):
+        show_json({"code": topic, "page": text}) if json else show_text(text)
         return 0
     from clusterwright.config.other_names import other_name
 
@@ -51,6 +52,13 @@ def explain(topic: Annotated[str, TOPICS], /, *, json: bool = False) -> int:
     return 0
 
 
+def _code_page(topic: str, codes: dict[str, str]) -> str:
+    """Return the page of an error code, that of a rule of `wright lint`, or both; "" if neither has the name."""
+    from clusterwright.config.slurm_rules.reference import rule_page
+
+    return "\n".join(page.rstrip("\n") + "\n" for page in (codes.get(topic), rule_page(topic)) if page)
+
+
 def _mode_page(topic: str) -> str:
     from clusterwright.diagnose.mode import tables
     from clusterwright.diagnose.reference import page_of
@@ -67,6 +75,7 @@ def _mode_page(topic: str) -> str:
 
 def _fields(topic: str, codes: list[str]) -> tuple[Field, ...]:
     from clusterwright.config.fields import fields, matching
+    from clusterwright.config.slurm_rules import all_rules
     from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 
     head, _ignored, subpath = topic.partition(".")
@@ -79,7 +88,8 @@ def _fields(topic: str, codes: list[str]) -> tuple[Field, ...]:
         return matches
     paths = [".".join(part for part in field.parts if part != "NAME") for field in candidates]
     pages = _("see docs/reference/fields.md and docs/reference/errors.md")
-    fix = unknown_name_fix(query, [*paths, *codes], pages)
+    rules = [rule.code for rule in all_rules()]
+    fix = unknown_name_fix(query, [*paths, *codes, *rules], pages)
     raise WrightError.from_code(
         "unknown-topic",
         _("no field and no error code has the name `{name}`", name=topic),

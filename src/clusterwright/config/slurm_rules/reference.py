@@ -37,12 +37,24 @@ def _group(group: str, rules: tuple[LintRule, ...]) -> str:
     return f"\n## {group}\n\n{about}\n" + "".join(map(_section, rules))
 
 
-def _section(rule: LintRule) -> str:
-    example = "\n".join(
-        f"# {name}\n{text.strip()}" for name, text in example_files(rule.wrong).items() if text.strip()
-    )
-    head = f"\n### {rule.code}\n\n{rule.about}\n\n{rule.severity.value.capitalize()}; {rule.source}.\n"
-    return head + (f"\n```ini\n{example}\n```\n" if example else "")
+def rule_page(code: str) -> str | None:
+    """Return one rule as Markdown, with its example wrong and corrected; None if no rule has the code."""
+    found = [rule for rule in all_rules() if rule.code == code]
+    if not found:
+        return None
+    correct = _block(found[0].correct)
+    return _section(found[0], "#").lstrip() + (f"\nCorrected:\n{correct}" if correct else "")
+
+
+def _section(rule: LintRule, level: str = "###") -> str:
+    head = f"\n{level} {rule.code}\n\n{rule.about}\n\n{rule.severity.value.capitalize()}; {rule.source}.\n"
+    return head + _block(rule.wrong)
+
+
+def _block(text: str) -> str:
+    """Return the files of an example as a block of code; "" for an example without a text."""
+    files = [f"# {name}\n{body.strip()}" for name, body in example_files(text).items() if body.strip()]
+    return "\n```ini\n{}\n```\n".format("\n".join(files)) if files else ""
 
 
 def example_files(text: str) -> dict[str, str]:
