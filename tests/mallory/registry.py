@@ -64,6 +64,7 @@ REGISTRY = {
     "heal log": Nothing("reads root's own database"),
     "heal undo": Nothing("reads root's own database"),
     "heal watch": Nothing("reads the journal of root's service"),
+    "image build": OWN_FILES,
     "init": OWN_FILES,
     "jobs": Attack(once=("jobs", "jobs --json")),
     "kubernetes": OWN_FILES,

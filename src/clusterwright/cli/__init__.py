@@ -29,7 +29,7 @@ GROUPS = {
         *("state", "export", "kubernetes", "bundle"),
     ),
     N_("Verify"): ("check", "bench", "tune"),
-    N_("Run"): ("train", "jobs", "status", "logs", "curves", "cancel", "checkpoints", "dev"),
+    N_("Run"): ("train", "image", "jobs", "status", "logs", "curves", "cancel", "checkpoints", "dev"),
     N_("Observe"): ("top", "web", "report", "why", "mcp"),
     N_("Repair"): ("heal",),
     N_("Lab"): ("guide", "lab", "demo"),

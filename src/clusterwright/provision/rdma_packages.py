@@ -32,3 +32,12 @@ def rdma_packages(cluster: Cluster, part: Literal["drivers", "opensm", "mpi"]) -
 def _rows() -> tuple[dict[str, str], ...]:
     with _TABLE.open(encoding="utf-8", newline="") as file:
         return tuple(csv.DictReader(file))
+
+
+def inbox_packages(family: str, part: Literal["drivers", "mpi"]) -> tuple[str, ...]:
+    """Return the packages of a distribution's own RDMA and MPI, as an image of that family installs them."""
+    return tuple(
+        row["package"]
+        for row in _rows()
+        if row["driver"] == "inbox" and row["part"] == part and family in row["family"].split()
+    )

@@ -1,0 +1,148 @@
+"""`wright image build`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cyclopts import App, Parameter
+
+from clusterwright.i18n import _
+
+if TYPE_CHECKING:
+    from clusterwright.config.job import Job
+    from clusterwright.errors import WrightError
+    from clusterwright.launch.image.choice import ImageChoice
+
+image = App(
+    name="image",
+    help="Write and build container images of trainings.",
+    help_format="plaintext",
+    default_parameter=Parameter(negative=()),
+)
+
+
+@image.command
+def build(
+    *,
+    out: Path,
+    cluster: Path | None = None,
+    job: Path | None = None,
+    requirements: Path | None = None,
+    tag: str = "",
+    base: str = "",
+    files_only: bool = False,
+) -> int:
+    """Write a Containerfile for the versions of the cluster file, and build it with buildah or podman.
+
+    The folder also has constraints.txt, which keeps PyTorch from being replaced, image.lock.json with what was chosen,
+    and after a build requirements.lock, whose versions the next build uses again.
+
+    Parameters
+    ----------
+    out
+        Folder to write; a folder of an earlier build is continued.
+    cluster
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
+    job
+        Job file whose framework and launcher the image serves; default: any launcher, PyTorch only.
+    requirements
+        Python packages; default: requirements.txt beside the job file, if there.
+    tag
+        Tag of the image; default: the name of the job, else of the cluster, in localhost.
+    base
+        Base image in place of the chosen one. One with `pytorch` in its name, as NGC's, has its own PyTorch.
+    files_only
+        Write the files only.
+    """
+    from clusterwright.cli._connection import cluster_file
+    from clusterwright.cli._show import show_message, show_note, show_verbatim
+    from clusterwright.config.load import load_cluster, load_job, text_of
+    from clusterwright.launch.image import build as builder
+    from clusterwright.launch.image.choice import choose_image
+    from clusterwright.launch.image.containerfile import REQUIREMENTS_LOCK, image_files
+
+    spec = load_cluster(cluster_file(cluster, job))
+    job_spec = load_job(job) if job else None
+    text = _requirements(job, requirements)
+    choice = choose_image(spec, job_spec, text, base)
+    lock = out / REQUIREMENTS_LOCK
+    builder.write_folder(out, image_files(choice, spec.name, text, text_of(lock) if lock.is_file() else ""))
+    show_message(_summary(choice, out))
+    for note in (*choice.notes, *_unpinned(text, has_lock=lock.is_file())):
+        show_note(note)
+    name = tag or _tag(spec.name, job_spec)
+    tool = builder.find_tool()
+    if files_only or not tool:
+        if not files_only:
+            show_note(_("neither buildah nor podman is installed here; on a machine that has one, run:"))
+        show_verbatim(shlex.join(builder.build_command(tool or builder.TOOLS[0], out, name)))
+    elif builder.build(tool, out, name) is None:
+        raise _failure(out / builder.BUILD_LOG, tool)
+    _show_use(builder.conversion(spec, tool or builder.TOOLS[0], out, name))
+    return 0
+
+
+def _tag(cluster: str, job: Job | None) -> str:
+    return f"localhost/{(job.name if job else cluster).lower()}:latest"
+
+
+def _requirements(job: Path | None, named: Path | None) -> str:
+    from clusterwright.config.load import text_of
+
+    file = named or (job.parent / "requirements.txt" if job else None)
+    return text_of(file) if file and (named or file.is_file()) else ""
+
+
+def _unpinned(text: str, *, has_lock: bool) -> list[str]:
+    from clusterwright.launch.image.requirements import parse_requirements
+
+    names = ", ".join(item.name for item in parse_requirements(text) if not item.pinned)
+    if not names or has_lock:
+        return []
+    return [_("without a version: {names}; requirements.lock has those of this build", names=names)]
+
+
+def _summary(choice: ImageChoice, out: Path) -> str:
+    if not choice.torch:
+        return _("{file}: {base}", file=out / "Containerfile", base=choice.base)
+    return _(
+        "{file}: {base}, Python {python}, PyTorch {torch}, CUDA {cuda}, NCCL {nccl}",
+        file=out / "Containerfile",
+        base=choice.base,
+        python=choice.python,
+        torch=choice.torch,
+        cuda=choice.cuda,
+        nccl=choice.nccl,
+    )
+
+
+def _failure(log: Path, tool: str) -> WrightError:
+    """Return the error of a failed build, with the cause that `wright why` finds in its log."""
+    from clusterwright.diagnose.subjects import log as diagnose
+    from clusterwright.errors import WrightError
+
+    first = next(iter(diagnose(log)), None)
+    if first is None or first.kind == "unknown":
+        last = " ".join(log.read_text(encoding="utf-8").splitlines()[-2:])
+        return WrightError.from_code(
+            "image-build-failed",
+            _("{tool} did not build the image: {output}", tool=tool, output=last),
+            _("read {log}; after the fix, run the same command again", log=log),
+        )
+    return WrightError.from_code(
+        "image-build-failed",
+        _("{tool} did not build the image: {output}", tool=tool, output=first.cause),
+        _("{fix} The output is in {log}.", fix=first.fix, log=log),
+    )
+
+
+def _show_use(conversion: tuple[str, tuple[str, ...]]) -> None:
+    from clusterwright.cli._show import show_message, show_verbatim
+
+    path, commands = conversion
+    show_message(_("Then put the image on shared storage, where the hosts run it without a registry:"))
+    show_verbatim("\n".join(commands))
+    show_message(_("In the job file:"))
+    show_verbatim(f"container: {{image: {path}}}")
