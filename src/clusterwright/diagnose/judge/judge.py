@@ -105,9 +105,8 @@ def _failures(observations: Observations) -> list[Diagnosis]:
     candidates = [(weight, case) for weight, case in weighed if weight > LEAST]
     if candidates:
         return _diagnoses(_with_maybe(candidates, observations))
-    if observations.last_lines and not any(
-        _is_harmless(position, all_cases) for position, _ in observations.last_lines
-    ):
+    last_positions = {position for position, _ in observations.last_lines}
+    if last_positions and last_positions.isdisjoint(_harmless_positions(all_cases)):
         return [_unknown(observations)]
     return _diagnoses([(case.mode.certain, case) for _, case in weighed if case.role == "benign"])
 
@@ -121,13 +120,10 @@ def _with_maybe(candidates: list[tuple[float, Case]], observations: Observations
     return sorted([*candidates, *also], key=lambda pair: -pair[0])
 
 
-def _is_harmless(position: Position, all_cases: list[Case]) -> bool:
-    return any(
-        sighting.position == position
-        for case in all_cases
-        if case.role == "benign"
-        for sighting in case.sightings
-    )
+def _harmless_positions(all_cases: list[Case]) -> Iterable[Position]:
+    for case in all_cases:
+        if case.role == "benign":
+            yield from (sighting.position for sighting in case.sightings)
 
 
 def _diagnoses(weighed: list[tuple[float, Case]]) -> list[Diagnosis]:

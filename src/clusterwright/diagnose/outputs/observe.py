@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Protocol
+from typing import Protocol, overload
 
 from clusterwright.diagnose.outputs import tools
 from clusterwright.diagnose.outputs.value import Finding, Normal, Row
@@ -38,22 +38,55 @@ class OutputText(Protocol):
     def contains(self, keyword: bytes) -> bool:
         """Return whether a text in lower case is in it, in any case of letters."""
 
-    def rows(self) -> list[Row]:
-        """Return its lines."""
+    def rows(self) -> Iterator[Row]:
+        """Yield its lines."""
 
 
-def observe(text: OutputText, memory_bytes: int | None = None) -> list[Observation]:
-    """Return the findings and normal values of a text; `memory_bytes` is the memory limit of the job per host."""
+class _CheckedRows(Sequence[Row]):
+    """Lines of which each one that a reader takes is charged to a budget, also by slices."""
+
+    def __init__(self, rows: Sequence[Row], check: Callable[[], None]) -> None:
+        self._rows, self._check = rows, check
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        for row in self._rows:
+            self._check()
+            yield row
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+        self._check()
+        if isinstance(index, slice):
+            return _CheckedRows(self._rows[index], self._check)
+        return self._rows[index]
+
+
+def observe(
+    text: OutputText, memory_bytes: int | None = None, check: Callable[[], None] = lambda: None
+) -> Iterator[Observation]:
+    """Yield the findings and normal values of a text; `memory_bytes` is the memory limit of the job per host.
+
+    `check` is called for each line that a reader takes and for each observation: it may end the reading.
+    """
     present = [tool for tool in _tools() if any(text.contains(keyword) for keyword in tool.keywords)]
     if not present:
-        return []
-    rows = text.rows()
-    return [
-        observation
-        for tool in present
-        for group in ([rows] if tool.compares_hosts else _by_host(rows))
-        for observation in tool.read(group, memory_bytes)
-    ]
+        return
+    rows = []
+    for row in text.rows():
+        check()
+        rows.append(row)
+    for tool in present:
+        for group in [rows] if tool.compares_hosts else _by_host(rows):
+            check()
+            for observation in tool.read(_CheckedRows(group, check), memory_bytes):
+                check()
+                yield observation
 
 
 def _by_host(rows: Sequence[Row]) -> list[list[Row]]:

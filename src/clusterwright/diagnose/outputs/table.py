@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from clusterwright.diagnose.outputs.value import Row
 
@@ -11,6 +14,29 @@ Cells = Mapping[str, str]
 Value = tuple[tuple[int, int], str]  # its place in the line, and the value
 _VALUE = re.compile(r"\S+")
 _RULE = re.compile(r"[-=+|\s]+")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a header: their names, and the places of the names in the line."""
+
+    names: Sequence[str]
+    places: Sequence[tuple[int, int]]
+
+    @cached_property
+    def _edges(self) -> tuple[list[int], list[int]]:
+        return [begin for begin, _ in self.places], [end for _, end in self.places]
+
+    def nearest(self, value: tuple[int, int]) -> int:
+        """Return the index of the column with the nearest edge to a value; columns align at either edge."""
+        candidates = {
+            (abs(edges[index] - edge), index)
+            for edges, edge in zip(self._edges, value, strict=True)
+            for index in range(
+                max(0, bisect_left(edges, edge) - 1), min(len(edges), bisect_left(edges, edge) + 1)
+            )
+        }
+        return min(candidates)[1]
 
 
 def tables(
@@ -60,22 +86,19 @@ def _table(rows: Sequence[Row]) -> list[tuple[Row, Cells]]:
             for row in body
             if "|" in row.text
         ]
-    spans = [match.span() for match in _VALUE.finditer(header)]
-    return [(row, cells) for row in body if (cells := _by_place(row.text, names, spans)) is not None]
+    columns = Columns(names, [match.span() for match in _VALUE.finditer(header)])
+    return [(row, cells) for row in body if (cells := _by_place(row.text, columns)) is not None]
 
 
-def _by_place(text: str, names: Sequence[str], spans: Sequence[tuple[int, int]]) -> Cells | None:
+def _by_place(text: str, columns: Columns) -> Cells | None:
     """Return the values of a row by column: as many as columns in their order, else each where it overlaps a name."""
+    names = columns.names
     values = _with_sentence([(match.span(), match[0]) for match in _VALUE.finditer(text)], names, text)
     if len(values) == len(names):
         return dict(zip(names, (value for _, value in values), strict=True))
     if not values or len(values) > len(names):
         return None
-    cells = {}
-    for (begin, end), value in values:
-        column = min(range(len(spans)), key=lambda which: _distance(spans[which], (begin, end)))
-        cells[names[column]] = value
-    return cells
+    return {names[columns.nearest(place)]: value for place, value in values}
 
 
 def _with_sentence(values: list[Value], names: Sequence[str], text: str) -> list[Value]:
@@ -86,8 +109,3 @@ def _with_sentence(values: list[Value], names: Sequence[str], text: str) -> list
     position = names.index("reason")
     begin, end = values[position][0][0], values[position + more][0][1]
     return [*values[:position], ((begin, end), text[begin:end]), *values[position + more + 1 :]]
-
-
-def _distance(column: tuple[int, int], value: tuple[int, int]) -> int:
-    """Return how far the nearest edges of a column's name and of a value are apart; columns align at either edge."""
-    return min(abs(column[0] - value[0]), abs(column[1] - value[1]))

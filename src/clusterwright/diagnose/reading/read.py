@@ -71,28 +71,30 @@ _BEGINS = "Traceback (most recent call last)"
 QUOTE_LENGTH = 300
 
 
-def last_lines(tail: bytes, lines: int) -> list[tuple[int, tuple[str, ...]]]:
-    """Return the last error line of a source, with its number; `lines` is the number after the last line."""
+def last_lines(
+    tail: bytes, lines: int, check: Callable[[], None] = lambda: None
+) -> list[tuple[int, tuple[str, ...]]]:
+    """Return the last error line of a source, with its number; `lines` is the number after the last line.
+
+    That is the end of the last traceback, which names the exception, else the last line that reports an error. `check`
+    is called for each line.
+    """
     rows = [clean(raw) for raw in tail.split(b"\n")]
-    first_number = lines - len(rows) + 1
+    end = error = None  # the next line that continues no traceback, and the last one with an error
     for index in range(len(rows) - 1, -1, -1):
-        if _BEGINS in rows[index]:
-            end = _end(rows, index)
-            if end is not None:
-                return [(first_number + end, (rows[end].strip()[:QUOTE_LENGTH],))]
-    for index in range(len(rows) - 1, -1, -1):
-        if _ERROR.search(split_prefix(rows[index]).body) and not _NONE.search(rows[index]):
-            return [(first_number + index, (rows[index].strip()[:QUOTE_LENGTH],))]
-    return []
-
-
-def _end(rows: list[str], index: int) -> int | None:
-    """Return the index of the last line of a traceback, which names the exception."""
-    for number in range(index + 1, len(rows)):
-        body = split_prefix(rows[number]).body
+        check()
+        if _BEGINS in rows[index] and end is not None:
+            return [_quoted(rows, end, lines)]
+        body = split_prefix(rows[index]).body
+        if error is None and _ERROR.search(body) and not _NONE.search(rows[index]):
+            error = index
         if any(map(str.isalnum, body)) and not body.startswith((" ", "\t")):
-            return number
-    return None
+            end = index
+    return [] if error is None else [_quoted(rows, error, lines)]
+
+
+def _quoted(rows: list[str], index: int, lines: int) -> tuple[int, tuple[str, ...]]:
+    return lines - len(rows) + 1 + index, (rows[index].strip()[:QUOTE_LENGTH],)
 
 
 SMALL = (
@@ -256,15 +258,22 @@ class _LogReader:
             if not self._tail:
                 return Observations(unread=((self._source.name, str(error)),))
         except OverBudgetError:
-            return replace(
-                self._store.observations([]), cut_short=(Position(self._source.name, self._lines),)
-            )
-        self._observe(memory_bytes)
-        return self._store.observations(last_lines(b"".join(self._tail)[-TAIL:], self._lines))
+            return self._cut_short()
+        try:
+            self._observe(memory_bytes)
+            tail = b"".join(self._tail)[-TAIL:]
+            return self._store.observations(last_lines(tail, self._lines, self._budget.check))
+        except OverBudgetError:
+            return self._cut_short()
+
+    def _cut_short(self) -> Observations:
+        """Return what was found before the budget was used up, and the line that was reached."""
+        place = Position(self._source.name, self._lines)
+        return replace(self._store.observations([]), cut_short=(place,))
 
     def _observe(self, memory_bytes: int | None) -> None:
         """Store what the output of a command in the source shows."""
-        for observation in observe(self._sample, memory_bytes) if self._sample else ():
+        for observation in observe(self._sample, memory_bytes, self._budget.check) if self._sample else ():
             if isinstance(observation, Finding):
                 for match in self._takers.matches_of_finding(observation.text):
                     self._store.add_finding(match, observation)

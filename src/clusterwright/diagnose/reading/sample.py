@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 
 from clusterwright.diagnose.outputs.value import Row
@@ -63,15 +64,16 @@ class LogSample:
     def _lowered(self) -> list[bytes]:
         return [part.lower() for _, part in self._all()]
 
-    def rows(self) -> list[Row]:
-        """Return the lines of the sample in their order, each once; a carriage return begins another text of a line."""
-        rows: list[Row] = []
+    def rows(self) -> Iterator[Row]:
+        """Yield the lines of the sample in their order, each once; a carriage return begins another text of a line."""
+        last_number = 0
         for first_number, part in self._all():
-            last_number = rows[-1].number if rows else 0
+            shown_until = last_number
             for number, raw in enumerate(part.split(b"\n"), first_number):
-                if number > last_number:
-                    rows += [_row(number, piece) for piece in raw.split(b"\r") if piece.strip()]
-        return rows
+                pieces = raw.split(b"\r") if number > shown_until else []
+                for piece in filter(bytes.strip, pieces):
+                    yield _row(number, piece)
+                    last_number = number
 
     def _all(self) -> list[tuple[int, bytes]]:
         return [*self._parts, self._end] if self._end else self._parts

@@ -21,6 +21,7 @@ MAX_SIGHTINGS = 4  # of one signature by one rank,
 MAX_CONTEXT_SIGHTINGS = 64  # and of one with `near`, which is tested at the end
 RANKS = 4096  # ranks of one signature
 MOST = 20_000  # sightings in one source; then only texts without a sighting are searched for
+MAX_NORMAL = 1000  # normal values of one source
 POSITIONS = 4096  # positions of one witness
 QUOTE_LENGTH = 400  # characters of an evidence line
 
@@ -104,8 +105,9 @@ class SightingStore:
 
     def add_normal(self, normal: Normal) -> None:
         """Store a value within its normal range."""
-        text = normal.row.text.strip()[:QUOTE_LENGTH]
-        self._normal.append(NormalValue(self._position(normal.row.number), text, normal.sentence))
+        if len(self._normal) < MAX_NORMAL:
+            text = normal.row.text.strip()[:QUOTE_LENGTH]
+            self._normal.append(NormalValue(self._position(normal.row.number), text, normal.sentence))
 
     def saturated_texts(self) -> set[str]:
         """Return texts that need not be searched for any more: those with sightings, once there are MOST."""

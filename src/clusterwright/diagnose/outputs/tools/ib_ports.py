@@ -25,7 +25,7 @@ _STATUS = re.compile(r"^Infiniband device '(?P<device>\S+)' port (?P<port>\d+) s
 _LINK = re.compile(
     r"^(?:\d+: )?link (?P<device>\S+?)/(?P<port>\d+) .*?\bstate (?P<state>\S+) physical_state (?P<physical>\S+)"
 )
-_FIELD = re.compile(r"^\s*(?P<name>[A-Za-z_ ]+):\s+(?P<value>\S.*?)\s*$")
+_FIELD = re.compile(r"^\s*(?P<name>[A-Za-z_][A-Za-z_ ]*):\s+(?P<value>\S.*)")
 _NUMBERED = re.compile(r"^\d+: |\s*\(\d+\)$|^PORT_")
 _RATE = re.compile(r"^(?P<rate>\d+(?:\.\d+)?)")
 _OLD_SPEEDS = re.compile(r"\bSDR\b|\(1X\b|\(2X\b")
@@ -64,11 +64,11 @@ class Port:
 def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | Normal]:
     """Judge each port by its state, its physical state, and the rate of its like."""
     ports = [port for port in _ports(rows) if port.state]
+    best_gbit_s: dict[tuple[str, str], float] = {}
+    for port in filter(_is_active, ports):
+        best_gbit_s[_kind(port)] = max(port.gbit_s, best_gbit_s.get(_kind(port), 0.0))
     for port in ports:
-        alike = [
-            neighbor.gbit_s for neighbor in ports if _is_active(neighbor) and _kind(neighbor) == _kind(port)
-        ]
-        yield _judged(port, max(alike, default=0.0))
+        yield _judged(port, best_gbit_s.get(_kind(port), 0.0))
 
 
 def _ports(rows: Sequence[Row]) -> Iterator[Port]:
@@ -96,8 +96,8 @@ def _ports(rows: Sequence[Row]) -> Iterator[Port]:
             port = Port(row, device, match["port"], adapter)
         elif match := _FIELD.match(row.text):
             if port is None and _key(match["name"]) in ("ca type", "vendor part id"):
-                adapter = match["value"]
-            port = port and _with_field(port, row, _key(match["name"]), match["value"])
+                adapter = match["value"].rstrip()
+            port = port and _with_field(port, row, _key(match["name"]), match["value"].rstrip())
     if port:
         yield port
 

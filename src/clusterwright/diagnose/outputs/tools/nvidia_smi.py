@@ -11,10 +11,9 @@ from clusterwright.i18n import _n
 KEYWORDS = (b"nvidia-smi ",)
 _HEAD = re.compile(r"\| *NVIDIA-SMI +(?P<version>\d+[\d.]*) ")
 # | 0  NVIDIA A100-SXM4-80GB   On  | 00000000:07:00.0 Off |    0 |   the last column: uncorrectable errors since boot
-_GPU = re.compile(
-    r"^\| +(?P<gpu>\d+) +(?P<model>\S.*?) +(?:On|Off|N/A|ERR!)? *\| *(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f:.]+) +\S+ *"
-    r"\| *(?P<errors>\S+) *\|"
-)
+_INDEX = re.compile(r" +(?P<gpu>\d+) +\S")
+_BUS = re.compile(r" *(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f:.]+) +\S+ *")
+_CELLS = 4  # GPU, bus, errors, and the empty text after the last |
 _UNREADABLE = "ERR!"
 
 
@@ -26,10 +25,10 @@ def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | N
     count = 0
     has_fault = False
     for index, row in enumerate(rows):
-        if match := _GPU.search(row.text):
+        if gpu := _gpu(row.text):
             count += 1
             second = rows[index + 1].text if index + 1 < len(rows) else ""
-            for finding in _faults(row, second, match):
+            for finding in _faults(row, second, *gpu):
                 has_fault = True
                 yield finding
     if count and not has_fault:
@@ -41,9 +40,19 @@ def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | N
         yield Normal(head, text)
 
 
-def _faults(row: Row, second: str, match: re.Match[str]) -> Iterator[Finding]:
-    name = f"GPU {match['gpu']} at {match['bus']}"
+def _gpu(text: str) -> tuple[str, str] | None:
+    """Return the name of the GPU of a line and its uncorrectable errors; None if it is no first line of a GPU."""
+    before, *cells = text.split("|")
+    if before or len(cells) < _CELLS:
+        return None
+    index, bus, errors = _INDEX.match(cells[0]), _BUS.fullmatch(cells[1]), cells[2].split()
+    if index is None or bus is None or len(errors) != 1:
+        return None
+    return f"GPU {index['gpu']} at {bus['bus']}", errors[0]
+
+
+def _faults(row: Row, second: str, name: str, errors: str) -> Iterator[Finding]:
     if _UNREADABLE in row.text or (second.startswith("|") and _UNREADABLE in second):
         yield Finding(row, f"nvidia-smi: unreadable values of {name}")
-    if match["errors"].isdigit() and int(match["errors"]):
-        yield Finding(row, f"nvidia-smi: {match['errors']} uncorrectable errors of {name}")
+    if errors.isdecimal() and int(errors):
+        yield Finding(row, f"nvidia-smi: {errors} uncorrectable errors of {name}")
