@@ -220,20 +220,49 @@ def test_a_command_about_one_run_ends(runs, command):
 
 def test_the_texts_of_a_job_are_its_owners(runs):
     """`wright why` and heal."""
-    code, out, text = done(RUN_TEXTS, runs, GOOD, "")
+    code, out, text = done(RUN_TEXTS, runs, GOOD, "", 60)
     assert code == 0, text
     assert json.loads(out)["run"] == str(runs / GOOD)
     assert len(json.loads(out)["texts"]) > 1
 
-    code, _, text = done(RUN_TEXTS, runs, BAD, "")
+    code, _, text = done(RUN_TEXTS, runs, BAD, "", 60)
     assert code == 0, text
+
+
+STOP_ALL = f"""
+import os, signal, time
+os.setresuid({MALLORY}, {MALLORY}, {MALLORY})
+while True:
+    try:
+        os.kill(-1, signal.SIGSTOP)
+    except OSError:
+        pass
+"""
+
+
+@pytest.mark.parametrize("runs", [endless], indirect=True)
+def test_a_user_who_stops_the_readers_delays_them_to_their_limit_in_all(runs):
+    """A reader has the user's id, so the user may stop it; the run and each named file are read by one."""
+    stopper = subprocess.Popen([sys.executable, "-c", STOP_ALL])
+    try:
+        begun = time.monotonic()
+        code, out, text = done(RUN_TEXTS, runs, BAD, MALLORY, 4, "/etc/hostname", "/etc/hosts")
+        taken_s = time.monotonic() - begun
+    finally:
+        stopper.kill()
+        stopper.wait()
+
+    assert code == 0, text
+    assert "cannot read the files of" in text
+    assert json.loads(out)["texts"] == []
+    assert taken_s < 15
 
 
 @pytest.mark.parametrize("uid", [MALLORY, ""])
 def test_a_path_that_a_job_names_is_read_as_its_user(runs, uid):
     """A user may name any path as the output of a job."""
     secret = runs.parent / "hidden" / "secret"
-    code, out, text = done(RUN_TEXTS, runs, "none", uid, secret, "/etc/shadow")
+    code, out, text = done(RUN_TEXTS, runs, "none", uid, 60, secret, "/etc/shadow")
 
     assert code == 0, text
     assert not any(one["text"] for one in json.loads(out)["texts"])

@@ -78,7 +78,7 @@ def test_root_reads_them(runs, start):
         code, out, error = done(RUNS, "status", runs, reference, "text", start=start)
         assert (code, "finished" in out) == (0, True), error
     assert "lost" in done(RUNS, "logs", runs, NAME, "once", start=start)[1]
-    texts = json.loads(done(RUN_TEXTS, runs, "7", "", start=start)[1])["texts"]
+    texts = json.loads(done(RUN_TEXTS, runs, "7", "", 60, start=start)[1])["texts"]
     assert "RuntimeError: lost\n" in [row["text"] for row in texts]
     report = json.loads(done(HISTORY, json.dumps({**REQUEST, "runs": str(runs)}), start=start)[1])
     assert [row["run"] for row in report["runs"]] == [NAME]
@@ -107,7 +107,8 @@ def test_a_stranger_gets_no_traceback(runs):
     code, _, error = done(RUNS, "status", runs, "other", "text", **stranger)
     assert (code, error.strip()) == (69, f"no run `other` in {runs}")
     assert (
-        json.loads(done(RUN_TEXTS, runs, NAME, "", runs / NAME / "slurm-7.out", **stranger)[1])["texts"] == []
+        json.loads(done(RUN_TEXTS, runs, NAME, "", 60, runs / NAME / "slurm-7.out", **stranger)[1])["texts"]
+        == []
     )
     report = json.loads(done(HISTORY, json.dumps({**REQUEST, "runs": str(runs)}), **stranger)[1])
     assert report["runs"] == []

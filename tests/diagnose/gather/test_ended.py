@@ -303,7 +303,7 @@ def test_all_ranks_of_the_last_generations_are_read_on_the_host_that_has_them(tm
     (run / "events/supervisor.jsonl").write_text(
         '{"event": "step", "time": 1}\n{"event": "rank_hung", "time": 2}\n{"ev'
     )
-    by_id, by_name = far(tmp_path, "7", ""), far(tmp_path, run.name, "")
+    by_id, by_name = far(tmp_path, "7", "", 60), far(tmp_path, run.name, "", 60)
     found = {one["path"].removeprefix(f"{run}/"): one for one in by_id["texts"]}
 
     assert by_id == by_name
@@ -321,7 +321,7 @@ def test_all_ranks_of_the_last_generations_are_read_on_the_host_that_has_them(tm
 def test_a_job_that_is_no_run_has_the_files_that_slurm_names(tmp_path):
     """And none that are not there."""
     (tmp_path / "slurm-9.out").write_text("hello")
-    found = far(tmp_path / "runs", "9", "0", tmp_path / "slurm-9.out", tmp_path / "none.out")
+    found = far(tmp_path / "runs", "9", "0", 60, tmp_path / "slurm-9.out", tmp_path / "none.out")
 
     assert [one["text"] for one in found["texts"]] == ["hello"]
     assert found["run"] == ""

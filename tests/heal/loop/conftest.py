@@ -101,7 +101,7 @@ class Pretended:
         *,
         remote=None,
         journal=None,
-        why=lambda _job: (),
+        why=lambda _job, _seconds: (),
         say=lambda _text: None,
         wall=lambda: 0.0,
         orphan_s=1.0,

@@ -45,7 +45,7 @@ class HealthyCluster:
         runner = ActionRunner(
             self.journal, Executor(cluster, self.remote), policy, self.now, lambda: self._s, print, 1.0
         )
-        gatherer = Gatherer(cluster, self.remote, lambda _hosts: [], lambda _job: self.claims)
+        gatherer = Gatherer(cluster, self.remote, lambda _hosts: [], lambda _job, _seconds: self.claims)
         self.loop = Loop(self.journal, gatherer, runner, policy, rules(), 0.0, lambda _text: None)
 
     def now(self):
@@ -177,7 +177,7 @@ def test_a_job_that_cannot_be_diagnosed_stops_no_poll(pretended, error):
     """It is not diagnosed again, and the reason is logged."""
     healthy, calls, log = HealthyCluster(pretended().cluster), [], []
 
-    def fail(job):
+    def fail(job, _seconds):
         calls.append(job)
         raise error
 
@@ -211,7 +211,9 @@ def test_an_error_in_a_poll_does_not_end_the_watch():
 def test_failed_jobs_of_one_user_delay_neither_the_polls_nor_those_of_others(healthy):
     """One of each user is diagnosed in each poll."""
     diagnosed = []
-    healthy.loop.gatherer = replace(healthy.loop.gatherer, reason=lambda job: diagnosed.append(job) or ())
+    healthy.loop.gatherer = replace(
+        healthy.loop.gatherer, reason=lambda job, _seconds: diagnosed.append(job) or ()
+    )
     healthy.slurm = f"{NODES}@@\n" + "".join(
         f"{number}|FAILED|{'victim' if number == 19 else 'mallory'}||gpu-node1\n" for number in range(10, 20)
     )

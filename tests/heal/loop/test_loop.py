@@ -243,7 +243,7 @@ def test_jobs_that_blame_a_host_have_it_checked_and_nothing_more(pretended):
     """Ended jobs are looked into once each, by `reason`; a host that is none of the job's is not even checked."""
     made, asked = pretended(), []
 
-    def why(job):
+    def why(job, _seconds):
         asked.append(job)
         return [
             FaultFinding(host, "diagnosis", "gpu-hardware/xid-79-fell-off-bus", "off the bus")
@@ -269,7 +269,7 @@ def test_a_host_that_a_job_blames_is_repaired_once_a_check_finds_the_fault(prete
     """The claim has it checked at each poll, long before all hosts are due."""
     made = pretended()
 
-    def why(_job):
+    def why(_job, _seconds):
         return [FaultFinding("gpu-node2", "diagnosis", "gpu-hardware/xid-79-fell-off-bus", "off the bus")]
 
     loop = made.loop(settle_s=0.0, why=why)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from clusterwright.onhost.lib import as_owner as as_owner_module
 from clusterwright.onhost.lib.as_owner import OwnerWorkError, WorkLimits, account_of, as_owner
 from clusterwright.onhost.lib.files import append
 from clusterwright.onhost.lib.safe_reader import UnsafeFileError, list_folder, read_text
@@ -267,3 +268,29 @@ def test_a_verification_by_root_writes_nothing_through_a_users_link(shared, forg
     run_checkpoints.answer(run_checkpoints.verify, str(step), step=None, everything=False)
     assert log.stat().st_uid == MALLORY
     assert json.loads(log.read_text())["manifest"] is None
+
+
+def test_a_child_that_its_user_stops_after_its_result_is_killed():
+    """Its user can stop it between the end of its output and its own end."""
+    child = os.fork()
+    if child == 0:
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os._exit(0)
+    begun = time.monotonic()
+
+    assert os.WTERMSIG(as_owner_module._wait(child)) == signal.SIGKILL
+    assert time.monotonic() - begun < 10
+
+
+def test_a_child_that_the_kernel_cannot_end_is_left(shared, monkeypatch):
+    """A file system of its user keeps a process that waits for it, also from SIGKILL."""
+    kill, children = os.kill, []
+    monkeypatch.setattr(as_owner_module.os, "kill", lambda child, _number: children.append(child))
+    begun = time.monotonic()
+
+    with pytest.raises(OwnerWorkError, match="cannot end it"):
+        as_owner(shared / str(MALLORY), lambda: time.sleep(60), WorkLimits(seconds=0.5))
+    kill(children[0], signal.SIGKILL)
+    os.waitpid(children[0], 0)
+
+    assert time.monotonic() - begun < 15

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import shlex
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -64,6 +65,8 @@ _OUTPUT = re.compile(r"(?:^|\s)(?:-o|-e|--output|--error)[= ]?(\S+)")
 _JOB_ID = re.compile(r"JobId=(\d+(?:[_+]\d+)?)\b")
 _WORD = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 LIMIT_S = 10.0
+FILES_S = 220.0  # to read the files of a job as its user, who can stop the reader
+START_S = 20.0  # for the connection and the start of a program
 
 MARGIN_S = 15  # consequences of a job's end are logged within seconds; later lines belong to other jobs
 _LEAST_FIELDS = 3  # begin, end, hosts
@@ -90,15 +93,24 @@ class Gathered:
         return is_allocated(self.state) or self.state in ("COMPLETED", "CANCELLED")
 
 
-def gather(remote: Remote, control: str, runs: str, job: str, budget: TimeBudget | None = None) -> Gathered:
+def gather(
+    remote: Remote,
+    control: str,
+    runs: str,
+    job: str,
+    budget: TimeBudget | None = None,
+    files_s: float = FILES_S,
+) -> Gathered:
     """Gather everything about one job; missing parts are left out, hosts that do not answer are in `unreachable`.
 
-    slurmctld's log is searched as far as the budget of processor time allows.
+    slurmctld's log is searched as far as the budget of processor time allows, and the job's files are read for
+    `files_s`.
 
     Raises:
         WrightError: the control host cannot be reached.
     """
-    files = _files(remote, control, runs, job, "", ())
+    end = time.monotonic() + files_s
+    files = _files(remote, control, (runs, job, ""), (), end)
     ids = [str(job_id) for job_id in files.get("jobs", [])][-MOST_JOBS:] or [job]
     command = _query_script(",".join(ids))
     parts = sections(
@@ -106,7 +118,7 @@ def gather(remote: Remote, control: str, runs: str, job: str, budget: TimeBudget
     )
     named = outputs(parts, ids[-1])
     if not files["texts"] and named:
-        files = _files(remote, control, runs, job, user_of(parts), named)
+        files = _files(remote, control, (runs, job, user_of(parts)), named, end)
     when = window(parts)
     state = state_of(parts)
     now = measure.HOST if state == "RUNNING" else ""
@@ -158,9 +170,12 @@ def slurmctld_log() -> str:
 
 
 def _files(
-    remote: Remote, control: str, runs: str, job: str, uid: str, named: Sequence[str]
+    remote: Remote, control: str, of_job: tuple[str, str, str], named: Sequence[str], end: float
 ) -> dict[str, Any]:
-    result = Host(remote, control).run_program(RUN_TEXTS, runs, job, uid, *named, timeout_s=240)
+    """Return what the program on the control host prints about the runs folder, the job and its user, until `end`."""
+    seconds = max(0.0, end - time.monotonic())
+    arguments = (*of_job, f"{seconds:.1f}", *named)
+    result = Host(remote, control).run_program(RUN_TEXTS, *arguments, timeout_s=seconds + START_S)
     files: dict[str, Any] = {"run": "", "state": [], "jobs": [], "events": [], "texts": [], "dumps": []}
     answer = parse_object(result.out)  # without Python or the file, Slurm's records remain
     for key, empty in files.items():

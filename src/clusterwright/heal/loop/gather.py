@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from clusterwright.check import Verdict, run
@@ -12,6 +12,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
+from clusterwright.heal.loop.diagnosis_time import DiagnosisTime
 from clusterwright.heal.moment import Moment
 from clusterwright.heal.observation import FaultFinding, HostStatus, JobStatus, Observation
 from clusterwright.heal.rule import rules
@@ -32,7 +33,7 @@ _MOST_RECORDS = 64
 _MUTE = ("ssh", "munge_on_host", "services:munge.service")
 
 Slurms = tuple[dict[str, HostStatus], dict[str, JobStatus]]
-Why = Callable[[str], Iterable[FaultFinding]]
+Why = Callable[[str, float], Iterable[FaultFinding]]  # of a job, whose files are read for these seconds
 Check = Callable[[tuple[str, ...]], list[Verdict]]
 
 
@@ -57,6 +58,7 @@ class Gatherer:
     check: Check
     reason: Why
     log: Callable[[str], None] = lambda _text: None
+    diagnosis_time: DiagnosisTime = field(default_factory=DiagnosisTime)
 
     def slurm(self) -> Slurms | None:
         """Return nodes and jobs; None if slurmctld does not respond."""
@@ -78,8 +80,10 @@ class Gatherer:
         chosen = tuple(dict.fromkeys(host for host in (*hosts, *out) if host not in powered_down))
         verdicts = self.check(chosen) if chosen else []
         findings = without_futile_restarts([*findings_of(nodes.values()), *of_verdicts(verdicts)])
-        for job in ended:
-            findings += self._claims_of_job(jobs.get(job, JobStatus(job, "")))
+        ended_jobs = [jobs.get(job, JobStatus(job, "")) for job in ended]
+        self.diagnosis_time.begin_poll(len(ended_jobs))
+        for job in ended_jobs:
+            findings += self._claims_of_job(job)
         sick = {finding.host for finding in findings}
         return Observation(
             now,
@@ -93,7 +97,8 @@ class Gatherer:
     def _claims_of_job(self, job: JobStatus) -> list[FaultFinding]:
         """Return the faults of hosts that the job's logs report, for hosts that the job had by Slurm's own record."""
         try:
-            findings = list(self.reason(job.id))
+            with self.diagnosis_time.charge(job.user) as seconds:
+                findings = list(self.reason(job.id, seconds))
         except (WrightError, *DATA_ERRORS) as error:  # its logs are unreadable; checks provide evidence
             self.log(f"job {job.id} of {job.user}: no diagnosis: {type(error).__name__}: {error}")
             return []

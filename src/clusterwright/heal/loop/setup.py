@@ -100,8 +100,8 @@ def loop_of(
     return Loop(journal, gatherer, runner, policy, rules(), cluster.heal.check_interval, log)
 
 
-def _why(cluster: Cluster, remote: Remote, job: str) -> Iterable[FaultFinding]:
-    return tuple(why_of(cluster, remote, job))
+def _why(cluster: Cluster, remote: Remote, job: str, seconds: float) -> Iterable[FaultFinding]:
+    return tuple(why_of(cluster, remote, job, seconds))
 
 
 def watch(loop: Loop, every_s: float, sleep: Callable[[float], None]) -> None:
@@ -117,15 +117,15 @@ def watch(loop: Loop, every_s: float, sleep: Callable[[float], None]) -> None:
         sleep(max(0.0, every_s - (time.monotonic() - begun)))
 
 
-def why_of(cluster: Cluster, remote: Remote, job: str) -> Iterator[FaultFinding]:
-    """Yield findings about the hosts that a root cause of the failed job identifies.
+def why_of(cluster: Cluster, remote: Remote, job: str, seconds: float) -> Iterator[FaultFinding]:
+    """Yield findings about the hosts that a root cause of the failed job identifies; its files are read for `seconds`.
 
     Raises:
         WrightError: the control host is unreachable.
     """
     runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
     budget = TimeBudget(most_s=JOB_S)
-    gathered = gather(remote, cluster.control.name, runs, job, budget)
+    gathered = gather(remote, cluster.control.name, runs, job, budget, seconds)
     with in_language("en"):  # drain reasons and the journal are English
         judged = judge(read(list(gathered.sources), knowledge(), budget))
         diagnoses = judged if gathered.run_state != CANCELED or has_fault(gathered.events) else []

@@ -1,8 +1,9 @@
 """Prints a job's logs and events as one JSON document, on a host that mounts them (standard library, Python 3.8).
 
-Sent to `python3 -` on the controller with the runs folder, the job, and paths that Slurm reported. The middle of a long
-file is left out: the first failure is near its beginning or its end. A run is read as its owner, other paths as the
-job's user, since a user chooses them.
+Sent to `python3 -` on the controller with the runs folder, the job, the id of its user, a limit of seconds, and paths
+that Slurm reported. The middle of a long file is left out: the first failure is near its beginning or its end. A run is
+read as its owner, other paths as the job's user, since a user chooses them; the user can stop these readers, so
+together they have the limit.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from functools import partial
@@ -49,19 +51,25 @@ _OF_TORCHRUN = re.compile(r"logs/(\d+)/([^/]+)/.*attempt_\d+/(\d+)/std(?:out|err
 
 def main() -> int:
     """Print the job's texts, and its run's events and dumps if it has a run, as one JSON document."""
-    runs, job, uid, *named = sys.argv[1:]
+    runs, job, uid, seconds, *named = sys.argv[1:]
+    end = time.monotonic() + float(seconds)
     run = find(runs, job)
     document: Dict[str, Any] = {"run": run, "state": [], "jobs": [], "events": [], "texts": [], "dumps": []}
     try:
         if run:
-            document.update(as_owner(run, lambda: of_run(run), WorkLimits(2 * READ_S, 2 * READ_S)))
+            document.update(as_owner(run, lambda: of_run(run), _limits(2 * READ_S, end)))
         for path in named:
             account = named_account(path, uid)
-            document["texts"] += as_account(account, partial(texts, [path]), WorkLimits(READ_S, READ_S))
+            document["texts"] += as_account(account, partial(texts, [path]), _limits(READ_S, end))
     except OSError as error:
         sys.stderr.write(f"cannot read the files of {job}: {error}\n")
     json.dump(document, sys.stdout)
     return 0
+
+
+def _limits(seconds: float, end: float) -> WorkLimits:
+    """Return the limits of a reader: its own seconds, and what remains until `end`."""
+    return WorkLimits(max(0.0, min(seconds, end - time.monotonic())), seconds)
 
 
 def of_run(run: str) -> Dict[str, Any]:

@@ -22,6 +22,7 @@ NOBODY = 65534  # group of an account that the password database does not have
 RESULT_BYTES = 256 << 20
 MEMORY_BYTES = 2 << 30  # of a child beside what it has at its start
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
+END_S = 2.0  # in which a child ends once its result is read, or after SIGKILL
 CPU_S = 24 * 3600  # of a child without another limit: a checksum of 100 TB
 
 
@@ -83,7 +84,7 @@ def as_account(
         raise
     finally:
         os.close(reading)
-        status = os.waitpid(child, 0)[1]
+        status = _wait(child)
     if os.WIFSIGNALED(status):
         raise OwnerWorkError(_reason(os.WTERMSIG(status), limits))
     return _result(data)
@@ -252,6 +253,26 @@ def _collect(reading: int, end: Optional[float]) -> bytes:
         size += len(part)
         if size > RESULT_BYTES:
             raise OwnerWorkError("its result is too large")
+
+
+def _wait(child: int) -> int:
+    """Return the status of a child whose result is read or that was killed.
+
+    Its user can stop it, so it is killed after END_S. A file system of the user's (FUSE) can prevent even that: then
+    the child stays.
+
+    Raises:
+        OwnerWorkError: SIGKILL does not end it.
+    """
+    for _attempt in range(2):
+        end = time.monotonic() + END_S
+        while time.monotonic() < end:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                return status
+            time.sleep(0.002)
+        os.kill(child, signal.SIGKILL)
+    raise OwnerWorkError("the kernel cannot end it: it waits for a file system")
 
 
 def _result(data: bytes) -> Any:
