@@ -9,22 +9,20 @@ import shutil
 import sys
 import tempfile
 import traceback
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TypeGuard
 
-from cyclopts import CycloptsError, MissingArgumentError, UnknownOptionError, UnusedCliTokensError
+from cyclopts import CycloptsError
 
 from clusterwright import __version__
-from clusterwright.cli._connection import cluster_option
 from clusterwright.cli._global_options import TRACEBACK
+from clusterwright.cli._usage import usage_error
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.files import FULL
 from clusterwright.units import QuantityError, human_size
 
 _LONGEST_PATH = 200  # characters of a path in a message
-_LEAST_SIMILAR = 0.75  # ratio of an option's name and the suggested one
 _REFUSED = (errno.EROFS, errno.EIO, errno.EFBIG, errno.EACCES, errno.EPERM)
 _NO_PATH = (
     errno.ENOENT,
@@ -47,7 +45,7 @@ def shows_traceback(error: Exception) -> bool:
 def explain(error: Exception) -> WrightError:
     """Return what to print in place of the traceback, which is written to a file if the error is a bug."""
     if isinstance(error, CycloptsError):
-        return _of_usage(error)
+        return usage_error(error)
     if _is_of_disk(error):
         return _of_disk(error)
     if isinstance(error, QuantityError):
@@ -59,40 +57,6 @@ def explain(error: Exception) -> WrightError:
         variable=TRACEBACK,
     )
     return WrightError.from_code("bug", message, fix)
-
-
-def _of_usage(error: CycloptsError) -> WrightError:
-    """Return the error of a command line that names an unknown command or option, or lacks an argument."""
-    command = " ".join(("wright", *(error.command_chain or ())))
-    message = " ".join(str(error).split()).partition(" Available commands:")[0].rstrip(".")
-    fix = _("run `{command} --help`", command=command)
-    if isinstance(error, MissingArgumentError) and error.argument and not error.argument.tokens:
-        meaning = _(error.argument.parameter.help or "").rstrip(".。")
-        message = _("`{command}` needs {name}", command=command, name=error.argument.name)
-        message += f" ({meaning})" if meaning else ""
-    elif isinstance(error, UnknownOptionError):
-        message = _without_bad_guess(message)
-        if command == "wright train":
-            fix = _("write -- before the program and its options, or run `{command} --help`", command=command)
-    elif isinstance(error, UnusedCliTokensError):
-        unused = error.unused_tokens or ["-"]
-        message = _("unexpected argument `{argument}`", argument=" ".join(unused))
-        if unused[0].endswith((".yaml", ".yml")) and not unused[0].startswith("-"):
-            fix = _("name the cluster file with {option}", option=cluster_option(Path(unused[0])))
-    return WrightError.from_code("usage", message, fix, exit_code=EXIT_USAGE)
-
-
-def _without_bad_guess(message: str) -> str:
-    """Return the message about an unknown option without the suggestion of an option that only looks similar.
-
-    Cyclopts compares names with their hyphens, so that --lr is similar to --cluster.
-    """
-    about, asks, guess = message.partition(" Did you mean --")
-    typed = about.removeprefix("Unknown option: --").rstrip(".")
-    guess_name = guess.rstrip("?")
-    is_start = len(typed) > 2 and guess_name.startswith(typed)
-    is_close = is_start or SequenceMatcher(None, typed, guess_name).ratio() >= _LEAST_SIMILAR
-    return message if is_close or not asks else about.rstrip(".")
 
 
 def _is_of_disk(error: Exception) -> TypeGuard[OSError]:

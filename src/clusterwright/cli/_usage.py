@@ -1,0 +1,292 @@
+"""Errors of a command line that Cyclopts refuses: what is wrong with it, and the line or option to write."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from cyclopts import (
+    CoercionError,
+    CycloptsError,
+    MissingArgumentError,
+    RepeatArgumentError,
+    UnknownCommandError,
+    UnknownOptionError,
+    UnusedCliTokensError,
+    ValidationError,
+)
+
+from clusterwright.cli._connection import cluster_option
+from clusterwright.cli._examples import examples
+from clusterwright.cli._foreign_options import foreign_fix
+from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
+from clusterwright.i18n import _
+
+if TYPE_CHECKING:
+    from cyclopts.argument import Argument
+
+_LEAST_SIMILAR = 0.75  # ratio of an option's name and the suggested one
+_SIMILAR_COMMAND = 0.6
+_SPECS = (".yaml", ".yml")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
+_RATIO = re.compile(r"(\d+(?:\.\d+)?) ?(?::1|[x%])?$")  # 1,5 with its comma replaced, 2:1 or 2x
+_SUFFIXED = re.compile(r"(\d+(?:\.\d+)?) ?([kKmMgGbBtT])")
+_LIMIT = re.compile(r"Must be (>=|<=|>|<) (\S+)")  # of Cyclopts
+_FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9, "t": 10**12}
+# A command, and what other tools and habits call it.
+_OTHER_NAMES = {
+    "train": "submit run launch sbatch srun torchrun resume",
+    "jobs": "squeue ps list ls runs queue",
+    "cancel": "scancel kill stop",
+    "top": "sinfo nodes hosts htop watch monitor",
+    "web": "dashboard ui serve",
+    "apply": "install deploy provision",
+    "lab": "up down",
+    "init": "create new",
+    "check": "verify test doctor health",
+    "why": "diagnose",
+    "logs": "log tail",
+    "bench": "benchmark nccl-tests",
+    "heal": "fix repair",
+    "status": "show info describe",
+    "checkpoints": "ckpt checkpoint",
+    "kubernetes": "k8s",
+    "report": "sacct sreport",
+    "rollback": "undo",
+    "plan": "search cost size catalog fabric",
+    "dev": "shell salloc",
+    "guide": "tutorial",
+}
+
+
+def usage_error(error: CycloptsError) -> WrightError:
+    """Return the error of a command line with the fix; the texts of Cyclopts itself are English only."""
+    handler = next((call for kind, call in _HANDLERS.items() if isinstance(error, kind)), None)
+    message, fix = handler(error) if handler else ("", "")
+    help_fix = _("run `{command} --help`", command=_command(error))
+    return WrightError.from_code("usage", message or _own_text(error), fix or help_fix, exit_code=EXIT_USAGE)
+
+
+def _command(error: CycloptsError) -> str:
+    return " ".join(("wright", *(error.command_chain or ())))
+
+
+def _own_text(error: CycloptsError) -> str:
+    """Return the text of Cyclopts."""
+    return " ".join(str(error).split()).partition(" Available commands:")[0].rstrip(".")
+
+
+def _missing(error: MissingArgumentError) -> tuple[str, str]:
+    command = _command(error)
+    argument = error.argument
+    if argument is None:
+        return "", ""
+    typed = [token.partition("=")[0] for token in error.root_input_tokens or ()]
+    given = next((name for name in argument.names if name in typed and name.startswith("-")), None)
+    if given:
+        example = argument.name if given not in argument.names else given
+        return _("{option} has no value", option=given), _(
+            "write a value after it: {option} {value}", option=example, value=_value_name(argument)
+        )
+    meaning = _(argument.parameter.help or "").rstrip(".。")
+    message = _("`{command}` needs {name}", command=command, name=argument.name)
+    example = next(iter(examples(error.command_chain or ())), "")
+    fix = (
+        _("for example: {line}; all options: {command} --help", line=example, command=command)
+        if example
+        else ""
+    )
+    return message + (f" ({meaning})" if meaning else ""), fix
+
+
+def _value_name(argument: Argument) -> str:
+    """Return what stands for a value: its first choice, or its type in capitals."""
+    choices = [choice for choice in get_args(argument.hint) if isinstance(choice, str)]
+    if choices:
+        return choices[0]
+    names = {int: "NUMBER", float: "NUMBER", Path: "PATH"}
+    hints = get_args(argument.hint) or (argument.hint,)
+    return next((names[hint] for hint in hints if hint in names), argument.name.lstrip("-").upper())
+
+
+def _unknown_option(error: UnknownOptionError) -> tuple[str, str]:
+    command = _command(error)
+    own = [name for argument in error.argument_collection if argument.parse for name in argument.names]
+    option = (error.token.keyword or error.token.value).partition("=")[0]
+    message = _("`{command}` has no option {option}", command=command, option=option)
+    tokens = _after_command(error)
+    if fix := foreign_fix(command.removeprefix("wright "), tokens, own):
+        return message, fix
+    if option == "-":
+        return message, _("name a file; the command reads no standard input")
+    if guess := _similar_option(option, own):
+        return message, _("did you mean {option}?", option=guess)
+    if command == "wright train" and (line := _train_line(tokens, error.argument_collection)):
+        return message, _("write -- before the program and its options: {line}", line=line)
+    return message, ""
+
+
+def _after_command(error: CycloptsError) -> list[str]:
+    return list(error.root_input_tokens or ())[len(error.command_chain or ()) :]
+
+
+def _similar_option(option: str, own: Iterable[str]) -> str | None:
+    """Return the option with a similar name; hyphens do not count, so that --lr is not similar to --cluster."""
+    typed = option.lstrip("-")
+
+    def similarity(name: str) -> float:
+        here = name.lstrip("-")
+        is_start = len(typed) > 2 and here.startswith(typed)
+        return 1.0 if is_start else SequenceMatcher(None, typed, here).ratio()
+
+    best = max((name for name in own if name.startswith("--")), key=similarity, default=None)
+    return best if best and similarity(best) >= _LEAST_SIMILAR else None
+
+
+def _train_line(tokens: list[str], arguments: Iterable[Argument]) -> str:
+    """Return the line of `wright train` with its own options first and the program after `--`; empty if there is none.
+
+    A file that Python runs gets `python` in front of it.
+    """
+    options = {name: argument for argument in arguments for name in argument.names if name.startswith("-")}
+    first, program, rest = [], [], list(tokens)
+    while rest:
+        token = rest.pop(0)
+        argument = options.get(token.partition("=")[0])
+        if argument is None:
+            program.append(token)
+            continue
+        first.append(token)
+        if "=" not in token and rest and not argument.is_flag():
+            first.append(rest.pop(0))
+    if not program or program[0].startswith("-") or program[0].endswith(_SPECS):
+        return ""
+    program[:0] = ["python"] if program[0].endswith(".py") else []
+    return shlex.join(("wright", "train", *first, "--", *program))
+
+
+def _unknown_command(error: UnknownCommandError) -> tuple[str, str]:
+    command = _command(error)
+    name = (error.unused_tokens or [""])[0]
+    message = _("`{command}` has no command `{name}`", command=command, name=name)
+    subcommands = [known for known in error.app or () if not known.startswith("-")]
+    if Path(name).suffix in _SPECS:
+        return message, _("write the command first: {line}", line=shlex.join(("wright", "validate", name)))
+    if command == "wright" and (other := _meant(name.lower())):
+        return message, _("see `{line}`", line=f"wright {other} --help")
+    if guess := did_you_mean(name, subcommands, _SIMILAR_COMMAND).strip():
+        return message, _("{guess} All commands: {line}", guess=guess, line=f"{command} --help")
+    return message, ""
+
+
+def _meant(name: str) -> str | None:
+    return next((command for command, names in _OTHER_NAMES.items() if name in names.split()), None)
+
+
+def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
+    command = _command(error)
+    unused = error.unused_tokens or ["-"]
+    message = _("unexpected argument `{argument}`", argument=" ".join(unused))
+    if (
+        command == "wright diff"
+        and len(files := [t for t in _after_command(error) if t.endswith(_SPECS)]) == 2
+    ):
+        new = shlex.quote(files[1])
+        return message, _(
+            "to compare two files: {line}", line=f"wright diff {new} {cluster_option(Path(files[0]))}"
+        )
+    if unused[0].endswith(_SPECS) and not unused[0].startswith("-"):
+        return message, _("name the cluster file with {option}", option=cluster_option(Path(unused[0])))
+    subcommands = [known for known in error.app or () if not known.startswith("-")]
+    if guess := did_you_mean(unused[0], subcommands, _SIMILAR_COMMAND).strip():
+        return message, _("{guess} All commands: {line}", guess=guess, line=f"{command} --help")
+    return message, ""
+
+
+def _repeated(error: RepeatArgumentError) -> tuple[str, str]:
+    option = error.token.keyword or ""
+    return _("{option} is given more than once", option=option), _("write {option} once", option=option)
+
+
+def _invalid(error: ValidationError) -> tuple[str, str]:
+    argument = error.argument
+    limit = _LIMIT.match(error.exception_message)
+    if argument is None or not argument.tokens or not limit:
+        return "", ""
+    option, value = _name_of(argument), argument.tokens[0].value
+    bound = limit[2].rstrip(".")
+    message = {
+        ">=": _("{option} is {value}, but must be at least {limit}", option=option, value=value, limit=bound),
+        "<=": _("{option} is {value}, but must be at most {limit}", option=option, value=value, limit=bound),
+        ">": _("{option} is {value}, but must be more than {limit}", option=option, value=value, limit=bound),
+        "<": _("{option} is {value}, but must be less than {limit}", option=option, value=value, limit=bound),
+    }[limit[1]]
+    return message, _("write {option} {limit}", option=option, limit=bound) if "=" in limit[1] else ""
+
+
+def _name_of(argument: Argument) -> str:
+    keyword = argument.tokens[0].keyword if argument.tokens else None
+    return keyword or argument.name.lstrip("-").upper()
+
+
+def _coercion(error: CoercionError) -> tuple[str, str]:
+    if error.argument is None or error.token is None:
+        return "", ""
+    option, value = error.token.keyword or error.argument.name.lstrip("-").upper(), error.token.value
+    prefix = f"{option} " if option.startswith("-") else ""
+    if error.target_type in (int, float):
+        is_whole = error.target_type is int
+        message = (
+            _("{option}: `{value}` is not a whole number", option=option, value=value)
+            if is_whole
+            else _("{option}: `{value}` is not a number", option=option, value=value)
+        )
+        if spelling := _number(value, is_whole=is_whole):
+            return message, _("write {number}", number=prefix + spelling)
+        example = "8" if is_whole else "1.5"
+        return message, _("write digits only, such as {number}", number=prefix + example)
+    choices = [choice for choice in get_args(error.target_type) if isinstance(choice, str)]
+    if not choices:
+        return "", ""
+    message = _("{option} cannot be `{value}`", option=option, value=value)
+    guess = did_you_mean(value, choices, _SIMILAR_COMMAND)
+    return message, guess + _("choose one of {choices}", choices=", ".join(choices))
+
+
+def _number(text: str, *, is_whole: bool) -> str:
+    """Return how to write a number that has a comma, a suffix or a decimal point; empty if it is none.
+
+    A count of tokens with k is often a power of two, so that both are named.
+    """
+    stripped = text.strip().replace("_", "").lstrip("+")
+    if _THOUSANDS.fullmatch(stripped):
+        return stripped.replace(",", "")
+    if not is_whole:
+        number = _RATIO.match(stripped.replace(",", "."))
+        return number[1] if number else ""
+    if match := _SUFFIXED.fullmatch(stripped):
+        letter = match[2].lower()
+        plain = Decimal(match[1]) * _FACTORS[letter]
+        binary = _(" or {number}", number=int(Decimal(match[1]) * 1024)) if letter == "k" else ""
+        return f"{int(plain)}{binary}"
+    try:
+        value = Decimal(stripped)
+    except ArithmeticError:
+        return ""
+    return str(int(value)) if value.is_finite() and value == int(value) and abs(value) < 10**18 else ""
+
+
+_HANDLERS: dict[type[CycloptsError], Callable[[Any], tuple[str, str]]] = {
+    MissingArgumentError: _missing,
+    UnknownOptionError: _unknown_option,
+    UnknownCommandError: _unknown_command,
+    UnusedCliTokensError: _unused,
+    RepeatArgumentError: _repeated,
+    ValidationError: _invalid,
+    CoercionError: _coercion,
+}

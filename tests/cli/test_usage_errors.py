@@ -1,0 +1,127 @@
+"""Command lines that Cyclopts refuses: the error names the wrong word, and the fix is a line or an option to copy."""
+
+import pytest
+from cyclopts import CycloptsError
+
+from clusterwright.cli import app
+from clusterwright.cli._usage import usage_error
+from clusterwright.i18n import in_language
+
+
+def finding(line):
+    """Return the finding about a line."""
+    with pytest.raises(CycloptsError) as caught:
+        app()(line.split(), result_action="return_value", exit_on_error=False, print_error=False)
+    return usage_error(caught.value).findings[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "fix"),
+    [
+        (
+            "intt",
+            "`wright` has no command `intt`",
+            "did you mean `init` / `lint`? All commands: wright --help",
+        ),
+        ("submit job.yaml", "`wright` has no command `submit`", "see `wright train --help`"),
+        ("heal lgo", "unexpected argument `lgo`", "did you mean `log`? All commands: wright heal --help"),
+        (
+            "cluster.yaml validate",
+            "`wright` has no command `cluster.yaml`",
+            "write the command first: wright validate cluster.yaml",
+        ),
+        ("render --out", "--out has no value", "write a value after it: --out PATH"),
+        (
+            "cancel",
+            "`wright cancel` needs JOB",
+            "for example: wright cancel gpt-20261127-101010; all options: wright cancel --help",
+        ),
+        ("schema jobs", "KIND cannot be `jobs`", "did you mean `job`? choose one of cluster, job"),
+        ("jobs --cluster a --cluster b", "--cluster is given more than once", "write --cluster once"),
+        (
+            "diff old.yaml new.yaml",
+            "unexpected argument `new.yaml`",
+            "to compare two files: wright diff new.yaml --cluster old.yaml",
+        ),
+        (
+            "validate -",
+            "`wright validate` has no option -",
+            "name a file; the command reads no standard input",
+        ),
+    ],
+)
+def test_a_wrong_word_has_a_fix_to_copy(line, message, fix):
+    """Commands, arguments and values."""
+    found = finding(line)
+
+    assert (found.message, found.fix) == (message, fix)
+
+
+@pytest.mark.parametrize(
+    ("option", "fix"),
+    [
+        ("--seq 8k", "write --seq 8000 or 8192"),
+        ("--seq 1,024", "write --seq 1024"),
+        ("--seq 4e3", "write --seq 4000"),
+        ("--seq ten", "write digits only, such as --seq 8"),
+        ("--seq 0", "write --seq 1"),
+    ],
+)
+def test_a_number_in_another_spelling_is_spelled_out(option, fix):
+    """Suffixes, separators of thousands and exponents are no whole numbers."""
+    assert finding(f"plan search --model llama3-8b --gpu h100 --gpus 8 {option}").fix == fix
+
+
+@pytest.mark.parametrize("ratio", ["1,5", "1.5:1", "1.5x"])
+def test_a_ratio_in_another_spelling_is_spelled_out(ratio):
+    """A decimal comma, and the forms of data sheets."""
+    assert finding(f"plan fabric --nodes 64 --oversubscription {ratio}").fix == "write --oversubscription 1.5"
+
+
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        (
+            "train --nnodes 2 --nproc_per_node=8 train.py",
+            "write --nodes 2 in place of --nnodes; write --gpus 8 in place of --nproc_per_node",
+        ),
+        (
+            "train --nproc-per-node 8 --standalone train.py",
+            "write --gpus 8 in place of --nproc-per-node; leave out --standalone: Clusterwright sets it for each rank",
+        ),
+        (
+            "train -N 2 --gres=gpu:8 job.sh",
+            "write --nodes 2 in place of -N; write --gpus 8 in place of --gres",
+        ),
+        ("train -A team1 job.sh", "name the team with --set team=TEAM"),
+        ("apply --dryrun", "write --dry-run in place of --dryrun"),
+        ("check --limit gpu-node1", "write --hosts in place of --limit"),
+        ("jobs -o json", "write --json in place of -o"),
+        ("jobs --color=never", "write --no-color in place of --color"),
+        ("export --out s --kubernetes", "for Kubernetes: wright kubernetes job.yaml --out manifests"),
+        (
+            "train -f train.py --dry-run --lr 1e-3",
+            "write -- before the program and its options: wright train -f --dry-run -- python train.py --lr 1e-3",
+        ),
+    ],
+)
+def test_an_option_of_another_tool_is_translated(line, fix):
+    """All of them on a line at once; what follows -- belongs to the program."""
+    assert finding(line).fix == fix
+
+
+def test_suggested_options_exist():
+    """An option is suggested only to a command that has it."""
+    assert finding("jobs --nproc_per_node 8").fix == "run `wright jobs --help`"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["intt", "render --out", "cancel", "schema jobs", "train -N 2 x", "plan search --seq 8k --model x"],
+)
+def test_usage_errors_are_in_the_language_of_the_user(line):
+    """No English sentence under a Chinese locale."""
+    with in_language("zh"):
+        found = finding(line)
+    for text in (found.message, found.fix):
+        assert any("\u4e00" <= letter <= "\u9fff" for letter in text), text
