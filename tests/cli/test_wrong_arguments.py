@@ -107,7 +107,7 @@ def test_validate_reads_the_cluster_file_beside_a_cluster_file(command, tmp_path
 
     assert (missing.returncode, swapped.returncode, right.returncode) == (2, 2, 0)
     assert "nosuch.yaml" in missing.stderr
-    assert "job.yaml is a job file, but --cluster takes a cluster file" in swapped.stderr
+    assert "job.yaml is a job file, but a cluster file is needed here" in swapped.stderr
 
 
 @pytest.mark.parametrize("line", ["jobs", "apply --dry-run", "check"])

@@ -110,6 +110,27 @@ def kind_of(source: Source) -> Kind:
     )
 
 
+def require_kind(source: Source, kind: Kind) -> None:
+    """Refuse a job file where a cluster file is needed, and the reverse: its keys would all be unknown.
+
+    Raises:
+        SpecError: the file is of the other kind; a file with keys of both is checked like any other.
+    """
+    values = source.values
+    has_cluster = isinstance(values.get("nodes"), dict) or any(key in values for key in _OF_A_CLUSTER)
+    has_job = any(key in values for key in _OF_A_JOB)
+    if has_cluster in (has_job, kind == "cluster"):
+        return
+    file = source.file
+    if kind == "cluster":
+        message = _("{file} is a job file, but a cluster file is needed here", file=file)
+        fix = _("name a cluster file in its place; to check the job: wright validate {file}", file=file)
+    else:
+        message = _("{file} is a cluster file, but a job file is needed here", file=file)
+        fix = _("name a job file in its place, and this one with --cluster {file}", file=file)
+    raise SpecError(Finding("wrong-type", message, fix, (Location(file),)))
+
+
 def cluster_of(source: Source) -> Cluster:
     """Validate parsed YAML as a cluster.
 
@@ -118,6 +139,7 @@ def cluster_of(source: Source) -> Cluster:
     """
     from clusterwright.config.cluster import Cluster
 
+    require_kind(source, "cluster")
     return _validate(Cluster, source, "cluster")
 
 
@@ -129,6 +151,7 @@ def job_of(source: Source, cluster: Cluster | None = None) -> Job:
     """
     from clusterwright.config.job import Job
 
+    require_kind(source, "job")
     job = _validate(Job, source, "job")
     findings = check_job_against(job, cluster, {"job": source}) if cluster else ()
     if findings:
@@ -243,14 +266,6 @@ def validate(path: str | Path, cluster: str | Path | None = None) -> tuple[Findi
     return ()
 
 
-def _require_cluster_file(path: Path) -> None:
-    """Raise SpecError if the file cannot be read, or is a job file."""
-    if kind_of(source_of(path)) == "job":
-        message = _("{file} is a job file, but --cluster takes a cluster file", file=path)
-        fix = _("swap the files: wright validate JOB_FILE --cluster CLUSTER_FILE")
-        raise SpecError(Finding("wrong-type", message, fix, (Location(str(path)),)))
-
-
 def checked(path: Path, cluster: Path | None = None) -> tuple[str, Cluster | None]:
     """Validate a cluster or job file; return a summary of one line, and the cluster of a cluster file.
 
@@ -259,7 +274,7 @@ def checked(path: Path, cluster: Path | None = None) -> tuple[str, Cluster | Non
     """
     source = source_of(path)
     if cluster:
-        _require_cluster_file(cluster)
+        require_kind(source_of(cluster), "cluster")
     if kind_of(source) == "cluster":
         cluster_spec = cluster_of(source)
         hosts = _n("{count} host", "{count} hosts", len(cluster_spec.hosts()))

@@ -11,6 +11,7 @@ import math
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -121,9 +122,25 @@ def _syntax(source: Source, reason: YAMLError) -> Finding:
     spots = sorted({(position.line + 1, position.column + 1) for position in yaml_marks})
     places = tuple(source.spot(*spot) for spot in spots) or (Location(source.file),)
     context_lines = [source.line(number) for line, _ignored in spots for number in (line - 1, line) if number]
-    fix = next(filter(None, map(_colon_fix, context_lines)), "") or _syntax_fix(problem)
+    fix = _other_file_fix(source.file) or next(filter(None, map(_colon_fix, context_lines)), "")
+    fix = fix or _syntax_fix(problem)
     message = _("the file is not valid YAML: {problem}", problem=printable(problem))
     return Finding("yaml-syntax", message, fix, places)
+
+
+def _other_file_fix(file: str) -> str:
+    """Return the command for a file of another kind, by its suffix; empty for a YAML file."""
+    fixes = {
+        ".conf": N_("{file} is a file of Slurm: wright lint {file}"),
+        ".py": N_("{file} is a Python program: wright train -- python {file}"),
+        ".out": N_("{file} is a log: wright why {file}"),
+        ".log": N_("{file} is a log: wright why {file}"),
+        ".sh": N_(
+            "{file} is a shell script; a job file has `command: [...]` in place of it: wright schema job"
+        ),
+    }
+    fix = fixes.get(Path(file).suffix)
+    return _(fix).format(file=file) if fix else ""
 
 
 def _colon_fix(line: str) -> str:
@@ -181,7 +198,7 @@ class _Reader:
         return {}
 
     def _no_mapping(self, value: Any, location: Location) -> None:
-        fix = _("start from `wright init`, or write `key: value` lines")
+        fix = _other_file_fix(self._source.file) or _("start from `wright init`, or write `key: value` lines")
         default_message = N_("the file is one value; a cluster or job file is a mapping of keys")
         message = _(_NO_MAPPING.get(type(value), default_message))
         self._source.refuse((), Finding("not-a-mapping", message, fix, (location,)))

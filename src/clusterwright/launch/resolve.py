@@ -89,12 +89,14 @@ def _resolve_program(arguments: Sequence[str], overrides: Overrides, cluster: Cl
 
 
 def _resolve_file(file: Path, overrides: Overrides, cluster: Path | Cluster | None) -> ResolvedJob:
-    from clusterwright.config.load import load_both, load_job, source_of
+    from clusterwright.config.load import load_both, load_job, require_kind, source_of
     from clusterwright.launch.snapshot import check_folder
 
     if overrides.fields or overrides.assignments:
         cluster_config = loaded_cluster(cluster) if cluster else None
-        values = {**source_of(file).values, **overrides.fields}
+        source = source_of(file)
+        require_kind(source, "job")
+        values = {**source.values, **overrides.fields}
         job = _parse_job(_assign(values, overrides.assignments), cluster_config)
     elif isinstance(cluster, Path):
         job, cluster_config = load_both(file, cluster)

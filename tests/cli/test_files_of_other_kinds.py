@@ -1,0 +1,77 @@
+"""A file of another kind than the command reads: the error names the kind, and the command that reads it."""
+
+import pytest
+
+JOB = "name: t\ncommand: [python, train.py]\nnodes: 1\ntime: 10m\n"
+
+
+@pytest.fixture
+def folder(command, tmp_path):
+    """A folder with a cluster file `site.yaml`, a job file `job.yaml` and files of other kinds."""
+    command("init", "--template", "lab", "--out", "site.yaml")
+    (tmp_path / "job.yaml").write_text(JOB)
+    (tmp_path / "slurm.conf").write_text("ClusterName=x\nSlurmctldHost=a\n")
+    (tmp_path / "train.py").write_text("import os\nprint(os.name)\n")
+    (tmp_path / "job.sh").write_text("#!/bin/bash\n#SBATCH -N 2\nsrun python train.py\n")
+    (tmp_path / "slurm-7.out").write_text("step 1 loss 2\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "line", ["plan expect", "top --batch", "render --out r", "diff", "validate site.yaml"]
+)
+def test_a_job_file_is_no_cluster_file(command, folder, line):
+    """One error, not one for each key."""
+    done = command(*line.split(), "--cluster", "job.yaml")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "error[wrong-type]: job.yaml is a job file, but a cluster file is needed here\n"
+    )
+    assert "wright validate job.yaml" in done.stderr
+    assert done.stderr.count("error[") == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["train site.yaml --dry-run", "train site.yaml --nodes 2 --dry-run", "train site.yaml --local --dry-run"],
+)
+def test_a_cluster_file_is_no_job_file(command, folder, line):
+    """Also with options, and without a cluster."""
+    rest = [] if "--local" in line else ["--cluster", "site.yaml"]
+
+    done = command(*line.split(), *rest)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "error[wrong-type]: site.yaml is a cluster file, but a job file is needed here\n"
+    )
+    assert "--cluster site.yaml" in done.stderr
+    assert done.stderr.count("error[") == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "fix"),
+    [
+        ("slurm.conf", "wright lint slurm.conf"),
+        ("train.py", "wright train -- python train.py"),
+        ("slurm-7.out", "wright why slurm-7.out"),
+        ("job.sh", "wright schema job"),
+    ],
+)
+def test_validate_names_the_command_for_a_file_of_another_kind(command, folder, file, fix):
+    """By its suffix."""
+    done = command("validate", file)
+
+    assert done.returncode == 2
+    assert f"fix: {file} is a " in done.stderr
+    assert fix in done.stderr
+
+
+def test_keys_of_both_kinds_are_checked_as_before(command, folder):
+    """A misplaced key does not make a file another kind."""
+    (folder / "both.yaml").write_text(f"{JOB}users: {{}}\n")
+
+    done = command("train", "both.yaml", "--local", "--dry-run")
+
+    assert "the job file has no key `users`" in done.stderr
