@@ -42,13 +42,45 @@ def test_the_findings_as_json(old, capsys):
     ]
 
 
-@pytest.mark.parametrize(("name", "slurm"), [("plugstack.conf", "25.11"), ("slurm.conf", "24.08")])
-def test_what_there_is_no_table_for_is_refused(tmp_path, name, slurm):
-    """A file that is none of Slurm's five, and a release that never was."""
-    (tmp_path / name).write_text("")
+@pytest.mark.parametrize(
+    ("name", "slurm", "message", "fix"),
+    [
+        (
+            "plugstack.conf",
+            "25.11",
+            "plugstack.conf has none of the names of Slurm's files",
+            "name one of slurm.conf",
+        ),
+        ("site.yaml", "25.11", "site.yaml has none of the names of Slurm's files", "wright validate "),
+        ("slurm.conf", "24.08", "`24.08` is not a release of Slurm that is known here", "did you mean `2"),
+        (
+            "slurm.conf",
+            "9.99",
+            "`9.99` is not a release of Slurm that is known here",
+            "choose one of 19.05, 20.02",
+        ),
+        (".", "25.11", "has no file of Slurm", "slurm.conf, such as /etc/slurm"),
+    ],
+)
+def test_what_there_is_no_table_for_is_refused(tmp_path, name, slurm, message, fix):
+    """Another file, a release that never was, a folder without Slurm's files."""
+    if name != ".":
+        (tmp_path / name).write_text("")
 
-    with pytest.raises(WrightError, match="are not known"):
+    with pytest.raises(WrightError) as refused:
         lint(tmp_path / name, slurm=slurm)
+    assert message in refused.value.findings[0].message
+    assert fix in refused.value.findings[0].fix
+
+
+def test_a_misspelled_kind_of_line_is_one_finding(tmp_path, capsys):
+    """Its other keys belong to the kind that was meant."""
+    (tmp_path / "slurm.conf").write_text("ClusterName=x\nPartitonName=a Nodes=b\n")
+
+    lint(tmp_path / "slurm.conf")
+
+    assert "did you mean PartitionName?" in (out := capsys.readouterr().out)
+    assert "Nodes:" not in out
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):

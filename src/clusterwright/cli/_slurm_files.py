@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -13,10 +14,11 @@ from clusterwright.config.slurm_keys import RELEASES, key_spans
 from clusterwright.config.slurm_rules import KINDS, Setting, SlurmConf, Source
 from clusterwright.config.slurm_rules.rules.hooks import ON_CONTROLLERS, ON_NODES, programs
 from clusterwright.config.slurm_rules.rules.network import controller_address, controller_name
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError, unknown_name_fix
 from clusterwright.i18n import _
 from clusterwright.slurm.conf_files import conf_lines
 
+_NAMES = ", ".join(KINDS)
 _DEEPEST = 8  # includes within includes; a file that includes itself would never end
 
 
@@ -26,20 +28,39 @@ def read_sources(files: Sequence[Path], version: str, root: Path | None) -> tupl
     Raises:
         WrightError: `lint-unknown`, for a file or a release without a table of keys; `file-unreadable`.
     """
-    paths = [path for file in files for path in (_in_folder(file) if file.is_dir() else (file,))]
-    for path in paths or files:
-        if path not in paths or not _has_table(path.name) or version not in RELEASES:
-            raise WrightError.from_code(
-                "lint-unknown",
-                _("the keys of {file} in Slurm {version} are not known", file=path.name, version=version),
-                _(
-                    "pass slurm.conf, gres.conf, cgroup.conf, topology.conf, oci.conf or slurmdbd.conf, and a release "
-                    "of {releases}",
-                    releases=", ".join(RELEASES),
-                ),
-                exit_code=EXIT_USAGE,
-            )
+    if version not in RELEASES:
+        message = _("`{version}` is not a release of Slurm that is known here", version=version)
+        raise _refusal(message, unknown_name_fix(version, RELEASES))
+    paths = [path for file in files for path in _of_slurm(file)]
     return tuple(_source(path, path.name, root, _DEEPEST) for path in paths)
+
+
+def _of_slurm(file: Path) -> list[Path]:
+    """Return the file, or those of the folder.
+
+    Raises:
+        WrightError: `file-unreadable`, or `lint-unknown` for what is no file of Slurm.
+    """
+    if file.is_dir():
+        if paths := _in_folder(file):
+            return paths
+        fix = _(
+            "name the folder that has slurm.conf, such as /etc/slurm, or one of these files: {files}",
+            files=_NAMES,
+        )
+        raise _refusal(_("folder {folder} has no file of Slurm", folder=file), fix)
+    text_of(file)  # a file that does not exist is the first error to name
+    if _has_table(file.name):
+        return [file]
+    message = _("{file} has none of the names of Slurm's files", file=file)
+    fix = _("name one of {files}; a file may have any folder, but not another name", files=_NAMES)
+    if file.suffix in (".yaml", ".yml"):
+        fix = _("to check a cluster or job file: wright validate {file}", file=shlex.quote(str(file)))
+    raise _refusal(message, fix)
+
+
+def _refusal(message: str, fix: str) -> WrightError:
+    return WrightError.from_code("lint-unknown", message, fix, exit_code=EXIT_USAGE)
 
 
 def _in_folder(folder: Path) -> list[Path]:

@@ -75,7 +75,7 @@ def _check_line(line: ConfLine, file: str, slurm_release: str) -> Iterator[KeyFi
         return
     if line.leading_token and not pairs:
         yield KeyFinding(number, line.leading_token, _("the line is not KEY=VALUE"), fatal=True)
-    kind = pairs[0][0].lower() if pairs and pairs[0][0].lower() in line_keys(file) else ""
+    kind = _kind_of_line(pairs[0][0].lower(), file) if pairs else ""
     for index, (key, value) in enumerate(pairs):
         keys = key_spans(file, _spelled(file, kind)) if kind and index else key_spans(file)
         finding = _judge(number, key, keys, slurm_release, pairs[0][0] if kind and index else "")
@@ -83,6 +83,17 @@ def _check_line(line: ConfLine, file: str, slurm_release: str) -> Iterator[KeyFi
             yield finding
         else:
             yield from _check_values(number, key, value, slurm_release)
+
+
+def _kind_of_line(first: str, file: str) -> str:
+    """Return the first key, in lower case, if it decides the keys of its line; the closest of these if it is unknown.
+
+    So a misspelled PartitionName is one finding, and not also one for each key of its line.
+    """
+    kinds = line_keys(file)
+    if first in kinds or first in key_spans(file):
+        return first if first in kinds else ""
+    return closest_name(first, kinds) or ""
 
 
 def _spelled(file: str, kind: str) -> str:
