@@ -134,7 +134,8 @@ def test_the_last_error_line_ends_with_the_budget():
 
 def test_harmless_lines_of_many_sources_are_judged_in_linear_time():
     """The last line of each source was once compared with all harmless lines."""
-    mode = next(mode for mode in knowledge().values() if mode.role == "benign")
+    modes = knowledge()
+    mode = next(modes[name] for name in modes if modes[name].role == "benign")
     sighting = Sighting(mode, 0, Position("a", 1), "x")
 
     def observations(count):
