@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
-import statistics
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,14 +13,15 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from clusterwright.cli._live_names import HOSTS
-from clusterwright.cli._show import show_json, show_message, show_table, show_verbatim
+from clusterwright.cli._show import show_message, show_verbatim
+from clusterwright.cli._tune_output import show_trials
+from clusterwright.cli.bench import NO_NETWORK, NetworkOptions
 from clusterwright.i18n import _
 from clusterwright.units import parse_duration
 
 if TYPE_CHECKING:
     from clusterwright.check.bench.bench_job import HostRequest
     from clusterwright.check.bench.site import BenchSite
-    from clusterwright.check.tune.knobs import KnobSettings
     from clusterwright.check.tune.trials import Budget, Tuned
     from clusterwright.config.cluster import Cluster
     from clusterwright.config.job import Job
@@ -40,6 +41,15 @@ class Common:
         str, Parameter(help="Hosts to wait for, such as gpu-node[1-4]; default: idle hosts."), HOSTS
     ] = ""
     wait: Annotated[str, Parameter(help="Longest wait for idle hosts.")] = "10m"
+    nodes: Annotated[
+        int | None,
+        Parameter(
+            help="Number of idle hosts; default: all, or 2 on a cluster without a cluster file.",
+            validator=Number(gte=1),
+        ),
+    ] = None
+    account: Annotated[str, Parameter(help="Slurm account of the job; default: the user's.")] = ""
+    network: NetworkOptions = NO_NETWORK
     write: Annotated[bool, Parameter(negative="", help="Write the best settings into the file.")] = False
     json: Annotated[
         bool, Parameter(negative="", help="Print one JSON document: every trial and the result.")
@@ -62,11 +72,21 @@ class Common:
     ) -> HostRequest:
         """Return the request for hosts."""
         from clusterwright.check.bench.bench_job import HostRequest
+        from clusterwright.check.bench.script import Allocation
         from clusterwright.cli._hostlist import hosts_of
+        from clusterwright.cli.bench import USUAL_NODES
         from clusterwright.units import parse_duration
 
-        wait_s = parse_duration(self.wait)
-        return HostRequest(user, hosts_of(cluster, self.hosts) or (), partition, wait_s=wait_s, fewest=fewest)
+        usual = USUAL_NODES if cluster.unmanaged and not self.hosts else None
+        return HostRequest(
+            user,
+            hosts_of(cluster, self.hosts) or (),
+            partition,
+            wait_s=parse_duration(self.wait),
+            fewest=max(fewest, self.nodes or 0),
+            most=self.nodes or usual,
+            allocation=Allocation(account=self.account),
+        )
 
 
 DEFAULTS = Common()
@@ -86,8 +106,10 @@ def network(*, cluster: Path | None = None, options: Common = DEFAULTS) -> int:
     cluster
         Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     """
-    from clusterwright.cli._connection import cluster_file
+    from clusterwright.cli._connection import cluster_file, is_unmanaged, unmanaged_cluster
 
+    if is_unmanaged(cluster):
+        return tuned_learned_network(options.network.applied_to(unmanaged_cluster(cluster)), options)
     return tuned_network(cluster_file(cluster), options)
 
 
@@ -120,9 +142,10 @@ def training(
     allow_numbers
         Also try settings that change results: gradients in 16 bits.
     """
-    from clusterwright.cli._connection import cluster_file
+    from clusterwright.cli._connection import cluster_file, is_unmanaged, unmanaged_cluster
 
-    training_options = TrainingOptions(file, cluster_file(cluster, file), steps, limit, allow_numbers)
+    where = unmanaged_cluster(cluster) if is_unmanaged(cluster, file) else cluster_file(cluster, file)
+    training_options = TrainingOptions(file, where, steps, limit, allow_numbers)
     return tuned_training(training_options, options)
 
 
@@ -131,7 +154,7 @@ class TrainingOptions:
     """The options of `wright tune training`."""
 
     job: Path
-    cluster: Path
+    cluster: Path | Cluster
     steps: int
     limit: str
     numbers: bool
@@ -160,15 +183,51 @@ def tuned_network(path: Path, options: Common) -> int:
     return 0
 
 
+def tuned_learned_network(cluster: Cluster, options: Common) -> int:
+    """Run the search on a cluster without a file, and print the best settings for job files.
+
+    Raises:
+        WrightError: the network is not known, or a file is to be written.
+    """
+    from clusterwright.check.bench.run import FEWEST
+    from clusterwright.check.learned_network import require_network
+    from clusterwright.check.tune.network import tune_network
+    from clusterwright.errors import EXIT_USAGE, WrightError
+
+    require_network(cluster, "tune network")
+    if options.write:
+        raise WrightError.from_code(
+            "unmanaged-cluster",
+            _("--write has no cluster file to write to: Clusterwright did not build this cluster"),
+            _("copy the settings to environment.variables of your job files"),
+            exit_code=EXIT_USAGE,
+        )
+    budget, host_request = options.trials, options.host_request(cluster, None, FEWEST["collectives"])
+    result = _on_hosts(cluster, host_request, lambda site: tune_network(site, budget, options.names))
+    winner = dict(result.outcome.winner.pairs)
+    show_trials(result, {"winner": winner, "gain": result.outcome.gain}, json=options.json)
+    if winner and not options.json:
+        settings = "".join(f"    {name}: {json.dumps(value)}\n" for name, value in winner.items())
+        show_message(_("for job files:"))
+        show_verbatim(f"environment:\n  variables:\n{settings}")
+    return 0
+
+
 def tuned_training(training_options: TrainingOptions, options: Common) -> int:
     """Run the search, print the result, and write the best settings to the job file if requested."""
+    from clusterwright.check.learned_network import require_network
     from clusterwright.check.tune.training import Subject, tune_training
     from clusterwright.check.tune.written import OF_JOB
     from clusterwright.cli.bench import first_admin
-    from clusterwright.config.load import load_both, source_of
+    from clusterwright.config.load import load_both, load_job, source_of
 
     budget, limit_s = options.trials, parse_duration(training_options.limit)
-    job, cluster = load_both(training_options.job, training_options.cluster)
+    if isinstance(training_options.cluster, Path):
+        job, cluster = load_both(training_options.job, training_options.cluster)
+    else:
+        cluster = options.network.applied_to(training_options.cluster)
+        job = load_job(training_options.job, cluster)
+        require_network(cluster, "tune training")
     subject = Subject(
         source_of(training_options.job).text, lambda job: _rank(job, cluster), training_options.steps, limit_s
     )
@@ -224,17 +283,12 @@ def concluded(
     current_text = source_of(path).text
     tuned_text = with_settings(current_text, outcome.winner, variables)
     diff = difference(current_text, tuned_text, str(path))
-    if options.json:
-        more = {"winner": dict(outcome.winner.pairs), "gain": outcome.gain, "diff": diff}
-        show_json({**asdict(result), **more})
-    else:
-        show_table(
-            ("settings", "trials", "median", "relative to default", "why the setting can matter"),
-            _rows(result),
-        )
-        show_verbatim(diff) if diff else None
-    for line in (*_summary_lines(result), *result.notes, _method(result)):
-        show_message(line)
+    show_trials(
+        result,
+        {"winner": dict(outcome.winner.pairs), "gain": outcome.gain, "diff": diff},
+        diff,
+        json=options.json,
+    )
     if diff and options.write:
         (check or _job)(tuned_text)
         write_file_atomic(path, tuned_text, mode=path.stat().st_mode & 0o777)
@@ -244,91 +298,6 @@ def concluded(
             if options.write
             else _("pass --write to write this to {file}", file=path)
         )
-
-
-def _rows(result: Tuned) -> Iterator[tuple[str, ...]]:
-    """Yield the default first, then by speedup."""
-    from clusterwright.check.tune.knobs import explain_settings
-
-    values: dict[KnobSettings, list[float]] = {}
-    ratios: dict[KnobSettings, list[float]] = {}
-    trials = result.outcome.trials
-    baselines = {trial.batch: trial.value for trial in trials if trial.settings.is_default}
-    for trial in trials:
-        values.setdefault(trial.settings, [])
-        if trial.value is not None:
-            values[trial.settings].append(trial.value)
-            if base := baselines.get(trial.batch):
-                ratios.setdefault(trial.settings, []).append(trial.value / base)
-    order = sorted(
-        values,
-        key=lambda settings: (not settings.is_default, -statistics.median(ratios.get(settings, [0.0]))),
-    )
-    for settings in order:
-        median = (
-            result.format_value(statistics.median(values[settings])) if values[settings] else _("did not run")
-        )
-        gain = f"{statistics.median(ratios[settings]):.2f}x" if settings in ratios else ""
-        yield (
-            str(settings),
-            str(len(values[settings])),
-            median,
-            gain,
-            explain_settings(settings, result.knobs),
-        )
-
-
-def _summary_lines(result: Tuned) -> Iterator[str]:
-    from clusterwright.check.tune.search import FINAL
-
-    outcome = result.outcome
-    if not outcome.tuned:
-        yield _(
-            "{subject}: no setting is faster than the current ones; nothing to change", subject=result.subject
-        )
-        return
-    for name, values in ((_("current settings"), outcome.default), (str(outcome.best), outcome.tuned)):
-        yield f"{result.subject}, {name}: {_spread(result, values)}"
-    gain = f"{outcome.gain:.2f}x"
-    if outcome.won:
-        yield _(
-            "{gain} {quantity} in {pairs} paired trials", gain=gain, quantity=result.quantity, pairs=FINAL
-        )
-    else:
-        yield _(
-            "{gain} {quantity}: within the spread of the current settings; nothing to change",
-            gain=gain,
-            quantity=result.quantity,
-        )
-
-
-def _spread(result: Tuned, values: Sequence[float]) -> str:
-    low, high = result.format_value(min(values)), result.format_value(max(values))
-    return _(
-        "{median} (median of {count}; {low} to {high})",
-        median=result.format_value(statistics.median(values)),
-        count=len(values),
-        low=low,
-        high=high,
-    )
-
-
-def _method(result: Tuned) -> str:
-    """Describe the search and its cost."""
-    from clusterwright.check.tune.search import AGREE, FINAL, ROUNDS
-
-    spent = len(result.outcome.trials) + 1
-    return _(
-        "{spent} of {budget} trials, order by seed {seed}: successive halving of each setting's values in up to "
-        "{rounds} rounds against the default, then the best of each together; a winner must be ahead in {wins} of "
-        "{pairs} pairs, by more than half of the default's interquartile range",
-        spent=spent,
-        budget=result.budget.trials,
-        seed=result.budget.seed,
-        rounds=ROUNDS,
-        wins=round(AGREE * FINAL),
-        pairs=FINAL,
-    )
 
 
 def _job(text: str) -> object:

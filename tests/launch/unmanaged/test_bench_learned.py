@@ -92,3 +92,16 @@ def test_a_clusters_name_is_no_path(learned_texts):
         config = learned_texts.config.replace("tiny", name)
         found = learn(replace(learned_texts, config=config), "/home/bob/wright", Unmanaged(), "python3").name
         assert found.replace("-", "") == expected
+
+
+def test_tuning_needs_the_network_and_writes_no_file(user):
+    """One sentence each, before a job is submitted."""
+    (user.home / "job.yaml").write_text("name: t\ncommand: [t.py]\nnodes: 1\ntime: 30m\n")
+    for command in (("network",), ("training", "job.yaml")):
+        result = wright("tune", *command, "--cluster", "here")
+        assert (result.returncode, "network-unknown" in result.stderr) == (2, True), result.stderr
+    result = wright("tune", "network", "--cluster", "here", "--nic-rate", "100Gbit/s", "--write")
+
+    assert result.returncode == 2
+    assert "--write has no cluster file to write to" in result.stderr
+    assert not (user.home / "job.sh").exists()
