@@ -19,7 +19,7 @@ _COUNT_AFTER = re.compile(r"(?<=\d)x\d+\b|\bx\d+\b")
 _SPLIT_UNIT = re.compile(r"(\d)\s+(?=gi?b?\b)")
 _FORM = re.compile(r"sxm\d?|pcie|pci|nvl|oam")
 _MEMORY = re.compile(r"(\d+)(?:g|gb|gib)?")
-_MIG_SLICE = re.compile(r"\d+g\.\d+gb")
+_MIG_SLICE = re.compile(r"(?:\d+c\.)?\d+g\.\d+gb(?:\.\w+)*")
 # Words that mark another product of the same number, or a part of one: a 4080 Super is no 4080, a MIG slice no GPU.
 _OTHER_PRODUCT = frozenset({
     "ti", "super", "d", "max", "mobile", "laptop", "xt", "xtx", "pro", "ada", "blackwell", "se", "le", "mig", "quadro",

@@ -26,10 +26,15 @@ def gpu(name: str, extra: UserCatalog | None = None) -> Gpu:
     user_gpu = named(user_gpus, name)
     if user_gpu is not None:
         return user_gpu
-    catalog_name = choose(name, _kinds())
+    catalog_name = matching_name(name)
     if catalog_name is None:
         raise _unknown(name, [*user_gpus, *gpus()])
     return gpus()[catalog_name]
+
+
+def matching_name(text: str) -> str | None:
+    """Return the catalog's GPU that a text of another program names, such as Slurm's GRES type; None without one."""
+    return choose(text, _kinds())
 
 
 @cache

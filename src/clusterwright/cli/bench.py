@@ -49,8 +49,8 @@ class NetworkOptions:
 
     def applied_to(self, cluster: Cluster) -> Cluster:
         """Return the cluster with this network."""
-        from clusterwright.check.learned_network import NetworkFacts, with_network
         from clusterwright.cli.plan._inputs import read_rate
+        from clusterwright.plan.learned_network import NetworkFacts, with_network
 
         return with_network(cluster, NetworkFacts(self.kind, self.nics, read_rate(self.nic_rate)))
 

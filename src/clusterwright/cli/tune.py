@@ -190,9 +190,9 @@ def tuned_learned_network(cluster: Cluster, options: Common) -> int:
         WrightError: the network is not known, or a file is to be written.
     """
     from clusterwright.check.bench.run import FEWEST
-    from clusterwright.check.learned_network import require_network
     from clusterwright.check.tune.network import tune_network
     from clusterwright.errors import EXIT_USAGE, WrightError
+    from clusterwright.plan.learned_network import require_network
 
     require_network(cluster, "tune network")
     if options.write:
@@ -215,11 +215,11 @@ def tuned_learned_network(cluster: Cluster, options: Common) -> int:
 
 def tuned_training(training_options: TrainingOptions, options: Common) -> int:
     """Run the search, print the result, and write the best settings to the job file if requested."""
-    from clusterwright.check.learned_network import require_network
     from clusterwright.check.tune.training import Subject, tune_training
     from clusterwright.check.tune.written import OF_JOB
     from clusterwright.cli.bench import first_admin
     from clusterwright.config.load import load_both, load_job, source_of
+    from clusterwright.plan.learned_network import require_network
 
     budget, limit_s = options.trials, parse_duration(training_options.limit)
     if isinstance(training_options.cluster, Path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv4Address
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, PrivateAttr, WithJsonSchema
 
 from clusterwright.config.distribution import Os
 from clusterwright.config.field import Cost, Section, refuse, setting
@@ -106,6 +106,19 @@ class Gpus(Section):
         "CPU socket of each GPU by index (`nvidia-smi topo -m`); jobs then get cores on the socket of their GPUs.",
         cost=Cost.DRAIN, default=(), example="[0, 0, 0, 0, 1, 1, 1, 1]",
     )  # fmt: skip
+
+    _gres_type: str | None = PrivateAttr(default=None)
+
+    @property
+    def gres_type(self) -> str:
+        """Slurm's GRES type: the model; on a learned cluster Slurm's own, "" for GPUs without a type."""
+        return self.model if self._gres_type is None else self._gres_type
+
+    def with_gres_type(self, gres_type: str) -> Gpus:
+        """Return the GPUs with a GRES type that is not their model."""
+        gpus = self.model_copy()
+        gpus._gres_type = gres_type  # noqa: SLF001 (of this class)
+        return gpus
 
     def device_files(self) -> tuple[str, ...]:
         """Return the device files by index: `/dev/nvidia0`, `/dev/nvidia1`."""

@@ -24,10 +24,10 @@ def share(job: Job, cluster: Cluster) -> Share:
     groups = [cluster.nodes[name] for name in cluster.partitions[partition(job, cluster)].nodes]
     groups = [group for group in groups if group.gpus and group.gpus.count >= job.gpus_per_node] or groups
     shares = [_host_share(job, group) for group in groups]
-    models = {group.gpus.model for group in groups if group.gpus}
-    model = f":{next(iter(models))}" if len(models) == 1 else ""
+    types = {group.gpus.gres_type for group in groups if group.gpus}
+    gres_type = f":{next(iter(types))}" if len(types) == 1 and "" not in types else ""
     return Share(
-        gres=f"gpu{model}:{job.gpus_per_node}" if models else None,
+        gres=f"gpu{gres_type}:{job.gpus_per_node}" if types else None,
         cpus=min(cpus for cpus, _ in shares),
         memory_mib=min(memory for _, memory in shares),
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from clusterwright.catalog.gpus import matching_name
 from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
 from clusterwright.i18n import _
+from clusterwright.plan.learned_network import is_rate_known
 from clusterwright.plan.run import Machine, Network
 
 if TYPE_CHECKING:
@@ -85,7 +87,8 @@ def nvlink_domain(gpu: Gpu, gpus_per_node: int) -> int:
 def machine_of(cluster: Cluster, group: str | None, gpus: Iterable[Gpu]) -> Machine:
     """Return the `Machine` of all hosts in one node group of a cluster file; `group` None: the group with most GPUs.
 
-    Its network is `compute`, or `management` without one.
+    Its network is `compute`, or `management` without one; on a learned cluster that of the vendor's reference system,
+    unless the user named it.
 
     Raises:
         WrightError: no such group, no GPUs in it, or a model that is not in `gpus`.
@@ -100,13 +103,36 @@ def machine_of(cluster: Cluster, group: str | None, gpus: Iterable[Gpu]) -> Mach
         raise WrightError.from_code("plan-no-gpus", message, fix, exit_code=EXIT_USAGE)
     node_group = cluster.nodes[name]
     assert node_group.gpus is not None  # noqa: S101 (checked above)
-    gpu, hosts = gpu_like(node_group.gpus, gpus), len(node_group.names())
+    gpu, hosts = _gpu_of(cluster, name, node_group.gpus, gpus), len(node_group.names())
     compute = cluster.networks.compute or cluster.networks.management
     network = Network(compute.kind, compute.rails, compute.rate / 8, name=compute.fabric)
+    if not is_rate_known(cluster):
+        count = node_group.gpus.count
+        network = machine(gpu, hosts * count, Wiring(gpus_per_node=count)).network
     domain = (
-        nvlink_domain(gpu, node_group.gpus.count) if node_group.gpus.nvlink or gpu.form == "superchip" else 1
+        nvlink_domain(gpu, node_group.gpus.count)
+        if node_group.gpus.nvlink or gpu.form == "superchip" or cluster.unmanaged
+        else 1
     )
     return Machine(gpu, hosts * node_group.gpus.count, node_group.gpus.count, domain, network)
+
+
+def _gpu_of(cluster: Cluster, group: str, spec: Gpus, gpus: Iterable[Gpu]) -> Gpu:
+    """Return the GPU of a group; where Slurm reports only a model, the catalog's first form of it."""
+    rows = list(gpus)
+    name = matching_name(spec.model) if cluster.unmanaged else None
+    try:
+        return next((gpu for gpu in rows if gpu.name == name), None) or gpu_like(spec, rows)
+    except WrightError as error:
+        if cluster.unmanaged is None:
+            raise
+        message = _(
+            "the catalog has no GPU like `{model}`, which Slurm reports of `{group}`",
+            model=spec.model,
+            group=group,
+        )
+        fix = _("name the whole GPU, such as --gpu h100-sxm-80gb; plans for MIG slices are not possible")
+        raise WrightError.from_code("plan-no-gpus", message, fix, exit_code=EXIT_USAGE) from error
 
 
 def gpu_like(spec: Gpus, gpus: Iterable[Gpu]) -> Gpu:
@@ -119,6 +145,8 @@ def gpu_like(spec: Gpus, gpus: Iterable[Gpu]) -> Gpu:
     model = spec.model.lower()
     named = [gpu for gpu in rows if model == gpu.name or model in gpu.name.split("-")]
     named = named or [gpu for gpu in rows if model in gpu.name]
+    if not named and (name := matching_name(spec.model)):
+        named = [gpu for gpu in rows if gpu.name == name]
     if not named:
         message = _("the catalog has no GPU `{model}`", model=spec.model)
         suggestion = did_you_mean(model, [gpu.name for gpu in rows], 0.4)

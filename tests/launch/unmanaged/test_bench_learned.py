@@ -9,10 +9,10 @@ from tests.launch.unmanaged.conftest import wright
 
 from clusterwright.check.bench.kinds.network import MOST_STREAMS, network
 from clusterwright.check.bench.site import BenchSite
-from clusterwright.check.learned_network import NetworkFacts, is_rate_known, with_network
 from clusterwright.config.cluster import Unmanaged
 from clusterwright.config.load import load_cluster
 from clusterwright.launch.unmanaged.learn import learn
+from clusterwright.plan.learned_network import NetworkFacts, is_rate_known, with_network
 from clusterwright.units import GB
 
 LAB = Path(__file__).parents[3] / "examples/lab/cluster.yaml"

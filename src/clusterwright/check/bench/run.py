@@ -14,7 +14,6 @@ from clusterwright.check.bench.bench_job import HostRequest, Hosts, choose, rese
 from clusterwright.check.bench.site import BenchOutcome, BenchSite
 from clusterwright.check.bench.stage import JobStage, StagedPart, malformed
 from clusterwright.check.bench.store import Stored, file_of, save
-from clusterwright.check.learned_network import require_network
 from clusterwright.check.runner import run as checked
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
@@ -23,6 +22,7 @@ from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.ssh import Remote
 from clusterwright.i18n import _
 from clusterwright.onhost.lib.safe_reader import DATA_ERRORS
+from clusterwright.plan.learned_network import require_network
 
 Kind = Literal["network", "collectives", "storage", "memory", "training", "loader", "gpu", "rdma", "burn_in"]
 FEWEST = {

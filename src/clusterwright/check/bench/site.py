@@ -8,10 +8,10 @@ from typing import Any
 
 from clusterwright.check.bench.measure import Measurement
 from clusterwright.check.bench.stage import Stage
-from clusterwright.check.learned_network import address_in, is_rate_known
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.networks import Network, NetworkName
+from clusterwright.plan.learned_network import address_in, is_rate_known
 
 # Below Linux's ephemeral range (32768), apart from Slurm's daemons (6817 to 6819) and its srun ports (60001 on);
 # each order has ports of its own, since a server of the previous order may still run.

@@ -15,6 +15,7 @@ from clusterwright.plan.inputs import Optimizer, Precision, Protocol
 if TYPE_CHECKING:
     from clusterwright.catalog.records import ExchangeRate
     from clusterwright.catalog.user_catalog import UserCatalog
+    from clusterwright.config.cluster import Cluster
     from clusterwright.errors import Finding
     from clusterwright.plan.machines import Wiring
     from clusterwright.plan.run import Machine, Training
@@ -61,7 +62,9 @@ class MachineOptions:
     oversubscription: Annotated[
         float, Parameter(help="Oversubscription: 1 is full bisection bandwidth, 2 is half of it.")
     ] = 1.0
-    cluster: Annotated[Path | None, Parameter(help="Cluster file, instead of the options above.")] = None
+    cluster: Annotated[
+        Path | None, Parameter(help="Cluster file, instead of the options above; or here, ssh://HOST.")
+    ] = None
     group: Annotated[
         str | None, Parameter(help="Node group of the cluster file; default: the one with most GPUs."), GROUPS
     ] = None
@@ -149,7 +152,9 @@ def machine_for(machine_options: MachineOptions, user_catalog: UserCatalog | Non
             machine_options.gpu,
             machine_options.gpus,
             wiring=wiring,
-            cluster=machine_options.cluster,
+            cluster=planned_cluster(
+                machine_options.cluster, wiring, machine_options.gpu if machine_options.cluster else None
+            ),
             group=machine_options.group,
             catalog=user_catalog,
         ),
@@ -158,6 +163,39 @@ def machine_for(machine_options: MachineOptions, user_catalog: UserCatalog | Non
     if findings or result is None:
         raise WrightError(*findings, exit_code=EXIT_USAGE)
     return result
+
+
+def planned_cluster(named: Path | None, wiring: Wiring | None, gpu: str | None) -> Cluster | Path | None:
+    """Return the cluster file; or the cluster learned from Slurm, with the network and GPU that the user named.
+
+    A note names what was assumed for the network, which Slurm does not report.
+    """
+    from clusterwright.cli._connection import is_unmanaged, unmanaged_cluster
+    from clusterwright.plan.learned_network import NetworkFacts, with_gpu, with_network
+
+    if named is None or not is_unmanaged(named):
+        return named
+    cluster = unmanaged_cluster(named)
+    if wiring:
+        rate = None if wiring.nic_bits_per_s is None else int(wiring.nic_bits_per_s)
+        ports = None if wiring.nics is None else int(wiring.nics)
+        cluster = with_network(cluster, NetworkFacts(wiring.network, ports, rate))
+    note_network(cluster)
+    return with_gpu(cluster, gpu) if gpu else cluster
+
+
+def note_network(cluster: Cluster) -> None:
+    """Note that the network of a learned cluster was assumed, unless the user named it."""
+    from clusterwright.cli._show import show_note
+    from clusterwright.plan.learned_network import is_rate_known
+
+    if not is_rate_known(cluster):
+        show_note(
+            _(
+                "Slurm does not report the network between the nodes: assumed as in the vendor's reference system;"
+                " pass --network, --nics and --nic-rate"
+            )
+        )
 
 
 def wiring_of(machine_options: MachineOptions) -> Wiring:

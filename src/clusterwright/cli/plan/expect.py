@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from clusterwright.cli.bench import NO_NETWORK, NetworkOptions
+
 _SCALES = {"bytes": (2**30, "GiB"), "bytes/s": (1e9, "GB/s"), "FLOP/s": (1e12, "TFLOP/s")}
 
 
-def expect(*, cluster: Path | None = None, json: bool = False) -> int:
+def expect(*, cluster: Path | None = None, network: NetworkOptions = NO_NETWORK, json: bool = False) -> int:
     """Show the expected performance of the GPUs, links and collectives of a cluster.
 
     Parameters
@@ -19,9 +21,12 @@ def expect(*, cluster: Path | None = None, json: bool = False) -> int:
     """
     from clusterwright.cli._connection import find_cluster
     from clusterwright.cli._show import show_json, show_table
+    from clusterwright.cli.plan._inputs import note_network
     from clusterwright.plan.expected import expected
 
-    figures = expected(find_cluster(cluster))
+    config = network.applied_to(find_cluster(cluster))
+    note_network(config)
+    figures = expected(config)
     if json:
         show_json(figures)
         return 0

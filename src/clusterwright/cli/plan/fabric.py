@@ -147,9 +147,13 @@ def _machine(join: Join, user_catalog: UserCatalog | None) -> tuple[Machine, tup
     from clusterwright.plan.machines import Wiring, machine, machine_of
 
     if join.cluster:
+        from clusterwright.cli.plan._inputs import planned_cluster
         from clusterwright.config.load import load_cluster
 
-        cluster = load_cluster(join.cluster)
+        wiring = Wiring(None, None, join.network, join.nics, _rate(join.nic_rate))
+        planned = planned_cluster(join.cluster, wiring, None)
+        cluster = load_cluster(planned) if isinstance(planned, Path) else planned
+        assert cluster is not None  # noqa: S101 (named)
         cluster_machine = machine_of(
             cluster, None, {**catalog.gpus(), **(user_catalog.gpus if user_catalog else {})}.values()
         )

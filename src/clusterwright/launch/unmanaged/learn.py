@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any, TypeVar
 
+from clusterwright.catalog.gpus import matching_name
 from clusterwright.config.cluster import Cluster, Unmanaged
 from clusterwright.config.field import Section
 from clusterwright.config.names import expand_valid, fold
@@ -94,8 +95,13 @@ class _Group:
         """Return the group as one of a cluster file; its memory is what jobs may allocate."""
         record, gpus = self.sample.record, None
         if self.sample.gpus:
-            model = gpu_type(record["Gres"]) or "gpu"
-            gpus = _model(Gpus, {"model": "gpu", "count": 1}, model=model, count=self.sample.gpus)
+            gres_type = gpu_type(record["Gres"])
+            gpus = _model(
+                Gpus,
+                {"model": "gpu", "count": 1},
+                model=_catalog_model(gres_type, record.split("AvailableFeatures")),
+                count=self.sample.gpus,
+            ).with_gres_type(gres_type)
         cpus = _model(
             Cpus,
             {"cores_per_socket": 1},
@@ -117,13 +123,22 @@ class _Group:
         )
 
 
+def _catalog_model(gres_type: str, features: Sequence[str]) -> str:
+    """Return the GPU model: the GRES type; without one, the GPU of the catalog that the features of the node name."""
+    if gres_type:
+        return gres_type
+    named = [matching_name(" ".join(features)), *map(matching_name, features)]
+    return next(filter(None, named), "gpu")
+
+
 def _groups(nodes: Iterable[Node]) -> dict[str, _Group]:
     """Group nodes by hardware and partitions; a group's name tells the GPUs, or else the CPUs."""
     by_hardware: dict[tuple[str, ...], list[Node]] = {}
     for node in nodes:
         fields = ("Sockets", "CoresPerSocket", "ThreadsPerCore", "CPUTot", "RealMemory", "MemSpecLimit")
         gres = f"{node.gpu_model}:{node.gpus}"
-        key = (gres, *(node.record[field] for field in fields), *sorted(node.partitions))
+        features = "" if node.gpu_model else node.record["AvailableFeatures"]
+        key = (gres, features, *(node.record[field] for field in fields), *sorted(node.partitions))
         by_hardware.setdefault(key, []).append(node)
     groups: dict[str, _Group] = {}
     for members in by_hardware.values():

@@ -43,6 +43,18 @@ def is_rate_known(cluster: Cluster) -> bool:
     return cluster.unmanaged is None or cluster.networks.compute is not None
 
 
+def with_gpu(cluster: Cluster, model: str) -> Cluster:
+    """Return a learned cluster whose GPUs all are of this model of the catalog."""
+    nodes = {
+        name: group.model_copy(update={"gpus": group.gpus.model_copy(update={"model": model})})
+        if group.gpus
+        else group
+        for name, group in cluster.nodes.items()
+    }
+    changed = cluster.model_copy(update={"nodes": nodes})
+    return changed.as_unmanaged(cluster.unmanaged) if cluster.unmanaged else changed
+
+
 def require_network(cluster: Cluster, command: str) -> None:
     """Check that the rate of the network is known, with which the command compares.
 
