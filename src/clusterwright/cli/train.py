@@ -119,7 +119,16 @@ class How:
         bool, _flag("Print the environment variables of the ranks and their sources; submit nothing.")
     ] = False
     local: Annotated[bool, _flag("Run on this machine only, without root, Slurm or a cluster file.")] = False
-    out: Annotated[Path, _option("With --local: folder of the runs.")] = LOCAL_RUNS
+    hostfile: Annotated[
+        Path | None,
+        _option(
+            "Train on these hosts over SSH, without a scheduler: a hostfile of MPI or DeepSpeed; auto: the hosts of the"
+            " allocation of PBS, LSF or another scheduler that the command runs in."
+        ),
+    ] = None
+    out: Annotated[
+        Path, _option("With --local or --hostfile: folder of the runs, which all hosts of a hostfile mount.")
+    ] = LOCAL_RUNS
     follow: Annotated[
         bool, Parameter(name=("--follow", "-f"), negative="", help="Follow the logs until the run ends.")
     ] = False
@@ -137,7 +146,8 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
 
     `wright train job.yaml`, or `wright train --nodes 2 --gpus 8 -- python train.py --lr 1e-3`.
 
-    Exit code with --follow or --local: 0 finished, 1 failed, 4 failed at the same step repeatedly, 143 canceled.
+    Exit code with --follow, --local or --hostfile auto: 0 finished, 1 failed, 4 failed at the same step repeatedly,
+    143 canceled.
 
     Parameters
     ----------
@@ -151,6 +161,8 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     from clusterwright.launch.run import runs_folder
 
     _something(program, how.resume)
+    if how.hostfile and program:
+        return _on_hosts(program, job.overrides(), how)
     if how.local and program:
         return _local(resolve_job(program, job.overrides(), None), how.out.absolute(), dry_run=how.dry_run)
     if program and Path(program[0]).suffix in JOB_SUFFIXES:
@@ -275,6 +287,32 @@ def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
     code = follow(None, str(folder), run.name, live=True, ignore_interrupts=True)
     _draw(folder / run.name)
     return code
+
+
+def _on_hosts(program: tuple[str, ...], overrides: Overrides, how: How) -> int:
+    """Run on the hosts of a hostfile; inside an allocation follow it, and cancel it when the allocation ends."""
+    from clusterwright.launch.hosts.choose import AUTO, hosts_of, resolve_for
+    from clusterwright.launch.hosts.start import start_on_hosts
+    from clusterwright.onhost.supervisor.folder import set_umask
+
+    hosts = hosts_of(how.hostfile or Path(AUTO))
+    resolved_job = resolve_for(program, overrides, hosts)
+    folder = how.out.absolute()
+    if how.dry_run:
+        return _dry_run(resolved_job, None, str(folder))
+    run = start_on_hosts(resolved_job.job, hosts, folder, base_folder=resolved_job.base_folder)
+    set_umask(run.folder)
+    _show_notes(run.warnings)
+    _show_run(run.name if folder == LOCAL_RUNS.absolute() else run.folder, run.job_id)
+    if str(how.hostfile) != AUTO:
+        return follow(None, str(folder), run.name, live=True) if how.follow else 0
+
+    def on_signal(*_: object) -> None:
+        (Path(run.folder) / "cancelled").touch()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, on_signal)
+    return follow(None, str(folder), run.name, live=True, ignore_interrupts=True)
 
 
 def _draw(run: Path) -> None:

@@ -26,6 +26,8 @@ RUN_TEXTS = "onhost/evidence/texts"  # logs and events of a completed job
 RANK_STACKS = "onhost/evidence/stacks"  # stacks of the ranks on a host
 RUN_METRICS = "onhost/evidence/metrics"  # Prometheus data around a failure
 DEV_REQUESTS = "onhost/dev/requests"  # `wright dev`, on the control host
+HOST_SURVEY = "onhost/supervisor/preflight/survey"  # `wright train --hostfile`, on each host before the start
+HOST_REACH = "onhost/supervisor/preflight/reach"
 DEV_SESSION = "onhost/dev/session_job"  # `wright dev`, inside the session's job
 
 # Folders that `wright apply` installs on hosts.

@@ -29,7 +29,9 @@ from clusterwright.launch.run import RunFolder, run_name
 from clusterwright.launch.snapshot import CodeSnapshot, snapshot
 from clusterwright.launch.variables import job_variables
 from clusterwright.onhost.lib.files import write_atomic
-from clusterwright.onhost.lib.safe_reader import text_or_empty
+from clusterwright.onhost.lib.run_outcome import RUNNING, decide
+from clusterwright.onhost.lib.safe_reader import read_object, text_or_empty
+from clusterwright.onhost.runs import run_state
 
 _LIBRARY = "library"  # folder in the run's folder with this package only, not what is installed beside it
 EXIT_NO_TORCH = 10
@@ -44,7 +46,7 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Pa
     Raises:
         WrightError: the launcher needs Slurm or MPI, `folder` is a file, or the code cannot be copied.
     """
-    _require_folder(folder)
+    require_folder(folder)
     prepared = prepare(job, None, base_folder)
     job = prepared.job
     require_supervised(job)
@@ -53,14 +55,14 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Pa
     copy = snapshot(job.code, base_folder) if job.code else None
     folder.mkdir(parents=True, exist_ok=True)
     with access.umask_of(job):
-        name = _new(folder.absolute(), run_name(job.name, now))
+        name = new_folder(folder.absolute(), run_name(job.name, now))
         run = folder.absolute() / name
         access.restrict(run, job)
         job_id = _start(job, run, now, copy)
     return RunFolder(name, str(job_id), str(run), (*prepared.notes, *shared_machine(other_users())))
 
 
-def _require_folder(folder: Path) -> None:
+def require_folder(folder: Path) -> None:
     """Raise WrightError if the folder of the runs is a file."""
     if folder.exists() and not folder.is_dir():
         raise WrightError.from_code(
@@ -102,23 +104,24 @@ def shared_machine(users: Sequence[str]) -> tuple[Note, ...]:
     return (Note(text),)
 
 
-def require_supervised(job: Job) -> None:
+def require_supervised(job: Job, option: str = "--local") -> None:
     """Raise WrightError if the job's launcher needs Slurm or MPI."""
     if is_plain(job):
         if line := quoted_command(job.program or ()):
             raise WrightError.from_code(
                 "launcher-cannot",
-                _("`{line}` is one quoted argument, which --local does not run", line=line),
-                _("remove the quotes: wright train --local -- {line}", line=line),
+                _("`{line}` is one quoted argument, which {option} does not run", line=line, option=option),
+                _("remove the quotes: wright train {option} -- {line}", line=line, option=option),
                 exit_code=EXIT_USAGE,
             )
         raise WrightError.from_code(
             "launcher-cannot",
             _(
-                "launcher `{launcher}` starts Slurm tasks, which --local does not have",
+                "launcher `{launcher}` starts Slurm tasks, which {option} does not have",
                 launcher=launcher(job),
+                option=option,
             ),
-            _("use `--launcher agent` for a Python program, or remove --local"),
+            _("use `--launcher agent` for a Python program, or remove {option}", option=option),
             exit_code=EXIT_USAGE,
         )
 
@@ -164,13 +167,18 @@ def interrupt(run: RunFolder) -> None:
 
 
 def is_alive(run: Path) -> bool:
-    """Return True if the local scheduler of this run, whose process id is the job id, still exists."""
+    """Return True if the local scheduler of this run, whose process id is the job id, still exists.
+
+    A run on several hosts is alive while its heartbeat is.
+    """
+    if read_object(str(run / "job.json")).get("hosts"):
+        return decide(run_state.read_evidence(str(run))).state == RUNNING
     ids = text_or_empty(str(run / "jobs")).split()
     command = text_or_empty(f"/proc/{ids[-1]}/cmdline") if ids and ids[-1].isdecimal() else ""
     return str(run) in command.split("\0")
 
 
-def _new(folder: Path, name: str) -> str:
+def new_folder(folder: Path, name: str) -> str:
     """Create the run's folder and return its name, with -2 and so on if a run of the same second has the name."""
     free, number = name, 1
     while True:

@@ -61,7 +61,7 @@ class RunEvidence(NamedTuple):
     heartbeat_age_s: Optional[float] = None  # None: its supervisor never sent one
     cancel_requested: bool = False  # `wright cancel` has marked its folder
     jobs: Optional[Sequence[SlurmJob]] = None  # its jobs in Slurm, newest last; None: Slurm does not respond
-    is_local: bool = False  # without Slurm
+    is_local: bool = False  # without Slurm, on this machine or on the hosts of a hostfile
     heartbeat_timeout_s: float = HEARTBEAT_TIMEOUT_S
 
 

@@ -45,6 +45,7 @@ _FIELDS = 5
 def read_evidence(run: str) -> RunEvidence:
     """Return what the folder of a run shows, without Slurm's records."""
     alive_at, ended = modified(os.path.join(run, "pulse")), os.path.join(run, "ended.json")
+    record = read_object(os.path.join(run, "job.json"))
     return RunEvidence(
         _outcome(read_object(ended)),
         modified(ended) is not None,
@@ -52,7 +53,7 @@ def read_evidence(run: str) -> RunEvidence:
         {} if alive_at is None else _outcome(_job_end(run)),
         None if alive_at is None else time.time() - alive_at,
         is_regular(os.path.join(run, "cancelled")),
-        is_local=bool(read_object(os.path.join(run, "job.json")).get("local")),
+        is_local=bool(record.get("local") or record.get("hosts")),
     )
 
 

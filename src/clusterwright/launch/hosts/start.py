@@ -1,0 +1,188 @@
+"""Start a run on the hosts of a hostfile: its folder in the shared folder, and a keeper on each host over SSH."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from clusterwright.config.job import Job
+from clusterwright.edge.clock import Clock, SystemClock
+from clusterwright.edge.host import Host
+from clusterwright.edge.ssh import LocalMachine, Remote, Ssh, fan_out
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
+from clusterwright.launch import access
+from clusterwright.launch.hosts.hostfile import SlotHost
+from clusterwright.launch.hosts.preflight import check_hosts
+from clusterwright.launch.hosts.script import hosts_script
+from clusterwright.launch.lines.note import Note
+from clusterwright.launch.lines.prepare import prepare
+from clusterwright.launch.local import new_folder, rank_python, require_folder, require_supervised
+from clusterwright.launch.peak import local_peak
+from clusterwright.launch.record import record
+from clusterwright.launch.run import RunFolder, run_name
+from clusterwright.launch.snapshot import CodeSnapshot, snapshot
+from clusterwright.launch.unmanaged.library import install_library, library_folder
+from clusterwright.onhost.lib.files import write_atomic
+from clusterwright.onhost.lib.safe_reader import text_or_empty
+from clusterwright.onhost.supervisor.ssh_hosts import LOG, SCRIPT, start_command
+
+START_S = 40.0  # until the first heartbeat: imports over a network file system
+POLL_S = 0.2
+SSH_S = 30.0
+_LOGIN_VARIABLES = ("HOME", "USER", "LOGNAME", "PATH", "SHELL", "LANG", "XDG_RUNTIME_DIR")
+
+
+def start_on_hosts(
+    job: Job,
+    hosts: Sequence[SlotHost],
+    folder: Path,
+    *,
+    clock: Clock | None = None,
+    base_folder: Path = Path(),
+    remotes: Mapping[str, Remote] | None = None,
+) -> RunFolder:
+    """Start a run in `folder/NAME`, which all hosts must see; hosts beyond the job's nodes stand by.
+
+    Raises:
+        WrightError: a host is unfit, the job needs a scheduler or more hosts, or no supervisor starts.
+    """
+    require_folder(folder)
+    prepared = prepare(job, None, base_folder)
+    job = prepared.job
+    require_supervised(job, "--hostfile")
+    require_room(job, hosts)
+    python = rank_python(job)
+    reach = remotes or {host.name: remote_to(host) for host in hosts}
+    folder.mkdir(parents=True, exist_ok=True)
+    folder = folder.resolve()
+    checked = check_hosts(hosts, job, python, folder, reach)
+    now = (clock or SystemClock()).now()
+    copy = snapshot(job.code, base_folder) if job.code else None
+    install_library(Host(LocalMachine(), "localhost"), str(folder))
+    with access.umask_of(job):
+        name = new_folder(folder, run_name(job.name, now))
+        run = folder / name
+        access.restrict(run, job)
+        _write(job, run, now, copy, hosts, str(checked.network), python)
+    fan_out([host.name for host in hosts], lambda host: _start_keeper(reach[host], str(run), host))
+    notes = (*prepared.notes, *checked.notes, *_standby_note(job, hosts))
+    return RunFolder(name, _first_job(run), str(run), notes)
+
+
+def remote_to(host: SlotHost) -> Remote:
+    """Return the connection to a host: none if it is this machine."""
+    return LocalMachine() if is_this_machine(host.name) else Ssh(user=host.user)
+
+
+def is_this_machine(name: str) -> bool:
+    """Return whether a host name is this machine's: one of its addresses can be bound."""
+    try:
+        address = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_DGRAM)[0][4]
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind((address[0], 0))
+    except OSError:  # a name of ssh's configuration, or the address of another machine
+        return False
+    return True
+
+
+def require_room(job: Job, hosts: Sequence[SlotHost]) -> None:
+    """Raise WrightError if the job needs more hosts or slots than the hostfile has, or a name means another host."""
+    if job.nodes > len(hosts):
+        raise WrightError.from_code(
+            "hosts-few",
+            _("the job needs {needed} hosts, the hostfile has {count}", needed=job.nodes, count=len(hosts)),
+            _("set --nodes {count}, or add hosts", count=len(hosts)),
+            exit_code=EXIT_USAGE,
+        )
+    for host in hosts:
+        if host.slots is not None and host.slots < job.gpus_per_node:
+            raise WrightError.from_code(
+                "hosts-few",
+                _(
+                    "{host} has {count} slots, the job needs {needed}",
+                    host=host.name,
+                    count=host.slots,
+                    needed=job.gpus_per_node,
+                ),
+                _("set --gpus {count}, or correct the hostfile", count=host.slots),
+                exit_code=EXIT_USAGE,
+            )
+        if len(hosts) > 1 and (host.name == "localhost" or host.name.startswith("127.")):
+            raise WrightError.from_code(
+                "hostfile-line",
+                _("`{host}` means another machine on each host", host=host.name),
+                _(
+                    "name this machine by the name that the other hosts know: {name}",
+                    name=socket.gethostname(),
+                ),
+                exit_code=EXIT_USAGE,
+            )
+
+
+def _write(
+    job: Job,
+    run: Path,
+    now: float,
+    copy: CodeSnapshot | None,
+    hosts: Sequence[SlotHost],
+    network: str,
+    python: str,
+) -> None:
+    """Write the run's files."""
+    if copy:
+        copy.unpack(run / "code", access.umask(job))
+    (run / "logs").mkdir()
+    document = json.loads(
+        record(job, None, str(run), now, user=None, gpu=local_peak(), code=copy.digest if copy else None)
+    )
+    document["launch"] |= {"management": network, "compute": network}
+    targets = [host.target for host in hosts]
+    write_atomic(run / "job.json", json.dumps({**document, "local": False, "hosts": targets}, indent=2))
+    text = hosts_script(job, str(run), library_folder(str(run.parent)), python)
+    write_atomic(run / SCRIPT, text, mode=0o777 & ~access.umask(job))
+
+
+def _start_keeper(remote: Remote, run: str, host: str) -> None:
+    """Start the keeper of a host; on this machine with the environment of a login, as over SSH.
+
+    A host that fails after the preflight counts as lost: the supervisor starts it again.
+    """
+    line = start_command(run, host)
+    if isinstance(remote, LocalMachine):
+        variables = [f"{name}={os.environ[name]}" for name in _LOGIN_VARIABLES if name in os.environ]
+        line = shlex.join(["env", "-i", *variables, "sh", "-c", line])
+    remote.run(host, line, timeout_s=SSH_S)
+
+
+def _standby_note(job: Job, hosts: Sequence[SlotHost]) -> tuple[Note, ...]:
+    standby = [host.name for host in hosts[job.nodes :]]
+    return (Note(_("standby: {hosts}", hosts=", ".join(standby))),) if standby else ()
+
+
+def _first_job(run: Path) -> str:
+    """Return the job id of the first supervisor once its heartbeat is there.
+
+    Raises:
+        WrightError: there is none in time; the run is canceled then.
+    """
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline and not (run / "ended.json").exists():
+        if (run / "pulse").exists():
+            job_id = text_or_empty(str(run / "chain" / "1")).strip()
+            write_atomic(run / "jobs", f"{job_id}\n")
+            return job_id
+        time.sleep(POLL_S)
+    (run / "cancelled").touch()
+    logs = [text_or_empty(str(path)) for path in (run / "logs" / LOG, run / "job.out", run / "ended.json")]
+    lines = [line for text in logs for line in text.splitlines()][-3:]
+    raise WrightError.from_code(
+        "hosts-not-started",
+        _("no supervisor of the run has started: {text}", text=" / ".join(lines) or _("the logs are empty")),
+        _("read {folder}/logs and job.out there", folder=run),
+    )

@@ -1,0 +1,179 @@
+"""From `wright train --hostfile` to the end of a run, on hosts that are all this machine."""
+
+import json
+import os
+import shlex
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from clusterwright.edge.processes import run as run_process
+from clusterwright.edge.ssh import LocalMachine
+from clusterwright.errors import WrightError
+from clusterwright.launch.hosts import start
+from clusterwright.launch.hosts.choose import default_size, hosts_of, resolve_for
+from clusterwright.launch.hosts.hostfile import SlotHost
+from clusterwright.launch.hosts.start import is_this_machine, require_room, start_on_hosts
+from clusterwright.launch.listing import list_local_runs
+from clusterwright.launch.resolve import Overrides
+from clusterwright.onhost.runs import run_status
+
+COUNTING = Path(__file__).parents[2] / "onhost" / "supervisor" / "counting.py"
+PROGRAM = ("torchrun", "--nproc-per-node=1", str(COUNTING), "100000", "0.05")
+
+
+class Elsewhere:
+    """A host that is this machine with an address of its own; SSH to it is a shell."""
+
+    sudo = False
+
+    def __init__(self, number):
+        self.address = f"127.0.0.{number}"
+
+    def run(self, host, command, *, stdin=b"", timeout_s=60):
+        """Run the command, and give the host's own address where it prints addresses."""
+        result = run_process(("sh", "-c", command), stdin=stdin, timeout_s=timeout_s)
+        if '"addresses"' not in result.out:
+            return result
+        facts = {**json.loads(result.out), "addresses": [["lo", self.address, "255.0.0.0"]], "gpus": []}
+        return type(result)(result.argv, result.code, json.dumps(facts), result.err, result.seconds)
+
+
+def processes(folder):
+    """Process ids with the folder in their command line or environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                text = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+            except OSError:
+                continue
+            if os.fsencode(folder) in text:
+                found.append(int(entry.name))
+    return found
+
+
+@pytest.fixture
+def shared(tmp_path):
+    """A shared folder; whatever is left of a run in it is ended."""
+    yield tmp_path / "runs"
+    for pid in processes(tmp_path / "runs"):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+def until(seen, limit_s=90):
+    """Wait until `seen` returns something, and return that."""
+    end = time.monotonic() + limit_s
+    while not (result := seen()):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    return result
+
+
+@pytest.mark.train
+@pytest.mark.timeout(200)
+def test_a_training_starts_on_all_hosts_and_cancel_leaves_nothing(shared, monkeypatch):
+    """Two hosts of a hostfile train; `jobs` and `status` show the run; canceled, no process is left."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    hosts = [SlotHost("h1", 1), SlotHost("h2", 1)]
+    job = resolve_for(PROGRAM, Overrides({"checkpoint": {"every": "5 steps"}}), hosts).job
+    remotes = {host.name: Elsewhere(number + 1) for number, host in enumerate(hosts)}
+    run = start_on_hosts(job, hosts, shared, base_folder=COUNTING.parent, remotes=remotes)
+
+    status = until(lambda: (one := run_status.status(run.folder))["step"] and one)
+    assert (job.nodes, status["state"], status["hosts"]) == (2, "running", ["h1", "h2"])
+    (row,) = list_local_runs(shared)
+    assert (row.run, row.job_id, row.state) == (run.name, run.job_id, "RUNNING")
+    assert not list(shared.glob(".[0-9a-f]*"))  # of the test of the shared folder
+
+    (Path(run.folder) / "cancelled").touch()
+    until(lambda: not processes(shared))
+    assert run_status.status(run.folder)["state"] == "cancelled"
+
+
+def test_a_folder_that_a_host_does_not_see_is_refused(shared, a_job, monkeypatch):
+    """Nothing is left in the folder."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+
+    class OwnFolder(Elsewhere):
+        """A host with another folder of the same name."""
+
+        def run(self, host, command, *, stdin=b"", timeout_s=60):
+            """The folder of the command is another one here."""
+            return super().run(
+                host, command.replace(str(shared), "/var/empty"), stdin=stdin, timeout_s=timeout_s
+            )
+
+    hosts = [SlotHost("h1"), SlotHost("h2")]
+    with pytest.raises(WrightError, match="h2: it does not see") as raised:
+        start_on_hosts(a_job(nodes=2), hosts, shared, remotes={"h1": Elsewhere(1), "h2": OwnFolder(2)})
+
+    assert raised.value.code == "hosts-unfit"
+    assert not list(shared.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("hosts", "fields", "code"),
+    [
+        ([SlotHost("h1")], {"nodes": 2}, "hosts-few"),
+        ([SlotHost("h1", 2)], {"gpus_per_node": 4}, "hosts-few"),
+        ([SlotHost("h1"), SlotHost("localhost")], {}, "hostfile-line"),
+    ],
+)
+def test_a_job_that_has_no_room_is_refused(a_job, hosts, fields, code):
+    """Before any host is asked."""
+    with pytest.raises(WrightError) as raised:
+        require_room(a_job(**fields), hosts)
+
+    assert raised.value.code == code
+
+
+def test_hosts_give_the_size_that_a_job_leaves_open(a_job):
+    """All hosts but the standby ones, and the slots of the smallest."""
+    hosts = [SlotHost("h1", 8), SlotHost("h2", 4), SlotHost("h3", 8)]
+
+    assert default_size(a_job(), hosts) == {"nodes": 3, "gpus_per_node": 4}
+    assert default_size(a_job(recovery={"spare_nodes": 1}), hosts)["nodes"] == 2
+    assert default_size(a_job(nodes=2, gpus_per_node=2), hosts) == {}
+
+
+def test_auto_takes_the_hosts_of_the_allocation(tmp_path):
+    """A node file of PBS; outside of a job, and as one of several processes of mpirun, it is an error."""
+    (tmp_path / "nodes").write_text("n1\nn1\nn2\nn2\n")
+    assert hosts_of(Path("auto"), {"PBS_NODEFILE": str(tmp_path / "nodes")}) == (
+        SlotHost("n1", 2),
+        SlotHost("n2", 2),
+    )
+    for environment, code in (
+        ({}, "no-allocation"),
+        ({"PBS_NODEFILE": "/none"}, "no-allocation"),
+        ({"PMI_RANK": "1", "PMI_SIZE": "2"}, "mpi-started"),
+    ):
+        with pytest.raises(WrightError) as raised:
+            hosts_of(Path("auto"), environment)
+        assert raised.value.code == code
+
+
+def test_the_names_of_this_machine_need_no_ssh():
+    """Other names do."""
+    assert is_this_machine("localhost")
+    assert not is_this_machine("192.0.2.1")
+    assert not is_this_machine("no-such-host.invalid")
+
+
+def test_a_keeper_here_gets_the_environment_of_a_login(monkeypatch, tmp_path):
+    """As one that ssh starts: without the variables of a scheduler's allocation."""
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    line = f"env >{shlex.quote(str(tmp_path / 'seen'))}"
+    monkeypatch.setattr(start, "start_command", lambda _run, _host: line)
+    start._start_keeper(LocalMachine(), "/run", "h1")
+
+    seen = (tmp_path / "seen").read_text()
+    assert "HOME=" in seen
+    assert "SLURM_JOB_ID" not in seen
