@@ -39,6 +39,8 @@ REGISTRY = {
     "bench rdma": BENCH,
     "bench storage": BENCH,
     "bench training": BENCH,
+    "bios apply": HOSTS,
+    "bios show": HOSTS,
     "bundle": OWN_FILES,
     "cancel": Attack(lines=("cancel {run}", "cancel {folder}")),
     "check": Nothing(

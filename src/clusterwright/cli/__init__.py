@@ -26,7 +26,7 @@ GROUPS = {
     N_("Plan"): ("init", "plan", "validate", "lint", "simulate", "schema", "explain"),
     N_("Build"): (
         *("render", "apply", "diff", "rollback", "add-hosts", "remove-hosts", "upgrade"),
-        *("state", "export", "kubernetes", "bundle"),
+        *("state", "export", "kubernetes", "bundle", "bios"),
     ),
     N_("Verify"): ("check", "bench", "tune"),
     N_("Run"): ("train", "image", "jobs", "status", "logs", "curves", "cancel", "checkpoints", "dev"),

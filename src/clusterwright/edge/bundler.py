@@ -25,6 +25,7 @@ SNAPSHOT = "onhost/snapshot/snapshot"  # the current state of the cluster
 RUN_TEXTS = "onhost/evidence/texts"  # logs and events of a completed job
 RANK_STACKS = "onhost/evidence/stacks"  # stacks of the ranks on a host
 RUN_METRICS = "onhost/evidence/metrics"  # Prometheus data around a failure
+BIOS = "onhost/power/bios"  # `wright bios`, on the control host
 DEV_REQUESTS = "onhost/dev/requests"  # `wright dev`, on the control host
 HOST_SURVEY = "onhost/supervisor/preflight/survey"  # `wright train --hostfile`, on each host before the start
 HOST_REACH = "onhost/supervisor/preflight/reach"

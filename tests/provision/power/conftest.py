@@ -121,6 +121,7 @@ class Controller:
                 if controller.mood in SLOW:
                     drip(self.wfile.write, SLOW[controller.mood])
                     return
+                controller.headers = self.headers
                 status, headers, said = controller.answer(method, self.path, body, token)
                 data = b"" if said is None else json.dumps(said).encode()
                 self.send_response(status)
@@ -134,6 +135,9 @@ class Controller:
 
             def do_POST(self):
                 self._any("POST")
+
+            def do_PATCH(self):
+                self._any("PATCH")
 
             def log_message(self, *_words):
                 """Nothing: the test looks at `asked`."""

@@ -9,7 +9,7 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
@@ -21,6 +21,7 @@ LIMIT_BYTES = 1 << 20  # DMTF's mockup of a system has 20 kB
 RESETS = {"on": ("On", "ForceOn"), "off": ("GracefulShutdown", "PushPowerButton"), "kill": ("ForceOff",)}
 STATES = {"On": "on", "PoweringOn": "on", "Off": "off", "PoweringOff": "on", "Paused": "on"}
 RESET = "#ComputerSystem.Reset"
+ROOT = "/redfish/v1/"
 WRONG_PASSWORD, FORBIDDEN, BUSY = 401, 403, 503
 
 
@@ -108,14 +109,16 @@ class Switch(PerHostProvider):
 
     def call_host(self, host: str, verb: str) -> str:
         """Read the system's power state and, if it differs from the requested one, reset it, as PerHostProvider."""
+        return self.respond(host, lambda: self._switch(host, verb))
+
+    def respond(self, host: str, exchange: Callable[[], str]) -> str:
+        """Return the result of requests to the host's BMC, or the message of the error of HTTP, TLS or Redfish.
+
+        Raises:
+            OSError: the BMC is unreachable.
+        """
         try:
-            system = self._get(host, self._system(host))
-            state = STATES.get(system.get("PowerState", ""), "")
-            if verb == "state":
-                return state or "its PowerState is {!r}".format(system.get("PowerState"))
-            if state == ("on" if verb == "on" else "off"):
-                return ""
-            return self._reset(host, system, verb)
+            return exchange()
         except HTTPError as error:
             return self._denied(host, error)
         except URLError as error:
@@ -125,10 +128,20 @@ class Switch(PerHostProvider):
         except (KeyError, IndexError, TypeError, ValueError, HTTPException) as error:
             return f"{self.address(host)} does not respond as Redfish: {error!r}"
 
-    def _system(self, host: str) -> str:
+    def _switch(self, host: str, verb: str) -> str:
+        system = self.get(host, self.system(host))
+        state = STATES.get(system.get("PowerState", ""), "")
+        if verb == "state":
+            return state or "its PowerState is {!r}".format(system.get("PowerState"))
+        if state == ("on" if verb == "on" else "off"):
+            return ""
+        return self._reset(host, system, verb)
+
+    def system(self, host: str) -> str:
+        """Return the path of the first system of the host's BMC."""
         if host not in self.systems:
-            root = self._get(host, "/redfish/v1/")
-            members = self._get(host, root["Systems"]["@odata.id"])["Members"]
+            root = self.get(host, ROOT)
+            members = self.get(host, root["Systems"]["@odata.id"])["Members"]
             self.systems[host] = str(members[0]["@odata.id"])
         return self.systems[host]
 
@@ -140,26 +153,49 @@ class Switch(PerHostProvider):
             chosen = [kind for kind in RESETS["kill"] if kind in allowed]
         if not chosen:
             return "{} supports none of {}".format(self.address(host), ", ".join(RESETS[verb]))
-        self._get(host, action["target"], {"ResetType": chosen[0]})  # 200, 204, or 202 with a task
+        self.get(host, action["target"], {"ResetType": chosen[0]})  # 200, 204, or 202 with a task
         return ""
 
-    def _get(self, host: str, path: str, body: Optional[Dict[str, str]] = None) -> Dict[str, Any]:
+    def get(self, host: str, path: str, body: Optional[Dict[str, str]] = None) -> Dict[str, Any]:
+        """Return the document at a path of the host's BMC; with a body, the answer to a POST of it."""
+        return self.send(host, path, "GET" if body is None else "POST", body)[0]
+
+    def send(
+        self,
+        host: str,
+        path: str,
+        method: str,
+        body: Optional[Dict[str, Any]] = None,
+        *,
+        etag: str = "",
+        limit: int = 0,
+    ) -> Tuple[Dict[str, Any], str]:
+        """Send a request to the host's BMC; return the document of its answer, and its ETag ("" if it has none).
+
+        `limit` is the largest answer in bytes, default: LIMIT_BYTES. With `etag` the BMC refuses if the document has
+        changed.
+        """
         if not path.startswith("/"):  # `@other.host` would complete the address to one of another host
             raise ValueError(f"the path {path!r}")
         token = base64.b64encode("{}:{}".format(self.provider["user"], self.password).encode()).decode()
+        headers = {
+            "Authorization": "Basic " + token,
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+        }
+        if etag:
+            headers["If-Match"] = etag
         request = Request(
             f"https://{self.address(host)}{path}",
             data=None if body is None else json.dumps(body).encode(),
-            headers={
-                "Authorization": "Basic " + token,
-                "Content-Type": "application/json",
-                "Accept": "application/json",
-            },
+            headers=headers,
+            method=method,
         )
         with deadline(LIMIT_S), self.opener.open(request, timeout=LIMIT_S) as answer:
-            text = read_limited(answer).decode()
+            text = read_limited(answer, limit or LIMIT_BYTES).decode()
+            tag = answer.headers.get("ETag") or ""
         document = json.loads(text) if text.strip() else {}
-        return document if isinstance(document, dict) else {}
+        return document if isinstance(document, dict) else {}, tag
 
     def _denied(self, host: str, error: HTTPError) -> str:
         if error.code in (WRONG_PASSWORD, FORBIDDEN):
@@ -177,19 +213,19 @@ class Switch(PerHostProvider):
         )
 
 
-def read_limited(answer: Any) -> bytes:
+def read_limited(answer: Any, limit: int) -> bytes:
     """Read a whole HTTP response.
 
     Raises:
         ValueError: it exceeds the limit of bytes or seconds.
     """
     end, data = time.monotonic() + LIMIT_S, b""
-    while len(data) <= LIMIT_BYTES and time.monotonic() < end:
+    while len(data) <= limit and time.monotonic() < end:
         piece = answer.read1(65536)
         if not piece:
             return data
         data += piece
-    raise ValueError(f"its response exceeds {LIMIT_BYTES} bytes or {LIMIT_S} s")
+    raise ValueError(f"its response exceeds {limit} bytes or {LIMIT_S} s")
 
 
 def _trust(provider: Dict[str, Any]) -> ssl.SSLContext:
