@@ -51,3 +51,23 @@ UP, DOWN, INIT = ("4: ACTIVE", "5: LinkUp"), ("1: DOWN", "2: Polling"), ("2: INI
 def test_the_ports_of_a_host_are_judged(tmp_path, ports, modes):
     """A host without RDMA has none, and a second port without a cable is no fault of a host in service."""
     assert diagnoses(tmp_path, ports) == modes
+
+
+def test_the_log_of_the_bmc_is_read_for_today_and_yesterday(tmp_path, monkeypatch):
+    """Older events are left out, and a host without a BMC has none."""
+    event = "Fan FAN1 | Lower Critical going low | Asserted | Reading 120 < Threshold 1200 RPM"
+    tool = tmp_path / "ipmitool"
+    tool.write_text(
+        f'#!/bin/sh\necho " 1 | 01/02/2020 | 10:00:00 | {event}"\necho " 2 | $(date +%D) | 10:00:00 | {event}"\n'
+    )
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    found = []
+    for device in (tmp_path / "none", tool):
+        script = PART + measure.HEAT.replace("/dev/ipmi0", str(device))
+        done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True, timeout=30)
+        found.append(judge(read(list(sources_of({"gpu-1": sections(done.stdout)})), knowledge())))
+
+    assert found[0] == []
+    assert found[1][0].mode == "other/bmc-fan"
+    assert ", 1 time, 120 RPM" in found[1][0].cause

@@ -8,7 +8,9 @@ from clusterwright.check.bmc import bmc_command, unavailable_reason
 from clusterwright.check.fact import fact
 
 # ipmitool(1), sdr: ok; no reading; beyond a limit that is non-critical, critical, non-recoverable; unspecified.
+# ipmitool 1.8.19 also has a letter for a lower or an upper limit: `lcr` is `cr`.
 _STATES = ("ok", "ns", "nc", "cr", "nr", "us")
+_SIDES = {side + state: state for side in "lu" for state in ("nc", "cr", "nr")}
 _END = "@ END"
 
 
@@ -44,7 +46,7 @@ def bmc_sensors(out: str) -> Sensors:
 
 def _sensor(line: str) -> Sensor:
     """Parse `CPU Temp,47,degrees C,ok,3.1,1` (a value) or `PS1 Status,c8h,ok,10.1,Presence detected` (states)."""
-    fields = [field.strip() for field in line.split(",")]
+    fields = [_SIDES.get(field.strip(), field.strip()) for field in line.split(",")]
     if fields[2] in _STATES:
         return Sensor(fields[0], fields[2], ", ".join(filter(None, fields[4:])))
     if fields[3] in _STATES:
