@@ -227,6 +227,17 @@ def test_caches_in_a_folder_with_other_uses_are_in_a_subfolder_of_roots(folder, 
     assert f"TRITON_CACHE_DIR:-{folder}/clusterwright-caches/$USER/triton" in text
 
 
+@pytest.mark.parametrize(("name", "mode"), [("gpu-node1", "755"), ("control", "1777")])
+def test_a_boot_leaves_no_user_time_to_create_the_folder_above(found, name, mode):
+    """/tmp, /dev/shm and /run are empty then; what lies elsewhere is still there."""
+    path = "/etc/tmpfiles.d/clusterwright-caches.conf"
+    text = found(name, {"caches": {"local": "/dev/shm"}})[f"file:{path}"].content
+
+    assert text.endswith(f"\nd /dev/shm/clusterwright-caches {mode} root root\n")
+    assert f"file:{path}" in found(name, {"caches": {"local": "/run/caches"}})
+    assert f"file:{path}" not in found(name, {"caches": {"local": "/scratch/caches"}})
+
+
 @pytest.fixture
 def login(found, tmp_path):
     """`login(shell)`: the cache folders of a user who logs in, and what is said about them."""
@@ -281,6 +292,50 @@ def test_a_cache_folder_that_another_user_made_first_is_not_used(login, shell, m
 
     (tmp_path / "local" / "root").chmod(0o755)
     assert login(shell)[0] == f"|{tmp_path}/local/root/triton\n"
+
+
+def of_a_stranger(path):
+    """Created before root's, after a boot; its owner could move the folders in it."""
+    os.chown(path, 1002, 1002)
+
+
+def of_a_stranger_closed(path):
+    """Nobody else may write there, but its owner may."""
+    os.chown(path, 1002, 1002)
+    path.chmod(0o755)
+
+
+def open_to_all(path):
+    """Root's, but without the sticky bit: everybody could move the folders in it."""
+    path.chmod(0o2777)
+
+
+def linked(path):
+    """To a folder of root's."""
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to(path.with_name("elsewhere"))
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to own folders as another user")
+@pytest.mark.parametrize("shell", ["bash", "dash"])
+@pytest.mark.parametrize("change", [of_a_stranger, of_a_stranger_closed, open_to_all, linked])
+def test_no_cache_folder_is_used_in_a_folder_where_others_could_move_it(login, shell, change, tmp_path):
+    """They could put another folder with compiled code in its place; nothing is created there."""
+    change(tmp_path / "local")
+
+    out, err = login(shell)
+
+    assert out == f"{tmp_path}/shared/root/huggingface|\n"
+    assert "local is not a folder in which only root can move others' folders" in err
+    assert not (tmp_path / "local" / "root").exists()
+
+
+def test_a_shared_cache_folder_of_a_file_server_that_does_not_know_root_is_used(login, tmp_path):
+    """What root creates there belongs to nobody."""
+    os.chown(tmp_path / "shared", 65534, 65534)
+    os.chown(tmp_path / "local", 65534, 65534)
+
+    assert login("dash")[0] == f"{tmp_path}/shared/root/huggingface|\n"
 
 
 EXCHANGE = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 
 from clusterwright.config.cluster import Cluster
@@ -16,6 +17,8 @@ LOCAL = {
 
 
 _SUBFOLDER = "clusterwright-caches"
+_VOLATILE = re.compile(r"/(?:(?:var/)?tmp|dev/shm|run)(?:/.*)?")
+_SQUASHED = 65534  # root's id on file servers that do not know root
 
 
 def local_folder(cluster: Cluster) -> str | None:
@@ -31,6 +34,11 @@ def local_folder(cluster: Cluster) -> str | None:
     return f"{folder}/{_SUBFOLDER}" if has_other_uses else folder
 
 
+def is_volatile(folder: str) -> bool:
+    """Return whether a folder is gone after a boot, or after a while, so that any user could create it anew."""
+    return bool(_VOLATILE.fullmatch(folder))
+
+
 def caches(cluster: Cluster) -> dict[str, str]:
     """Return the variables of programs' caches with the user's folder; without a folder the default stays."""
     shared_base, local_base = cluster.environments.caches.shared, local_folder(cluster)
@@ -44,8 +52,9 @@ def cache_lines(cluster: Cluster, form: str, left_out: Container[str] = ()) -> l
     """Return lines of sh that set the variables, each as `form` with its `name` and `value`.
 
     Where no prolog runs, all users may create folders below the cache folders. A user's folder that is a link, belongs
-    to somebody else or is writable by others is not used: they could exchange compiled code. The programs then use
-    their own defaults. One `stat` decides, since what other users own may be exchanged between two looks.
+    to somebody else or is writable by others is not used, nor one in a folder in which others may move it: they could
+    exchange compiled code. The programs then use their own defaults. One `stat` of a folder decides, since what other
+    users own may be exchanged between two looks.
     """
     shared, local, values = cluster.environments.caches.shared, local_folder(cluster), caches(cluster)
     lines = []
@@ -53,17 +62,31 @@ def cache_lines(cluster: Cluster, form: str, left_out: Container[str] = ()) -> l
         exports = [
             form.format(name=name, value=values[name]) for name in names if base and name not in left_out
         ]
-        if exports:
-            folder = f'"{base}/$USER"'
-            lines += [
-                f"mkdir -m 700 {folder} 2>/dev/null || :",
-                f"case $(LC_ALL=C stat -c '%F %u %a' {folder} 2>/dev/null) in",
-                '  "directory $(id -u) "*[0145][0145])',
-                *(f"    {line}" for line in exports),
-                "    ;;",
-                "  ?*)",
-                f'    echo "clusterwright: {base}/$USER is not a private folder of yours: not used for caches" >&2',
-                "    ;;",
-                "esac",
+        if base and exports:
+            owners = ("0", "$(id -u)", *([str(_SQUASHED)] if base == shared else []))
+            kept = [
+                f'"directory {owner} "{mode}' for owner in owners for mode in ("[1357]???", "*[0145][0145]")
             ]
+            folder = f"{base}/$USER"
+            own = [
+                f'mkdir -m 700 "{folder}" 2>/dev/null || :',
+                *_if_stat(
+                    folder, ['"directory $(id -u) "*[0145][0145]'], exports, "a private folder of yours"
+                ),
+            ]
+            lines += _if_stat(base, kept, own, "a folder in which only root can move others' folders")
     return [': "${USER:=$(id -un)}"', *lines] if lines else []
+
+
+def _if_stat(folder: str, patterns: list[str], lines: list[str], expected: str) -> list[str]:
+    """Return lines of sh that run where type, owner and mode of a folder match a pattern, and warn if it differs."""
+    return [
+        f"case $(LC_ALL=C stat -c '%F %u %a' \"{folder}\" 2>/dev/null) in",
+        f"  {' | '.join(patterns)})",
+        *(f"    {line}" for line in lines),
+        "    ;;",
+        "  ?*)",
+        f'    echo "clusterwright: {folder} is not {expected}: not used for caches" >&2',
+        "    ;;",
+        "esac",
+    ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.render.caches import cache_lines, local_folder
+from clusterwright.provision.render.caches import cache_lines, is_volatile, local_folder
 from clusterwright.provision.resources import Directory, File, Resource, RoleContext
 
 DEPENDENCIES = ("base", "shared_folders")
 
 PROFILE = "/etc/profile.d/clusterwright-caches.sh"
+TMPFILES = "/etc/tmpfiles.d/clusterwright-caches.conf"
 
 
 @alike
@@ -23,11 +24,19 @@ def caches(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource
     lines = cache_lines(cluster, 'export {name}="${{{name}:-{value}}}"')
     if not lines:
         return ()
-    directories = [Directory(path=local, mode=_local_mode(cluster, host))] if local else []
-    if shared and host.name == cluster.control.name:
-        directories.append(Directory(path=shared, mode=0o1777))
     text = context.header() + "".join(f"{line}\n" for line in lines)
-    return (File(path=PROFILE, content=text), *directories)
+    profile = File(path=PROFILE, content=text)
+    local_folders = _local(local, _local_mode(cluster, host), context) if local else ()
+    is_shared_here = shared and host.name == cluster.control.name
+    return (profile, *local_folders, *([Directory(path=shared, mode=0o1777)] if is_shared_here else []))
+
+
+def _local(folder: str, mode: int, context: RoleContext) -> tuple[Resource, ...]:
+    """Return the folder with local caches; one that a boot removes is there again before any user logs in."""
+    text = f"{context.header()}# Nobody else creates the folder above those of users, after a boot either.\n"
+    line = f"d {folder} {mode:o} root root\n"
+    tmpfiles = (File(path=TMPFILES, content=text + line),) if is_volatile(folder) else ()
+    return (*tmpfiles, Directory(path=folder, mode=mode))
 
 
 def _local_mode(cluster: Cluster, host: Host) -> int:
