@@ -10,10 +10,8 @@ import re
 from collections.abc import MutableMapping
 from pathlib import Path
 
-_FIRST_PORT, _PORTS = (
-    15_000,
-    10_000,
-)  # below Linux's ephemeral ports, which begin at 32768 (ip_local_port_range)
+from clusterwright.onhost.lib.ports import RUN_PORTS
+
 _KEYS = Path("/etc/ssh/cluster_keys.d")  # of provision/render/ssh_config: a file of each user, with mode 0600
 
 
@@ -49,4 +47,5 @@ def _port(environ: MutableMapping[str, str]) -> int:
     with contextlib.suppress(OSError, KeyError):
         key = (_KEYS / pwd.getpwuid(os.getuid()).pw_name).read_bytes()
     digest = hmac.new(key, ".".join(numbers).encode(), "sha256").digest()
-    return _FIRST_PORT + int.from_bytes(digest[:8], "big") % _PORTS
+    first_port, last = RUN_PORTS
+    return first_port + int.from_bytes(digest[:8], "big") % (last - first_port + 1)

@@ -11,11 +11,11 @@ from clusterwright.check.bench.stage import Stage
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.networks import Network, NetworkName
+from clusterwright.onhost.lib.ports import RUN_PORTS
 from clusterwright.plan.learned_network import address_in, is_rate_known
 
-# Below Linux's ephemeral range (32768), apart from Slurm's daemons (6817 to 6819) and its srun ports (60001 on);
-# each order has ports of its own, since a server of the previous order may still run.
-FIRST_PORT, PORTS, PORTS_AN_ORDER = 20000, 8000, 8
+# Each order has ports of its own, since a server of the previous order may still run.
+FIRST_PORT, PORTS, PORTS_AN_ORDER = RUN_PORTS[0], 8000, 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ import socket
 import struct
 from typing import Dict, Optional
 
+from clusterwright.onhost.lib.ports import RUN_PORTS
+
 SIOCGIFADDR = 0x8915  # netdevice(7)
 IFREQ_BYTES = 40  # sizeof(struct ifreq) on 64-bit Linux
 
-# Our port range: above 10,000, where site services are rarer, below Linux's ephemeral range (32768 to 60999), Slurm's
-# daemons (6817 to 6819) and the srun ports of the cluster file (60001 to 63000).
-FIRST_PORT, LAST_PORT = 20000, 27999
+FIRST_PORT, LAST_PORT = RUN_PORTS
 
 
 def interfaces() -> Dict[str, str]:

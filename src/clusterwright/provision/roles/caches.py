@@ -27,8 +27,10 @@ def caches(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource
     text = context.header() + "".join(f"{line}\n" for line in lines)
     profile = File(path=PROFILE, content=text)
     local_folders = _local(local, _local_mode(cluster, host), context) if local else ()
-    is_shared_here = shared and host.name == cluster.control.name
-    return (profile, *local_folders, *([Directory(path=shared, mode=0o1777)] if is_shared_here else []))
+    shared_folders = (
+        [Directory(path=shared, mode=0o1777)] if shared and host.name == cluster.control.name else []
+    )
+    return (profile, *local_folders, *shared_folders)
 
 
 def _local(folder: str, mode: int, context: RoleContext) -> tuple[Resource, ...]:

@@ -10,6 +10,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.slurm_keys import OURS, RELEASES, lint, release
 from clusterwright.config.source import Loc
 from clusterwright.i18n import N_, _
+from clusterwright.onhost.lib.ports import RUN_PORTS
 
 # Default ports of Slurm's daemons (slurm.conf(5)), node_exporter, Prometheus, Alertmanager and our programs.
 USED = {
@@ -26,7 +27,7 @@ _PORTS = ("slurm", "ports")
 
 
 def slurm(cluster: Cluster) -> Iterator[Clash]:
-    """Check that the port range of srun is ascending, large enough, and without ports of other services."""
+    """Check that the port range of srun is ascending, large enough, and without ports of services and runs."""
     first_port, last = cluster.slurm.ports
     values = {"first": first_port, "last": last}
     if first_port > last:
@@ -35,6 +36,7 @@ def slurm(cluster: Cluster) -> Iterator[Clash]:
             _("write [{last}, {first}]", **values),
         )
         yield Clash("port-range", message, fix, (_PORTS,))
+    fix = _("choose a range that no service uses, such as [60001, 63000]")
     for port, service in {**USED, cluster.ssh.port: "sshd"}.items():
         if first_port <= port <= last:
             side = (("ssh", "port"),) if service == "sshd" else ()
@@ -44,8 +46,18 @@ def slurm(cluster: Cluster) -> Iterator[Clash]:
                 service=_(service),
                 **values,
             )
-            fix = _("choose a range that no service uses, such as [60001, 63000]")
             yield Clash("port-range", message, fix, (_PORTS, *side))
+    first_of_runs, last_of_runs = RUN_PORTS
+    if first_port <= last_of_runs and first_of_runs <= last:
+        # Rendezvous stores have no authentication: rules by user id protect them, and leave out the ports of srun.
+        message = _(
+            "slurm.ports [{first}, {last}] meets the ports of runs, {first_of_runs} to {last_of_runs}: users could"
+            " connect to the runs of others",
+            first_of_runs=first_of_runs,
+            last_of_runs=last_of_runs,
+            **values,
+        )
+        yield Clash("port-range", message, fix, (_PORTS,))
     yield from _too_few_ports(cluster, last - first_port + 1)
 
 
