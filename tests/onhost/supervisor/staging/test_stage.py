@@ -3,6 +3,7 @@
 import os
 import shutil
 import stat
+import struct
 import subprocess
 import threading
 
@@ -27,7 +28,9 @@ def umask():
 
 @pytest.fixture
 def source(tmp_path):
-    """A folder with files, a folder in it and a link."""
+    """A folder with files, a folder in it and a link, which everybody can reach."""
+    for parent in (tmp_path, *tmp_path.parents[:-1]):
+        parent.chmod(parent.stat().st_mode | 0o111)
     folder = tmp_path / "text"
     (folder / "sub").mkdir(parents=True)
     (folder / "one").write_bytes(b"1" * 10_000)
@@ -231,6 +234,107 @@ def test_a_file_that_the_team_may_not_read_stays_the_owners(source, run):
 
     assert stat.S_IMODE((copy / "one").stat().st_mode) == 0o400
     assert stat.S_IMODE((copy / "sub" / "a b").stat().st_mode) == 0o440
+
+
+def private_subfolder(source):
+    """Of files that everybody could read, could everybody reach them."""
+    (source / "sub").chmod(0o700)
+    return "sub/a b"
+
+
+def listed_subfolder(source):
+    """The names in it are readable, and nothing else."""
+    (source / "sub").chmod(0o744)
+    return "sub/a b"
+
+
+def folder_of_the_team_that_is_closed_to_it(source):
+    """Others may enter it; the mode of the group counts for its members."""
+    (source / "sub").chmod(0o705)
+    return "sub/a b"
+
+
+def nested_in_a_private_folder(source):
+    """However open it is itself."""
+    (source / "sub" / "open").mkdir()
+    (source / "sub" / "open" / "file").write_text("3")
+    (source / "sub").chmod(0o700)
+    return "sub/open/file"
+
+
+def private_folder(source):
+    """The data themselves."""
+    source.chmod(0o700)
+    return "sub/a b"
+
+
+def private_folder_above(source):
+    """A home, for example."""
+    source.parent.chmod(0o700)
+    return "one"
+
+
+def closed_to_the_team(source):
+    """Readable by all others."""
+    (source / "one").chmod(0o604)
+    return "one"
+
+
+def of_another_group(source):
+    """Whose mode says nothing about the team."""
+    os.chown(source / "one", -1, 41_002)
+    (source / "one").chmod(0o640)
+    return "one"
+
+
+def shared_with_one_by_a_list(source):
+    """The bits of the group are then those of the list's mask, and the group itself may nothing."""
+    (source / "one").chmod(0o600)
+    entries = [(1, 6, -1), (2, 4, 41_003), (4, 0, -1), (16, 4, -1), (32, 0, -1)]
+    value = struct.pack("<I", 2) + b"".join(
+        struct.pack("<HHI", tag, bits, who & 0xFFFFFFFF) for tag, bits, who in entries
+    )
+    os.setxattr(source / "one", "system.posix_acl_access", value)
+    return "one"
+
+
+@needs_root
+@pytest.mark.parametrize(
+    "hide",
+    [
+        private_subfolder,
+        listed_subfolder,
+        folder_of_the_team_that_is_closed_to_it,
+        nested_in_a_private_folder,
+        private_folder,
+        private_folder_above,
+        closed_to_the_team,
+        of_another_group,
+        shared_with_one_by_a_list,
+    ],
+)
+def test_what_the_team_cannot_reach_at_the_source_stays_the_owners(source, run, eve, hide):
+    """A member of the team reads no more in the copy than at the source."""
+    for path in (source, source / "sub", source / "one", source / "sub" / "a b"):
+        os.chown(path, -1, int(TEAM))
+    hidden = hide(source)
+
+    _, copy = run("7", "--team", source)
+    copy = copy.resolve()
+    source.parent.chmod(0o755)
+
+    assert (copy / hidden).read_bytes() == (source / hidden).read_bytes()
+    assert not eve('cat "$1" >/dev/null 2>&1', str(copy / hidden))
+
+
+@needs_root
+def test_a_member_of_the_team_reads_what_is_readable_at_the_source(source, run, eve):
+    """Beside private folders."""
+    (source / "private").mkdir(mode=0o700)
+    _, copy = run("7", "--team", source)
+
+    for name in ("one", "sub/a b"):
+        assert eve('cat "$1" >/dev/null', str(copy.resolve() / name))
 
 
 def test_without_the_prologs_places_the_reason_is_told(source, tmp_path, monkeypatch, capfd):

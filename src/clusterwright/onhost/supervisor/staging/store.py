@@ -19,6 +19,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Iterator, List, Tuple
 
 from clusterwright.onhost.lib.files import rename
@@ -31,6 +32,8 @@ LOCK_LIMIT_S = 3600.0  # ours: longer than a job that fills the scratch disk fro
 TEAM_LOCK_LIMIT_S = 300.0  # ours: then the user's own copy is made, since any member can hold the lock
 LOCK_POLL_S = 0.2
 TEAM_READS, TEAM_ADDS = 0o750, 0o1770  # modes of folders
+_READ, _ENTER = stat.S_IROTH, stat.S_IXOTH
+_ACCESS_LIST = "system.posix_acl_access"  # acl(5)
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -192,18 +195,50 @@ def copy_file(source: str, data: str, path: str) -> None:
 
 
 def share(source: str, manifest: Manifest, part: str) -> None:
-    """Let the team read a complete copy: of its files those that the team can read at the source."""
+    """Let the team read a complete copy: of its files and folders those that the team can reach and read at the source.
+
+    Links count as what they are: the team follows them with its own rights.
+    """
     data = os.path.join(part, "data")
     team = os.stat(data).st_gid
-    for path, _size, _when in manifest.files:
-        status = os.stat(os.path.join(source, path))
-        if status.st_mode & stat.S_IROTH or (status.st_mode & stat.S_IRGRP and status.st_gid == team):
-            os.chmod(os.path.join(data, path), 0o440)
+    shared_folders = {""} if _team_reaches(source, team) else set()
     for folder in manifest.folders:
-        os.chmod(os.path.join(data, folder), TEAM_READS)
+        path = os.path.join(source, folder)
+        if os.path.dirname(folder) in shared_folders and _team_may(path, team, _READ | _ENTER):
+            shared_folders.add(folder)
+            os.chmod(os.path.join(data, folder), TEAM_READS)
+    for path, _size, _when in manifest.files:
+        if os.path.dirname(path) in shared_folders and _team_may(os.path.join(source, path), team, _READ):
+            os.chmod(os.path.join(data, path), 0o440)
     os.chmod(os.path.join(part, "jobs"), TEAM_ADDS)
-    os.chmod(data, TEAM_READS)
+    os.chmod(data, TEAM_READS if shared_folders else 0o700)
     os.chmod(part, TEAM_READS)
+
+
+def _team_reaches(folder: str, team: int) -> bool:
+    """Return whether the team can enter all folders above a folder, and list it."""
+    parents = list(Path(os.path.realpath(folder)).parents)
+    return all(_team_may(str(parent), team, _ENTER) for parent in parents) and _team_may(
+        folder, team, _READ | _ENTER
+    )
+
+
+def _team_may(path: str, team: int, bits: int) -> bool:
+    """Return whether a member of the team may use a file or folder so, whoever else may.
+
+    With an access control list the bits of the group say what any entry of the list permits: they count for nobody.
+    """
+    status = os.stat(path)
+    if status.st_gid != team:
+        return status.st_mode & bits == bits
+    return status.st_mode >> 3 & bits == bits and _ACCESS_LIST not in _attributes(path)
+
+
+def _attributes(path: str) -> List[str]:
+    try:
+        return os.listxattr(path)
+    except OSError:
+        return []  # a file system without
 
 
 def refuse_changed(source: str, manifest: Manifest, data: str) -> None:
