@@ -51,13 +51,15 @@ class DebianRoot:
         ).stdout.strip()
         (root / "apt.conf").write_text(CONF.format(root=root, bin=root / "bin", arch=arch))
 
-    def publish(self, name, version="1.0", **scripts):
-        """Add a package with scripts such as `postinst` to the repository."""
+    def publish(self, name, version="1.0", triggers="", **scripts):
+        """Add a package with triggers and scripts such as `postinst` to the repository."""
         source = self.root / "source"
         shutil.rmtree(source, ignore_errors=True)
         (source / "DEBIAN").mkdir(parents=True)
         control = CONTROL.format(name=name, version=version)
         (source / "DEBIAN/control").write_text(control)
+        if triggers:
+            (source / "DEBIAN/triggers").write_text(triggers + "\n")
         for script, text in scripts.items():
             (source / "DEBIAN" / script).write_text(f"#!/bin/sh\n{text}\n")
             (source / "DEBIAN" / script).chmod(0o755)

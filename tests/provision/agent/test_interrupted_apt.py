@@ -9,7 +9,7 @@ import pytest
 from tests.provision.agent.apt import DebianRoot, needs_apt
 
 from clusterwright.onhost.lib.processes import Result
-from clusterwright.onhost.provision import apt, packages
+from clusterwright.onhost.provision import agent, apt, packages
 from clusterwright.onhost.provision.host import ChangeError, LocalHost, run
 
 LIMIT_S = 4  # in place of 900 s
@@ -95,9 +95,10 @@ def debian(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{root.root}/bin:{os.environ['PATH']}")
     monkeypatch.setenv("APT_CONFIG", f"{root.root}/apt.conf")
     monkeypatch.setattr(apt, "UPDATES", f"{root.root}/var/lib/dpkg/updates")
-    monkeypatch.setattr(packages, "INSTALL_S", LIMIT_S)
+    monkeypatch.setattr(apt, "LOCK", f"{root.root}/var/lib/dpkg/lock-frontend")
+    monkeypatch.setattr(apt, "INSTALL_S", LIMIT_S)
     monkeypatch.setattr(apt, "LOCKED_S", 2)
-    monkeypatch.setattr(packages, "APT", (*apt.APT, "-o", "DPkg::Lock::Timeout=2"))
+    monkeypatch.setattr(apt, "APT", (*apt.APT, "-o", "DPkg::Lock::Timeout=2"))
     root.publish("cwother")
     return root
 
@@ -113,6 +114,7 @@ def test_the_limit_of_an_installation_ends_dpkg_too(debian, monkeypatch):
     """Otherwise a script without end has dpkg's lock, and each later apply fails, also for other packages."""
     debian.publish("cwfirst", postinst='[ -z "$SLOW" ] || sleep 1000')
     monkeypatch.setenv("SLOW", "1")
+    monkeypatch.setattr(apt, "CONFIGURE_S", LIMIT_S)
     with pytest.raises(ChangeError):
         install("cwfirst")
     assert not scripts_of("cwfirst")
@@ -121,6 +123,93 @@ def test_the_limit_of_an_installation_ends_dpkg_too(debian, monkeypatch):
     install("cwother")
 
     assert (debian.state("cwfirst"), debian.state("cwother")) == ("ii", "ii")
+
+
+SLOW = "sleep 6"  # longer than LIMIT_S
+
+
+@needs_apt
+@pytest.mark.parametrize("script", ["preinst", "postinst"])
+def test_a_script_has_more_time_than_a_download(debian, script):
+    """Killed by the limit of a download, some packages would never be complete."""
+    debian.publish("cwfirst", **{script: SLOW})
+
+    install("cwfirst")
+
+    assert debian.state("cwfirst") == "ii"
+
+
+@needs_apt
+def test_a_package_whose_old_version_ends_slowly_is_upgraded(debian):
+    """Its prerm once exceeded the limit in each apply."""
+    debian.publish("cwfirst", prerm=SLOW)
+    install("cwfirst")
+    debian.publish("cwfirst", "2.0")
+    run(["apt-get", "update"])
+
+    packages.apt_get([{"name": "cwfirst", "version": "2.0"}])
+
+    argv = [debian.root / "bin/dpkg-query", "-W", "-f", "${db:Status-Abbrev}${Version}", "cwfirst"]
+    assert subprocess.run(argv, capture_output=True, text=True, check=True).stdout == "ii 2.0"
+
+
+def host_with(*names):
+    """A host whose cluster file has these packages."""
+    return LocalHost({"root": "", "resources": [package(name) for name in names]})
+
+
+@needs_apt
+def test_a_trigger_that_was_interrupted_is_planned_and_completed(debian, monkeypatch):
+    """The desired package is installed, and the one whose trigger was interrupted is none of the cluster file."""
+    debian.publish(
+        "cwtrigger", triggers="interest-noawait cw", postinst='[ "$1" != triggered ] || sleep "$CW_S"'
+    )
+    debian.publish("cwfirst", triggers="activate-noawait cw")
+    monkeypatch.setenv("CW_S", "1000")
+    run(["apt-get", "update"])
+    run(["apt-get", "install", "-y", *apt.APT, "cwtrigger"])
+    assert run(["apt-get", "install", "-y", *apt.APT, "cwfirst"], LIMIT_S).stopped
+    assert debian.state("cwfirst") == "ii"
+    host = host_with("cwfirst")
+    monkeypatch.setenv("CW_S", "0")
+
+    assert packages.plan_packages(host) == []
+    [change] = packages.plan_interrupted(host)
+    assert change["summary"].startswith("complete an interrupted installation of ")
+    agent.make(host, change)
+
+    assert packages.plan_interrupted(host) == []
+    audit = subprocess.run([debian.root / "bin/dpkg", "--audit"], capture_output=True, text=True, check=False)
+    assert (audit.stdout, os.listdir(debian.root / "var/lib/dpkg/updates")) == ("", [])
+
+
+@needs_apt
+def test_an_installation_whose_scripts_exceed_their_limit_is_completed_by_the_same_apply(
+    debian, monkeypatch, tmp_path
+):
+    """The script is faster the second time: it has done most of its work."""
+    debian.publish("cwfirst", postinst=f"[ -e {tmp_path}/half ] || {{ touch {tmp_path}/half; sleep 1000; }}")
+    monkeypatch.setattr(apt, "CONFIGURE_S", LIMIT_S)
+
+    with pytest.raises(ChangeError, match="exited with code"):
+        install("cwfirst")
+
+    assert (debian.state("cwfirst"), packages.plan_interrupted(host_with("cwfirst"))) == ("ii", [])
+
+
+@needs_apt
+def test_an_installation_in_progress_is_not_interrupted(debian):
+    """Unattended upgrades run at any time."""
+    debian.publish("cwfirst", postinst="sleep 6")
+    run(["apt-get", "update"])
+    other = subprocess.Popen(["apt-get", "install", "-y", *apt.APT, "cwfirst"], stdout=subprocess.DEVNULL)
+    try:
+        while not apt.was_interrupted() and other.poll() is None:
+            time.sleep(0.05)
+        assert apt.was_interrupted()
+        assert packages.plan_interrupted(host_with("cwother")) == []
+    finally:
+        other.wait()
 
 
 def scripts_of(name):

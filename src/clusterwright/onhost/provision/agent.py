@@ -201,6 +201,9 @@ def make(host: LocalHost, change: Json) -> None:
         else:
             packages.install_packages(host)
         host.states.clear()  # packages start their own units
+    elif kind == drift.INTERRUPTED:
+        packages.complete(host)
+        host.states.clear()
     elif kind == "gone-user":
         system.lock_user(name)
     elif kind == "gone-unit":

@@ -3,16 +3,18 @@
 Standard library only, Python 3.6 or later.
 """
 
+import fcntl
 import os
+import struct
 import time
 from contextlib import suppress
 from typing import Dict, List, Tuple
 
 from clusterwright.onhost.lib.processes import Result
-from clusterwright.onhost.provision.host import ChangeError, must, run
+from clusterwright.onhost.provision.host import ChangeError, must, refuse_failed, run
 
-INSTALL_S = 900  # a driver package builds its module for minutes
-CONFIGURE_S = 3600  # seconds for the script of a package that was interrupted after INSTALL_S
+INSTALL_S = 900  # to download packages
+CONFIGURE_S = 3600  # for the scripts of packages: a driver package builds its module for minutes
 LOCKED_S = 120  # the wait for another apt: unattended upgrades of a few packages take about a minute
 APT = (
     *("-o", "Dpkg::Options::=--force-confold"),  # a file that was changed by hand stays, without a prompt
@@ -24,6 +26,38 @@ OPTIONS = ("--no-install-recommends", "--allow-change-held-packages", "--allow-d
 INTERRUPTED = ("U", "F", "H")
 REMOVED = ("r", "p")  # desired: to be removed, or purged
 UPDATES = "/var/lib/dpkg/updates"  # of dpkg's status; numbered files stay if dpkg is killed
+LOCK = "/var/lib/dpkg/lock-frontend"
+
+
+def install(argv: List[str], *, refreshes: bool = False) -> None:
+    """Download the packages of an `apt-get install` command within INSTALL_S, then install them within CONFIGURE_S.
+
+    With `refreshes`, a failed download is repeated with new package lists. A slow server ends no dpkg: what SIGKILL
+    leaves is not always repaired. If the scripts exceed their limit, the installation is completed at once.
+
+    Raises:
+        ChangeError: a command failed.
+    """
+    download = [*argv, "--download-only"]
+    if not refreshes or not run(download, INSTALL_S).ok:
+        if refreshes:
+            refresh()
+        must(download, INSTALL_S)
+    result = run(argv, CONFIGURE_S)
+    if result.stopped:
+        complete_interrupted()
+    refuse_failed(argv, result)
+
+
+def is_busy() -> bool:
+    """Return whether another apt holds its lock: what looks interrupted may be in progress."""
+    request = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)  # struct flock, fcntl(2)
+    try:
+        with open(LOCK, "rb") as file:
+            answer = fcntl.fcntl(file, fcntl.F_GETLK, request)
+    except OSError:
+        return False
+    return struct.unpack_from("h", answer)[0] != fcntl.F_UNLCK
 
 
 def complete_interrupted() -> None:

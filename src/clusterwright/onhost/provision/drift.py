@@ -11,6 +11,7 @@ from typing import Dict
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.onhost.provision.host import Json, LocalHost, read
 
+INTERRUPTED = "interrupted-packages"  # change that completes an installation
 DERIVED_KINDS = ("systemd", "gone", "gone-unit", "gone-user")  # kinds of change without a resource
 
 
@@ -36,6 +37,8 @@ def cause(host: LocalHost, change: Json, now: Dict[str, str]) -> str:
     `follows`: another change requires it. `hardware`: the host's devices or addresses changed.
     """
     kind, _, name = change["id"].partition(":")
+    if kind == INTERRUPTED:
+        return "edited"
     if kind in DERIVED_KINDS:
         return "follows" if kind == "systemd" else "changed"
     previous_digest = host.receipt.get("wanted", {}).get(change["id"])

@@ -11,8 +11,7 @@ from contextlib import suppress
 from typing import Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 from clusterwright.onhost.lib.files import write_atomic
-from clusterwright.onhost.provision import interrupted_dnf, package_bundle
-from clusterwright.onhost.provision.apt import APT, INSTALL_S, complete_interrupted, refresh
+from clusterwright.onhost.provision import apt, drift, interrupted_dnf, package_bundle
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.disk import write_private
 from clusterwright.onhost.provision.host import (
@@ -113,6 +112,33 @@ def plan_packages(host: LocalHost) -> List[Json]:
     return changes
 
 
+def plan_interrupted(host: LocalHost) -> List[Json]:
+    """Return the change that completes an interrupted installation, also of packages that are not desired; or none.
+
+    The package manager installs nothing before, updates of security included.
+    """
+    if not desired_packages(host):
+        return []
+    if has_dnf(host):
+        names = sorted(interrupted_dnf.interrupted_packages(host))
+    elif host.root or not apt.was_interrupted() or apt.is_busy():
+        return []
+    else:
+        names = sorted(apt.interrupted_packages()) or ["its records"]
+    change = new_change("complete an interrupted installation of " + ", ".join(names), Verb.INSTALL)
+    return [dict(change, id=drift.INTERRUPTED)] if names else []
+
+
+def complete(host: LocalHost) -> None:
+    """Complete an interrupted installation."""
+    if has_dnf(host):
+        interrupted_dnf.complete(host, [*dnf_root(host), "--disableplugin", "versionlock"])
+    else:
+        package_bundle.use_by_apt(host)
+        apt.complete_interrupted()
+    host.bundle.pop("installed", None)
+
+
 def in_place_of(installed_versions: Installed, package: Json) -> List[str]:
     """Return the installed packages that this one replaces: a driver of another branch or other kernel modules."""
     return [
@@ -182,13 +208,11 @@ def refuse_missing(host: LocalHost, todo: List[Json]) -> None:
 
 def apt_get(todo: List[Json]) -> None:
     """Complete an interrupted installation, then install; on failure refresh the package lists and try once more."""
-    complete_interrupted()
+    apt.complete_interrupted()
     names = [package["name"] + (f"={package['version']}*" if package["version"] else "") for package in todo]
     over = ["--allow-change-held-packages"] if any(package["version"] for package in todo) else []
-    argv = ["apt-get", "install", "-y", "--no-install-recommends", *APT, *over, *names]
-    if run(argv, INSTALL_S).code != 0:
-        refresh()
-        must(argv, INSTALL_S)
+    argv = ["apt-get", "install", "-y", "--no-install-recommends", *apt.APT, *over, *names]
+    apt.install(argv, refreshes=True)
 
 
 def dnf_install(host: LocalHost, todo: List[Json], more: Sequence[str] = ()) -> None:
@@ -197,19 +221,24 @@ def dnf_install(host: LocalHost, todo: List[Json], more: Sequence[str] = ()) -> 
     Version locks are ignored for a release of the cluster file.
     """
     names = [package["name"] + (f"-{release(package)}" if package["version"] else "") for package in todo]
-    root = ["--installroot", host.root] if host.root else []
-    root += package_bundle.dnf_options(host)
+    root = dnf_root(host)
     over = ["--disableplugin", "versionlock"] if any(package["version"] for package in todo) else []
     argv = ["dnf", "install", "-y", ONLY_NEEDED, *root, *over, *more, *names]
     if DOWNLOAD in more:
-        must(argv, INSTALL_S)
+        must(argv, apt.INSTALL_S)
         return
     interrupted_dnf.complete(host, [*root, "--disableplugin", "versionlock"])
     interrupted_dnf.start(host)
-    result = run(argv, INSTALL_S)
+    result = run(argv, apt.INSTALL_S)
     if not result.stopped:
         interrupted_dnf.finish(host)
     refuse_failed(argv, result)
+
+
+def dnf_root(host: LocalHost) -> List[str]:
+    """Return dnf's options for the host's root, and for its bundle of packages."""
+    root = ["--installroot", host.root] if host.root else []
+    return root + package_bundle.dnf_options(host)
 
 
 def release(package: Json) -> str:

@@ -204,7 +204,7 @@ def install(host: LocalHost, name: str) -> None:
     else:
         apt.complete_interrupted()
         with loosened(host, todo):
-            must(apt_argv(todo), apt.INSTALL_S)
+            apt.install(apt_argv(todo))
         packages.refuse_missing(host, todo)
     del host.bundle["installed"]
 
