@@ -193,9 +193,7 @@ def make(host: LocalHost, change: Json) -> None:
     """Make one change of a plan; the first missing package installs all of them in one call."""
     kind, _, name = change["id"].partition(":")
     if kind == "package":
-        package = next(
-            (candidate for candidate in packages.desired_packages(host) if candidate["name"] == name), None
-        )
+        package = {row["name"]: row for row in packages.desired_packages(host)}.get(name)
         if package and package["set_name"]:
             sets.install(host, package["set_name"])
         else:
@@ -203,7 +201,6 @@ def make(host: LocalHost, change: Json) -> None:
         host.states.clear()  # packages start their own units
     elif kind == drift.INTERRUPTED:
         packages.complete(host)
-        host.states.clear()
     elif kind == "gone-user":
         system.lock_user(name)
     elif kind == "gone-unit":

@@ -57,7 +57,7 @@ def is_busy() -> bool:
             answer = fcntl.fcntl(file, fcntl.F_GETLK, request)
     except OSError:
         return False
-    return struct.unpack_from("h", answer)[0] != fcntl.F_UNLCK
+    return bool(struct.unpack_from("h", answer)[0] != fcntl.F_UNLCK)
 
 
 def complete_interrupted() -> None:

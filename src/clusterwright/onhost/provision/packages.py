@@ -115,7 +115,7 @@ def plan_packages(host: LocalHost) -> List[Json]:
 def plan_interrupted(host: LocalHost) -> List[Json]:
     """Return the change that completes an interrupted installation, also of packages that are not desired; or none.
 
-    The package manager installs nothing before, updates of security included.
+    The package manager installs nothing before, updates of security included. Changes of packages complete it too.
     """
     if not desired_packages(host):
         return []

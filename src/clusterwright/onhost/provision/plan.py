@@ -43,8 +43,8 @@ def plan(host: LocalHost) -> List[Json]:
         queries = records.begin(host) if of_kinds(host, ("records",)) else {}
     early = [resource for resource in of_kinds(host, ("file",)) if resource["early"]]
     with step("compare packages"):
-        changes = plan_resources(host, early) + packages.plan_interrupted(host)
-        changes += packages.plan_packages(host)
+        of_packages = packages.plan_packages(host) or packages.plan_interrupted(host)
+    changes = plan_resources(host, early) + of_packages
     changes += plan_resources(
         host, [resource for resource in of_kinds(host, PLANNERS) if resource not in early]
     )
