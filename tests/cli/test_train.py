@@ -153,6 +153,7 @@ def test_a_program_behind_dashes_is_a_local_run_too(wright, tmp_path):
 
 def test_a_local_run_has_no_tasks_of_slurms(wright, tmp_path):
     """It is refused with what to take."""
+    (tmp_path / "train.py").write_text("print(1)\n")
     done = wright("train", "--local", "--", "srun", "python", "train.py")
 
     assert (done.returncode, "error[launcher-cannot]" in done.stderr) == (2, True)

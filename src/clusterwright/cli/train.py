@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import time
@@ -159,8 +160,11 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     from clusterwright.launch.access import private_by_default
     from clusterwright.launch.resolve import JOB_SUFFIXES, loaded_cluster, resolve_job
     from clusterwright.launch.run import runs_folder
+    from clusterwright.launch.typed_program import require_script
 
     _something(program, how.resume)
+    if how.local and how.resume is not None:
+        raise _no_local_resume(how.resume, how.out)
     if how.hostfile and program:
         return _on_hosts(program, job.overrides(), how)
     if how.local and program:
@@ -174,6 +178,8 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
         else cluster_file(how.cluster, job_file, accepts_login=True)
     )
     resolved_job = resolve_job(program, job.overrides(), cluster) if program else None
+    if resolved_job:
+        require_script(resolved_job.job, resolved_job.base_folder)
     if resolved_job and isinstance(cluster, Cluster):
         resolved_job = replace(resolved_job, job=private_by_default(resolved_job.job))
     cluster_config = (
@@ -266,11 +272,26 @@ def _something(arguments: tuple[str, ...], resume: str | None) -> None:
         )
 
 
+def _no_local_resume(reference: str, runs: Path) -> WrightError:
+    """Return the error of --local with --resume: the run does not exist, or its own script resumes it."""
+    from clusterwright.launch.listing import no_run
+    from clusterwright.onhost.runs.run_folders import find
+
+    run = find(str(runs.absolute()), reference)
+    if not run:
+        return no_run(reference, None, str(runs.absolute()))
+    fix = _("run its script again: {script}", script=shlex.quote(f"{os.path.relpath(run)}/job.sh"))
+    message = _("--resume is for runs of a cluster, and {run} is a local run", run=Path(run).name)
+    return WrightError.from_code("train-words", message, fix, exit_code=EXIT_USAGE)
+
+
 def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
     """Run on this machine and follow the logs: Ctrl-C or SIGTERM saves and ends the run, a second Ctrl-C leaves it."""
     from clusterwright.launch.local import interrupt, local
+    from clusterwright.launch.typed_program import require_script
     from clusterwright.onhost.supervisor.folder import set_umask
 
+    require_script(resolved_job.job, resolved_job.base_folder)
     if dry_run:
         return _dry_run(resolved_job, None, str(folder))
     run = local(resolved_job.job, folder, base_folder=resolved_job.base_folder)

@@ -27,6 +27,7 @@ from clusterwright.launch.lines.prepare import prepare
 from clusterwright.launch.record import record
 from clusterwright.launch.run import RunFolder, run_name
 from clusterwright.launch.snapshot import CodeSnapshot, snapshot
+from clusterwright.launch.typed_program import local_line
 from clusterwright.launch.variables import job_variables
 from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.lib.run_outcome import RUNNING, decide
@@ -112,6 +113,20 @@ def require_supervised(job: Job, option: str = "--local") -> None:
                 "launcher-cannot",
                 _("`{line}` is one quoted argument, which {option} does not run", line=line, option=option),
                 _("remove the quotes: wright train {option} -- {line}", line=line, option=option),
+                exit_code=EXIT_USAGE,
+            )
+        if line := local_line(job.program or ()):
+            raise WrightError.from_code(
+                "launcher-cannot",
+                _("--local starts the ranks itself, without {launcher}", launcher=(job.program or ("",))[0]),
+                _("leave it out: wright train --local -- {line}", line=line),
+                exit_code=EXIT_USAGE,
+            )
+        if job.program:
+            raise WrightError.from_code(
+                "launcher-cannot",
+                _("--local runs Python programs only, and `{program}` is none", program=job.program[0]),
+                _("write its Python script: wright train --local -- python train.py; or remove --local"),
                 exit_code=EXIT_USAGE,
             )
         raise WrightError.from_code(

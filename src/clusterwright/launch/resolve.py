@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clusterwright.errors import EXIT_USAGE, SpecError, WrightError
+from clusterwright.errors import EXIT_USAGE, Location, SpecError, WrightError
 from clusterwright.i18n import _
+from clusterwright.launch.typed_program import require_program
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.config.job import Job
+    from clusterwright.config.source import Source
 
 DEFAULT_TIME_S = 12 * 3600
 JOB_SUFFIXES = (".yaml", ".yml")
+_OPTIONS = {
+    "gpus_per_node": "--gpus",
+    "dependencies": "--dependency",
+}  # the others are named like their fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +56,7 @@ def resolve_job(
     file = Path(arguments[0])
     if file.suffix in JOB_SUFFIXES:
         if len(arguments) > 1:
-            command = " ".join(arguments)
-            fix = _("run wright train {file}, or wright train -- {command}", file=file, command=command)
+            fix = _("run one job file at a time: wright train {file}", file=shlex.quote(str(file)))
             raise WrightError.from_code(
                 "train-words",
                 _("unexpected argument `{argument}` after {file}", argument=arguments[1], file=file),
@@ -58,6 +64,7 @@ def resolve_job(
                 exit_code=EXIT_USAGE,
             )
         return _resolve_file(file, overrides, cluster)
+    require_program(arguments, is_local=cluster is None)
     return _resolve_program(arguments, overrides, loaded_cluster(cluster) if cluster else None)
 
 
@@ -85,7 +92,8 @@ def _resolve_program(arguments: Sequence[str], overrides: Overrides, cluster: Cl
             "code": None,
             "environment": {**values.get("environment", {}), "workdir": str(Path.cwd())},
         }
-    return ResolvedJob(_parse_job(_assign(values, overrides.assignments), cluster), cluster, Path())
+    job = _parse_job(_assign(values, overrides.assignments), cluster, overrides)
+    return ResolvedJob(job, cluster, Path())
 
 
 def _resolve_file(file: Path, overrides: Overrides, cluster: Path | Cluster | None) -> ResolvedJob:
@@ -97,7 +105,7 @@ def _resolve_file(file: Path, overrides: Overrides, cluster: Path | Cluster | No
         source = source_of(file)
         require_kind(source, "job")
         values = {**source.values, **overrides.fields}
-        job = _parse_job(_assign(values, overrides.assignments), cluster_config)
+        job = _parse_job(_assign(values, overrides.assignments), cluster_config, overrides, source)
     elif isinstance(cluster, Path):
         job, cluster_config = load_both(file, cluster)
     else:
@@ -134,8 +142,27 @@ def _with_field(section: Any, path: Sequence[str], value: Any) -> dict[str, Any]
     return {**mapping, key: _with_field(mapping.get(key), subpath, value) if subpath else value}
 
 
-def _parse_job(values: dict[str, Any], cluster: Cluster | None) -> Job:
-    """Parse the fields like a job file, so that errors read the same."""
+def _parse_job(
+    values: dict[str, Any], cluster: Cluster | None, overrides: Overrides, source: Source | None = None
+) -> Job:
+    """Parse the fields like a job file, so that errors read the same; their places are the options as typed.
+
+    `source`: the job file whose fields the options override.
+    """
+    try:
+        return _checked_job(values, cluster)
+    except SpecError as error:
+        typed = dict(_typed(overrides))
+        places = [
+            tuple(_place(place, typed, source) for place in finding.places) for finding in error.findings
+        ]
+        findings = [
+            replace(finding, places=each) for finding, each in zip(error.findings, places, strict=True)
+        ]
+        raise SpecError(*findings) from error
+
+
+def _checked_job(values: Mapping[str, Any], cluster: Cluster | None) -> Job:
     from clusterwright.config.load import check_job_against, job_of
     from clusterwright.config.reader import read
 
@@ -144,6 +171,29 @@ def _parse_job(values: dict[str, Any], cluster: Cluster | None) -> Job:
     if cluster and (wrong := check_job_against(job, cluster)):
         raise SpecError(*wrong)
     return job
+
+
+def _typed(overrides: Overrides) -> Iterator[tuple[str, str]]:
+    """Yield each overridden field with its option as typed: `time`, `--time 5hours`."""
+    for field_name, value in overrides.fields.items():
+        text = value.get("folder") if isinstance(value, dict) else value
+        text = ",".join(text) if isinstance(text, list) else str(text)
+        yield field_name, f"{_OPTIONS.get(field_name, f'--{field_name}')} {shlex.quote(text)}"
+    for assignment in overrides.assignments:
+        yield assignment.partition("=")[0], f"--set {shlex.quote(assignment)}"
+
+
+def _place(place: Location, typed: Mapping[str, str], source: Source | None) -> Location:
+    """Return the option that a place is about, or the place in the job file; others stay."""
+    from clusterwright.config.source import dotted
+
+    for path, option in typed.items():
+        if place.path == path or place.path.startswith(f"{path}."):
+            return Location(option)
+    loc = next((loc for loc in source.spots if dotted(loc) == place.path), None) if source else None
+    if source and loc:
+        return source.location(loc)
+    return Location(place.file, path=place.path, value=place.value)
 
 
 def _default_time_s(cluster: Cluster | None, partition: str | None) -> int:

@@ -1,0 +1,106 @@
+"""Checks of a program that a user types: mistakes that would otherwise show on the hosts, after the start."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from clusterwright.config.job import Job
+from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
+from clusterwright.i18n import _
+from clusterwright.launch.lines.source import MAX_BYTES, script_name
+from clusterwright.onhost.lib.safe_reader import text_or_empty
+
+_PYTHON = re.compile(r"python(3(\.\d+)?)?")
+_START = re.compile(r"\b(python3?|torchrun|accelerate|deepspeed) .*")
+_DIRECTIVE = re.compile(r"#SBATCH\s+(\S+)(?:[ =](\S+))?")
+_SAME = {
+    "-N": "--nodes",
+    "--nodes": "--nodes",
+    "--gpus-per-node": "--gpus",
+    "--ntasks-per-node": "--gpus",
+    "-p": "--partition",
+    "--partition": "--partition",
+}
+
+
+def require_program(arguments: Sequence[str], *, is_local: bool) -> None:
+    """Check that the first argument is a program: no Python script, and no batch script whose options are lost.
+
+    Raises:
+        WrightError: `train-words`, with the line to type.
+    """
+    first = arguments[0]
+    local = "--local " if is_local else ""
+    if first.endswith(".py") and not os.access(first, os.X_OK):
+        message = _("`{script}` is a Python script, not a program", script=first)
+        fix = _(
+            "write python before it: {line}", line=f"wright train {local}-- python {shlex.join(arguments)}"
+        )
+        raise _refusal(message, fix)
+    if len(arguments) == 1 and "\n#SBATCH" in (text := text_or_empty(Path(first), MAX_BYTES)):
+        message = _("`{script}` has #SBATCH lines, which wright train does not read", script=first)
+        line = " ".join(("wright train", *_directives(text), "--", _program_in(text)))
+        raise _refusal(message, _("write them as options before the program: {line}", line=line))
+
+
+def _directives(text: str) -> list[str]:
+    """Return the options of `wright train` for the #SBATCH lines of a script that it has too."""
+    found = {}
+    for match in _DIRECTIVE.finditer(text):
+        name, equals, value = match[1].partition("=")
+        value = value if equals else match[2] or ""
+        if name == "--gres" and (count := re.fullmatch(r"gpu:(?:[\w-]+:)?(\d+)", value)):
+            found["--gpus"] = count[1]
+        elif name in _SAME and value:
+            found.setdefault(_SAME[name], value)
+    return [part for option in found.items() for part in option]
+
+
+def _program_in(text: str) -> str:
+    """Return the line of a batch script that starts Python or a launcher, without srun; PROGRAM if there is none."""
+    matches = (
+        _START.search(line) for line in text.splitlines() if not re.match(r"\s*(#|module |source )", line)
+    )
+    return next((match[0].rstrip("\\ ") for match in matches if match), "PROGRAM")
+
+
+def local_line(program: Sequence[str]) -> str:
+    """Return the part of a command line behind launchers of tasks, from its Python on; empty if there is none."""
+    start = next((i for i, word in enumerate(program) if _PYTHON.fullmatch(PurePosixPath(word).name)), None)
+    return shlex.join(program[start:]) if start else ""
+
+
+def require_script(job: Job, base_folder: Path) -> None:
+    """Check that the script is in the folder of the code; one in another folder may exist on the hosts only.
+
+    Raises:
+        WrightError: `script-missing`.
+    """
+    name = script_name(job)
+    if job.code is None or job.environment.workdir or name is None or name.startswith("/"):
+        return
+    if name not in (job.command or job.program or ()):  # a module may be installed
+        return
+    folder = base_folder / job.code.folder
+    if (folder / name).exists() or not folder.is_dir():
+        return
+    scripts = [path.name for path in folder.glob("*.py")][:1000]
+    guess = closest_name(name, scripts)
+    raise WrightError.from_code(
+        "script-missing",
+        _("there is no script `{script}` in {folder}", script=name, folder=folder.resolve()),
+        _("did you mean `{suggestion}`?", suggestion=guess)
+        if guess
+        else _(
+            "write the path of the script from this folder, or name the folder of the code with --code FOLDER"
+        ),
+        exit_code=EXIT_USAGE,
+    )
+
+
+def _refusal(message: str, fix: str) -> WrightError:
+    return WrightError.from_code("train-words", message, fix, exit_code=EXIT_USAGE)
