@@ -111,7 +111,14 @@ def test_what_is_no_quantity(parse, text, said):
 
 
 @pytest.mark.parametrize(
-    ("text", "fix"), [("64G", "write 64GiB"), ("64gb", "write 64GB"), ("64mib", "write 64MiB")]
+    ("text", "fix"),
+    [
+        ("64G", "write 64GiB"),
+        ("64gb", "write 64GB"),
+        ("64mib", "write 64MiB"),
+        ("64 gigs", "write 64GB"),
+        ("10 terabytes", "write 10TB"),
+    ],
 )
 def test_a_slip_in_the_letters_is_mended_with_the_users_own_number(text, fix):
     """The fix can be copied as it is."""
@@ -177,3 +184,40 @@ def test_a_duration_is_within_a_percent(seconds):
 def test_sizes_rates_and_shares_have_their_unit(formatter, value, text):
     """One formatter each."""
     assert formatter(value) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("3 weeks", "write 3w"),
+        ("5hours", "write 5h"),
+        ("1.5h", "write 1h30m"),
+        ("30", "write 30s, 30m or 30h"),
+        ("1-00:00:00", "write 1d"),
+        ("12:30:00", "write 12h30m"),
+        ("12:30", "write the units, e.g. 12h30m or 90s"),
+        ("2 months", "write the units, e.g. 90s, 15m, 12h30m or 2d"),
+    ],
+)
+def test_a_duration_in_another_spelling_is_spelled_out(text, fix):
+    """Words, decimals and Slurm's form; what may mean minutes or hours is not guessed."""
+    with pytest.raises(units.QuantityError) as caught:
+        units.parse_duration(text)
+    assert caught.value.fix == fix
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("400Gbps", "write 400Gbit/s"),
+        ("400 Gb/s", "write 400Gbit/s"),
+        ("400GB", "write 400Gbit/s or 400GB/s"),
+        ("400G", "write 400Gbit/s or 400GB/s"),
+        ("fast", "write bits as 400Gbit/s or bytes as 50GB/s"),
+    ],
+)
+def test_a_rate_in_another_spelling_is_spelled_out(text, fix):
+    """Both readings are named where the letters may mean bits or bytes."""
+    with pytest.raises(units.QuantityError) as caught:
+        units.parse_rate(text)
+    assert caught.value.fix == fix

@@ -40,6 +40,10 @@ DURATION_PATTERN = r"([0-9]{1,20} ?(min|[smhdw]) ?)+"
 _NUMBER_UNIT = re.compile(rf"({_NUMBER}) ?([A-Za-z/]+)")
 _DURATION = re.compile(DURATION_PATTERN)
 _DURATION_PART = re.compile(r"([0-9]+) ?(min|[smhdw])")
+_RATE_SLIP = re.compile(r"([KMGTkmgt])i?(B|b|bit|bits|)(ps|/s|)")
+_CLOCK = re.compile(r"(?:(\d{1,5})-)?(\d{1,4}):(\d{2})(?::(\d{2}))?")
+_WORDED = re.compile(r"(\d{1,15}(?:\.\d{1,6})?) ?([A-Za-z]*)")
+_WORDS = {"sec": "s", "min": "m", "hour": "h", "hr": "h", "day": "d", "week": "w"}
 _MAX_TEXT = 60  # the longest sensible quantity is under 30 characters
 _CAPACITY_SLIP = {
     unit.lower(): unit for unit in ("KiB", "MiB", "GiB", "TiB", "PiB", "kB", "MB", "GB", "TB", "PB")
@@ -84,17 +88,48 @@ def parse_duration(text: str) -> int:
     """
     stripped = text.strip()
     if ":" in stripped:
+        duration_s = _of_clock(stripped)
         raise QuantityError(
             _("`{text}` is a clock time, not a duration", text=_short(text)),
-            _("write the units, e.g. 12h30m or 90s"),
+            _("write {quantity}", quantity=format_duration(duration_s))
+            if duration_s
+            else _("write the units, e.g. 12h30m or 90s"),
         )
     if len(stripped) > _MAX_TEXT or not _DURATION.fullmatch(stripped):
         raise QuantityError(
             _("`{text}` is not a duration", text=_short(text)),
-            _("write the units, e.g. 90s, 15m, 12h30m or 2d"),
+            _closest_duration(stripped) or _("write the units, e.g. 90s, 15m, 12h30m or 2d"),
         )
     parts = _DURATION_PART.findall(stripped)
     return _check_int64(sum(int(number) * _DURATIONS[unit] for number, unit in parts), text)
+
+
+def _of_clock(text: str) -> int:
+    """Return the seconds of Slurm's D-HH:MM:SS, D-HH:MM or HH:MM:SS; 0 for other texts, as 12:30 means two things."""
+    match = _CLOCK.fullmatch(text)
+    if not match or not (match[1] or match[4]):
+        return 0
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return days * DAY_S + hours * HOUR_S + minutes * MINUTE_S + seconds
+
+
+def _closest_duration(text: str) -> str:
+    """Return the fix for a duration with a word as its unit, with decimals or without a unit; "" for other texts."""
+    match = _WORDED.fullmatch(text)
+    if not match:
+        return ""
+    number, word = match[1], match[2].lower()
+    if not word:
+        return (
+            _("write {quantity}", quantity=f"{number}s, {number}m {_('or')} {number}h")
+            if "." not in number
+            else ""
+        )
+    unit = next((unit for name, unit in _WORDS.items() if word.startswith(name) or word == name[0]), "")
+    duration_s = Decimal(number) * _DURATIONS.get(unit, 0)
+    is_whole = duration_s and duration_s == int(duration_s) and duration_s <= MAX_INT64
+    exact = f"{number}{unit}" if "." not in number else format_duration(int(duration_s))
+    return _("write {quantity}", quantity=exact) if is_whole else ""
 
 
 def format_size(size_bytes: int) -> str:
@@ -195,12 +230,27 @@ def _scaled(text: str, units: dict[str, int], message: str, fix: str) -> int:
 
 
 def _closest_fix(match: re.Match[str] | None, units: dict[str, int], fix: str) -> str:
-    """Return the fix with the user's number if only the unit is misspelled (`64G`, `64gb`), else `fix`."""
-    letters = match[3].lower() if match else ""
-    unit = _CAPACITY_SLIP.get(letters) or _CAPACITY_SLIP.get(f"{letters}ib")
-    if match is None or "B" not in units or not unit:
+    """Return the fix with the user's number if only the unit is misspelled (`64G`, `64gb`, `400Gbps`), else `fix`.
+
+    A rate whose letters may mean bits and bytes has both.
+    """
+    if match is None:
         return _(fix)
-    return _("write {quantity}", quantity=f"{match[1]}{unit}")
+    if "B" in units:
+        letters = match[3].lower()
+        word = re.match("(kilo|meg|gig|ter|pet)", letters)
+        unit = (
+            f"{word[0][0]}B".upper()
+            if word
+            else _CAPACITY_SLIP.get(letters) or _CAPACITY_SLIP.get(f"{letters}ib")
+        )
+        return _("write {quantity}", quantity=f"{match[1]}{unit}") if unit else _(fix)
+    slip = _RATE_SLIP.fullmatch(match[3])
+    if not slip:
+        return _(fix)
+    bits, byte = f"{match[1]}{slip[1].upper()}bit/s", f"{match[1]}{slip[1].upper()}B/s"
+    is_bits = slip[2] in ("b", "bit", "bits") and slip[3]
+    return _("write {quantity}", quantity=bits if is_bits else f"{bits} {_('or')} {byte}")
 
 
 def _check_int64(value: int, text: str) -> int:

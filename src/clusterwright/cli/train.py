@@ -160,9 +160,11 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     from clusterwright.launch.access import private_by_default
     from clusterwright.launch.resolve import JOB_SUFFIXES, loaded_cluster, resolve_job
     from clusterwright.launch.run import runs_folder
-    from clusterwright.launch.typed_program import require_script
+    from clusterwright.launch.typed_program import require_program, require_script
 
     _something(program, how.resume)
+    if program and Path(program[0]).suffix not in JOB_SUFFIXES:
+        require_program(program, is_local=how.local)
     if how.local and how.resume is not None:
         raise _no_local_resume(how.resume, how.out)
     if how.hostfile and program:

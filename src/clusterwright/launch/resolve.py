@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from clusterwright.errors import EXIT_USAGE, Location, SpecError, WrightError
 from clusterwright.i18n import _
-from clusterwright.launch.typed_program import require_program
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -64,7 +63,6 @@ def resolve_job(
                 exit_code=EXIT_USAGE,
             )
         return _resolve_file(file, overrides, cluster)
-    require_program(arguments, is_local=cluster is None)
     return _resolve_program(arguments, overrides, loaded_cluster(cluster) if cluster else None)
 
 
