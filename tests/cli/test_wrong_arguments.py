@@ -110,16 +110,35 @@ def test_validate_reads_the_cluster_file_beside_a_cluster_file(command, tmp_path
     assert "job.yaml is a job file, but a cluster file is needed here" in swapped.stderr
 
 
-@pytest.mark.parametrize("line", ["jobs", "apply --dry-run", "check"])
-def test_a_lab_that_is_not_started_is_named_with_its_fix(command, tmp_path, line):
-    """The file that ssh lacks is no fault of the user."""
+@pytest.mark.parametrize("line", ["jobs", "check", "diff", "logs last", "heal --plan", "status x"])
+def test_a_lab_that_is_not_started_is_one_error_with_its_fix(command, tmp_path, line):
+    """The file that ssh lacks is no fault of the user, and no fault of each host; the fix names the file."""
     command("init", "--template", "lab", "--out", "lab.yaml")
     text = (tmp_path / "lab.yaml").read_text()
-    (tmp_path / "cluster.yaml").write_text(re.sub(r"(?m)^name: .*", "name: not-started", text))
+    (tmp_path / "site.yaml").write_text(re.sub(r"(?m)^name: .*", "name: not-started", text))
 
+    done = command(*line.split(), "--cluster", "site.yaml")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert (
+        "error[lab-unknown]: lab `not-started` is not started\nfix: start it with `wright lab up"
+        in done.stderr
+    )
+    assert "config file" not in done.stderr
+    assert len(done.stderr.splitlines()) <= 4
+
+
+@pytest.mark.parametrize(
+    "line", ["status gpt-1", "logs 123", "why gpu-node3", "checkpoints verify ckptt", "curves x"]
+)
+def test_a_name_that_is_nothing_here_says_what_was_tried(command, line):
+    """The folder of runs and the cluster files, and how to name a cluster."""
     done = command(*line.split())
 
-    assert done.returncode != 0
-    assert "lab `not-started` is not started" in done.stdout + done.stderr
-    assert "wright lab up" in done.stdout + done.stderr
-    assert "config file" not in done.stdout + done.stderr
+    name = line.split()[-1]
+    assert done.returncode == 2
+    assert (
+        f"error[no-cluster-file]: `{name}` is no file here and no run in ./runs, and no cluster file"
+        in done.stderr
+    )
+    assert "--cluster ssh://HOST" in done.stderr

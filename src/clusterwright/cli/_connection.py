@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -61,7 +62,7 @@ def cluster_of_run(reference: str, cluster: Path | None) -> Cluster:
 
     if has_only_local_runs(cluster):
         raise no_run(reference, None, str(LOCAL_RUNS.absolute()))
-    return find_cluster(cluster)
+    return find_cluster(cluster, reference)
 
 
 def local_run(reference: str, cluster: Path | None, *, cancels: bool = False) -> Path | None:
@@ -115,8 +116,10 @@ def _has_slurm() -> bool:
     return has_slurm()
 
 
-def find_cluster(named: Path | None) -> Cluster:
+def find_cluster(named: Path | None, reference: str = "") -> Cluster:
     """Load the cluster file that a command works on, or learn the cluster from Slurm.
+
+    `reference`: the run, job or host that the command is about, and that is none on this machine.
 
     Raises:
         WrightError: no file is found; the message lists the paths that were tried.
@@ -125,7 +128,7 @@ def find_cluster(named: Path | None) -> Cluster:
         return unmanaged_cluster(named)
     from clusterwright.config.load import load_cluster
 
-    return load_cluster(cluster_file(named, accepts_login=True))
+    return load_cluster(cluster_file(named, accepts_login=True, reference=reference))
 
 
 def managed_cluster(named: Path | None) -> Cluster:
@@ -163,10 +166,18 @@ def unmanaged_cluster(named: Path | None) -> Cluster:
     return learned_cluster(Unmanaged(user=login[1], login=login[2]) if login else Unmanaged())
 
 
-def cluster_file(named: Path | None, job_file: Path | None = None, *, accepts_login: bool = False) -> Path:
+def cluster_file(
+    named: Path | None,
+    job_file: Path | None = None,
+    *,
+    accepts_login: bool = False,
+    reference: str = "",
+    otherwise: str = "",
+) -> Path:
     """Return the path of `--cluster`, $CLUSTERWRIGHT_CLUSTER, ./cluster.yaml or cluster.yaml beside the job file.
 
-    `accepts_login`: the command also works with `ssh://HOST`, so that errors name it.
+    `accepts_login`: the command also works with `ssh://HOST`, so that errors name it. `reference`: see `find_cluster`.
+    `otherwise`: what works without a cluster file, for the fix.
 
     Raises:
         WrightError: no file is found; the message lists the paths that were tried. Or the command needs a file, and
@@ -180,11 +191,32 @@ def cluster_file(named: Path | None, job_file: Path | None = None, *, accepts_lo
     candidates = _candidates(job_file)
     cluster_path = next((path for path in candidates if path.exists()), None)
     if cluster_path is None:
-        raise _no_cluster_file(candidates, accepts_login=accepts_login)
+        error = _no_cluster_file(candidates, accepts_login=accepts_login, otherwise=otherwise)
+        raise _not_here(reference, error) if reference else error
     return cluster_path
 
 
-def _no_cluster_file(candidates: Sequence[Path], *, accepts_login: bool) -> WrightError:
+def _not_here(reference: str, error: WrightError) -> WrightError:
+    """Return the error of a missing cluster file for a name that is no run on this machine either."""
+    from clusterwright.errors import WrightError
+
+    finding = error.findings[0]
+    folder = f"./{LOCAL_RUNS}"
+    message = _(
+        "`{name}` is no file here and no run in {folder}, and {error}",
+        name=reference,
+        folder=folder,
+        error=finding.message,
+    )
+    fix = _(
+        "run the command in the folder that has {folder}; for a job or host of a cluster, {fix}",
+        folder=folder,
+        fix=finding.fix,
+    )
+    return WrightError.from_code(finding.code, message, fix, exit_code=error.exit_code)
+
+
+def _no_cluster_file(candidates: Sequence[Path], *, accepts_login: bool, otherwise: str) -> WrightError:
     from clusterwright.errors import EXIT_USAGE, WrightError
 
     paths = ", ".join(map(str, candidates))
@@ -199,6 +231,7 @@ def _no_cluster_file(candidates: Sequence[Path], *, accepts_login: bool) -> Wrig
         )
     else:
         fix = _("pass --cluster cluster.yaml, or export {variable}=/path/to/cluster.yaml", variable=VARIABLE)
+    fix += f"; {otherwise}" if otherwise else ""
     return WrightError.from_code(
         "no-cluster-file", _("no cluster file found; tried {paths}", paths=tried), fix, exit_code=EXIT_USAGE
     )
@@ -240,6 +273,24 @@ def connection_to(cluster: Cluster) -> Connection:
     return remote_of(cluster)
 
 
+def require_lab(cluster: Cluster) -> None:
+    """Raise WrightError if the cluster is a lab that is not started: its ssh_config exists while it does."""
+    from clusterwright.errors import WrightError
+
+    if cluster.lab is None or not cluster.ssh_config:
+        return
+    try:
+        Path(cluster.ssh_config).stat()
+    except FileNotFoundError:
+        named = next((value for option, value in pairwise(sys.argv) if option == "--cluster"), "")
+        command = f"wright lab up {cluster_option(Path(named))}" if named else "wright lab up"
+        message = _("lab `{name}` is not started", name=cluster.name)
+        fix = _("start it with `{command}`", command=command)
+        raise WrightError.from_code("lab-unknown", message, fix) from None
+    except OSError:
+        return  # ssh names the reason
+
+
 def follow(
     cluster: Cluster | None,
     runs: str,
@@ -256,6 +307,8 @@ def follow(
     from clusterwright.launch.follow.screen import able
     from clusterwright.launch.listing import run_jobs_argv
 
+    if cluster:
+        require_lab(cluster)
     how = ("live" if live else "once", *(["json"] if json else []))
     if json or not live or not able(sys.stdout):
         return run_jobs_command(cluster, "logs", runs, run_name, *how, ignore_interrupts=ignore_interrupts)
@@ -281,6 +334,8 @@ def run_jobs_command(
     from clusterwright.edge.processes import lines
     from clusterwright.launch.listing import run_jobs_argv
 
+    if cluster:
+        require_lab(cluster)
     code = lines(
         run_jobs_argv(cluster, command, runs, *more),
         _writer_to(sys.stdout, wraps=wraps),

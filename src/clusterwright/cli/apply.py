@@ -187,9 +187,9 @@ def show(
         return
     if not plan_displayed:
         show_plan(report, most_diff_lines)
-    for hosts, error in _folded(report, reached=False):
+    for hosts, error in folded_errors(report, reached=False):
         show_error(_("unreachable: {hosts}: {error}", hosts=hosts, error=error))
-    for hosts, error in _folded(report, reached=True):
+    for hosts, error in folded_errors(report, reached=True):
         show_error(_("failed: {hosts}: {error}", hosts=hosts, error=error))
     for hosts, reason in left_out(report) if not report.dry else ():
         show_message(_("skipped: {hosts}: {reason}", hosts=hosts, reason=reason))
@@ -297,7 +297,7 @@ def _about(entry: Undoable) -> str:
     )
 
 
-def _folded(report: ChangeReport, *, reached: bool) -> list[tuple[str, str]]:
+def folded_errors(report: ChangeReport, *, reached: bool) -> list[tuple[str, str]]:
     """Return (hostlist, error) of failed hosts; errors that differ only in the host's name count as the same."""
     from clusterwright.config.names import fold
 

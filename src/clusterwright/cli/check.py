@@ -129,7 +129,7 @@ def check(
         Write the results to this file as Prometheus metrics, for the textfile collector of node_exporter (.prom).
     """
     from clusterwright.check import run
-    from clusterwright.cli._connection import find_cluster
+    from clusterwright.cli._connection import find_cluster, require_lab
     from clusterwright.cli._hostlist import hosts_of
     from clusterwright.provision.apply import remote_of
 
@@ -144,6 +144,8 @@ def check(
         verdicts = run(
             config, remote, hosts=chosen, only=checks.only, on=checks.on, on_event=display.on_event
         )
+    if any(verdict.check == "ssh" and verdict.status == "fail" for verdict in verdicts):
+        require_lab(config)
     _written(html, metrics, config, verdicts)
     return _show_verdicts(verdicts, json=json, everything=everything)
 

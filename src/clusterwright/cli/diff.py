@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterwright.cli._connection import cluster_option
+from clusterwright.cli._connection import cluster_option, require_lab
 from clusterwright.cli._show import show_error, show_json, show_message, show_next, show_text, show_verbatim
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _, _n
@@ -64,6 +64,8 @@ def hosts(file: Path, *, json: bool) -> tuple[bool, bool]:
 
     cluster = load_cluster(file)
     report = apply(cluster, str(file), remote_of(cluster), dry_run=True)
+    if report.unreached:
+        require_lab(cluster)
     drift_report = drift(report)
     if json:
         show_json(
@@ -77,6 +79,7 @@ def hosts(file: Path, *, json: bool) -> tuple[bool, bool]:
 
 def show_drift(drift_report: Drift, report: ChangeReport, file: Path) -> None:
     """Print manual changes first, then changes of the file, then the hosts by state and what the next apply does."""
+    from clusterwright.cli.apply import folded_errors
     from clusterwright.provision.change.fields import COST_LABELS
 
     for line in drift_lines(drift_report.rows):
@@ -91,6 +94,8 @@ def show_drift(drift_report: Drift, report: ChangeReport, file: Path) -> None:
             show_message(f"{hosts}: {label}")
     for host, error in drift_report.failed:
         show_error(f"{host}: {error}")
+    for hosts, error in folded_errors(report, reached=False):
+        show_error(_("unreachable: {hosts}: {error}", hosts=hosts, error=error))
     if drift_report.rows:
         show_message(
             _n(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._connection import cluster_file, connection_to
+from clusterwright.cli._connection import cluster_file, connection_to, require_lab
 from clusterwright.cli._show import show_error, show_json, show_message, show_records, show_text
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import N_, _
@@ -217,6 +217,8 @@ def _propose(file: Path | None, *, local: bool, json: bool) -> int:
     loop = target.loop(journal)
     past = journal.past(joined.moment(), loop.policy.window_s)
     observation = loop.observe_all()
+    if not (observation.slurm or json or local):
+        require_lab(target.cluster)
     first_decision = decide(observation, past, loop.policy, loop.rules)
     confirmed = dataclasses.replace(
         past, witnesses=first_decision.witnesses, incidents=first_decision.incidents

@@ -177,7 +177,9 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     cluster: Path | Cluster = (
         unmanaged_cluster(how.cluster)
         if is_unmanaged(how.cluster, job_file)
-        else cluster_file(how.cluster, job_file, accepts_login=True)
+        else cluster_file(
+            how.cluster, job_file, accepts_login=True, otherwise=_("--local runs it on this machine")
+        )
     )
     resolved_job = resolve_job(program, job.overrides(), cluster) if program else None
     if resolved_job:
