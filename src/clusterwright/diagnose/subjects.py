@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
     from clusterwright.config.cluster import Cluster
     from clusterwright.diagnose.diagnosis import Diagnosis
@@ -34,8 +34,17 @@ def log(*paths: str | Path, memory_bytes: int | None = None, warn: Warn = _ignor
     """
     from clusterwright.diagnose.reading import find_sources
 
-    sources = find_sources([str(path) for path in paths])
+    sources = [*find_sources([str(path) for path in paths]), *_decay_of_runs(paths)]
     return judge_sources(sources, require_text=True, memory_bytes=memory_bytes, warn=warn)
+
+
+def _decay_of_runs(paths: Sequence[str | Path]) -> Iterator[LogSource]:
+    """Yield what became slowly worse in those of the folders that are runs."""
+    from clusterwright.diagnose.gather.ended import decay_sources
+    from clusterwright.onhost.runs.run_decay import find_decays
+
+    for folder in (str(path) for path in paths if str(path) != "-" and Path(path, "job.json").is_file()):
+        yield from decay_sources((each.host, each.text) for each in find_decays(folder))
 
 
 def judge_sources(

@@ -7,7 +7,7 @@ import json
 import re
 import shlex
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -176,12 +176,25 @@ def _files(
     seconds = max(0.0, end - time.monotonic())
     arguments = (*of_job, f"{seconds:.1f}", *named)
     result = Host(remote, control).run_program(RUN_TEXTS, *arguments, timeout_s=seconds + START_S)
-    files: dict[str, Any] = {"run": "", "state": [], "jobs": [], "events": [], "texts": [], "dumps": []}
+    files: dict[str, Any] = {
+        "run": "",
+        "state": [],
+        "jobs": [],
+        "events": [],
+        "texts": [],
+        "dumps": [],
+        "decay": [],
+    }
     answer = parse_object(result.out)  # without Python or the file, Slurm's records remain
     for key, empty in files.items():
         if isinstance(answer.get(key), type(empty)):
             files[key] = answer[key]
-    for key, fields in (("texts", ("path", "text", "host")), ("dumps", ("path", "base64")), ("events", ())):
+    for key, fields in (
+        ("texts", ("path", "text", "host")),
+        ("dumps", ("path", "base64")),
+        ("events", ()),
+        ("decay", ("host", "text")),
+    ):
         files[key] = [row for row in files[key] if _has_texts(row, fields)]
     return files
 
@@ -217,8 +230,15 @@ def _of_files(files: Mapping[str, Any]) -> Iterator[LogSource]:
     for file in files["dumps"]:
         with suppress(ValueError):
             yield of_bytes(file["path"], base64.b64decode(file["base64"]))
+    yield from decay_sources((row["host"], row["text"]) for row in files["decay"])
     if files["events"]:
         yield of_text("events of the run", "\n".join(map(event_line, files["events"])))
+
+
+def decay_sources(findings: Iterable[tuple[str, str]]) -> Iterator[LogSource]:
+    """Yield findings about the decay of a run as sources, each of its host, or of none."""
+    for host, text in findings:
+        yield of_text("steps and samples of the run", f"decay: {text}", kind="metric", host=host)
 
 
 def event_line(event: Mapping[str, Any]) -> str:

@@ -38,6 +38,7 @@ from clusterwright.onhost.lib.safe_reader import (
     reading_budget,
     walk_folder,
 )
+from clusterwright.onhost.runs.run_decay import find_decays
 from clusterwright.onhost.runs.run_folders import find, job_ids, own_job_ids
 from clusterwright.onhost.runs.run_state import read_state
 
@@ -54,7 +55,8 @@ def main() -> int:
     runs, job, uid, seconds, *named = sys.argv[1:]
     end = time.monotonic() + float(seconds)
     run = find(runs, job)
-    document: Dict[str, Any] = {"run": run, "state": [], "jobs": [], "events": [], "texts": [], "dumps": []}
+    document: Dict[str, Any] = {"run": run, "state": [], "jobs": [], "events": []}
+    document.update(texts=[], dumps=[], decay=[])
     try:
         if run:
             document.update(as_owner(run, lambda: of_run(run), _limits(2 * READ_S, end)))
@@ -73,7 +75,7 @@ def _limits(seconds: float, end: float) -> WorkLimits:
 
 
 def of_run(run: str) -> Dict[str, Any]:
-    """Return texts, events, dumps and job ids in a run's folder, as far as the reading budget reaches."""
+    """Return texts, events, decay, dumps and job ids in a run's folder, as far as the reading budget reaches."""
     document: Dict[str, Any] = {}
     try:
         with reading_budget(Budget(READ_S, READ_BYTES)):
@@ -81,6 +83,7 @@ def of_run(run: str) -> Dict[str, Any]:
             document["state"] = list(read_state(run, job_ids(run))[:2])
             document["texts"] = texts(list(files_of(run)))
             document["events"] = events(run)
+            document["decay"] = [{"host": each.host, "text": each.text} for each in find_decays(run)]
             document["dumps"] = dumps(run)
     except OverBudgetError as error:
         sys.stderr.write(f"{run} was not read to the end: {error}\n")

@@ -8,7 +8,7 @@ import time
 from typing import Any, Dict, List, Optional, Sequence
 
 from clusterwright.onhost.lib.run_outcome import EXIT_CODES, RUNNING
-from clusterwright.onhost.runs import run_checkpoints, run_folders, run_state
+from clusterwright.onhost.runs import run_checkpoints, run_decay, run_folders, run_state
 from clusterwright.onhost.supervisor.goodput import advice, figures, history, reading, slow, speed
 from clusterwright.onhost.supervisor.goodput.timeline import SECOND, JobTimeline, jobs
 
@@ -35,6 +35,7 @@ def status(run: str) -> Dict[str, Any]:
         **_saved(run, run_history.events),
         "failures": [failure.document() for failure in totals.failures],
         "slow_rank": _slow(run_history.events),
+        "decay": [each.text for each in run_decay.find_decays(run)],
     }
     return {
         **document,
@@ -114,6 +115,7 @@ def lines(document: Dict[str, Any]) -> List[str]:
         ("generation", f"{document['generation']} on {hosts}{extra_hosts}"),
         ("step", _step(document)),
         ("speed", ", ".join(reading.fast(document)) or "unknown"),
+        *([("decay", "; ".join(document["decay"]))] if document["decay"] else []),
         ("checkpoint", _checkpoint(document)),
         ("memory", _memory(document)),
         ("standby", _standby(document)),

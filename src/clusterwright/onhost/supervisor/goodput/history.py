@@ -59,9 +59,9 @@ def read(folder: str, full_read_bytes: int = FULL_READ_BYTES) -> History:
     )
 
 
-def event_files(folder: str, prefix: str = "") -> List[str]:
+def event_files(folder: str, prefix: str = "", *, subfolder: str = "events") -> List[str]:
     """Return the paths of the regular event files in a run's folder whose names start with `prefix`, sorted."""
-    events = os.path.join(folder, "events")
+    events = os.path.join(folder, subfolder)
     names = [name for name in list_folder(events) if name.startswith(prefix) and name.endswith(".jsonl")]
     return [path for path in (os.path.join(events, name) for name in names) if is_regular(path)]
 

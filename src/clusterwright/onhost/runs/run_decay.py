@@ -1,0 +1,85 @@
+"""Reads what decay of a run is found in: steps of rank 0 at even places of its file, and the samples of its agents.
+
+Standard library, Python 3.8; sent to a host that has the run's folder.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import BinaryIO, Dict, Iterable, Iterator, List
+
+from clusterwright.onhost.lib.safe_reader import open_regular, read_part
+from clusterwright.onhost.supervisor.goodput import decay, history
+
+PLACES = 400  # in a long file, each with some ten to twenty steps
+SAMPLES_BYTES = 2 << 20  # of one host's samples: three weeks
+ALL_SAMPLES_BYTES = 64 << 20  # of all hosts
+Event = history.Event
+
+
+def find_decays(run: str) -> List[decay.Decay]:
+    """Return the decay of a run by its folder; empty if there is none, or too little to conclude from."""
+    try:
+        return decay.find_decays(read_steps(run), read_samples(run))
+    except (TypeError, KeyError, OverflowError, ZeroDivisionError):  # fields that a user has written
+        return []
+
+
+def read_steps(run: str) -> List[Event]:
+    """Return rank 0's events by time: all of a short file; of a long one those at its ends and at even places."""
+    path = os.path.join(run, "events", "rank-00000.jsonl")
+    try:
+        size = os.stat(path).st_size
+        if size <= history.FULL_READ_BYTES:
+            return _ordered(history.parse(read_part(path, history.FULL_READ_BYTES, inside=run)))
+        events = history.thin(path, _starts(run))
+        with open_regular(path, inside=run) as file:
+            for place in range(PLACES):
+                events += _block(file, size * place // PLACES)
+    except OSError:
+        return []
+    return _ordered(events)
+
+
+def read_samples(run: str) -> List[Event]:
+    """Return the newest samples of all agents by time, as many as fit in ALL_SAMPLES_BYTES."""
+    paths = history.event_files(run, subfolder="samples")
+    share = min(SAMPLES_BYTES, ALL_SAMPLES_BYTES // max(1, len(paths)))
+    events: List[Event] = []
+    for path in paths:
+        try:
+            data = read_part(path, share, -share, inside=run)
+        except OSError:
+            continue
+        events += [event for event in history.parse(data) if isinstance(event.get("host"), str)]
+    return _ordered(events)
+
+
+def _starts(run: str) -> List[float]:
+    """Return the start of each generation among the supervisors' last events: a plan follows it."""
+    paths = history.event_files(run, "supervisor-")
+    events = [
+        event
+        for path in paths[-2:]
+        for event in history.parse(read_part(path, history.FULL_READ_BYTES, inside=run))
+    ]
+    return [float(event["time"]) for event in events if event["event"] == "generation_start"][-20:]
+
+
+def _block(file: BinaryIO, offset: int) -> Iterator[Event]:
+    """Yield the events in the complete lines of a probe at an offset."""
+    file.seek(offset)
+    block = file.read(history.PROBE)
+    if offset:
+        block = block.partition(b"\n")[2]
+    yield from history.parse(block[: block.rfind(b"\n") + 1])
+
+
+def _ordered(events: Iterable[Event]) -> List[Event]:
+    """Return the events by time, each step once."""
+    unique: Dict[object, Event] = {}
+    for event in events:
+        unique[
+            (float(event["time"]), event["event"], event.get("step") if event["event"] == "step" else None)
+        ] = event
+    return sorted(unique.values(), key=lambda event: float(event["time"]))

@@ -1,0 +1,304 @@
+"""Decay of a run: steps, hosts, memory and data loading that become slowly worse. Pure, over events and samples.
+
+Steps are events of rank 0; samples are the agents', one for each host (kinds.py). Only the newest generation counts:
+another one may have other hosts, another batch size, and memory that begins anew.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict
+from statistics import median
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from clusterwright.onhost.supervisor.goodput.timeline import Event
+from clusterwright.onhost.supervisor.goodput.trend import SPANS, Trend, find_trend, neighbors
+
+LEAST_S, LEAST_STEPS = 20.0, 48  # of a generation, for a conclusion
+SLOWER, HOST_SLOWER = (
+    0.05,
+    math.log(1.1),
+)  # smallest fall of the rate, and rise of a host's time over the others'
+WAITS_MORE = 0.1  # smallest rise of the share of step time spent waiting for data
+GROWS, GROWS_BYTES = 0.1, 64 << 20  # smallest growth of memory: a share of the initial, and bytes
+FAR_S = 14 * 86400.0  # memory that lasts longer needs no attention
+PARTS = 96  # of a generation, in each of which the wait for data is averaged
+LEAST_DAYS, HOUR_SLOWER = 3, 0.9  # days on which an hour is slow, and its rate over the day's median
+RATES, HOST, HOURS, MEMORY, GPU_MEMORY, DATA = "rates", "host", "hours", "memory", "gpu-memory", "data"
+
+Points = List[Tuple[float, float]]
+Hour = Tuple[int, int]  # day, hour of the day
+
+
+class Decay(NamedTuple):
+    """One finding: its kind, the host that it is about (empty for the run), and one sentence."""
+
+    kind: str
+    host: str
+    text: str
+
+
+def local_hour(moment: float) -> Hour:
+    """Return the day and the hour of a time in seconds since the epoch, by this machine's time zone."""
+    local = time.localtime(moment)
+    return local.tm_year * 366 + local.tm_yday, local.tm_hour
+
+
+def find_decays(
+    events: Sequence[Event], samples: Sequence[Event], hour_of: Callable[[float], Hour] = local_hour
+) -> List[Decay]:
+    """Return what becomes slowly worse in a run: causes first, the speed of all steps last.
+
+    `events` are rank 0's in order, of a long run a selection; `samples` are those of all agents.
+    """
+    steps = [event for event in events if event["event"] == "step" and _is_number(event.get("seconds"))]
+    generation = steps[-1].get("generation") if steps else _newest(samples)
+    newest_steps = [event for event in steps if event.get("generation") == generation]
+    plan = _plan(events, generation)
+    hosts = _by_host(sample for sample in samples if sample.get("generation") == generation)
+    return [
+        *_memory(hosts, newest_steps, plan),
+        *_slow_hosts(hosts),
+        *_data(newest_steps),
+        *_hours(steps, _plan(events, None), hour_of),
+        *_rates(newest_steps, plan),
+    ]
+
+
+def _rates(steps: Sequence[Event], plan: Mapping[str, Any]) -> Iterator[Decay]:
+    unit, points = rate_points(steps, plan)
+    trend = find_trend(points, rises=False, least=SLOWER) if _is_long(points) else None
+    if trend:
+        yield Decay(RATES, "", f"rates fall from {_range(trend, unit)}")
+
+
+def rate_points(steps: Sequence[Event], plan: Mapping[str, Any]) -> Tuple[str, Points]:
+    """Return the rate of each step with its unit: tokens, if all steps have them, else samples, else steps."""
+    timed_steps = [event for event in steps if event["seconds"] > 0]
+    if timed_steps and all(_is_number(event.get("tokens")) and event["tokens"] > 0 for event in timed_steps):
+        return "tokens/s", [(event["time"], event["tokens"] / event["seconds"]) for event in timed_steps]
+    batch = plan.get("batch") if _is_number(plan.get("batch")) else None
+    unit = "samples/s" if batch else "steps/s"
+    return unit, [(event["time"], (batch or 1) / event["seconds"]) for event in timed_steps]
+
+
+def _data(steps: Sequence[Event]) -> Iterator[Decay]:
+    """Yield a growing share of step time that the slowest rank waits for its batches."""
+    timed_steps = [event for event in steps if _is_number(event.get("busy")) and _is_number(_waited(event))]
+    if len(timed_steps) < LEAST_STEPS:
+        return
+    every = max(1, len(timed_steps) // PARTS)
+    marks = timed_steps[::every]
+    points = [
+        (
+            later["time"],
+            min(1.0, max(0.0, (_waited(later) - _waited(earlier)) / (later["busy"] - earlier["busy"]))),
+        )
+        for earlier, later in neighbors(marks)
+        if later["busy"] > earlier["busy"]
+    ]
+    trend = find_trend(points, rises=True, least=WAITS_MORE, relative=False) if _is_long(points) else None
+    if trend:
+        begin, end = (f"{max(0.0, share):.0%}" for share in (trend.initial, trend.final))
+        yield Decay(
+            DATA, "", f"the wait for data grows from {begin} to {end} of the time in steps, {_since(trend)}"
+        )
+
+
+def _waited(event: Event) -> Any:
+    return event.get("waited_most", event.get("waited"))
+
+
+def _memory(
+    hosts: Mapping[str, Sequence[Event]], steps: Sequence[Event], plan: Mapping[str, Any]
+) -> Iterator[Decay]:
+    """Yield growing memory of each host's ranks, and of the GPU of rank 0."""
+    for host, samples in hosts.items():
+        points = [
+            (sample["time"], float(sum(sample["memory"]))) for sample in samples if sample.get("memory")
+        ]
+        trend = _growth(points)
+        free = samples[-1].get("available")
+        if trend and (left_s := _time_left(trend, free)) < FAR_S:
+            left = f"; the last {_gib(float(free))} are used up in about {_duration(left_s)}" if free else ""
+            yield Decay(MEMORY, host, f"memory of the ranks on {host} grows from {_sizes(trend)}{left}")
+    points = [(event["time"], float(event["memory"])) for event in steps if _is_number(event.get("memory"))]
+    is_gpu = str(plan.get("device") or "cpu") != "cpu"
+    trend = _growth(points) if is_gpu or not hosts else None
+    if trend:
+        host = str(steps[-1].get("host") or "?")
+        subject = f"GPU memory of rank 0 on {host}" if is_gpu else f"memory of the ranks on {host}"
+        yield Decay(GPU_MEMORY if is_gpu else MEMORY, host, f"{subject} grows from {_sizes(trend)}")
+
+
+def _growth(points: Points) -> Optional[Trend]:
+    if not _is_long(points, least_points=SPANS):
+        return None
+    least = max(float(GROWS_BYTES), GROWS * min(value for _, value in points))
+    return find_trend(points, rises=True, least=least, relative=False)
+
+
+def _time_left(trend: Trend, free: Any) -> float:
+    return float(free) / trend.per_hour * 3600 if _is_number(free) else 0.0
+
+
+def _slow_hosts(hosts: Mapping[str, Sequence[Event]]) -> Iterator[Decay]:
+    """Yield hosts whose own part of a step takes longer and longer than the median of the others at the same time."""
+    series = {
+        host: points for host, points in ((host, _own(samples)) for host, samples in hosts.items()) if points
+    }
+    if len(series) < 2:
+        return
+    begin = max(points[0][0] for points in series.values())
+    end = min(points[-1][0] for points in series.values())
+    spans = {host: _by_span(points, begin, end) for host, points in series.items()}
+    for host, own in spans.items():
+        ratios = []
+        for span, seconds in sorted(own.items()):
+            others = [values[span] for other, values in spans.items() if other != host and values.get(span)]
+            if others:
+                ratios.append((begin + (span + 0.5) * (end - begin) / SPANS, seconds / median(others)))
+        trend = (
+            find_trend(ratios, rises=True, least=HOST_SLOWER) if _is_long(ratios, least_points=1) else None
+        )
+        if trend and trend.final > math.exp(HOST_SLOWER):
+            yield Decay(
+                HOST,
+                host,
+                f"{host} becomes slower: its own part of a step grows from {trend.initial:.2f} to {trend.final:.2f}"
+                f" times that of the other hosts, {_since(trend)}{_cause(hosts[host], trend)}",
+            )
+
+
+def _cause(samples: Sequence[Event], trend: Trend) -> str:
+    """Return that a slow host mainly waits for data, if it does."""
+    late = [sample for sample in samples if sample["time"] >= (trend.since + trend.until) / 2]
+    shares = []
+    for earlier, later in neighbors(late):
+        for rank, own in enumerate(later["own"]):
+            seconds = own - earlier["own"][rank]
+            if seconds > 0:
+                shares.append((later["waited"][rank] - earlier["waited"][rank]) / seconds)
+    return f"; {median(shares):.0%} of it waits for data" if shares and median(shares) > 0.5 else ""
+
+
+def _own(samples: Sequence[Event]) -> Points:
+    """Return the seconds per step of a host's slowest rank between two samples, without its waiting for others."""
+    points = []
+    for earlier, later in neighbors(samples):
+        durations = [
+            (own - earlier["own"][rank]) / (later["step"][rank] - earlier["step"][rank])
+            for rank, own in enumerate(later.get("own") or ())
+            if later["step"][rank] > earlier["step"][rank] and own > earlier["own"][rank]
+        ]
+        points += [(later["time"], max(durations))] if durations else []
+    return points
+
+
+def _by_span(points: Points, begin: float, end: float) -> Dict[int, float]:
+    """Return the medians of equal spans of a time that several series share."""
+    groups: Dict[int, List[float]] = defaultdict(list)
+    for moment, value in points:
+        if begin <= moment <= end and end > begin:
+            groups[min(SPANS - 1, int((moment - begin) / (end - begin) * SPANS))].append(value)
+    return {span: median(values) for span, values in groups.items()}
+
+
+def _hours(
+    steps: Sequence[Event], plan: Mapping[str, Any], hour_of: Callable[[float], Hour]
+) -> Iterator[Decay]:
+    """Yield hours of the day at which the rate is low on each of at least LEAST_DAYS days."""
+    by_hour: Dict[Hour, List[float]] = defaultdict(list)
+    for moment, rate in rate_points(steps, plan)[1]:
+        by_hour[hour_of(moment)].append(rate)
+    days: Dict[int, Dict[int, float]] = defaultdict(dict)
+    for (day, hour), rates in by_hour.items():
+        days[day][hour] = median(rates)
+    shares: Dict[int, List[float]] = defaultdict(list)
+    for medians in days.values():
+        usual = median(medians.values())
+        for hour, rate in medians.items():
+            shares[hour].append(rate / usual)
+    slow = {
+        hour: median(values)
+        for hour, values in shares.items()
+        if len(values) >= LEAST_DAYS and max(values) < HOUR_SLOWER
+    }
+    if slow and len(slow) <= 8:
+        worst = min(slow, key=lambda hour: slow[hour])
+        hours = ", ".join(f"{hour:02}:00" for hour in sorted(slow))
+        count = len(shares[worst])
+        yield Decay(
+            HOURS,
+            "",
+            f"rates are low each day at {hours}: {1 - slow[worst]:.0%} lower, on {count} of {count} days",
+        )
+
+
+def _by_host(samples: Iterator[Event]) -> Dict[str, List[Event]]:
+    """Return the usable samples of each host in order."""
+    hosts: Dict[str, List[Event]] = defaultdict(list)
+    for sample in samples:
+        lists = [sample.get(name) for name in ("step", "own", "waited", "memory")]
+        if all(isinstance(values, list) and all(map(_is_number, values)) for values in lists):
+            count = len(hosts[sample["host"]][0]["step"]) if hosts[sample["host"]] else len(lists[0] or ())
+            if all(len(values or ()) == count for values in lists[:3]):
+                hosts[sample["host"]].append(sample)
+    return {host: ordered for host, ordered in sorted(hosts.items()) if ordered}
+
+
+def _plan(events: Sequence[Event], generation: Any) -> Dict[str, Any]:
+    """Return the fields of the newest plan of a generation, or of any for None."""
+    plan: Dict[str, Any] = {}
+    for event in events:
+        if event["event"] == "plan" and generation in (None, event.get("generation")):
+            plan.update(event)
+    return plan
+
+
+def _newest(samples: Sequence[Event]) -> Any:
+    return max((sample.get("generation") or 0 for sample in samples), default=0)
+
+
+def _is_long(points: Points, least_points: int = LEAST_STEPS) -> bool:
+    return len(points) >= least_points and points[-1][0] - points[0][0] >= LEAST_S
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _range(trend: Trend, unit: str) -> str:
+    slope = _slope(trend, _number)
+    return f"{_number(trend.initial)} to {_number(trend.final)} {unit}, {slope}, {_since(trend)}"
+
+
+def _sizes(trend: Trend) -> str:
+    return f"{_gib(trend.initial)} to {_gib(trend.final)}, {_slope(trend, _gib)}, {_since(trend)}"
+
+
+def _slope(trend: Trend, written: Callable[[float], str]) -> str:
+    """Return the slope per hour, or per minute of a trend of less than an hour."""
+    change = abs(trend.per_hour)
+    is_short = trend.until - trend.since < 3600
+    return f"{written(change / 60)} per minute" if is_short else f"{written(change)} per hour"
+
+
+def _since(trend: Trend) -> str:
+    return "since " + time.strftime("%Y-%m-%d %H:%M", time.localtime(trend.since))
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _gib(size: float) -> str:
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
+
+
+def _duration(seconds: float) -> str:
+    for length, name in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {name}"
+    return f"{seconds:.0f} s"
