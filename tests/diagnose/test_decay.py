@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from clusterwright.diagnose.gather.ended import decay_sources
+from clusterwright.diagnose.gather.decay import decay_sources
 from clusterwright.diagnose.subjects import judge_sources, log
 from clusterwright.onhost.runs import run_decay, run_status
 

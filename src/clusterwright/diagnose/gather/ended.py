@@ -7,13 +7,14 @@ import json
 import re
 import shlex
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from clusterwright.config.names import expand_valid
 from clusterwright.diagnose.gather import measure
+from clusterwright.diagnose.gather.decay import decay_sources
 from clusterwright.diagnose.gather.live import live
 from clusterwright.diagnose.gather.sections import INDENT, sections
 from clusterwright.diagnose.reading import LogSource, of_bytes, of_text
@@ -233,12 +234,6 @@ def _of_files(files: Mapping[str, Any]) -> Iterator[LogSource]:
     yield from decay_sources((row["host"], row["text"]) for row in files["decay"])
     if files["events"]:
         yield of_text("events of the run", "\n".join(map(event_line, files["events"])))
-
-
-def decay_sources(findings: Iterable[tuple[str, str]]) -> Iterator[LogSource]:
-    """Yield findings about the decay of a run as sources, each of its host, or of none."""
-    for host, text in findings:
-        yield of_text("steps and samples of the run", f"decay: {text}", kind="metric", host=host)
 
 
 def event_line(event: Mapping[str, Any]) -> str:

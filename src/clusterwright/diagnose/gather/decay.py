@@ -1,0 +1,13 @@
+"""What became slowly worse in a run, as lines for the failure modes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from clusterwright.diagnose.reading import LogSource, of_text
+
+
+def decay_sources(findings: Iterable[tuple[str, str]]) -> Iterator[LogSource]:
+    """Yield findings about the decay of a run as sources, each of its host, or of none."""
+    for host, text in findings:
+        yield of_text("steps and samples of the run", f"decay: {text}", kind="metric", host=host)
