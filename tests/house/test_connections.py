@@ -31,6 +31,7 @@ NETWORK = {
 }
 # Out of the cluster, to addresses that the operator's or the user's own file names.
 OUTSIDE = {
+    "onhost/object_storage/bucket.py": "the object storage of `checkpoint.upload_to` in a job file",
     "onhost/notify/send.py": "receivers of alerts: `monitoring.receivers`",
     "onhost/notify/zabbix/figures.py": "reads Prometheus on loopback for the site's Zabbix",
     "onhost/notify/zabbix/site.py": "the site's Zabbix: `monitoring.receivers`",

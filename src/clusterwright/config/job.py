@@ -15,10 +15,12 @@ from clusterwright.config.names import (
     CommandItem,
     Earlier,
     HostPath,
+    HttpAddress,
     Identifier,
     Image,
     Line,
     ModuleName,
+    ObjectAddress,
     VariableName,
 )
 from clusterwright.config.parallel import Parallel
@@ -72,6 +74,18 @@ class Checkpoint(Section):
         "Measure (`run.measure`) whose lowest value also retains a checkpoint.",
         default=None, example="validation",
     )  # fmt: skip
+    upload_to: ObjectAddress | None = setting(
+        "Bucket and prefix in object storage (S3, Ceph RGW, MinIO and others) to which each verified checkpoint is"
+        " uploaded, with the same retention. The newest upload is restored where the folder has none as new.",
+        default=None,
+        example="s3://models/gpt",
+    )
+    endpoint: HttpAddress | None = setting(
+        "Address of the object storage; default: AWS. Credentials are not set here: boto3"
+        " finds them in the environment, ~/.aws or the instance's role.",
+        default=None,
+        example="https://rgw.example.org",
+    )
 
 
 class Elastic(Section):

@@ -38,6 +38,8 @@ _PACKAGE = r"[a-z0-9][a-z0-9+._-]{1,127}"  # Debian policy 5.6.1; RPM's are alik
 _START = r"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9](:[0-5][0-9])?"  # scontrol(1) StartTime
 _ARRAY = r"[0-9]{1,7}(-[0-9]{1,7}(:[1-9][0-9]{0,6})?)?(,[0-9]{1,7}(-[0-9]{1,7}(:[1-9][0-9]{0,6})?)?)*(%[1-9][0-9]*)?"
 _EARLIER = r"[1-9][0-9]{0,9}|[A-Za-z][A-Za-z0-9_.-]{0,95}"  # a job id, or the name of a run
+_HTTP = rf"https?://{_SERVER}(:[1-9][0-9]{{0,4}})?(/[A-Za-z0-9._~/-]{{0,255}})?"  # without user and password
+_OBJECTS = r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.()/-]{0,512})?"  # S3's bucket naming rules
 _IMAGE = r"[A-Za-z0-9/][A-Za-z0-9._/:@#+=-]{0,1023}"  # enroot import(1): docker://USER@HOST#IMAGE:TAG
 
 _HOSTLIST_PART = r"((?:[a-z0-9-]|\[[0-9,-]+\])+)(?:,|$)"
@@ -365,6 +367,18 @@ Image = Annotated[
         N_("an image"),
         N_("use an enroot URI such as docker://nvcr.io#nvidia/pytorch:25.09-py3, or a .sqsh path"),
     ),
+]
+HttpAddress = Annotated[
+    str,
+    *_matching(
+        _HTTP,
+        N_("the http or https address of a server, without user and password"),
+        N_("write it as https://rgw.example.org:443"),
+    ),
+]
+ObjectAddress = Annotated[
+    str,
+    *_matching(_OBJECTS, N_("a bucket and prefix in object storage"), N_("write it as s3://BUCKET/PREFIX")),
 ]
 HostPath = Annotated[
     str,

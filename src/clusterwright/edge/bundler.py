@@ -34,6 +34,7 @@ DEV_SESSION = "onhost/dev/session_job"  # `wright dev`, inside the session's job
 # Folders that `wright apply` installs on hosts.
 LIBRARY = (
     "onhost/lib", "onhost/adapters", "onhost/frameworks", "onhost/launchers", "onhost/supervisor", "onhost/trackers",
+    "onhost/object_storage",
     "runtime",  # imported in jobs
     "onhost/containers",  # starts steps in images, builds Python environments
     "onhost/exporter", "onhost/notify",  # services

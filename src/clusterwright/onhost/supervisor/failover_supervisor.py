@@ -10,7 +10,7 @@ import json
 import signal
 import sys
 
-from clusterwright.onhost.supervisor import tracker_processes
+from clusterwright.onhost.supervisor import tracker_processes, upload_processes
 from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.job import read_record
 from clusterwright.onhost.supervisor.quorum import Predecessor
@@ -32,7 +32,7 @@ def main() -> int:
     supervisor = Supervisor(record, folder, scheduler, predecessor)
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _: supervisor.stop_requests.on_signal(received))
-    with tracker_processes.trackers(record.job.trackers, folder):
+    with tracker_processes.trackers(record.job.trackers, folder), upload_processes.uploads(record, folder):
         return supervisor.run()
 
 

@@ -66,6 +66,8 @@ class CheckpointFields(NamedTuple):
     save_total_limit: int = 3
     memory: Union[EveryFields, str] = "auto"
     best: Optional[str] = None
+    upload_to: Optional[str] = None
+    endpoint: Optional[str] = None
 
 
 class GradientsFields(NamedTuple):

@@ -21,6 +21,7 @@ from clusterwright.onhost.supervisor import (
     ssh_hosts,
     terms,
     tracker_processes,
+    upload_processes,
     wire,
 )
 from clusterwright.onhost.supervisor import decide as d
@@ -387,10 +388,12 @@ def main() -> int:
     if folder.has("ended.json") or folder.has("finished.json"):
         sys.stdout.write("the run is over already; nothing to do\n")
         return 0
+    if not upload_processes.is_ready(record, folder):
+        return 1
     supervisor = Supervisor(record, folder, ssh_hosts.scheduler_of(record, folder))
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _: supervisor.stop_requests.on_signal(received))
-    with tracker_processes.trackers(record.job.trackers, folder):
+    with tracker_processes.trackers(record.job.trackers, folder), upload_processes.uploads(record, folder):
         code = supervisor.run()
     return supervisor.scheduler.cancel_if_canceled(code)
 

@@ -17,7 +17,7 @@ from clusterwright.onhost.adapters import registry, task_variables
 from clusterwright.onhost.adapters.launcher import Allocation
 from clusterwright.onhost.lib.processes import Process
 from clusterwright.onhost.lib.run_outcome import CANCELED, EXIT_CODES, FAILED, FINISHED
-from clusterwright.onhost.supervisor import console, network, schedulers, terms
+from clusterwright.onhost.supervisor import console, network, schedulers, terms, upload_processes
 from clusterwright.onhost.supervisor.folder import Events, Folder, open_run
 from clusterwright.onhost.supervisor.goodput import closing
 from clusterwright.onhost.supervisor.host import forming, processes
@@ -161,6 +161,8 @@ def main() -> int:
     if folder.has("ended.json"):
         console.out("the run is over already; nothing to do")
         return 0
+    if not upload_processes.is_ready(record, folder):
+        return 1
     job: Optional[UnsupervisedJob] = None
 
     def request_stop(received: int, _frame: object) -> None:
@@ -170,7 +172,8 @@ def main() -> int:
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, request_stop)
     job = UnsupervisedJob(record, folder)
-    code = job.run()
+    with upload_processes.uploads(record, folder):
+        code = job.run()
     return schedulers.Slurm(record, folder).cancel_if_canceled(code) if folder.has("cancelled") else code
 
 

@@ -147,6 +147,13 @@ def array(job: Job) -> Iterator[Clash]:
             _("remove checkpoint.folder: each run then has its own folder"),
             (("checkpoint", "folder"), ("array",) if job.array else ("sweep",)),
         )
+    if (job.array or job.sweep) and job.checkpoint.upload_to:
+        yield Clash(
+            "array-one-folder",
+            _("all runs of the array would upload checkpoints to {target}", target=job.checkpoint.upload_to),
+            _("remove checkpoint.upload_to, or submit the runs one by one with a prefix for each"),
+            (("checkpoint", "upload_to"), ("array",) if job.array else ("sweep",)),
+        )
 
 
 # The image's own system (hier(7)), mounts of the runtime, and our agent.

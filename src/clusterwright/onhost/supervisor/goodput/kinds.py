@@ -17,6 +17,7 @@ class EventKind(NamedTuple):
 
 
 SUPERVISOR, AGENT, RANK, RANK0 = "supervisor", "agent", "each rank", "rank 0"
+UPLOADER = "uploader"
 
 # Fields of every event.
 COMMON = {
@@ -185,6 +186,19 @@ KINDS = {
     "checkpoint_bad": EventKind(RANK0, "a damaged checkpoint is skipped", {
         "step": "the step",
         "reason": "the damage",
+    }),
+    "checkpoint_uploaded": EventKind(UPLOADER, "a checkpoint is complete in object storage", {
+        "step": "the step",
+        "seconds": "duration of verification and upload",
+        "bytes": "its size",
+    }),
+    "checkpoint_upload_failed": EventKind(UPLOADER, "a checkpoint could not be uploaded; the uploader retries", {
+        "step": "the step",
+        "reason": "the error",
+    }),
+    "upload_restored": EventKind(UPLOADER, "a checkpoint was restored from object storage, before the ranks start", {
+        "step": "the step",
+        "seconds": "duration of download and verification",
     }),
     "pause": EventKind(RANK0, "a pause of the loop ends (`run.pause`)", {
         "name": "its purpose",

@@ -1,0 +1,1 @@
+"""Uploads of checkpoints in object storage (S3): uploaded after their verification, restored where none is local."""

@@ -1,0 +1,154 @@
+"""An S3 server on loopback (moto), and a proxy before it that delays, refuses and damages requests."""
+
+import http.client
+import http.server
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[3] / "src"
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIATESTTESTTEST", "AWS_SECRET_ACCESS_KEY": "secret-of-a-test"}
+BUCKET = "models"
+
+
+def free_port():
+    """A port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Storage:
+    """The server and its one bucket, seen as another program sees them."""
+
+    def __init__(self, endpoint):
+        import boto3
+
+        self.endpoint = endpoint
+        self.client = boto3.client(
+            "s3",
+            endpoint_url=endpoint,
+            region_name="us-east-1",
+            aws_access_key_id="AKIATESTTESTTEST",
+            aws_secret_access_key="x",
+        )
+        self.client.create_bucket(Bucket=BUCKET)
+
+    def names(self, prefix=""):
+        """The names of all objects."""
+        answer = self.client.list_objects_v2(Bucket=BUCKET, Prefix=prefix)
+        return [row["Key"] for row in answer.get("Contents", ())]
+
+    def uploads(self):
+        """The names of objects with an unfinished upload."""
+        return [row["Key"] for row in self.client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", ())]
+
+    def read(self, name):
+        """The content of an object."""
+        return self.client.get_object(Bucket=BUCKET, Key=name)["Body"].read()
+
+    def write(self, name, data):
+        """Replace an object behind the program's back."""
+        self.client.put_object(Bucket=BUCKET, Key=name, Body=data)
+
+
+class Proxy:
+    """Passes requests on; `meddle(method, path, body)` may return another body, or a status to answer with."""
+
+    def __init__(self, port):
+        self.meddle = lambda _method, _path, body: body
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def pass_on(self):
+                """One request to the server, one answer back."""
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                changed = outer.meddle(self.command, self.path, body)
+                if isinstance(changed, int):
+                    self.send_response(changed)
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+                headers = {name: text for name, text in self.headers.items() if name.lower() != "expect"}
+                if changed != body:
+                    headers.pop("Content-MD5", None)  # damage behind the check of the server's own front
+                connection.request(self.command, self.path, changed, headers)
+                answer = connection.getresponse()
+                data = answer.read()
+                self.send_response(answer.status)
+                for name, text in answer.getheaders():
+                    if name.lower() not in ("transfer-encoding", "connection", "content-length"):
+                        self.send_header(name, text)
+                length = answer.getheader("Content-Length") if self.command == "HEAD" else len(data)
+                self.send_header("Content-Length", str(length))
+                self.end_headers()
+                self.wfile.write(data if self.command != "HEAD" else b"")
+                connection.close()
+
+            def log_message(self, *_):
+                """Be quiet."""
+
+        for verb in ("GET", "PUT", "POST", "DELETE", "HEAD"):
+            setattr(Handler, f"do_{verb}", Handler.pass_on)
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self):
+        """End the proxy."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture(scope="session")
+def server_port():
+    """Moto's server for all tests of the folder."""
+    for module in ("boto3", "moto.server"):
+        pytest.importorskip(module, reason=f"{module} is not installed (pip install 'clusterwright[dev]')")
+    port = free_port()
+    program = "from moto.server import main; main()"
+    argv = [sys.executable, "-W", "ignore", "-c", program, "-H", "127.0.0.1", "-p", str(port)]
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            end = time.monotonic() + 60
+            while time.monotonic() < end:
+                with socket.socket() as probe:
+                    if probe.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                time.sleep(0.1)
+            yield port
+        finally:
+            server.terminate()
+
+
+@pytest.fixture
+def storage(server_port, monkeypatch, tmp_path):
+    """An empty bucket; boto3 finds credentials in the environment and no files of this machine."""
+    request = http.client.HTTPConnection("127.0.0.1", server_port, timeout=60)
+    request.request("POST", "/moto-api/reset")
+    request.getresponse().read()
+    request.close()
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return Storage(f"http://127.0.0.1:{server_port}")
+
+
+@pytest.fixture
+def proxy(server_port, storage):
+    """A proxy before the server, which passes everything on until a test sets `meddle`."""
+    proxy = Proxy(server_port)
+    yield proxy
+    proxy.close()
