@@ -130,7 +130,7 @@ class StorageReport:
 def find(data: Data, checkpoint_options: CheckpointOptions, on: On) -> StorageReport:
     """Compute the report."""
     from clusterwright.catalog.user_catalog_file import load_user_catalog
-    from clusterwright.plan.storage import Workload, best_level, demand, options, staging
+    from clusterwright.plan.storage import Workload, best_level, demand, object_options, options, staging
 
     if min(on.gpus, on.gpus_per_node) < 1 or data.epochs <= 0:
         message = _("--gpus, --gpus-per-node and --epochs must be positive")
@@ -155,7 +155,8 @@ def find(data: Data, checkpoint_options: CheckpointOptions, on: On) -> StorageRe
         checkpoint_every_s=_read(parse_duration, checkpoint_options.every, "--every"),
     )  # fmt: skip
     need, nodes = demand(work), max(1, math.ceil(on.gpus / on.gpus_per_node))
-    storage_options = options(need, nodes, _read(parse_rate, on.server_nic, "--server-nic"), on.disks)
+    nic = _read(parse_rate, on.server_nic, "--server-nic")
+    storage_options = (*options(need, nodes, nic, on.disks), *object_options(need, nodes, nic))
     staged = {
         option.name: staging(need, option, nodes, data.epochs, on.disks)
         for option in storage_options
