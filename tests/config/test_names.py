@@ -279,3 +279,25 @@ def test_a_group_of_clustershell_is_a_text(monkeypatch, tmp_path):
     )
     assert result.stdout == "n[1-2],@sp:x,a[0-99999999] ()\n"
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "valid"),
+    [
+        ("ObjectAddress", "s3://models/gpt", True),
+        ("ObjectAddress", "s3://models", True),
+        ("ObjectAddress", "s3://my.bucket/a/b/", True),
+        ("ObjectAddress", "s3://Models/gpt", False),
+        ("ObjectAddress", "models/gpt", False),
+        ("ObjectAddress", "s3://m/$(reboot)", False),
+        ("ObjectAddress", "s3://key:secret@models/gpt", False),
+        ("HttpAddress", "https://rgw.example.org", True),
+        ("HttpAddress", "http://10.0.0.9:9000/s3", True),
+        ("HttpAddress", "https://key:secret@rgw.example.org", False),
+        ("HttpAddress", "rgw.example.org", False),
+        ("HttpAddress", "https://rgw.example.org/?token=x", False),
+    ],
+)
+def test_addresses_of_object_storage_have_no_credentials(kind, value, valid):
+    """Neither user and password nor a query; a bucket has S3's characters."""
+    assert taken(getattr(names, kind), value) is valid

@@ -32,3 +32,18 @@ def test_what_is_not_handed_on_is_said_and_a_secret_is_not(cluster, a_job):
     assert found["HF_TOKEN"].value == "(hidden)"
     assert "secrets.env" in found["HF_TOKEN"].source
     assert not any("hf_abc" in f"{one}" for one in found.values())
+
+
+def test_jobs_find_the_object_storage_of_the_cluster(cluster, a_job):
+    """Its address and region, in the script and in the list of variables; jobs.variables take precedence."""
+    from clusterwright.config.storage import ObjectStorage
+    from clusterwright.launch.script import settings
+
+    storage = ObjectStorage(endpoint="https://rgw.example.org:8443", region="site")
+    where = cluster.model_copy(update={"object_storage": storage})
+    found = {one.name: (one.value, one.source) for one in list_variables(a_job(), where, {})}
+
+    assert found["AWS_ENDPOINT_URL_S3"] == ("https://rgw.example.org:8443", "cluster file, object_storage")
+    assert found["AWS_DEFAULT_REGION"] == ("site", "cluster file, object_storage")
+    assert "export AWS_ENDPOINT_URL_S3=https://rgw.example.org:8443\n" in settings(a_job(), where)
+    assert "AWS_" not in settings(a_job(), cluster)

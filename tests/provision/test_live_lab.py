@@ -161,6 +161,8 @@ LEFT_OUT = {
         "a lab's hosts have no disks of their own: tests/provision/agent/storage",
     ),
     "system.sysctl": "the hosts of a lab may not set kernel settings: tests/provision/roles/test_kernel.py",
+    "object_storage.endpoint": "only jobs read it: tests/launch/test_environment.py",
+    "object_storage.region": "only jobs read it: tests/launch/test_environment.py",
     "rdma.switch_mtu": "the file is held against it; nothing is written",
     "rdma.topology_file": "a lab's PCI tree has no GPU: tests/provision/agent/derive",
     "rdma.mpi": "test_rdma_lab.py",

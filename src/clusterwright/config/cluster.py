@@ -31,7 +31,7 @@ from clusterwright.config.quantities import Size
 from clusterwright.config.rdma import Rdma
 from clusterwright.config.site import Access, Jobs, Lab, Monitoring, Security, Software, Time
 from clusterwright.config.slurm import Accounting, Partition, Qos, Reservation, SlurmSettings
-from clusterwright.config.storage import Storage
+from clusterwright.config.storage import ObjectStorage, Storage
 from clusterwright.i18n import _
 from clusterwright.platforms import DEFAULT, EXAMPLE, Platform, platform
 
@@ -143,6 +143,7 @@ class Cluster(Section):
         "Node groups by name.", cost=Cost.DRAIN
     )
     storage: dict[Identifier, Storage] = setting("Shared folders by name.", cost=Cost.DRAIN, default={})
+    object_storage: ObjectStorage | None = setting("Object storage (S3) that jobs use.", default=None)
     system: System = setting("Base system settings.", default=System)
     rdma: Rdma | None = setting(
         "RDMA on InfiniBand or RoCE; not set: the site sets it up.", cost=Cost.REBOOT, default=None

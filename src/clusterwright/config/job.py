@@ -81,7 +81,7 @@ class Checkpoint(Section):
         example="s3://models/gpt",
     )
     endpoint: HttpAddress | None = setting(
-        "Address of the object storage; default: AWS. Credentials are not set here: boto3"
+        "Address of the object storage; default: that of the cluster, else AWS. Credentials are not set here: boto3"
         " finds them in the environment, ~/.aws or the instance's role.",
         default=None,
         example="https://rgw.example.org",

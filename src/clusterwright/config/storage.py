@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from clusterwright.config.field import Cost, Section, setting
-from clusterwright.config.names import HostPath, Identifier, MountOption, PackageName, ServerName
+from clusterwright.config.names import HostPath, HttpAddress, Identifier, MountOption, PackageName, ServerName
 from clusterwright.config.quantities import Size
 
 
@@ -124,3 +124,17 @@ class Local(_Folder):
 
 
 Storage = Annotated[Nfs | Lustre | Ceph | Gpfs | Beegfs | Local, Field(discriminator="kind")]
+
+
+class ObjectStorage(Section):
+    """Object storage of the site (Ceph RGW, MinIO) or of a cloud; jobs get its address, and no credentials."""
+
+    endpoint: HttpAddress = setting(
+        "Address of the S3 interface; every job has it as AWS_ENDPOINT_URL_S3, and `checkpoint.upload_to` uses it.",
+        example="https://rgw.example.org",
+    )
+    region: Identifier | None = setting(
+        "Region, as AWS_DEFAULT_REGION, for storage that requires one; default: not set.",
+        default=None,
+        example="cn-north-1",
+    )

@@ -40,6 +40,7 @@ def list_variables(job: Job, cluster: Cluster, shell: Mapping[str, str]) -> tupl
         (_("launcher, on each host"), _launcher(job, cluster)),
         (_("adapter {framework}, for rank 0", framework=job.framework), framework.variables(context)),
         (_("cluster file, {field}", field="environments.caches"), caches(cluster)),
+        (_("cluster file, {field}", field="object_storage"), variables.object_storage(cluster)),
         (_("cluster file, {field}", field="jobs.variables"), cluster.jobs.variables),
         (_("job file, {field}", field="parallel"), variables.parallel(job)),
         (_("job file, {field}", field="gradients"), variables.gradients(job)),

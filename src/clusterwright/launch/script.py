@@ -19,7 +19,7 @@ from clusterwright.launch.command import (
     workdir,
 )
 from clusterwright.launch.share import partition, share
-from clusterwright.launch.variables import job_variables
+from clusterwright.launch.variables import job_variables, object_storage
 from clusterwright.onhost.supervisor.host.private import SECRETS_FILE
 from clusterwright.provision.render.caches import cache_lines
 from clusterwright.units import format_duration, format_slurm_time
@@ -105,7 +105,7 @@ def _line(option: str, value: object, reason: str) -> str:
 
 def settings(job: Job, cluster: Cluster) -> str:
     """Return lines of bash that set up the environment of the job's processes."""
-    file_variables = {**cluster.jobs.variables, **job.environment.variables}
+    file_variables = {**object_storage(cluster), **cluster.jobs.variables, **job.environment.variables}
     lines = [
         "# With export=NONE srun would start its steps with an empty environment (sbatch(1)).",
         "export SLURM_EXPORT_ENV=ALL",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.units import MiB
 
@@ -13,6 +14,15 @@ _PREFIX = "CLUSTERWRIGHT_GRADIENT_"
 def job_variables(job: Job) -> dict[str, str]:
     """Return all environment variables of the parallel layout and the gradient settings."""
     return {**parallel(job), **gradients(job)}
+
+
+def object_storage(cluster: Cluster) -> dict[str, str]:
+    """Return the variables with which boto3, the AWS tools and other S3 clients find the cluster's object storage."""
+    storage = cluster.object_storage
+    if storage is None:
+        return {}
+    region = {"AWS_DEFAULT_REGION": storage.region} if storage.region else {}
+    return {"AWS_ENDPOINT_URL_S3": storage.endpoint, **region}
 
 
 def parallel(job: Job) -> dict[str, str]:

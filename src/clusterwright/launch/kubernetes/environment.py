@@ -7,7 +7,7 @@ from clusterwright.config.job import Job
 from clusterwright.launch.command import grace_s
 from clusterwright.launch.kubernetes.options import Object
 from clusterwright.launch.run import runs_folder
-from clusterwright.launch.variables import job_variables
+from clusterwright.launch.variables import job_variables, object_storage
 
 LEAVING_S = 5  # our choice: torchrun exits after its ranks, before the kubelet's SIGKILL
 PORT = 29500  # torchrun's own default (torch/distributed/run.py)
@@ -23,7 +23,7 @@ _OF_HOSTS = (
 
 def variables(job: Job, cluster: Cluster, run: str) -> list[Object]:
     """Return the variables of a pod; those of the job override those of the cluster."""
-    file_variables = {**cluster.jobs.variables, **job.environment.variables}
+    file_variables = {**object_storage(cluster), **cluster.jobs.variables, **job.environment.variables}
     environment = {
         "TORCH_CPP_LOG_LEVEL": "ERROR",
         # torchrun kills ranks that exit later than this; its default of 30 s is too short for a large checkpoint

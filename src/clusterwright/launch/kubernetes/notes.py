@@ -117,6 +117,8 @@ def _of_recovery(job: Job) -> Iterator[str]:
         )
     if job.checkpoint.memory != "never":
         yield _("checkpoint.memory: no in-memory checkpoints; a restart reads the last checkpoint on storage")
+    if job.checkpoint.upload_to:
+        yield _("checkpoint.upload_to: no uploads; mount the bucket as a volume, or upload in the program")
     yield _("time: {time}, counted from each restart", time=format_duration(job.time))
     if grace_s(job) > _TORCHRUN_S:
         yield _(
