@@ -4,7 +4,7 @@ import pytest
 
 STAGES = [
     "i18n", "errors", "plugins", "units", "drawing", "platforms", "slurm", "onhost", "edge", "catalog", "config",
-    "plan", "provision", "check", "runtime", "launch", "monitor", "diagnose", "heal", "lab", "cli",
+    "plan", "provision", "check", "runtime", "launch", "adopt", "monitor", "diagnose", "heal", "lab", "cli",
 ]  # fmt: skip
 NEVER = {("config", "edge"), ("catalog", "edge"), ("plan", "edge")}
 LIB = "clusterwright.onhost.lib"  # importable by all programs on hosts and by the runtime
@@ -33,7 +33,7 @@ PURE = (
     "config", "slurm", "plan", "provision/render", "provision/roles", "provision/change", "check/checks",
     "check/bench/kinds", "check/bench/parsers", "check/report", "monitor/snapshot", "diagnose/judge",
     "heal/decide", "diagnose/pending", "diagnose/node", "monitor/records", "monitor/simulate", "monitor/report",
-    "platforms",
+    "platforms", "adopt",
 )  # fmt: skip
 PURE_EXCEPT = {"config/load.py"}  # reads the file that is passed
 BUNDLER = "clusterwright.edge.bundler"  # reads the source of our own programs

@@ -167,6 +167,10 @@ LEFT_OUT = {
     "rdma.topology_file": "a lab's PCI tree has no GPU: tests/provision/agent/derive",
     "rdma.mpi": "test_rdma_lab.py",
     "rdma.mpi_default": "test_rdma_lab.py",
+    "manage": "tests/provision/test_manage.py",
+    "slurm.defaults": "tests/adopt",
+    "nodes.NAME.options": "tests/adopt",
+    "partitions.NAME.options": "tests/adopt",
     "slurm.block_size": "the lab's Slurm has no block topology",
     **dict.fromkeys(
         (

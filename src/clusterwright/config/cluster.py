@@ -101,6 +101,22 @@ class System(Section):
     )  # fmt: skip
 
 
+# The names in `manage` that stand for several roles. `check` reads hosts over SSH and installs nothing.
+MANAGED_ROLES: dict[str, tuple[str, ...]] = {
+    "monitoring": (
+        "certificates",
+        "node_exporter",
+        "exporter",
+        "prometheus",
+        "alertmanager",
+        "grafana",
+        "notify",
+        "training",
+    ),
+    "check": (),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
     """One host: its name, its group, and its address on each of its networks."""
@@ -168,6 +184,13 @@ class Cluster(Section):
     security: Security = setting("Firewall and login security.", default=Security)
     lab: Lab | None = setting(
         "Marks the file as the cluster file of a lab on this machine.", cost=Cost.REBUILD, default=None
+    )
+
+    manage: tuple[Identifier, ...] | None = setting(
+        "Roles that Clusterwright applies, by name; `monitoring` stands for all roles of monitoring. Other roles are"
+        " never applied; not set: all roles.",
+        default=None,
+        example="[monitoring]",
     )
 
     _unmanaged: Unmanaged | None = PrivateAttr(default=None)
@@ -238,6 +261,12 @@ class Cluster(Section):
     def control(self) -> Host:
         """The first control host, which runs slurmctld and where jobs are submitted."""
         return self.hosts("control")[0]
+
+    def manages(self, role: str) -> bool:
+        """Return whether Clusterwright applies a role: all roles, or those that `manage` lists."""
+        if self.manage is None:
+            return True
+        return any(role in MANAGED_ROLES.get(name, (name,)) for name in self.manage)
 
     @property
     def accountant(self) -> Host | None:

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, PrivateAttr, WithJsonSchema
 from clusterwright.config.distribution import Os
 from clusterwright.config.field import Cost, Section, refuse, setting
 from clusterwright.config.memoize import cache_per_instance
-from clusterwright.config.names import Hostlist, HostPath, Identifier, RdmaDevice, expand
+from clusterwright.config.names import ConfLine, Hostlist, HostPath, Identifier, RdmaDevice, SlurmKey, expand
 from clusterwright.config.networks import NetworkName
 from clusterwright.config.quantities import Size
 from clusterwright.config.storage import Quota
@@ -162,6 +162,12 @@ class NodeGroup(Section):
         "Leaf switch of these hosts, for topology.conf.",
         cost=Cost.RESTART, default=None, example="leaf1",
     )  # fmt: skip
+    options: dict[SlurmKey, ConfLine] = setting(
+        "Additional keys of the NodeName line in slurm.conf; they replace those that other fields set.",
+        cost=Cost.RESTART,
+        default={},
+        example='{Weight: "10"}',
+    )
 
     @cache_per_instance
     def names(self) -> tuple[str, ...]:

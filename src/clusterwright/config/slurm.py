@@ -69,10 +69,22 @@ class SlurmSettings(Section):
     power_saving: PowerSaving | None = setting(
         "Power saving: powers idle hosts down; not set: off.", cost=Cost.RECONFIGURE, default=None
     )
+    defaults: Literal["clusterwright", "slurm"] = setting(
+        "Source of settings that the file does not set; slurm: slurm.conf contains only what the file sets, and"
+        " `options` may have any key, as in a file of `wright adopt`.",
+        cost=Cost.RESTART,
+        default="clusterwright",
+        example="slurm",
+    )
     options: dict[SlurmKey, ConfLine] = setting(
         "Additional slurm.conf keys, except those that the Slurm version does not support or that other fields set.",
         cost=Cost.RESTART, default={}, example='{BatchStartTimeout: "60"}',
     )  # fmt: skip
+
+    @property
+    def is_of_site(self) -> bool:
+        """Whether slurm.conf is the site's: only what the file sets, whatever our rules advise."""
+        return self.defaults == "slurm"
 
 
 class Partition(Section):
@@ -128,6 +140,12 @@ class Partition(Section):
         "Qualities of service that jobs of the partition may use; empty: all.",
         cost=Cost.RECONFIGURE, default=(), example="[normal]",
     )  # fmt: skip
+    options: dict[SlurmKey, ConfLine] = setting(
+        "Additional keys of the PartitionName line; they replace those that other fields set.",
+        cost=Cost.RECONFIGURE,
+        default={},
+        example='{Hidden: "YES"}',
+    )
 
 
 class Qos(Section):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import fold
 from clusterwright.config.nodes import Cpus, Gpus, NodeGroup
+from clusterwright.provision.render.site_slurm_conf import runs_jobs
 
 
 def gres_conf(cluster: Cluster, header: str, only: NodeGroup | None = None) -> str:
@@ -18,7 +19,7 @@ def gres_conf(cluster: Cluster, header: str, only: NodeGroup | None = None) -> s
     """
     if only is not None:
         return "".join([header, *_lines("", only)])
-    groups = [group for group in cluster.nodes.values() if group.role == "compute" and group.names()]
+    groups = [group for name, group in cluster.nodes.items() if runs_jobs(cluster, name) and group.names()]
     return "".join(
         [header, *(line for group in groups for line in _lines(f"NodeName={fold(group.names())} ", group))]
     )

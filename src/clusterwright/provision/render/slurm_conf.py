@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.memoize import cache_per_instance
 from clusterwright.provision.render.power import power
+from clusterwright.provision.render.site_slurm_conf import site_slurm_conf
 from clusterwright.provision.render.slurm_accounting import accounting
 from clusterwright.provision.render.slurm_nodes import nodes, partitions
 from clusterwright.provision.render.slurm_options import with_options
@@ -79,6 +80,8 @@ def _keys(rows: Mapping[str, int]) -> str:
 @cache_per_instance
 def slurm_conf(cluster: Cluster, header: str) -> str:
     """Return slurm.conf: settings with their reasons, nodes, partitions."""
+    if cluster.slurm.defaults == "slurm":
+        return header + site_slurm_conf(cluster)
     settings = (
         slurm_settings(cluster) + health(cluster) + power(cluster) + scheduler(cluster) + accounting(cluster)
     )

@@ -9,6 +9,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import fold
 from clusterwright.config.nodes import NodeGroup
 from clusterwright.config.slurm import Partition
+from clusterwright.provision.render.slurm_lines import Row, conf_line
 from clusterwright.units import GiB, MiB, format_slurm_time
 
 NODES = """
@@ -22,18 +23,18 @@ BILLED = """# Billing: a GPU is 100, and the CPUs or the memory that are a GPU's
 """
 GPU_BILLED = 100  # a choice: any number does, as long as it is the same in all partitions
 
-Row = tuple[str, str]
-
 
 def nodes(cluster: Cluster) -> str:
     """Return slurm.conf's NodeName lines, one for each compute group."""
     groups = [group for group in cluster.nodes.values() if group.role == "compute" and group.names()]
-    return NODES + "".join(_line(_node(group)) for group in groups)
+    return NODES + "".join(conf_line(_node(group), group.options) for group in groups)
 
 
 def partitions(cluster: Cluster) -> str:
     """Return slurm.conf's lines for partitions, one for each."""
-    lines = [_line([*_partition(cluster, name, part)]) for name, part in cluster.partitions.items()]
+    lines = [
+        conf_line(_partition(cluster, name, part), part.options) for name, part in cluster.partitions.items()
+    ]
     return (
         PARTITIONS + (BILLED if any("TRESBillingWeights" in line for line in lines) else "") + "".join(lines)
     )
@@ -72,7 +73,7 @@ def _partition(cluster: Cluster, name: str, partition: Partition) -> Iterator[Ro
     yield "PartitionName", name
     yield "Nodes", fold([host for group in groups for host in group.names()])
     yield "Default", "YES" if partition.default else "NO"
-    yield from _limits(partition)
+    yield from partition_limits(partition)
     yield from _shares(groups, partition)
     if cluster.accounting.enabled:
         yield from _billing(groups)
@@ -80,7 +81,8 @@ def _partition(cluster: Cluster, name: str, partition: Partition) -> Iterator[Ro
     yield "State", "UP"
 
 
-def _limits(partition: Partition) -> Iterator[Row]:
+def partition_limits(partition: Partition) -> Iterator[Row]:
+    """Yield time limits, maximum size, priority and exclusive use of a partition, where they are set."""
     yield "MaxTime", format_slurm_time(partition.max_time)
     if partition.default_time is not None:
         yield "DefaultTime", format_slurm_time(partition.default_time)
@@ -134,7 +136,3 @@ def headroom_qos(partition: str) -> str:
     Lower case, because sacctmgr stores names so.
     """
     return f"headroom-{partition.lower()}"
-
-
-def _line(rows: list[Row]) -> str:
-    return " ".join(f"{key}={value}" for key, value in rows) + "\n"

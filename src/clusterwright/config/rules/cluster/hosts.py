@@ -65,7 +65,9 @@ def roles(cluster: Cluster) -> Iterator[Clash]:
             (("nodes",),),
         )
     for name, group in cluster.nodes.items():
-        if group.memory_reserved >= group.memory:
+        if group.memory_reserved >= group.memory and not (
+            cluster.slurm.is_of_site and "memory_reserved" not in group.model_fields_set
+        ):
             yield Clash(
                 "memory-reserved",
                 _("node group `{name}` reserves all its memory for the system", name=name),
@@ -100,7 +102,7 @@ def aliases(cluster: Cluster) -> Iterator[Clash]:
                 fix = _("rename the host `{name}`", name=f"{host}-{network}")
                 locs = (("nodes", other_group, "hosts"), ("nodes", group, "addresses", network))
                 yield Clash("name-taken", message, fix, locs)
-        if host in _SELF_NAMES:
+        if host in _SELF_NAMES and not cluster.slurm.is_of_site:
             yield Clash(
                 "reserved-name",
                 _("`{host}` is a reserved name in /etc/hosts of every host", host=host),

@@ -33,7 +33,7 @@ def _groups(cluster: Cluster, name: str, partition: Partition) -> Iterator[Clash
         if group is None:
             subject = _("partition `{name}`", name=name)
             yield unknown(subject, _("node group"), group_name, cluster.nodes, (loc, ("nodes",)))
-        elif group.role != "compute":
+        elif group.role != "compute" and not (group.role == "control" and cluster.slurm.is_of_site):
             yield Clash(
                 "not-compute",
                 _(
@@ -74,7 +74,7 @@ def _gpus(cluster: Cluster, name: str, group_name: str) -> Iterator[Clash]:
 
 def _defaults(cluster: Cluster) -> Iterator[Clash]:
     chosen = [name for name, partition in cluster.partitions.items() if partition.default]
-    if not chosen:
+    if not chosen and not cluster.slurm.is_of_site:
         message = _("no partition is the default, so Slurm would reject jobs without a partition")
         fix = _("set `default: true` on one partition")
         yield Clash("default-partition", message, fix, (("partitions",),))
@@ -87,6 +87,8 @@ def _defaults(cluster: Cluster) -> Iterator[Clash]:
 
 def partition_hosts(cluster: Cluster) -> Iterator[Clash]:
     """Check that hosts of a multi-host partition have equal networks and GPUs, and each group has a partition."""
+    if cluster.slurm.is_of_site:  # its partitions are as they are
+        return
     for name, partition in cluster.partitions.items():
         groups = {
             group: cluster.nodes[group]

@@ -96,6 +96,7 @@ def slurm_exists(cluster: Cluster) -> Iterator[Clash]:
 
 
 _OPTIONS = ("slurm", "options")
+_LINES = ("NodeName", "PartitionName", "NodeSet", "DownNodes", "Include")  # lines of their own
 _VERSION = ("software", "slurm")
 
 
@@ -105,11 +106,33 @@ def slurm_options(cluster: Cluster) -> Iterator[Clash]:
     for key, value in cluster.slurm.options.items():
         loc = (*_OPTIONS, key)
         field = OURS.get(key.lower())
-        if field is not None:
+        if field is not None and not (cluster.slurm.is_of_site and key not in _LINES):
             yield _ours(key, field, loc)
             continue
         for finding in lint(f"{key}={value}", "slurm.conf", slurm_version):
+            if cluster.slurm.is_of_site and not finding.fatal:
+                continue
             fix = _("write it as in slurm.conf(5) of that release, or remove it")
+            yield Clash("slurm-key", f"{finding.key}: {finding.message}", fix, (loc, _VERSION))
+
+
+def line_options(cluster: Cluster) -> Iterator[Clash]:
+    """Check that additional keys of nodes and partitions exist in the Slurm release, and are one value each."""
+    slurm_version = min(release(cluster.software.slurm), RELEASES[-1])
+    for section, start in (("nodes", "NodeName"), ("partitions", "PartitionName")):
+        for name, entry in getattr(cluster, section).items():
+            for key, value in entry.options.items():
+                loc = (section, name, "options", key)
+                yield from _line_option(start, key, value, loc, slurm_version)
+
+
+def _line_option(start: str, key: str, value: str, loc: Loc, slurm_version: str) -> Iterator[Clash]:
+    fix = _("write it as in slurm.conf(5) of that release, or remove it")
+    if key.lower() in (start.lower(), "nodes") or '"' in value:
+        yield Clash("slurm-key", _("{key} cannot be set here", key=key), _("remove it"), (loc,))
+        return
+    for finding in lint(f'{start}=x {key}="{value}"', "slurm.conf", slurm_version):
+        if finding.fatal:
             yield Clash("slurm-key", f"{finding.key}: {finding.message}", fix, (loc, _VERSION))
 
 
@@ -133,7 +156,7 @@ def slurm_packages(cluster: Cluster) -> Iterator[Clash]:
 def _packages(cluster: Cluster, locs: tuple[tuple[str, ...], ...]) -> Iterator[Clash]:
     os, platform, version = cluster.os, cluster.platform, cluster.software.slurm
     is_available = platform.has_slurm(version) and release(version) >= _OLDEST
-    if cluster.lab is not None or is_available:  # a lab has its own rule
+    if cluster.lab is not None or is_available or not cluster.manages("slurm"):  # a lab has its own rule
         return
     distro, oldest_deb = platform.slurm, platform.schedmd_slurm_since
     values = {"version": version, "os": os, "distro": f"{distro} (EPEL)" if platform.uses_epel else distro}
@@ -174,6 +197,8 @@ _BLOCK, _CGROUP2 = (23, 11), (22, 5)
 def slurm_release(cluster: Cluster) -> Iterator[Clash]:
     """Check that Slurm's release has block topology and cgroup v2, and the system cgroup v1, if they are set."""
     version, slurm = cluster.software.slurm, cluster.slurm
+    if not cluster.manages("slurm"):
+        return
     if slurm.topology == "block" and _older(version, _BLOCK):
         fix = _("remove the line, or set software.slurm to {release} or later", release="23.11")
         yield _too_old(version, "topology: block", "23.11", ("slurm", "topology"), fix)

@@ -1,0 +1,195 @@
+"""A site's Slurm files as a cluster file: its sections, and the lines that it cannot hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv4Network
+from typing import Any
+
+from clusterwright.adopt.groups import HostGroup, free_name, node_groups
+from clusterwright.adopt.lines import SECRETS, LeftOut, is_known, is_option, shown, spelled, without
+from clusterwright.adopt.networks import addressed
+from clusterwright.adopt.partitions import partition_sections
+from clusterwright.config.slurm_rules import ConfEntry, SlurmConf
+from clusterwright.config.slurm_rules.rules.network import controller_address, controller_name
+from clusterwright.errors import WrightError
+from clusterwright.i18n import _
+
+CONTROL = "control"
+# Keys that sections of the cluster file hold.
+_ELSEWHERE = (
+    "slurmctldhost",
+    "controlmachine",
+    "controladdr",
+    "backupcontroller",
+    "backupaddr",
+    "clustername",
+    "include",
+)
+_OWN_LINES = frozenset({"nodeset", "downnodes"})
+_UNFIT = re.compile(r"[^a-z0-9-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFacts:
+    """What is known of a site beyond its Slurm files: addresses by host name, and the distribution."""
+
+    addresses: Mapping[str, IPv4Address] = field(default_factory=dict)
+    os: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """The values of a cluster file, the lines that it does not hold, and the fields whose values are not known."""
+
+    values: dict[str, Any]
+    left_out: tuple[LeftOut, ...]
+    placeholders: tuple[str, ...] = ()
+
+
+def express(conf: SlurmConf, version: str, facts: SiteFacts | None = None) -> Adopted:
+    """Return the site's files as values of a cluster file.
+
+    Raises:
+        WrightError: `no-nodes`: slurm.conf has no host or no partition that a cluster file can have.
+    """
+    facts, left_out = facts or SiteFacts(), list[LeftOut]()
+    controllers = tuple(dict.fromkeys(_short(controller_name(setting)) for setting in conf.controllers))
+    groups = _with_controllers(conf, node_groups(conf, controllers, left_out), controllers)
+    known = {**_node_addresses(groups), **_control_addresses(conf), **facts.addresses}
+    groups, addresses, subnet = addressed(groups, known)
+    partitions = partition_sections(conf, groups, left_out)
+    if not partitions or not controllers:
+        raise WrightError.from_code(
+            "no-nodes",
+            _("slurm.conf has no partition with nodes that a cluster file can describe"),
+            _(
+                "pass the whole slurm.conf with the files that it includes; it has no nodes that register themselves"
+            ),
+        )
+    sections = {name: _group(group, addresses[name]) for name, group in groups.items()}
+    name = _cluster_name(conf)
+    options = _options(conf, name, left_out)
+    _other_lines(conf, left_out)
+    values = {
+        "name": name,
+        **({"os": facts.os} if facts.os else {}),
+        "manage": [],
+        "networks": {"management": {"subnet": str(subnet), "rate": "1Gbit/s"}},
+        "nodes": sections,
+        "software": {"slurm": version},
+        "slurm": {"defaults": "slurm", "options": options},
+        "partitions": partitions,
+        "accounting": {"enabled": conf.plugin("AccountingStorageType", "none") == "slurmdbd"},
+    }
+    return Adopted(values, tuple(left_out), tuple(_placeholders(groups, subnet, known)))
+
+
+def _short(name: str) -> str:
+    return name.partition(".")[0].lower() if not name[:1].isdigit() else name
+
+
+def _with_controllers(
+    conf: SlurmConf, groups: dict[str, HostGroup], controllers: tuple[str, ...]
+) -> dict[str, HostGroup]:
+    """Return the groups with a group of each controller, controllers first, in the order of slurm.conf."""
+    by_controller = {group.hosts[0]: group for group in groups.values() if group.is_control}
+    named: dict[str, HostGroup] = {}
+    for host in controllers:
+        entry = ConfEntry("NodeName", host, {}, frozenset(), conf.files.get("slurm.conf", ""), 0)
+        group = by_controller.get(host) or HostGroup([host], {}, is_control=True, entry=entry)
+        named[free_name(CONTROL, named)] = group
+    for name, group in groups.items():
+        if not group.is_control:
+            named[free_name(name, named)] = group
+    return named
+
+
+def _group(group: HostGroup, address: str) -> dict[str, Any]:
+    section = group.section()
+    if not group.values and group.is_control:  # a controller without a NodeName line
+        section.pop("options")
+    head = {key: section.pop(key) for key in ("role", "hosts")}
+    return {**head, "addresses": {"management": address}, **section}
+
+
+def _node_addresses(groups: Mapping[str, HostGroup]) -> dict[str, IPv4Address]:
+    pairs = (
+        (host, values.get("nodeaddr", ""))
+        for group in groups.values()
+        for host, values in group.per_host.items()
+    )
+    return {host: address for host, text in pairs if (address := parse_address(text))}
+
+
+def _control_addresses(conf: SlurmConf) -> dict[str, IPv4Address]:
+    pairs = ((_short(controller_name(one)), controller_address(one)) for one in conf.controllers)
+    return {host: address for host, text in pairs if (address := parse_address(text))}
+
+
+def parse_address(text: str) -> IPv4Address | None:
+    """Return the IPv4 address; None for another text."""
+    try:
+        return IPv4Address(text)
+    except ValueError:
+        return None
+
+
+def _cluster_name(conf: SlurmConf) -> str:
+    return _UNFIT.sub("-", conf.get("ClusterName").lower()).strip("-0123456789")[:63].strip("-") or "cluster"
+
+
+def _options(conf: SlurmConf, name: str, left_out: list[LeftOut]) -> dict[str, str]:
+    """Return the settings as options; slurmctld uses the last line of a key."""
+    options: dict[str, str] = {}
+    if any("(" in setting.value or _short(setting.value) != setting.value for setting in conf.controllers):
+        options["SlurmctldHost"] = ",".join(setting.value for setting in conf.controllers)
+    if conf.get("ClusterName").lower() not in ("", name):
+        options["ClusterName"] = conf.get("ClusterName")
+    for lines in without(conf.settings.get("slurm.conf", {}), *_ELSEWHERE).values():
+        setting = lines[-1]
+        if setting.key.lower() in _OWN_LINES or not setting.value:  # an empty value is Slurm's default
+            continue
+        is_key = is_known(setting.key, conf.slurm_release)
+        if is_key and is_option(setting.value) and setting.key.lower() not in SECRETS:
+            options[spelled(setting.key)] = setting.value
+            continue
+        reason = (
+            _("the value cannot be an option of the cluster file")
+            if is_key
+            else _("Slurm {release} does not have this key", release=conf.slurm_release)
+        )
+        left_out.append(LeftOut(setting.file, setting.line, shown(setting.key, setting.value), reason))
+    return options
+
+
+def _other_lines(conf: SlurmConf, left_out: list[LeftOut]) -> None:
+    """Add the lines of slurm.conf that belong to no setting, node or partition, and includes that were not read."""
+    for file, entry in conf.entries:
+        if file == "slurm.conf" and entry.key.lower() in _OWN_LINES:
+            reason = (
+                _("the node groups of the partitions have its nodes")
+                if entry.key == "NodeSet"
+                else _("the cluster file has no states of nodes")
+            )
+            left_out.append(LeftOut(entry.file, entry.line, f"{entry.key}={entry.name}", reason))
+    for setting in conf.missing_includes:
+        left_out.append(
+            LeftOut(setting.file, setting.line, f"Include {setting.value}", _("the file does not exist"))
+        )
+
+
+def _placeholders(
+    groups: Mapping[str, HostGroup], subnet: IPv4Network, known: Mapping[str, IPv4Address]
+) -> Iterator[str]:
+    """Yield the fields whose values are not known: they are placeholders."""
+    yield "networks.management.rate"
+    if not all(host in known and known[host] in subnet for group in groups.values() for host in group.hosts):
+        yield "nodes.NAME.addresses"
+    for name, group in groups.items():
+        if "realmemory" not in group.values:
+            yield f"nodes.{name}.memory"
+        if not group.values and group.is_control:
+            yield f"nodes.{name}.cpus"

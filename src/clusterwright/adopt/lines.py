@@ -1,0 +1,57 @@
+"""Lines of a site's files that the cluster file cannot hold, and keys as its options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from clusterwright.config.slurm_keys import key_spans
+
+Value = TypeVar("Value")
+
+_UNFIT = frozenset('#\\"')  # in the value of an option they would end it, or continue the line
+
+
+# Keys with a password: their values are never in the file.
+SECRETS = frozenset({"storagepass", "jobcomppass"})
+
+
+def shown(key: str, value: str) -> str:
+    """Return KEY=VALUE for people, without a password."""
+    return f"{key}={'...' if key.lower() in SECRETS else value}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A line that the cluster file does not hold: its file and number, the text, and the reason."""
+
+    file: str
+    line: int
+    text: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.text}: {self.reason}"
+
+
+def spelled(key: str, line: str = "") -> str:
+    """Return the key as slurm.conf(5) spells it."""
+    span = key_spans("slurm.conf", line).get(key.lower())
+    return span.name if span else key[:1].upper() + key[1:]
+
+
+def is_option(value: str) -> bool:
+    """Return whether the value may stand in the options of a cluster file."""
+    return bool(value.strip()) and value.isprintable() and not _UNFIT & set(value)
+
+
+def is_known(key: str, slurm_release: str, line: str = "") -> bool:
+    """Return whether that Slurm release has the key."""
+    span = key_spans("slurm.conf", line).get(key.lower())
+    return span is not None and span.covers(slurm_release)
+
+
+def without(values: Mapping[str, Value], *keys: str) -> dict[str, Value]:
+    """Return the values without those keys, which are in lower case."""
+    return {key: value for key, value in values.items() if key not in keys}

@@ -1,0 +1,135 @@
+"""Sites that a cluster file describes: partitions with features, weights and QOS, configless, cloud nodes, includes."""
+
+from ipaddress import IPv4Address
+
+import pytest
+
+from clusterwright.adopt.express import SiteFacts
+from clusterwright.adopt.site import describe
+from clusterwright.config.slurm_rules import Source
+from clusterwright.errors import WrightError
+
+SITE = """ClusterName=Physics_2
+SlurmctldHost=ctl(10.1.0.1)
+SlurmctldHost=ctl2(10.1.0.2)
+SlurmctldParameters=enable_configless,cloud_dns
+Include nodes.conf
+PartitionName=DEFAULT MaxTime=3-0 State=UP
+PartitionName=gpu Nodes=g[1-4] Default=YES PriorityTier=10 AllowQos=normal,high PreemptMode=REQUEUE
+PartitionName=short Nodes=g[1-2],big MaxTime=30 DefaultTime=10 MaxNodes=1 OverSubscribe=EXCLUSIVE Hidden=YES
+PartitionName=burst Nodes=cloud[1-8] MaxTime=INFINITE
+"""
+NODES = """NodeName=DEFAULT Sockets=2 CoresPerSocket=16 ThreadsPerCore=2 RealMemory=500000
+NodeName=g[1-4] NodeAddr=10.1.1.[1-4] Gres=gpu:a100:4 Feature=ib,a100 Weight=50
+NodeName=big RealMemory=2000000 MemSpecLimit=8192 Weight=100 NodeAddr=10.1.2.9
+NodeName=cloud[1-8] State=CLOUD Port=17001
+"""
+
+
+def described(text=SITE, nodes=NODES, facts=None, **more):
+    """The site of these files."""
+    included = (Source("nodes.conf", "slurm.conf", nodes),)
+    sources = [Source("slurm.conf", "slurm.conf", text, {"nodes.conf": included})]
+    sources += [Source(f"{name}.conf", f"{name}.conf", text) for name, text in more.items()]
+    return describe(sources, "24.05.3", "a folder", facts)
+
+
+def test_a_site_of_several_partitions_is_the_same_site_again():
+    """Features, weights, QOS, exclusive use, cloud nodes, two controllers, an include and defaults of lines."""
+    site = described()
+
+    assert site.differences == ()
+    assert site.adopted.left_out == ()
+    partition = site.cluster.partitions["short"]
+    assert (partition.max_time, partition.default_time, partition.max_nodes) == (1800, 600, 1)
+    assert partition.exclusive
+    assert partition.options == {"Hidden": "YES"}
+
+
+def test_hosts_of_a_line_in_different_partitions_are_groups():
+    """g1 and g2 are in two partitions, g3 and g4 in one."""
+    groups = described().cluster.nodes
+
+    assert {name: group.hosts for name, group in groups.items() if "g" in name} == {
+        "g": "g[1-2]", "g-2": "g[3-4]", "big": "big",
+    }  # fmt: skip
+    assert groups["g-2"].options == {"NodeAddr": "10.1.1.3,10.1.1.4", "Feature": "ib,a100", "Weight": "50"}
+
+
+def test_addresses_are_those_of_the_hosts():
+    """With an address of each host the groups have them; hosts with a gap between addresses are two groups."""
+    cloud = {f"cloud{number}": IPv4Address(f"10.1.9.{number}") for number in (1, 2, 3, 4, 6, 7, 8)}
+    cloud |= {"cloud5": IPv4Address("10.1.9.50")}
+
+    cluster = described(facts=SiteFacts(cloud)).cluster
+
+    assert str(cluster.networks.management.subnet) == "10.1.0.0/20"
+    hosts = {host.name: str(host.management) for host in cluster.hosts()}
+    assert (hosts["ctl2"], hosts["g3"], hosts["cloud5"]) == ("10.1.0.2", "10.1.1.3", "10.1.9.50")
+    assert len(cluster.nodes) == 2 + 3 + 3
+
+
+def test_without_addresses_the_file_says_that_they_are_placeholders():
+    """Cloud nodes have no address: no address of the file is one of a host."""
+    site = described()
+
+    assert str(site.cluster.networks.management.subnet) == "198.18.0.0/15"
+    assert "#   nodes.NAME.addresses" in site.text
+
+
+def test_what_the_file_cannot_hold_is_listed_with_its_place():
+    """A key that the release does not have, a state of nodes, and lines of gres.conf and cgroup.conf."""
+    text = SITE + "Frobnicate=1\nDownNodes=g1 State=DOWN\n"
+
+    site = described(
+        text,
+        gres="AutoDetect=nvml\nNodeName=g[1-4] Name=gpu Type=a100 File=/dev/nvidia[0-3]\n",
+        cgroup="ConstrainDevices=yes\nConstrainCores=no\n",
+    )
+
+    places = {(line.file, line.line, line.text) for line in site.adopted.left_out}
+    assert places == {
+        ("slurm.conf", 10, "Frobnicate=1"),
+        ("slurm.conf", 11, "DownNodes=g1"),
+        ("gres.conf", 1, "AutoDetect=nvml"),
+        ("cgroup.conf", 2, "ConstrainCores=no"),
+    }
+    assert "#   gres.conf:1: AutoDetect=nvml: " in site.text
+
+
+def test_a_password_is_not_in_the_file():
+    """Of a line with a secret only its key and its place are listed."""
+    text = (
+        SITE
+        + "JobCompPass=hunter2\nAccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=ctl\n"
+    )
+
+    site = described(text, slurmdbd="DbdHost=ctl\nStoragePass=hunter2\n")
+
+    assert "slurmdbd.conf:2: StoragePass=" in site.text
+    assert "slurm.conf:10: JobCompPass=" in site.text
+    assert "hunter2" not in site.text
+
+
+@pytest.mark.parametrize(
+    "value", ['"; rm -rf /', "a: b", "- x", "{a", "*x", "&y", "!t", "yes", "0o17", "1_000", "~"]
+)
+def test_any_value_is_text_in_the_file(value):
+    """YAML reads no value of slurm.conf as another type or as its own syntax."""
+    site = described(f"{SITE}MailProg={value}\n")
+
+    expected = value if '"' not in value else None
+    assert site.cluster.slurm.options.get("MailProg", "").strip('"') in (
+        expected,
+        value.split()[0].strip('"'),
+        "",
+    )
+    assert site.differences == () or '"' in value
+
+
+def test_a_slurm_conf_without_nodes_is_refused():
+    """A fragment has nothing that a cluster file could describe."""
+    with pytest.raises(WrightError) as error:
+        describe([Source("slurm.conf", "slurm.conf", "ClusterName=c\n")], "24.05", "x")
+
+    assert error.value.findings[0].code == "no-nodes"
