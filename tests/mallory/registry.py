@@ -27,6 +27,9 @@ BENCH = Nothing("its job runs as the operator, in a folder of the operator's")
 
 REGISTRY = {
     "add-hosts": HOSTS,
+    "adopt": Nothing(
+        "reads root's own files of Slurm and the kernel's tables, and writes a file of the operator"
+    ),
     "apply": HOSTS,
     "bench burn-in": BENCH,
     "bench collectives": BENCH,

@@ -33,11 +33,28 @@ _UNFIT = re.compile(r"[^a-z0-9-]+")
 
 
 @dataclass(frozen=True, slots=True)
+class Hardware:
+    """Processors and memory of a host as fields of a node group, and the memory of its first GPU."""
+
+    cpus: Mapping[str, int]
+    memory: str
+    gpu_memory: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SiteFacts:
-    """What is known of a site beyond its Slurm files: addresses by host name, and the distribution."""
+    """What is known of a site beyond its Slurm files.
+
+    `addresses` and `hardware` by host name; `os`: the distribution of most hosts, `systems`: of all; `driver`: version
+    of the NVIDIA driver where all hosts have the same; `shared`: network folders that all hosts have.
+    """
 
     addresses: Mapping[str, IPv4Address] = field(default_factory=dict)
     os: str = ""
+    systems: tuple[str, ...] = ()
+    driver: str = ""
+    hardware: Mapping[str, Hardware] = field(default_factory=dict)
+    shared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +86,7 @@ def express(conf: SlurmConf, version: str, facts: SiteFacts | None = None) -> Ad
                 "pass the whole slurm.conf with the files that it includes; it has no nodes that register themselves"
             ),
         )
-    sections = {name: _group(group, addresses[name]) for name, group in groups.items()}
+    sections = {name: _group(group, addresses[name], facts.hardware) for name, group in groups.items()}
     name = _cluster_name(conf)
     options = _options(conf, name, left_out)
     _other_lines(conf, left_out)
@@ -79,12 +96,13 @@ def express(conf: SlurmConf, version: str, facts: SiteFacts | None = None) -> Ad
         "manage": [],
         "networks": {"management": {"subnet": str(subnet), "rate": "1Gbit/s"}},
         "nodes": sections,
-        "software": {"slurm": version},
+        **({"storage": _storage(facts.shared)} if facts.shared else {}),
+        "software": {"slurm": version, **({"driver": facts.driver} if facts.driver else {})},
         "slurm": {"defaults": "slurm", "options": options},
         "partitions": partitions,
         "accounting": {"enabled": conf.plugin("AccountingStorageType", "none") == "slurmdbd"},
     }
-    return Adopted(values, tuple(left_out), tuple(_placeholders(groups, subnet, known)))
+    return Adopted(values, tuple(left_out), tuple(_placeholders(groups, subnet, known, facts)))
 
 
 def _short(name: str) -> str:
@@ -107,12 +125,33 @@ def _with_controllers(
     return named
 
 
-def _group(group: HostGroup, address: str) -> dict[str, Any]:
+def _group(group: HostGroup, address: str, hardware: Mapping[str, Hardware]) -> dict[str, Any]:
+    """Return the section of a group; what slurm.conf does not say is that of the first host whose facts are known."""
     section = group.section()
-    if not group.values and group.is_control:  # a controller without a NodeName line
+    observed = next((hardware[host] for host in group.hosts if host in hardware), None)
+    if is_only_controller(group):
         section.pop("options")
+        section["cpus"] |= observed.cpus if observed else {}
+    if observed and "realmemory" not in group.values:
+        section["memory"] = observed.memory
+    if observed and observed.gpu_memory and "gpus" in section:
+        section["gpus"]["memory"] = observed.gpu_memory
     head = {key: section.pop(key) for key in ("role", "hosts")}
     return {**head, "addresses": {"management": address}, **section}
+
+
+def is_only_controller(group: HostGroup) -> bool:
+    """Return whether the host is a controller without a NodeName line."""
+    return group.is_control and not group.values
+
+
+def _storage(folders: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    """Return a section for each folder, which apply never mounts."""
+    named: dict[str, dict[str, str]] = {}
+    for path in folders:
+        stem = re.sub(r"[^A-Za-z0-9-]+", "-", path).strip("-0123456789") or "folder"
+        named[free_name(stem, named)] = {"kind": "local", "path": path}
+    return named
 
 
 def _node_addresses(groups: Mapping[str, HostGroup]) -> dict[str, IPv4Address]:
@@ -182,14 +221,19 @@ def _other_lines(conf: SlurmConf, left_out: list[LeftOut]) -> None:
 
 
 def _placeholders(
-    groups: Mapping[str, HostGroup], subnet: IPv4Network, known: Mapping[str, IPv4Address]
+    groups: Mapping[str, HostGroup], subnet: IPv4Network, known: Mapping[str, IPv4Address], facts: SiteFacts
 ) -> Iterator[str]:
     """Yield the fields whose values are not known: they are placeholders."""
     yield "networks.management.rate"
+    if len(facts.systems) > 1:
+        yield _("os: the hosts run {systems}, and the file has one", systems=", ".join(facts.systems))
+    elif not facts.os:
+        yield "os"
     if not all(host in known and known[host] in subnet for group in groups.values() for host in group.hosts):
         yield "nodes.NAME.addresses"
     for name, group in groups.items():
-        if "realmemory" not in group.values:
+        is_observed = any(host in facts.hardware for host in group.hosts)
+        if "realmemory" not in group.values and not is_observed:
             yield f"nodes.{name}.memory"
-        if not group.values and group.is_control:
+        if is_only_controller(group) and not is_observed:
             yield f"nodes.{name}.cpus"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 GROUPS = {
     N_("Plan"): ("init", "plan", "validate", "lint", "simulate", "schema", "explain"),
     N_("Build"): (
-        *("render", "apply", "diff", "rollback", "add-hosts", "remove-hosts", "upgrade"),
+        *("render", "adopt", "apply", "diff", "rollback", "add-hosts", "remove-hosts", "upgrade"),
         *("state", "export", "kubernetes", "bundle", "bios"),
     ),
     N_("Verify"): ("check", "bench", "tune"),

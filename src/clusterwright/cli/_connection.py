@@ -29,6 +29,11 @@ _HOST_NAME = re.compile(r"(?:[\w.-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*")
 LOCAL_RUNS = Path("runs")  # where `wright train --local` writes, unless --out names another folder
 
 
+def is_host_name(text: str) -> bool:
+    """Return whether the text is HOST or USER@HOST, which ssh does not take for an option."""
+    return _HOST_NAME.fullmatch(text) is not None and not text.startswith("-")
+
+
 @dataclass(frozen=True, slots=True)
 class RunLocation:
     """Where a run is stored: the folder of all runs, on the control host or (without a cluster) on this machine."""

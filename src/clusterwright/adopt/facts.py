@@ -1,0 +1,114 @@
+"""Facts of a site from what was recorded: addresses, distribution, hardware, driver, and shared folders."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Address
+
+from clusterwright.adopt.express import Hardware, SiteFacts, parse_address
+from clusterwright.adopt.recorded import RecordedHost, RecordedSite
+from clusterwright.check.facts.memory import memory
+from clusterwright.check.facts.mounts import mounts
+from clusterwright.check.facts.os_release import os_release
+from clusterwright.platforms import platform_names
+from clusterwright.units import MiB, format_size
+
+_SHARED_KINDS = frozenset({"nfs", "nfs4", "lustre", "ceph", "beegfs", "gpfs", "fuse.ceph", "fuse.juicefs"})
+# Folders that a cluster file cannot have as storage: a mount there would hide the system's own files.
+_NEVER = frozenset({"/", "/home", "/mnt", "/opt", "/srv"})
+_SYSTEM = frozenset(
+    {
+        "bin",
+        "boot",
+        "dev",
+        "etc",
+        "lib",
+        "lib64",
+        "media",
+        "proc",
+        "root",
+        "run",
+        "sbin",
+        "snap",
+        "sys",
+        "usr",
+        "var",
+    }
+)
+_LSCPU = {
+    "sockets": "Socket(s)",
+    "cores_per_socket": "Core(s) per socket",
+    "threads_per_core": "Thread(s) per core",
+}
+_PATH = re.compile(r"/[A-Za-z0-9._/+@=,-]{1,1023}")
+_VERSION = re.compile(r"[0-9]+(\.[0-9]+){1,3}")
+
+
+def facts_of(site: RecordedSite) -> SiteFacts:
+    """Return the facts; a text that cannot be parsed is not known."""
+    addresses: dict[str, IPv4Address] = {}
+    for line in site.addresses.splitlines():
+        name, _space, text = line.partition(" ")
+        address = parse_address(text.strip())
+        if address is not None and not address.is_loopback:
+            addresses[name.partition(".")[0]] = address
+    systems = Counter(filter(None, (_os(host.os_release) for host in site.hosts.values())))
+    drivers = {row[2] for host in site.hosts.values() for row in _gpus(host)}
+    return SiteFacts(
+        addresses,
+        os=systems.most_common(1)[0][0] if systems else "",
+        systems=tuple(systems),
+        driver=drivers.pop() if len(drivers) == 1 else "",
+        hardware={name: found for name, host in site.hosts.items() if (found := _hardware(host))},
+        shared=_shared(site.hosts.values()),
+    )
+
+
+def _os(text: str) -> str:
+    try:
+        name = os_release.parse(text)
+    except (KeyError, ValueError):
+        return ""
+    return name if name in platform_names() else ""
+
+
+def _hardware(host: RecordedHost) -> Hardware | None:
+    try:
+        total = memory.parse(host.meminfo).total_bytes
+    except (KeyError, ValueError):
+        return None
+    values = {
+        key.strip(): value.strip()
+        for key, _, value in (row.partition(":") for row in host.lscpu.splitlines())
+    }
+    cpus = {name: int(values[key]) for name, key in _LSCPU.items() if values.get(key, "").isdigit()}
+    gpus = [row[1] for row in _gpus(host)]
+    size = format_size(int(gpus[0]) * MiB) if gpus and gpus[0].isdigit() and int(gpus[0]) else ""
+    return Hardware(cpus, format_size(-(-total // MiB) * MiB), size)
+
+
+def _gpus(host: RecordedHost) -> Iterator[list[str]]:
+    """Yield name, memory (MiB) and driver version of each GPU."""
+    for line in host.gpus.splitlines():
+        row = [item.strip() for item in line.split(",")]
+        if len(row) == len(("name", "memory", "driver")) and _VERSION.fullmatch(row[2]):
+            yield row
+
+
+def _shared(hosts: Iterable[RecordedHost]) -> tuple[str, ...]:
+    """Return the network folders that all hosts have; homes last, because runs are stored in the first one."""
+    folders = [_network_mounts(host.mounts) for host in hosts if host.mounts]
+    common = set.intersection(*folders) if folders else set()
+    common = {path for path in common if path not in _NEVER and path.split("/")[1] not in _SYSTEM}
+    tops = [path for path in common if not any(path.startswith(f"{other}/") for other in common)]
+    return tuple(sorted(tops, key=lambda path: (path.startswith("/home"), path)))
+
+
+def _network_mounts(text: str) -> set[str]:
+    try:
+        table = mounts.parse(text)
+    except (KeyError, ValueError, TypeError):
+        return set()
+    return {path for path, row in table.items() if row.kind in _SHARED_KINDS and _PATH.fullmatch(path)}

@@ -1,0 +1,43 @@
+"""A recorded site in a folder: a copy of its Slurm files, and optional files of Slurm's version and of addresses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clusterwright.adopt.recorded import RecordedHost, RecordedSite
+from clusterwright.config.load import text_of
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
+
+_PATTERNS = ("*.conf", "*.yaml", "*/*.conf")
+VERSION, ADDRESSES, HOSTS = "slurm", "addresses", "hosts"  # in the folder, beside slurm.conf
+
+
+def read_folder(folder: Path) -> RecordedSite:
+    """Read the folder: `slurm` has the output of `scontrol --version`, `addresses` lines of NAME ADDRESS.
+
+    `hosts/NAME/` has the texts of a host: os_release, meminfo, lscpu, gpus, mounts.
+
+    Raises:
+        WrightError: the folder has no slurm.conf, or a file cannot be read.
+    """
+    paths = [path for pattern in _PATTERNS for path in sorted(folder.glob(pattern)) if path.is_file()]
+    if folder / "slurm.conf" not in paths:
+        raise WrightError.from_code(
+            "file-unreadable",
+            _("{folder} has no slurm.conf", folder=folder),
+            _("pass a copy of /etc/slurm with --from FOLDER, or the host of slurmctld with --control HOST"),
+            exit_code=EXIT_USAGE,
+        )
+    hosts = {path.name: _host(path) for path in sorted((folder / HOSTS).glob("*")) if path.is_dir()}
+    files = {str(path): text_of(path) for path in paths}
+    version = _text(folder / VERSION).strip().rpartition(" ")[2]
+    return RecordedSite(files, str(folder), version, _text(folder / ADDRESSES), hosts)
+
+
+def _host(folder: Path) -> RecordedHost:
+    return RecordedHost(**{name: _text(folder / name) for name in RecordedHost.__slots__})
+
+
+def _text(path: Path) -> str:
+    return text_of(path) if path.is_file() else ""

@@ -1,0 +1,99 @@
+"""Read a running site over SSH: its Slurm files on the control host, and facts of hosts. Only reading commands run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+
+from clusterwright.adopt.recorded import RecordedHost, RecordedSite
+from clusterwright.config.slurm_rules import parse_conf
+from clusterwright.config.slurm_rules.rules.network import controller_name
+from clusterwright.edge import slurm
+from clusterwright.edge.host import Host
+from clusterwright.edge.ssh import Connection, fan_out
+from clusterwright.errors import WrightError
+from clusterwright.i18n import _
+from clusterwright.onhost.lib.safe_names import random_mark
+from clusterwright.slurm import client
+
+_READ_S = 60.0
+_MOST_BYTES = 4 * 1024 * 1024  # of one file
+_DEFAULT = "/etc/slurm/slurm.conf"
+# Files that only root and slurm can read are read with sudo, where the user may use it without a password.
+_HEAD = f'head -c {_MOST_BYTES} -- "$1" 2>/dev/null'
+_CAT = f"cat_file() {{ {_HEAD} || sudo -n {_HEAD}; }}"
+_HOST_COMMANDS = {
+    "os_release": "cat /etc/os-release",
+    "meminfo": "cat /proc/meminfo",
+    "lscpu": "LC_ALL=C lscpu",
+    "gpus": "timeout 20 nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader,nounits",
+    "mounts": "findmnt --json --list -o TARGET,SOURCE,FSTYPE,OPTIONS",
+}
+
+
+def gather(remote: Connection, control: str, hosts: Sequence[str] = ()) -> RecordedSite:
+    """Read the site.
+
+    Raises:
+        WrightError: the control host does not answer, or has no slurm.conf.
+    """
+    host = Host(remote, control)
+    site = _slurm_files(host)
+    for path in site.missing_includes():
+        texts = _run(host, _CAT, {path: f"cat_file {shlex.quote(path)}"})
+        site = replace(site, files={**site.files, **{name: text for name, text in texts.items() if text}})
+    site = replace(site, addresses=_addresses(host, site))
+    names = list(dict.fromkeys((control, *hosts)))
+    facts = fan_out(names, lambda name: RecordedHost(**_run(Host(remote, name), "", _HOST_COMMANDS)))
+    return replace(site, hosts=facts)
+
+
+def _slurm_files(host: Host) -> RecordedSite:
+    query = client.line(client.show_config())
+    script = (
+        f"{_CAT}; conf=$({query} 2>/dev/null </dev/null | sed -n 's/^SLURM_CONF *= *//p'); conf=${{conf:-{_DEFAULT}}}; "
+        'folder=$(dirname -- "$conf")'
+    )
+    mark = random_mark()
+    files = (
+        'for file in "$folder"/*.conf "$folder"/*.yaml "$folder"/*/*.conf; do [ -f "$file" ] || continue; '
+        f'echo "{mark} $file"; cat_file "$file"; echo; done'
+    )
+    commands = {"folder": 'echo "$folder"', "version": client.line(client.version()), "files": files}
+    texts = _run(host, script, commands)
+    parts = [part.partition("\n") for part in texts["files"].split(f"{mark} ")[1:]]
+    contents = {path: text for path, _newline, text in parts}
+    folder = texts["folder"].strip()
+    if f"{folder}/slurm.conf" not in contents:
+        raise WrightError.from_code(
+            "no-slurm",
+            _("{host} has no readable slurm.conf in {folder}", host=host.name, folder=folder),
+            _("name the host of slurmctld with --control, or pass a copy of its folder with --from FOLDER"),
+        )
+    return RecordedSite(contents, folder, texts["version"].strip().rpartition(" ")[2])
+
+
+def _run(host: Host, prelude: str, commands: dict[str, str]) -> dict[str, str]:
+    """Run the commands in one shell and return the output of each; "" for a command that failed.
+
+    Raises:
+        WrightError: the host does not answer.
+    """
+    mark = random_mark()
+    parts = [f"echo {mark}; {command} 2>/dev/null </dev/null" for command in commands.values()]
+    result = host.run("; ".join((*filter(None, (prelude,)), *parts, "true")), timeout_s=_READ_S)
+    texts = slurm.checked(result, host.name, "sh").out.split(f"{mark}\n")[1:]
+    return dict(zip(commands, texts, strict=False))
+
+
+def _addresses(host: Host, site: RecordedSite) -> str:
+    """Return NAME ADDRESS of the controllers and nodes, as the control host resolves them."""
+    conf = parse_conf(site.sources(), "")
+    names = {name: name for name in (*conf.hosts, *map(controller_name, conf.controllers))}
+    lines = "".join(f"{name}\n" for name in sorted(names))
+    command = (
+        'while read -r name; do address=$(getent ahostsv4 -- "$name" | head -n 1 | cut -d " " -f 1); '
+        'echo "$name $address"; done'
+    )
+    return host.run(command, stdin=lines.encode(), timeout_s=_READ_S * 5).out

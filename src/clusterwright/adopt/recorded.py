@@ -1,0 +1,66 @@
+"""What was read from a site: texts of its files and hosts; and the Slurm files in it with what they include."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from clusterwright.config.slurm_keys import key_spans
+from clusterwright.config.slurm_rules import KINDS, Source
+from clusterwright.slurm.conf_files import conf_lines
+
+_DEEPEST = 8  # includes within includes; a file that includes itself would never end
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedHost:
+    """Texts of one host: /etc/os-release, /proc/meminfo, and output of lscpu, nvidia-smi and findmnt."""
+
+    os_release: str = ""
+    meminfo: str = ""
+    lscpu: str = ""
+    gpus: str = ""
+    mounts: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSite:
+    """Texts of a site: its Slurm files by path, their folder, the version of Slurm, and the texts of hosts.
+
+    `addresses`: lines of NAME ADDRESS.
+    """
+
+    files: Mapping[str, str]
+    folder: str
+    version: str
+    addresses: str = ""
+    hosts: Mapping[str, RecordedHost] = field(default_factory=dict)
+
+    def sources(self) -> tuple[Source, ...]:
+        """Return the files that Slurm reads, each with those that it includes."""
+        paths = {kind: posixpath.join(self.folder, kind) for kind in KINDS}
+        present = [(kind, path) for kind, path in paths.items() if path in self.files]
+        return tuple(self._source(path, kind, _DEEPEST) for kind, path in present)
+
+    def missing_includes(self) -> tuple[str, ...]:
+        """Return the absolute paths of included files that are not among the files."""
+        return tuple(sorted({path for source in self.sources() for path in self._missing(source)}))
+
+    def _missing(self, source: Source) -> set[str]:
+        own = {self._path(name) for name, files in source.includes.items() if not files}
+        return own.union(*(self._missing(file) for files in source.includes.values() for file in files))
+
+    def _source(self, path: str, kind: str, depth: int) -> Source:
+        text = self.files[path]
+        lines = conf_lines(text) if depth and key_spans(kind) else ()
+        names = {line.include for line in lines if line.include and "%" not in line.include}
+        targets = {name: self._path(name) for name in names}
+        includes = {
+            name: (self._source(target, kind, depth - 1),) if target in self.files else ()
+            for name, target in targets.items()
+        }
+        return Source(path, kind, text, includes)
+
+    def _path(self, name: str) -> str:
+        return posixpath.normpath(posixpath.join(self.folder, name))

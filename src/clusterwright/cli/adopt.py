@@ -1,0 +1,140 @@
+"""`wright adopt`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from clusterwright.i18n import _, _n
+
+if TYPE_CHECKING:
+    from clusterwright.adopt.recorded import RecordedSite
+    from clusterwright.adopt.site import Site
+
+
+def adopt(
+    *,
+    control: str = "",
+    hosts: str = "",
+    folder: Annotated[Path | None, Parameter(name="--from")] = None,
+    slurm: str = "",
+    out: Path = Path("cluster.yaml"),
+) -> int:
+    """Write the cluster file of a running Slurm cluster that Clusterwright did not build. Nothing changes on the hosts.
+
+    The file manages no role (`manage: []`): `wright apply` changes nothing until a role is added. What the file cannot
+    hold is at its end, by file and line. An existing file is never overwritten.
+
+    Parameters
+    ----------
+    control
+        Host of slurmctld, as for ssh: HOST or USER@HOST.
+    hosts
+        Hosts whose hardware, system, driver and mounts are read too, as a Slurm hostlist.
+    folder
+        Folder with a copy of the site's Slurm files, instead of --control; also what `slurm` and `addresses` in it say.
+    slurm
+        Version of Slurm; default: that of the control host, or of the file `slurm` in the folder.
+    out
+        Path of the new file.
+    """
+    from clusterwright.adopt.facts import facts_of
+    from clusterwright.adopt.site import describe
+    from clusterwright.cli._connection import cluster_option
+    from clusterwright.cli._show import show_message, show_next
+    from clusterwright.edge.files import write_file_atomic
+    from clusterwright.errors import WrightError
+    from clusterwright.onhost.lib.files import FULL
+
+    if out.is_symlink() or out.exists():
+        raise WrightError.from_code(
+            "file-exists", _("{file} exists already", file=out), _("choose another path with --out")
+        )
+    recorded = _recorded(control, hosts, folder, slurm)
+    site = describe(recorded.sources(), recorded.version, control or str(folder), facts_of(recorded))
+    try:
+        write_file_atomic(out, site.text)
+    except OSError as error:
+        if error.errno in FULL:
+            raise
+        fix = _("choose a path in a writable folder with --out")
+        raise WrightError.from_code("not-writable", f"{error.strerror}: {out}", fix) from error
+    show_message(_("written: {files}", files=out))
+    _show_rest(site)
+    show_next(f"wright diff {cluster_option(out)}")
+    return 0
+
+
+def _recorded(control: str, hosts: str, folder: Path | None, slurm: str) -> RecordedSite:
+    """Read the site from its control host or from the folder.
+
+    Raises:
+        WrightError: neither or both are named, or the version of Slurm is not known.
+    """
+    from dataclasses import replace
+
+    from clusterwright.adopt.folder import read_folder
+    from clusterwright.config.slurm_keys import RELEASES, release
+    from clusterwright.errors import EXIT_USAGE, WrightError
+
+    if bool(control) == (folder is not None):
+        raise WrightError.from_code(
+            "adopt-source",
+            _("adopt reads either a control host or a folder"),
+            _("pass --control HOST, or --from FOLDER with a copy of /etc/slurm"),
+            exit_code=EXIT_USAGE,
+        )
+    recorded = read_folder(folder) if folder is not None else _gathered(control, hosts)
+    recorded = replace(recorded, version=slurm or recorded.version)
+    if release(recorded.version) not in RELEASES:
+        raise WrightError.from_code(
+            "lint-unknown",
+            _(
+                "the keys of {file} in Slurm {version} are not known",
+                file="slurm.conf",
+                version=recorded.version or "?",
+            ),
+            _("pass the version with --slurm; the releases are {releases}", releases=", ".join(RELEASES)),
+            exit_code=EXIT_USAGE,
+        )
+    return recorded
+
+
+def _gathered(control: str, hosts: str) -> RecordedSite:
+    from clusterwright.adopt.gather import gather
+    from clusterwright.cli._connection import is_host_name
+    from clusterwright.cli._hostlist import expanded
+    from clusterwright.edge.ssh import Ssh
+    from clusterwright.errors import EXIT_USAGE, WrightError
+
+    if not is_host_name(control):
+        raise WrightError.from_code(
+            "adopt-source",
+            _("`{host}` is not a host", host=control),
+            _("pass --control HOST or --control USER@HOST"),
+            exit_code=EXIT_USAGE,
+        )
+    user, _at, host = control.rpartition("@")
+    return gather(Ssh(user=user or None), host, expanded(hosts) or ())
+
+
+def _show_rest(site: Site) -> None:
+    """Print what the file does not hold, and where its slurm.conf would mean something else."""
+    from clusterwright.cli._show import show_message, show_note
+
+    hosts = _n("{count} host", "{count} hosts", len(site.cluster.hosts()))
+    show_message(_("cluster `{name}`: {hosts}", name=site.cluster.name, hosts=hosts))
+    for difference in site.differences:
+        show_note(_("a slurm.conf of this file would differ: {difference}", difference=difference))
+    if count := len(site.adopted.left_out):
+        show_note(
+            _n(
+                "{count} line of the site's files is not in the file; its end lists it with the reason",
+                "{count} lines of the site's files are not in the file; its end lists them with the reasons",
+                count,
+            )
+        )
+    if site.adopted.placeholders:
+        show_note(_("fields with placeholders: {fields}", fields=", ".join(site.adopted.placeholders)))

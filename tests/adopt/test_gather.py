@@ -1,0 +1,124 @@
+"""What is read from a control host and from other hosts: only texts, and nothing on the hosts is changed."""
+
+import os
+import subprocess
+
+import pytest
+
+from clusterwright.adopt.facts import facts_of
+from clusterwright.adopt.gather import gather
+from clusterwright.adopt.recorded import RecordedHost, RecordedSite
+from clusterwright.adopt.site import describe
+from clusterwright.edge.ssh import LocalMachine
+from clusterwright.errors import WrightError
+
+CONF = """ClusterName=tiny
+SlurmctldHost=localhost
+Include more/nodes.conf
+PartitionName=p Nodes=n[1-2] Default=YES
+"""
+MOUNTS = (
+    '{"filesystems": [{"target": "/work", "source": "s:/w", "fstype": "nfs4", "options": "rw"},'
+    ' {"target": "/work/sub", "source": "s:/x", "fstype": "nfs4", "options": "rw"},'
+    ' {"target": "/home", "source": "s:/h", "fstype": "nfs", "options": "rw"},'
+    ' {"target": "/boot", "source": "/dev/sda1", "fstype": "ext4", "options": "rw"}]}'
+)
+HOST = RecordedHost(
+    os_release='ID=debian\nVERSION_ID="12"\n',
+    meminfo="MemTotal: 263000000 kB\nSwapTotal: 0 kB\n",
+    lscpu="Socket(s):  2\nCore(s) per socket: 32\nThread(s) per core:  2\n",
+    gpus="NVIDIA A100-SXM4-80GB, 81920, 580.95.05\n",
+    mounts=MOUNTS,
+)
+
+
+@pytest.fixture
+def control_host(tmp_path, monkeypatch):
+    """This machine with a folder of Slurm's files and a scontrol that names it."""
+    folder, programs = tmp_path / "etc", tmp_path / "bin"
+    (folder / "more").mkdir(parents=True)
+    programs.mkdir()
+    (folder / "slurm.conf").write_text(CONF)
+    (folder / "more" / "nodes.conf").write_text("NodeName=n[1-2] CPUs=4 RealMemory=3000\n")
+    scontrol = programs / "scontrol"
+    scontrol.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && echo slurm 24.05.3\n'
+        f'[ "$*" = "show config" ] && echo "SLURM_CONF = {folder}/slurm.conf"\n'
+    )
+    scontrol.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    return folder
+
+
+def checksums(folder):
+    """Names, times and contents of all files below the folder."""
+    return subprocess.run(
+        f"find {folder} -type f -printf '%p %T@\\n' -exec sha256sum {{}} +",
+        shell=True,
+        capture_output=True,
+        check=True,
+    ).stdout
+
+
+def test_a_control_host_is_read_and_not_changed(control_host):
+    """Files with what they include, Slurm's version and this machine's facts."""
+    before = checksums(control_host)
+
+    site = gather(LocalMachine(), "localhost")
+
+    described = describe(site.sources(), site.version, "localhost", facts_of(site))
+    assert site.version == "24.05.3"
+    assert described.cluster.host("n2").group.cpus.threads == 4
+    assert described.differences == ()
+    assert described.adopted.left_out == ()
+    assert checksums(control_host) == before
+
+
+def test_a_host_without_slurm_is_refused(tmp_path, monkeypatch):
+    """No slurm.conf, no cluster file."""
+    monkeypatch.setattr("clusterwright.adopt.gather._DEFAULT", str(tmp_path / "slurm.conf"))
+
+    with pytest.raises(WrightError) as error:
+        gather(LocalMachine(), "localhost")
+
+    assert error.value.findings[0].code == "no-slurm"
+
+
+def described(hosts, addresses=""):
+    """The site of CONF with these hosts."""
+    files = {"/e/slurm.conf": CONF, "/e/more/nodes.conf": "NodeName=n[1-2] CPUs=4 Gres=gpu:a100:1\n"}
+    site = RecordedSite(files, "/e", "24.05.3", addresses, hosts)
+    return describe(site.sources(), site.version, "x", facts_of(site))
+
+
+def test_facts_of_hosts_fill_what_slurm_conf_does_not_say():
+    """Distribution, driver, memory and processors, GPU memory, and shared folders except /home."""
+    site = described({"n1": HOST, "localhost": HOST})
+
+    cluster = site.cluster
+    assert (cluster.os, cluster.software.driver) == ("debian-12", "580.95.05")
+    assert {folder.path for folder in cluster.storage.values()} == {"/work"}
+    assert cluster.nodes["control"].cpus.threads == 128
+    group = cluster.nodes["n"]
+    assert (group.memory >> 20, group.gpus.memory >> 30) == (256836, 80)
+    assert site.differences == ()
+    assert "os" not in site.adopted.placeholders
+
+
+@pytest.mark.parametrize("text", ["", "x", "{}", '{"filesystems": 1}', "MemTotal: x", "\x1b[2J", "a,b,c\n"])
+def test_damaged_texts_of_hosts_are_not_known(text):
+    """A host can print anything: it is a value that is not known."""
+    site = described({"n1": RecordedHost(text, text, text, text, text)}, addresses=text)
+
+    assert "os" in site.adopted.placeholders
+    assert not site.cluster.storage
+
+
+def test_different_systems_are_named():
+    """The file has one distribution: that of most hosts."""
+    rocky = RecordedHost(os_release='ID="rocky"\nVERSION_ID="9.4"\n')
+
+    site = described({"n1": HOST, "n2": HOST, "localhost": rocky})
+
+    assert site.cluster.os == "debian-12"
+    assert any("rocky-9" in field for field in site.adopted.placeholders)

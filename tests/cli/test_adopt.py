@@ -1,0 +1,70 @@
+"""`wright adopt`: one new file, whole or not at all."""
+
+import pytest
+
+from clusterwright.config.load import load_cluster
+
+CONF = (
+    "ClusterName=tiny\nSlurmctldHost=m\nNodeName=n[1-2] CPUs=4 RealMemory=3000\nPartitionName=p Nodes=ALL\n"
+)
+
+
+@pytest.fixture
+def adopt(command, tmp_path):
+    """The command, in a folder with a copy of a site's files."""
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "slurm.conf").write_text(CONF)
+    (tmp_path / "etc" / "gres.conf").write_text("AutoDetect=nvml\n")
+    return lambda *words: command("adopt", *words)
+
+
+def test_a_copy_of_the_files_becomes_a_cluster_file(adopt, tmp_path):
+    """The file is valid, manages nothing, and what it does not hold is at its end."""
+    done = adopt("--from", "etc", "--slurm", "24.05")
+
+    cluster, text = load_cluster("cluster.yaml"), (tmp_path / "cluster.yaml").read_text()
+    assert done.returncode == 0
+    assert (cluster.name, cluster.manage, len(cluster.hosts())) == ("tiny", (), 3)
+    assert "#   etc/gres.conf:1: AutoDetect=nvml: " in text
+    assert "1 line of the site's files" in done.stderr
+
+
+def test_the_version_is_that_of_the_folder(adopt, tmp_path):
+    """`slurm` in the folder has the output of scontrol --version."""
+    (tmp_path / "etc" / "slurm").write_text("slurm 24.11.5\n")
+
+    assert adopt("--from", "etc").returncode == 0
+    assert load_cluster("cluster.yaml").software.slurm == "24.11.5"
+
+
+def test_an_existing_file_stays(adopt, tmp_path):
+    """Also one that is a broken link."""
+    (tmp_path / "cluster.yaml").write_text("mine")
+    (tmp_path / "link").symlink_to("nowhere")
+
+    for out in ("cluster.yaml", "link"):
+        done = adopt("--from", "etc", "--slurm", "24.05", "--out", out)
+        assert "file-exists" in done.stderr
+    assert (tmp_path / "cluster.yaml").read_text() == "mine"
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ((), "adopt-source"),
+        (("--control", "m", "--from", "etc"), "adopt-source"),
+        (("--control=-oProxyCommand=touch x",), "adopt-source"),
+        (("--from", "nowhere", "--slurm", "24.05"), "file-unreadable"),
+        (("--from", "etc"), "lint-unknown"),
+        (("--from", "etc", "--slurm", "17.02"), "lint-unknown"),
+    ],
+)
+def test_without_one_source_and_a_release_no_file_is_written(adopt, tmp_path, words, code):
+    """A wrong use is an error, and nothing is left behind."""
+    done = adopt(*words)
+
+    assert done.returncode == 2
+    assert f"error[{code}]" in done.stderr
+    assert not (tmp_path / "cluster.yaml").exists()
+    assert not (tmp_path / "x").exists()
