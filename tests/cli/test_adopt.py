@@ -20,7 +20,7 @@ def adopt(command, tmp_path):
 
 def test_a_copy_of_the_files_becomes_a_cluster_file(adopt, tmp_path):
     """The file is valid, manages nothing, and what it does not hold is at its end."""
-    done = adopt("--from", "etc", "--slurm", "24.05")
+    done = adopt("--folder", "etc", "--slurm", "24.05")
 
     cluster, text = load_cluster("cluster.yaml"), (tmp_path / "cluster.yaml").read_text()
     assert done.returncode == 0
@@ -33,7 +33,7 @@ def test_the_version_is_that_of_the_folder(adopt, tmp_path):
     """`slurm` in the folder has the output of scontrol --version."""
     (tmp_path / "etc" / "slurm").write_text("slurm 24.11.5\n")
 
-    assert adopt("--from", "etc").returncode == 0
+    assert adopt("--folder", "etc").returncode == 0
     assert load_cluster("cluster.yaml").software.slurm == "24.11.5"
 
 
@@ -43,7 +43,7 @@ def test_an_existing_file_stays(adopt, tmp_path):
     (tmp_path / "link").symlink_to("nowhere")
 
     for out in ("cluster.yaml", "link"):
-        done = adopt("--from", "etc", "--slurm", "24.05", "--out", out)
+        done = adopt("--folder", "etc", "--slurm", "24.05", "--out", out)
         assert "file-exists" in done.stderr
     assert (tmp_path / "cluster.yaml").read_text() == "mine"
     assert not (tmp_path / "nowhere").exists()
@@ -53,11 +53,11 @@ def test_an_existing_file_stays(adopt, tmp_path):
     ("words", "code"),
     [
         ((), "adopt-source"),
-        (("--control", "m", "--from", "etc"), "adopt-source"),
+        (("--control", "m", "--folder", "etc"), "adopt-source"),
         (("--control=-oProxyCommand=touch x",), "adopt-source"),
-        (("--from", "nowhere", "--slurm", "24.05"), "file-unreadable"),
-        (("--from", "etc"), "lint-unknown"),
-        (("--from", "etc", "--slurm", "17.02"), "lint-unknown"),
+        (("--folder", "nowhere", "--slurm", "24.05"), "file-unreadable"),
+        (("--folder", "etc"), "lint-unknown"),
+        (("--folder", "etc", "--slurm", "17.02"), "lint-unknown"),
     ],
 )
 def test_without_one_source_and_a_release_no_file_is_written(adopt, tmp_path, words, code):

@@ -26,7 +26,7 @@ def read_folder(folder: Path) -> RecordedSite:
         raise WrightError.from_code(
             "file-unreadable",
             _("{folder} has no slurm.conf", folder=folder),
-            _("pass a copy of /etc/slurm with --from FOLDER, or the host of slurmctld with --control HOST"),
+            _("pass a copy of /etc/slurm with --folder FOLDER, or the host of slurmctld with --control HOST"),
             exit_code=EXIT_USAGE,
         )
     hosts = {path.name: _host(path) for path in sorted((folder / HOSTS).glob("*")) if path.is_dir()}

@@ -69,7 +69,7 @@ def _slurm_files(host: Host) -> RecordedSite:
         raise WrightError.from_code(
             "no-slurm",
             _("{host} has no readable slurm.conf in {folder}", host=host.name, folder=folder),
-            _("name the host of slurmctld with --control, or pass a copy of its folder with --from FOLDER"),
+            _("name the host of slurmctld with --control, or pass a copy of its folder with --folder FOLDER"),
         )
     return RecordedSite(contents, folder, texts["version"].strip().rpartition(" ")[2])
 

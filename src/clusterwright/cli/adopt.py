@@ -18,7 +18,7 @@ def adopt(
     *,
     control: str = "",
     hosts: str = "",
-    folder: Annotated[Path | None, Parameter(name="--from")] = None,
+    folder: Annotated[Path | None, Parameter(name=("--folder", "--from"))] = None,
     slurm: str = "",
     out: Path = Path("cluster.yaml"),
 ) -> int:
@@ -83,7 +83,7 @@ def _recorded(control: str, hosts: str, folder: Path | None, slurm: str) -> Reco
         raise WrightError.from_code(
             "adopt-source",
             _("adopt reads either a control host or a folder"),
-            _("pass --control HOST, or --from FOLDER with a copy of /etc/slurm"),
+            _("pass --control HOST, or --folder FOLDER with a copy of /etc/slurm"),
             exit_code=EXIT_USAGE,
         )
     recorded = read_folder(folder) if folder is not None else _gathered(control, hosts)

@@ -66,6 +66,7 @@ def upgrade(
     options = MemberOptions(dry_run=dry_run, yes=yes, json=json)
     _check_target(slurm, driver)
     file = cluster_file(cluster)
+    _check_managed(file, "nvidia" if driver else "slurm")
     if driver:
         return upgrade_driver(file, driver, DisruptionOptions(batch=batch, wait=wait), options)
     return upgrade_slurm(file, slurm, batch, options)
@@ -79,6 +80,20 @@ def _check_target(slurm: str, driver: str) -> None:
         fix = _("pass --slurm VERSION or --driver VERSION")
         raise WrightError.from_code(
             "upgrade-what", _("exactly one of --slurm and --driver is required"), fix, exit_code=EXIT_USAGE
+        )
+
+
+def _check_managed(file: Path, role: str) -> None:
+    """Raise WrightError if the cluster file does not manage the role whose packages would change."""
+    from clusterwright.config.load import load_cluster
+    from clusterwright.errors import EXIT_USAGE, WrightError
+
+    if not load_cluster(file).manages(role):
+        raise WrightError.from_code(
+            "role-not-managed",
+            _("the cluster file does not manage the role `{role}`", role=role),
+            _("upgrade with the tools that installed it, or add {role} to `manage`", role=role),
+            exit_code=EXIT_USAGE,
         )
 
 

@@ -93,7 +93,8 @@ def apply(
     """
     clock, policy = clock or SystemClock(), policy or DisruptionPolicy()
     folder = state_folder(cluster.name)
-    refuse_new_key(cluster, source, folder, remote)
+    if cluster.manages("munge"):
+        refuse_new_key(cluster, source, folder, remote)
     context = build_context(cluster, source)
     declared = cache(lambda host: declared_resources(cluster, cluster.host(host), context))
     resources = cache(lambda host: tuple(resource for resource, _role in declared(host).values()))
@@ -113,7 +114,8 @@ def apply(
     def agreed(report: ChangeReport) -> bool:
         if not agree(report):
             return False
-        write_munge_key(folder, context.secrets[KEY])
+        if cluster.manages("munge"):
+            write_munge_key(folder, context.secrets[KEY])
         return True
 
     hosts = [host.name for host in cluster.hosts() if only is None or host.name in only]

@@ -34,6 +34,7 @@ class Order:
     skip_sets: Mapping[str, str] = dataclasses.field(default_factory=dict)  # package sets to skip, and why
     package_bundle: bool = False  # install only from the package bundle that is on the host
     lock_timeout_s: int = 0  # how long to wait for another apply on the host
+    removes: bool = True  # remove what earlier applies made and the cluster file no longer has
     progress: bool = False  # print the name of each step as it begins
 
 

@@ -79,6 +79,7 @@ class HostWork:
             skip_sets=skipped_sets,
             package_bundle=self.package_bundle is not None,
             lock_timeout_s=LOCK_TIMEOUT_S,
+            removes=self.cluster.manage is None,
         )
         listens = self.on_event is not ignore and mode in ("apply", "fetch")
         order = replace(order, progress=listens)

@@ -40,8 +40,8 @@ def host(tmp_path):
     root = tmp_path / "root"
     root.mkdir()
 
-    def run(mode, *resources, expect="", when="100", shared=()):
-        order = Order(mode, "cluster.yaml", when, expect, str(root))
+    def run(mode, *resources, expect="", when="100", shared=(), removes=True):
+        order = Order(mode, "cluster.yaml", when, expect, str(root), removes=removes)
         data = program_input(PROVISION) + bundle(order, resources, shared)
         done = subprocess.run(
             ["sh", "-c", program_command()], input=data, capture_output=True, check=False, timeout=60
@@ -173,6 +173,15 @@ def test_what_nobody_wants_now_is_removed(host):
     assert answer["notes"] == [
         "/etc/b is no longer desired, but was edited after the last apply: not removed"
     ]
+
+
+def test_a_role_that_is_no_longer_managed_keeps_what_it_has(host):
+    """With `manage` in the cluster file, what its hosts have from earlier applies stays."""
+    host("apply", file("/etc/a"), file("/etc/kept"))
+    answer = host("apply", file("/etc/kept"), when="200", removes=False)
+
+    assert answer["changes"] == []
+    assert (host.root / "etc/a").exists()
 
 
 def test_a_file_that_its_program_refuses_never_arrives(host):

@@ -48,7 +48,10 @@ def plan(host: LocalHost) -> List[Json]:
     changes += plan_resources(
         host, [resource for resource in of_kinds(host, PLANNERS) if resource not in early]
     )
-    changes += system.plan_user_removals(host) + plan_unit_removals(host) + plan_file_removals(host)
+    if host.bundle.get(
+        "removes", True
+    ):  # with `manage`, roles that are no longer managed keep what they have
+        changes += system.plan_user_removals(host) + plan_unit_removals(host) + plan_file_removals(host)
     changes += unit_changes(host, of_kinds(host, ("unit",)), changes)
     for resource in of_kinds(host, ("records",)):
         changes += [dict(change, id=resource["id"]) for change in records.plan_rows(host, resource, queries)]

@@ -10,7 +10,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.memoize import cache_per_instance
 from clusterwright.provision.export.fold import places
 from clusterwright.provision.resources import File, Resource, RoleContext
-from clusterwright.provision.roles import roles
+from clusterwright.provision.roles import managed_roles
 from clusterwright.provision.roles.training import LIBRARY
 
 R = TypeVar("R")
@@ -29,7 +29,7 @@ def steps(cluster: Cluster, context: RoleContext) -> tuple[ExportStep, ...]:
     """Return every resource of every host once, without the library, which only `wright train` uses."""
     entries: dict[str, tuple[str, Resource, list[str]]] = {}
     hosts = cluster.hosts()
-    for name, role in roles().items():
+    for name, role in managed_roles(cluster).items():
         for host in hosts:
             for resource in role(cluster.on(host), host, context):
                 having = entries.setdefault(resource.id, (name, resource, []))[2]

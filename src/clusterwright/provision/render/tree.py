@@ -6,7 +6,7 @@ import json
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.provision.resources import Derived, File, Resource, RoleContext
-from clusterwright.provision.roles import roles
+from clusterwright.provision.roles import managed_roles
 
 Texts = dict[str, str]
 
@@ -17,7 +17,7 @@ def tree(cluster: Cluster, context: RoleContext) -> dict[str, Texts]:
     last: dict[tuple[str, str], tuple[tuple[Resource, ...], Texts]] = {}
     for host in cluster.hosts():
         texts = texts_by_host[host.name] = {}
-        for name, role in roles().items():
+        for name, role in managed_roles(cluster).items():
             answer, key = role(cluster.on(host), host, context), (name, host.group_name)
             if key not in last or last[key][0] is not answer:  # most roles answer once for a whole group
                 last[key] = (answer, _texts(answer))

@@ -14,7 +14,8 @@ from graphlib import TopologicalSorter
 from types import ModuleType
 
 from clusterwright import plugins
-from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.cluster import MANAGED_ROLES, Cluster, Host
+from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.provision.resources import Resource, RoleContext
 
@@ -41,6 +42,24 @@ def roles() -> dict[str, Role]:
         ordered += ready
         sorter.done(*ready)
     return {name: getattr(modules[name], name) for name in ordered}
+
+
+def managed_roles(cluster: Cluster) -> dict[str, Role]:
+    """Return the roles that the cluster file has managed (`manage`), in the order of `roles`.
+
+    Raises:
+        WrightError: `unknown-role`: `manage` names a role that does not exist.
+    """
+    all_roles, names = roles(), cluster.manage or ()
+    if unknown := [name for name in names if name not in all_roles and name not in MANAGED_ROLES]:
+        choices = ", ".join(sorted((*MANAGED_ROLES, *all_roles)))
+        raise WrightError.from_code(
+            "unknown-role",
+            _("`manage` names the role `{name}`, which does not exist", name=unknown[0]),
+            _("use one of {choices}", choices=choices),
+            exit_code=EXIT_USAGE,
+        )
+    return {name: role for name, role in all_roles.items() if cluster.manages(name)}
 
 
 def _modules() -> dict[str, ModuleType]:
@@ -71,10 +90,10 @@ def desired_resources(cluster: Cluster, host: Host, context: RoleContext) -> tup
 
 
 def declared_resources(cluster: Cluster, host: Host, context: RoleContext) -> dict[str, tuple[Resource, str]]:
-    """Return all resources of a host by id, each with the first role that declares it."""
+    """Return all resources of a host by id, each with the first managed role that declares it."""
     declared: dict[str, tuple[Resource, str]] = {}
     cluster = cluster.on(host)
-    for name, role in roles().items():
+    for name, role in managed_roles(cluster).items():
         for resource in role(cluster, host, context):
             existing, _role = declared.setdefault(resource.id, (resource, name))
             if existing is not resource and existing != resource:
