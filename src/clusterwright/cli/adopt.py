@@ -34,7 +34,8 @@ def adopt(
     hosts
         Hosts whose hardware, system, driver and mounts are read too, as a Slurm hostlist.
     folder
-        Folder with a copy of the site's Slurm files, instead of --control; also what `slurm` and `addresses` in it say.
+        Folder with a copy of the site's Slurm files, in place of --control. Optional files in it: `slurm`, the output
+        of `scontrol --version`, and `addresses`, lines of NAME ADDRESS.
     slurm
         Version of Slurm; default: that of the control host, or of the file `slurm` in the folder.
     out
