@@ -317,7 +317,7 @@ def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
 def _on_hosts(program: tuple[str, ...], overrides: Overrides, how: How) -> int:
     """Run on the hosts of a hostfile; inside an allocation follow it, and cancel it when the allocation ends."""
     from clusterwright.launch.hosts.choose import AUTO, hosts_of, resolve_for
-    from clusterwright.launch.hosts.start import start_on_hosts
+    from clusterwright.launch.hosts.start import hold_lease, start_on_hosts
     from clusterwright.onhost.supervisor.folder import set_umask
 
     hosts = hosts_of(how.hostfile or Path(AUTO))
@@ -337,7 +337,8 @@ def _on_hosts(program: tuple[str, ...], overrides: Overrides, how: How) -> int:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, on_signal)
-    return follow(None, str(folder), run.name, live=True, ignore_interrupts=True)
+    with hold_lease(Path(run.folder)):
+        return follow(None, str(folder), run.name, live=True, ignore_interrupts=True)
 
 
 def _draw(run: Path) -> None:

@@ -16,7 +16,7 @@ from clusterwright.errors import WrightError
 from clusterwright.launch.hosts import start
 from clusterwright.launch.hosts.choose import default_size, hosts_of, resolve_for
 from clusterwright.launch.hosts.hostfile import SlotHost
-from clusterwright.launch.hosts.start import is_this_machine, require_room, start_on_hosts
+from clusterwright.launch.hosts.start import hold_lease, is_this_machine, require_room, start_on_hosts
 from clusterwright.launch.listing import list_local_runs
 from clusterwright.launch.resolve import Overrides
 from clusterwright.onhost.runs import run_status
@@ -177,3 +177,14 @@ def test_a_keeper_here_gets_the_environment_of_a_login(monkeypatch, tmp_path):
     seen = (tmp_path / "seen").read_text()
     assert "HOME=" in seen
     assert "SLURM_JOB_ID" not in seen
+
+
+def test_a_lease_is_renewed_while_it_is_held(tmp_path, monkeypatch):
+    """The keepers of all hosts see the counter grow."""
+    monkeypatch.setattr(start, "RENEW_S", 0.01)
+    with hold_lease(tmp_path):
+        until(lambda: (tmp_path / "lease").exists() and int((tmp_path / "lease").read_text()) > 2)
+    text = (tmp_path / "lease").read_text()
+    time.sleep(0.05)
+
+    assert (tmp_path / "lease").read_text() == text

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from clusterwright.onhost.supervisor import host_keeper, ssh_hosts
+from clusterwright.onhost.supervisor.folder import Folder
+from clusterwright.onhost.supervisor.job import read_record
 
 SOURCE = Path(__file__).parents[3] / "src"
 COUNTING = Path(__file__).parent / "counting.py"
@@ -250,3 +252,18 @@ def test_a_supervisor_that_cannot_start_ends_the_run(hosts_run):
 
     assert "the supervisor on h1 ended with exit code 1" in hosts_run.outcome()["reason"]
     hosts_run.until(lambda: not hosts_run.processes(), limit_s=30)
+
+
+def test_a_run_in_an_allocation_ends_with_its_command(tmp_path, write_record):
+    """A scheduler that kills the command kills nothing on other hosts; a run without a lease goes on."""
+    write_record(tmp_path, {"name": "counting", "command": ["a"], "time": "1d"})
+    record = read_record(str(tmp_path))._replace(local=False, hosts=("h1", "h2"))
+    keeper = host_keeper.Keeper(Folder(str(tmp_path)), record, "h2")
+    keeper.check_lease(1000.0)
+    for now, text in ((2000.0, "1"), (2059.0, "1"), (2061.0, "2"), (2120.0, "2")):
+        (tmp_path / "lease").write_text(text)
+        keeper.check_lease(now)
+    assert not (tmp_path / "cancelled").exists()
+
+    keeper.check_lease(2121.0)
+    assert (tmp_path / "cancelled").exists()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
 import shlex
 import socket
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from clusterwright.config.job import Job
@@ -30,11 +33,13 @@ from clusterwright.launch.snapshot import CodeSnapshot, snapshot
 from clusterwright.launch.unmanaged.library import install_library, library_folder
 from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.lib.safe_reader import text_or_empty
+from clusterwright.onhost.supervisor.host_keeper import LEASE, LEASE_S
 from clusterwright.onhost.supervisor.ssh_hosts import LOG, SCRIPT, start_command
 
 START_S = 40.0  # until the first heartbeat: imports over a network file system
 POLL_S = 0.2
 SSH_S = 30.0
+RENEW_S = LEASE_S / 6
 _LOGIN_VARIABLES = ("HOME", "USER", "LOGNAME", "PATH", "SHELL", "LANG", "XDG_RUNTIME_DIR")
 
 
@@ -73,6 +78,27 @@ def start_on_hosts(
     fan_out([host.name for host in hosts], lambda host: _start_keeper(reach[host], str(run), host))
     notes = (*prepared.notes, *checked.notes, *_standby_note(job, hosts))
     return RunFolder(name, _first_job(run), str(run), notes)
+
+
+@contextlib.contextmanager
+def hold_lease(run: Path) -> Iterator[None]:
+    """Keep the run alive during the block, and cancel it if this process is killed in it."""
+    over = threading.Event()
+
+    def renew() -> None:
+        for count in itertools.count(1):
+            with contextlib.suppress(OSError):
+                write_atomic(run / LEASE, str(count), durable=False)
+            if over.wait(RENEW_S):
+                return
+
+    thread = threading.Thread(target=renew, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def remote_to(host: SlotHost) -> Remote:

@@ -38,6 +38,7 @@ class Policy:
     restarts: int = 3
     successors: int = 5
     join_s: float = 60
+    linger_s: float = LINGER_S
     return_s: float = 6  # a host that was slow or briefly isolated is back within this time
     grace_s: float = 30
 
@@ -190,7 +191,7 @@ def _gathering(policy: Policy, state: State, event: Event) -> Decision:
         return state, ()
     waited = event.now - state.phase_start
     all_present = set(policy.hosts) <= set(state.ready) | set(state.lost_hosts)
-    if len(state.ready) >= policy.nodes and (all_present or waited >= LINGER_S):
+    if len(state.ready) >= policy.nodes and (all_present or waited >= policy.linger_s):
         return _start(policy, state, event)
     if all_present or waited >= policy.join_s:
         missing = tuple(host for host in policy.hosts if host not in state.ready)

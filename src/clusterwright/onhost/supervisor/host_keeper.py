@@ -12,7 +12,7 @@ import signal
 import socket
 import sys
 import time
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 from clusterwright.onhost.lib.processes import Process
 from clusterwright.onhost.lib.run_outcome import EXIT_CODES, FAILED
@@ -29,6 +29,8 @@ RESTART_S = 3.0  # between two starts of an agent
 SILENT_S = 30.0  # without a heartbeat: agents that live have started another supervisor within two timeouts
 OVER_S = 15.0  # after another host's handoff, whose own keeper starts the next supervisor at once
 STAGGER_S = 2.0  # between the hosts, so that one starts a supervisor
+LEASE = "lease"  # a counter that the command inside an allocation raises; a scheduler may kill it on one host only
+LEASE_S = 60.0  # without a change, after which the run is canceled
 SHUTDOWN_S = 60.0  # for the agent and the supervisor to end by themselves
 
 
@@ -42,6 +44,7 @@ class Keeper:
         self._supervisor: Optional[Process] = None
         self._agent_at = 0.0
         self._heartbeat = heartbeat.Heartbeat(heartbeat.Beat(), time.monotonic())
+        self._lease: Tuple[str, float] = ("", 0.0)  # its text, and when that changed
         self._idle_since: Optional[float] = None  # since when no supervisor continues the run
         self._environment = {**os.environ, "CLUSTERWRIGHT_HOST": host}
 
@@ -57,6 +60,7 @@ class Keeper:
                 break
             except OSError as error:
                 console.error(f"{self.host}: {error}")
+            self.check_lease(time.monotonic())
             self.turn(time.monotonic())
             time.sleep(TICK_S)
         self.end()
@@ -75,6 +79,19 @@ class Keeper:
         self._idle_since = self._idle_since or now
         if now - self._idle_since >= self._patience_s(document):
             self._start_supervisor()
+
+    def check_lease(self, now: float) -> None:
+        """Cancel the run if the command that holds its lease is gone; a run without a lease outlives its command."""
+        try:
+            with open(self.folder.path_to(LEASE), encoding="ascii") as file:
+                text = file.read()
+        except (OSError, ValueError):
+            return
+        if text != self._lease[0]:
+            self._lease = (text, now)
+        elif now - self._lease[1] >= LEASE_S and not self.folder.has("cancelled"):
+            console.error(f"{self.host}: the command that started the run in its allocation is gone")
+            self.folder.claim("cancelled", "")
 
     def end(self) -> None:
         """Wait for agent and supervisor to end, then kill what is left of the run on this host."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, Tuple, Union
 
-from clusterwright.onhost.supervisor.decide import Policy
+from clusterwright.onhost.supervisor.decide import LINGER_S, Policy
 from clusterwright.onhost.supervisor.host import forming
 from clusterwright.onhost.supervisor.job import JobRecord
 from clusterwright.onhost.supervisor.job_fields import EveryFields
@@ -18,6 +18,8 @@ LONGEST_BEAT_S = 1.0
 # Interval between attempts to restart the agent of a lost host: a reboot takes a lab host 2 s and a server minutes.
 REJOIN_S = 15.0
 JOIN_S = 60.0  # time for srun to start the agents of a new job on busy hosts
+# Without a scheduler the first hosts of the hostfile train if all come, and each imports over the shared folder.
+SSH_LINGER_S = 15.0
 SHORTEST_GRACE_S, SHORTEST_JOIN_S = 5.0, 5.0
 
 
@@ -36,6 +38,7 @@ def policy(record: JobRecord, hosts: Tuple[str, ...], successors: int, *, inside
         successors=successors,
         grace_s=max(SHORTEST_GRACE_S, record.launch.grace_s - SAVED_BY_S),
         join_s=return_s if inside else float("inf") if waits else JOIN_S,
+        linger_s=SSH_LINGER_S if record.hosts else LINGER_S,
         return_s=return_s,
     )
 
