@@ -88,13 +88,14 @@ def as_task(rank, port):
     return {**kept, **ours}
 
 
-def begun(python, kind, framework, *words, processes=2):
+def begun(python, kind, framework, *words, processes=2, **variables):
     """What all processes of the framework said."""
     port = free_port()
     command = [python, "-m", "clusterwright.onhost.adapters.begin", kind, framework, *words]
     ranks = [
         subprocess.Popen(
-            command, cwd=PROGRAMS, env=as_task(rank, port), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            command, cwd=PROGRAMS, env={**as_task(rank, port), **variables}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )
         for rank in range(processes)
     ]  # fmt: skip
@@ -132,6 +133,43 @@ def test_deepspeeds_own_line_trains(installed):
     assert [each[:2] for each in found] == [("0", "2"), ("1", "2")], said
     assert found[0][2] == found[1][2]
     assert 1.7 < float(found[0][2]) < 2
+
+
+def exact_losses(run):
+    """The exact loss of each step."""
+    lines = (run / "events" / "rank-00000.jsonl").read_text().splitlines()
+    return {row["step"]: row["loss_hex"] for row in map(json.loads, lines) if row["event"] == "step"}
+
+
+def test_fairscales_sharded_optimizer_resumes(installed, tmp_path):
+    """OSS and ShardedDDP on two ranks; from a checkpoint, the same losses follow; three ranks resume, too."""
+    python = installed("--no-build-isolation", "--no-deps", "fairscale", torch=True)
+    runs = {name: tmp_path / name for name in ("undisturbed", "resumed", "grown")}
+
+    def trained(name, processes):
+        runs[name].mkdir(exist_ok=True)
+        about = {"CLUSTERWRIGHT_RUN": str(runs[name]), "CLUSTERWRIGHT_CHECKPOINT_EVERY": "steps:5"}
+        about |= {
+            "OMP_NUM_THREADS": "1",
+            "SLURM_NTASKS": str(processes),
+            "CLUSTERWRIGHT_RANKS": str(processes),
+        }
+        words = ("python", "with_fairscale.py")
+        return begun(python, "task", "fairscale", *words, processes=processes, **about)
+
+    said = trained("undisturbed", 2)
+    assert [each[:2] for each in ranks(said)] == [("0", "2"), ("1", "2")], said
+    checkpoint = runs["undisturbed"] / "checkpoints" / "step-00000010"
+    for name in ("resumed", "grown"):
+        shutil.copytree(checkpoint, runs[name] / "checkpoints" / "step-00000010")
+
+    again = trained("resumed", 2)
+    expected = exact_losses(runs["undisturbed"])
+    assert ranks(again) == ranks(said)
+    assert exact_losses(runs["resumed"]) == {step: expected[step] for step in range(11, 21)}
+    more = trained("grown", 3)
+    assert [each[:2] for each in ranks(more)] == [("0", "3"), ("1", "3"), ("2", "3")], more
+    assert min(exact_losses(runs["grown"])) == 11
 
 
 def test_torchtitan_reads_the_degrees(installed):

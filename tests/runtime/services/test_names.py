@@ -124,3 +124,16 @@ def test_weights_that_other_ranks_hold_have_moments_by_name_and_shape_alone():
     assert list(shapes[0].items()) == list(shapes[1].items())
     assert [m["exp_avg"].is_meta for m in part["state"].values()] == [True, True, False, False]
     assert {weight.is_meta for weight in optimizers[1].state} == {False}
+
+
+def test_a_sharded_optimizer_collects_its_state_on_request():
+    """As FairScale's OSS, which refuses its state until all ranks have sent theirs."""
+
+    class Sharded:
+        def consolidate_state_dict(self, recipient_rank=0):
+            raise AssertionError("the argument of state_dict does this on all ranks")
+
+        def state_dict(self, all_ranks=False):
+            return {"whole": all_ranks}
+
+    assert names.state(Sharded()) == {"whole": True}

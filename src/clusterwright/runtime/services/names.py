@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from inspect import signature
 from typing import Any
 
 import torch
@@ -30,7 +31,7 @@ def state(item: Any) -> Any:
 
     An optimizer's has `meta` tensors for the weights that other ranks hold.
     """
-    values = item.state_dict()
+    values = _whole(item)
     if isinstance(item, torch.optim.Optimizer):
         moments = {**_of_others(item), **values["state"]}
         return {**values, "state": dict(sorted(moments.items()))}  # in the same order on all ranks
@@ -39,6 +40,13 @@ def state(item: Any) -> Any:
         if isinstance(item, nn.Module)
         else values
     )
+
+
+def _whole(item: Any) -> Any:
+    """Return the state dict with the parts of all ranks, which FairScale's OSS collects only on request."""
+    if hasattr(item, "consolidate_state_dict") and "all_ranks" in signature(item.state_dict).parameters:
+        return item.state_dict(all_ranks=True)
+    return item.state_dict()
 
 
 def load(item: Any, saved: Any) -> None:
