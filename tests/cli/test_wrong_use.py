@@ -30,7 +30,8 @@ LIMIT_S = 60
 HANG = -signal.SIGALRM
 # What else a line needs, so that nothing but the wrong part is wrong.
 REST = {
-    "add-hosts": "a100 gpu-node5 --dry-run", "adopt": "--folder folder --slurm 25.11 --out new.yaml", "apply": "--dry-run", "bench compare": "1 2", "cancel": "r",
+    "add-hosts": "a100 gpu-node5 --dry-run", "adopt": "--folder folder --slurm 25.11 --out new.yaml",
+    "apply": "--dry-run", "bench compare": "1 2", "cancel": "r",
     "checkpoints convert": "src dst --to torch", "checkpoints verify": "files", "completion": "bash",
     "dev": "--dry-run", "dev stop": "1", "explain": "gres-mismatch", "export": "--out out", "heal": "--plan",
     "heal approve": "1", "heal undo": "1", "init": "--out new.yaml", "kubernetes": "--out out",

@@ -84,6 +84,7 @@ def _of_folders(cluster: Cluster) -> Iterator[str]:
 def of_job(job: Job, cluster: Cluster) -> Iterator[str]:
     """Yield a note for each setting of the job file that the manifests do not have."""
     yield from _of_recovery(job)
+    yield from _of_checkpoints(job)
     yield from _of_environment(job, cluster)
     yield from _of_people(job, cluster)
 
@@ -115,10 +116,6 @@ def _of_recovery(job: Job) -> Iterator[str]:
         yield _(
             "code, array, sweep, dependencies: Slurm only; put the code into the image or on shared storage"
         )
-    if job.checkpoint.memory != "never":
-        yield _("checkpoint.memory: no in-memory checkpoints; a restart reads the last checkpoint on storage")
-    if job.checkpoint.upload_to:
-        yield _("checkpoint.upload_to: no uploads; mount the bucket as a volume, or upload in the program")
     yield _("time: {time}, counted from each restart", time=format_duration(job.time))
     if grace_s(job) > _TORCHRUN_S:
         yield _(
@@ -127,6 +124,13 @@ def _of_recovery(job: Job) -> Iterator[str]:
             grace=grace_s(job),
             limit=_TORCHRUN_S,
         )
+
+
+def _of_checkpoints(job: Job) -> Iterator[str]:
+    if job.checkpoint.memory != "never":
+        yield _("checkpoint.memory: no in-memory checkpoints; a restart reads the last checkpoint on storage")
+    if job.checkpoint.upload_to:
+        yield _("checkpoint.upload_to: no uploads; mount the bucket as a volume, or upload in the program")
 
 
 def _of_environment(job: Job, cluster: Cluster) -> Iterator[str]:

@@ -43,15 +43,13 @@ class Supervisor:
         self, record: JobRecord, folder: Folder, scheduler: ssh_hosts.Scheduler,
         predecessor: Optional[Predecessor] = None,
     ) -> None:  # fmt: skip
-        self.record, self.folder, self.scheduler = record, folder, scheduler
+        self.record, self.folder, self.scheduler, self.predecessor = record, folder, scheduler, predecessor
         recovery = record.job.recovery
         self.started, self.began = time.time(), time.monotonic()
         self.code: Optional[int] = None
-        self.predecessor = predecessor
         self.number = predecessor.number if predecessor else folder.join_chain(scheduler.job_id)
-        self.remaining_successors = recovery.successors - (
-            0 if predecessor else folder.jobs_to(self.number) - 1
-        )
+        earlier_jobs = 0 if predecessor else folder.jobs_to(self.number) - 1
+        self.remaining_successors = recovery.successors - earlier_jobs
         self.hosts = scheduler.hosts()
         self.host = schedulers.host_name()
         end = float(os.environ.get("SLURM_JOB_END_TIME") or self.started + record.job.time)
