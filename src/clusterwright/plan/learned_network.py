@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import IPv4Address
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class NetworkFacts:
     """What a user reports of the network that gradients use: protocol, ports of each host, rate of a port in bit/s."""
 
-    kind: Literal["ethernet", "roce", "infiniband"] | None = None
+    kind: str | None = None  # infiniband, roce, ethernet
     ports: int | None = None
     rate_bits_per_s: int | None = None
 

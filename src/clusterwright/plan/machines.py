@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from clusterwright.catalog.records import Gpu
     from clusterwright.config.cluster import Cluster
     from clusterwright.config.nodes import Gpus
-    from clusterwright.plan.inputs import Protocol
 
 GBIT_BYTES = 125e6  # bytes/s of 1 Gbit/s, one direction
 RACK_GPUS = 72  # GB200 and GB300 NVL72: one NVLink domain of 18 trays (NVIDIA, "GB200 NVL72" data sheet)
@@ -43,7 +42,7 @@ class Wiring:
 
     gpus_per_node: int | None = None
     nvlink_domain: int | None = None
-    network: Protocol | None = None
+    network: str | None = None  # infiniband, roce, ethernet
     nics: float | None = None  # ports of one node
     nic_bits_per_s: float | None = None
     oversubscription: float = 1.0
