@@ -67,13 +67,13 @@ def test_one_team(jobs):
 
 def test_the_failures_that_a_user_writes_hide_none_of_others(jobs):
     """Each user has an equal number of causes; the rest is counted together."""
-    flood = [{"reason": f"text {number}"} for number in range(900) for _ in range(2)]
+    flood = [{"reason": f"text {number}"} for number in range(140) for _ in range(2)]
     of_bob = {"user": "bob", "jobs": ["2"], "failures": flood, "gpu_s": {"step": 1.0}}
     of_alice = {"user": "alice", "jobs": ["1"], "failures": [{"reason": "hung"}], "gpu_s": {"step": 1.0}}
     found = month(SPAN, jobs, [of_bob, of_alice], {})
 
     assert found.broken["hung"] == 1
-    assert (len(found.broken), found.broken_others) == (40, 1800 - 2 * 39)
+    assert (len(found.broken), found.broken_others) == (40, 280 - 2 * 39)
 
 
 def test_an_accounting_of_a_user_counts_up_to_the_hours_that_slurm_recorded(jobs):
@@ -134,6 +134,32 @@ RECORDS = st.lists(
         end=st.one_of(st.none(), st.floats(-DAY, 2 * DAY)), submit=st.one_of(st.none(), st.floats(-DAY, 2 * DAY)),
     )
 )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "gpu_s",
+    [
+        {"step": 1.4999 * 2**32, "unknown": 0.4999 * 2**32, "queue": 2.0**84},
+        {"step": 1e308, "lost work": 1e308, "queue": 1e308},
+        {"step": 1e300, "lost work": 5e-324},
+        {"step": 5e-324, "lost work": 5e-324},
+        {"step": 1.0, "lost work": 1e17, "unknown": -0.0},
+    ],
+)
+def test_numbers_of_any_size_count_up_to_the_hours_that_slurm_recorded(jobs, gpu_s):
+    """A sum of small and huge numbers loses the small ones."""
+    figures = month(SPAN, jobs, [{"user": "alice", "jobs": ["1"], "failures": [], "gpu_s": gpu_s}], {})
+
+    assert sum(hours for name, hours in figures.lost_h.items() if name != "queue") <= 20 * (1 + 1e-9)
+
+
+def test_a_run_has_at_most_one_failure_for_each_minute_of_its_jobs(jobs):
+    """More are invented."""
+    flood = [{"reason": "xid-79 GPU lost"}] * 100_000
+
+    figures = month(SPAN, jobs, [{"user": "alice", "jobs": ["1"], "failures": flood, "gpu_s": {}}], {})
+
+    assert figures.broken.total() + figures.broken_others == 5 * 60
 
 
 @given(RECORDS)

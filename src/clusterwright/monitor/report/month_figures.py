@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from clusterwright.onhost.lib.run_outcome import CANCELED
 
 HOUR_S = 3600
 TOP = 10
+FAILURE_S = 60.0  # a run has at most one failure in this time: a restart takes as long
+MOST_S = 1e15  # of a bin; more is no time
 CAUSES = 40  # of failures inside runs, an equal number for each user
 # Cause of a failure by Slurm's state; a job that its user canceled did not fail.
 FAILED = {
@@ -121,7 +124,8 @@ def month(
 def _add_runs(figures: Month, records: Sequence[AccountingRecord], runs: Iterable[Mapping[str, Any]]) -> None:
     """Add failures and GPU hours inside runs, if Slurm recorded jobs of the runs' users for them.
 
-    A user writes the accounting of a run: it counts for jobs of this user, each once, and up to Slurm's GPU hours.
+    A user writes the accounting of a run: it counts for jobs of this user, each once, and up to Slurm's GPU hours, with
+    at most one failure for each minute of the jobs.
     """
     unused: dict[tuple[str, str], list[AccountingRecord]] = {}
     causes: dict[str, Counter[str]] = {}
@@ -133,18 +137,29 @@ def _add_runs(figures: Month, records: Sequence[AccountingRecord], runs: Iterabl
         if not of_run:
             continue
         of_user = causes.setdefault(str(run.get("user")), Counter())
-        of_user.update(str(failure.get("reason")) for failure in run.get("failures") or ())
-        gpu_s = run.get("gpu_s") or {}
-        waited_s = sum(record.gpus * (record.waited_s or 0.0) for record in of_run)
-        allocated_s = sum(record.gpus * record.ran_s(figures.span.end) for record in of_run)
-        share = ratio(allocated_s, sum(gpu_s.values()) - gpu_s.get("queue", 0.0)) or 0.0
-        for name, seconds in gpu_s.items():
-            counted_s = min(seconds, waited_s) if name == "queue" else seconds * share
-            figures.lost_h[name] = figures.lost_h.get(name, 0.0) + counted_s / HOUR_S
+        ran_s = sum(record.ran_s(figures.span.end) for record in of_run)
+        failures = (run.get("failures") or ())[: math.ceil(ran_s / FAILURE_S)]
+        of_user.update(str(failure.get("reason")) for failure in failures)
+        for name, seconds in _counted_s(run.get("gpu_s") or {}, of_run, figures.span.end).items():
+            figures.lost_h[name] = figures.lost_h.get(name, 0.0) + seconds / HOUR_S
     sorted_causes = {user: total.most_common() for user, total in causes.items()}
     for rows in equal_shares(sorted_causes, CAUSES).values():
         figures.broken.update(dict(rows))
     figures.broken_others = sum(total.total() for total in causes.values()) - figures.broken.total()
+
+
+def _counted_s(
+    gpu_s: Mapping[str, float], records: Sequence[AccountingRecord], now: float
+) -> dict[str, float]:
+    """Return the GPU seconds of a run's bins, those of jobs scaled to Slurm's: values of any size have a true sum."""
+    used_s = {name: min(seconds, MOST_S) for name, seconds in gpu_s.items() if name != "queue"}
+    allocated_s = sum(record.gpus * record.ran_s(now) for record in records)
+    share = ratio(allocated_s, math.fsum(used_s.values())) or 0.0
+    counted_s = {name: seconds * share for name, seconds in used_s.items()}
+    if "queue" in gpu_s:
+        waited_s = sum(record.gpus * (record.waited_s or 0.0) for record in records)
+        counted_s["queue"] = min(gpu_s["queue"], waited_s)
+    return counted_s
 
 
 def _add(
