@@ -139,7 +139,7 @@ RECORDS = st.lists(
 @pytest.mark.parametrize(
     "gpu_s",
     [
-        {"step": 1.4999 * 2**32, "unknown": 0.4999 * 2**32, "queue": 2.0**84},
+        {"queue": 2.0**84, "step": 1.4999 * 2**32, "unknown": 0.4999 * 2**32},
         {"step": 1e308, "lost work": 1e308, "queue": 1e308},
         {"step": 1e300, "lost work": 5e-324},
         {"step": 5e-324, "lost work": 5e-324},
