@@ -137,6 +137,44 @@ def test_folders_of_the_job_file_s_project_are_allowed(code, monkeypatch):
         assert check_folder(of(folder), base) is None
 
 
+@pytest.mark.parametrize("folder", [".", "code", ".config", "code/lib"])
+@pytest.mark.parametrize("is_above", [False, True])
+def test_a_job_file_in_the_home_copies_nothing(code, monkeypatch, folder, is_above):
+    """Saved there as somebody asked for it, it would publish the settings of all programs, with their tokens."""
+    home = code if is_above else code.parent
+    monkeypatch.setenv("HOME", str(home))
+
+    with pytest.raises(WrightError, match="in your home") as refused:
+        check_folder(of(folder), code.parent)
+
+    assert refused.value.findings[0].code == "code-folder-outside"
+
+
+def test_outside_of_git_nothing_hidden_is_copied(code):
+    """Tokens and passwords of programs, and files that are named as keys; no list of names is complete."""
+    for name in (
+        ".config/gh/hosts.yml",
+        ".config/git/credentials",
+        ".cache/huggingface/token",
+        ".pypirc",
+        ".npmrc",
+        ".vault-token",
+        ".my.cnf",
+        ".env",
+        ".bash_history",
+        ".unknown-program/token",
+        "lib/.unknown-program/token",
+        "id_ecdsa_sk",
+        "id_ed25519_work",
+        "work_key.pem",
+        "lib/tls.key",
+    ):
+        (code / name).parent.mkdir(parents=True, exist_ok=True)
+        (code / name).write_text("PRIVATE")
+
+    assert snapshot(of(), code).names == {"train.py", "lib/model.py", "data/big.bin", "out.log"}
+
+
 @pytest.mark.parametrize("is_repository", [False, True])
 def test_folders_above_the_project_are_not_the_job_file_s(code, tmp_path, monkeypatch, is_repository):
     """They contain the user's other projects."""
@@ -210,14 +248,16 @@ def test_keys_are_never_copied(code, with_git):
         ".netrc",
         ".config/gcloud/credentials.db",
         "id_rsa",
+        "id_ed25519_sk",
+        ".env",
     ):
         (code / name).parent.mkdir(parents=True, exist_ok=True)
         (code / name).write_text("PRIVATE")
     if with_git:
         subprocess.run("git init -q && git add -f .", cwd=code, check=True, shell=True)
 
-    assert not any("ssh" in name or "aws" in name or "netrc" in name or "gcloud" in name or "id_" in name
-                   for name in snapshot(of(), code).names)  # fmt: skip
+    private = ("ssh", "aws", "netrc", "gcloud", "id_", "env")
+    assert not any(text in name for name in snapshot(of(), code).names for text in private)
 
 
 def test_a_repository_names_no_program_to_run(code, tmp_path):

@@ -34,8 +34,11 @@ USUAL = (
 # repository can have a password in a URL.
 PRIVATE = (
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", "gcloud", ".netrc", ".git-credentials", ".pgpass",
-    "secrets.env", ".git", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519",
+    "secrets.env", ".env", ".git", ".pypirc", ".npmrc", ".vault-token", ".my.cnf", ".*history",
+    "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*",
 )  # fmt: skip
+# No list of names is complete: outside of a git repository nothing hidden is copied, nor what is named as a key.
+HIDDEN = (".*", "*.pem", "*.key", "*.p12", "*.pfx")
 # The repository's own settings name programs: for fsmonitor, and to fetch objects that a partial clone lacks.
 GIT = ("git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 WITHOUT_NETWORK = {"GIT_ALLOW_PROTOCOL": "", "GIT_TERMINAL_PROMPT": "0"}
@@ -90,7 +93,8 @@ def check_folder(code: Code, base_folder: Path) -> None:
     """Refuse a code folder that has nothing to do with the job file's, `base_folder`.
 
     A job file from somebody else could otherwise publish private files of the user who submits it. Allowed are the
-    folder of the job file, its git repository, and all folders below these; a repository of the user's home is none.
+    folder of the job file, its git repository, and all folders below these; a repository of the user's home is none. A
+    job file in the home, or above it, has no folder: nobody knows what else is there.
 
     Raises:
         WrightError: the folder is another one.
@@ -98,6 +102,16 @@ def check_folder(code: Code, base_folder: Path) -> None:
     base, top, home = base_folder.resolve(), (base_folder / code.folder).resolve(), Path.home().resolve()
     above = [folder for folder in base.parents if not home.is_relative_to(folder)]
     repository = next((folder for folder in (base, *above) if (folder / ".git").exists()), base)
+    if home.is_relative_to(base):
+        raise _refused(
+            "code-folder-outside",
+            _("the job file in {base} copies code from {folder}, in your home", base=base, folder=top),
+            _(
+                "move the job file into the folder of its code; or name the folder yourself: wright train --code"
+                " {folder} ...",
+                folder=top,
+            ),
+        )
     if top.is_relative_to(repository):
         return
     raise _refused(
@@ -111,7 +125,7 @@ def check_folder(code: Code, base_folder: Path) -> None:
 
 
 def _listed(top: Path) -> list[str]:
-    """Return paths below the folder: tracked or not ignored by git; outside a repository all but generated ones."""
+    """Return paths below the folder: tracked or not ignored by git; outside a repository all but usual private ones."""
     tracked = output((*GIT, "."), cwd=top, env={**os.environ, **WITHOUT_NETWORK})
     if tracked is not None:
         names = os.fsdecode(tracked).split("\0")
@@ -121,7 +135,7 @@ def _listed(top: Path) -> list[str]:
         raise _refused(
             "code-folder", message, _("run `git -C {folder} ls-files` and fix its error", folder=top)
         )
-    paths, omitted = [], (*USUAL, *PRIVATE)
+    paths, omitted = [], (*USUAL, *PRIVATE, *HIDDEN)
     for folder, inner, files in os.walk(top):
         inner[:] = [
             name
