@@ -67,6 +67,9 @@ except (BrokenPipeError,KeyboardInterrupt): os._exit(130)
 """
 LOADER = f"import sys\ns=sys.stdin.buffer{_LOAD}"
 
+# Removes the current folder from the folders of modules, where an option of Python (-I, -P) cannot.
+_NOT_HERE = "import sys\nsys.path[:]=[p for p in sys.path if p]\n"
+
 # A minimal Rocky 8 has only the Python of dnf, which is 3.6.
 PYTHON = "$(command -v python3 || echo /usr/libexec/platform-python)"
 
@@ -98,9 +101,9 @@ def pack(modules: list[tuple[str, str]]) -> bytes:
 def bundle_script(program: str) -> bytes:
     """The program and all modules of ours that it imports as one self-contained script.
 
-    For a file or for `python3 -`.
+    For a file or for `python3 -`, which would import modules of the current folder: another user's, maybe.
     """
-    return f"import io\ns=io.BytesIO({program_input(program)!r}){_LOAD}".encode()
+    return f"{_NOT_HERE}import io\ns=io.BytesIO({program_input(program)!r}){_LOAD}".encode()
 
 
 def probe(name: str) -> str:

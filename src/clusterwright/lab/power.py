@@ -24,7 +24,7 @@ def start(lab: LabState, control: str) -> LabState:
     folder = power_folder(lab, lab.layout.host(control))
     with (folder / "log").open("ab") as log:
         child = subprocess.Popen(
-            (sys.executable, "-m", "clusterwright.lab.switch", lab.name, str(folder / "socket")),
+            (sys.executable, "-P", "-m", "clusterwright.lab.switch", lab.name, str(folder / "socket")),
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/",
         )  # fmt: skip
     child.returncode = 0  # this process does not wait for it

@@ -57,7 +57,7 @@ class CheckpointHost:
     def _command(self, action: str, run_or_folder: str, options: dict[str, Any]) -> str:
         """Return the shell line; its stdin has two one-line scripts: find the folder, run the action in it."""
         python = "python3" if action == "list" else shlex.quote(self.cluster.software.python)
-        find = shlex.join(["python3", "-", "find", runs_folder(self.cluster), run_or_folder])
+        find = shlex.join(["python3", "-I", "-", "find", runs_folder(self.cluster), run_or_folder])
         folder = (
             shlex.quote(run_or_folder)
             if run_or_folder.startswith("/")

@@ -9,7 +9,8 @@ import pytest
 from clusterwright.check import Status, run
 from clusterwright.edge.fakes import FakeRemote
 from clusterwright.errors import WrightError
-from clusterwright.heal.actions import Executor
+from clusterwright.heal.actions import Executor, exclude
+from clusterwright.heal.actions.executor import ActionOrder
 from clusterwright.heal.journal import Journal
 from clusterwright.heal.loop.action_runner import ActionRunner
 from clusterwright.heal.loop.gather import Gatherer, of_verdicts, required_checks
@@ -17,6 +18,7 @@ from clusterwright.heal.loop.loop import Loop
 from clusterwright.heal.loop.setup import watch
 from clusterwright.heal.moment import Moment
 from clusterwright.heal.observation import FaultFinding, JobStatus
+from clusterwright.heal.past import Intent
 from clusterwright.heal.policy import policy_of
 from clusterwright.heal.rule import rule_for, rules
 from clusterwright.heal.slurm_text import with_record
@@ -222,3 +224,25 @@ def test_failed_jobs_of_one_user_delay_neither_the_polls_nor_those_of_others(hea
 
     healthy.loop.tick()
     assert diagnosed == ["10", "19", "11"]
+
+
+@pytest.mark.parametrize("text", ["a[1-99999999]", "a[1-99999999]b[2-1],c", "@x", "a[1-"])
+def test_hosts_that_a_job_excludes_are_read_within_limits(pretended, text):
+    """Its user writes the list; one that cannot be read is left as it is."""
+    cluster = pretended().cluster
+    record = JOB.replace(b"NodeList=", b"ExcNodeList=" + text.encode() + b" NodeList=").replace(
+        b"JobState=RUNNING", b"JobState=PENDING"
+    )
+    commands = []
+
+    def answer(_host, command, _stdin):
+        commands.append(command)
+        return record.decode()
+
+    order = ActionOrder(1, Intent("gpu-node1", "xid", "exclude", job="8"))
+    executor = Executor(cluster, FakeRemote(answer))
+
+    assert exclude.prepare(order, executor) is None
+    assert not exclude.happened(order, {}, executor)
+    assert exclude.undo(order, executor) == ""
+    assert not any("update" in command for command in commands)

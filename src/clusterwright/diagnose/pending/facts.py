@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from ClusterShell.NodeSet import NodeSetException
-
-from clusterwright.config.names import expand
+from clusterwright.config.names import expand_valid
 from clusterwright.i18n import _
 from clusterwright.slurm.job_records import parse_jobs
 from clusterwright.slurm.jobs import Job, parse_queue
@@ -194,10 +192,7 @@ def named(records: Iterable[Record], by: str) -> dict[str, Record]:
 
 def hosts(hostlist: str) -> tuple[str, ...]:
     """Return the names in a hostlist; none if it cannot be parsed."""
-    try:
-        return tuple(expand(hostlist)) if hostlist else ()
-    except NodeSetException:
-        return ()
+    return expand_valid(hostlist)
 
 
 def usable(node: Record) -> bool:

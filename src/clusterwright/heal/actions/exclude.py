@@ -4,32 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.config.names import expand, fold
+from clusterwright.config.names import expand_valid, fold
 from clusterwright.heal.actions.executor import ActionOrder, Executor, failed
 from clusterwright.slurm import client
 from clusterwright.slurm.jobs import job_state_of
+from clusterwright.slurm.records import Record
 from clusterwright.slurm.states import is_pending
 
 COST = "live"
 UNDO = "scontrol update jobid=JOB excnodelist=OTHERS"
 
 
-def _excluded(order: ActionOrder, executor: Executor) -> set[str]:
-    job = executor.job(order.intent.job)
-    return set(expand(job["ExcNodeList"])) if job and job["ExcNodeList"] else set()
+def _excluded(job: Record | None) -> set[str] | None:
+    """Return the hosts that a job excludes; None if its list, which its user writes, is invalid or too long."""
+    text = job["ExcNodeList"] if job else ""
+    hosts = set(expand_valid(text))
+    return hosts if hosts or not text else None
 
 
 def prepare(order: ActionOrder, executor: Executor) -> dict[str, str] | None:
-    """Return the hosts that the job already excludes; None if the job is no longer pending."""
+    """Return the hosts that the job already excludes; None if the job is no longer pending or has an invalid list."""
     job = executor.job(order.intent.job)
-    if not job or not is_pending(job_state_of(job)):
+    excluded = _excluded(job)
+    if excluded is None or not job or not is_pending(job_state_of(job)):
         return None
-    return {"hosts": fold(sorted(_excluded(order, executor)))}
+    return {"hosts": fold(sorted(excluded))}
 
 
 def execute(order: ActionOrder, prior: Mapping[str, str], executor: Executor) -> str:
     """Add the host to the excluded hosts of the job."""
-    hosts = {order.intent.host, *(expand(prior["hosts"]) if prior["hosts"] else ())}
+    hosts = {order.intent.host, *expand_valid(prior["hosts"])}
     return failed(executor.slurm(_update(order, hosts)))
 
 
@@ -39,9 +43,12 @@ def _update(order: ActionOrder, hosts: set[str]) -> str:
 
 def happened(order: ActionOrder, _prior: Mapping[str, str], executor: Executor) -> bool | None:
     """Return True if the pending job excludes the host."""
-    return order.intent.host in _excluded(order, executor)
+    return order.intent.host in (_excluded(executor.job(order.intent.job)) or ())
 
 
 def undo(order: ActionOrder, executor: Executor) -> str:
     """Remove the host from the excluded hosts of the job."""
-    return failed(executor.slurm(_update(order, _excluded(order, executor) - {order.intent.host})))
+    excluded = _excluded(executor.job(order.intent.job)) or set()
+    if order.intent.host not in excluded:
+        return ""
+    return failed(executor.slurm(_update(order, excluded - {order.intent.host})))

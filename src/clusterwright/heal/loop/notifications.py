@@ -35,7 +35,7 @@ def send_notification(notification: StoredNotification, rules: Mapping[str, Rule
     if executor.cluster.monitoring.prometheus:
         body = json.dumps([alert(notification, rules)]).encode()
         program = shlex.quote(_POST % _EXPIRY_S)
-        post_result = Host(executor.remote, control).run(f"python3 -c {program}", stdin=body, timeout_s=30)
+        post_result = Host(executor.remote, control).run(f"python3 -I -c {program}", stdin=body, timeout_s=30)
         if not post_result.ok:
             return failed(post_result)
     message = f"wright heal: {notification.host}: {notification.topic}: {notification.text}"

@@ -181,7 +181,9 @@ def healing(file: Path, log: Path) -> Iterator[None]:
     """Run `wright heal watch` during the block; it gets no information about the injected faults."""
     with log.open("wb") as out:
         process = subprocess.Popen(
-            (sys.executable, "-c", COMMAND, "heal", "watch", "--cluster", str(file)), stdout=out, stderr=out
+            (sys.executable, "-P", "-c", COMMAND, "heal", "watch", "--cluster", str(file)),
+            stdout=out,
+            stderr=out,
         )
         try:
             yield

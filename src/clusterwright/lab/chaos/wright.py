@@ -23,7 +23,7 @@ class Wright:
 
     def execute(self, *arguments: str) -> CommandResult:
         """Run the command; never raises, as the cluster may be broken."""
-        return run((sys.executable, "-c", COMMAND, *arguments), timeout_s=LIMIT_S)
+        return run((sys.executable, "-P", "-c", COMMAND, *arguments), timeout_s=LIMIT_S)
 
     def causes(self, name: str) -> tuple[str, ...]:
         """Return the cause classes of a run or host, the likeliest first."""

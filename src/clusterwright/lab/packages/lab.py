@@ -62,7 +62,7 @@ def serve(lab: LabState) -> None:
     groups = " ".join(str(group / "run") for group in cgroups.make(lab.name, GROUP))
     host, port = address(lab).removeprefix("http://").rstrip("/").split(":")
     script = 'for group in $0; do echo $$ > "$group/cgroup.procs" || exit 1; done; exec "$@"'
-    argv = (sys.executable, "-m", "http.server", "--bind", host, "--directory", str(folder(lab)), port)
+    argv = (sys.executable, "-I", "-m", "http.server", "--bind", host, "--directory", str(folder(lab)), port)
     with (lab.folder / "packages.log").open("ab") as log:
         child = subprocess.Popen(
             ("sh", "-c", script, groups, *argv),

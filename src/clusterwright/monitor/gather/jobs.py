@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ClusterShell.NodeSet import NodeSetException
-
-from clusterwright.config.names import expand
+from clusterwright.config.names import expand_valid
 from clusterwright.monitor.gather.slurm_text import moment, normalize, number
 from clusterwright.monitor.snapshot import JobView, RunSnapshot, waits
 from clusterwright.onhost.snapshot import programs
@@ -51,10 +49,7 @@ def _view(job: Job, runs: Mapping[str, Mapping[str, Any]]) -> JobView:
 
 
 def _hosts(hostlist: str) -> tuple[str, ...]:
-    try:
-        return expand(hostlist) if normalize(hostlist) else ()
-    except NodeSetException:
-        return ()
+    return expand_valid(hostlist)
 
 
 def _run(name: str, progress: Mapping[str, Any]) -> RunSnapshot:

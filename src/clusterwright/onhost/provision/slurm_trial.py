@@ -1,6 +1,6 @@
 """Starts the host's own slurmctld or slurmd on new files, in a scratch folder and a network namespace, and ends it.
 
-Standard library only, Python 3.6 or later; sent alone, as text: python3 -c TEXT DAEMON FOLDER HOST. Exit code 0
+Standard library only, Python 3.6 or later; sent alone, as text: python3 -I -c TEXT DAEMON FOLDER HOST. Exit code 0
 if the daemon started, or if no trial was possible (stdout has the reason); else 1 with the daemon's errors.
 
 It cannot verify accounts, limits and qualities of service, which would need the real slurmdbd; nor that hosts

@@ -141,7 +141,7 @@ def _trial(daemon: str, host: Host, files: tuple[File, ...]) -> Trial:
     return Trial(
         name=daemon,
         files=tuple(file.id for file in files),
-        argv=("python3", "-c", trial_script(), daemon, "{}", host.name),
+        argv=("python3", "-I", "-c", trial_script(), daemon, "{}", host.name),
     )
 
 
