@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -13,6 +12,7 @@ POLL_S = 60.0  # for all jobs of a poll: each has an equal share of what remains
 JOB_S = 30.0  # and at most this; a job takes a second or two
 USER_S = 120.0  # for the jobs of a user within
 WINDOW_S = 3600.0
+MINUTE_S = 60
 
 
 class DiagnosisTime:
@@ -21,9 +21,7 @@ class DiagnosisTime:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._poll_s, self._jobs = POLL_S, 1
-        self._used: defaultdict[str, list[tuple[float, float]]] = defaultdict(
-            list
-        )  # ends and lengths by user
+        self._used_s: dict[str, dict[int, float]] = {}  # by user and minute
 
     def begin_poll(self, jobs: int) -> None:
         """Begin a poll with this number of jobs."""
@@ -38,9 +36,12 @@ class DiagnosisTime:
         """
         begun_s = self._clock()
         share_s, self._jobs = max(0.0, self._poll_s) / max(1, self._jobs), self._jobs - 1
-        recent = [(end_s, length_s) for end_s, length_s in self._used[user] if begun_s - end_s < WINDOW_S]
-        remaining_s = USER_S - sum(length_s for _end_s, length_s in recent)
-        self._used[user] = recent
+        first_minute = int((begun_s - WINDOW_S) // MINUTE_S)
+        used_s = {
+            minute: seconds for minute, seconds in self._used_s.get(user, {}).items() if minute > first_minute
+        }
+        self._used_s[user] = used_s
+        remaining_s = USER_S - sum(used_s.values())
         if remaining_s <= 0:
             raise OverBudgetError(f"diagnoses of the user's jobs took {USER_S:.0f} s within an hour")
         try:
@@ -48,4 +49,5 @@ class DiagnosisTime:
         finally:
             end_s = self._clock()
             self._poll_s -= end_s - begun_s
-            recent.append((end_s, end_s - begun_s))
+            minute = int(end_s // MINUTE_S)
+            used_s[minute] = used_s.get(minute, 0.0) + end_s - begun_s
