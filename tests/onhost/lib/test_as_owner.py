@@ -270,6 +270,17 @@ def test_a_verification_by_root_writes_nothing_through_a_users_link(shared, forg
     assert json.loads(log.read_text())["manifest"] is None
 
 
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGTSTP])
+def test_a_child_that_its_user_stops_is_killed_also_without_a_limit_of_time(shared, number):
+    """A verification of checkpoints may take a day, and logs are followed to the end of their run."""
+    begun = time.monotonic()
+
+    with pytest.raises(OwnerWorkError, match="its user stopped it"):
+        as_owner(shared / str(MALLORY), lambda: os.kill(os.getpid(), number))
+
+    assert time.monotonic() - begun < 20
+
+
 def test_a_child_that_its_user_stops_after_its_result_is_killed():
     """Its user can stop it between the end of its output and its own end."""
     child = os.fork()

@@ -22,6 +22,7 @@ NOBODY = 65534  # group of an account that the password database does not have
 RESULT_BYTES = 256 << 20
 MEMORY_BYTES = 2 << 30  # of a child beside what it has at its start
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
+POLL_S, STOPPED_S = 0.5, 5.0  # whether a child is stopped, and how long in all before it is killed
 END_S = 2.0  # in which a child ends once its result is read, or after SIGKILL
 CPU_S = 24 * 3600  # of a child without another limit: a checksum of 100 TB
 
@@ -78,7 +79,8 @@ def as_account(
         _run_child(account, work, writing, limits, end_with_parent)
     os.close(writing)
     try:
-        data = _collect(reading, None if limits.seconds is None else time.monotonic() + limits.seconds)
+        end = None if limits.seconds is None else time.monotonic() + limits.seconds
+        data = _collect(child, reading, end)
     except BaseException:
         os.kill(child, signal.SIGKILL)
         raise
@@ -238,14 +240,23 @@ def _end_first_when_memory_runs_out() -> None:
         pass  # a container without it
 
 
-def _collect(reading: int, end: Optional[float]) -> bytes:
-    """Return all bytes that the child writes until it ends; raise OwnerWorkError at `end` or beyond the size limit."""
-    parts, size = [b""], 0
+def _collect(child: int, reading: int, end: Optional[float]) -> bytes:
+    """Return all bytes that the child writes until it ends.
+
+    Raises:
+        OwnerWorkError: at `end`, beyond the size limit, or once its user has stopped it for STOPPED_S.
+    """
+    parts, size, stopped_s = [b""], 0, 0.0
     while True:
-        remaining_s = None if end is None else max(0.0, end - time.monotonic())
+        remaining_s = POLL_S if end is None else min(POLL_S, max(0.0, end - time.monotonic()))
         ready, _, _ = select.select([reading], [], [], remaining_s)
         if not ready:
-            raise OwnerWorkError("it took too long")
+            if end is not None and time.monotonic() >= end:
+                raise OwnerWorkError("it took too long")
+            stopped_s += POLL_S if _is_stopped(child) else 0.0
+            if stopped_s > STOPPED_S:
+                raise OwnerWorkError("its user stopped it")
+            continue
         part = os.read(reading, 1 << 16)
         if not part:
             return b"".join(parts)
@@ -253,6 +264,11 @@ def _collect(reading: int, end: Optional[float]) -> bytes:
         size += len(part)
         if size > RESULT_BYTES:
             raise OwnerWorkError("its result is too large")
+
+
+def _is_stopped(child: int) -> bool:
+    """Return whether a signal has stopped the child; Ctrl-Z at a terminal also stops this process."""
+    return os.waitid(os.P_PID, child, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _wait(child: int) -> int:
