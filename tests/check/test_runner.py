@@ -247,7 +247,8 @@ def test_an_occasion_asks_only_for_what_its_checks_need(answers):
     ("choice", "code", "fix"),
     [
         ({"only": ["munge-betwen"]}, "no-such-check", "`munge_between`"),
-        ({"only": ["zzz"]}, "no-such-check", "docs/reference/checks.md"),
+        ({"only": ["disk"]}, "no-such-check", "choose one of disks_present"),
+        ({"only": ["zzz"]}, "no-such-check", "choose one of above_4g"),
         ({"hosts": ["gpu-nod1"]}, "no-such-host", "`gpu-node1`"),
     ],
 )

@@ -80,7 +80,7 @@ def test_a_field_of_both_files_is_explained_for_both(capsys):
         ("nodes.gpu.cout", "nodes.gpus.count"),
         ("gres-mismatc", "gres-mismatch"),
         ("gpus-unconstraine", "gpus-unconstrained"),
-        ("zzz", "docs/reference"),
+        ("zzz", "wright schema cluster"),
     ],
 )
 def test_what_is_not_known_is_mended(what, meant):
@@ -111,3 +111,19 @@ def test_gradient_compression_of_other_software_names_the_fields_that_cover_it(c
     assert "int8" in out
     assert "gradients.compress" in out
     assert [field["path"] for field in document["fields"]][:1] == ["gradients.compress"]
+
+
+@pytest.mark.parametrize(
+    ("topic", "fix"),
+    [
+        ("apply", "it is a command: wright apply --help"),
+        ("job", "all fields of the file: wright schema job; one of them: wright explain FIELD"),
+        ("CUDA out of memory", "for a line of a log: echo 'CUDA out of memory' | wright why -; "),
+        ("NCCL", "for a line of a log: echo NCCL | wright why -; "),
+    ],
+)
+def test_other_topics_have_other_commands(topic, fix):
+    """Commands, kinds of files and lines of logs; no page of the repository, which an installed tool lacks."""
+    with pytest.raises(WrightError) as caught:
+        explain(topic)
+    assert caught.value.findings[0].fix.startswith(fix)

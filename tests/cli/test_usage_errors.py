@@ -1,10 +1,16 @@
 """Command lines that Cyclopts refuses: the error names the wrong word, and the fix is a line or an option to copy."""
 
+import errno
+from pathlib import Path
+
 import pytest
 from cyclopts import CycloptsError
 
 from clusterwright.cli import app
+from clusterwright.cli._global_options import apply_global_options
+from clusterwright.cli._show import unwritten_fix
 from clusterwright.cli._usage import usage_error
+from clusterwright.errors import WrightError
 from clusterwright.i18n import in_language
 
 
@@ -125,3 +131,33 @@ def test_usage_errors_are_in_the_language_of_the_user(line):
         found = finding(line)
     for text in (found.message, found.fix):
         assert any("\u4e00" <= letter <= "\u9fff" for letter in text), text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["render", "--out", ""], "--out has no value"),
+        (["render", "--out="], "--out has no value"),
+        (["validate", ""], "an argument is empty"),
+    ],
+)
+def test_an_empty_argument_is_refused(arguments, message):
+    """As a path it would be the current folder; those of a program after -- are its own."""
+    with pytest.raises(WrightError) as refused:
+        apply_global_options(arguments)
+    assert refused.value.findings[0].message == message
+    assert apply_global_options(["train", "--", "x", ""]) == ["train", "--", "x", ""]
+
+
+@pytest.mark.parametrize(
+    ("number", "fix"),
+    [
+        (errno.EFBIG, "raise the limit of the size of files: ulimit -f unlimited"),
+        (errno.EISDIR, "name a file in that folder, such as out/result"),
+        (errno.ENOENT, "create the folder first: mkdir -p ."),
+        (errno.EACCES, "choose a file in a folder that you may write to"),
+    ],
+)
+def test_a_result_that_cannot_be_written_has_the_fix_of_its_reason(number, fix):
+    """A quota is no missing right."""
+    assert unwritten_fix(OSError(number, ""), Path("out")) == fix

@@ -50,7 +50,11 @@ def load(path: Path) -> UserCatalog:
     try:
         written = _read(path)
         tables = tomllib.loads(written)
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        fix = _("name a file of your own hardware, in TOML, with --catalog FILE")
+        message = f"{path}: {error.strerror or error}"
+        raise WrightError.from_code("file-unreadable", message, fix, exit_code=EXIT_USAGE) from error
+    except UnicodeDecodeError as error:
         fix = _("write the file as TOML in UTF-8")
         raise WrightError.from_code(
             "file-unreadable", f"{path}: {error}", fix, exit_code=EXIT_USAGE

@@ -66,9 +66,12 @@ def choose(names: Iterable[str], on: Occasion = "deploy") -> tuple[Check, ...]:
 
 
 def _unknown_check_error(name: str, check_ids: Iterable[str]) -> WrightError:
-    fix = unknown_name_fix(
-        name.replace("-", "_"), check_ids, _("see docs/reference/checks.md for all checks")
-    )
+    stem, names = name.replace("-", "_").lower(), list(check_ids)
+    related = [
+        known for known in names if stem.rstrip("s") in [part.rstrip("s") for part in known.split("_")]
+    ]
+    choices = _("choose one of {choices}", choices=", ".join(related))
+    fix = choices if related else unknown_name_fix(stem, names)
     return WrightError.from_code(
         "no-such-check", _("no check has the name `{name}`", name=name), fix, exit_code=EXIT_USAGE
     )

@@ -30,9 +30,10 @@ def apply_global_options(arguments: list[str]) -> list[str]:
     """Apply the options of every command to this process and return the other arguments.
 
     Raises:
-        WrightError: there is no such language.
+        WrightError: there is no such language, or an argument is empty.
     """
     remaining, index, end = [], 0, _end_of_options(arguments)
+    _refuse_empty(arguments[:end])
     while index < end:
         argument = arguments[index]
         name, equals, value = argument.partition("=")
@@ -45,6 +46,19 @@ def apply_global_options(arguments: list[str]) -> list[str]:
             remaining.append(argument)
         index += 1
     return [*remaining, *arguments[end:]]
+
+
+def _refuse_empty(arguments: list[str]) -> None:
+    """Raise WrightError for an empty argument: a path would mean the current folder, a hostlist all hosts."""
+    for index, argument in enumerate(arguments):
+        option = argument.removesuffix("=") if argument.startswith("--") and argument.endswith("=") else ""
+        if argument and not option:
+            continue
+        before = arguments[index - 1] if index else ""
+        name = option or (before if before.startswith("-") else "")
+        message = _("{option} has no value", option=name) if name else _("an argument is empty")
+        fix = _("write a value, or leave it out; is a variable of the shell not set?")
+        raise WrightError.from_code("usage", message, fix, exit_code=EXIT_USAGE)
 
 
 def wants_json(arguments: list[str]) -> bool:

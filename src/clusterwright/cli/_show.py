@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -136,5 +138,17 @@ def write_file(to: Path, text: str) -> None:
         raise WrightError.from_code(
             "report-not-written",
             f"{to}: {error.strerror}",
-            _("choose a file in a folder that you may write to"),
+            unwritten_fix(error, to),
         ) from error
+
+
+def unwritten_fix(error: OSError, to: Path) -> str:
+    """Return the fix for a file that cannot be written, by the reason."""
+    folder = shlex.quote(str(to.parent))
+    if error.errno == errno.EFBIG:
+        return _("raise the limit of the size of files: ulimit -f unlimited")
+    if error.errno == errno.EISDIR or to.is_dir():
+        return _("name a file in that folder, such as {file}", file=shlex.quote(f"{to}/result"))
+    if error.errno == errno.ENOENT:
+        return _("create the folder first: mkdir -p {folder}", folder=folder)
+    return _("choose a file in a folder that you may write to")

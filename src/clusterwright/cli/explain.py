@@ -67,7 +67,7 @@ def _mode_page(topic: str) -> str:
     try:
         return page_of(topic)
     except KeyError:
-        fix = unknown_name_fix(topic, tables(), _("see docs/reference/why/index.md"))
+        fix = unknown_name_fix(topic, tables())
         raise WrightError.from_code(
             "unknown-topic", _("no failure mode has the name `{name}`", name=topic), fix, exit_code=EXIT_USAGE
         ) from None
@@ -87,14 +87,35 @@ def _fields(topic: str, codes: list[str]) -> tuple[Field, ...]:
     if matches := matching(query, candidates):
         return matches
     paths = [".".join(part for part in field.parts if part != "NAME") for field in candidates]
-    pages = _("see docs/reference/fields.md and docs/reference/errors.md")
     rules = [rule.code for rule in all_rules()]
-    fix = unknown_name_fix(query, [*paths, *codes, *rules], pages)
+    fix = _of_other_topic(topic) or unknown_name_fix(query, [*paths, *codes, *rules], _of_text(topic))
     raise WrightError.from_code(
         "unknown-topic",
         _("no field and no error code has the name `{name}`", name=topic),
         fix,
         exit_code=EXIT_USAGE,
+    )
+
+
+def _of_other_topic(topic: str) -> str:
+    """Return the command that explains a command, a kind of file or a line of a log; empty for other names."""
+    from clusterwright.cli import commands
+
+    if topic in dict(commands()):
+        return _("it is a command: wright {command} --help", command=topic)
+    if topic in ("job", "cluster"):
+        return _(
+            "all fields of the file: wright schema {kind}; one of them: wright explain FIELD", kind=topic
+        )
+    return _of_text(topic) if " " in topic.strip() else ""
+
+
+def _of_text(topic: str) -> str:
+    import shlex
+
+    return _(
+        "for a line of a log: echo {text} | wright why -; for all fields: wright schema cluster, wright schema job",
+        text=shlex.quote(topic),
     )
 
 

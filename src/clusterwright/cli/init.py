@@ -28,16 +28,17 @@ def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = P
     """
     from importlib.resources import files
 
-    from clusterwright.cli._show import show_message, show_next
+    from clusterwright.cli._show import show_message, show_next, unwritten_fix
     from clusterwright.config.schema import schema_text
     from clusterwright.errors import WrightError
     from clusterwright.onhost.lib.files import FULL, write_atomic
 
     text = files("clusterwright.config").joinpath("templates", f"{template}.yaml").read_text(encoding="utf-8")
     if os.path.lexists(out):
-        raise WrightError.from_code(
-            "file-exists", _("{file} exists already", file=out), _("choose another path with --out")
-        )
+        fix = _("choose another path with --out")
+        if out.is_dir():
+            fix = _("name a file in that folder, such as {file}", file=quote(str(out / "cluster.yaml")))
+        raise WrightError.from_code("file-exists", _("{file} exists already", file=out), fix)
     schema = out.parent / _SCHEMA
     has_schema = schema.exists()
     try:
@@ -48,8 +49,9 @@ def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = P
         out.unlink(missing_ok=True)
         if error.errno in FULL:
             raise
-        fix = _("choose a path in a writable folder with --out")
-        raise WrightError.from_code("not-writable", f"{error.strerror}: {out}", fix) from error
+        raise WrightError.from_code(
+            "not-writable", f"{error.strerror}: {out}", unwritten_fix(error, out)
+        ) from error
     following = "wright lab up" if template == "lab" else "wright apply --dry-run"
     option = "" if out == Path("cluster.yaml") else f" {cluster_option(out)}"
     show_message(_("written: {files}", files=", ".join(map(str, [out] if has_schema else [out, schema]))))

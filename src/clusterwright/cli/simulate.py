@@ -163,27 +163,22 @@ def _generate_trace(settings: SimulationSettings, options: TraceOptions) -> Trac
             _("the cluster has no GPUs to generate jobs for"),
             _("pass a recorded trace: --trace FILE"),
         )
-    if (
-        not FEWEST_TEAMS <= options.teams <= most
-        or not 0 < options.days <= LONGEST_D
-        or not 0 < options.load <= MOST_LOAD
+    for option, value, least, limit in (
+        ("--teams", options.teams, FEWEST_TEAMS, most),
+        ("--days", options.days, 1, LONGEST_D),
+        ("--load", options.load, 1, MOST_LOAD),
     ):
-        _refuse(
-            "trace-wish",
-            _(
-                "--teams {teams}, --days {days:g} or --load {load:g} is out of range",
-                teams=options.teams,
-                days=options.days,
-                load=options.load,
-            ),
-            _(
-                "pass {min} to {max} teams, at most {days} days and a load of at most {load}",
-                min=FEWEST_TEAMS,
-                max=most,
-                days=LONGEST_D,
-                load=MOST_LOAD,
-            ),
-        )
+        if not (least if option == "--teams" else 0) <= value <= limit or value == 0:
+            values = {"option": option, "value": f"{value:g}", "limit": limit}
+            message = (
+                _("{option} is {value}, but must be at most {limit}", **values)
+                if value > limit
+                else _("{option} is {value}, but must be at least {limit}", **values | {"limit": least})
+                if option == "--teams"
+                else _("{option} is {value}, but must be more than {limit}", **values | {"limit": 0})
+            )
+            fix = _("write {option} {limit}", option=option, limit=limit if value > limit else least)
+            _refuse("trace-wish", message, fix)
     names = sorted(settings.accounts, key=lambda name: -settings.accounts[name].shares)
     jobs = generated.generated(
         generated.TraceSpec(

@@ -11,7 +11,7 @@ import pytest
 
 from clusterwright.edge.bundler import CHECKPOINTS, bundle_script
 from clusterwright.onhost.runs import run_checkpoints
-from clusterwright.onhost.runs.run_checkpoints import Trouble, fates, listing, verify
+from clusterwright.onhost.runs.run_checkpoints import Trouble, checkpoints_of, fates, listing, verify
 
 SOURCE = Path(run_checkpoints.__file__).parents[3]
 
@@ -197,3 +197,20 @@ def test_without_torch_verify_says_where_to_go(saved):
     )
 
     assert json.loads(done.stdout)["trouble"] == "checkpoint-no-torch"
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, "is no run and has no checkpoints"),
+        ({"job.json": '{"job": {}}', "ended.json": "{}"}, "has ended without a checkpoint"),
+        ({"job.json": '{"job": {}}'}, "no checkpoint in "),
+    ],
+)
+def test_why_there_is_no_checkpoint(tmp_path, files, message):
+    """A folder that is no run, a run that has ended, and one that may save yet."""
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+
+    with pytest.raises(Trouble, match=message):
+        checkpoints_of(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -142,9 +143,15 @@ def read_options(work: Work, machine_options: MachineOptions) -> tuple[Training,
 
 def machine_for(machine_options: MachineOptions, user_catalog: UserCatalog | None) -> Machine:
     """Return the machines of the options."""
+    from clusterwright.cli._connection import is_unmanaged
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan.inputs import attempt, machine
 
+    named = machine_options.cluster
+    if named and not is_unmanaged(named) and (typed := _machine_typed(machine_options)):
+        message = _("--cluster and {options} exclude each other", options=", ".join(typed))
+        fix = _("remove {options}, or remove --cluster", options=" ".join(typed))
+        raise WrightError.from_code("usage", message, fix, exit_code=EXIT_USAGE)
     findings: list[Finding] = []
     wiring = attempt(lambda: wiring_of(machine_options), findings)
     result = attempt(
@@ -152,9 +159,7 @@ def machine_for(machine_options: MachineOptions, user_catalog: UserCatalog | Non
             machine_options.gpu,
             machine_options.gpus,
             wiring=wiring,
-            cluster=planned_cluster(
-                machine_options.cluster, wiring, machine_options.gpu if machine_options.cluster else None
-            ),
+            cluster=planned_cluster(named, wiring, machine_options.gpu if named else None),
             group=machine_options.group,
             catalog=user_catalog,
         ),
@@ -196,6 +201,12 @@ def note_network(cluster: Cluster) -> None:
                 " pass --network, --nics and --nic-rate"
             )
         )
+
+
+def _machine_typed(machine_options: MachineOptions) -> list[str]:
+    """Return the options that describe a machine in place of a cluster file."""
+    names = ("gpu", "gpus_per_node", "network", "nics", "nic_rate")
+    return [f"--{name.replace('_', '-')}" for name in names if getattr(machine_options, name) is not None]
 
 
 def wiring_of(machine_options: MachineOptions) -> Wiring:
@@ -241,6 +252,9 @@ def read_table(path: Path, out: Path | None = None) -> bytes:
     except OSError as error:
         message, fix = f"{error.strerror}: {path}", _("pass the path of a readable file")
         raise WrightError.from_code("file-unreadable", message, fix, exit_code=EXIT_USAGE) from error
+    if fix := _binary_fix(data, path):
+        message = _("{file} is not a text file", file=path)
+        raise WrightError.from_code("not-utf-8", message, fix, exit_code=EXIT_USAGE)
     if out and out.exists() and out.samefile(path):
         message = _("{file} is the input table itself", file=out)
         raise WrightError.from_code(
@@ -249,8 +263,24 @@ def read_table(path: Path, out: Path | None = None) -> bytes:
     return data
 
 
+def _binary_fix(data: bytes, path: Path) -> str:
+    """Return how to get the text of a file that is none, by its first bytes; empty for a text file."""
+    from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+
+    file = shlex.quote(str(path))
+    if data.startswith(b"%PDF"):
+        return _("extract its text first: pdftotext -layout {file} text.txt", file=file)
+    if data.startswith(b"PK"):
+        return _("if it is a spreadsheet, save it as CSV; else unpack it: unzip {file}", file=file)
+    if data.startswith(b"\x1f\x8b"):
+        return _("the file is compressed with gzip: decompress it with `gunzip {file}`", file=file)
+    is_text = b"\0" not in data or data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+    return "" if is_text else _("pass a text file, such as a table in CSV")
+
+
 def write_table(path: Path, text: str) -> None:
     """Write a file atomically."""
+    from clusterwright.cli._show import unwritten_fix
     from clusterwright.edge.files import write_file_atomic
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.onhost.lib.files import FULL
@@ -260,5 +290,5 @@ def write_table(path: Path, text: str) -> None:
     except OSError as error:
         if error.errno in FULL:
             raise
-        message, fix = f"{error.strerror}: {path}", _("choose a writable file")
+        message, fix = f"{error.strerror}: {path}", unwritten_fix(error, path)
         raise WrightError.from_code("not-writable", message, fix, exit_code=EXIT_USAGE) from error

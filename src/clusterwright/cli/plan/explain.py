@@ -128,6 +128,7 @@ def _of_options(run_options: RunOptions, machine_options: MachineOptions) -> tup
     if run_options.model is None:
         fix = _("pass --model llama3-70b or --row IN.csv:17")
         raise WrightError.from_code("explain-no-model", _("no model is given"), fix, exit_code=EXIT_USAGE)
+    _require_known(run_options)
     user_catalog = load_user_catalog(machine_options.catalog)
     lookup = CatalogLookup(user_catalog)
     lookup.models[run_options.model] = model_of(run_options.model, user_catalog)
@@ -140,6 +141,28 @@ def _of_options(run_options: RunOptions, machine_options: MachineOptions) -> tup
     return run_of(row | {"gpus_per_node": str(machine.gpus_per_node)}, lookup, machine)
 
 
+def _require_known(run_options: RunOptions) -> None:
+    """Refuse a misspelled recomputation or software: the prediction would silently be that of another one."""
+    from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
+    from clusterwright.plan.predict.stacks import SOFTWARE, family_of
+
+    kind, software = run_options.recompute, run_options.software
+    if kind is not None and kind not in _RECOMPUTE:
+        fix = did_you_mean(kind, _RECOMPUTE, 0.6) + _(
+            "choose one of {choices}", choices=", ".join(_RECOMPUTE)
+        )
+        message = _("{option} cannot be `{value}`", option="--recompute", value=kind)
+        raise WrightError.from_code("not-a-choice", message, fix, exit_code=EXIT_USAGE)
+    if software is not None and family_of(software) is None:
+        message = _("--software `{text}` names no software that is known here", text=software)
+        fix = did_you_mean(software.split()[0] if software.split() else "", SOFTWARE, 0.6)
+        fix += _(
+            "write one of {names} with its year, such as --software 'FSDP 2024'", names=", ".join(SOFTWARE)
+        )
+        raise WrightError.from_code("unknown-name", message, fix, exit_code=EXIT_USAGE)
+
+
+_RECOMPUTE = ("none", "selective", "full")
 _GIB = 2**30
 _BAR = 30  # characters per iteration
 _MAX_ROWS = 8  # stages, changes
@@ -195,7 +218,14 @@ def _headline(explanation: Explained) -> str:
         mfu=explanation.mfu,
         bound=explanation.bound,
     )
-    return f"{training}\n{speed}\n{describe_assumptions(run)}"
+    lines = (training, speed, describe_assumptions(run))
+    if str(explanation.memory_fit) == "oom":
+        lines = (
+            training,
+            _("does not fit into the memory of the GPUs; the times are those if it did"),
+            *lines[1:],
+        )
+    return "\n".join(lines)
 
 
 def _steps(explanation: Explained) -> list[tuple[str, str, str, str]]:

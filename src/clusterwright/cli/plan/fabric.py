@@ -169,6 +169,8 @@ def _machine(join: Join, user_catalog: UserCatalog | None) -> tuple[Machine, tup
             _("--nodes must be at most {count}", count=_MAX_NODES)
             if nodes > _MAX_NODES
             else _("the number of nodes is not given")
+            if join.nodes is None
+            else _("--nodes must be at least 1")
             if nodes < 1
             else _("--gpus-per-node must be at least 1")
         )

@@ -110,19 +110,30 @@ def checkpoints_of(path: Path) -> Path:
             f"{path} is not a folder",
             "name a run, its folder, or a folder of checkpoints",
         )
-    record = read_object(path / "job.json")
+    named, record = path, read_object(path / "job.json")
     if record or (path / "checkpoints").is_dir():
         folder = settings(record).get("folder")
         path = Path(folder if folder and isinstance(folder, str) else path / "checkpoints")
     elif STEP.fullmatch(path.name):
         path = path.parent
     if not step_names(path) and not partial_saves(path):
-        raise Trouble(
-            "checkpoint-none",
-            f"no checkpoint in {path}",
-            "wait for the first save after `checkpoint.every`; wright logs shows what the run does",
-        )
+        raise _without_checkpoints(named, path, is_run=bool(record))
     return path
+
+
+def _without_checkpoints(named: Path, folder: Path, *, is_run: bool) -> Trouble:
+    """Return why there is no checkpoint: no run saves here, the run has ended, or it has not saved yet."""
+    if not is_run and folder == named:
+        where = "the current folder" if str(named) == "." else f"{named}"
+        fix = "name a run that `wright jobs` lists, the folder of a run, or a folder with checkpoints"
+        return Trouble("checkpoint-none", f"{where} is no run and has no checkpoints", fix)
+    if (named / "ended.json").exists():
+        fix = (
+            "set `checkpoint.every` to less than the duration of the run; wright logs shows what the run did"
+        )
+        return Trouble("checkpoint-none", f"run {named.name} has ended without a checkpoint", fix)
+    fix = "wait for the first save after `checkpoint.every`; wright logs shows what the run does"
+    return Trouble("checkpoint-none", f"no checkpoint in {folder}", fix)
 
 
 def settings(record: Row) -> Row:

@@ -82,7 +82,8 @@ def sort_of(columns: Sequence[str], file: str, line: int = 1) -> Sort:
 
 def _missing(name: str, sort: Sort, columns: Sequence[str], location: Location) -> Finding:
     spare = [column for column in columns if column not in {*sort.needed, *sort.used}]
-    suggestion = closest_name(name, spare)
+    parts = [column for column in spare if column.lower() in name.split("_")]
+    suggestion = parts[0] if parts else closest_name(name, spare)
     fix = (
         _(
             "rename the column `{suggestion}` to `{name}` if it has these values",

@@ -25,6 +25,14 @@ _FAMILIES = (
         "fsdp",
     ),
 )
+SOFTWARE = (
+    "Megatron",
+    "NeMo",
+    "DeepSpeed",
+    "FSDP",
+    "torchtitan",
+    "MaxText",
+)  # of these families, as users write them
 # Years of sources without a date: of the release or paper with the figures.
 _YEARS = (
     (r"mcore r0\.[89]|llama 3 paper|deepseek-v3|internevo|fms-fsdp", 2024),
@@ -62,6 +70,11 @@ def stack(cells: Cells, gpu_arch: str) -> Stack:
     if family.startswith("megatron") and cells.text("zero_stage") == "3" and year < _MEGATRON_FSDP_SINCE:
         family = "deepspeed"  # Megatron had no full sharding: its layers with DeepSpeed
     return Stack(family, year)
+
+
+def family_of(text: str) -> str | None:
+    """Return the software family that a text names; None if it names none."""
+    return next((name for pattern, name in _FAMILIES if re.search(pattern, text, re.IGNORECASE)), None)
 
 
 def _family(cells: Cells) -> str:

@@ -102,6 +102,7 @@ def run_at(
             number=source_table.lines[0].number if source_table.lines else 2,
         )
         raise WrightError.from_code("explain-no-row", message, fix, exit_code=EXIT_USAGE)
+    headers.sort_of(source_table.columns, file)
     return run_of(source_table.row(matches[0]), CatalogLookup(user_catalog))
 
 
