@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +11,15 @@ from clusterwright.check.bench.stage import Stage, StageAnswer, StagedPart
 from clusterwright.check.expectation import Check, Occasion, skip, unknown
 from clusterwright.check.fact import HostSpec, Right
 from clusterwright.check.judging import judge
-from clusterwright.check.reading import DEADLINE_S, HostReach, Reading, answer_of, read, request
+from clusterwright.check.reading import (
+    DEADLINE_S,
+    HostReach,
+    Reading,
+    answer_of,
+    read,
+    request,
+    request_document,
+)
 from clusterwright.check.registry import choose as choose_checks
 from clusterwright.check.runner import GRACE_S, facts_by_host, needed, values_of
 from clusterwright.check.verdict import Status, Verdict
@@ -100,7 +107,7 @@ def read_hosts(cluster: Cluster, stage: Stage, checks: Sequence[Check]) -> dict[
     specs = {name: HostSpec(cluster, cluster.host(name)) for name in stage.hosts}
     facts = {name: needed(checks, spec, second=False) for name, spec in specs.items()}
     parts = {
-        name: StagedPart(READER, json.loads(request(facts[name], spec, {})), DEADLINE_S + GRACE_S)
+        name: StagedPart(READER, request_document(facts[name], spec, {}), DEADLINE_S + GRACE_S)
         for name, spec in specs.items()
     }
     answers = stage.do(parts)

@@ -61,10 +61,17 @@ reached: Fact[HostReach] = Fact(
 
 
 def request(facts: Iterable[Fact[Any]], spec: HostSpec, earlier: Mapping[str, Any]) -> bytes:
-    """Return the request for the fact reader, as JSON; importing torch, which slows the others, comes last."""
+    """Return the request for the fact reader, as JSON."""
+    return json.dumps(request_document(facts, spec, earlier)).encode()
+
+
+def request_document(
+    facts: Iterable[Fact[Any]], spec: HostSpec, earlier: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the request for the fact reader; importing torch, which slows the others, comes last."""
     quick_first = sorted(facts, key=lambda fact: fact.limit_s)
     items = [_item(fact, spec, earlier) for fact in quick_first]
-    return json.dumps({"deadline_s": DEADLINE_S, "facts": items}).encode()
+    return {"deadline_s": DEADLINE_S, "facts": items}
 
 
 def _item(fact: Fact[Any], spec: HostSpec, earlier: Mapping[str, Any]) -> dict[str, Any]:
