@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._connection import cluster_file
+from clusterwright.cli._connection import cluster_file, is_unmanaged, unmanaged_cluster
 from clusterwright.cli._live_names import PARTITIONS
 from clusterwright.cli._show import show_json, show_message, show_note, show_verbatim
 from clusterwright.errors import EXIT_USAGE, WrightError
@@ -212,7 +212,11 @@ def read(typed: Common, file: Path | None) -> tuple[Cluster, SessionOptions]:
     from clusterwright.config.load import load_cluster, load_job
 
     job = load_job(file) if file else None
-    cluster = load_cluster(cluster_file(typed.cluster, file))
+    cluster = (
+        unmanaged_cluster(typed.cluster)
+        if is_unmanaged(typed.cluster, file)
+        else load_cluster(cluster_file(typed.cluster, file, accepts_login=True))
+    )
     if job and job.container:
         image = job.container.image
         show_note(

@@ -19,7 +19,7 @@ from clusterwright.edge.bundler import (
     program_command,
     program_input,
 )
-from clusterwright.edge.host import as_user
+from clusterwright.edge.host import Host, as_user
 from clusterwright.edge.ssh import Connection
 from clusterwright.edge.talk import Talk
 from clusterwright.errors import WrightError
@@ -27,6 +27,7 @@ from clusterwright.i18n import _
 from clusterwright.launch.dev.options import SessionOptions
 from clusterwright.launch.dev.script import script
 from clusterwright.launch.run import runs_folder
+from clusterwright.launch.unmanaged.library import install_library
 from clusterwright.onhost.lib.safe_reader import parse_object
 
 Event = Mapping[str, Any]
@@ -78,6 +79,8 @@ def begin(
         "do": "begin", "kind": options.kind, "session": session, "wait_s": wait_s, "new": new,
         "files": _files(options, script(options, cluster), public_key),
     }  # fmt: skip
+    if cluster.unmanaged:
+        install_library(Host(connection, cluster.control.name), runs_folder(cluster))
     joined, user = False, ""
     for event in _talk(cluster, connection, options.user, request):
         on_event(event)

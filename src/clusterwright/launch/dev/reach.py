@@ -33,7 +33,7 @@ def reach(session: Session, cluster: Cluster, *, local_port: int, key: str = "",
     return DevReach((), "", _shell(session, cluster), "")
 
 
-def _through(cluster: Cluster, host: str, *more: str) -> tuple[str, ...]:
+def _through(session: Session, cluster: Cluster, *more: str) -> tuple[str, ...]:
     """Return an ssh command to the compute host through the control host.
 
     Its connection is not shared, so that its end ends the tunnel.
@@ -46,9 +46,9 @@ def _through(cluster: Cluster, host: str, *more: str) -> tuple[str, ...]:
         "none",
         *more,
         "-J",
-        _hop(cluster, cluster.control.name),
-        *_login_options(cluster),
-        host,
+        _hop(session, cluster),
+        *(("-l", session.user) if cluster.unmanaged else _login_options(cluster)),
+        session.host,
     )
 
 
@@ -58,18 +58,26 @@ def _login_options(cluster: Cluster) -> tuple[str, ...]:
     return ("-l", cluster.ssh.user, "-p", str(cluster.ssh.port))
 
 
-def _hop(cluster: Cluster, host: str) -> str:
+def _hop(session: Session, cluster: Cluster) -> str:
+    """Return the host to jump over; that of a learned cluster is a login host, as the user reaches it."""
+    host, access = cluster.control.name, cluster.unmanaged
+    if access is not None:
+        user, host = (access.user, access.login) if access.login else (session.user, host)
+        return f"{user}@{host}" if user else host
     return host if cluster.lab is not None else f"{cluster.ssh.user}@{host}:{cluster.ssh.port}"
 
 
 def _tunnel(session: Session, cluster: Cluster, local_port: int) -> tuple[str, ...]:
     ends = f"127.0.0.1:{local_port}:127.0.0.1:{session.port}"
-    return _through(cluster, session.host, "-N", "-o", "ExitOnForwardFailure=yes", "-L", ends)
+    return _through(session, cluster, "-N", "-o", "ExitOnForwardFailure=yes", "-L", ends)
 
 
 def _shell(session: Session, cluster: Cluster) -> tuple[str, ...]:
     """Return the command for a shell as a step in the session's job."""
     step = f"srun --jobid={session.job} --overlap --pty bash -lc 'cd; exec bash -l'"
+    if access := cluster.unmanaged:
+        login = ("-l", access.user) if access.user else ()
+        return ("ssh", "-t", *login, access.login, step) if access.login else ("sh", "-c", step)
     # A root login becomes the session's user; any other login is that user.
     command = f'[ "$(id -u)" != 0 ] && exec {step}; exec runuser -u {shlex.quote(session.user)} -- {step}'
     config = ("-F", cluster.ssh_config) if cluster.ssh_config else ()
@@ -78,7 +86,7 @@ def _shell(session: Session, cluster: Cluster) -> tuple[str, ...]:
 
 def _block(session: Session, cluster: Cluster, key: str, hosts: str) -> str:
     """Return an ssh_config(5) entry that connects to the host first: the session's sshd listens on its loopback."""
-    proxy_command = shlex.join(_through(cluster, session.host, "-W", f"127.0.0.1:{session.port}"))
+    proxy_command = shlex.join(_through(session, cluster, "-W", f"127.0.0.1:{session.port}"))
     return f"""Host wright-dev-{session.job}
   HostName 127.0.0.1
   HostKeyAlias wright-dev-{session.job}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.launch.command import LIBRARY
+from clusterwright.launch.command import library_of
 from clusterwright.launch.dev.options import SessionOptions, checked
 from clusterwright.units import format_slurm_time
 
@@ -55,6 +55,6 @@ def _settings(options: SessionOptions, cluster: Cluster) -> list[str]:
             "command -v module >/dev/null || . /etc/profile",
             f"module load {shlex.join(options.modules)}",
         ]
-    lines += [f"export PYTHONPATH={LIBRARY}${{PYTHONPATH:+:$PYTHONPATH}}"]
+    lines += [f"export PYTHONPATH={library_of(cluster)}${{PYTHONPATH:+:$PYTHONPATH}}"]
     variables = {**cluster.jobs.variables, **dict(options.variables)}
     return lines + [f"export {name}={shlex.quote(text)}" for name, text in variables.items()]
