@@ -121,8 +121,8 @@ def difference_problems(surveys: Mapping[str, Mapping[str, Any]]) -> Iterator[Pr
     (reference, first), *others = surveys.items()
     for name, survey in others:
         pairs = [
-            (_("Python"), *(one["python"].rpartition(".")[0] for one in (survey, first))),
-            (_("PyTorch"), survey["torch"], first["torch"]),
+            ("Python", *(one["python"].rpartition(".")[0] for one in (survey, first))),
+            ("PyTorch", survey["torch"], first["torch"]),
         ]
         for program, version, expected in pairs:
             if version and expected and version != expected:
