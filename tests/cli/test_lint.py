@@ -191,3 +191,32 @@ def test_a_file_that_includes_itself_ends(tmp_path):
     (tmp_path / "slurm.conf").write_text("Include slurm.conf\n")
 
     assert lint(tmp_path / "slurm.conf", slurm="25.11") == 0
+
+
+def test_the_files_of_plug_ins_are_read_with_slurm_conf(tmp_path, capsys):
+    """Keys of their tables and rules between files; what belongs together has no finding."""
+    texts = {
+        "slurm.conf": "NamespaceType=namespace/tmpfs\nPrologFlags=Contain\nProctrackType=proctrack/cgroup\n"
+        "NodeFeaturesPlugins=node_features/helpers\nRebootProgram=/sbin/reboot\nResumeTimeout=900\n"
+        "AcctGatherEnergyType=acct_gather_energy/ipmi\nBurstBufferType=burst_buffer/lua\n",
+        "mpi.conf": "PMIxCollFence=tree\nPMIxTimeout=600\n",
+        "acct_gather.conf": "EnergyIPMIFrequency=30\nEnergyIPMICalcAdjustment=yes\n",
+        "job_container.conf": "AutoBasePath=true\nBasePath=/scratch/jobs Dirs=/tmp,/var/tmp\n",
+        "helpers.conf": "NodeName=n[1-2] Feature=a,b Helper=/opt/helper\n"
+        "Feature=c Helper=/opt/helper Flags=rebootless\n"
+        "MutuallyExclusive=a,b\nMutuallyExclusive=b,c\nExecTime=60\n",
+        "burst_buffer.conf": "StageInTimeout=3600\nFlags=EnablePersistent\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+
+    assert lint(tmp_path, slurm="25.11") == 0
+    assert capsys.readouterr().out == ""
+
+    (tmp_path / "mpi.conf").write_text("PMIxCollFences=tree\nPMIxShareServerTopology=true\n")
+    (tmp_path / "acct_gather.conf").write_text("ProfileHDF5Dir=/shared/profiles\n")
+    assert lint(tmp_path, slurm="25.05") == 5
+    out = capsys.readouterr().out
+    assert "mpi.conf:1: PMIxCollFences: no release of Slurm has this key; did you mean PMIxCollFence?" in out
+    assert "mpi.conf:2: PMIxShareServerTopology: Slurm 25.05 does not support it" in out
+    assert "error[acct-gather-plugin-missing]: ProfileHDF5Dir is unknown" in out

@@ -28,8 +28,9 @@ def lint(
     Parameters
     ----------
     file
-        A folder such as /etc/slurm, or slurm.conf, gres.conf, cgroup.conf, topology.conf, topology.yaml, oci.conf or
-        slurmdbd.conf, in any folder. Included files are read too.
+        A folder such as /etc/slurm, or slurm.conf, gres.conf, cgroup.conf, topology.conf, topology.yaml, slurmdbd.conf,
+        oci.conf, mpi.conf, acct_gather.conf, job_container.conf, helpers.conf or burst_buffer.conf, in any folder.
+        Included files are read too.
     more
         More of these files, of the same cluster.
     slurm

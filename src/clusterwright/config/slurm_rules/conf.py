@@ -25,6 +25,11 @@ KINDS = (
     "topology.yaml",
     "slurmdbd.conf",
     "oci.conf",
+    "mpi.conf",
+    "acct_gather.conf",
+    "job_container.conf",
+    "helpers.conf",
+    "burst_buffer.conf",
 )
 
 

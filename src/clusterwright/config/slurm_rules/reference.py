@@ -11,7 +11,9 @@ from clusterwright.config.slurm_rules.registry import LintRule, all_rules
 _HEAD = """# Rules for Slurm's files
 
 `wright lint /etc/slurm` reads a folder with slurm.conf, gres.conf, cgroup.conf, topology.conf or topology.yaml,
-oci.conf and slurmdbd.conf, and the files that they include; `wright lint slurm.conf gres.conf` reads only these.
+slurmdbd.conf, oci.conf, mpi.conf, acct_gather.conf, job_container.conf, helpers.conf and burst_buffer.conf, and the
+files that they include; `wright lint slurm.conf gres.conf` reads only these.
+`wright explain CODE` prints a rule with its example, wrong and corrected.
 It checks each key against the tables of a Slurm release (`--slurm 25.11`; default: the newest), and all files against
 the rules of this page. A finding has a file and line, the rule's code, and the right line.
 

@@ -18,6 +18,7 @@ _SEVERAL = (
     "epilogslurmctld",
     "poweraction",
     "autodetect",
+    "mutuallyexclusive",
 )
 
 
