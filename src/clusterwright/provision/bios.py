@@ -58,7 +58,7 @@ class BiosHosts:
             raise WrightError.from_code(
                 "bios-no-redfish",
                 _("the cluster file has no BMCs with Redfish, so BIOS settings cannot be read or written"),
-                _("set slurm.power_saving.provider to {kind: redfish, bmc: ...}"),
+                _("set slurm.power_saving.provider with `kind: redfish` and the addresses in `bmc`"),
                 exit_code=EXIT_USAGE,
             )
         settings = json.loads(power_settings(self.cluster, saving))
