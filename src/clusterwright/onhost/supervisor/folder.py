@@ -19,7 +19,7 @@ class Folder:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        for name in ("events", "logs", "chain", "checkpoints"):
+        for name in ("events", "samples", "logs", "chain", "checkpoints"):
             os.makedirs(os.path.join(path, name), exist_ok=True)
 
     def path_to(self, *parts: str) -> str:
@@ -120,13 +120,13 @@ class Folder:
 
 
 class Events:
-    """One writer's file under events/; each event is one `write` to a file opened for appending.
+    """One writer's file under events/ or another subfolder; each event is one `write` to a file opened for appending.
 
     A failed write is reported once and raises nothing; after half a line, the next event starts a new one.
     """
 
-    def __init__(self, folder: Folder, name: str, host: str) -> None:
-        self._path, self._host = folder.path_to("events", f"{name}.jsonl"), host
+    def __init__(self, folder: Folder, name: str, host: str, *, subfolder: str = "events") -> None:
+        self._path, self._host = folder.path_to(subfolder, f"{name}.jsonl"), host
         self._torn = False
 
     def write(self, event: str, generation: int, **more: Any) -> None:

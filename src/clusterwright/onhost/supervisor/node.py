@@ -25,6 +25,7 @@ from clusterwright.onhost.supervisor.hang.standstill import Standstill
 from clusterwright.onhost.supervisor.host import forming, private, processes, wake
 from clusterwright.onhost.supervisor.host import generation as g
 from clusterwright.onhost.supervisor.host.ranks import Ranks
+from clusterwright.onhost.supervisor.host.samples import Samples
 from clusterwright.onhost.supervisor.job import InvalidRecordError, read_record
 from clusterwright.onhost.supervisor.replicas.replicas import Replicas
 from clusterwright.onhost.supervisor.root_cause import exits
@@ -51,6 +52,7 @@ class Agent:
         self._failover = Failover(self.folder, self.record, (address, port))
         self._exit_reported = False  # Slurm's SIGTERM was reported to the supervisor
         self._events = Events(self.folder, f"agent-{self.host}", self.host)
+        self._samples = Samples(Events(self.folder, self.host, self.host, subfolder="samples"))
         self._ranks = Ranks(run, self.folder.path_to("logs", "agents.log"), wake.Pipe())
         self._standstill: Optional[Standstill] = None
         self._replicas: Optional[Replicas] = None
@@ -169,6 +171,8 @@ class Agent:
                     )
                     if self._standstill:
                         self._pass_on(line, self._standstill.turn(self._ranks.running, time.monotonic()))
+                    pages = self._standstill.pages if self._standstill else None
+                    self._samples.poll(self._ranks.running, pages, self._generation, time.monotonic())
                     self._send_notes(line)
                     if time.monotonic() - beaten >= beat_s:
                         beaten = time.monotonic()
@@ -219,6 +223,7 @@ class Agent:
             restarts=self.launch.restarts, log_dir=log_dir, run=self.folder.path,
         )  # fmt: skip
         self._training, self._ended = generation, set()
+        self._samples.begin(time.monotonic())
         cwd = self.launch.workdir or self.folder.path
         if self._launcher.on_host:
             env = {

@@ -16,10 +16,8 @@ from clusterwright.onhost.supervisor.goodput.timeline import Event
 from clusterwright.onhost.supervisor.goodput.trend import SPANS, Trend, find_trend, neighbors
 
 LEAST_S, LEAST_STEPS = 20.0, 48  # of a generation, for a conclusion
-SLOWER, HOST_SLOWER = (
-    0.05,
-    math.log(1.1),
-)  # smallest fall of the rate, and rise of a host's time over the others'
+SLOWER = 0.05  # smallest fall of the rate
+HOST_SLOWER = 0.1  # smallest rise of a host's time over that of the others
 WAITS_MORE = 0.1  # smallest rise of the share of step time spent waiting for data
 GROWS, GROWS_BYTES = 0.1, 64 << 20  # smallest growth of memory: a share of the initial, and bytes
 FAR_S = 14 * 86400.0  # memory that lasts longer needs no attention
@@ -160,9 +158,11 @@ def _slow_hosts(hosts: Mapping[str, Sequence[Event]]) -> Iterator[Decay]:
             if others:
                 ratios.append((begin + (span + 0.5) * (end - begin) / SPANS, seconds / median(others)))
         trend = (
-            find_trend(ratios, rises=True, least=HOST_SLOWER) if _is_long(ratios, least_points=1) else None
+            find_trend(ratios, rises=True, least=HOST_SLOWER, relative=False)
+            if _is_long(ratios, least_points=1)
+            else None
         )
-        if trend and trend.final > math.exp(HOST_SLOWER):
+        if trend and trend.final > 1 + HOST_SLOWER:
             yield Decay(
                 HOST,
                 host,

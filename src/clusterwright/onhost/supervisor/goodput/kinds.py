@@ -74,6 +74,13 @@ KINDS = {
         "forkserver": "its process id",
         "problems": "modules that the fork server could not import",
     }),
+    "sample": EventKind(AGENT, "each second at first, then after 2 % of the generation's time; in samples/", {
+        "step": "by local rank: the last step that it had completed",
+        "own": "by local rank: seconds of its own parts of all steps so far, without waiting for others",
+        "waited": "by local rank: the part of these that it waited for batches",
+        "memory": "by local rank: resident bytes of its process and of its descendants",
+        "available": "bytes that can still be allocated on the host",
+    }),
     "rank_exit": EventKind(AGENT, "a rank, or a launcher such as torchrun, has exited with another code than 0", {
         "local_rank": "its number on the host",
         "code": "exit code; negative for a signal",

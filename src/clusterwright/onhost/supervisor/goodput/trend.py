@@ -57,7 +57,7 @@ def find_trend(points: Points, *, rises: bool, least: float, relative: bool = Tr
             return None
         sign = 1.0 if rises else -1.0
         scaled = [(moment, sign * (math.log(value) if relative else value)) for moment, value in spans]
-        found = _rising(scaled, least)
+        found = _rising(scaled, least, 2 * least if relative else math.inf)
         if found:
             values = [math.exp(sign * value) if relative else sign * value for value in found[2:4]]
             return Trend(found.since, found.until, values[0], values[1], found.chance)
@@ -77,8 +77,11 @@ def reduce_to_spans(ordered: Points, count: int = SPANS) -> List[Tuple[float, fl
     ]
 
 
-def _rising(spans: Points, least: float) -> Optional[Trend]:
-    """Return the line through rising values; None if chance, a single step, or a warm-up explains them as well."""
+def _rising(spans: Points, least: float, lasting: float) -> Optional[Trend]:
+    """Return the line through rising values; None if chance, a single step, or a warm-up explains them as well.
+
+    It is no warm-up if the second half alone rises by `lasting`.
+    """
     slope = theil_sen(spans)
     since, until = spans[0][0], spans[-1][0]
     if slope * (until - since) < least:
@@ -89,7 +92,8 @@ def _rising(spans: Points, least: float) -> Optional[Trend]:
     around = _residuals(head, slopes[0])[1] + _residuals(tail, slopes[1])[1]  # a curve is no correlation
     values = [value for _, value in spans]
     chance, is_step = _chance(values), _step_error(values) < sum(value * value for value in residuals)
-    if chance > CHANCE or is_step or slopes[1] < STEADY * slopes[0]:
+    has_ended = slopes[1] < STEADY * slopes[0] and slopes[1] * (tail[-1][0] - tail[0][0]) < lasting
+    if chance > CHANCE or is_step or has_ended:
         return None
     if slope * (until - since) < STANDS_OUT * _error_of_change(around):
         return None

@@ -69,7 +69,7 @@ def descendants(root: int, *, excluded_pid: int = 0) -> list[int]:
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit() and int(name) != excluded_pid:
-            children.setdefault(_parent(int(name)), []).append(int(name))
+            children.setdefault(parent_of(int(name)), []).append(int(name))
     pids, open_ends = [], [root]
     while open_ends:
         below = children.get(open_ends.pop(), [])
@@ -113,7 +113,7 @@ def signal_process(pid: int, number: int) -> None:
         return
 
 
-def _parent(pid: int) -> int:
+def parent_of(pid: int) -> int:
     """Return the parent of a process; 0 for one that has ended or is a zombie."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
