@@ -82,6 +82,15 @@ def test_three_epochs_that_each_fall_far_suffice():
     assert not slows(log(FORMS[0], [2350, 2100, 1900]))
 
 
+def test_many_values_show_a_fall_of_a_quarter():
+    """With noise of a tenth, from 2,350 to 1,760 in two hundred lines; of ten lines nothing follows."""
+    chance = random.Random(5)
+    values = [(2350 - 2.95 * n) * chance.uniform(0.95, 1.05) for n in range(200)]
+
+    assert slows(log(FORMS[4], values))
+    assert not slows(log(FORMS[4], values[::20]))
+
+
 STEADY = [2350 + (n * 37) % 41 for n in range(40)]
 
 

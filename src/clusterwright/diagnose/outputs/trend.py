@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import pairwise
 from statistics import linear_regression, median
+
+from clusterwright.onhost.supervisor.goodput.trend import find_trend, kendall_score
 
 LEAST = 4  # groups of values for a trend; three suffice if each of them falls far
 FEW_FALL = 0.75  # of three groups, each is at most this share of the one before
 FALLS_TO = 0.7  # the last third of the groups is below this share of the first third
 ORDER = -0.45  # Kendall's tau; -1: each value is below all before it; one step down in the middle gives -0.55
+MANY, MANY_FALL = 48, 0.22  # values of which a fall by a fifth (this logarithm) is told from noise
 TENTHS = 10
 STEADY = 1.5  # the highest median of a steady series to its lowest
 
@@ -46,7 +49,14 @@ def trend(groups: Sequence[Sequence[float]], *, has_epochs: bool) -> Trend | Non
     if len(medians) < LEAST - 1:
         return None
     slope = linear_regression(range(len(medians)), medians).slope
-    return Trend(tuple(medians), slope, _falls(medians), has_epochs)
+    values = [value for group in groups for value in group]
+    return Trend(tuple(medians), slope, _falls(medians) or _falls_steadily(values), has_epochs)
+
+
+def _falls_steadily(values: Sequence[float]) -> bool:
+    """Return whether many values fall by a fifth or more up to the last, which shows in fewer only if it is more."""
+    points = [(float(index), value) for index, value in enumerate(values)]
+    return len(points) >= MANY and find_trend(points, rises=False, least=MANY_FALL) is not None
 
 
 def _tenths(groups: Sequence[Sequence[float]]) -> list[list[float]]:
@@ -68,5 +78,4 @@ def _falls(values: Sequence[float]) -> bool:
 
 def _order(values: Sequence[float]) -> float:
     """Return Kendall's tau of values against their order; equal ones count as neither."""
-    pairs = list(combinations(values, 2))
-    return sum((current > previous) - (current < previous) for previous, current in pairs) / len(pairs)
+    return kendall_score(values) / (len(values) * (len(values) - 1) / 2)

@@ -112,8 +112,9 @@ def of_owner(
 
 
 def _outcome(record: Dict[str, Any]) -> Dict[str, str]:
-    """Return what a state needs of a record that a user may have written, as texts."""
-    return {name: str(record[name] or "")[:MOST_REASON] for name in ("outcome", "reason") if name in record}
+    """Return what a state needs of a record that a user may have written, as texts; lines of `=` are no reason."""
+    texts = {name: str(record[name] or "") for name in ("outcome", "reason") if name in record}
+    return {name: text[:MOST_REASON] if any(map(str.isalnum, text)) else "" for name, text in texts.items()}
 
 
 def _job_end(run: str) -> Dict[str, Any]:
