@@ -144,6 +144,11 @@ def test_a_gpu_at_rest_has_lower_clocks_and_no_fault(want):
         ("peer_memory", ("peermem",), [("ok", "")]),
         ("peer_memory", ("open_driver",), [("ok", "")]),
         ("peer_memory", ("closed_driver_alone",), [("fail", "")]),
+        ("mpi_cuda_aware", ("openmpi_with_cuda",), [("ok", "")]),
+        ("mpi_cuda_aware", ("openmpi_without_cuda",), [("warn", "")]),
+        ("mpi_cuda_aware", ("mvapich_gdr",), [("ok", "")]),
+        ("mpi_cuda_aware", ("mpich",), [("unknown", "")]),
+        ("mpi_cuda_aware", ("none",), [("ok", "")]),
     ],
 )
 def test_what_joins_gpus(want, check, case, found):

@@ -160,3 +160,17 @@ def test_a_run_that_is_over_is_not_begun_again(start, ended, tmp_path):
     code, outcome = ended(start("exit 1"))
 
     assert (code, outcome) == (0, {"outcome": "cancelled"})
+
+
+@pytest.mark.parametrize(("cuda", "noted"), [("false", True), ("true", False)])
+def test_an_mpi_without_cuda_is_noted(tmp_path, monkeypatch, cuda, noted):
+    """By ompi_info of the PATH; an MPI that takes GPU memory, or none at all, needs no note."""
+    from clusterwright.onhost.supervisor.unsupervised import mpi_note
+
+    line = f"mca:mpi:base:param:mpi_built_with_cuda_support:value:{cuda}"
+    program = tmp_path / "ompi_info"
+    program.write_text(f"#!/bin/sh\necho ompi:version:full:4.1.4\necho {line}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    assert mpi_note().startswith("Open MPI 4.1.4 is built without CUDA") is noted

@@ -13,9 +13,10 @@ import sys
 import time
 from typing import Dict, List, Optional, Tuple
 
-from clusterwright.onhost.adapters import registry, task_variables
+from clusterwright.onhost.adapters import mpi_build, registry, task_variables
 from clusterwright.onhost.adapters.launcher import Allocation
 from clusterwright.onhost.lib.processes import Process
+from clusterwright.onhost.lib.processes import run as run_program
 from clusterwright.onhost.lib.run_outcome import CANCELED, EXIT_CODES, FAILED, FINISHED
 from clusterwright.onhost.supervisor import console, network, schedulers, terms, upload_processes
 from clusterwright.onhost.supervisor.folder import Events, Folder, open_run
@@ -26,6 +27,7 @@ from clusterwright.onhost.supervisor.root_cause import exits
 
 TICK_S = 0.2
 BEAT_S = 1.0
+MPI_TIMEOUT_S = 20  # for ompi_info, which reads all plug-ins of Open MPI
 TERMINATE_S = 20.0  # of KillWait's 30 s
 BEGIN = ("-u", "-m", "clusterwright.onhost.adapters.begin")
 # srun: error: gpu-node2: task 3: Exited with exit code 1
@@ -51,6 +53,8 @@ class UnsupervisedJob:
         self.events.write(
             "job_start", 0, job_id=self.job_id, hosts=list(self.hosts), ranks=self.record.job.gpus_per_node
         )
+        if self.record.launch.launcher == "mpirun" and (note := mpi_note()):
+            console.out(f"{time.strftime('%H:%M:%S')} {note}")
         first_generation = self.folder.last_generation() + 1
         for generation in range(first_generation, first_generation + 1 + self.record.launch.restarts):
             code, reason = self.run_once(generation)
@@ -153,6 +157,18 @@ class UnsupervisedJob:
         local = task % self.record.job.gpus_per_node if self.launcher.has_task_per_rank else 0
         message = exits.read_last_output(os.path.join(logs, host, f"{local}.err"), signalled=False)[0]
         return f"task {task} on {host}: {message or line[3]}"
+
+
+def mpi_note() -> str:
+    """Return the note that this host's MPI is not CUDA-aware; empty if it is, or does not tell."""
+    result = run_program(["sh", "-c", mpi_build.COMMAND], MPI_TIMEOUT_S)
+    try:
+        build = mpi_build.parse_mpi_build(result.out)
+    except ValueError:
+        return ""
+    if build.cuda is not False:
+        return ""
+    return f"{build} is built without CUDA: GPU memory passed to MPI calls crashes the program; NCCL is not affected"
 
 
 def main() -> int:
