@@ -33,7 +33,7 @@ _UNFIT = re.compile(r"[^a-z0-9-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Hardware:
+class ObservedHardware:
     """Processors and memory of a host as fields of a node group, and the memory of its first GPU."""
 
     cpus: Mapping[str, int]
@@ -53,7 +53,7 @@ class SiteFacts:
     os: str = ""
     systems: tuple[str, ...] = ()
     driver: str = ""
-    hardware: Mapping[str, Hardware] = field(default_factory=dict)
+    hardware: Mapping[str, ObservedHardware] = field(default_factory=dict)
     shared: tuple[str, ...] = ()
 
 
@@ -125,7 +125,7 @@ def _with_controllers(
     return named
 
 
-def _group(group: HostGroup, address: str, hardware: Mapping[str, Hardware]) -> dict[str, Any]:
+def _group(group: HostGroup, address: str, hardware: Mapping[str, ObservedHardware]) -> dict[str, Any]:
     """Return the section of a group; what slurm.conf does not say is that of the first host whose facts are known."""
     section = group.section()
     observed = next((hardware[host] for host in group.hosts if host in hardware), None)

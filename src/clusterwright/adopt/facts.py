@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address
 
-from clusterwright.adopt.express import Hardware, SiteFacts, parse_address
+from clusterwright.adopt.express import ObservedHardware, SiteFacts, parse_address
 from clusterwright.adopt.recorded import RecordedHost, RecordedSite
 from clusterwright.check.facts.memory import memory
 from clusterwright.check.facts.mounts import mounts
@@ -74,7 +74,7 @@ def _os(text: str) -> str:
     return name if name in platform_names() else ""
 
 
-def _hardware(host: RecordedHost) -> Hardware | None:
+def _hardware(host: RecordedHost) -> ObservedHardware | None:
     try:
         total = memory.parse(host.meminfo).total_bytes
     except (KeyError, ValueError):
@@ -86,7 +86,7 @@ def _hardware(host: RecordedHost) -> Hardware | None:
     cpus = {name: int(values[key]) for name, key in _LSCPU.items() if values.get(key, "").isdigit()}
     gpus = [row[1] for row in _gpus(host)]
     size = format_size(int(gpus[0]) * MiB) if gpus and gpus[0].isdigit() and int(gpus[0]) else ""
-    return Hardware(cpus, format_size(-(-total // MiB) * MiB), size)
+    return ObservedHardware(cpus, format_size(-(-total // MiB) * MiB), size)
 
 
 def _gpus(host: RecordedHost) -> Iterator[list[str]]:

@@ -45,9 +45,7 @@ def adopt(
     from clusterwright.adopt.site import describe
     from clusterwright.cli._connection import cluster_option
     from clusterwright.cli._show import show_message, show_next
-    from clusterwright.edge.files import write_file_atomic
     from clusterwright.errors import WrightError
-    from clusterwright.onhost.lib.files import FULL
 
     if out.is_symlink() or out.exists():
         raise WrightError.from_code(
@@ -55,17 +53,30 @@ def adopt(
         )
     recorded = _recorded(control, hosts, folder, slurm)
     site = describe(recorded.sources(), recorded.version, control or str(folder), facts_of(recorded))
+    _write(out, site.text)
+    show_message(_("written: {files}", files=out))
+    _show_rest(site)
+    show_next(f"wright diff {cluster_option(out)}")
+    return 0
+
+
+def _write(out: Path, text: str) -> None:
+    """Write the file whole.
+
+    Raises:
+        WrightError: `not-writable`.
+    """
+    from clusterwright.edge.files import write_file_atomic
+    from clusterwright.errors import WrightError
+    from clusterwright.onhost.lib.files import FULL
+
     try:
-        write_file_atomic(out, site.text)
+        write_file_atomic(out, text)
     except OSError as error:
         if error.errno in FULL:
             raise
         fix = _("choose a path in a writable folder with --out")
         raise WrightError.from_code("not-writable", f"{error.strerror}: {out}", fix) from error
-    show_message(_("written: {files}", files=out))
-    _show_rest(site)
-    show_next(f"wright diff {cluster_option(out)}")
-    return 0
 
 
 def _recorded(control: str, hosts: str, folder: Path | None, slurm: str) -> RecordedSite:

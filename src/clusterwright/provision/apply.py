@@ -93,8 +93,7 @@ def apply(
     """
     clock, policy = clock or SystemClock(), policy or DisruptionPolicy()
     folder = state_folder(cluster.name)
-    if cluster.manages("munge"):
-        refuse_new_key(cluster, source, folder, remote)
+    refuse_new_key(cluster, source, folder, remote)
     context = build_context(cluster, source)
     declared = cache(lambda host: declared_resources(cluster, cluster.host(host), context))
     resources = cache(lambda host: tuple(resource for resource, _role in declared(host).values()))
@@ -112,11 +111,10 @@ def apply(
     )
 
     def agreed(report: ChangeReport) -> bool:
-        if not agree(report):
-            return False
-        if cluster.manages("munge"):
+        agrees = agree(report)
+        if agrees and cluster.manages("munge"):
             write_munge_key(folder, context.secrets[KEY])
-        return True
+        return agrees
 
     hosts = [host.name for host in cluster.hosts() if only is None or host.name in only]
     powered_down = PoweredDownHosts.load(work)

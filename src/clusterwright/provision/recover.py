@@ -45,10 +45,12 @@ class HostKey:
 def refuse_new_key(cluster: Cluster, source: str, folder: Path, remote: Remote) -> None:
     """Do nothing if this machine has the cluster's munge key, or no host has one that a new key would replace.
 
+    Nor if the cluster file does not manage munge.
+
     Raises:
         WrightError: hosts have a key, and this machine does not.
     """
-    if stored_munge_key(folder) is not None:
+    if stored_munge_key(folder) is not None or not cluster.manages("munge"):
         return
     results = fan_out(
         [host.name for host in cluster.hosts()], lambda host: Host(remote, host).run_root(_TEST)
