@@ -114,11 +114,14 @@ def test_damaged_texts_of_hosts_are_not_known(text):
     assert not site.cluster.storage
 
 
-def test_different_systems_are_named():
-    """The file has one distribution: that of most hosts."""
+def test_a_group_with_another_system_has_its_own():
+    """The file has the distribution of most hosts; a group with two of them is named."""
     rocky = RecordedHost(os_release='ID="rocky"\nVERSION_ID="9.4"\n')
 
     site = described({"n1": HOST, "n2": HOST, "localhost": rocky})
+    mixed = described({"n1": HOST, "n2": rocky, "localhost": HOST})
 
     assert site.cluster.os == "debian-12"
-    assert any("rocky-9" in field for field in site.adopted.placeholders)
+    assert site.cluster.nodes["control"].os == "rocky-9"
+    assert site.cluster.nodes["n"].os is None
+    assert "nodes.n.os: the hosts run debian-12, rocky-9" in mixed.adopted.placeholders

@@ -45,13 +45,13 @@ class ObservedHardware:
 class SiteFacts:
     """What is known of a site beyond its Slurm files.
 
-    `addresses` and `hardware` by host name; `os`: the distribution of most hosts, `systems`: of all; `driver`: version
-    of the NVIDIA driver where all hosts have the same; `shared`: network folders that all hosts have.
+    `addresses`, `hardware` and `systems` (distributions) by host name; `os`: the distribution of most hosts; `driver`:
+    version of the NVIDIA driver where all hosts have the same; `shared`: network folders that all hosts have.
     """
 
     addresses: Mapping[str, IPv4Address] = field(default_factory=dict)
     os: str = ""
-    systems: tuple[str, ...] = ()
+    systems: Mapping[str, str] = field(default_factory=dict)
     driver: str = ""
     hardware: Mapping[str, ObservedHardware] = field(default_factory=dict)
     shared: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ def express(conf: SlurmConf, version: str, facts: SiteFacts | None = None) -> Ad
                 "pass the whole slurm.conf with the files that it includes; it has no nodes that register themselves"
             ),
         )
-    sections = {name: _group(group, addresses[name], facts.hardware) for name, group in groups.items()}
+    sections = {name: _group(group, addresses[name], facts) for name, group in groups.items()}
     name = _cluster_name(conf)
     options = _options(conf, name, left_out)
     _other_lines(conf, left_out)
@@ -125,10 +125,10 @@ def _with_controllers(
     return named
 
 
-def _group(group: HostGroup, address: str, hardware: Mapping[str, ObservedHardware]) -> dict[str, Any]:
+def _group(group: HostGroup, address: str, facts: SiteFacts) -> dict[str, Any]:
     """Return the section of a group; what slurm.conf does not say is that of the first host whose facts are known."""
     section = group.section()
-    observed = next((hardware[host] for host in group.hosts if host in hardware), None)
+    observed = next((facts.hardware[host] for host in group.hosts if host in facts.hardware), None)
     if is_only_controller(group):
         section.pop("options")
         section["cpus"] |= observed.cpus if observed else {}
@@ -136,7 +136,11 @@ def _group(group: HostGroup, address: str, hardware: Mapping[str, ObservedHardwa
         section["memory"] = observed.memory
     if observed and observed.gpu_memory and "gpus" in section:
         section["gpus"]["memory"] = observed.gpu_memory
-    head = {key: section.pop(key) for key in ("role", "hosts")}
+    head = {"role": section.pop("role")}
+    systems = {facts.systems[host] for host in group.hosts if host in facts.systems}
+    if len(systems) == 1 and facts.os not in systems:
+        head["os"] = systems.pop()
+    head["hosts"] = section.pop("hosts")
     return {**head, "addresses": {"management": address}, **section}
 
 
@@ -225,13 +229,16 @@ def _placeholders(
 ) -> Iterator[str]:
     """Yield the fields whose values are not known: they are placeholders."""
     yield "networks.management.rate"
-    if len(facts.systems) > 1:
-        yield _("os: the hosts run {systems}, and the file has one", systems=", ".join(facts.systems))
-    elif not facts.os:
+    if not facts.os:
         yield "os"
     if not all(host in known and known[host] in subnet for group in groups.values() for host in group.hosts):
         yield "nodes.NAME.addresses"
     for name, group in groups.items():
+        systems = {facts.systems[host] for host in group.hosts if host in facts.systems}
+        if len(systems) > 1:
+            yield _(
+                "nodes.{group}.os: the hosts run {systems}", group=name, systems=", ".join(sorted(systems))
+            )
         is_observed = any(host in facts.hardware for host in group.hosts)
         if "realmemory" not in group.values and not is_observed:
             yield f"nodes.{name}.memory"

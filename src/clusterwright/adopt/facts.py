@@ -54,12 +54,12 @@ def facts_of(site: RecordedSite) -> SiteFacts:
         address = parse_address(text.strip())
         if address is not None and not address.is_loopback:
             addresses[name.partition(".")[0]] = address
-    systems = Counter(filter(None, (_os(host.os_release) for host in site.hosts.values())))
+    systems = {name: system for name, host in site.hosts.items() if (system := _os(host.os_release))}
     drivers = {row[2] for host in site.hosts.values() for row in _gpus(host)}
     return SiteFacts(
         addresses,
-        os=systems.most_common(1)[0][0] if systems else "",
-        systems=tuple(systems),
+        os=Counter(systems.values()).most_common(1)[0][0] if systems else "",
+        systems=systems,
         driver=drivers.pop() if len(drivers) == 1 else "",
         hardware={name: found for name, host in site.hosts.items() if (found := _hardware(host))},
         shared=_shared(site.hosts.values()),
