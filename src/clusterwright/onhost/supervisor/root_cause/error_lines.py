@@ -12,7 +12,9 @@ LONGEST = 200  # characters of the line; the log has all
 _PREFIXES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|^(?:\[(?:default|rank)\d+\]:? ?)+")
 _BAR = re.compile(r"^( *)[|+](?: |$)")  # two spaces deeper for each group
 _SEPARATOR = re.compile(r"^ *\+-[-+ 0-9]*$")
-_RULE = re.compile(r"(?<!\S)([^\w\s]|_)\1{3,}(?!\S)")  # a line of `=`, `-`, `_` or `*` between lines of a message
+_RULE = re.compile(
+    r"(?<!\S)([^\w\s]|_)\1{3,}(?!\S)"
+)  # a line of `=`, `-`, `_` or `*` between lines of a message
 _HEADER = re.compile(r"Traceback \(most recent call last\):")
 _CHAIN = re.compile(
     r"During handling of the above exception|The above exception was the direct cause of the following"
