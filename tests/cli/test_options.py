@@ -5,7 +5,8 @@ from clusterwright.cli._command_tree import all_commands
 # What a PATH may be called: the cluster file, results, pages, and other forms of them or other inputs.
 PATHS = {
     "--cluster", "--out", "--html", "--csv", "--svg", "--cables", "--metrics",
-    "--against", "--catalog", "--folder", "--job", "--trace", "--tls-cert", "--tls-key", "--users", "--root", "--requirements",
+    "--against", "--catalog", "--folder", "--job", "--trace", "--tls-cert", "--tls-key", "--users", "--root",
+    "--requirements",
 }  # fmt: skip
 POSITIONAL = {  # files that are the subject of a command
     ("dev", "FILE"), ("diff", "NEW"), ("kubernetes", "JOBS"), ("lint", "FILE"), ("lint", "MORE"),

@@ -218,14 +218,9 @@ def _headline(explanation: Explained) -> str:
         mfu=explanation.mfu,
         bound=explanation.bound,
     )
-    lines = (training, speed, describe_assumptions(run))
-    if str(explanation.memory_fit) == "oom":
-        lines = (
-            training,
-            _("does not fit into the memory of the GPUs; the times are those if it did"),
-            *lines[1:],
-        )
-    return "\n".join(lines)
+    fits = str(explanation.memory_fit) != "oom"
+    memory = () if fits else (_("does not fit into the memory of the GPUs; the times are those if it did"),)
+    return "\n".join((training, *memory, speed, describe_assumptions(run)))
 
 
 def _steps(explanation: Explained) -> list[tuple[str, str, str, str]]:
