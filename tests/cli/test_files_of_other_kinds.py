@@ -2,7 +2,10 @@
 
 import pytest
 
-JOB = "name: t\ncommand: [python, train.py]\nnodes: 1\ntime: 10m\n"
+from clusterwright.config.load import load_job
+from clusterwright.errors import SpecError
+
+JOB = "name: t\ncommand: [train.py]\nnodes: 1\ntime: 10m\n"
 
 
 @pytest.fixture
@@ -75,3 +78,38 @@ def test_keys_of_both_kinds_are_checked_as_before(command, folder):
     done = command("train", "both.yaml", "--local", "--dry-run")
 
     assert "the job file has no key `users`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "fix"),
+    [
+        ("command: [python, train.py, --lr]", "starts with python", "write command: [train.py, --lr]"),
+        ("command: [python3 -u train.py]", "starts with python3", "write command: [-u, train.py]"),
+        ("command: [train.py --lr 1]", "one item for several words", 'write command: [train.py, --lr, "1"]'),
+        ("command: [train.py, 1]", "command[1] is the number 1", 'write it in quotes: "1"'),
+        ("command: [train.py]\ngpus: 4", "has no key `gpus`", "did you mean `gpus_per_node`?"),
+        ("command: [train.py]\nwalltime: 1h", "has no key `walltime`", "did you mean `time`?"),
+        ("command: [train.py]\nimage: x", "has no key `image`", "did you mean `container`?"),
+        (f"command: [train.py]\ngpus_per_node: 1{'0' * 24}", "must be at most", "lower it to "),
+    ],
+)
+def test_usual_mistakes_in_a_job_file_have_the_right_line(tmp_path, line, message, fix):
+    """Keys of other tools, Python in the command, a number that no field holds."""
+    (tmp_path / "job.yaml").write_text(f"name: t\nnodes: 1\ntime: 10m\n{line}\n")
+
+    with pytest.raises(SpecError) as refused:
+        load_job(tmp_path / "job.yaml")
+
+    texts = [(finding.message, finding.fix) for finding in refused.value.findings]
+    assert any(message in found and fix in mended for found, mended in texts), texts
+
+
+def test_text_on_the_stdin_of_an_assistants_server_is_an_error(command):
+    """A person has piped a question; JSON is served as before."""
+    done = command("mcp", input="which GPUs are free?\n")
+
+    assert done.returncode == 2
+    assert (
+        "error[bad-json]: the text on standard input is no message of the Model Context Protocol"
+        in done.stderr
+    )

@@ -16,7 +16,7 @@ from clusterwright.config.schema import Kind, Schema, find_schema, has_part, pro
 from clusterwright.config.source import Loc, Source, dotted, printable
 from clusterwright.errors import Finding, closest_name
 from clusterwright.i18n import N_, _, _n
-from clusterwright.units import format_duration, format_rate, format_size
+from clusterwright.units import MAX_INT64, format_duration, format_rate, format_size
 
 _FORMATS = {"size": format_size, "rate": format_rate, "duration": format_duration}
 _FILES = {"cluster": N_("the cluster file"), "job": N_("the job file")}
@@ -68,6 +68,25 @@ def path_of(loc: tuple[int | str, ...], values: Any) -> Loc:
 
 def _echo(loc: Loc, faulty: set[Loc]) -> bool:
     return any(loc[:length] in faulty for length in range(len(loc) + 1))
+
+
+# A key, and what other tools' files call it.
+_OTHER_KEYS = {
+    "gpus_per_node": "gpus ngpus num_gpus n_gpus gpu gres nproc_per_node ntasks_per_node",
+    "nodes": "nnodes num_nodes n_nodes replicas hosts",
+    "command": "script cmd run entrypoint exec args",
+    "time": "time_limit walltime timeout duration",
+    "environment": "env envs variables",
+    "container": "image docker",
+    "partition": "queue",
+    "team": "account",
+    "name": "job_name title",
+    "code": "workdir working_dir repo",
+    "memory": "ram mem",
+    "hosts": "hostname hostnames nodelist",
+    "addresses": "ip ips address",
+    "os": "distribution distro image",
+}
 
 
 class _Converter:
@@ -130,7 +149,10 @@ class _Converter:
     def _unknown_key(self, loc: Loc) -> Finding:
         section, name = loc[:-1], str(loc[-1])
         valid_keys = self._valid_keys(section)
-        if suggestion := closest_name(name, valid_keys):
+        meant = next(
+            (key for key, names in _OTHER_KEYS.items() if key in valid_keys and name in names.split()), None
+        )
+        if suggestion := meant or closest_name(name, valid_keys):
             fix = _("did you mean `{suggestion}`?", suggestion=suggestion)
         else:
             fix = _("remove it; the valid keys are {valid_keys}", valid_keys=", ".join(valid_keys))
@@ -206,6 +228,11 @@ class _Converter:
 
     def _wrong_type(self, loc: Loc, value: Any) -> Finding:
         node = self._schema_for(loc)
+        if node.get("type") == "integer" and isinstance(value, str) and re.fullmatch(r"-?\d{19,}", value):
+            most = node.get("maximum", MAX_INT64)
+            values = {"option": dotted(loc), "value": printable(value), "limit": most}
+            message = _("{option} is {value}, but must be at most {limit}", **values)
+            return self._finding("out-of-range", message, _("lower it to {limit}", limit=most), loc)
         message = _(
             "{field} is {actual}, but must be {expected}",
             field=dotted(loc),
@@ -218,6 +245,8 @@ class _Converter:
         schema_type, name = str(node.get("type")), str(loc[-1]) if loc else ""
         excerpt = self._source.location(loc).value
         if schema_type == "string" and isinstance(value, int | float) and excerpt:
+            if loc and isinstance(loc[-1], int):
+                return _('write it in quotes: "{value}"', value=excerpt)
             return _('write it in quotes: {name}: "{value}"', name=name, value=excerpt)
         if schema_type in {"integer", "number", "boolean"} and isinstance(value, str):
             bare = value.strip().lower()

@@ -35,7 +35,7 @@ def require_program(arguments: Sequence[str], *, is_local: bool) -> None:
     """
     first = arguments[0]
     local = "--local " if is_local else ""
-    if first.endswith(".py") and not os.access(first, os.X_OK):
+    if first.endswith(".py") and not re.search(r"\s", first) and not os.access(first, os.X_OK):
         message = _("`{script}` is a Python script, not a program", script=first)
         fix = _(
             "write python before it: {line}", line=f"wright train {local}-- python {shlex.join(arguments)}"

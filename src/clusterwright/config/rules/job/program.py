@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import prod
 from pathlib import PurePosixPath
 
 from clusterwright.config.clash import Clash, is_within, names
+from clusterwright.config.fields import written
 from clusterwright.config.job import Job
 from clusterwright.config.names import is_secret
 from clusterwright.config.recipes import Value, arguments_of
@@ -28,6 +30,7 @@ def program(job: Job) -> Iterator[Clash]:
         yield Clash(
             "command-or-recipe", message, _("remove all but one"), tuple((name,) for name in entry_points)
         )
+    yield from _command(job.command or ())
     if job.arguments and job.recipe is None:
         yield Clash(
             "arguments-without-recipe",
@@ -35,6 +38,24 @@ def program(job: Job) -> Iterator[Clash]:
             _('write the arguments into the command: [train.py, --steps, "300"]'),
             (("arguments",),),
         )
+
+
+def _command(command: Sequence[str]) -> Iterator[Clash]:
+    """Check that `command` has the arguments of Python, without Python itself and with one word in each item."""
+    words = list(command)
+    if len(words) == 1 and " " in words[0] and not words[0].endswith(" "):
+        words = words[0].split()
+    has_python = len(words) > 1 and re.fullmatch(r"(.*/)?python(3(\.\d+)?)?", words[0])
+    if not has_python and (len(command) > 1 or len(words) < 2 or not words[0].endswith(".py")):
+        return
+    message = (
+        _("`command` starts with {python}, which each rank starts by itself", python=words[0])
+        if has_python
+        else _("`command` has one item for several words")
+    )
+    rest = words[1:] if has_python else words
+    fix = _("write command: {items}", items=written(tuple(rest)))
+    yield Clash("command-or-recipe", message, fix, (("command",),))
 
 
 _KINDS = {bool: N_("true or false"), int: N_("an integer"), float: N_("a number"), str: N_("a string")}
