@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from difflib import SequenceMatcher
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -32,6 +33,30 @@ if TYPE_CHECKING:
 
 _LEAST_SIMILAR = 0.75  # ratio of an option's name and the suggested one
 _SIMILAR_COMMAND = 0.6
+_UNITS = [
+    "B",
+    "kB",
+    "MB",
+    "GB",
+    "TB",
+    "PB",
+    "KiB",
+    "MiB",
+    "GiB",
+    "TiB",
+    "PiB",
+    "Gbit/s",
+    "GB/s",
+    "W",
+    "kW",
+    "MW",
+    "s",
+    "m",
+    "min",
+    "h",
+    "d",
+    "w",
+]
 _SPECS = (".yaml", ".yml")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _RATIO = re.compile(r"(\d+(?:\.\d+)?) ?(?::1|[x%])?$")  # 1,5 with its comma replaced, 2:1 or 2x
@@ -181,7 +206,16 @@ def _unknown_command(error: UnknownCommandError) -> tuple[str, str]:
         return message, _("see `{line}`", line=f"wright {other} --help")
     if guess := did_you_mean(name, subcommands, _SIMILAR_COMMAND).strip():
         return message, _("{guess} All commands: {line}", guess=guess, line=f"{command} --help")
-    return message, ""
+    return message, _(
+        "choose one of {choices}", choices=", ".join(subcommands)
+    ) if command != "wright" else ""
+
+
+def _options_of(error: CycloptsError) -> list[str]:
+    """Return the names of the command's options."""
+    if error.app is None or not error.app.default_command:
+        return []
+    return [name for argument in error.app.assemble_argument_collection() for name in argument.names]
 
 
 def _meant(name: str) -> str | None:
@@ -200,12 +234,21 @@ def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
         return message, _(
             "to compare two files: {line}", line=f"wright diff {new} {cluster_option(Path(files[0]))}"
         )
-    if unused[0].endswith(_SPECS) and not unused[0].startswith("-"):
+    own = _options_of(error)
+    if unused[0].endswith(_SPECS) and "--cluster" in own:
         return message, _("name the cluster file with {option}", option=cluster_option(Path(unused[0])))
+    before = next((a for a, b in pairwise(_after_command(error)) if b == unused[0]), "")
+    if unused[0] in _UNITS and before[:1].isdigit():
+        return message, _("write {number}", number=before + unused[0])
+    for option in ("--hosts", "--out"):
+        if option in own and not unused[0].startswith("-"):
+            return message, _(
+                "write the option before it: {option} {value}", option=option, value=shlex.quote(unused[0])
+            )
     subcommands = [known for known in error.app or () if not known.startswith("-")]
     if guess := did_you_mean(unused[0], subcommands, _SIMILAR_COMMAND).strip():
         return message, _("{guess} All commands: {line}", guess=guess, line=f"{command} --help")
-    return message, ""
+    return message, _("leave it out, or run `{command} --help`", command=command)
 
 
 def _repeated(error: RepeatArgumentError) -> tuple[str, str]:
@@ -266,13 +309,12 @@ def _number(text: str, *, is_whole: bool) -> str:
     stripped = text.strip().replace("_", "").lstrip("+")
     if _THOUSANDS.fullmatch(stripped):
         return stripped.replace(",", "")
-    if not is_whole:
-        number = _RATIO.match(stripped.replace(",", "."))
-        return number[1] if number else ""
+    if not is_whole and (number := _RATIO.match(stripped.replace(",", "."))):
+        return number[1]
     if match := _SUFFIXED.fullmatch(stripped):
         letter = match[2].lower()
         plain = Decimal(match[1]) * _FACTORS[letter]
-        binary = _(" or {number}", number=int(Decimal(match[1]) * 1024)) if letter == "k" else ""
+        binary = _(" or {number}", number=int(Decimal(match[1]) * 1024)) if letter == "k" and is_whole else ""
         return f"{int(plain)}{binary}"
     try:
         value = Decimal(stripped)
