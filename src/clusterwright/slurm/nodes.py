@@ -39,6 +39,11 @@ class Node(NamedTuple):
         return self.record.number("CPUTot")
 
     @property
+    def cpus_allocatable(self) -> int:
+        """Number of CPUs that jobs may allocate: CPUEfctv, which releases before 22.05 do not print, or CPUTot."""
+        return self.record.number("CPUEfctv") or self.cpus
+
+    @property
     def cpus_allocated(self) -> int:
         """Number of CPUs of the node that are allocated to jobs."""
         return self.record.number("CPUAlloc")

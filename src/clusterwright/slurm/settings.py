@@ -27,8 +27,8 @@ class Partition(NamedTuple):
 
     @property
     def is_up(self) -> bool:
-        """Whether the partition accepts and starts jobs."""
-        return self.record["State"] == "UP"
+        """Whether the partition accepts and starts jobs of users."""
+        return self.record["State"] == "UP" and self.record["RootOnly"] != "YES"
 
     @property
     def max_time_s(self) -> Optional[int]:

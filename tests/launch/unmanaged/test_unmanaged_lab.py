@@ -193,7 +193,7 @@ def test_from_a_laptop_the_login_host_is_enough(bob, tmp_path, monkeypatch):
 
 def test_hosts_are_checked_by_a_job(bob):
     """Each free node reads its facts as bob in his job; what needs root is skipped with its reason; no folder stays."""
-    only = ("kernel_equal", "free_space", "shared_folders", "node_states", "memlock", "munge_key_equal")
+    only = ("kernel_equal", "free_space", "shared_folders", "node_states", "munge_key_equal")
     options = [word for name in only for word in ("--only", name)]
     out = bob.wright("check", "--hosts", "n[1-2]", "--json", "--quiet", *options)
     document = json.loads(out[out.index("{") :])
@@ -205,6 +205,17 @@ def test_hosts_are_checked_by_a_job(bob):
     assert document["counts"]["fail"] == 0
     assert not list((bob.home / "wright" / "bench").iterdir())
     assert "no job is queued" in bob.wright("jobs")
+
+
+def test_two_hosts_are_measured_by_a_job(bob):
+    """`bench network` of two idle hosts: both directions, in bob's allocation; without a rate nothing is judged."""
+    out = bob.wright("bench", "network", "--json", "--quiet", code=1)
+    document = json.loads(out[out.index("{") :])
+    assert len(document["hosts"]) == 2
+    assert len(document["measurements"]) == 2
+    assert all(row["value"] > 0 for row in document["measurements"])
+    assert document["counts"]["fail"] == 0
+    assert "network-unknown" in bob.wright("bench", "collectives", code=2)
 
 
 def test_commands_of_administrators_need_a_file(bob):

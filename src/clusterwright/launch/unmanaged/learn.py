@@ -102,13 +102,6 @@ class _Group:
                 model=_catalog_model(gres_type, record.split("AvailableFeatures")),
                 count=self.sample.gpus,
             ).with_gres_type(gres_type)
-        cpus = _model(
-            Cpus,
-            {"cores_per_socket": 1},
-            sockets=record.number("Sockets") or 1,
-            cores_per_socket=record.number("CoresPerSocket") or max(1, self.sample.cpus),
-            threads_per_core=record.number("ThreadsPerCore") or 1,
-        )
         reserved = record.number("MemSpecLimit") * MiB
         # A cluster file has the installed memory, of which 31/32 is Slurm's RealMemory.
         installed = -(-self.sample.memory_mib * 32 // 31) * MiB
@@ -116,11 +109,22 @@ class _Group:
             NodeGroup,
             _PLAIN_GROUP,
             hosts=fold(self.members),
-            cpus=cpus,
+            cpus=_cpus(self.sample),
             memory=installed,
             memory_reserved=reserved,
             gpus=gpus,
         )
+
+
+def _cpus(node: Node) -> Cpus:
+    """Return the processors; as one socket of plain cores where jobs may allocate fewer CPUs than the threads."""
+    names = ("Sockets", "CoresPerSocket", "ThreadsPerCore")
+    sockets, cores, threads = (node.record.number(name) or 1 for name in names)
+    if sockets * cores * threads != node.cpus_allocatable:
+        sockets, cores, threads = 1, max(1, node.cpus_allocatable), 1
+    return _model(
+        Cpus, {"cores_per_socket": 1}, sockets=sockets, cores_per_socket=cores, threads_per_core=threads
+    )
 
 
 def _catalog_model(gres_type: str, features: Sequence[str]) -> str:
@@ -135,7 +139,15 @@ def _groups(nodes: Iterable[Node]) -> dict[str, _Group]:
     """Group nodes by hardware and partitions; a group's name tells the GPUs, or else the CPUs."""
     by_hardware: dict[tuple[str, ...], list[Node]] = {}
     for node in nodes:
-        fields = ("Sockets", "CoresPerSocket", "ThreadsPerCore", "CPUTot", "RealMemory", "MemSpecLimit")
+        fields = (
+            "Sockets",
+            "CoresPerSocket",
+            "ThreadsPerCore",
+            "CPUTot",
+            "CPUEfctv",
+            "RealMemory",
+            "MemSpecLimit",
+        )
         gres = f"{node.gpu_model}:{node.gpus}"
         features = "" if node.gpu_model else node.record["AvailableFeatures"]
         key = (gres, features, *(node.record[field] for field in fields), *sorted(node.partitions))

@@ -24,9 +24,9 @@ def _machine() -> int:
     return int(rows["MemAvailable"].split()[0]) * 1024
 
 
-def _groups() -> List[int]:
+def _groups(of_process: str = "/proc/self/cgroup") -> List[int]:
     """Return the bytes that this process's cgroup and those above it have left (cgroups(7))."""
-    with open("/proc/self/cgroup", encoding="utf-8") as file:
+    with open(of_process, encoding="utf-8") as file:
         rows = [line.rstrip("\n").split(":", 2) for line in file]
     free_bytes = []
     for _, controllers, path in rows:
