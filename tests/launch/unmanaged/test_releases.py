@@ -31,7 +31,7 @@ NODES = {
     "Version=24.11.5 " + SYSTEM + MEMORY + STATE + "BootTime=2024-08-05T17:38:58 SlurmdStartTime=2024-08-05T17:39:37 "
     "LastBusyTime=2024-08-05T10:44:45 ResumeAfterTime=None " + TRES + "CurrentWatts=0 AveWatts=0",
     "later": HEAD + "Topology=default:s0 SomethingNew=a=b,c CPUEfctv=128 CPUTot=128 " + STATE + MEMORY + FEATURES
-    + "NodeAddr=g1 Version=26.05.0 " + TRES + 'Comment=rack 7 Extra=x:1 InstanceType=p4d',
+    + "NodeAddr=g1 Version=26.05.0 " + TRES + "Comment=rack 7 Extra=x:1 InstanceType=p4d",
 }  # fmt: skip
 LIMITS = "MaxNodes=UNLIMITED MaxTime=2-00:00:00 MinNodes=0 LLN=NO MaxCPUsPerNode=UNLIMITED "
 PARTITIONS = {
