@@ -47,6 +47,7 @@ OPERATOR = {
     "cli/_slurm_files.py": "the name of this machine, and names of controllers with `wright lint --resolve`",
     "lab/boot.py": "virtual hosts on this machine",
     "lab/switch.py": "a Unix socket of a lab",
+    "launch/hosts/start.py": "whether a name of the hostfile is this machine's; no connection",
     "monitor/gather/gather.py": "the name of this machine; no connection",
     "monitor/web/serve.py": "listens for browsers; opens no connection",
 }

@@ -19,10 +19,10 @@ COUNTING = Path(__file__).parents[2] / "onhost" / "supervisor" / "counting.py"
 NAME, PYTHON, HOME, USER_ID = "plainhosts", "/opt/clusterwright/env/bin/python", "/home-of-all/bob", 7001
 TEXT = """name: plainhosts
 networks:
-  management: {subnet: 10.216.0.0/24, rate: 1Gbit/s}
+  management: {subnet: 10.237.0.0/24, rate: 1Gbit/s}
 nodes:
-  first: {role: control, hosts: m1, addresses: {management: 10.216.0.11}, cpus: {cores_per_socket: 2}, memory: 4GiB}
-  nodes: {role: compute, hosts: "m[2-3]", addresses: {management: 10.216.0.12}, cpus: {cores_per_socket: 2},
+  first: {role: control, hosts: m1, addresses: {management: 10.237.0.11}, cpus: {cores_per_socket: 2}, memory: 4GiB}
+  nodes: {role: compute, hosts: "m[2-3]", addresses: {management: 10.237.0.12}, cpus: {cores_per_socket: 2},
     memory: 4GiB}
 storage:
   home: {kind: local, path: /home-of-all}
@@ -33,7 +33,7 @@ lab: {}
 HOSTS = ("m1", "m2", "m3")
 ACCOUNT = f"""mkdir -p {HOME} && useradd --uid {USER_ID} --no-create-home --home-dir {HOME} --shell /bin/bash bob
 chown bob: {HOME}
-printf '10.216.0.11 m1\\n10.216.0.12 m2\\n10.216.0.13 m3\\n' >>/etc/hosts"""
+printf '10.237.0.11 m1\\n10.237.0.12 m2\\n10.237.0.13 m3\\n' >>/etc/hosts"""
 KEY = """mkdir -m 700 -p ~/.ssh && ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519
 cp ~/.ssh/id_ed25519.pub ~/.ssh/authorized_keys
 ssh-keyscan -t ed25519 m1 m2 m3 >~/.ssh/known_hosts 2>/dev/null"""

@@ -16,7 +16,7 @@ from clusterwright.errors import WrightError
 from clusterwright.launch.hosts import start
 from clusterwright.launch.hosts.choose import default_size, hosts_of, resolve_for
 from clusterwright.launch.hosts.hostfile import SlotHost
-from clusterwright.launch.hosts.start import hold_lease, is_this_machine, require_room, start_on_hosts
+from clusterwright.launch.hosts.start import hold_lease, is_local_address, require_capacity, start_on_hosts
 from clusterwright.launch.listing import list_local_runs
 from clusterwright.launch.resolve import Overrides
 from clusterwright.onhost.runs import run_status
@@ -129,7 +129,7 @@ def test_a_folder_that_a_host_does_not_see_is_refused(shared, a_job, monkeypatch
 def test_a_job_that_has_no_room_is_refused(a_job, hosts, fields, code):
     """Before any host is asked."""
     with pytest.raises(WrightError) as raised:
-        require_room(a_job(**fields), hosts)
+        require_capacity(a_job(**fields), hosts)
 
     assert raised.value.code == code
 
@@ -162,9 +162,9 @@ def test_auto_takes_the_hosts_of_the_allocation(tmp_path):
 
 def test_the_names_of_this_machine_need_no_ssh():
     """Other names do."""
-    assert is_this_machine("localhost")
-    assert not is_this_machine("192.0.2.1")
-    assert not is_this_machine("no-such-host.invalid")
+    assert is_local_address("localhost")
+    assert not is_local_address("192.0.2.1")
+    assert not is_local_address("no-such-host.invalid")
 
 
 def test_a_keeper_here_gets_the_environment_of_a_login(monkeypatch, tmp_path):

@@ -71,12 +71,12 @@ def _pe_hostfile(value: str, _environment: Environment, read: ReadText) -> Itera
 
 def _pairs(value: str, _environment: Environment, _read: ReadText) -> Iterator[SlotHost]:
     """Parse LSF's pairs: `hostA 4 hostB 8`."""
-    words = value.split()
-    for name, slots in zip(words[::2], words[1::2], strict=False):
+    fields = value.split()
+    for name, slots in zip(fields[::2], fields[1::2], strict=False):
         yield SlotHost(name, int(slots) if slots.isdecimal() else None)
 
 
-def _words(value: str, _environment: Environment, _read: ReadText) -> Iterator[SlotHost]:
+def _repeated_names(value: str, _environment: Environment, _read: ReadText) -> Iterator[SlotHost]:
     """Parse LSF's list: a host once for each slot."""
     return (SlotHost(name, 1) for name in value.split())
 
@@ -98,7 +98,7 @@ _FORMS: tuple[tuple[str, str, Callable[[str, Environment, ReadText], Iterable[Sl
     ("PBS", "PBS_NODEFILE", _lines),
     ("LSF", "LSB_DJOB_HOSTFILE", _lines),
     ("LSF", "LSB_MCPU_HOSTS", _pairs),
-    ("LSF", "LSB_HOSTS", _words),
+    ("LSF", "LSB_HOSTS", _repeated_names),
     ("Grid Engine", "PE_HOSTFILE", _pe_hostfile),
     ("Cobalt", "COBALT_NODEFILE", _lines),
     ("OAR", "OAR_NODEFILE", _lines),

@@ -68,9 +68,9 @@ def parse_hostfile(text: str, name: str) -> tuple[SlotHost, ...]:
     """
     hosts: list[SlotHost] = []
     for number, line in enumerate(text.splitlines(), 1):
-        words = line.partition("#")[0].split()
-        if words:
-            parsed = _hosts_of(words)
+        fields = line.partition("#")[0].split()
+        if fields:
+            parsed = _hosts_of(fields)
             if parsed is None:
                 raise _invalid(
                     _("{file}, line {line}: `{text}` is no host", file=name, line=number, text=line.strip())
@@ -95,21 +95,23 @@ def merge(hosts: Iterable[SlotHost]) -> tuple[SlotHost, ...]:
     for host in hosts:
         lines.setdefault(host.name, []).append(host)
     return tuple(
-        same[0] if len(same) == 1 else replace(same[0], slots=sum(host.slots or 1 for host in same))
-        for same in lines.values()
+        duplicates[0]
+        if len(duplicates) == 1
+        else replace(duplicates[0], slots=sum(host.slots or 1 for host in duplicates))
+        for duplicates in lines.values()
     )
 
 
-def _hosts_of(words: list[str]) -> list[SlotHost] | None:
+def _hosts_of(fields: list[str]) -> list[SlotHost] | None:
     """Return the hosts of one line; None if it is none of a hostfile."""
-    match = _HOST.fullmatch(words[0])
+    match = _HOST.fullmatch(fields[0])
     if match is None:
         return None
     slots = int(match["slots"]) if match["slots"] else None
-    for word in words[1:]:
-        if counted := _SLOTS.fullmatch(word):
+    for field in fields[1:]:
+        if counted := _SLOTS.fullmatch(field):
             slots = int(counted[1])
-        elif not _IGNORED.fullmatch(word):
+        elif not _IGNORED.fullmatch(field):
             return None
     text = match["names"]
     names = expand_valid(text) if "[" in text else (text,)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from typing import Any
 
 from clusterwright.launch.unmanaged.learn import covering
 
@@ -18,7 +19,14 @@ class HostAddresses:
 
     def inside(self, network: IPv4Network) -> IPv4Address | None:
         """Return the first address inside the network."""
-        return next((one.ip for one in self.interfaces if one.ip in network), None)
+        return next((interface.ip for interface in self.interfaces if interface.ip in network), None)
+
+
+def addresses_of(survey: Mapping[str, Any]) -> HostAddresses:
+    """Return the addresses of a host from what its survey found (onhost/supervisor/preflight/survey.py)."""
+    interfaces = tuple(IPv4Interface(f"{address}/{mask}") for _name, address, mask in survey["addresses"])
+    reached = next((text for text in survey["reached_at"] if text.count(".") == 3), None)
+    return HostAddresses(interfaces, IPv4Address(reached) if reached else None)
 
 
 def choose_network(hosts: Mapping[str, HostAddresses]) -> IPv4Network | None:
@@ -28,18 +36,20 @@ def choose_network(hosts: Mapping[str, HostAddresses]) -> IPv4Network | None:
     containers with the same address everywhere is none. Routed hosts have no common one: the smallest network with the
     addresses that ssh reached counts.
     """
-    first, *_others = hosts.values()
+    reference = next(iter(hosts.values()))
     reached = [host.reached_at for host in hosts.values() if host.reached_at]
     common = [
-        one.network for one in first.interfaces if one.ip in _distinct(one.network, list(hosts.values()))
+        interface.network
+        for interface in reference.interfaces
+        if interface.ip in _distinct(interface.network, list(hosts.values()))
     ]
     if common:
         return max(
             common,
             key=lambda network: (not network.is_loopback, sum(address in network for address in reached)),
         )
-    own = [host.reached_at or _routed(host) for host in hosts.values()]
-    network = covering([address for address in own if address])
+    addresses = [host.reached_at or _routed(host) for host in hosts.values()]
+    network = covering([address for address in addresses if address])
     return network if _distinct(network, list(hosts.values())) else None
 
 
@@ -52,4 +62,4 @@ def _distinct(network: IPv4Network, hosts: Sequence[HostAddresses]) -> set[IPv4A
 
 def _routed(host: HostAddresses) -> IPv4Address | None:
     """Return the first address that is not loopback."""
-    return next((one.ip for one in host.interfaces if not one.is_loopback), None)
+    return next((interface.ip for interface in host.interfaces if not interface.is_loopback), None)

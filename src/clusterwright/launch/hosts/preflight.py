@@ -7,18 +7,19 @@ import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
 from clusterwright.config.job import Job
 from clusterwright.edge.bundler import HOST_REACH, HOST_SURVEY, LOADER, program_input
+from clusterwright.edge.host import Host
 from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.ssh import SSH_FAILED, Remote, fan_out, ssh_problem
 from clusterwright.errors import Finding, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch.hosts.hostfile import SlotHost
-from clusterwright.launch.hosts.network import HostAddresses, choose_network
+from clusterwright.launch.hosts.network import addresses_of, choose_network
 from clusterwright.launch.lines.note import Note
 from clusterwright.onhost.lib.safe_reader import DATA_ERRORS, parse_document
 from clusterwright.onhost.supervisor.network import FIRST_PORT, LAST_PORT
@@ -118,27 +119,27 @@ def difference_problems(surveys: Mapping[str, Mapping[str, Any]]) -> Iterator[Pr
     """Yield hosts whose Python, PyTorch or GPUs differ from those of the first host."""
     if not surveys:
         return
-    (reference, first), *others = surveys.items()
-    for name, survey in others:
+    (reference, expected), *differing = surveys.items()
+    for name, survey in differing:
         pairs = [
-            ("Python", *(one["python"].rpartition(".")[0] for one in (survey, first))),
-            ("PyTorch", survey["torch"], first["torch"]),
+            ("Python", *(facts["python"].rpartition(".")[0] for facts in (survey, expected))),
+            ("PyTorch", survey["torch"], expected["torch"]),
         ]
-        for program, version, expected in pairs:
-            if version and expected and version != expected:
+        for program, version, reference_version in pairs:
+            if version and reference_version and version != reference_version:
                 yield Problem(
                     name,
                     _(
                         "{program} {version} differs from {expected} on {reference}",
                         program=program,
                         version=version,
-                        expected=expected,
+                        expected=reference_version,
                         reference=reference,
                     ),
                     _("install the same version, or put the environment on the shared folder"),
                 )
-        if bool(survey["gpus"]) != bool(first["gpus"]):
-            pair = (name, reference) if first["gpus"] else (reference, name)
+        if bool(survey["gpus"]) != bool(expected["gpus"]):
+            pair = (name, reference) if expected["gpus"] else (reference, name)
             yield Problem(
                 pair[0],
                 _("it has no GPU, but {host} has", host=pair[1]),
@@ -175,8 +176,8 @@ def _listed(value: Any) -> Sequence[Any]:
 def _survey(remote: Remote, name: str, python: str, folder: str, token: str) -> dict[str, Any] | Problem:
     """Return the facts of a host, or why there are none."""
     began = time.time()
-    result = remote.run(
-        name, _program(python, folder, token), stdin=program_input(HOST_SURVEY), timeout_s=SURVEY_S
+    result = Host(remote, name).run(
+        _program(python, folder, token), stdin=program_input(HOST_SURVEY), timeout_s=SURVEY_S
     )
     middle = (began + time.time()) / 2
     if not result.ok:
@@ -221,7 +222,7 @@ def _program(python: str, *arguments: str) -> str:
 
 
 def _network(surveys: Mapping[str, Mapping[str, Any]]) -> IPv4Network:
-    network = choose_network({name: _addresses(survey) for name, survey in surveys.items()})
+    network = choose_network({name: addresses_of(survey) for name, survey in surveys.items()})
     if network is None:
         listed = "; ".join(
             f"{name} {', '.join(address for _interface, address, _mask in survey['addresses'])}"
@@ -235,12 +236,6 @@ def _network(surveys: Mapping[str, Mapping[str, Any]]) -> IPv4Network:
     return network
 
 
-def _addresses(survey: Mapping[str, Any]) -> HostAddresses:
-    interfaces = tuple(IPv4Interface(f"{address}/{mask}") for _name, address, mask in survey["addresses"])
-    reached = next((text for text in survey["reached_at"] if text.count(".") == 3), None)
-    return HostAddresses(interfaces, IPv4Address(reached) if reached else None)
-
-
 def _unreached(
     remotes: Mapping[str, Remote], surveys: Mapping[str, Mapping[str, Any]], network: IPv4Network, python: str
 ) -> Iterator[Problem]:
@@ -248,12 +243,12 @@ def _unreached(
     if len(surveys) == 1:
         return
     port = FIRST_PORT + secrets.randbelow(LAST_PORT - FIRST_PORT)
-    places = {name: f"{_addresses(survey).inside(network)}:{port}" for name, survey in surveys.items()}
+    endpoints = {name: f"{addresses_of(survey).inside(network)}:{port}" for name, survey in surveys.items()}
 
     def reach(name: str) -> CommandResult:
-        others = [f"{other}={place}" for other, place in places.items() if other != name]
-        command = _program(python, name, places[name], *others)
-        return remotes[name].run(name, command, stdin=program_input(HOST_REACH), timeout_s=REACH_S)
+        peers = [f"{peer}={endpoint}" for peer, endpoint in endpoints.items() if peer != name]
+        command = _program(python, name, endpoints[name], *peers)
+        return Host(remotes[name], name).run(command, stdin=program_input(HOST_REACH), timeout_s=REACH_S)
 
     results = fan_out(list(surveys), reach, at_once=len(surveys))
     for name, result in results.items():
@@ -263,10 +258,10 @@ def _unreached(
                 _("port {port} is not free: {error}", port=port, error=result.last_lines(1)),
                 _("try again"),
             )
-        for other in parse_document(result.out) if result.ok else ():
+        for peer in parse_document(result.out) if result.ok else ():
             yield Problem(
-                other,
-                _("{host} cannot connect to {place}", host=name, place=places[other]),
+                peer,
+                _("{host} cannot connect to {place}", host=name, place=endpoints[peer]),
                 _(
                     "open ports {first}-{last} and the ephemeral ones for {network} in its firewall",
                     first=FIRST_PORT,

@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import shlex
 import socket
 import threading
@@ -22,7 +23,6 @@ from clusterwright.i18n import _
 from clusterwright.launch import access
 from clusterwright.launch.hosts.hostfile import SlotHost
 from clusterwright.launch.hosts.preflight import check_hosts
-from clusterwright.launch.hosts.script import hosts_script
 from clusterwright.launch.lines.note import Note
 from clusterwright.launch.lines.prepare import prepare
 from clusterwright.launch.local import new_folder, rank_python, require_folder, require_supervised
@@ -31,8 +31,9 @@ from clusterwright.launch.record import record
 from clusterwright.launch.run import RunFolder, run_name
 from clusterwright.launch.snapshot import CodeSnapshot, snapshot
 from clusterwright.launch.unmanaged.library import install_library, library_folder
+from clusterwright.launch.variables import job_variables
 from clusterwright.onhost.lib.files import write_atomic
-from clusterwright.onhost.lib.safe_reader import text_or_empty
+from clusterwright.onhost.lib.safe_reader import parse_document, text_or_empty
 from clusterwright.onhost.supervisor.host_keeper import LEASE, LEASE_S
 from clusterwright.onhost.supervisor.ssh_hosts import LOG, SCRIPT, start_command
 
@@ -41,6 +42,11 @@ POLL_S = 0.2
 SSH_S = 30.0
 RENEW_S = LEASE_S / 6
 _LOGIN_VARIABLES = ("HOME", "USER", "LOGNAME", "PATH", "SHELL", "LANG", "XDG_RUNTIME_DIR")
+
+# Of the shell that starts the run: what finds programs and libraries, and the settings of communication libraries.
+_FORWARDED = re.compile(
+    r"PATH|LD_LIBRARY_PATH|LANG|VIRTUAL_ENV|CONDA_PREFIX|CUDA_HOME|CLUSTERWRIGHT_LAUNCHERS|(NCCL|UCX|FI|GLOO|OMP)_\w+"
+)
 
 
 def start_on_hosts(
@@ -61,7 +67,7 @@ def start_on_hosts(
     prepared = prepare(job, None, base_folder)
     job = prepared.job
     require_supervised(job, "--hostfile")
-    require_room(job, hosts)
+    require_capacity(job, hosts)
     python = rank_python(job)
     reach = remotes or {host.name: remote_to(host) for host in hosts}
     folder.mkdir(parents=True, exist_ok=True)
@@ -103,10 +109,10 @@ def hold_lease(run: Path) -> Iterator[None]:
 
 def remote_to(host: SlotHost) -> Remote:
     """Return the connection to a host: none if it is this machine."""
-    return LocalMachine() if is_this_machine(host.name) else Ssh(user=host.user)
+    return LocalMachine() if is_local_address(host.name) else Ssh(user=host.user)
 
 
-def is_this_machine(name: str) -> bool:
+def is_local_address(name: str) -> bool:
     """Return whether a host name is this machine's: one of its addresses can be bound."""
     try:
         address = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_DGRAM)[0][4]
@@ -117,7 +123,7 @@ def is_this_machine(name: str) -> bool:
     return True
 
 
-def require_room(job: Job, hosts: Sequence[SlotHost]) -> None:
+def require_capacity(job: Job, hosts: Sequence[SlotHost]) -> None:
     """Raise WrightError if the job needs more hosts or slots than the hostfile has, or a name means another host."""
     if job.nodes > len(hosts):
         raise WrightError.from_code(
@@ -164,7 +170,7 @@ def _write(
     if copy:
         copy.unpack(run / "code", access.umask(job))
     (run / "logs").mkdir()
-    document = json.loads(
+    document = parse_document(
         record(job, None, str(run), now, user=None, gpu=local_peak(), code=copy.digest if copy else None)
     )
     document["launch"] |= {"management": network, "compute": network}
@@ -183,7 +189,7 @@ def _start_keeper(remote: Remote, run: str, host: str) -> None:
     if isinstance(remote, LocalMachine):
         variables = [f"{name}={os.environ[name]}" for name in _LOGIN_VARIABLES if name in os.environ]
         line = shlex.join(["env", "-i", *variables, "sh", "-c", line])
-    remote.run(host, line, timeout_s=SSH_S)
+    Host(remote, host).run(line, timeout_s=SSH_S)
 
 
 def _standby_note(job: Job, hosts: Sequence[SlotHost]) -> tuple[Note, ...]:
@@ -212,3 +218,16 @@ def _first_job(run: Path) -> str:
         _("no supervisor of the run has started: {text}", text=" / ".join(lines) or _("the logs are empty")),
         _("read {folder}/logs and job.out there", folder=run),
     )
+
+
+def hosts_script(job: Job, run: str, library: str, python: str) -> str:
+    """Return the script; `library` is the folder of ours in the shared folder, `python` the one of the ranks."""
+    forwarded = {name: text for name, text in sorted(os.environ.items()) if _FORWARDED.fullmatch(name)}
+    variables = {**forwarded, **job.environment.variables, **job_variables(job)}
+    path = os.pathsep.join(filter(None, [library, job.environment.variables.get("PYTHONPATH", "")]))
+    exports = [
+        f"export {name}={shlex.quote(text)}" for name, text in {**variables, "PYTHONPATH": path}.items()
+    ]
+    command = f"exec {shlex.quote(python)} -m clusterwright.onhost.supervisor.host_keeper {shlex.quote(run)}"
+    comment = f"# Made by clusterwright from job `{job.name}`; starts the run's keeper of the host $1."
+    return "\n".join(["#!/bin/sh", comment, *exports, f'{command} "$1"']) + "\n"
