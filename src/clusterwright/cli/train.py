@@ -317,14 +317,15 @@ def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
 def _on_hosts(program: tuple[str, ...], overrides: Overrides, how: How) -> int:
     """Run on the hosts of a hostfile; inside an allocation follow it, and cancel it when the allocation ends."""
     from clusterwright.launch.hosts.choose import AUTO, hosts_of, resolve_for
-    from clusterwright.launch.hosts.start import hold_lease, start_on_hosts
+    from clusterwright.launch.hosts.start import hold_lease, preview, start_on_hosts
     from clusterwright.onhost.supervisor.folder import set_umask
 
     hosts = hosts_of(how.hostfile or Path(AUTO))
     resolved_job = resolve_for(program, overrides, hosts)
     folder = how.out.absolute()
     if how.dry_run:
-        return _dry_run(resolved_job, None, str(folder))
+        sys.stdout.write(preview(resolved_job.job, hosts, folder, resolved_job.base_folder))
+        return 0
     run = start_on_hosts(resolved_job.job, hosts, folder, base_folder=resolved_job.base_folder)
     set_umask(run.folder)
     _show_notes(run.warnings)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from clusterwright.cli.train import How, Typed, train
 from clusterwright.edge.processes import run as run_process
 from clusterwright.edge.ssh import LocalMachine
 from clusterwright.errors import WrightError
@@ -22,6 +23,7 @@ from clusterwright.launch.resolve import Overrides
 from clusterwright.onhost.runs import run_status
 
 COUNTING = Path(__file__).parents[2] / "onhost" / "supervisor" / "counting.py"
+HOST_KEEPER = "clusterwright.onhost.supervisor.host_keeper"
 PROGRAM = ("torchrun", "--nproc-per-node=1", str(COUNTING), "100000", "0.05")
 
 
@@ -158,6 +160,22 @@ def test_auto_takes_the_hosts_of_the_allocation(tmp_path):
         with pytest.raises(WrightError) as raised:
             hosts_of(Path("auto"), environment)
         assert raised.value.code == code
+
+
+def test_a_dry_run_prints_the_script_of_each_host(tmp_path, monkeypatch, capsys):
+    """No host is asked and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NCCL_SOCKET_IFNAME", "ib0")
+    (tmp_path / "hosts").write_text("h1 slots=2\nh2 slots=2\n")
+    job = Typed(code="none", set=(f"environment.python={sys.executable}",))
+    how = How(hostfile=Path("hosts"), dry_run=True)
+    code = train("torchrun", str(COUNTING), job=job, how=how)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert (code, lines[0]) == (0, "#!/bin/sh")
+    assert "export NCCL_SOCKET_IFNAME=ib0" in lines
+    assert lines[-1].startswith(f"exec {sys.executable} -m {HOST_KEEPER} {tmp_path}/runs/counting-")
+    assert [path.name for path in tmp_path.iterdir()] == ["hosts"]
 
 
 def test_the_names_of_this_machine_need_no_ssh():

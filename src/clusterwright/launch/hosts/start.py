@@ -86,6 +86,19 @@ def start_on_hosts(
     return RunFolder(name, _first_job(run), str(run), notes)
 
 
+def preview(job: Job, hosts: Sequence[SlotHost], folder: Path, base_folder: Path = Path()) -> str:
+    """Return the script that a run of the job would have on each host; no host is asked and nothing is written.
+
+    Raises:
+        WrightError: the job needs a scheduler or more hosts.
+    """
+    job = prepare(job, None, base_folder).job
+    require_supervised(job, "--hostfile")
+    require_capacity(job, hosts)
+    run = f"{folder}/{run_name(job.name, SystemClock().now())}"
+    return hosts_script(job, run, library_folder(str(folder)), rank_python(job))
+
+
 @contextlib.contextmanager
 def hold_lease(run: Path) -> Iterator[None]:
     """Keep the run alive during the block, and cancel it if this process is killed in it."""
