@@ -61,8 +61,10 @@ class Platform:
     node_exporter_web_flag: str  # empty where node_exporter has no TLS
     has_node_exporter_unit: bool  # its package has a unit with one environment variable for options
 
-    # container image and lab
+    # container images and lab
     container_image: str
+    cuda_image: str  # end of the tag of NVIDIA's CUDA images for it: that of another distribution if it has none
+    pythons: Names  # Pythons of the distribution that can run trainings, the newest first
     lab_suite: str  # suite for mmdebstrap; empty where lab hosts cannot run it
 
     def package_names(self, name: str) -> Names:

@@ -61,7 +61,7 @@ class BiosHosts:
                 _("set slurm.power_saving.provider with `kind: redfish` and the addresses in `bmc`"),
                 exit_code=EXIT_USAGE,
             )
-        settings = json.loads(power_settings(self.cluster, saving))
+        settings = parse_document(power_settings(self.cluster, saving))
         bmcs = {host: table for host, table in settings["hosts"].items() if table and host in hosts}
         if unknown := [host for host in hosts if host not in bmcs]:
             raise WrightError.from_code(
@@ -201,13 +201,13 @@ class BiosApply:
 
     def _write(self, hosts: Sequence[str], changes: Sequence[BiosChange]) -> dict[str, str]:
         """Write the settings for the next boot, once for all hosts with the same ones."""
-        groups: dict[str, list[str]] = {}
+        groups: dict[tuple[tuple[str, Value], ...], list[str]] = {}
         for host in hosts:
-            values = {change.name: change.new for change in changes if change.host == host}
-            groups.setdefault(json.dumps(values), []).append(host)
+            values = tuple((change.name, change.new) for change in changes if change.host == host)
+            groups.setdefault(values, []).append(host)
         troubles = {}
-        for document, members in groups.items():
-            tables = self.bios.ask(members, json.loads(document), is_staged=True)
+        for values, members in groups.items():
+            tables = self.bios.ask(members, dict(values), is_staged=True)
             troubles.update({host: table["error"] for host, table in tables.items() if "error" in table})
         if done := [host for host in hosts if host not in troubles]:
             self.on_progress(_("{hosts}: BIOS settings written for the next boot", hosts=fold(done)))

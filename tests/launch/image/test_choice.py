@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.catalog.base_images import PYTHONS, base_images
 from clusterwright.catalog.rows import rows
-from clusterwright.catalog.software import releases
+from clusterwright.catalog.software import releases, version
 from clusterwright.config.load import cluster_of, job_of
 from clusterwright.config.reader import read
 from clusterwright.errors import WrightError
 from clusterwright.launch.image.choice import choose_image
 from clusterwright.launch.image.containerfile import image_files
 from clusterwright.launch.image.requirements import parse_requirements
+from clusterwright.platforms import platforms
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -52,8 +52,8 @@ def test_the_versions_are_those_of_the_cluster_file():
         ({"cuda": "12.5", "nccl": None, "cudnn": None}, "12.4", "CUDA 12.4 in place of 12.5"),
         ({"cuda": None, "cudnn": None, "nccl": None, "driver": "550.54"}, "12.6", "minor-version compatibility"),
         ({"os": "ubuntu-24.04"}, "12.8", ""),
-        ({"os": "alma-9"}, "12.8", "rocky-9 in its place"),
-        ({"os": "debian-12", "slurm": "22.05", "repositories": {}}, "12.8", "ubuntu-22.04 in its place"),
+        ({"os": "alma-9"}, "12.8", "rockylinux9 in its place"),
+        ({"os": "debian-12", "slurm": "22.05", "repositories": {}}, "12.8", "ubuntu22.04 in its place"),
     ],
 )  # fmt: skip
 def test_what_differs_from_the_hosts_is_a_note(changes, cuda, note):
@@ -147,15 +147,19 @@ def test_requirements_are_read_as_pip_reads_them():
     ]  # fmt: skip
 
 
-def test_every_base_has_a_python_for_a_release():
+def test_every_base_is_the_image_of_a_platform_and_has_a_python_for_a_release():
     """Each row of the table is used by a release of PyTorch with its CUDA."""
     for row in rows("base_images"):
         for system in row["systems"].split():
-            images = [image for image in base_images(row["cuda"], system) if image.system == system]
-            pythons = [
-                images[0].python(release.python_min, release.python_max)
+            pythons = {
+                python
+                for platform in platforms()
+                if platform.cuda_image == system and system.startswith(platform.os_release_id)
+                for python in platform.pythons
+            }
+            assert any(
+                release.cuda == row["cuda"]
+                and version(release.python_min) <= version(python) <= version(release.python_max)
                 for release in releases().values()
-                if release.cuda == row["cuda"]
-            ]
-            assert any(pythons), (row, system)
-            assert system in PYTHONS
+                for python in pythons
+            ), (row, system)

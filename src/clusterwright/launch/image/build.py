@@ -15,6 +15,7 @@ from clusterwright.edge.processes import lines, run, writer_to
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch.image.containerfile import LOCK, MARKER, PINS_IN_IMAGE, REQUIREMENTS_LOCK
+from clusterwright.onhost.lib.safe_reader import parse_document
 
 TOOLS = ("buildah", "podman")  # in the order of preference
 BUILD_LOG = "build.log"
@@ -76,7 +77,7 @@ def build(tool: str, folder: Path, tag: str) -> BuiltImage | None:
         return None
     image = _inspect(tool, tag)
     write_file_atomic(folder / REQUIREMENTS_LOCK, _pins(tool, tag))
-    document = json.loads((folder / LOCK).read_text(encoding="utf-8"))
+    document = parse_document((folder / LOCK).read_text(encoding="utf-8"))
     document["built"] = {"tag": image.tag, "image": image.image, "base_digest": image.base_digest}
     write_file_atomic(folder / LOCK, json.dumps(document, indent=2) + "\n")
     return image
@@ -85,12 +86,12 @@ def build(tool: str, folder: Path, tag: str) -> BuiltImage | None:
 def _inspect(tool: str, tag: str) -> BuiltImage:
     if tool == "podman":
         result = run((tool, "image", "inspect", tag), timeout_s=_QUERY_S)
-        document = json.loads(result.out)[0] if result.ok else {}
+        document = parse_document(result.out)[0] if result.ok else {}
         annotations = document.get("Annotations") or {}
         digest = annotations.get("org.opencontainers.image.base.digest", "")
         return BuiltImage(tag, document.get("Id", ""), digest)
     result = run((tool, "inspect", "--type", "image", tag), timeout_s=_QUERY_S)
-    document = json.loads(result.out) if result.ok else {}
+    document = parse_document(result.out) if result.ok else {}
     annotations = document.get("ImageAnnotations") or {}
     digest = annotations.get("org.opencontainers.image.base.digest", "")
     return BuiltImage(tag, document.get("FromImageID", ""), digest)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
-from clusterwright.catalog.base_images import BaseImage, base_images
+from clusterwright.catalog.base_images import base_images
 from clusterwright.catalog.software import Release, generation_of, major, releases, version
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch.image.requirements import Requirement, parse_requirements
+from clusterwright.platforms import Platform, platforms
 from clusterwright.provision.rdma_packages import inbox_packages
 
 _INDEX = "https://download.pytorch.org/whl"
@@ -19,6 +21,7 @@ _INDEX = "https://download.pytorch.org/whl"
 _FRAMEWORKS = {
     "accelerate": ("accelerate",),
     "deepspeed": ("deepspeed",),
+    "fairscale": ("fairscale",),
     "jax": ("jax[cuda{cuda}]",),
     "lightning": ("lightning",),
     "megatron": ("megatron-core",),
@@ -29,11 +32,22 @@ _FRAMEWORKS = {
 
 
 @dataclass(frozen=True, slots=True)
+class _Base:
+    """A base image with its distribution, by the end of its tag and as a platform, and the Python for a release."""
+
+    reference: str
+    system: str
+    platform: Platform
+    python: str
+
+
+@dataclass(frozen=True, slots=True)
 class ImageChoice:
     """What an image has, and notes about what differs from the hosts. An empty text is not installed."""
 
     base: str
     system: str
+    package_manager: str
     python: str
     torch: str
     cuda: str
@@ -46,11 +60,6 @@ class ImageChoice:
     framework_packages: tuple[str, ...]
     mounts: tuple[str, ...]
     notes: tuple[str, ...]
-
-    @property
-    def family(self) -> str:
-        """The family of package managers, as in the tables of packages."""
-        return "debian" if self.system.startswith(("ubuntu", "debian")) else "rhel"
 
 
 def choose_image(
@@ -67,14 +76,9 @@ def choose_image(
     torch_lines = [item for item in parse_requirements(requirements) if item.name == "torch"]
     if base and "pytorch" in base:
         _refuse_torch(torch_lines, base)
-        return _complete(cluster, job, _base_of(cluster, base), None, "")
-    release, image, python = _release(cluster, torch_lines, base)
-    return _complete(cluster, job, image, release, python)
-
-
-def _base_of(cluster: Cluster, base: str) -> BaseImage:
-    ubuntu = "nvcr.io" in base or "ubuntu" in base  # NGC's images have Ubuntu
-    return BaseImage("", "ubuntu" if ubuntu else cluster.os, base)
+        return _complete(cluster, job, _Base(base, cluster.os, cluster.platform, ""), None)
+    release, found = _release(cluster, torch_lines, base)
+    return _complete(cluster, job, found, release)
 
 
 def _refuse_torch(torch_lines: list[Requirement], base: str) -> None:
@@ -87,8 +91,8 @@ def _refuse_torch(torch_lines: list[Requirement], base: str) -> None:
         )  # fmt: skip
 
 
-def _release(cluster: Cluster, torch_lines: list[Requirement], base: str) -> tuple[Release, BaseImage, str]:
-    """Return the best release with its base image and Python."""
+def _release(cluster: Cluster, torch_lines: list[Requirement], base: str) -> tuple[Release, _Base]:
+    """Return the best release with its base image."""
     suitable = list(_suitable(cluster, base))
     chosen = [row for row in suitable if all(_is_release(row[0], item) for item in torch_lines)]
     if suitable and not chosen:
@@ -120,14 +124,14 @@ def _release(cluster: Cluster, torch_lines: list[Requirement], base: str) -> tup
         chosen,
         key=lambda row: (
             _is_prefix(software.cuda, row[0].cuda),
-            row[1].system == cluster.os,
+            row[1].system == cluster.platform.cuda_image,
             _is_prefix(software.nccl, row[0].nccl),
             version(row[0].torch),
         ),
     )
 
 
-def _suitable(cluster: Cluster, base: str) -> Iterator[tuple[Release, BaseImage, str]]:
+def _suitable(cluster: Cluster, base: str) -> Iterator[tuple[Release, _Base]]:
     software = cluster.software
     generations = [generation for model in _gpu_models(cluster) if (generation := generation_of(model))]
     for release in releases().values():
@@ -137,14 +141,25 @@ def _suitable(cluster: Cluster, base: str) -> Iterator[tuple[Release, BaseImage,
         )
         if not (has_driver and has_cuda and all(release.runs_on(needs) for needs in generations)):
             continue
-        images = (
-            [BaseImage(release.cuda, cluster.os, base)] if base else base_images(release.cuda, cluster.os)
-        )
-        for image in images:
-            python = "3" if base else image.python(release.python_min, release.python_max)
-            if python:
-                yield release, image, python
+        if base:
+            yield release, _Base(base, cluster.os, cluster.platform, "3")
+        else:
+            yield from islice(((release, found) for found in _bases(release, cluster.platform)), 1)
+
+
+def _bases(release: Release, hosts: Platform) -> Iterator[_Base]:
+    """Yield the images for a release whose distribution has a Python for it: first that of the hosts."""
+    for image in base_images(release.cuda, hosts.cuda_image):
+        platform = next(each for each in platforms() if _is_own(image.system, each))
+        for python in platform.pythons:
+            if version(release.python_min) <= version(python) <= version(release.python_max):
+                yield _Base(image.reference, image.system, platform, python)
                 break
+
+
+def _is_own(system: str, platform: Platform) -> bool:
+    """Return whether an image has this distribution itself, not one that resembles it."""
+    return platform.cuda_image == system and system.startswith(platform.os_release_id)
 
 
 def _gpu_models(cluster: Cluster) -> tuple[str, ...]:
@@ -159,10 +174,8 @@ def _is_prefix(setting: str | None, actual: str) -> bool:
     return not setting or f"{actual}.".startswith(f"{setting}.")
 
 
-def _complete(
-    cluster: Cluster, job: Job | None, image: BaseImage, release: Release | None, python: str
-) -> ImageChoice:
-    choice_family = "debian" if image.system.startswith(("ubuntu", "debian")) else "rhel"
+def _complete(cluster: Cluster, job: Job | None, base: _Base, release: Release | None) -> ImageChoice:
+    family = base.platform.family
     network = cluster.networks.compute
     has_rdma = network is not None and network.kind != "ethernet"
     has_mpi = job is None or job.framework == "mpi" or job.launcher in ("mpirun", "srun")
@@ -171,20 +184,21 @@ def _complete(
     packages = _FRAMEWORKS.get(job.framework, ()) if job else ()
     cuda = release.cuda if release else ""
     return ImageChoice(
-        image.reference,
-        image.system,
-        python,
+        base.reference,
+        base.system,
+        base.platform.package_manager,
+        base.python,
         release.torch.partition("+")[0] if release else "",
         cuda,
         release.cudnn if release else "",
         nccl_pin.partition("==")[2] or (release.nccl if release else ""),
         nccl_pin,
         f"{_INDEX}/cu{cuda.replace('.', '')}" if release else "",
-        inbox_packages(choice_family, "drivers") if has_rdma and not is_ngc else (),
-        inbox_packages(choice_family, "mpi") if has_mpi and not is_ngc else (),
+        inbox_packages(family, "drivers") if has_rdma and not is_ngc else (),
+        inbox_packages(family, "mpi") if has_mpi and not is_ngc else (),
         tuple(name.format(cuda=major(cuda) or 12) for name in packages),
         tuple(sorted({"/home", *(folder.path for folder in cluster.storage.values())})),
-        tuple(_notes(cluster, image, release)),
+        tuple(_notes(cluster, base, release)),
     )
 
 
@@ -197,14 +211,14 @@ def _nccl_pin(cluster: Cluster, release: Release | None) -> str:
     return f"nvidia-nccl-cu{major(release.cuda)}=={exact}"
 
 
-def _notes(cluster: Cluster, image: BaseImage, release: Release | None) -> Iterator[str]:
+def _notes(cluster: Cluster, base: _Base, release: Release | None) -> Iterator[str]:
     software, rdma = cluster.software, cluster.rdma
     if release is None:
         yield _("the base image has its own PyTorch, CUDA and NCCL: wright does not check them")
         return
-    if image.system != cluster.os:
+    if base.python != "3" and not _is_own(base.system, cluster.platform):
         yield _(
-            "no CUDA image has {os} of the hosts: {system} in its place", os=cluster.os, system=image.system
+            "no CUDA image has {os} of the hosts: {system} in its place", os=cluster.os, system=base.system
         )
     if software.cuda and not _is_prefix(software.cuda, release.cuda):
         yield _(

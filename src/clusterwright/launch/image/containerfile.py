@@ -73,7 +73,7 @@ def _system_packages(choice: ImageChoice) -> Iterator[str]:
         yield ""
         yield "# Open MPI, UCX and PMIx, for mpirun and for `srun --mpi=pmix`; Slurm is that of the hosts."
         yield _install(choice, choice.mpi_packages)
-        if choice.family == "rhel":
+        if choice.package_manager == "dnf":
             yield f"ENV PATH={_RHEL_MPI}/bin:$PATH LD_LIBRARY_PATH={_RHEL_MPI}/lib:$LD_LIBRARY_PATH"
 
 
@@ -116,9 +116,9 @@ def _end(choice: ImageChoice) -> Iterator[str]:
 
 def _python_packages(choice: ImageChoice) -> tuple[str, ...]:
     if choice.python == "3":
-        return ("python3", "python3-venv", "python3-dev") if choice.family == "debian" else ("python3",)
+        return ("python3", "python3-venv", "python3-dev") if choice.package_manager == "apt" else ("python3",)
     if (
-        choice.family == "debian"
+        choice.package_manager == "apt"
     ):  # its release has one Python 3, with its number in the names of packages too
         return tuple(f"python{choice.python}{part}" for part in ("", "-venv", "-dev"))
     return tuple(f"python{choice.python}{part}" for part in ("", "-pip", "-devel"))
@@ -126,7 +126,7 @@ def _python_packages(choice: ImageChoice) -> tuple[str, ...]:
 
 def _install(choice: ImageChoice, packages: tuple[str, ...]) -> str:
     names = " ".join(packages)
-    if choice.family == "debian":
+    if choice.package_manager == "apt":
         return (
             "RUN apt-get update \\\n"
             f" && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends {names} \\\n"
