@@ -10,7 +10,7 @@ from clusterwright.check.fact import fact
 # ipmitool(1), sdr: ok; no reading; beyond a limit that is non-critical, critical, non-recoverable; unspecified.
 # ipmitool 1.8.19 also has a letter for a lower or an upper limit: `lcr` is `cr`.
 _STATES = ("ok", "ns", "nc", "cr", "nr", "us")
-_SIDES = {side + state: state for side in "lu" for state in ("nc", "cr", "nr")}
+_SIDES = {side + state: state for side in "lu" for state in ("cr", "nc", "nr")}
 _END = "@ END"
 
 
