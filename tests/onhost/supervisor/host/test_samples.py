@@ -1,6 +1,8 @@
 """Samples of a host's ranks: memory with loader workers, times from the progress pages, at growing intervals."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 
@@ -22,7 +24,7 @@ def rank():
     ) as process:
         assert process.stdout.read(1) == b"!"
         yield process.pid
-        subprocess.run(["kill", "-9", f"-{process.pid}"], check=True)
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def written(folder):
