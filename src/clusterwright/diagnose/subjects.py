@@ -44,7 +44,7 @@ def _decay_of_runs(paths: Sequence[str | Path]) -> Iterator[LogSource]:
     from clusterwright.onhost.runs.run_decay import find_decays
 
     for folder in (str(path) for path in paths if str(path) != "-" and Path(path, "job.json").is_file()):
-        yield from decay_sources((each.host, each.text) for each in find_decays(folder))
+        yield from decay_sources((decay.host, decay.text) for decay in find_decays(folder))
 
 
 def judge_sources(

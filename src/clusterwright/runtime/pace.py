@@ -51,7 +51,7 @@ class Pace:
     def __init__(self, rank: int, world_size: int, timer: GpuTimer | None = None) -> None:
         self._rank, self._world, self._timer = rank, world_size, timer
         self._began = self._rank_s = 0.0
-        self.own_s = 0.0  # this rank's own parts of all steps so far
+        self.rank_total_s = 0.0  # this rank's own parts of all steps so far
         self._round, self._row = Mean(), Mean()
         self._suspect, self._times = -1, 0
         self._survey = False
@@ -79,7 +79,7 @@ class Pace:
         """Add this rank's own part of the finished steps to its means."""
         of_gpu = self._timer.ended() if self._timer else None
         for rank_s in [self._rank_s] if of_gpu is None else of_gpu:
-            self.own_s += rank_s
+            self.rank_total_s += rank_s
             self._round.add(rank_s)
             self._row.add(rank_s)
 

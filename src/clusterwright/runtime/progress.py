@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 
 PAGE = 4096
-STEP, PHASE, MOVED, COPIED, SHIPPED, REGROUP, OWN, WAITED = 2, 3, 4, 5, 6, 7, 8, 9
+STEP, PHASE, MOVED, COPIED, SHIPPED, REGROUP, RANK_TIME, WAIT_TIME = 2, 3, 4, 5, 6, 7, 8, 9
 STARTING, STEPPING, PAUSED = 0, 1, 2
 
 
@@ -33,9 +33,9 @@ class Progress:
         self._cells[STEP] = step
         self._cells[PHASE] = STEPPING
 
-    def timed(self, own_s: float, waited_s: float) -> None:
+    def timed(self, rank_s: float, waited_s: float) -> None:
         """Record the seconds of this rank's own parts of all steps so far, and those spent waiting for batches."""
-        self._cells[OWN], self._cells[WAITED] = int(own_s * 1e9), int(waited_s * 1e9)
+        self._cells[RANK_TIME], self._cells[WAIT_TIME] = int(rank_s * 1e9), int(waited_s * 1e9)
 
     def copied(self, step: int) -> None:
         """Record the step whose state has been copied to memory."""

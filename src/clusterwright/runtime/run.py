@@ -182,7 +182,7 @@ class Run(Services):
             )
         for sampler in samplers:
             sampler.advance()
-        self._progress.timed(self._sync_point.pace.own_s, self._sync_point.waited_s)
+        self._progress.timed(self._sync_point.pace.rank_total_s, self._sync_point.waited_s)
         self._progress.stepped(self.completed)
 
     def finite(self, loss: torch.Tensor | float, norm: torch.Tensor | float | None = None) -> bool:

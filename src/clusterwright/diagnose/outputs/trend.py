@@ -13,7 +13,10 @@ LEAST = 4  # groups of values for a trend; three suffice if each of them falls f
 FEW_FALL = 0.75  # of three groups, each is at most this share of the one before
 FALLS_TO = 0.7  # the last third of the groups is below this share of the first third
 ORDER = -0.45  # Kendall's tau; -1: each value is below all before it; one step down in the middle gives -0.55
-MANY, MANY_FALL = 48, 0.22  # values of which a fall by a fifth (this logarithm) is told from noise
+LONG_SERIES, LONG_SERIES_FALL = (
+    48,
+    0.22,
+)  # values of which a fall by a fifth (this logarithm) is told from noise
 TENTHS = 10
 STEADY = 1.5  # the highest median of a steady series to its lowest
 
@@ -56,7 +59,7 @@ def trend(groups: Sequence[Sequence[float]], *, has_epochs: bool) -> Trend | Non
 def _falls_steadily(values: Sequence[float]) -> bool:
     """Return whether many values fall by a fifth or more up to the last, which shows in fewer only if it is more."""
     points = [(float(index), value) for index, value in enumerate(values)]
-    return len(points) >= MANY and find_trend(points, rises=False, least=MANY_FALL) is not None
+    return len(points) >= LONG_SERIES and find_trend(points, rises=False, least=LONG_SERIES_FALL) is not None
 
 
 def _tenths(groups: Sequence[Sequence[float]]) -> list[list[float]]:

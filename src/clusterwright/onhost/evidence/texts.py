@@ -83,7 +83,7 @@ def of_run(run: str) -> Dict[str, Any]:
             document["state"] = list(read_state(run, job_ids(run))[:2])
             document["texts"] = texts(list(files_of(run)))
             document["events"] = events(run)
-            document["decay"] = [{"host": each.host, "text": each.text} for each in find_decays(run)]
+            document["decay"] = [{"host": decay.host, "text": decay.text} for decay in find_decays(run)]
             document["dumps"] = dumps(run)
     except OverBudgetError as error:
         sys.stderr.write(f"{run} was not read to the end: {error}\n")

@@ -34,8 +34,8 @@ def read_steps(run: str) -> List[Event]:
             return _ordered(history.parse(read_part(path, history.FULL_READ_BYTES, inside=run)))
         events = history.thin(path, _starts(run))
         with open_regular(path, inside=run) as file:
-            for place in range(PLACES):
-                events += _block(file, size * place // PLACES)
+            for index in range(PLACES):
+                events += _block(file, size * index // PLACES)
     except OSError:
         return []
     return _ordered(events)

@@ -35,7 +35,7 @@ def status(run: str) -> Dict[str, Any]:
         **_saved(run, run_history.events),
         "failures": [failure.document() for failure in totals.failures],
         "slow_rank": _slow(run_history.events),
-        "decay": [each.text for each in run_decay.find_decays(run)],
+        "decay": [decay.text for decay in run_decay.find_decays(run)],
     }
     return {
         **document,

@@ -79,7 +79,7 @@ def test_a_fall_that_begins_late_has_its_own_time():
     trend = find_trend(points, rises=False, least=LEAST)
 
     assert trend
-    assert 0.45 <= trend.since / points[-1][0] <= 0.8
+    assert 0.45 <= trend.begin / points[-1][0] <= 0.8
     assert -0.35 < trend.change < -0.15
 
 

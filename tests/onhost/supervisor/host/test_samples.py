@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from clusterwright.onhost.supervisor.folder import Events, Folder
-from clusterwright.onhost.supervisor.hang.progress import OWN, STEP, WAITED, Pages
+from clusterwright.onhost.supervisor.hang.progress import RANK_TIME, STEP, WAIT_TIME, Pages
 from clusterwright.onhost.supervisor.host.samples import Samples, resident_bytes
 
 HOLD = "import sys, time; held = b'x' * (64 << 20); sys.stdout.write('!'); sys.stdout.flush(); time.sleep(60)"
@@ -43,7 +43,7 @@ def test_memory_includes_that_of_loader_workers(rank):
 def test_samples_have_the_ranks_own_times(tmp_path, rank):
     """By local rank, in seconds; zeros for ranks of a launcher, which have no pages."""
     pages = Pages(1)
-    pages[0][STEP], pages[0][OWN], pages[0][WAITED] = 7, 2_500_000_000, 1_000_000_000
+    pages[0][STEP], pages[0][RANK_TIME], pages[0][WAIT_TIME] = 7, 2_500_000_000, 1_000_000_000
     samples = Samples(Events(Folder(str(tmp_path)), "n1", "n1", subfolder="samples"))
     samples.begin(100.0)
     samples.poll([rank], pages, 3, 101.0)

@@ -20,7 +20,7 @@ SLOWER = 0.05  # smallest fall of the rate
 HOST_SLOWER = 0.1  # smallest rise of a host's time over that of the others
 WAITS_MORE = 0.1  # smallest rise of the share of step time spent waiting for data
 GROWS, GROWS_BYTES = 0.1, 64 << 20  # smallest growth of memory: a share of the initial, and bytes
-FAR_S = 14 * 86400.0  # memory that lasts longer needs no attention
+HORIZON_S = 14 * 86400.0  # memory that lasts longer needs no attention
 PARTS = 96  # of a generation, in each of which the wait for data is averaged
 LEAST_DAYS, HOUR_SLOWER = 3, 0.9  # days on which an hour is slow, and its rate over the day's median
 RATES, HOST, HOURS, MEMORY, GPU_MEMORY, DATA = "rates", "host", "hours", "memory", "gpu-memory", "data"
@@ -87,20 +87,22 @@ def _data(steps: Sequence[Event]) -> Iterator[Decay]:
     if len(timed_steps) < LEAST_STEPS:
         return
     every = max(1, len(timed_steps) // PARTS)
-    marks = timed_steps[::every]
+    boundaries = timed_steps[::every]
     points = [
         (
             later["time"],
             min(1.0, max(0.0, (_waited(later) - _waited(earlier)) / (later["busy"] - earlier["busy"]))),
         )
-        for earlier, later in neighbors(marks)
+        for earlier, later in neighbors(boundaries)
         if later["busy"] > earlier["busy"]
     ]
     trend = find_trend(points, rises=True, least=WAITS_MORE, relative=False) if _is_long(points) else None
     if trend:
         begin, end = (f"{max(0.0, share):.0%}" for share in (trend.initial, trend.final))
         yield Decay(
-            DATA, "", f"the wait for data grows from {begin} to {end} of the time in steps, {_since(trend)}"
+            DATA,
+            "",
+            f"the wait for data grows from {begin} to {end} of the time in steps, {_start_text(trend)}",
         )
 
 
@@ -118,9 +120,13 @@ def _memory(
         ]
         trend = _growth(points)
         free = samples[-1].get("available")
-        if trend and (left_s := _time_left(trend, free)) < FAR_S:
-            left = f"; the last {_gib(float(free))} are used up in about {_duration(left_s)}" if free else ""
-            yield Decay(MEMORY, host, f"memory of the ranks on {host} grows from {_sizes(trend)}{left}")
+        if trend and (remaining_s := _time_left(trend, free)) < HORIZON_S:
+            remaining = (
+                f"; the last {_gib(float(free))} are used up in about {_duration(remaining_s)}"
+                if free
+                else ""
+            )
+            yield Decay(MEMORY, host, f"memory of the ranks on {host} grows from {_sizes(trend)}{remaining}")
     points = [(event["time"], float(event["memory"])) for event in steps if _is_number(event.get("memory"))]
     is_gpu = str(plan.get("device") or "cpu") != "cpu"
     trend = _growth(points) if is_gpu or not hosts else None
@@ -144,19 +150,23 @@ def _time_left(trend: Trend, free: Any) -> float:
 def _slow_hosts(hosts: Mapping[str, Sequence[Event]]) -> Iterator[Decay]:
     """Yield hosts whose own part of a step takes longer and longer than the median of the others at the same time."""
     series = {
-        host: points for host, points in ((host, _own(samples)) for host, samples in hosts.items()) if points
+        host: points
+        for host, points in ((host, _step_times(samples)) for host, samples in hosts.items())
+        if points
     }
     if len(series) < 2:
         return
     begin = max(points[0][0] for points in series.values())
     end = min(points[-1][0] for points in series.values())
     spans = {host: _by_span(points, begin, end) for host, points in series.items()}
-    for host, own in spans.items():
+    for host, durations in spans.items():
         ratios = []
-        for span, seconds in sorted(own.items()):
-            others = [values[span] for other, values in spans.items() if other != host and values.get(span)]
-            if others:
-                ratios.append((begin + (span + 0.5) * (end - begin) / SPANS, seconds / median(others)))
+        for span, seconds in sorted(durations.items()):
+            peer_values = [
+                values[span] for peer, values in spans.items() if peer != host and values.get(span)
+            ]
+            if peer_values:
+                ratios.append((begin + (span + 0.5) * (end - begin) / SPANS, seconds / median(peer_values)))
         trend = (
             find_trend(ratios, rises=True, least=HOST_SLOWER, relative=False)
             if _is_long(ratios, least_points=1)
@@ -167,30 +177,30 @@ def _slow_hosts(hosts: Mapping[str, Sequence[Event]]) -> Iterator[Decay]:
                 HOST,
                 host,
                 f"{host} becomes slower: its own part of a step grows from {trend.initial:.2f} to {trend.final:.2f}"
-                f" times that of the other hosts, {_since(trend)}{_cause(hosts[host], trend)}",
+                f" times that of the other hosts, {_start_text(trend)}{_cause(hosts[host], trend)}",
             )
 
 
 def _cause(samples: Sequence[Event], trend: Trend) -> str:
     """Return that a slow host mainly waits for data, if it does."""
-    late = [sample for sample in samples if sample["time"] >= (trend.since + trend.until) / 2]
+    late = [sample for sample in samples if sample["time"] >= (trend.begin + trend.end) / 2]
     shares = []
     for earlier, later in neighbors(late):
-        for rank, own in enumerate(later["own"]):
-            seconds = own - earlier["own"][rank]
+        for rank, total in enumerate(later["own"]):
+            seconds = total - earlier["own"][rank]
             if seconds > 0:
                 shares.append((later["waited"][rank] - earlier["waited"][rank]) / seconds)
     return f"; {median(shares):.0%} of it waits for data" if shares and median(shares) > 0.5 else ""
 
 
-def _own(samples: Sequence[Event]) -> Points:
+def _step_times(samples: Sequence[Event]) -> Points:
     """Return the seconds per step of a host's slowest rank between two samples, without its waiting for others."""
     points = []
     for earlier, later in neighbors(samples):
         durations = [
-            (own - earlier["own"][rank]) / (later["step"][rank] - earlier["step"][rank])
-            for rank, own in enumerate(later.get("own") or ())
-            if later["step"][rank] > earlier["step"][rank] and own > earlier["own"][rank]
+            (total - earlier["own"][rank]) / (later["step"][rank] - earlier["step"][rank])
+            for rank, total in enumerate(later.get("own") or ())
+            if later["step"][rank] > earlier["step"][rank] and total > earlier["own"][rank]
         ]
         points += [(later["time"], max(durations))] if durations else []
     return points
@@ -271,22 +281,22 @@ def _is_number(value: Any) -> bool:
 
 def _range(trend: Trend, unit: str) -> str:
     slope = _slope(trend, _number)
-    return f"{_number(trend.initial)} to {_number(trend.final)} {unit}, {slope}, {_since(trend)}"
+    return f"{_number(trend.initial)} to {_number(trend.final)} {unit}, {slope}, {_start_text(trend)}"
 
 
 def _sizes(trend: Trend) -> str:
-    return f"{_gib(trend.initial)} to {_gib(trend.final)}, {_slope(trend, _gib)}, {_since(trend)}"
+    return f"{_gib(trend.initial)} to {_gib(trend.final)}, {_slope(trend, _gib)}, {_start_text(trend)}"
 
 
 def _slope(trend: Trend, written: Callable[[float], str]) -> str:
     """Return the slope per hour, or per minute of a trend of less than an hour."""
     change = abs(trend.per_hour)
-    is_short = trend.until - trend.since < 3600
+    is_short = trend.end - trend.begin < 3600
     return f"{written(change / 60)} per minute" if is_short else f"{written(change)} per hour"
 
 
-def _since(trend: Trend) -> str:
-    return "since " + time.strftime("%Y-%m-%d %H:%M", time.localtime(trend.since))
+def _start_text(trend: Trend) -> str:
+    return "since " + time.strftime("%Y-%m-%d %H:%M", time.localtime(trend.begin))
 
 
 def _number(value: float) -> str:

@@ -20,15 +20,17 @@ LEAST_SPANS = 12  # with a value; of fewer, nothing follows
 CHANCE = 1e-4  # probability of a trend in values without one, for each window
 STEADY = 0.4  # the slope of a window's second half is at least this share of the first half's: no warm-up
 MOST_CORRELATION = 0.8
-STANDS_OUT = 5.0  # the change is at least so many standard errors, after the correlation of neighboring spans
+LEAST_ERRORS = (
+    5.0  # the change is at least so many standard errors, after the correlation of neighboring spans
+)
 WINDOWS = (1.0, 0.5, 0.25)  # shares of the time, up to its end: a change may begin late
 
 
 class Trend(NamedTuple):
-    """A change that lasts: `since` its first time in seconds, `initial` and `final` the values of the fitted line."""
+    """A change that lasts: `begin` its first time in seconds, `initial` and `final` the values of the fitted line."""
 
-    since: float
-    until: float
+    begin: float
+    end: float
     initial: float
     final: float
     chance: float  # probability that values without a trend look like this
@@ -41,7 +43,7 @@ class Trend(NamedTuple):
     @property
     def per_hour(self) -> float:
         """The mean change in an hour."""
-        return (self.final - self.initial) / (self.until - self.since) * 3600
+        return (self.final - self.initial) / (self.end - self.begin) * 3600
 
 
 def find_trend(points: Points, *, rises: bool, least: float, relative: bool = True) -> Optional[Trend]:
@@ -57,10 +59,10 @@ def find_trend(points: Points, *, rises: bool, least: float, relative: bool = Tr
             return None
         sign = 1.0 if rises else -1.0
         scaled = [(moment, sign * (math.log(value) if relative else value)) for moment, value in spans]
-        found = _rising(scaled, least, 2 * least if relative else math.inf)
-        if found:
-            values = [math.exp(sign * value) if relative else sign * value for value in found[2:4]]
-            return Trend(found.since, found.until, values[0], values[1], found.chance)
+        rising_line = _rising(scaled, least, 2 * least if relative else math.inf)
+        if rising_line:
+            values = [math.exp(sign * value) if relative else sign * value for value in rising_line[2:4]]
+            return Trend(rising_line.begin, rising_line.end, values[0], values[1], rising_line.chance)
     return None
 
 
@@ -83,21 +85,23 @@ def _rising(spans: Points, least: float, lasting: float) -> Optional[Trend]:
     It is no warm-up if the second half alone rises by `lasting`.
     """
     slope = theil_sen(spans)
-    since, until = spans[0][0], spans[-1][0]
-    if slope * (until - since) < least:
+    begin, end = spans[0][0], spans[-1][0]
+    if slope * (end - begin) < least:
         return None
     offset, residuals = _residuals(spans, slope)
     head, tail = spans[: len(spans) // 2], spans[len(spans) // 2 :]
     slopes = theil_sen(head), theil_sen(tail)
-    around = _residuals(head, slopes[0])[1] + _residuals(tail, slopes[1])[1]  # a curve is no correlation
+    half_residuals = (
+        _residuals(head, slopes[0])[1] + _residuals(tail, slopes[1])[1]
+    )  # a curve is no correlation
     values = [value for _, value in spans]
     chance, is_step = _chance(values), _step_error(values) < sum(value * value for value in residuals)
     has_ended = slopes[1] < STEADY * slopes[0] and slopes[1] * (tail[-1][0] - tail[0][0]) < lasting
     if chance > CHANCE or is_step or has_ended:
         return None
-    if slope * (until - since) < STANDS_OUT * _error_of_change(around):
+    if slope * (end - begin) < LEAST_ERRORS * _error_of_change(half_residuals):
         return None
-    return Trend(since, until, offset + slope * since, offset + slope * until, chance)
+    return Trend(begin, end, offset + slope * begin, offset + slope * end, chance)
 
 
 def _residuals(points: Points, slope: float) -> Tuple[float, List[float]]:

@@ -19,7 +19,7 @@ from clusterwright.onhost.supervisor.hang import stacks
 
 VARIABLE = "CLUSTERWRIGHT_PROGRESS"
 PAGE = 4096
-LIFE, COLLECTIVES, STEP, PHASE, MOVED, COPIED, SHIPPED, REGROUP, OWN, WAITED = range(10)
+LIFE, COLLECTIVES, STEP, PHASE, MOVED, COPIED, SHIPPED, REGROUP, RANK_TIME, WAIT_TIME = range(10)
 STARTING, STEPPING, PAUSED = range(3)
 # From this word on: pairs of a process group's name (as a number) and its count of collectives; 0 ends the list.
 GROUPS = 16

@@ -10,7 +10,7 @@ import os
 from typing import Any, Dict, List, Optional, Sequence
 
 from clusterwright.onhost.supervisor.folder import Events
-from clusterwright.onhost.supervisor.hang.progress import OWN, STEP, WAITED, Pages
+from clusterwright.onhost.supervisor.hang.progress import RANK_TIME, STEP, WAIT_TIME, Pages
 from clusterwright.onhost.supervisor.host.available import available_bytes
 from clusterwright.onhost.supervisor.host.processes import parent_of
 
@@ -38,8 +38,8 @@ class Samples:
             "sample",
             generation,
             step=_cells(pages, len(pids), STEP),
-            own=[nanoseconds / 1e9 for nanoseconds in _cells(pages, len(pids), OWN)],
-            waited=[nanoseconds / 1e9 for nanoseconds in _cells(pages, len(pids), WAITED)],
+            own=[nanoseconds / 1e9 for nanoseconds in _cells(pages, len(pids), RANK_TIME)],
+            waited=[nanoseconds / 1e9 for nanoseconds in _cells(pages, len(pids), WAIT_TIME)],
             memory=resident_bytes(pids),
             available=available_bytes(),
         )
