@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,6 @@ from typing import Any, BinaryIO, Dict, Iterator, List, Optional, Tuple
 
 from clusterwright.onhost.object_storage.layout import Target
 
-LIBRARY = "boto3"
 PART_BYTES = 64 << 20  # of a multipart upload; S3 accepts 5 MiB to 5 GiB
 MOST_PARTS = 9_000  # S3 accepts 10,000
 PARALLEL = 4  # parts in flight
@@ -58,11 +56,11 @@ class Bucket:
     def __init__(self, target: Target, endpoint: Optional[str] = None) -> None:
         self._target = target
         try:
-            boto3: Any = importlib.import_module(LIBRARY)
-            self._errors: Any = importlib.import_module("botocore.exceptions")
-            config: Any = importlib.import_module("botocore.config")
+            import boto3
+            from botocore import config, exceptions
         except ImportError as error:
             raise LibraryMissingError(str(error), permanent=True) from None
+        self._errors: Any = exceptions
         # Many S3-compatible storages reject the CRC trailers that boto3 1.36 sends by default; ours are in Content-MD5.
         for name in ("AWS_REQUEST_CHECKSUM_CALCULATION", "AWS_RESPONSE_CHECKSUM_VALIDATION"):
             os.environ.setdefault(name, "when_required")
