@@ -9,6 +9,7 @@ from clusterwright.adopt.facts import facts_of
 from clusterwright.adopt.gather import gather
 from clusterwright.adopt.recorded import RecordedHost, RecordedSite
 from clusterwright.adopt.site import describe
+from clusterwright.cli.diff import watched_lines
 from clusterwright.edge.ssh import LocalMachine
 from clusterwright.errors import WrightError
 
@@ -72,6 +73,27 @@ def test_a_control_host_is_read_and_not_changed(control_host):
     assert described.differences == ()
     assert described.adopted.left_out == ()
     assert checksums(control_host) == before
+
+
+def test_a_changed_slurm_conf_is_watched(control_host, monkeypatch):
+    """`wright diff` names what the site changed since, in both values, and nothing before that."""
+    monkeypatch.setattr("clusterwright.provision.apply.remote_of", lambda _cluster: LocalMachine())
+    site = gather(LocalMachine(), "localhost")
+    cluster = describe(site.sources(), site.version, "localhost", facts_of(site)).cluster
+    unchanged = watched_lines(cluster)
+
+    (control_host / "more" / "nodes.conf").write_text("NodeName=n[1-2] CPUs=4 RealMemory=2000\n")
+    with (control_host / "slurm.conf").open("a") as file:
+        file.write("KillWait=60\n")
+
+    assert unchanged == []
+    assert watched_lines(cluster) == [
+        "node n1: realmemory: 3000 -> 2000",
+        "node n2: realmemory: 3000 -> 2000",
+        "setting: killwait: - -> 60",
+    ]
+    (control_host / "slurm.conf").unlink()
+    assert "no readable slurm.conf" in watched_lines(cluster)[0]
 
 
 def test_a_host_without_slurm_is_refused(tmp_path, monkeypatch):

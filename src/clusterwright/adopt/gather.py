@@ -39,14 +39,24 @@ def gather(remote: Connection, control: str, hosts: Sequence[str] = ()) -> Recor
         WrightError: the control host does not answer, or has no slurm.conf.
     """
     host = Host(remote, control)
-    site = _slurm_files(host)
-    for path in site.missing_includes():
-        texts = _run(host, _CAT, {path: f"cat_file {shlex.quote(path)}"})
-        site = replace(site, files={**site.files, **{name: text for name, text in texts.items() if text}})
+    site = gather_slurm(host)
     site = replace(site, addresses=_addresses(host, site))
     names = list(dict.fromkeys((control, *hosts)))
     facts = fan_out(names, lambda name: RecordedHost(**_run(Host(remote, name), "", _HOST_COMMANDS)))
     return replace(site, hosts=facts)
+
+
+def gather_slurm(host: Host) -> RecordedSite:
+    """Read the Slurm files of the control host, with what they include.
+
+    Raises:
+        WrightError: the host does not answer, or has no slurm.conf.
+    """
+    site = _slurm_files(host)
+    for path in site.missing_includes():
+        texts = _run(host, _CAT, {path: f"cat_file {shlex.quote(path)}"})
+        site = replace(site, files={**site.files, **{name: text for name, text in texts.items() if text}})
+    return site
 
 
 def _slurm_files(host: Host) -> RecordedSite:

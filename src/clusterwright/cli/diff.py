@@ -13,6 +13,7 @@ from clusterwright.errors import WrightError
 from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
+    from clusterwright.config.cluster import Cluster
     from clusterwright.provision.change.drift import Drift, DriftRow
     from clusterwright.provision.change.fields import ClusterFile, FieldChange
     from clusterwright.provision.report import ChangeReport
@@ -66,15 +67,34 @@ def hosts(file: Path, *, json: bool) -> tuple[bool, bool]:
     report = apply(cluster, str(file), remote_of(cluster), dry_run=True)
     if report.unreached:
         require_lab(cluster)
-    drift_report = drift(report)
+    drift_report, watched_rows = drift(report), watched_lines(cluster)
     if json:
         show_json(
             dataclasses.asdict(drift_report)
             | {"differs": drift_report.differs, "does": _(COST_LABELS[drift_report.cost])}
+            | ({"watched": watched_rows} if watched_rows else {})
         )
     else:
         show_drift(drift_report, report, file)
+        for line in watched_rows:
+            show_text(_("watched, not managed: slurm.conf: {difference}", difference=line))
     return drift_report.differs, report.ok
+
+
+def watched_lines(cluster: Cluster) -> list[str]:
+    """Return where slurm.conf of a site, which no role manages, differs in meaning from the file."""
+    from clusterwright.adopt.gather import gather_slurm
+    from clusterwright.adopt.watch import is_watched, watched
+    from clusterwright.edge.host import Host
+    from clusterwright.provision.apply import remote_of
+
+    if not is_watched(cluster):
+        return []
+    try:
+        site = gather_slurm(Host(remote_of(cluster), cluster.control.name))
+    except WrightError as error:
+        return [error.findings[0].message]
+    return [str(difference) for difference in watched(cluster, site)]
 
 
 def show_drift(drift_report: Drift, report: ChangeReport, file: Path) -> None:
