@@ -133,3 +133,24 @@ def test_a_slurm_conf_without_nodes_is_refused():
         describe([Source("slurm.conf", "slurm.conf", "ClusterName=c\n")], "24.05", "x")
 
     assert error.value.findings[0].code == "no-nodes"
+
+
+def test_a_thousand_nodes_with_a_line_each_are_few_groups():
+    """Nodes of one rack in the same partitions are a group; every address is that of its host."""
+    lines = [
+        f"NodeName=n{number:04} NodeAddr=10.{number // 250}.1.{number % 250 + 1} Gres=gpu:a100:8"
+        f" Feature=r{number // 40}\n"
+        for number in range(1000)
+    ]
+    text = (
+        "ClusterName=big\nSlurmctldHost=ctl\nNodeName=DEFAULT Sockets=2 CoresPerSocket=32 RealMemory=500000\n"
+        f"{''.join(lines)}PartitionName=a Nodes=n[0000-0499] Default=YES\nPartitionName=b Nodes=n[0400-0999]\n"
+    )
+
+    site = describe(
+        [Source("slurm.conf", "slurm.conf", text)], "24.05", "x", SiteFacts({"ctl": IPv4Address("10.9.9.9")})
+    )
+
+    assert site.differences == ()
+    assert len(site.cluster.nodes) < 40
+    assert str(site.cluster.host("n0777").management) == "10.3.1.28"
