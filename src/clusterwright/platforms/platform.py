@@ -63,7 +63,9 @@ class Platform:
 
     # container images and lab
     container_image: str
-    cuda_image: str  # end of the tag of NVIDIA's CUDA images for it: that of another distribution if it has none
+    cuda_image: (
+        str  # end of the tag of NVIDIA's CUDA images for it: that of another distribution if it has none
+    )
     pythons: Names  # Pythons of the distribution that can run trainings, the newest first
     lab_suite: str  # suite for mmdebstrap; empty where lab hosts cannot run it
 
