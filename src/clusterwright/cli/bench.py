@@ -112,7 +112,7 @@ class Common:
 
     def _host_request(self, cluster: Cluster, lasts: str) -> HostRequest:
         from clusterwright.check.bench.bench_job import HostRequest
-        from clusterwright.check.bench.script import Allocation
+        from clusterwright.check.bench.script import JobResources
         from clusterwright.cli._hostlist import hosts_of
         from clusterwright.units import parse_duration
 
@@ -126,7 +126,7 @@ class Common:
             fewest=self.nodes or 1,
             most=nodes,
             lasts_s=parse_duration(lasts),
-            allocation=Allocation(account=self.account),
+            allocation=JobResources(account=self.account),
         )
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from clusterwright.check import Verdict
     from clusterwright.check.bench.bench_job import HostRequest
     from clusterwright.config.cluster import Cluster
+    from clusterwright.edge.progress import Listener
     from clusterwright.edge.ssh import Connection
 
 Occasion = Literal["deploy", "periodic", "prolog", "burn-in", "boot"]
@@ -74,12 +75,12 @@ class JobOptions:
     def host_request(self, cluster: Cluster, hosts: Sequence[str]) -> HostRequest:
         """Return the request for the hosts of the job."""
         from clusterwright.check.bench.bench_job import HostRequest
-        from clusterwright.check.bench.script import Allocation
+        from clusterwright.check.bench.script import JobResources
         from clusterwright.check.in_job import JOB_NAME, LIMIT_S
         from clusterwright.cli.bench import first_admin
         from clusterwright.units import parse_duration
 
-        allocation = Allocation(JOB_NAME, self.exclusive, self.gpus, self.account)
+        allocation = JobResources(JOB_NAME, self.exclusive, self.gpus, self.account)
         wait_s = parse_duration(self.wait)
         return HostRequest(
             first_admin(cluster),
@@ -128,41 +129,42 @@ def check(
     metrics
         Write the results to this file as Prometheus metrics, for the textfile collector of node_exporter (.prom).
     """
-    from clusterwright.check import run
-    from clusterwright.cli._connection import find_cluster, require_lab
-    from clusterwright.cli._hostlist import hosts_of
-    from clusterwright.provision.apply import remote_of
+    from clusterwright.cli._connection import find_cluster
 
     config = find_cluster(cluster)
-    remote = remote_of(config)
+    in_job = config.unmanaged or job.requests_job
     with progress("check", quiet=json) as display:
-        if config.unmanaged or job.requests_job:
-            verdicts = _run_in_job(config, remote, job, hosts_of(config, hosts) or (), checks)
-            _written(html, metrics, config, verdicts)
-            return _show_verdicts(verdicts, json=json, everything=everything)
-        chosen = hosts_of(config, hosts) or _powered_up_hosts(config, remote)
-        verdicts = run(
-            config, remote, hosts=chosen, only=checks.only, on=checks.on, on_event=display.on_event
+        verdicts = (
+            _run_in_job(config, hosts, checks, job)
+            if in_job
+            else _run(config, hosts, checks, display.on_event)
         )
-    if any(verdict.check == "ssh" and verdict.status == "fail" for verdict in verdicts):
-        require_lab(config)
     _written(html, metrics, config, verdicts)
     return _show_verdicts(verdicts, json=json, everything=everything)
 
 
-def _run_in_job(
-    cluster: Cluster,
-    remote: Connection,
-    job: JobOptions,
-    hosts: Sequence[str],
-    checks: Selection,
-) -> list[Verdict]:
+def _run(config: Cluster, hosts: str, checks: Selection, on_event: Listener) -> list[Verdict]:
+    """Check over SSH, as root."""
+    from clusterwright.check import run
+    from clusterwright.cli._hostlist import hosts_of
+    from clusterwright.provision.apply import remote_of
+
+    remote = remote_of(config)
+    chosen = hosts_of(config, hosts) or _powered_up_hosts(config, remote)
+    return run(config, remote, hosts=chosen, only=checks.only, on=checks.on, on_event=on_event)
+
+
+def _run_in_job(cluster: Cluster, hosts: str, checks: Selection, job: JobOptions) -> list[Verdict]:
     """Check in a job; name the hosts that it did not try, and what it could not see."""
     from clusterwright.check.in_job import run_in_job
+    from clusterwright.cli._hostlist import hosts_of
     from clusterwright.config.names import fold
+    from clusterwright.provision.apply import remote_of
 
-    request = job.host_request(cluster, hosts)
-    result = run_in_job(cluster, remote, request, only=checks.only, on=checks.on, log=show_message)
+    request = job.host_request(cluster, hosts_of(cluster, hosts) or ())
+    result = run_in_job(
+        cluster, remote_of(cluster), request, only=checks.only, on=checks.on, log=show_message
+    )
     for reason in dict.fromkeys(result.not_tried.values()):
         names = [host for host, other in result.not_tried.items() if other == reason]
         show_note(f"{fold(names)}: {reason}")

@@ -72,7 +72,7 @@ class Common:
     ) -> HostRequest:
         """Return the request for hosts."""
         from clusterwright.check.bench.bench_job import HostRequest
-        from clusterwright.check.bench.script import Allocation
+        from clusterwright.check.bench.script import JobResources
         from clusterwright.cli._hostlist import hosts_of
         from clusterwright.cli.bench import USUAL_NODES
         from clusterwright.units import parse_duration
@@ -85,7 +85,7 @@ class Common:
             wait_s=parse_duration(self.wait),
             fewest=max(fewest, self.nodes or 0),
             most=self.nodes or usual,
-            allocation=Allocation(account=self.account),
+            allocation=JobResources(account=self.account),
         )
 
 

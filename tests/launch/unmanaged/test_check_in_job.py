@@ -6,7 +6,7 @@ import pytest
 from tests.launch.unmanaged.conftest import wright
 
 from clusterwright.check.bench.bench_job import HostRequest
-from clusterwright.check.bench.script import Allocation, partition_of, script
+from clusterwright.check.bench.script import JobResources, partition_of, script
 from clusterwright.check.in_job import run_in_job, with_allocated_gpus
 from clusterwright.check.registry import all_checks
 from clusterwright.config.cluster import Unmanaged
@@ -70,13 +70,13 @@ def test_gpus_are_judged_by_what_the_job_has(tiny):
     """A job sees its own GPUs only; a whole host has all of them."""
 
     def gpus(**options):
-        changed = with_allocated_gpus(tiny, ["g1"], HostRequest(allocation=Allocation(**options)))
+        changed = with_allocated_gpus(tiny, ["g1"], HostRequest(allocation=JobResources(**options)))
         group = changed.host("g1").group
         return group.gpus.count if group.gpus else 0
 
     assert (gpus(whole=True), gpus(whole=False, gpus=2), gpus(whole=False)) == (4, 2, 0)
     text = script(
-        tiny, ["g1"], "/f", limit_s=60, partition="gpu", allocation=Allocation("j", False, 2, "physics")
+        tiny, ["g1"], "/f", limit_s=60, partition="gpu", allocation=JobResources("j", False, 2, "physics")
     )
     for line in ("--gres=gpu:2", "--account=physics", "--job-name=j", "--mem=2G"):
         assert f"#SBATCH {line}\n" in text

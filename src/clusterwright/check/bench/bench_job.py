@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from clusterwright.check.bench.script import WHOLE_HOSTS, Allocation, partition_of, script
+from clusterwright.check.bench.script import WHOLE_HOSTS, JobResources, partition_of, script
 from clusterwright.check.bench.stage import JobStage, cleanup_command
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import expand, fold
@@ -46,7 +46,7 @@ class HostRequest:
     fewest: int = 1
     most: int | None = None  # then the other hosts are of no interest
     lasts_s: int = 0  # how long the bench itself runs, where the user sets it (burn-in)
-    allocation: Allocation = WHOLE_HOSTS
+    allocation: JobResources = WHOLE_HOSTS
     limit_s: int = JOB_LIMIT_S
 
 

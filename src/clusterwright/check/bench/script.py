@@ -15,7 +15,7 @@ SHARED_MEMORY = "2G"  # ours: the fact reader and its programs, on a host that o
 
 
 @dataclass(frozen=True, slots=True)
-class Allocation:
+class JobResources:
     """What a job gets of its hosts: whole hosts with all GPUs, else a CPU and `gpus` GPUs of each."""
 
     name: str = JOB_NAME
@@ -24,7 +24,7 @@ class Allocation:
     account: str = ""
 
 
-WHOLE_HOSTS = Allocation()
+WHOLE_HOSTS = JobResources()
 
 
 def script(
@@ -35,7 +35,7 @@ def script(
     limit_s: int,
     partition: str,
     reservation: str = "",
-    allocation: Allocation = WHOLE_HOSTS,
+    allocation: JobResources = WHOLE_HOSTS,
 ) -> str:
     """Return the sbatch script of a bench's job; the same arguments give the same text."""
     gpus = _least_gpus(cluster, hosts) if allocation.whole else allocation.gpus
