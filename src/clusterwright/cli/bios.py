@@ -50,7 +50,7 @@ def show(
     from clusterwright.config.names import expand
     from clusterwright.errors import EXIT_FAILED, EXIT_OK
 
-    tables = _connect(cluster).ask(expand(hosts), {}, is_staged=False)
+    tables = _connect(cluster).exchange(expand(hosts), {}, is_staged=False)
     if json:
         show_json(tables)
     else:
@@ -104,7 +104,7 @@ def apply(
 
     requested = _pairs(values)
     client = _connect(cluster)
-    changes = plan_changes(client.ask(expand(hosts), requested, is_staged=False), requested)
+    changes = plan_changes(client.exchange(expand(hosts), requested, is_staged=False), requested)
     _show_plan(changes)
     if not changes or dry_run:
         return 0

@@ -56,7 +56,7 @@ def _code_page(topic: str, codes: dict[str, str]) -> str:
     """Return the page of an error code, that of a rule of `wright lint`, or both; "" if neither has the name."""
     from clusterwright.config.slurm_rules.reference import rule_page
 
-    return "\n".join(page.rstrip("\n") + "\n" for page in (codes.get(topic), rule_page(topic)) if page)
+    return "\n".join(text.rstrip("\n") + "\n" for text in (codes.get(topic), rule_page(topic)) if text)
 
 
 def _mode_page(topic: str) -> str:

@@ -57,7 +57,7 @@ def build(
         Write the files only.
     """
     from clusterwright.cli._connection import cluster_file
-    from clusterwright.cli._show import show_message, show_note, show_verbatim
+    from clusterwright.cli._show import show_message, show_note
     from clusterwright.config.load import load_cluster, load_job, text_of
     from clusterwright.launch.image import build as builder
     from clusterwright.launch.image.choice import choose_image
@@ -68,20 +68,31 @@ def build(
     text = _requirements(job, requirements)
     choice = choose_image(spec, job_spec, text, base)
     lock = out / REQUIREMENTS_LOCK
-    builder.write_folder(out, image_files(choice, spec.name, text, text_of(lock) if lock.is_file() else ""))
+    pins = text_of(lock) if lock.is_file() else ""
+    builder.write_folder(out, image_files(choice, spec.name, text, pins))
     show_message(_summary(choice, out))
-    for note in (*choice.notes, *_unpinned(text, has_lock=lock.is_file())):
+    for note in (*choice.notes, *_unpinned(text, has_lock=bool(pins))):
         show_note(note)
     name = tag or _tag(spec.name, job_spec)
-    tool = builder.find_tool()
-    if files_only or not tool:
-        if not files_only:
-            show_note(_("neither buildah nor podman is installed here; on a machine that has one, run:"))
-        show_verbatim(shlex.join(builder.build_command(tool or builder.TOOLS[0], out, name)))
-    elif builder.build(tool, out, name) is None:
-        raise _failure(out / builder.BUILD_LOG, tool)
-    _show_use(builder.conversion(spec, tool or builder.TOOLS[0], out, name))
+    tool = _build_image(out, name, files_only=files_only)
+    _show_use(builder.conversion(spec, tool, out, name))
     return 0
+
+
+def _build_image(out: Path, name: str, *, files_only: bool) -> str:
+    """Build the image, or print the command; return the tool."""
+    from clusterwright.cli._show import show_note, show_verbatim
+    from clusterwright.launch.image import build as builder
+
+    tool = builder.find_tool()
+    if tool and not files_only:
+        if builder.build(tool, out, name) is None:
+            raise _failure(out / builder.BUILD_LOG, tool)
+        return tool
+    if not files_only:
+        show_note(_("neither buildah nor podman is installed here; on a machine that has one, run:"))
+    show_verbatim(shlex.join(builder.build_command(tool or builder.TOOLS[0], out, name)))
+    return tool or builder.TOOLS[0]
 
 
 def _tag(cluster: str, job: Job | None) -> str:
@@ -123,8 +134,8 @@ def _failure(log: Path, tool: str) -> WrightError:
     from clusterwright.diagnose.subjects import log as diagnose
     from clusterwright.errors import WrightError
 
-    first = next(iter(diagnose(log)), None)
-    if first is None or first.kind == "unknown":
+    diagnosis = next(iter(diagnose(log)), None)
+    if diagnosis is None or diagnosis.kind == "unknown":
         last = " ".join(log.read_text(encoding="utf-8").splitlines()[-2:])
         return WrightError.from_code(
             "image-build-failed",
@@ -133,8 +144,8 @@ def _failure(log: Path, tool: str) -> WrightError:
         )
     return WrightError.from_code(
         "image-build-failed",
-        _("{tool} did not build the image: {output}", tool=tool, output=first.cause),
-        _("{fix} The output is in {log}.", fix=first.fix, log=log),
+        _("{tool} did not build the image: {output}", tool=tool, output=diagnosis.cause),
+        _("{fix} The output is in {log}.", fix=diagnosis.fix, log=log),
     )
 
 

@@ -47,7 +47,7 @@ class BiosHosts:
     cluster: Cluster
     remote: Remote
 
-    def ask(self, hosts: Sequence[str], values: Mapping[str, Value], *, is_staged: bool) -> Tables:
+    def exchange(self, hosts: Sequence[str], values: Mapping[str, Value], *, is_staged: bool) -> Tables:
         """Read the settings of hosts or, with `is_staged`, write these values; return a table or `error` of each.
 
         Raises:
@@ -98,12 +98,12 @@ def plan_changes(tables: Tables, values: Mapping[str, str]) -> tuple[BiosChange,
             findings.append(Finding("bios-setting", f"{host}: {table['error']}", _("nothing was written")))
             continue
         for name, text in values.items():
-            found = _value(host, table, name, text)
-            if isinstance(found, Finding):
-                findings.append(found)
-            elif table["attributes"][name] != found:
-                is_pending = table["pending"].get(name) == found
-                changes.append(BiosChange(host, name, table["attributes"][name], found, is_pending))
+            value = _value(host, table, name, text)
+            if isinstance(value, Finding):
+                findings.append(value)
+            elif table["attributes"][name] != value:
+                is_pending = table["pending"].get(name) == value
+                changes.append(BiosChange(host, name, table["attributes"][name], value, is_pending))
     if findings:
         raise WrightError(*dict.fromkeys(findings), exit_code=EXIT_USAGE)
     return tuple(changes)
@@ -207,18 +207,20 @@ class BiosApply:
             groups.setdefault(values, []).append(host)
         troubles = {}
         for values, members in groups.items():
-            tables = self.bios.ask(members, dict(values), is_staged=True)
+            tables = self.bios.exchange(members, dict(values), is_staged=True)
             troubles.update({host: table["error"] for host, table in tables.items() if "error" in table})
-        if done := [host for host in hosts if host not in troubles]:
-            self.on_progress(_("{hosts}: BIOS settings written for the next boot", hosts=fold(done)))
+        if written := [host for host in hosts if host not in troubles]:
+            self.on_progress(_("{hosts}: BIOS settings written for the next boot", hosts=fold(written)))
         return troubles
 
     def _reboot(self, hosts: Sequence[str]) -> dict[str, str]:
         remote = self.bios.remote
         results = fan_out(hosts, lambda host: Host(remote, host).run(f"cat {BOOT_ID}", timeout_s=30))
         boots = {host: result.out.strip() for host, result in results.items() if result.ok}
-        lost = [host for host in hosts if host not in boots]
-        troubles = dict.fromkeys(lost, _("the host does not respond: reboot it; the settings wait for that"))
+        unreachable = [host for host in hosts if host not in boots]
+        troubles = dict.fromkeys(
+            unreachable, _("the host does not respond: reboot it; the settings wait for that")
+        )
         reboots = Reboots(
             self.bios.cluster, remote, self.clock, self.on_progress, self.when, boot_s=self.boot_s
         )
@@ -226,7 +228,7 @@ class BiosApply:
 
     def _verify(self, hosts: Sequence[str], changes: Sequence[BiosChange]) -> dict[str, str]:
         """Return the hosts whose BIOS has other values after the boot."""
-        tables = self.bios.ask(hosts, {}, is_staged=False) if hosts else {}
+        tables = self.bios.exchange(hosts, {}, is_staged=False) if hosts else {}
         return {host: text for host, table in tables.items() if (text := _difference(host, table, changes))}
 
 

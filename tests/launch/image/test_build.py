@@ -54,7 +54,7 @@ def storage(tmp_path, monkeypatch):
         (root / "bin" / name).chmod(0o755)
     (tmp_path / "base" / "Containerfile").write_text("FROM scratch\nCOPY root /\n")
     argv = ["buildah", "bud", "--tag", BASE, str(tmp_path / "base")]
-    subprocess.run(argv, check=True, capture_output=True, timeout=60)
+    subprocess.run(argv, check=True, capture_output=True, timeout=200)
     return tmp_path
 
 
@@ -72,7 +72,7 @@ def test_buildah_runs_every_line_and_the_image_becomes_a_bundle_for_slurm(storag
     (push, unpack, _readable), use = lines[:3], lines[-1]
     bundle = storage / "bundle"
     for line in (push, unpack.replace("/shared/images/t", str(bundle))):
-        subprocess.run(line.split(), check=True, capture_output=True, timeout=60)
+        subprocess.run(line.split(), check=True, capture_output=True, timeout=200)
 
     assert use == "container: {image: /shared/images/t}"
     calls = (bundle / "rootfs/calls").read_text().splitlines()

@@ -182,7 +182,7 @@ def test_values_are_planned_by_the_registry_of_the_board(site):
         "AcpiWatchdog": "no",
         "AssetTag": "b",
     }
-    tables = client.ask(["gpu-node1"], values, is_staged=False)
+    tables = client.exchange(["gpu-node1"], values, is_staged=False)
     changes = [(change.name, change.old, change.new) for change in plan_changes(tables, values)]
 
     assert changes == [
@@ -210,7 +210,7 @@ def test_what_the_bios_does_not_take_refuses_the_plan(site, name, value, reason)
     """Unknown and read-only names, values outside of the registry; nothing is written."""
     client, (controller,) = site("well")
     values = {name: value, "AssetTag": "b"} | {name: value}
-    tables = client.ask(["gpu-node1"], values, is_staged=False)
+    tables = client.exchange(["gpu-node1"], values, is_staged=False)
 
     with pytest.raises(WrightError, match=rf"(?s)bios-setting.*{reason}"):
         plan_changes(tables, values)
@@ -220,7 +220,7 @@ def test_what_the_bios_does_not_take_refuses_the_plan(site, name, value, reason)
 def _apply(client, hosts, values):
     """Plan and make changes; return the troubles and what was reported."""
     reports = []
-    changes = plan_changes(client.ask(hosts, values, is_staged=False), values)
+    changes = plan_changes(client.exchange(hosts, values, is_staged=False), values)
     work = BiosApply(client, FakeClock(), reports.append, "t", boot_s=10)
     return work.run(changes), reports
 
@@ -282,7 +282,7 @@ def test_an_unreachable_bmc_and_one_without_bios_refuse_the_plan(site):
     _silent.close = lambda: None
     _silent.server.shutdown()
     _silent.server.server_close()
-    tables = client.ask(NODES[:2], {"AssetTag": "b"}, is_staged=False)
+    tables = client.exchange(NODES[:2], {"AssetTag": "b"}, is_staged=False)
 
     with pytest.raises(WrightError, match=r"gpu-node2: .* does not respond"):
         plan_changes(tables, {"AssetTag": "b"})
@@ -294,9 +294,9 @@ def test_a_cluster_without_redfish_is_refused(cluster):
     saving = cluster.slurm.power_saving
     without = cluster.model_copy(update={"slurm": cluster.slurm.model_copy(update={"power_saving": None})})
     with pytest.raises(WrightError, match=r"bios-no-redfish.*\n.*kind: redfish"):
-        BiosHosts(without, Site([])).ask(["gpu-node1"], {}, is_staged=False)
+        BiosHosts(without, Site([])).exchange(["gpu-node1"], {}, is_staged=False)
     with pytest.raises(WrightError, match=r"bios-no-redfish.*control: no BMC has an address"):
-        BiosHosts(cluster, Site([])).ask(["control"], {}, is_staged=False)
+        BiosHosts(cluster, Site([])).exchange(["control"], {}, is_staged=False)
     assert saving is not None
 
 
@@ -336,14 +336,14 @@ def emulator(identity, cluster, tmp_path):
 
 def test_sushy_tools_takes_and_shows_the_settings(emulator):
     """Read, refused by its registry, written, read again."""
-    tables = emulator.ask(["gpu-node1"], {"ProcTurboMode": "Off"}, is_staged=False)
+    tables = emulator.exchange(["gpu-node1"], {"ProcTurboMode": "Off"}, is_staged=False)
     with pytest.raises(WrightError, match="choose one of Enabled, Disabled"):
         plan_changes(tables, {"ProcTurboMode": "Off"})
-    tables = emulator.ask(["gpu-node1"], {"NumCores": "12"}, is_staged=False)
+    tables = emulator.exchange(["gpu-node1"], {"NumCores": "12"}, is_staged=False)
     with pytest.raises(WrightError, match="NumCores of gpu-node1 is read-only"):
         plan_changes(tables, {"NumCores": "12"})
     troubles, _reports = _apply(emulator, ["gpu-node1"], {"ProcTurboMode": "Disabled", "BootMode": "Bios"})
-    after = emulator.ask(["gpu-node1"], {}, is_staged=False)["gpu-node1"]["attributes"]
+    after = emulator.exchange(["gpu-node1"], {}, is_staged=False)["gpu-node1"]["attributes"]
 
     assert troubles == {}
     assert (after["ProcTurboMode"], after["BootMode"]) == ("Disabled", "Bios")

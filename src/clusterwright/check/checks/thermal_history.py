@@ -14,7 +14,7 @@ from clusterwright.i18n import N_, _
 from clusterwright.units import DAY_S, human_duration
 
 _DAYS = 7  # ours, as in bmc_event_log
-_SHOWN = 3
+_MOST_PERIODS = 3
 _EXPECTED = N_("no hot sensor, slow fan or throttled processor in the SEL of the last 7 days")
 
 
@@ -52,7 +52,7 @@ def thermal_history(_spec: HostSpec, have: BmcEvents) -> Iterator[Verdict]:
 def _summary(sensor: str, periods: list[BmcHeat]) -> str:
     times = ", ".join(
         _("{begin} for {duration}", begin=period.begin, duration=human_duration(period.duration_s or 0))
-        for period in periods[-_SHOWN:]
+        for period in periods[-_MOST_PERIODS:]
     )
     total = human_duration(sum(period.duration_s or 0 for period in periods))
     reading = next((period.reading for period in reversed(periods) if period.reading), "")

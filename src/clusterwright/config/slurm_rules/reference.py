@@ -41,11 +41,11 @@ def _group(group: str, rules: tuple[LintRule, ...]) -> str:
 
 def rule_page(code: str) -> str | None:
     """Return one rule as Markdown, with its example wrong and corrected; None if no rule has the code."""
-    found = [rule for rule in all_rules() if rule.code == code]
-    if not found:
+    rules = [rule for rule in all_rules() if rule.code == code]
+    if not rules:
         return None
-    correct = _block(found[0].correct)
-    return _section(found[0], "#").lstrip() + (f"\nCorrected:\n{correct}" if correct else "")
+    correct = _block(rules[0].correct)
+    return _section(rules[0], "#").lstrip() + (f"\nCorrected:\n{correct}" if correct else "")
 
 
 def _section(rule: LintRule, level: str = "###") -> str:

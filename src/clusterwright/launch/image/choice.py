@@ -77,18 +77,21 @@ def choose_image(
     if base and "pytorch" in base:
         _refuse_torch(torch_lines, base)
         return _complete(cluster, job, _Base(base, cluster.os, cluster.platform, ""), None)
-    release, found = _release(cluster, torch_lines, base)
-    return _complete(cluster, job, found, release)
+    release, base_image = _release(cluster, torch_lines, base)
+    return _complete(cluster, job, base_image, release)
 
 
 def _refuse_torch(torch_lines: list[Requirement], base: str) -> None:
     for item in torch_lines:
-        raise WrightError.from_code(
-            "image-torch-conflict",
-            _("line {line} of the requirements installs a PyTorch over that of {base}", line=item.line, base=base),
-            _("remove torch from the requirements, or leave out --base: the image then has the PyTorch of the line"),
-            exit_code=EXIT_USAGE,
-        )  # fmt: skip
+        message = _(
+            "line {line} of the requirements installs a PyTorch over that of {base}",
+            line=item.line,
+            base=base,
+        )
+        fix = _(
+            "remove torch from the requirements, or leave out --base: the image then has the PyTorch of the line"
+        )
+        raise WrightError.from_code("image-torch-conflict", message, fix, exit_code=EXIT_USAGE)
 
 
 def _release(cluster: Cluster, torch_lines: list[Requirement], base: str) -> tuple[Release, _Base]:
@@ -144,20 +147,20 @@ def _suitable(cluster: Cluster, base: str) -> Iterator[tuple[Release, _Base]]:
         if base:
             yield release, _Base(base, cluster.os, cluster.platform, "3")
         else:
-            yield from islice(((release, found) for found in _bases(release, cluster.platform)), 1)
+            yield from islice(((release, base_image) for base_image in _bases(release, cluster.platform)), 1)
 
 
 def _bases(release: Release, hosts: Platform) -> Iterator[_Base]:
     """Yield the images for a release whose distribution has a Python for it: first that of the hosts."""
     for image in base_images(release.cuda, hosts.cuda_image):
-        platform = next(each for each in platforms() if _is_own(image.system, each))
+        platform = next(candidate for candidate in platforms() if _is_same_system(image.system, candidate))
         for python in platform.pythons:
             if version(release.python_min) <= version(python) <= version(release.python_max):
                 yield _Base(image.reference, image.system, platform, python)
                 break
 
 
-def _is_own(system: str, platform: Platform) -> bool:
+def _is_same_system(system: str, platform: Platform) -> bool:
     """Return whether an image has this distribution itself, not one that resembles it."""
     return platform.cuda_image == system and system.startswith(platform.os_release_id)
 
@@ -216,7 +219,7 @@ def _notes(cluster: Cluster, base: _Base, release: Release | None) -> Iterator[s
     if release is None:
         yield _("the base image has its own PyTorch, CUDA and NCCL: wright does not check them")
         return
-    if base.python != "3" and not _is_own(base.system, cluster.platform):
+    if base.python != "3" and not _is_same_system(base.system, cluster.platform):
         yield _(
             "no CUDA image has {os} of the hosts: {system} in its place", os=cluster.os, system=base.system
         )

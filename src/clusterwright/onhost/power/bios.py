@@ -85,7 +85,7 @@ class BiosClient(Switch):
         similar = [path for path in paths if "biosattributeregistry" in path.lower()]
         for path in (exact + similar)[:1]:
             locations = self.get(host, path).get("Location", [])
-            uris = [place["Uri"] for place in locations if str(place.get("Language", "en")).startswith("en")]
+            uris = [entry["Uri"] for entry in locations if str(entry.get("Language", "en")).startswith("en")]
             document = self.send(host, str(uris[0]), "GET", limit=REGISTRY_BYTES)[0] if uris else {}
             entries = (document.get("RegistryEntries") or {}).get("Attributes", [])
             return {str(entry["AttributeName"]): entry for entry in entries}

@@ -75,8 +75,8 @@ def energy_frequency_zero(conf: SlurmConf) -> Iterator[Problem]:
 def energy_sampled_rarely(conf: SlurmConf) -> Iterator[Problem]:
     """Tasks are sampled at most as often as the BMC; more frequent samples repeat its last value."""
     setting = conf.line_of("EnergyIPMIFrequency", _FILE)
-    words = dict(word.partition("=")[::2] for word in conf.items("JobAcctGatherFrequency"))
-    text = words.get("task") or next((word for word in words if word.isdigit()), "")
+    intervals = dict(item.partition("=")[::2] for item in conf.items("JobAcctGatherFrequency"))
+    text = intervals.get("task") or next((item for item in intervals if item.isdigit()), "")
     tasks_s = int(text) if text.isdigit() else 0
     if setting and 0 < tasks_s < conf.number("EnergyIPMIFrequency", 0, _FILE):
         message = _("samples of tasks every {seconds} s repeat values of the BMC", seconds=tasks_s)

@@ -39,8 +39,8 @@ def validation_longer_than_messages(conf: SlurmConf) -> Iterator[Problem]:
     setting = conf.line_of("ValidateTimeout", _FILE)
     limit = conf.number("MessageTimeout", _MESSAGE_S)
     is_long = conf.number("ValidateTimeout", _VALIDATE_S, _FILE) >= limit
-    is_known = "slurm.conf" in conf.files and not conf.has_unread
-    if setting and is_long and is_known and "lua" not in conf.plugins("BurstBufferType"):
+    has_limit = "slurm.conf" in conf.files and not conf.has_unread
+    if setting and is_long and has_limit and "lua" not in conf.plugins("BurstBufferType"):
         message = _("submissions end after {seconds} s (MessageTimeout)", seconds=limit)
         yield Problem(setting, message, f"ValidateTimeout={_VALIDATE_S}")
 

@@ -82,14 +82,14 @@ def helpers_without_reboot(conf: SlurmConf) -> Iterator[Problem]:
 )
 def exclusive_feature_unknown(conf: SlurmConf) -> Iterator[Problem]:
     """The features of MutuallyExclusive are features of a line."""
-    known = {name for _entry, features in _lines(conf) for name in features}
+    defined = {name for _entry, features in _lines(conf) for name in features}
     for setting in conf.settings.get(_FILE, {}).get("mutuallyexclusive", ()):
-        unknown = [name for name in _names(setting.value) if name not in known]
-        if unknown and known:
+        unknown = [name for name in _names(setting.value) if name not in defined]
+        if unknown and defined:
             yield Problem(
                 setting,
                 _("no line has the feature {name}", name=unknown[0]),
-                "MutuallyExclusive=" + ",".join(sorted(known)),
+                "MutuallyExclusive=" + ",".join(sorted(defined)),
             )
 
 

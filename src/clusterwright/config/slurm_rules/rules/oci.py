@@ -65,7 +65,7 @@ def oci_command_missing(conf: SlurmConf) -> Iterator[Problem]:
 def oci_env_file_unknown(conf: SlurmConf) -> Iterator[Problem]:
     """CreateEnvFile is null, newline or disabled: Slurm rejects the file otherwise."""
     setting = conf.line_of("CreateEnvFile", _FILE)
-    words = ("null", "newline", "disabled", "true", "false", "yes", "no", "y", "n", "1", "0")
-    if setting and setting.value.lower() not in words:
-        message = _("{value} is none of {words}", value=setting.value, words=", ".join(words[:3]))
+    choices = ("null", "newline", "disabled", "true", "false", "yes", "no", "y", "n", "1", "0")
+    if setting and setting.value.lower() not in choices:
+        message = _("{value} is none of {words}", value=setting.value, words=", ".join(choices[:3]))
         yield Problem(setting, message, "CreateEnvFile=null")
