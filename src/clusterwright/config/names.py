@@ -38,8 +38,6 @@ _PACKAGE = r"[a-z0-9][a-z0-9+._-]{1,127}"  # Debian policy 5.6.1; RPM's are alik
 _START = r"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9](:[0-5][0-9])?"  # scontrol(1) StartTime
 _ARRAY = r"[0-9]{1,7}(-[0-9]{1,7}(:[1-9][0-9]{0,6})?)?(,[0-9]{1,7}(-[0-9]{1,7}(:[1-9][0-9]{0,6})?)?)*(%[1-9][0-9]*)?"
 _EARLIER = r"[1-9][0-9]{0,9}|[A-Za-z][A-Za-z0-9_.-]{0,95}"  # a job id, or the name of a run
-_HTTP = rf"https?://{_SERVER}(:[1-9][0-9]{{0,4}})?(/[A-Za-z0-9._~/-]{{0,255}})?"  # without user and password
-_OBJECTS = r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.()/-]{0,512})?"  # S3's bucket naming rules
 _IMAGE = r"[A-Za-z0-9/][A-Za-z0-9._/:@#+=-]{0,1023}"  # enroot import(1): docker://USER@HOST#IMAGE:TAG
 
 _HOSTLIST_PART = r"((?:[a-z0-9-]|\[[0-9,-]+\])+)(?:,|$)"
@@ -69,7 +67,7 @@ _TORCHRUN_SETS = frozenset({
 _LAUNCHER_PREFIXES = ("CLUSTERWRIGHT_", "SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "TORCHELASTIC_")
 
 
-def _matching(pattern: str, form: str, fix: str) -> tuple[AfterValidator, WithJsonSchema]:
+def matching(pattern: str, form: str, fix: str) -> tuple[AfterValidator, WithJsonSchema]:
     """Return a validator and its schema; `form` describes valid values, `fix` is the imperative (both N_ texts)."""
 
     def check(value: str) -> str:
@@ -293,11 +291,11 @@ _HOST_FIX = N_("use at most 63 lower-case letters, digits and -, the first a let
 _ACCOUNT_FIX = N_("use at most 32 lower-case letters, digits, _ and -, the first no digit")
 _IDENTIFIER_FIX = N_("use at most 64 letters, digits, _, . and -, the first a letter")
 
-HostName = Annotated[str, *_matching(_HOST, N_("a host name"), _HOST_FIX)]
+HostName = Annotated[str, *matching(_HOST, N_("a host name"), _HOST_FIX)]
 # A device of /sys/class/infiniband, with or without its port: `mlx5_0`, `mlx5_bond_0:1`, `rocep1s0f0`.
 RdmaDevice = Annotated[
     str,
-    *_matching(
+    *matching(
         _RDMA,
         N_("an RDMA device"),
         N_("use a device of /sys/class/infiniband, such as mlx5_0, or mlx5_0:1 for its port 1"),
@@ -305,84 +303,72 @@ RdmaDevice = Annotated[
 ]
 ServerName = Annotated[
     str,
-    *_matching(
+    *matching(
         _SERVER,
         N_("the name or address of a server"),
         N_("use a name such as nfs.example.org, or an address"),
     ),
 ]
-ClusterName = Annotated[str, *_matching(_HOST, N_("a cluster name"), _HOST_FIX)]
+ClusterName = Annotated[str, *matching(_HOST, N_("a cluster name"), _HOST_FIX)]
 AccountName = Annotated[
-    str, *_matching(_ACCOUNT, N_("a user or group name"), _ACCOUNT_FIX), AfterValidator(_no_system_account)
+    str, *matching(_ACCOUNT, N_("a user or group name"), _ACCOUNT_FIX), AfterValidator(_no_system_account)
 ]
-LoginName = Annotated[str, *_matching(_ACCOUNT, N_("a user name"), _ACCOUNT_FIX)]
-Identifier = Annotated[str, *_matching(_IDENTIFIER, N_("a plain name"), _IDENTIFIER_FIX)]
+LoginName = Annotated[str, *matching(_ACCOUNT, N_("a user name"), _ACCOUNT_FIX)]
+Identifier = Annotated[str, *matching(_IDENTIFIER, N_("a plain name"), _IDENTIFIER_FIX)]
 SlurmName = Annotated[
-    str, *_matching(_IDENTIFIER, N_("a plain name"), _IDENTIFIER_FIX), AfterValidator(_reject_slurm_keyword)
+    str, *matching(_IDENTIFIER, N_("a plain name"), _IDENTIFIER_FIX), AfterValidator(_reject_slurm_keyword)
 ]
 Zone = Annotated[
     str,
-    *_matching(_ZONE, N_("a time zone"), N_("use a name of the tz database, such as UTC or Asia/Shanghai")),
+    *matching(_ZONE, N_("a time zone"), N_("use a name of the tz database, such as UTC or Asia/Shanghai")),
 ]
 MountOption = Annotated[
-    str, *_matching(_OPTION, N_("a mount option"), N_("use an option such as noatime or nconnect=8"))
+    str, *matching(_OPTION, N_("a mount option"), N_("use an option such as noatime or nconnect=8"))
 ]
 VariableName = Annotated[
     str,
-    *_matching(
+    *matching(
         _VARIABLE, N_("an environment variable name"), N_("use letters, digits and _, the first no digit")
     ),
     AfterValidator(_no_launcher_variable),
 ]
 ArrayRange = Annotated[
     str,
-    *_matching(_ARRAY, N_("an array range"), N_('write it as for sbatch --array: "0-9", "1,3,5" or "0-9%2"')),
+    *matching(_ARRAY, N_("an array range"), N_('write it as for sbatch --array: "0-9", "1,3,5" or "0-9%2"')),
 ]
 Earlier = Annotated[
     str,
-    *_matching(
+    *matching(
         _EARLIER,
         N_("a job id or a run"),
         N_('write a job id in quotes, such as "1234", or the name of a run'),
     ),
 ]
 ModuleName = Annotated[
-    str, *_matching(_MODULE, N_("a Python module"), N_("use a name such as transformers or my.data"))
+    str, *matching(_MODULE, N_("a Python module"), N_("use a name such as transformers or my.data"))
 ]
 SlurmKey = Annotated[
     str,
-    *_matching(_SLURM_KEY, N_("a key of slurm.conf"), N_("spell it as slurm.conf(5) does, such as KillWait")),
+    *matching(_SLURM_KEY, N_("a key of slurm.conf"), N_("spell it as slurm.conf(5) does, such as KillWait")),
 ]
 PackageName = Annotated[
-    str, *_matching(_PACKAGE, N_("a package name"), N_("use lower-case letters, digits and + . _ -"))
+    str, *matching(_PACKAGE, N_("a package name"), N_("use lower-case letters, digits and + . _ -"))
 ]
-StartTime = Annotated[str, *_matching(_START, N_("a time"), N_('write it in quotes: "2027-01-15T08:00"'))]
+StartTime = Annotated[str, *matching(_START, N_("a time"), N_('write it in quotes: "2027-01-15T08:00"'))]
 ConfLine = Annotated[str, AfterValidator(_conf_line)]
 Line = Annotated[str, AfterValidator(_reject_line_breaks)]
 CommandItem = Annotated[str, AfterValidator(_no_nul)]
 Image = Annotated[
     str,
-    *_matching(
+    *matching(
         _IMAGE,
         N_("an image"),
         N_("use an enroot URI such as docker://nvcr.io#nvidia/pytorch:25.09-py3, or a .sqsh path"),
     ),
 ]
-HttpAddress = Annotated[
-    str,
-    *_matching(
-        _HTTP,
-        N_("the http or https address of a server, without user and password"),
-        N_("write it as https://rgw.example.org:443"),
-    ),
-]
-ObjectAddress = Annotated[
-    str,
-    *_matching(_OBJECTS, N_("a bucket and prefix in object storage"), N_("write it as s3://BUCKET/PREFIX")),
-]
 HostPath = Annotated[
     str,
-    *_matching(
+    *matching(
         _PATH, N_("an absolute path"), N_("start it with /, and use letters, digits and . _ / + @ = , - only")
     ),
     AfterValidator(_path),
@@ -393,7 +379,7 @@ Hostlist = Annotated[
     WithJsonSchema({"type": "string", "examples": ["gpu-node[1-8,12]"], "form": N_("a hostlist")}),
 ]
 Sha256 = Annotated[
-    str, *_matching(_SHA256, N_("a SHA-256"), N_("write the 64 hexadecimal digits that `sha256sum` prints"))
+    str, *matching(_SHA256, N_("a SHA-256"), N_("write the 64 hexadecimal digits that `sha256sum` prints"))
 ]
 Version = Annotated[
     str,

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from clusterwright.config.addresses import HttpAddress
 from clusterwright.config.field import Cost, Section, setting
-from clusterwright.config.names import HostPath, HttpAddress, Identifier, MountOption, PackageName, ServerName
+from clusterwright.config.names import HostPath, Identifier, MountOption, PackageName, ServerName
 from clusterwright.config.quantities import Size
 
 

@@ -20,8 +20,6 @@ from clusterwright.onhost.supervisor import (
     schedulers,
     ssh_hosts,
     terms,
-    tracker_processes,
-    upload_processes,
     wire,
 )
 from clusterwright.onhost.supervisor import decide as d
@@ -34,6 +32,8 @@ from clusterwright.onhost.supervisor.quorum import Predecessor, Quorum
 from clusterwright.onhost.supervisor.replicas import recall
 from clusterwright.onhost.supervisor.root_cause import first_failure, host_fault
 from clusterwright.onhost.supervisor.stop_requests import StopRequests
+from clusterwright.onhost.supervisor.tracker_processes import trackers
+from clusterwright.onhost.supervisor.upload_processes import is_ready, uploads
 
 
 class Supervisor:
@@ -386,12 +386,12 @@ def main() -> int:
     if folder.has("ended.json") or folder.has("finished.json"):
         sys.stdout.write("the run is over already; nothing to do\n")
         return 0
-    if not upload_processes.is_ready(record, folder):
+    if not is_ready(record, folder):
         return 1
     supervisor = Supervisor(record, folder, ssh_hosts.scheduler_of(record, folder))
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _: supervisor.stop_requests.on_signal(received))
-    with tracker_processes.trackers(record.job.trackers, folder), upload_processes.uploads(record, folder):
+    with trackers(record.job.trackers, folder), uploads(record, folder):
         code = supervisor.run()
     return supervisor.scheduler.cancel_if_canceled(code)
 

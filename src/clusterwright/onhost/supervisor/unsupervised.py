@@ -53,7 +53,7 @@ class UnsupervisedJob:
         self.events.write(
             "job_start", 0, job_id=self.job_id, hosts=list(self.hosts), ranks=self.record.job.gpus_per_node
         )
-        if self.record.launch.launcher == "mpirun" and (note := mpi_note()):
+        if "mpirun" in self.launcher.programs and (note := mpi_note()):
             console.out(f"{time.strftime('%H:%M:%S')} {note}")
         first_generation = self.folder.last_generation() + 1
         for generation in range(first_generation, first_generation + 1 + self.record.launch.restarts):
