@@ -150,6 +150,19 @@ def test_a_job_file_in_the_home_copies_nothing(code, monkeypatch, folder, is_abo
     assert refused.value.findings[0].code == "code-folder-outside"
 
 
+def test_a_job_file_among_the_settings_of_programs_copies_nothing(code, monkeypatch):
+    """Hidden names begin above the folder; a repository has a list of its files."""
+    monkeypatch.setenv("HOME", str(code.parent))
+    settings = code.parent / ".config" / "gh"
+    settings.mkdir(parents=True)
+    for base, folder in ((settings, "."), (settings.parent, "."), (settings.parent, "gh")):
+        with pytest.raises(WrightError, match="in your home"):
+            check_folder(of(folder), base)
+
+    (settings / ".git").mkdir()
+    assert check_folder(of("."), settings) is None
+
+
 def test_outside_of_git_nothing_hidden_is_copied(code):
     """Tokens and passwords of programs, and files that are named as keys; no list of names is complete."""
     for name in (

@@ -94,7 +94,7 @@ def check_folder(code: Code, base_folder: Path) -> None:
 
     A job file from somebody else could otherwise publish private files of the user who submits it. Allowed are the
     folder of the job file, its git repository, and all folders below these; a repository of the user's home is none. A
-    job file in the home, or above it, has no folder: nobody knows what else is there.
+    job file in the home, above it, or in its hidden folders (.config) has no folder: nobody knows what else is there.
 
     Raises:
         WrightError: the folder is another one.
@@ -102,7 +102,8 @@ def check_folder(code: Code, base_folder: Path) -> None:
     base, top, home = base_folder.resolve(), (base_folder / code.folder).resolve(), Path.home().resolve()
     above = [folder for folder in base.parents if not home.is_relative_to(folder)]
     repository = next((folder for folder in (base, *above) if (folder / ".git").exists()), base)
-    if home.is_relative_to(base):
+    is_git = (repository / ".git").exists()
+    if home.is_relative_to(base) or (not is_git and _is_hidden(top, home)):
         raise _refused(
             "code-folder-outside",
             _("the job file in {base} copies code from {folder}, in your home", base=base, folder=top),
@@ -121,6 +122,13 @@ def check_folder(code: Code, base_folder: Path) -> None:
             "if you trust the job file, name the folder yourself: wright train --code {folder} ...",
             folder=top,
         ),
+    )
+
+
+def _is_hidden(folder: Path, home: Path) -> bool:
+    """Return whether a folder is in a hidden folder of the home, where programs store settings with tokens."""
+    return folder.is_relative_to(home) and any(
+        part.startswith(".") for part in folder.relative_to(home).parts
     )
 
 
