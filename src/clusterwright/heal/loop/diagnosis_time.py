@@ -36,11 +36,7 @@ class DiagnosisTime:
         """
         begun_s = self._clock()
         share_s, self._jobs = max(0.0, self._poll_s) / max(1, self._jobs), self._jobs - 1
-        first_minute = int((begun_s - WINDOW_S) // MINUTE_S)
-        used_s = {
-            minute: seconds for minute, seconds in self._used_s.get(user, {}).items() if minute > first_minute
-        }
-        self._used_s[user] = used_s
+        used_s = self._used_within_window(user, begun_s)
         remaining_s = USER_S - sum(used_s.values())
         if remaining_s <= 0:
             raise OverBudgetError(f"diagnoses of the user's jobs took {USER_S:.0f} s within an hour")
@@ -51,3 +47,10 @@ class DiagnosisTime:
             self._poll_s -= end_s - begun_s
             minute = int(end_s // MINUTE_S)
             used_s[minute] = used_s.get(minute, 0.0) + end_s - begun_s
+
+    def _used_within_window(self, user: str, now_s: float) -> dict[int, float]:
+        """Return the seconds that a user's jobs took, by minute; those before the window are forgotten."""
+        first_minute = int((now_s - WINDOW_S) // MINUTE_S)
+        used_s = self._used_s.get(user, {})
+        self._used_s[user] = {minute: seconds for minute, seconds in used_s.items() if minute > first_minute}
+        return self._used_s[user]

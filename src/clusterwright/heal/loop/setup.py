@@ -25,6 +25,7 @@ from clusterwright.errors import WrightError
 from clusterwright.heal.actions import Executor
 from clusterwright.heal.journal import Journal
 from clusterwright.heal.loop.action_runner import ActionRunner
+from clusterwright.heal.loop.diagnosis_time import DiagnosisTime
 from clusterwright.heal.loop.gather import Gatherer, checks_of
 from clusterwright.heal.loop.loop import Loop
 from clusterwright.heal.moment import Moment
@@ -96,7 +97,8 @@ def loop_of(
     """Build the loop of self-healing for a cluster file."""
     policy, executor = policy_of(cluster), Executor(cluster, remote, source)
     runner = ActionRunner(journal, executor, policy, moment, time.time, log)
-    gatherer = Gatherer(cluster, remote, checks_of(cluster, remote), partial(_why, cluster, remote), log)
+    why = partial(_why, cluster, remote)
+    gatherer = Gatherer(cluster, remote, checks_of(cluster, remote), why, log, DiagnosisTime())
     return Loop(journal, gatherer, runner, policy, rules(), cluster.heal.check_interval, log)
 
 
