@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -278,24 +277,6 @@ def connection_to(cluster: Cluster) -> Connection:
     return remote_of(cluster)
 
 
-def require_lab(cluster: Cluster) -> None:
-    """Raise WrightError if the cluster is a lab that is not started: its ssh_config exists while it does."""
-    from clusterwright.errors import WrightError
-
-    if cluster.lab is None or not cluster.ssh_config:
-        return
-    try:
-        Path(cluster.ssh_config).stat()
-    except FileNotFoundError:
-        named = next((value for option, value in pairwise(sys.argv) if option == "--cluster"), "")
-        command = f"wright lab up {cluster_option(Path(named))}" if named else "wright lab up"
-        message = _("lab `{name}` is not started", name=cluster.name)
-        fix = _("start it with `{command}`", command=command)
-        raise WrightError.from_code("lab-unknown", message, fix) from None
-    except OSError:
-        return  # ssh names the reason
-
-
 def follow(
     cluster: Cluster | None,
     runs: str,
@@ -313,6 +294,8 @@ def follow(
     from clusterwright.launch.listing import run_jobs_argv
 
     if cluster:
+        from clusterwright.cli._started_lab import require_lab
+
         require_lab(cluster)
     how = ("live" if live else "once", *(["json"] if json else []))
     if json or not live or not able(sys.stdout):
@@ -340,6 +323,8 @@ def run_jobs_command(
     from clusterwright.launch.listing import run_jobs_argv
 
     if cluster:
+        from clusterwright.cli._started_lab import require_lab
+
         require_lab(cluster)
     code = lines(
         run_jobs_argv(cluster, command, runs, *more),

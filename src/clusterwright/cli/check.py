@@ -147,11 +147,15 @@ def _run(config: Cluster, hosts: str, checks: Selection, on_event: Listener) -> 
     """Check over SSH, as root."""
     from clusterwright.check import run
     from clusterwright.cli._hostlist import hosts_of
+    from clusterwright.cli._started_lab import require_lab
     from clusterwright.provision.apply import remote_of
 
     remote = remote_of(config)
     chosen = hosts_of(config, hosts) or _powered_up_hosts(config, remote)
-    return run(config, remote, hosts=chosen, only=checks.only, on=checks.on, on_event=on_event)
+    verdicts = run(config, remote, hosts=chosen, only=checks.only, on=checks.on, on_event=on_event)
+    if any(verdict.check == "ssh" and verdict.status == "fail" for verdict in verdicts):
+        require_lab(config)
+    return verdicts
 
 
 def _run_in_job(cluster: Cluster, hosts: str, checks: Selection, job: JobOptions) -> list[Verdict]:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._connection import cluster_file, connection_to, require_lab
+from clusterwright.cli._connection import cluster_file, connection_to
 from clusterwright.cli._show import show_error, show_json, show_message, show_records, show_text
+from clusterwright.cli._started_lab import require_lab
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import N_, _
 from clusterwright.units import human_duration
