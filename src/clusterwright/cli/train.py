@@ -160,13 +160,9 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     from clusterwright.launch.access import private_by_default
     from clusterwright.launch.resolve import JOB_SUFFIXES, loaded_cluster, resolve_job
     from clusterwright.launch.run import runs_folder
-    from clusterwright.launch.typed_program import require_program, require_script
+    from clusterwright.launch.typed_program import require_script
 
-    _something(program, how.resume)
-    if program and Path(program[0]).suffix not in JOB_SUFFIXES:
-        require_program(program, is_local=how.local)
-    if how.local and how.resume is not None:
-        raise _no_local_resume(how.resume, how.out)
+    _something(program, how)
     if how.hostfile and program:
         return _on_hosts(program, job.overrides(), how)
     if how.local and program:
@@ -267,9 +263,16 @@ def _show_notes(notes: Sequence[object]) -> None:
         show_message(str(note))
 
 
-def _something(arguments: tuple[str, ...], resume: str | None) -> None:
-    """Raise WrightError if there is neither a job nor a run to resume."""
-    if not arguments and resume is None:
+def _something(arguments: tuple[str, ...], how: How) -> None:
+    """Raise WrightError if there is neither a job, a program nor a run to resume."""
+    from clusterwright.launch.resolve import JOB_SUFFIXES
+    from clusterwright.launch.typed_program import require_program
+
+    if arguments and Path(arguments[0]).suffix not in JOB_SUFFIXES:
+        require_program(arguments, is_local=how.local)
+    if how.local and how.resume is not None:
+        raise _no_local_resume(how.resume, how.out)
+    if not arguments and how.resume is None:
         fix = _("run wright train job.yaml, wright train -- python train.py, or wright train --resume RUN")
         raise WrightError.from_code(
             "no-job-file", _("no job file or program is given"), fix, exit_code=EXIT_USAGE
