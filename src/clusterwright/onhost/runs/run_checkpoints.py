@@ -105,11 +105,8 @@ def listing(path: str) -> Row:
 def checkpoints_of(path: Path) -> Path:
     """Return the folder of checkpoints that a path is, is a step of, or (a run) has; raise Trouble for any other."""
     if not path.is_dir():
-        raise Trouble(
-            "checkpoint-no-folder",
-            f"{path} is not a folder",
-            "name a run, its folder, or a folder of checkpoints",
-        )
+        fix = "name a run, its folder, or a folder of checkpoints"
+        raise Trouble("checkpoint-no-folder", f"{path} is not a folder", fix)
     named, record = path, read_object(path / "job.json")
     if record or (path / "checkpoints").is_dir():
         folder = settings(record).get("folder")
@@ -123,17 +120,16 @@ def checkpoints_of(path: Path) -> Path:
 
 def _without_checkpoints(named: Path, folder: Path, *, is_run: bool) -> Trouble:
     """Return why there is no checkpoint: no run saves here, the run has ended, or it has not saved yet."""
-    if not is_run and folder == named:
-        where = "the current folder" if str(named) == "." else f"{named}"
-        fix = "name a run that `wright jobs` lists, the folder of a run, or a folder with checkpoints"
-        return Trouble("checkpoint-none", f"{where} is no run and has no checkpoints", fix)
-    if (named / "ended.json").exists():
-        fix = (
-            "set `checkpoint.every` to less than the duration of the run; wright logs shows what the run did"
-        )
-        return Trouble("checkpoint-none", f"run {named.name} has ended without a checkpoint", fix)
     fix = "wait for the first save after `checkpoint.every`; wright logs shows what the run does"
-    return Trouble("checkpoint-none", f"no checkpoint in {folder}", fix)
+    if not is_run and folder == named:
+        message = f"{'the current folder' if str(named) == '.' else named} is no run and has no checkpoints"
+        fix = "name a run that `wright jobs` lists, the folder of a run, or a folder with checkpoints"
+    elif (named / "ended.json").exists():
+        message = f"run {named.name} has ended without a checkpoint"
+        fix = "set `checkpoint.every` to less than the duration of the run; see wright logs"
+    else:
+        message = f"no checkpoint in {folder}"
+    return Trouble("checkpoint-none", message, fix)
 
 
 def settings(record: Row) -> Row:
