@@ -45,7 +45,7 @@ def _rendered(cluster: Cluster) -> Iterator[Source]:
 
 
 def _meanings(conf: SlurmConf, kind: str, entry: ConfEntry) -> Iterator[Meaning]:
-    """Yield what a line says: of each host, GRES and device; of another line, its values."""
+    """Yield what a line says, as tuples to compare files by: in gres.conf one for each host and device file."""
     if kind != "gres.conf":
         yield kind, entry.key, entry.name, *(f"{key}={value}" for key, value in sorted(entry.values.items()))
         return

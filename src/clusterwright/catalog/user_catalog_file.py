@@ -20,7 +20,7 @@ from clusterwright.units import QuantityError
 
 
 def load_user_catalog(catalog: str | Path | None = None) -> UserCatalog | None:
-    """Load `catalog`, else ./catalog.toml, else ~/.config/clusterwright/catalog.toml; None without a file.
+    """Load `catalog`; if none is named, ./catalog.toml, else ~/.config/clusterwright/catalog.toml, else return None.
 
     Raises:
         WrightError: with everything that is wrong with the file.
@@ -248,7 +248,7 @@ class _CatalogReader:
                     self._add_finding(
                         "not-a-choice",
                         path,
-                        _("`{path}` is not a kind of purchase", path=".".join(path)),
+                        _("`{deal}` in [prices.{item}] is not a kind of purchase", deal=deal, item=item),
                         fix,
                     )
                     continue

@@ -16,7 +16,7 @@ HttpAddress = Annotated[
     *matching(
         _HTTP,
         N_("the http or https address of a server, without user and password"),
-        N_("write it as https://rgw.example.org:443"),
+        N_("write it as https://rgw.example.org; add a port that is not the default, such as :7480"),
     ),
 ]
 ObjectAddress = Annotated[

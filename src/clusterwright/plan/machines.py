@@ -131,7 +131,7 @@ def _gpu_of(cluster: Cluster, group: str, spec: Gpus, gpus: Iterable[Gpu]) -> Gp
             model=spec.model,
             group=group,
         )
-        fix = _("name the whole GPU, such as --gpu h100-sxm-80gb; plans for MIG slices are not possible")
+        fix = _("pass a whole GPU of the catalog, such as --gpu h100-sxm-80gb; MIG slices cannot be planned")
         raise WrightError.from_code("plan-no-gpus", message, fix, exit_code=EXIT_USAGE) from error
 
 

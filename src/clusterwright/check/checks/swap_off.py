@@ -25,7 +25,7 @@ def _in_lab(spec: HostSpec) -> str:
     in_jobs=True,
 )
 def swap_off(spec: HostSpec, have: Memory, swap_areas: Swaps) -> Verdict:
-    """A compute host has no swap: one rank that swaps slows all others down."""
+    """A compute host has no swap: one rank that swaps slows all others down; swap is a warning."""
     if spec.cluster.system.swap:
         return skip(_("system.swap is on in the cluster file"))
     named = "; ".join(

@@ -44,7 +44,7 @@ def firewall_rules(out: str) -> tuple[Chain, ...]:
 
 
 def _effective_policy(policy: str, rules: list[dict[str, list[dict[str, object]]]]) -> str:
-    """Return the policy, or the verdict of an unconditional last rule (firewalld ends its chain with one)."""
+    """Return `drop` or `reject` if the last rule does only that (firewalld ends its chain so), else the policy."""
     last = rules[-1]["expr"] if rules else []
     statements = [statement for expression in last for statement in expression]
     return statements[0] if len(statements) == 1 and statements[0] in _REFUSES else policy

@@ -20,7 +20,8 @@ def show(report: FabricReport) -> None:
     switch = report.requirements.switch
     show_text(
         _(
-            "nodes: {nodes} with {gpus} x {gpu} and {nics} x {rate} {protocol}; switch: {switch} ({ports} ports)",
+            "{nodes} nodes, each with {gpus} x {gpu} and {nics} network ports of {rate} {protocol}; switch: {switch} "
+            "({ports} ports)",
             nodes=report.requirements.nodes,
             gpus=report.machine.gpus_per_node,
             gpu=report.machine.gpu.name,

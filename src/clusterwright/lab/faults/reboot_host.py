@@ -28,7 +28,11 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
         if time.monotonic() > deadline:
             raise WrightError.from_code(
                 "lab-host-silent",
-                _("{host} does not shut down", host=host.name),
+                _(
+                    "{host} did not shut down and boot again within {seconds:.0f} s",
+                    host=host.name,
+                    seconds=SHUTDOWN_LIMIT_S,
+                ),
                 _("wright lab fault kill-host"),
             )
         time.sleep(0.05)

@@ -124,7 +124,7 @@ class PasswordChecker:
         return f"{number}.{_proof(user, number)}"
 
     def opens(self, name: str, password: str, address: str) -> WebUser | None:
-        """Return the user if the password is right, else None; the check of an unknown name takes as long."""
+        """Return the user if the password is right; else count a wrong one and return None, as late for any name."""
         user = self._users.all().get(name)
         is_correct = (user or DUMMY_USER).check_password(password)
         key = (name[:_LONGEST_NAME], network(address))

@@ -59,7 +59,7 @@ class MeasurementSpec:
 
 
 def bus_bw(spec: MeasurementSpec, c: Coefficients) -> float:
-    """Predict the bus bandwidth of a measurement in bytes/s, with its algorithm if it names one, else the fastest."""
+    """Predict the bus bandwidth of a measurement in bytes/s: of ring or tree if it names one, else of the fastest."""
     times_by_algorithm = times(spec.kind, spec.size_bytes, spec.group, c)
     if spec.algorithm == "sharp":
         times_by_algorithm["sharp"] = in_switch(spec.size_bytes, path(spec.group, c), sharp=True)

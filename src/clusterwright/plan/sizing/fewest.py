@@ -134,7 +134,7 @@ def sized(workload: Workload, machine: Machine, assumptions: Assumptions) -> Siz
 
 
 def as_the_gpu_can(workload: Workload, gpu: Gpu) -> Workload:
-    """Return the workload in a precision that the GPU supports: fp16 if it has no bf16 (before Ampere).
+    """Return the workload in a precision that the GPU supports: bf16 becomes fp16 before Ampere, others stay.
 
     Raises:
         WrightError: size-workload, for another precision without matrix units on the GPU.

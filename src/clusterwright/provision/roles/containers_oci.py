@@ -22,7 +22,7 @@ TMPFILES = "/etc/tmpfiles.d/clusterwright-oci.conf"
 
 @alike
 def containers_oci(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """Return oci.conf, and for compute hosts crun, its start program and the list of mounts; nothing on login hosts."""
+    """Return the files of `srun --container` if the cluster file has `oci` containers; none on login hosts."""
     if "oci" not in cluster.environments.containers or host.group.role == "login":
         return ()
     conf = File(path=f"{FOLDER}/oci.conf", content=oci_conf(cluster, context.header()))

@@ -153,7 +153,7 @@ def _fix(load: GpuLoad) -> str:
 
 
 def _of_results(run: GpuRun, host: str, last: Tested) -> Iterator[Verdict]:
-    """Fail a GPU with wrong values in any pass, or with no results in two passes while the host's others have some."""
+    """Yield the verdicts on one GPU that failed: wrong values in any pass, or no results in the last one."""
     passes = [hosts[host] for hosts in run.passes if host in hosts]
     wrong = next(
         (

@@ -55,7 +55,7 @@ def rails(report: Mapping[str, Any], declared: Network, variables: Mapping[str, 
     for number in range(declared.rails):
         if number >= len(ports):
             wrong[number] = _(
-                "no {layer} port; {count} of {rails} rails are present",
+                "this rail has no {layer} port: the host has {count} for {rails} rails",
                 layer=LAYER[declared.kind],
                 count=len(ports),
                 rails=declared.rails,

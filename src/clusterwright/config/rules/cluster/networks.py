@@ -176,7 +176,7 @@ def topology(cluster: Cluster) -> Iterator[Clash]:
     some = len(switchless) < len(groups)
     if switchless and (kind == "tree" or (kind == "auto" and some)):
         message = _(
-            "{names} without `switch`: with topology tree Slurm allocates no hosts without a switch",
+            "groups {names} have no `switch`: with topology tree Slurm allocates no hosts without a switch",
             names=names(switchless),
         )
         fix = _("add `switch:` to these groups, or set slurm.topology to none")

@@ -162,7 +162,7 @@ def _is_new_setting(text: str, settings: dict[str, str]) -> bool:
 
 
 def _rate(text: str) -> tuple[str, str, float] | None:
-    """Return the unit of a rate, the letters before it, and the rate."""
+    """Return unit, label (the letters before it) and value of the rate in a line; None without a rate."""
     for pattern in _HIGHER:
         match = pattern.search(text)
         if match and not (pattern is _HIGHER[0] and _is_of_another_key(text, match)):

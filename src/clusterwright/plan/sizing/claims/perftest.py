@@ -220,7 +220,7 @@ def _latency(figure: Figure, link: Link, base: Checked) -> Checked:
         if turns == 2
         else _(
             "{tool} shows half of a round trip: two adapters and one switch are {us:.2g} us, each further switch of a "
-            "path adds {hop:.2g} us. NCCL's steps take longer.",
+            "path adds {hop:.2g} us. A step of an NCCL collective takes longer than this latency.",
             hop=1e6 * HOP_S[link.kind],
             **values,
         )
