@@ -3,7 +3,7 @@
 import re
 
 UNFILTERED = {  # each cleans the text that it colors
-    "cli/__init__.py", "cli/_change_plan.py", "cli/_connection.py", "cli/_progress.py", "cli/why.py",
+    "cli/__init__.py", "cli/_change_plan.py", "cli/_progress.py", "cli/_run_output.py", "cli/why.py",
     "edge/processes.py", "onhost/lib/clean_text.py",
     "onhost/runs/run_logs.py",  # on the host; edge/processes cleans what it prints
 }  # fmt: skip

@@ -18,7 +18,8 @@ def cancel(job: Annotated[str, RUNS], /, *, cluster: Path | None = None) -> int:
     cluster
         Cluster file, or ssh://HOST; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml, else Slurm on this machine.
     """
-    from clusterwright.cli._connection import find_run, run_jobs_command
+    from clusterwright.cli._connection import find_run
+    from clusterwright.cli._run_output import run_jobs_command
     from clusterwright.cli._show import show_message
     from clusterwright.errors import WrightError
     from clusterwright.i18n import _

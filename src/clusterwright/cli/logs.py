@@ -36,7 +36,7 @@ def logs(
     json
         Print one JSON object per line: {"from": [..], "text": ..}, and with --follow {"progress": {..}}.
     """
-    from clusterwright.cli import _connection
+    from clusterwright.cli import _connection, _run_output
 
     run = _connection.find_run(job, cluster)
-    return _connection.follow(run.cluster, run.runs, run.name, live=follow, json=json)
+    return _run_output.follow(run.cluster, run.runs, run.name, live=follow, json=json)

@@ -31,8 +31,8 @@ def status(
     metrics
         Print Prometheus metrics, for the textfile collector of node_exporter.
     """
-    from clusterwright.cli import _connection
+    from clusterwright.cli import _connection, _run_output
 
     form = "json" if json else "metrics" if metrics else "text"
     run = _connection.find_run(job, cluster)
-    return _connection.run_jobs_command(run.cluster, "status", run.runs, run.name, form, wraps=form == "text")
+    return _run_output.run_jobs_command(run.cluster, "status", run.runs, run.name, form, wraps=form == "text")
