@@ -13,7 +13,7 @@ import socket
 import sys
 import threading
 import time
-from typing import Any, Optional
+from typing import Optional
 
 from clusterwright.onhost.object_storage import local_checkpoints
 from clusterwright.onhost.object_storage.bucket import Bucket, BucketError, LibraryMissingError
@@ -86,8 +86,9 @@ class Uploader:
             uploaded = self._uploads.upload(step)
             if uploaded:
                 self._uploaded.add(step)
-                self._write(
-                    "checkpoint_uploaded", step, seconds=time.monotonic() - begun, bytes=uploaded.bytes
+                generation, seconds = self._folder.last_generation(), time.monotonic() - begun
+                self._events.write(
+                    "checkpoint_uploaded", generation, step=step, seconds=seconds, bytes=uploaded.bytes
                 )
                 unverified = "" if uploaded.verified else ", unverified: torch cannot be imported here"
                 log(f"uploaded the checkpoint of step {step}: {uploaded.bytes} bytes{unverified}")
@@ -95,7 +96,7 @@ class Uploader:
             self._problem, self._failures = "", 0
         except DamagedCheckpointError as error:
             self._damaged.add(int(step or 0))
-            self._write("checkpoint_upload_failed", int(step or 0), reason=str(error))
+            self._write_failure(int(step or 0), str(error))
             log(str(error))
         except (BucketError, OSError, ValueError) as error:
             self._uploads = None  # the next attempt reads the credentials anew
@@ -117,11 +118,12 @@ class Uploader:
         """Log a failure; an event only when the reason is new."""
         log(f"{error}; retrying")
         if str(error) != self._problem and step is not None:
-            self._write("checkpoint_upload_failed", step, reason=str(error))
+            self._write_failure(step, str(error))
         self._problem, self._failures = str(error), self._failures + 1
 
-    def _write(self, event: str, step: int, **about: Any) -> None:
-        self._events.write(event, self._folder.last_generation(), step=step, **about)
+    def _write_failure(self, step: int, reason: str) -> None:
+        generation = self._folder.last_generation()
+        self._events.write("checkpoint_upload_failed", generation, step=step, reason=reason)
 
 
 def restore(run: str) -> int:
@@ -163,8 +165,8 @@ def _restored(uploads: Uploads, folder: Folder, newest: int) -> int:
         log(f"skipping an upload: {problem}")
     if step is not None:
         log(f"restored the checkpoint of step {step} from its upload")
-        about = {"step": step, "seconds": time.monotonic() - begun}
-        _events(folder).write("upload_restored", folder.last_generation(), **about)
+        events, seconds = _events(folder), time.monotonic() - begun
+        events.write("upload_restored", folder.last_generation(), step=step, seconds=seconds)
     return 0
 
 
