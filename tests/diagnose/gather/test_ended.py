@@ -10,8 +10,9 @@ from dataclasses import replace
 import pytest
 
 from clusterwright.diagnose.diagnosis import Diagnosis
-from clusterwright.diagnose.gather.ended import MARGIN_S, _query_script, gather, outputs, sources_of, window
+from clusterwright.diagnose.gather.ended import _query_script, gather, sources_of
 from clusterwright.diagnose.gather.run_findings import add_run_findings
+from clusterwright.diagnose.gather.slurm_records import MARGIN_S, outputs, window
 from clusterwright.diagnose.judge import judge
 from clusterwright.diagnose.knowledge import knowledge
 from clusterwright.diagnose.reading import read
