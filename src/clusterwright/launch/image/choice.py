@@ -13,6 +13,7 @@ from clusterwright.config.job import Job
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.launch.image.requirements import Requirement, parse_requirements
+from clusterwright.onhost.adapters import registry
 from clusterwright.platforms import Platform, platforms
 from clusterwright.provision.rdma_packages import inbox_packages
 
@@ -181,7 +182,7 @@ def _complete(cluster: Cluster, job: Job | None, base: _Base, release: Release |
     family = base.platform.family
     network = cluster.networks.compute
     has_rdma = network is not None and network.kind != "ethernet"
-    has_mpi = job is None or job.framework == "mpi" or job.launcher in ("mpirun", "srun")
+    has_mpi = job is None or _needs_mpi(job)
     is_ngc = release is None  # NGC's images have MPI and the user space of RDMA
     nccl_pin = _nccl_pin(cluster, release)
     packages = _FRAMEWORKS.get(job.framework, ()) if job else ()
@@ -203,6 +204,12 @@ def _complete(cluster: Cluster, job: Job | None, base: _Base, release: Release |
         tuple(sorted({"/home", *(folder.path for folder in cluster.storage.values())})),
         tuple(_notes(cluster, base, release)),
     )
+
+
+def _needs_mpi(job: Job) -> bool:
+    """Return whether mpirun or Slurm starts each rank, by the job's launcher or that of its framework."""
+    launchers = (job.launcher, registry.adapter(job.framework).launcher)
+    return any(registry.launcher(name).kind == "task" for name in launchers)
 
 
 def _nccl_pin(cluster: Cluster, release: Release | None) -> str:

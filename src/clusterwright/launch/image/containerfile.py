@@ -71,7 +71,7 @@ def _system_packages(choice: ImageChoice) -> Iterator[str]:
         yield _install(choice, choice.rdma_packages)
     if choice.mpi_packages:
         yield ""
-        yield "# Open MPI, UCX and PMIx, for mpirun and for `srun --mpi=pmix`; Slurm is that of the hosts."
+        yield "# Open MPI, UCX and PMIx, for mpirun and for tasks that Slurm starts; Slurm is that of the hosts."
         yield _install(choice, choice.mpi_packages)
         if choice.package_manager == "dnf":
             yield f"ENV PATH={_RHEL_MPI}/bin:$PATH LD_LIBRARY_PATH={_RHEL_MPI}/lib:$LD_LIBRARY_PATH"
