@@ -65,7 +65,7 @@ _LIMIT = re.compile(r"Must be (>=|<=|>|<) (\S+)")  # of Cyclopts
 _FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9, "t": 10**12}
 # A command, and what other tools and habits call it.
 _OTHER_NAMES = {
-    "train": "submit run launch sbatch srun torchrun resume",
+    "train": "sbatch srun submit run launch torchrun resume",
     "jobs": "squeue ps list ls runs queue",
     "cancel": "scancel kill stop",
     "top": "sinfo nodes hosts htop watch monitor",
@@ -81,10 +81,10 @@ _OTHER_NAMES = {
     "status": "show info describe",
     "checkpoints": "ckpt checkpoint",
     "kubernetes": "k8s",
-    "report": "sacct sreport",
+    "report": "sacct sreport usage",
     "rollback": "undo",
     "plan": "search cost size catalog fabric",
-    "dev": "shell salloc",
+    "dev": "salloc shell",
     "guide": "tutorial",
 }
 

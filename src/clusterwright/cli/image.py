@@ -57,26 +57,33 @@ def build(
         Write the files only.
     """
     from clusterwright.cli._connection import cluster_file
-    from clusterwright.cli._show import show_message, show_note
-    from clusterwright.config.load import load_cluster, load_job, text_of
+    from clusterwright.config.load import load_cluster, load_job
     from clusterwright.launch.image import build as builder
     from clusterwright.launch.image.choice import choose_image
-    from clusterwright.launch.image.containerfile import REQUIREMENTS_LOCK, image_files
 
     spec = load_cluster(cluster_file(cluster, job))
     job_spec = load_job(job) if job else None
     text = _requirements(job, requirements)
-    choice = choose_image(spec, job_spec, text, base)
-    lock = out / REQUIREMENTS_LOCK
-    pins = text_of(lock) if lock.is_file() else ""
-    builder.write_folder(out, image_files(choice, spec.name, text, pins))
-    show_message(_summary(choice, out))
-    for note in (*choice.notes, *_unpinned(text, has_lock=bool(pins))):
-        show_note(note)
+    _write_files(out, choose_image(spec, job_spec, text, base), spec.name, text)
     name = tag or _tag(spec.name, job_spec)
     tool = _build_image(out, name, files_only=files_only)
     _show_use(builder.conversion(spec, tool, out, name))
     return 0
+
+
+def _write_files(out: Path, choice: ImageChoice, cluster: str, requirements: str) -> None:
+    """Write the folder with the versions of an earlier build; show what was chosen."""
+    from clusterwright.cli._show import show_message, show_note
+    from clusterwright.config.load import text_of
+    from clusterwright.launch.image import build as builder
+    from clusterwright.launch.image.containerfile import REQUIREMENTS_LOCK, image_files
+
+    lock = out / REQUIREMENTS_LOCK
+    pins = text_of(lock) if lock.is_file() else ""
+    builder.write_folder(out, image_files(choice, cluster, requirements, pins))
+    show_message(_summary(choice, out))
+    for note in (*choice.notes, *_unpinned(requirements, has_lock=bool(pins))):
+        show_note(note)
 
 
 def _build_image(out: Path, name: str, *, files_only: bool) -> str:

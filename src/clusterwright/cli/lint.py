@@ -58,9 +58,8 @@ def lint(
         files = [source.path for source in sources]
         show_json({"file": str(file), "files": files, "slurm": version, "findings": rows})
     else:
-        _show(
-            rows, ", ".join(map(str, (file, *more))), version, is_newest=not slurm, has_unread=conf.has_unread
-        )
+        name = ", ".join(map(str, (file, *more)))
+        _show(rows, name, version, is_newest=not slurm, has_unread=conf.has_unread)
     return EXIT_FAULTS if any(row["severity"] != "note" for row in rows) else EXIT_OK
 
 

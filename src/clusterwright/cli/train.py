@@ -18,11 +18,11 @@ from clusterwright.cli._connection import (
     LOCAL_RUNS,
     cluster_file,
     connection_to,
-    follow,
     is_unmanaged,
     unmanaged_cluster,
 )
 from clusterwright.cli._live_names import PARTITIONS, RUNS
+from clusterwright.cli._run_output import follow
 from clusterwright.cli._show import show_error, show_message, show_next, show_table
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
@@ -169,14 +169,7 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
         return _local(resolve_job(program, job.overrides(), None), how.out.absolute(), dry_run=how.dry_run)
     if program and Path(program[0]).suffix in JOB_SUFFIXES:
         require_readable(Path(program[0]))  # the first error to name, before that of a missing cluster file
-    job_file = Path(program[0]) if program else None
-    cluster: Path | Cluster = (
-        unmanaged_cluster(how.cluster)
-        if is_unmanaged(how.cluster, job_file)
-        else cluster_file(
-            how.cluster, job_file, accepts_login=True, otherwise=_("--local runs it on this machine")
-        )
-    )
+    cluster = _cluster(how.cluster, Path(program[0]) if program else None)
     resolved_job = resolve_job(program, job.overrides(), cluster) if program else None
     if resolved_job:
         require_script(resolved_job.job, resolved_job.base_folder)
@@ -194,6 +187,13 @@ def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
     )
     run_name = run.runs[0] if run.runs else run.name
     return follow(cluster_config, runs_folder(cluster_config), run_name, live=True) if how.follow else 0
+
+
+def _cluster(named: Path | None, job_file: Path | None) -> Path | Cluster:
+    """Return the path of the cluster file, or the cluster as learned from Slurm."""
+    if is_unmanaged(named, job_file):
+        return unmanaged_cluster(named)
+    return cluster_file(named, job_file, accepts_login=True, otherwise=_("--local runs it on this machine"))
 
 
 def _dry_run(resolved_job: ResolvedJob, cluster: Cluster | None, runs: str) -> int:
