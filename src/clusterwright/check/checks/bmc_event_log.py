@@ -17,7 +17,7 @@ from clusterwright.units import DAY_S, human_duration
 _BROKEN = re.compile(
     r"Uncorrectable|Non-recoverable|Failure detected|AC lost|Bus (Fatal|Uncorrectable)|PCI [SP]ERR|IERR|Thermal Trip"
     r"|Critical going|Drive Fault|In Failed Array|Run-time Critical Stop|OS graceful stop|FRB\d"
-)  # fmt: skip
+)
 _AILING = re.compile(
     r"limit reached|Non-critical going|Redundancy (Lost|Degraded)|Predictive [Ff]ailure|Hard reset"
 )

@@ -18,9 +18,12 @@ DEPENDENCIES = ("rdma_core",)
 SCRIPT = f"{FOLDER}/roce.sh"
 NAME = "clusterwright-roce.service"
 UNIT = oneshot(
-    "RoCE is marked and kept whole", SCRIPT, After="clusterwright-rdma.service network-online.target",
-    Wants="network-online.target", Before="slurmd.service",
-)  # fmt: skip
+    "RoCE is marked and kept whole",
+    SCRIPT,
+    After="clusterwright-rdma.service network-online.target",
+    Wants="network-online.target",
+    Before="slurmd.service",
+)
 
 
 @alike
