@@ -1,5 +1,6 @@
 """A Slurm that was typed by hand is adopted: nothing on its hosts changes, then or by an apply of the file."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from clusterwright.provision.apply import apply, remote_of
 from clusterwright.provision.change.drift import drift
 
 BUILD = Path(__file__).parents[1] / "launch" / "unmanaged" / "foreign.sh"
-NET, HOSTS = "10.247.0", ("slurm-ctl", "n1", "n2", "n3")
+NET, HOSTS = "10.234.0", ("slurm-ctl", "n1", "n2", "n3")
 TEXT = f"""name: adopted
 networks:
   management: {{subnet: {NET}.0/24, rate: 1Gbit/s}}
@@ -49,7 +50,7 @@ def remote(tmp_path_factory):
     cluster = load_cluster(file)
     lab.up(cluster)
     try:
-        script = BUILD.read_text().replace("10.214.0", NET)
+        script = re.sub(r"\b10\.\d+\.0\b", NET, BUILD.read_text())
         subprocess.run(["sh", "-s", cluster.ssh_config], input=script.encode(), check=True, timeout=120)
         yield remote_of(cluster)
     finally:

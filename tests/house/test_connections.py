@@ -36,7 +36,6 @@ OUTSIDE = {
     "onhost/notify/zabbix/figures.py": "reads Prometheus on loopback for the site's Zabbix",
     "onhost/notify/zabbix/site.py": "the site's Zabbix: `monitoring.receivers`",
     "onhost/notify/zabbix/wire.py": "the site's Zabbix: `monitoring.receivers`",
-    "onhost/power/bios.py": "BMCs of the hosts: `slurm.power_saving.provider`",
     "onhost/power/providers/redfish.py": "BMCs of the hosts: `slurm.power_saving.provider`",
     "onhost/trackers/mlflow.py": "the server of `trackers:` in a job file",
     "onhost/trackers/swanlab.py": "the server of `trackers:` in a job file",

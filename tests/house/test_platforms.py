@@ -9,6 +9,7 @@ KINDS = "|".join({name.partition("-")[0] for name in platform_names()})
 RELEASE = re.compile(rf"\b({KINDS}|rhel)-[0-9]|^({KINDS})$")
 NAMED = {"os", "platform.name", "platform.family", "platform.gpu_packages"}
 COMPARES = {  # each compares a host's, a bundle's or a repository's distribution with that of the cluster file
+    "adopt/express.py",
     "check/checks/os_as_declared.py",
     "config/repositories.py",
     "provision/package_bundle/gather.py",

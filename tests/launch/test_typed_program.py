@@ -51,7 +51,7 @@ def test_a_script_is_no_program(line, is_local, fix):
 @pytest.mark.parametrize("line", ["./mpi.py", "run.sh", "bash job.sh", "a.out", "python train.py"])
 def test_programs_remain_programs(line):
     """An executable script, one without #SBATCH lines, and one that bash runs."""
-    require_program(line.split(), is_local=False)
+    assert require_program(line.split(), is_local=False) is None
 
 
 @pytest.mark.parametrize(
