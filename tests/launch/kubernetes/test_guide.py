@@ -58,7 +58,7 @@ def test_a_kubernetes_without_the_kind_is_refused_in_the_guides_words(typed, tmp
     assert not (tmp_path / "k8s").exists()
 
 
-@pytest.mark.parametrize("version", ["latest", "1", "1.x", ""])
+@pytest.mark.parametrize("version", ["latest", "1", "1.x"])
 def test_what_is_no_version_is_refused(typed, version):
     """With the form that is one."""
     typed(lines()[0])
