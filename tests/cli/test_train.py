@@ -18,9 +18,9 @@ CLUSTER = ROOT / "examples" / "lab" / "cluster.yaml"
 def wright(tmp_path):
     """Run the command in an empty folder."""
 
-    def call(*arguments, **more):
+    def call(*arguments, python=(sys.executable,), **more):
         env = {name: text for name, text in os.environ.items() if name != "CLUSTERWRIGHT_CLUSTER"}
-        argv = [sys.executable, "-c", "from clusterwright.cli import main; main()", *map(str, arguments)]
+        argv = [*python, "-c", "from clusterwright.cli import main; main()", *map(str, arguments)]
         return subprocess.run(
             argv, cwd=tmp_path, env={**env, **more}, capture_output=True, text=True, timeout=120, check=False
         )
@@ -54,22 +54,56 @@ def test_a_dry_run_prints_the_script_and_nothing_else(wright, job, tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize("where", ["python", "LD_PRELOAD"])
-def test_a_dry_run_starts_nothing_that_the_job_file_names(wright, job, tmp_path, where):
-    """Neither its Python nor a library of its variables."""
+ON_MACHINES = [("--local",), ("--hostfile", "hostfile"), ("--local", "--hostfile", "hostfile")]
+
+
+@pytest.mark.parametrize("where", ON_MACHINES, ids=["local", "hostfile", "both"])
+@pytest.mark.parametrize("what", ["python", "LD_PRELOAD", "PYTHONPATH", "folder"])
+def test_a_dry_run_starts_nothing_that_the_job_file_names(wright, job, tmp_path, where, what):
+    """Neither its Python, a library of its variables, nor a module of the current folder."""
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
     program.chmod(0o755)
-    environment = (
-        f"{{python: {program}}}" if where == "python" else f"{{variables: {{LD_PRELOAD: {program}}}}}"
-    )
+    module = f"import pathlib\npathlib.Path({str(tmp_path / 'ran')!r}).touch()\n"
+    (tmp_path / "importlib").mkdir()
+    (tmp_path / "importlib" / "__init__.py").write_text(module)
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "sitecustomize.py").write_text(module)
+    (tmp_path / "hostfile").write_text("h1\n")
+    environment = {
+        "python": f"{{python: {program}}}",
+        "LD_PRELOAD": f"{{variables: {{LD_PRELOAD: {program}}}}}",
+        "PYTHONPATH": f"{{variables: {{PYTHONPATH: {tmp_path}/modules}}}}",
+        "folder": "{}",
+    }[what]
     job.write_text(job.read_text().replace("nodes: 2", "nodes: 1") + f"environment: {environment}\n")
-    done = wright("train", job, "--local", "--dry-run")
+    done = wright("train", job, *where, "--dry-run", python=(sys.executable, "-P"))
 
     assert done.returncode == 0, done.stderr
-    assert str(program) in done.stdout
+    assert what == "folder" or str(program) in done.stdout or f"{tmp_path}/modules" in done.stdout
     assert "LD_PRELOAD" not in done.stderr  # of a loader that was given it
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("where", ON_MACHINES, ids=["local", "hostfile", "both"])
+@pytest.mark.parametrize("more", [(), ("--dry-run",)], ids=["show", "dry-run"])
+def test_show_starts_nothing_where_no_cluster_has_the_variables(wright, job, tmp_path, where, more):
+    """It is refused: this machine and the hosts of a hostfile have no cluster file to read."""
+    (tmp_path / "hostfile").write_text("h1\n")
+    done = wright("train", job, *where, "--show", *more)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "error[train-words]: --show prints the variables of a cluster's job" in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("option", ["--dry-run", "--show"])
+def test_a_run_to_resume_is_not_started_by_an_option_that_prints(wright, option):
+    """There is no job file from which a script or variables could be printed."""
+    done = wright("train", "--resume", "count-1", option, "--cluster", CLUSTER)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"error[train-words]: {option} needs a job file or a program" in done.stderr
 
 
 def test_the_cluster_file_is_looked_for_where_one_expects_it(wright, job, tmp_path):

@@ -40,7 +40,7 @@ def test_an_elastic_job_counts_its_replicas_itself(a_job):
 def test_what_a_dry_run_prints_sets_them(cluster, a_job):
     """Bash reads the JSON back as it was, from the script for Slurm and from the local one."""
     job = a_program(a_job, nodes=2, parallel={"tensor": 2, "pipeline": 2})
-    for text in (script(job, cluster, "/shared/runs/j"), local_script(job, "/tmp/j")):
+    for text in (script(job, cluster, "/shared/runs/j"), local_script(job, "/tmp/j", "python3")):
         settings = "\n".join(line for line in text.splitlines() if line.startswith("export CLUSTERWRIGHT_"))
         done = subprocess.run(
             ["bash", "-c", f'{settings}\nprintf %s "$CLUSTERWRIGHT_PARALLEL"'],

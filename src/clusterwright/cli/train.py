@@ -210,10 +210,10 @@ def _dry_run(resolved_job: ResolvedJob, cluster: Cluster | None, runs: str) -> i
     if cluster:
         text = script(job, cluster, run)
     else:
-        from clusterwright.launch.local import local_script, require_supervised
+        from clusterwright.launch.local import dry_run_python, local_script, require_supervised
 
         require_supervised(job)
-        text = local_script(job, run)
+        text = local_script(job, run, dry_run_python(job))
     sys.stdout.write(with_record(text, run, record(job, cluster, run, now)))
     return 0
 
@@ -264,12 +264,24 @@ def _show_notes(notes: Sequence[object]) -> None:
 
 
 def _something(arguments: tuple[str, ...], how: How) -> None:
-    """Raise WrightError if there is neither a job, a program nor a run to resume."""
+    """Raise WrightError if there is neither a job, a program nor a run to resume, or if options contradict."""
     from clusterwright.launch.resolve import JOB_SUFFIXES
     from clusterwright.launch.typed_program import require_program
 
     if arguments and Path(arguments[0]).suffix not in JOB_SUFFIXES:
         require_program(arguments, is_local=how.local)
+    if how.show and (how.local or how.hostfile):
+        message = _(
+            "--show prints the variables of a cluster's job, and {option} runs without a cluster",
+            option="--hostfile" if how.hostfile else "--local",
+        )
+        fix = _("use --dry-run, which prints the script with its variables and starts nothing")
+        raise WrightError.from_code("train-words", message, fix, exit_code=EXIT_USAGE)
+    if how.resume is not None and not arguments and (how.show or how.dry_run):
+        option = "--show" if how.show else "--dry-run"
+        message = _("{option} needs a job file or a program, and --resume names a run", option=option)
+        fix = _("remove {option}, or name the job file as well", option=option)
+        raise WrightError.from_code("train-words", message, fix, exit_code=EXIT_USAGE)
     if how.local and how.resume is not None:
         raise _no_local_resume(how.resume, how.out)
     if not arguments and how.resume is None:

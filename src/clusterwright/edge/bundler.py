@@ -11,6 +11,7 @@ from pathlib import Path
 
 from clusterwright import plugins
 from clusterwright.i18n import _
+from clusterwright.onhost.lib.processes import NOT_HERE
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -65,10 +66,7 @@ for n,t in json.loads(zlib.decompress(s.read(int(s.readline()))).decode()):
 try: sys.exit(m.main())
 except (BrokenPipeError,KeyboardInterrupt): os._exit(130)
 """
-LOADER = f"import sys\ns=sys.stdin.buffer{_LOAD}"
-
-# Removes the current folder from the folders of modules, where an option of Python (-I, -P) cannot.
-_NOT_HERE = "import sys\nsys.path[:]=[p for p in sys.path if p]\n"
+LOADER = f"{NOT_HERE}\ns=sys.stdin.buffer{_LOAD}"
 
 # A minimal Rocky 8 has only the Python of dnf, which is 3.6.
 PYTHON = "$(command -v python3 || echo /usr/libexec/platform-python)"
@@ -103,7 +101,7 @@ def bundle_script(program: str) -> bytes:
 
     For a file or for `python3 -`, which would import modules of the current folder: another user's, maybe.
     """
-    return f"{_NOT_HERE}import io\ns=io.BytesIO({program_input(program)!r}){_LOAD}".encode()
+    return f"{NOT_HERE}; import io\ns=io.BytesIO({program_input(program)!r}){_LOAD}".encode()
 
 
 def probe(name: str) -> str:

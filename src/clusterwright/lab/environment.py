@@ -44,7 +44,9 @@ def probe_environment(folder: str) -> PythonEnvironment:
     Raises:
         WrightError: It has no working Python.
     """
-    result = run((f"{folder}/bin/python", "-c", _PROBE)) if Path(folder, "bin/python").exists() else None
+    result = (
+        run((f"{folder}/bin/python", "-I", "-c", _PROBE)) if Path(folder, "bin/python").exists() else None
+    )
     if result is None or not result.ok:
         error = result.last_lines() if result else _("the environment has no bin/python")
         raise WrightError.from_code(

@@ -30,15 +30,14 @@ from clusterwright.launch.snapshot import CodeSnapshot, snapshot
 from clusterwright.launch.typed_program import local_line
 from clusterwright.launch.variables import job_variables
 from clusterwright.onhost.lib.files import write_atomic
+from clusterwright.onhost.lib.processes import NOT_HERE
 from clusterwright.onhost.lib.run_outcome import RUNNING, decide
 from clusterwright.onhost.lib.safe_reader import read_object, text_or_empty
 from clusterwright.onhost.runs import run_state
 
 _LIBRARY = "library"  # folder in the run's folder with this package only, not what is installed beside it
 EXIT_NO_TORCH = 10
-HAS_TORCH = (
-    f"import importlib.util, sys; sys.exit(0 if importlib.util.find_spec('torch') else {EXIT_NO_TORCH})"
-)
+HAS_TORCH = f"{NOT_HERE}; import importlib.util; sys.exit(0 if importlib.util.find_spec('torch') else {EXIT_NO_TORCH})"
 
 
 def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Path = Path()) -> RunFolder:
@@ -51,7 +50,7 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Pa
     prepared = prepare(job, None, base_folder)
     job = prepared.job
     require_supervised(job)
-    rank_python(job)
+    python = rank_python(job)
     now = (clock or SystemClock()).now()
     copy = snapshot(job.code, base_folder) if job.code else None
     folder.mkdir(parents=True, exist_ok=True)
@@ -59,7 +58,7 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Pa
         name = new_folder(folder.absolute(), run_name(job.name, now))
         run = folder.absolute() / name
         access.restrict(run, job)
-        job_id = _start(job, run, now, copy)
+        job_id = _start(job, run, now, copy, python)
     return RunFolder(name, str(job_id), str(run), (*prepared.notes, *shared_machine(other_users())))
 
 
@@ -74,7 +73,7 @@ def require_folder(folder: Path) -> None:
         )
 
 
-def _start(job: Job, run: Path, now: float, copy: CodeSnapshot | None) -> int:
+def _start(job: Job, run: Path, now: float, copy: CodeSnapshot | None, python: str) -> int:
     """Write the run's files and start the run; return its process id."""
     from clusterwright.launch.peak import local_peak
 
@@ -84,7 +83,7 @@ def _start(job: Job, run: Path, now: float, copy: CodeSnapshot | None) -> int:
     (run / _LIBRARY / "clusterwright").symlink_to(Path(clusterwright.__file__).parent)
     digest = copy.digest if copy else None
     write_atomic(run / "job.json", record(job, None, str(run), now, user=None, gpu=local_peak(), code=digest))
-    write_atomic(run / "job.sh", local_script(job, str(run)), mode=0o777 & ~access.umask(job))
+    write_atomic(run / "job.sh", local_script(job, str(run), python), mode=0o777 & ~access.umask(job))
     with (run / "job.out").open("ab") as out:
         job_id = processes.start([str(run / "job.sh")], out=out)
     write_atomic(run / "jobs", f"{job_id}\n")
@@ -147,15 +146,23 @@ def rank_python(job: Job) -> str:
     Raises:
         WrightError: none of them has PyTorch.
     """
-    interpreters = (
-        (job.environment.python,) if job.environment.python else (shutil.which("python3"), sys.executable)
-    )
-    candidates = tuple(dict.fromkeys(path for path in interpreters if path))
+    candidates = _pythons(job)
     env = {**os.environ, **job.environment.variables}
     for python in candidates:
         if processes.run([python, "-c", HAS_TORCH], env=env).code != EXIT_NO_TORCH:
             return python
     raise without_torch(candidates)
+
+
+def dry_run_python(job: Job) -> str:
+    """Return the first of the Pythons from which `rank_python` chooses; a dry run starts none of them."""
+    return _pythons(job)[0]
+
+
+def _pythons(job: Job) -> tuple[str, ...]:
+    named = job.environment.python
+    paths = (named,) if named else (shutil.which("python3"), sys.executable)
+    return tuple(dict.fromkeys(path for path in paths if path))
 
 
 def without_torch(pythons: Sequence[str]) -> WrightError:
@@ -206,13 +213,8 @@ def new_folder(folder: Path, name: str) -> str:
             return free
 
 
-def local_script(job: Job, run: str) -> str:
-    """Return the script of a local run; run by hand again, it resumes from the newest checkpoint.
-
-    Nothing that the job file names is run: `local` looks for PyTorch before, with the job's variables.
-    """
-    plain = job.model_copy(update={"environment": job.environment.model_copy(update={"variables": {}})})
-    python = job.environment.python or rank_python(plain)
+def local_script(job: Job, run: str, python: str) -> str:
+    """Return the script of a local run; run by hand again, it resumes from the newest checkpoint."""
     library = os.pathsep.join([f"{run}/{_LIBRARY}", *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
     lines = [
         "#!/bin/bash",

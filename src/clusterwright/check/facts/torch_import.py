@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clusterwright.check.fact import HostSpec, fact
+from clusterwright.onhost.lib.processes import NOT_HERE
 
 _PROGRAM = (
-    "import platform, torch\n"
+    f"{NOT_HERE}; import platform, torch\n"
     "try:\n nccl = '.'.join(map(str, torch.cuda.nccl.version()))\n"
     "except Exception:\n nccl = None\n"  # a build without CUDA has none
     "print(platform.python_version(), torch.__version__, torch.version.cuda, nccl, 'imported')"

@@ -25,7 +25,13 @@ from clusterwright.launch.hosts.hostfile import SlotHost
 from clusterwright.launch.hosts.preflight import check_hosts
 from clusterwright.launch.lines.note import Note
 from clusterwright.launch.lines.prepare import prepare
-from clusterwright.launch.local import new_folder, rank_python, require_folder, require_supervised
+from clusterwright.launch.local import (
+    dry_run_python,
+    new_folder,
+    rank_python,
+    require_folder,
+    require_supervised,
+)
 from clusterwright.launch.peak import local_peak
 from clusterwright.launch.record import record
 from clusterwright.launch.run import RunFolder, run_name
@@ -87,7 +93,7 @@ def start_on_hosts(
 
 
 def preview(job: Job, hosts: Sequence[SlotHost], folder: Path, base_folder: Path = Path()) -> str:
-    """Return the script that a run of the job would have on each host; no host is asked and nothing is written.
+    """Return the script that a run of the job would have on each host; nothing is started and nothing is written.
 
     Raises:
         WrightError: the job needs a scheduler or more hosts.
@@ -96,7 +102,7 @@ def preview(job: Job, hosts: Sequence[SlotHost], folder: Path, base_folder: Path
     require_supervised(job, "--hostfile")
     require_capacity(job, hosts)
     run = f"{folder}/{run_name(job.name, SystemClock().now())}"
-    return hosts_script(job, run, library_folder(str(folder)), rank_python(job))
+    return hosts_script(job, run, library_folder(str(folder)), dry_run_python(job))
 
 
 @contextlib.contextmanager

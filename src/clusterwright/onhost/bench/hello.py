@@ -14,7 +14,9 @@ TOOLS = (
     "ib_send_bw", "ib_read_bw", "ib_write_bw", "ib_send_lat", "ib_read_lat",
 )  # fmt: skip
 PYTHON_S = 60  # a Python environment may be on slow shared storage
-PYTHON_PROBE = """
+PYTHON_PROBE = (
+    processes.NOT_HERE
+    + """
 import importlib.metadata as about, json
 def version(name):
     try:
@@ -22,7 +24,9 @@ def version(name):
     except about.PackageNotFoundError:
         return ""
 print(json.dumps({"torch": version("torch"), "nccl": "".join(map(version, %r))}))
-""" % [f"nvidia-nccl-cu{major}" for major in (11, 12, 13, 14)]
+"""
+    % [f"nvidia-nccl-cu{major}" for major in (11, 12, 13, 14)]
+)
 
 
 def main() -> None:

@@ -16,6 +16,8 @@ TIMED_OUT = 124  # what coreutils' timeout returns
 TOO_LARGE = 125
 NOT_STARTED = 127  # what a shell returns
 OUTPUT_BYTES = 64 << 20  # limit for both streams together
+# A program for `python -c` begins with it if -I and -P cannot be set: without the current folder's modules.
+NOT_HERE = "import sys; sys.path[:] = [p for p in sys.path if p]"
 KILL_S = 2.0  # a killed process that still exists after this hangs in the kernel
 
 DEVNULL, PIPE, STDOUT = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
