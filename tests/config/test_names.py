@@ -192,6 +192,85 @@ def test_a_hostlist_of_slurm_that_is_damaged_or_too_large_has_no_hosts(value, co
     assert len(names.expand_valid(value)) == count
 
 
+def slurms_meaning(text):
+    """The names of a hostlist by Slurm's rule: each bracket is replaced by each of its numbers."""
+    names_of_all = []
+    for part in re.split(r",(?![^\[]*\])", text):
+        found = [""]
+        for inside, letters in re.findall(r"\[(.*?)\]|([^\[]+)", part):
+            numbers = [letters] if letters else []
+            for first, last in re.findall("([0-9]+)-?([0-9]*)", inside):
+                numbers += [
+                    f"{number:0{len(first)}d}" for number in range(int(first), int(last or first) + 1)
+                ]
+            found = [name + number for name in found for number in numbers]
+        names_of_all += found
+    return names_of_all
+
+
+def test_a_hostlist_has_as_many_names_as_are_counted():
+    """Digits and brackets beside a bracket change neither: count and names are those of Slurm."""
+    pick = random.Random(27)
+    pieces = [
+        "a",
+        "g1",
+        "1",
+        "-",
+        "[1-2]",
+        "[9-10]",
+        "[2-12,9]",
+        "[99,100,99]",
+        "[08-11]",
+        "[5]",
+        ",",
+        "n",
+        "0",
+    ]
+    seen = 0
+    for _ in range(20_000):
+        text = "".join(pick.choices(pieces, k=pick.randrange(1, 8)))
+        count = names.count_hosts(text)
+        if not count or count > 3000:
+            continue
+        expected = slurms_meaning(text)
+        assert (len(expected), set(expected)) == (count, set(names.expand(text))), text
+        seen += 1
+    assert seen > 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("a1[9-10]", ("a19", "a110")), ("a9999999[9-10]", ("a99999999", "a999999910")),
+     ("1[9-10]a", ("19a", "110a")), ("a[1-2][9-10]", ("a19", "a29", "a110", "a210"))],
+)  # fmt: skip
+def test_digits_beside_a_bracket_belong_to_the_name(text, expected):
+    """As Slurm reads them; read as digits of the bounds they would make millions of hosts."""
+    begun = time.process_time()
+    assert names.expand_valid(text) == names.expand(text) == expected
+    assert time.process_time() - begun < 1
+
+
+def test_a_large_cluster_is_expanded_at_once():
+    """Also with two numbers in each name."""
+    begun = time.process_time()
+    assert len(names.expand("gpu-node[1-4096]")) == len(names.expand("rack[1-64]-n[01-64]")) == 4096
+    assert time.process_time() - begun < 1
+
+
+@pytest.mark.parametrize("text", ["n[1-65537]", "a[1-300]b[1-300]", "n[", "n,,m", "n!m", "a" * 300])
+def test_only_a_hostlist_within_the_limit_is_expanded(text):
+    """Whoever expands a text need not count before."""
+    with pytest.raises(names.HostlistError):
+        names.expand(text)
+
+
+def test_long_names_are_no_names_to_fold():
+    """A damaged file may have them."""
+    long = ["a" + "1" * 5000, *("a1b" * 700 + str(number) for number in range(70))]
+
+    assert names.fold([*long, "n2", "n1"]) == ",".join(["n[1-2]", *sorted(long)])
+
+
 @pytest.mark.parametrize("value", ["25.11", "22.05.8", "12.8", "580.95.05", "2.27.3-1", "8"])
 def test_versions_are_text(value):
     """As vendors write them, in quotes."""

@@ -16,15 +16,14 @@ def expanded(hostlist: str) -> tuple[str, ...] | None:
     Raises:
         WrightError: the text is not a hostlist.
     """
-    from ClusterShell.NodeSet import NodeSetException
-
+    from clusterwright.config.hostlists import MAX_HOSTS, HostlistError
     from clusterwright.config.names import expand
     from clusterwright.errors import EXIT_USAGE, WrightError
 
     try:
         return expand(hostlist) if hostlist else None
-    except NodeSetException as error:
-        message = _("`{hostlist}` is not a hostlist: {error}", hostlist=hostlist, error=error)
+    except HostlistError as error:
+        message = _("`{value}` is not a hostlist of 1 to {limit} hosts", value=hostlist[:60], limit=MAX_HOSTS)
         fix = _("write it as gpu-node[1-8,12]")
         raise WrightError.from_code("bad-hostlist", message, fix, exit_code=EXIT_USAGE) from error
 

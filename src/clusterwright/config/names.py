@@ -7,15 +7,15 @@ newline.
 from __future__ import annotations
 
 import re
-from math import prod
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
-from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
 from ClusterShell.RangeSet import RangeSet
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from clusterwright.config.field import refuse
+from clusterwright.config.hostlists import MAX_HOSTS, MAX_NAME, HostlistError, count_hosts, host_names
 from clusterwright.i18n import N_, _
 
 _HOST = r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?"  # RFC 1123 label, lower case, starting with a letter
@@ -40,15 +40,12 @@ _ARRAY = r"[0-9]{1,7}(-[0-9]{1,7}(:[1-9][0-9]{0,6})?)?(,[0-9]{1,7}(-[0-9]{1,7}(:
 _EARLIER = r"[1-9][0-9]{0,9}|[A-Za-z][A-Za-z0-9_.-]{0,95}"  # a job id, or the name of a run
 _IMAGE = r"[A-Za-z0-9/][A-Za-z0-9._/:@#+=-]{0,1023}"  # enroot import(1): docker://USER@HOST#IMAGE:TAG
 
-_HOSTLIST_PART = r"((?:[a-z0-9-]|\[[0-9,-]+\])+)(?:,|$)"
-_BRACKET = r"\[([0-9,-]+)\]"
-_RANGE = r"([0-9]{1,9})(?:-([0-9]{1,9}))?"
-_ANY_PART = r"(?:[^][,&!^\s]|\[[^][]*\])+"  # without ClusterShell's operators
+_OUR_HOSTLIST = r"[a-z0-9,[\]-]*"
+_SLURM_HOSTLIST = r"[A-Za-z0-9_.,[\]-]*"  # other hosts of Slurm may have such names
 _NUMBER = r"\[[^]]*\]|[0-9]+"
-_FOLDABLE = r"[A-Za-z0-9_.-]+"  # host names as Slurm and DNS have them
+_FOLDABLE = rf"[A-Za-z0-9_.-]{{1,{MAX_NAME}}}"  # host names as Slurm and DNS have them
 _LAST_NUMBER = r"(.*?)([0-9]+)([^0-9]*)"
 
-MAX_HOSTS = 65536  # Slurm's own MAX_SLURM_NODES is 64 * 1024
 MAX_HOSTLIST = 4096  # characters: a line, not a file
 _FEW_HOSTS = 64  # ours: of more, with several numbers in each name, ClusterShell takes too long
 
@@ -113,20 +110,8 @@ def _path(value: str) -> str:
 
 
 def _count(hostlist: str) -> int | None:
-    """Count the hosts of a hostlist without expanding it (`n[1-999999999]`); None if it is malformed."""
-    total, position = 0, 0
-    while position < len(hostlist):
-        part = re.compile(_HOSTLIST_PART).match(hostlist, position)
-        if part is None:
-            return None
-        sizes = [_size(ranges) for ranges in re.findall(_BRACKET, part[1])]
-        if (
-            0 in sizes
-        ):  # the product would hide the size of the other ranges, which ClusterShell expands first
-            return None
-        total += prod(sizes)
-        position = part.end()
-    return None if hostlist.endswith(",") else total
+    """Count the hosts of a hostlist of names that we accept; None if it is malformed."""
+    return count_hosts(hostlist) if re.fullmatch(_OUR_HOSTLIST, hostlist) else None
 
 
 def limit_hosts(groups: Any) -> Any:
@@ -165,25 +150,13 @@ def _first_above_limit(sections: Any, field: str) -> str | None:
     return None
 
 
-def _size(ranges: str) -> int:
-    """Count the numbers in `1-8,12`; 0 if it is malformed."""
-    matches = [re.fullmatch(_RANGE, text) for text in ranges.split(",")]
-    if not all(matches):
-        return 0
-    return sum(max(0, int(match[2] or match[1]) - int(match[1]) + 1) for match in matches if match)
-
-
 def _hostlist(value: str) -> str:
     fix = _("write it as gpu-node[1-8,12]")
     count = _count(value) if len(value) <= MAX_HOSTLIST else None
     if count is None or not 1 <= count <= MAX_HOSTS:
         message = _("`{value}` is not a hostlist of 1 to {limit} hosts", value=value[:60], limit=MAX_HOSTS)
         raise refuse("bad-hostlist", message, fix)
-    try:
-        names = expand(value)
-    except NodeSetException as error:
-        message = _("`{value}` is not a hostlist: {error}", value=value, error=error)
-        raise refuse("bad-hostlist", message, fix) from error
+    names = expand(value)
     for name in names:
         if not re.fullmatch(_HOST, name):
             raise refuse("bad-name", _("`{name}` is not a host name", name=name), _(_HOST_FIX))
@@ -230,13 +203,12 @@ def _no_nul(value: str) -> str:
 
 
 def expand(hostlist: str) -> tuple[str, ...]:
-    """Expand a hostlist into host names, sorted by name and number."""
-    parts = re.findall(_ANY_PART, hostlist)
-    if ",".join(parts) == hostlist and any(_has_numbers(part) for part in parts):
-        sets = [NodeSet(part, resolver=RESOLVER_NOGROUP) for part in parts]
-        if sum(map(len, sets)) > _FEW_HOSTS:  # ClusterShell would compare each two parts
-            return tuple(sorted({name for nodes in sets for name in nodes}, key=_by_number))
-    return tuple(NodeSet(hostlist, resolver=RESOLVER_NOGROUP))
+    """Expand a hostlist into host names, sorted by name and number.
+
+    Raises:
+        HostlistError: the text is no hostlist, or has more than MAX_HOSTS hosts.
+    """
+    return host_names(hostlist)
 
 
 def _has_numbers(name: str) -> bool:
@@ -244,18 +216,13 @@ def _has_numbers(name: str) -> bool:
     return len(re.findall(_NUMBER, name)) > 1
 
 
-def _by_number(name: str) -> tuple[str, list[int], str]:
-    return re.sub("[0-9]+", "%", name), list(map(int, re.findall("[0-9]+", name))), name
-
-
 def expand_valid(hostlist: str) -> tuple[str, ...]:
     """Expand a hostlist from Slurm's text, where users can add fields; empty if it is invalid or too large."""
-    count = _count(re.sub("[A-Z_.]", "a", hostlist))  # other hosts of Slurm may have such names
-    if not count or count > MAX_HOSTS:
+    if not re.fullmatch(_SLURM_HOSTLIST, hostlist):
         return ()
     try:
         return expand(hostlist)
-    except (NodeSetException, ValueError):  # ClusterShell raises both for damaged ranges
+    except HostlistError:
         return ()
 
 
