@@ -290,12 +290,44 @@ def of_another_group(source):
 def shared_with_one_by_a_list(source):
     """The bits of the group are then those of the list's mask, and the group itself may nothing."""
     (source / "one").chmod(0o600)
-    entries = [(1, 6, -1), (2, 4, 41_003), (4, 0, -1), (16, 4, -1), (32, 0, -1)]
+    _set_list(source / "one", [(1, 6, -1), (2, 4, 41_003), (4, 0, -1), (16, 4, -1), (32, 0, -1)])
+    return "one"
+
+
+def denied_to_the_team_by_a_list(source):
+    """Which all others may read."""
+    os.chown(source / "one", -1, 41_002)
+    _set_list(source / "one", [(1, 6, -1), (4, 4, -1), (8, 0, int(TEAM)), (16, 4, -1), (32, 4, -1)])
+    return "one"
+
+
+def in_a_folder_denied_by_a_list(source):
+    """Its own mode is open."""
+    os.chown(source / "sub", -1, 41_002)
+    _set_list(source / "sub", [(1, 7, -1), (4, 5, -1), (8, 0, int(TEAM)), (16, 5, -1), (32, 5, -1)])
+    return "sub/a b"
+
+
+def below_a_folder_denied_by_a_list(source):
+    """A folder above the data."""
+    os.chown(source.parent, -1, 41_002)
+    _set_list(source.parent, [(1, 7, -1), (4, 5, -1), (8, 0, int(TEAM)), (16, 5, -1), (32, 5, -1)])
+    return "one"
+
+
+def closed_to_another_group(source):
+    """Members of the team may be in it as well, and others may read."""
+    os.chown(source / "one", -1, 41_002)
+    (source / "one").chmod(0o604)
+    return "one"
+
+
+def _set_list(path, entries):
+    """Give the path an access control list of (tag, bits, account)."""
     value = struct.pack("<I", 2) + b"".join(
         struct.pack("<HHI", tag, bits, who & 0xFFFFFFFF) for tag, bits, who in entries
     )
-    os.setxattr(source / "one", "system.posix_acl_access", value)
-    return "one"
+    os.setxattr(path, "system.posix_acl_access", value)
 
 
 @needs_root
@@ -311,6 +343,10 @@ def shared_with_one_by_a_list(source):
         closed_to_the_team,
         of_another_group,
         shared_with_one_by_a_list,
+        denied_to_the_team_by_a_list,
+        in_a_folder_denied_by_a_list,
+        below_a_folder_denied_by_a_list,
+        closed_to_another_group,
     ],
 )
 def test_what_the_team_cannot_reach_at_the_source_stays_the_owners(source, run, eve, hide):

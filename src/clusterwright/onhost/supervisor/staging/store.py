@@ -226,12 +226,14 @@ def _team_reaches(folder: str, team: int) -> bool:
 def _team_may(path: str, team: int, bits: int) -> bool:
     """Return whether a member of the team may use a file or folder so, whoever else may.
 
-    With an access control list the bits of the group say what any entry of the list permits: they count for nobody.
+    With an access control list nobody may: an entry can deny what the bits permit, and the group's bits are its mask.
+    A member can be in the group of the file as well, whose bits then count in place of those of others.
     """
     status = os.stat(path)
-    if status.st_gid != team:
-        return status.st_mode & bits == bits
-    return status.st_mode >> 3 & bits == bits and _ACCESS_LIST not in _attributes(path)
+    if _ACCESS_LIST in _attributes(path):
+        return False
+    others = bits if status.st_gid == team else status.st_mode & bits
+    return status.st_mode >> 3 & bits & others == bits
 
 
 def _attributes(path: str) -> List[str]:
