@@ -43,7 +43,7 @@ _DURATION_PART = re.compile(r"([0-9]+) ?(min|[smhdw])")
 _RATE_SLIP = re.compile(r"([KMGTkmgt])i?(B|b|bit|bits|)(ps|/s|)")
 _CLOCK = re.compile(r"(?:(\d{1,5})-)?(\d{1,4}):(\d{2})(?::(\d{2}))?")
 _WORDED = re.compile(r"(\d{1,15}(?:\.\d{1,6})?) ?([A-Za-z]*)")
-_WORDS = {"sec": "s", "min": "m", "hour": "h", "hr": "h", "day": "d", "week": "w"}
+_UNIT_NAMES = {"sec": "s", "min": "m", "hour": "h", "hr": "h", "day": "d", "week": "w"}
 _MAX_TEXT = 60  # the longest sensible quantity is under 30 characters
 _CAPACITY_SLIP = {
     unit.lower(): unit for unit in ("KiB", "MiB", "GiB", "TiB", "PiB", "kB", "MB", "GB", "TB", "PB")
@@ -118,18 +118,20 @@ def _closest_duration(text: str) -> str:
     match = _WORDED.fullmatch(text)
     if not match:
         return ""
-    number, word = match[1], match[2].lower()
-    if not word:
+    number, unit_text = match[1], match[2].lower()
+    if not unit_text:
         return (
             _("write {quantity}", quantity=f"{number}s, {number}m {_('or')} {number}h")
             if "." not in number
             else ""
         )
-    unit = next((unit for name, unit in _WORDS.items() if word.startswith(name) or word == name[0]), "")
+    unit = next(
+        (unit for name, unit in _UNIT_NAMES.items() if unit_text.startswith(name) or unit_text == name[0]), ""
+    )
     duration_s = Decimal(number) * _DURATIONS.get(unit, 0)
-    is_whole = duration_s and duration_s == int(duration_s) and duration_s <= MAX_INT64
+    is_integer = duration_s and duration_s == int(duration_s) and duration_s <= MAX_INT64
     exact = f"{number}{unit}" if "." not in number else format_duration(int(duration_s))
-    return _("write {quantity}", quantity=exact) if is_whole else ""
+    return _("write {quantity}", quantity=exact) if is_integer else ""
 
 
 def format_size(size_bytes: int) -> str:
@@ -182,9 +184,9 @@ def human_duration(duration_s: float) -> str:
     large, small = next(
         pair for pair in (_DAYS, _HOURS, _MINUTES) if round(size_s / pair[1][1]) >= pair[0][1] // pair[1][1]
     )
-    count, rest = divmod(round(size_s / small[1]), large[1] // small[1])
+    count, remainder = divmod(round(size_s / small[1]), large[1] // small[1])
     sign = "-" if duration_s < 0 else ""
-    return f"{sign}{count:,} {large[0]}" + (f" {rest} {small[0]}" if rest else "")
+    return f"{sign}{count:,} {large[0]}" + (f" {remainder} {small[0]}" if remainder else "")
 
 
 def human_size(size_bytes: float) -> str:
@@ -238,10 +240,10 @@ def _closest_fix(match: re.Match[str] | None, units: dict[str, int], fix: str) -
         return _(fix)
     if "B" in units:
         letters = match[3].lower()
-        word = re.match("(kilo|meg|gig|ter|pet)", letters)
+        prefix = re.match("(kilo|meg|gig|ter|pet)", letters)
         unit = (
-            f"{word[0][0]}B".upper()
-            if word
+            f"{prefix[0][0]}B".upper()
+            if prefix
             else _CAPACITY_SLIP.get(letters) or _CAPACITY_SLIP.get(f"{letters}ib")
         )
         return _("write {quantity}", quantity=f"{match[1]}{unit}") if unit else _(fix)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from clusterwright.cli import GROUPS, commands
-from clusterwright.cli._global_options import apply_global_options, wants_json
+from clusterwright.cli._global_options import apply_global_options, is_json_requested
 
 WRIGHT = (sys.executable, "-m", "clusterwright")
 
@@ -67,7 +67,7 @@ def test_errors_are_json_with_json(wright):
     assert document["exit_code"] == 2
     assert document["errors"][0]["code"] == "no-cluster-file"
     assert document["errors"][0]["fix"]
-    assert not wants_json(["train", "--", "program", "--json"])
+    assert not is_json_requested(["train", "--", "program", "--json"])
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from typing import Any
 from clusterwright.adopt.express import Adopted
 from clusterwright.i18n import _
 
-_PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
-_WORDS = frozenset(
+_UNQUOTED = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
+_YAML_LITERALS = frozenset(
     {"yes", "no", "true", "false", "on", "off", "null", "y", "n"}
 )  # YAML reads them as other types
 _WIDTH = 100
@@ -89,6 +89,6 @@ def _inline(value: Any) -> str:
 def _scalar(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, str) and (not _PLAIN.fullmatch(value) or value.lower() in _WORDS):
+    if isinstance(value, str) and (not _UNQUOTED.fullmatch(value) or value.lower() in _YAML_LITERALS):
         return json.dumps(value, ensure_ascii=False)
     return str(value)

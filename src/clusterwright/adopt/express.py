@@ -9,7 +9,15 @@ from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
 from clusterwright.adopt.groups import HostGroup, free_name, node_groups
-from clusterwright.adopt.lines import SECRETS, LeftOut, is_known, is_option, shown, spelled, without
+from clusterwright.adopt.lines import (
+    SECRETS,
+    LeftOut,
+    is_option,
+    is_supported_key,
+    omit_keys,
+    redacted,
+    spelled,
+)
 from clusterwright.adopt.networks import addressed
 from clusterwright.adopt.partitions import partition_sections
 from clusterwright.config.slurm_rules import ConfEntry, SlurmConf
@@ -28,7 +36,7 @@ _ELSEWHERE = (
     "clustername",
     "include",
 )
-_OWN_LINES = frozenset({"nodeset", "downnodes"})
+_REPEATABLE_KEYS = frozenset({"nodeset", "downnodes"})
 _UNFIT = re.compile(r"[^a-z0-9-]+")
 
 
@@ -75,8 +83,8 @@ def express(conf: SlurmConf, version: str, facts: SiteFacts | None = None) -> Ad
     facts, left_out = facts or SiteFacts(), list[LeftOut]()
     controllers = tuple(dict.fromkeys(_short(controller_name(setting)) for setting in conf.controllers))
     groups = _with_controllers(conf, node_groups(conf, controllers, left_out), controllers)
-    known = {**_node_addresses(groups), **_control_addresses(conf), **facts.addresses}
-    groups, addresses, subnet = addressed(groups, known)
+    host_addresses = {**_node_addresses(groups), **_control_addresses(conf), **facts.addresses}
+    groups, addresses, subnet = addressed(groups, host_addresses)
     partitions = partition_sections(conf, groups, left_out)
     if not partitions or not controllers:
         raise WrightError.from_code(
@@ -102,7 +110,7 @@ def express(conf: SlurmConf, version: str, facts: SiteFacts | None = None) -> Ad
         "partitions": partitions,
         "accounting": {"enabled": conf.plugin("AccountingStorageType", "none") == "slurmdbd"},
     }
-    return Adopted(values, tuple(left_out), tuple(_placeholders(groups, subnet, known, facts)))
+    return Adopted(values, tuple(left_out), tuple(_placeholders(groups, subnet, host_addresses, facts)))
 
 
 def _short(name: str) -> str:
@@ -168,7 +176,10 @@ def _node_addresses(groups: Mapping[str, HostGroup]) -> dict[str, IPv4Address]:
 
 
 def _control_addresses(conf: SlurmConf) -> dict[str, IPv4Address]:
-    pairs = ((_short(controller_name(one)), controller_address(one)) for one in conf.controllers)
+    pairs = (
+        (_short(controller_name(controller)), controller_address(controller))
+        for controller in conf.controllers
+    )
     return {host: address for host, text in pairs if (address := parse_address(text))}
 
 
@@ -191,11 +202,11 @@ def _options(conf: SlurmConf, name: str, left_out: list[LeftOut]) -> dict[str, s
         options["SlurmctldHost"] = ",".join(setting.value for setting in conf.controllers)
     if conf.get("ClusterName").lower() not in ("", name):
         options["ClusterName"] = conf.get("ClusterName")
-    for lines in without(conf.settings.get("slurm.conf", {}), *_ELSEWHERE).values():
+    for lines in omit_keys(conf.settings.get("slurm.conf", {}), *_ELSEWHERE).values():
         setting = lines[-1]
-        if setting.key.lower() in _OWN_LINES or not setting.value:  # an empty value is Slurm's default
+        if setting.key.lower() in _REPEATABLE_KEYS or not setting.value:  # an empty value is Slurm's default
             continue
-        is_key = is_known(setting.key, conf.slurm_release)
+        is_key = is_supported_key(setting.key, conf.slurm_release)
         if is_key and is_option(setting.value) and setting.key.lower() not in SECRETS:
             options[spelled(setting.key)] = setting.value
             continue
@@ -204,14 +215,14 @@ def _options(conf: SlurmConf, name: str, left_out: list[LeftOut]) -> dict[str, s
             if is_key
             else _("Slurm {release} does not have this key", release=conf.slurm_release)
         )
-        left_out.append(LeftOut(setting.file, setting.line, shown(setting.key, setting.value), reason))
+        left_out.append(LeftOut(setting.file, setting.line, redacted(setting.key, setting.value), reason))
     return options
 
 
 def _other_lines(conf: SlurmConf, left_out: list[LeftOut]) -> None:
     """Add the lines of slurm.conf that belong to no setting, node or partition, and includes that were not read."""
     for file, entry in conf.entries:
-        if file == "slurm.conf" and entry.key.lower() in _OWN_LINES:
+        if file == "slurm.conf" and entry.key.lower() in _REPEATABLE_KEYS:
             reason = (
                 _("the node groups of the partitions have its nodes")
                 if entry.key == "NodeSet"
@@ -225,13 +236,20 @@ def _other_lines(conf: SlurmConf, left_out: list[LeftOut]) -> None:
 
 
 def _placeholders(
-    groups: Mapping[str, HostGroup], subnet: IPv4Network, known: Mapping[str, IPv4Address], facts: SiteFacts
+    groups: Mapping[str, HostGroup],
+    subnet: IPv4Network,
+    host_addresses: Mapping[str, IPv4Address],
+    facts: SiteFacts,
 ) -> Iterator[str]:
     """Yield the fields whose values are not known: they are placeholders."""
     yield "networks.management.rate"
     if not facts.os:
         yield "os"
-    if not all(host in known and known[host] in subnet for group in groups.values() for host in group.hosts):
+    if not all(
+        host in host_addresses and host_addresses[host] in subnet
+        for group in groups.values()
+        for host in group.hosts
+    ):
         yield "nodes.NAME.addresses"
     for name, group in groups.items():
         systems = {facts.systems[host] for host in group.hosts if host in facts.systems}

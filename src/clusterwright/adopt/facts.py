@@ -17,7 +17,7 @@ from clusterwright.units import MiB, format_size
 
 _SHARED_KINDS = frozenset({"nfs", "nfs4", "lustre", "ceph", "beegfs", "gpfs", "fuse.ceph", "fuse.juicefs"})
 # Folders that a cluster file cannot have as storage: a mount there would hide the system's own files.
-_NEVER = frozenset({"/", "/home", "/mnt", "/opt", "/srv"})
+_EXCLUDED_FOLDERS = frozenset({"/", "/home", "/mnt", "/opt", "/srv"})
 _SYSTEM = frozenset(
     {
         "bin",
@@ -61,7 +61,7 @@ def facts_of(site: RecordedSite) -> SiteFacts:
         os=Counter(systems.values()).most_common(1)[0][0] if systems else "",
         systems=systems,
         driver=drivers.pop() if len(drivers) == 1 else "",
-        hardware={name: found for name, host in site.hosts.items() if (found := _hardware(host))},
+        hardware={name: description for name, host in site.hosts.items() if (description := _hardware(host))},
         shared=_shared(site.hosts.values()),
     )
 
@@ -101,8 +101,8 @@ def _shared(hosts: Iterable[RecordedHost]) -> tuple[str, ...]:
     """Return the network folders that all hosts have; homes last, because runs are stored in the first one."""
     folders = [_network_mounts(host.mounts) for host in hosts if host.mounts]
     common = set.intersection(*folders) if folders else set()
-    common = {path for path in common if path not in _NEVER and path.split("/")[1] not in _SYSTEM}
-    tops = [path for path in common if not any(path.startswith(f"{other}/") for other in common)]
+    common = {path for path in common if path not in _EXCLUDED_FOLDERS and path.split("/")[1] not in _SYSTEM}
+    tops = [path for path in common if not any(path.startswith(f"{parent}/") for parent in common)]
     return tuple(sorted(tops, key=lambda path: (path.startswith("/home"), path)))
 
 

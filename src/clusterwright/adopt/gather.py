@@ -65,14 +65,14 @@ def _slurm_files(host: Host) -> RecordedSite:
         f"{_CAT}; conf=$({query} 2>/dev/null </dev/null | sed -n 's/^SLURM_CONF *= *//p'); conf=${{conf:-{_DEFAULT}}}; "
         'folder=$(dirname -- "$conf")'
     )
-    mark = random_mark()
+    separator = random_mark()
     files = (
         'for file in "$folder"/*.conf "$folder"/*.yaml "$folder"/*/*.conf; do [ -f "$file" ] || continue; '
-        f'echo "{mark} $file"; cat_file "$file"; echo; done'
+        f'echo "{separator} $file"; cat_file "$file"; echo; done'
     )
     commands = {"folder": 'echo "$folder"', "version": client.line(client.version()), "files": files}
     texts = _run(host, script, commands)
-    parts = [part.partition("\n") for part in texts["files"].split(f"{mark} ")[1:]]
+    parts = [part.partition("\n") for part in texts["files"].split(f"{separator} ")[1:]]
     contents = {path: text for path, _newline, text in parts}
     folder = texts["folder"].strip()
     if f"{folder}/slurm.conf" not in contents:
@@ -90,10 +90,10 @@ def _run(host: Host, prelude: str, commands: dict[str, str]) -> dict[str, str]:
     Raises:
         WrightError: the host does not answer.
     """
-    mark = random_mark()
-    parts = [f"echo {mark}; {command} 2>/dev/null </dev/null" for command in commands.values()]
+    separator = random_mark()
+    parts = [f"echo {separator}; {command} 2>/dev/null </dev/null" for command in commands.values()]
     result = host.run("; ".join((*filter(None, (prelude,)), *parts, "true")), timeout_s=_READ_S)
-    texts = slurm.checked(result, host.name, "sh").out.split(f"{mark}\n")[1:]
+    texts = slurm.checked(result, host.name, "sh").out.split(f"{separator}\n")[1:]
     return dict(zip(commands, texts, strict=False))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from clusterwright.adopt.lines import LeftOut, is_known, is_option, spelled, without
+from clusterwright.adopt.lines import LeftOut, is_option, is_supported_key, omit_keys, spelled
 from clusterwright.config.names import expand_valid, fold
 from clusterwright.config.slurm_rules import ConfEntry, SlurmConf
 from clusterwright.config.slurm_rules.conf import gres_of, hosts_of, parse_number
@@ -38,7 +38,7 @@ class HostGroup:
 
     def section(self) -> dict[str, Any]:
         """Return the group as a section of the cluster file, without its addresses."""
-        options = without(self.values, *PER_HOST)
+        options = omit_keys(self.values, *PER_HOST)
         hosts = fold(self.hosts)
         section: dict[str, Any] = {"role": "control" if self.is_control else "compute", "hosts": hosts}
         section["cpus"] = self._cpus(options)
@@ -113,7 +113,7 @@ def node_groups(
             members = tuple(name for name, hosts in partitions.items() if host in hosts)
             role = controllers.index(host) if host in controllers else None
             lists = tuple(key for key in PER_HOST if key in values)
-            key = (tuple(sorted(without(values, *PER_HOST).items())), lists, members, role)
+            key = (tuple(sorted(omit_keys(values, *PER_HOST).items())), lists, members, role)
             group = groups.setdefault(key, HostGroup([], values, role is not None, entry))
             group.hosts.append(host)
             group.per_host[host] = {name: by_host.get(host, "") for name, by_host in items.items()}
@@ -145,7 +145,7 @@ def _hosts(entry: ConfEntry, left_out: list[LeftOut]) -> Iterator[str]:
 def _line_values(conf: SlurmConf, entry: ConfEntry, left_out: list[LeftOut]) -> dict[str, str]:
     values = {}
     for key, value in entry.values.items():
-        if not is_known(key, conf.slurm_release, "NodeName"):
+        if not is_supported_key(key, conf.slurm_release, "NodeName"):
             reason = _("Slurm {release} does not have this key", release=conf.slurm_release)
         elif not is_option(value):
             reason = _("the value cannot be an option of the cluster file")
@@ -159,13 +159,13 @@ def _line_values(conf: SlurmConf, entry: ConfEntry, left_out: list[LeftOut]) -> 
 def per_host(entry: ConfEntry) -> dict[str, dict[str, str]]:
     """Return the items of NodeAddr, NodeHostname, Port and BcastAddr by host, paired as Slurm pairs them."""
     hosts = _in_order(entry.name)
-    found = {}
+    items_by_key = {}
     for key in PER_HOST:
         if entry.has(key):
             items = _in_order(entry.get(key))
             items = items * len(hosts) if len(items) == 1 else items
-            found[key] = dict(zip(hosts, items, strict=False))
-    return found
+            items_by_key[key] = dict(zip(hosts, items, strict=False))
+    return items_by_key
 
 
 def _in_order(hostlist: str) -> list[str]:

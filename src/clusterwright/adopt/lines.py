@@ -17,7 +17,7 @@ _UNFIT = frozenset('#\\"')  # in the value of an option they would end it, or co
 SECRETS = frozenset({"storagepass", "jobcomppass"})
 
 
-def shown(key: str, value: str) -> str:
+def redacted(key: str, value: str) -> str:
     """Return KEY=VALUE for people, without a password."""
     return f"{key}={'...' if key.lower() in SECRETS else value}"
 
@@ -46,12 +46,12 @@ def is_option(value: str) -> bool:
     return bool(value.strip()) and value.isprintable() and not _UNFIT & set(value)
 
 
-def is_known(key: str, slurm_release: str, line: str = "") -> bool:
+def is_supported_key(key: str, slurm_release: str, line: str = "") -> bool:
     """Return whether that Slurm release has the key."""
     span = key_spans("slurm.conf", line).get(key.lower())
     return span is not None and span.covers(slurm_release)
 
 
-def without(values: Mapping[str, Value], *keys: str) -> dict[str, Value]:
+def omit_keys(values: Mapping[str, Value], *keys: str) -> dict[str, Value]:
     """Return the values without those keys, which are in lower case."""
     return {key: value for key, value in values.items() if key not in keys}

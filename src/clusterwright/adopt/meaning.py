@@ -58,16 +58,16 @@ class Difference:
 
     subject: str
     key: str
-    before: str
-    after: str
+    old: str
+    new: str
 
     def __str__(self) -> str:
-        return f"{self.subject}: {self.key}: {self.before or '-'} -> {self.after or '-'}"
+        return f"{self.subject}: {self.key}: {self.old or '-'} -> {self.new or '-'}"
 
 
-def differences(before: SlurmConf, after: SlurmConf) -> tuple[Difference, ...]:
+def differences(old: SlurmConf, new: SlurmConf) -> tuple[Difference, ...]:
     """Return what differs in meaning between two slurm.conf of the same release."""
-    ours, theirs = dict(_meanings(before)), dict(_meanings(after))
+    ours, theirs = dict(_meanings(old)), dict(_meanings(new))
     return tuple(
         Difference(subject, key, ours.get((subject, key), ""), theirs.get((subject, key), ""))
         for subject, key in sorted(ours.keys() | theirs.keys())
@@ -80,7 +80,9 @@ def _meanings(conf: SlurmConf) -> Iterator[tuple[tuple[str, str], str]]:
     for key, lines in conf.settings.get("slurm.conf", {}).items():
         if key not in _CONTROLLER_KEYS and key != "include":
             yield ("setting", key), _value(key, lines[-1].value)
-    names = (f"{controller_name(one)}({controller_address(one)})" for one in conf.controllers)
+    names = (
+        f"{controller_name(controller)}({controller_address(controller)})" for controller in conf.controllers
+    )
     yield ("setting", "slurmctldhost"), " ".join(names)
     for node in conf.nodes:
         for host, values in _by_host(node):
@@ -129,5 +131,5 @@ def _value(key: str, value: str) -> str:
     if key in ("maxtime", "defaulttime") and (limit := minutes(value)) is not None:
         return str(limit)
     if key in _LISTS or key in LIST_VALUED_KEYS:
-        return ",".join(sorted(word.strip() for word in value.split(",") if word.strip()))
+        return ",".join(sorted(item.strip() for item in value.split(",") if item.strip()))
     return value.strip()

@@ -16,40 +16,44 @@ _LARGEST_PREFIX, _MOST_GROUPS = 8, 512
 
 
 def addressed(
-    groups: Mapping[str, HostGroup], known: Mapping[str, IPv4Address]
+    groups: Mapping[str, HostGroup], host_addresses: Mapping[str, IPv4Address]
 ) -> tuple[dict[str, HostGroup], dict[str, str], IPv4Network]:
     """Return the groups, each with consecutive addresses, the first address of each, and the network.
 
     Without an address of every host, or with addresses that no cluster file can have, all addresses are placeholders.
     """
     hosts = [host for group in groups.values() for host in group.hosts]
-    subnet = _subnet([known[host] for host in hosts if host in known])
-    if subnet is None or not all(host in known for host in hosts) or len(set(known.values())) < len(known):
+    subnet = _subnet([host_addresses[host] for host in hosts if host in host_addresses])
+    if (
+        subnet is None
+        or not all(host in host_addresses for host in hosts)
+        or len(set(host_addresses.values())) < len(host_addresses)
+    ):
         return _placeholders(groups)
     split: dict[str, HostGroup] = {}
     for name, group in groups.items():
-        for run in _runs(expand_valid(fold(group.hosts)), known):
+        for run in _runs(expand_valid(fold(group.hosts)), host_addresses):
             split[free_name(name, split)] = replace(group, hosts=run)
     if len(split) > max(_MOST_GROUPS, 2 * len(groups)):
         return _placeholders(groups)
-    return split, {name: str(known[group.hosts[0]]) for name, group in split.items()}, subnet
+    return split, {name: str(host_addresses[group.hosts[0]]) for name, group in split.items()}, subnet
 
 
 def _placeholders(
     groups: Mapping[str, HostGroup],
 ) -> tuple[dict[str, HostGroup], dict[str, str], IPv4Network]:
-    first, addresses = PLACEHOLDER[1], {}
+    next_address, addresses = PLACEHOLDER[1], {}
     for name, group in groups.items():
-        addresses[name] = str(first)
-        first += len(group.hosts)
+        addresses[name] = str(next_address)
+        next_address += len(group.hosts)
     return dict(groups), addresses, PLACEHOLDER
 
 
-def _runs(hosts: Iterable[str], known: Mapping[str, IPv4Address]) -> Iterator[list[str]]:
+def _runs(hosts: Iterable[str], host_addresses: Mapping[str, IPv4Address]) -> Iterator[list[str]]:
     """Yield the hosts in runs of consecutive addresses."""
     run: list[str] = []
     for host in hosts:
-        if run and known[host] != known[run[-1]] + 1:
+        if run and host_addresses[host] != host_addresses[run[-1]] + 1:
             yield run
             run = []
         run.append(host)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.adopt.lines import LeftOut, shown
+from clusterwright.adopt.lines import LeftOut, redacted
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.slurm_rules import ConfEntry, SlurmConf, Source, parse_conf
 from clusterwright.config.slurm_rules.conf import device_files
@@ -20,18 +20,18 @@ Meaning = tuple[str, ...]
 def other_lines(conf: SlurmConf, cluster: Cluster) -> tuple[LeftOut, ...]:
     """Return the lines that the files rendered from the cluster file do not have, in the order of the files."""
     rendered = parse_conf(_rendered(cluster), conf.slurm_release)
-    held = {meaning for entry in rendered.entries for meaning in _meanings(rendered, *entry)}
+    rendered_meanings = {meaning for entry in rendered.entries for meaning in _meanings(rendered, *entry)}
     reason = _("no field holds it; the file stays as it is")
     lines = [
         LeftOut(entry.file, entry.line, _text(entry), reason)
         for kind, entry in conf.entries
-        if kind != "slurm.conf" and not set(_meanings(conf, kind, entry)) <= held
+        if kind != "slurm.conf" and not set(_meanings(conf, kind, entry)) <= rendered_meanings
     ]
     for kind, settings in conf.settings.items():
         for key, values in settings.items() if kind != "slurm.conf" else ():
             ours, last = rendered.get(key, kind), values[-1]
             if ours.lower() != last.value.lower():
-                lines.append(LeftOut(last.file, last.line, shown(last.key, last.value), reason))
+                lines.append(LeftOut(last.file, last.line, redacted(last.key, last.value), reason))
     return tuple(lines)
 
 
@@ -51,10 +51,12 @@ def _meanings(conf: SlurmConf, kind: str, entry: ConfEntry) -> Iterator[Meaning]
         return
     named = entry.get("NodeName") or (entry.name if entry.key == "NodeName" else "")
     hosts = conf.hosts if not named else ConfEntry("", named, {}, frozenset(), "", 0).hosts
-    rest = sorted((key, value) for key, value in entry.values.items() if key in ("cores", "links", "flags"))
+    details = sorted(
+        (key, value) for key, value in entry.values.items() if key in ("cores", "links", "flags")
+    )
     for host in hosts:
         for device in device_files(entry.get("File")) or ("",):
-            yield host, entry.get("Name"), entry.get("Type"), device, entry.get("Count"), str(rest)
+            yield host, entry.get("Name"), entry.get("Type"), device, entry.get("Count"), str(details)
 
 
 def _text(entry: ConfEntry) -> str:

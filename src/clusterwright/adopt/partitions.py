@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterwright.adopt.groups import HostGroup
-from clusterwright.adopt.lines import LeftOut, is_known, is_option, spelled, without
+from clusterwright.adopt.lines import LeftOut, is_option, is_supported_key, omit_keys, spelled
 from clusterwright.config.slurm_rules import ConfEntry, SlurmConf
 from clusterwright.config.slurm_rules.conf import minutes, parse_number
 from clusterwright.i18n import _
@@ -61,8 +61,8 @@ def _unknown_hosts(conf: SlurmConf, entry: ConfEntry, hosts: frozenset[str], lef
 def _fields(conf: SlurmConf, entry: ConfEntry, left_out: list[LeftOut]) -> dict[str, Any]:
     """Return the keys as fields, and as options where no field holds their value."""
     options: dict[str, str] = {}
-    for key, value in without(entry.values, "nodes", "default").items():
-        if not is_known(key, conf.slurm_release, "PartitionName") or not is_option(value):
+    for key, value in omit_keys(entry.values, "nodes", "default").items():
+        if not is_supported_key(key, conf.slurm_release, "PartitionName") or not is_option(value):
             reason = _("Slurm {release} does not have this key or value", release=conf.slurm_release)
             left_out.append(LeftOut(entry.file, entry.line, f"{key}={value}", reason))
         else:

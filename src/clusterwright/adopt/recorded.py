@@ -48,8 +48,8 @@ class RecordedSite:
         return tuple(sorted({path for source in self.sources() for path in self._missing(source)}))
 
     def _missing(self, source: Source) -> set[str]:
-        own = {self._path(name) for name, files in source.includes.items() if not files}
-        return own.union(*(self._missing(file) for files in source.includes.values() for file in files))
+        paths = {self._path(name) for name, files in source.includes.items() if not files}
+        return paths.union(*(self._missing(file) for files in source.includes.values() for file in files))
 
     def _source(self, path: str, kind: str, depth: int) -> Source:
         text = self.files[path]

@@ -10,7 +10,7 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.onhost.lib.safe_reader import parse_document
 
 T = TypeVar("T")
-Right = Literal["", "root", "journal"]  # journal: root, or a member of the group systemd-journal
+Permission = Literal["", "root", "journal"]  # journal: root, or a member of the group systemd-journal
 
 LIMIT_S = 10.0  # ours: with 15 processes per core our shortest commands took up to 5 s
 
@@ -76,7 +76,7 @@ class Fact(Generic[T]):
     codes: tuple[int, ...] = (0,)
     probe: str = ""
     depends_on: Fact[Any] | None = None
-    right: Right = ""
+    permission: Permission = ""
 
 
 def fact(
@@ -85,12 +85,12 @@ def fact(
     limit_s: float = LIMIT_S,
     codes: tuple[int, ...] = (0,),
     depends_on: Fact[Any] | None = None,
-    right: Right = "",
+    permission: Permission = "",
 ) -> Callable[[Callable[[str], T]], Fact[T]]:
     """Turn a parser function into a Fact; `argv` holds words and functions from HostSpec to words.
 
     `probe` names a script in onhost/probes that runs instead of a command, with `argv` as its arguments;
-    `codes` are the exit codes whose output is parsed. `right` is the right without which a host may
+    `codes` are the exit codes whose output is parsed. `permission` is the one without which a host may
     refuse the command.
     """
 
@@ -99,6 +99,6 @@ def fact(
 
     def decorate(parse: Callable[[str], T]) -> Fact[T]:
         about = (parse.__doc__ or "").strip().splitlines()[0]
-        return Fact(parse.__name__, about, arguments, parse, limit_s, codes, probe, depends_on, right)
+        return Fact(parse.__name__, about, arguments, parse, limit_s, codes, probe, depends_on, permission)
 
     return decorate

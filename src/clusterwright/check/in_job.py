@@ -9,7 +9,7 @@ from typing import Any
 from clusterwright.check.bench.bench_job import READER, HostRequest, Hosts, choose, reserve_hosts
 from clusterwright.check.bench.stage import Stage, StageAnswer, StagedPart
 from clusterwright.check.expectation import Check, Occasion, skip, unknown
-from clusterwright.check.fact import HostSpec, Right
+from clusterwright.check.fact import HostSpec, Permission
 from clusterwright.check.judging import judge
 from clusterwright.check.reading import (
     DEADLINE_S,
@@ -42,7 +42,7 @@ class JobChecks:
 
     job: str
     verdicts: tuple[Verdict, ...]
-    not_tried: Mapping[str, str]
+    skip_reasons: Mapping[str, str]
 
 
 def run_in_job(
@@ -66,27 +66,27 @@ def run_in_job(
     checks = choose_checks(only, on)
     judged = [check for check in checks if check.in_jobs]
     hosts = choose(cluster, remote, host_request, clock)
-    tried = hosts.free
-    counted = with_allocated_gpus(cluster, tried, host_request)
-    with reserve_hosts(cluster, remote, tried, host_request, clock, log) as stage:
-        log(_("job {job} runs on {hosts}", job=stage.job, hosts=fold(list(tried))))
+    checked_hosts = hosts.free
+    counted = with_allocated_gpus(cluster, checked_hosts, host_request)
+    with reserve_hosts(cluster, remote, checked_hosts, host_request, clock, log) as stage:
+        log(_("job {job} runs on {hosts}", job=stage.job, hosts=fold(list(checked_hosts))))
         readings = read_hosts(counted, stage, judged)
     readings[cluster.control.name] = _read_login(counted, remote, judged, readings)
-    not_tried = _not_tried(hosts)
-    subjects = {cluster.name, *tried, *not_tried}
+    skip_reasons = _skip_reasons(hosts)
+    subjects = {cluster.name, *checked_hosts, *skip_reasons}
     verdicts = [
         *(verdict for verdict in judge(counted, judged, readings) if verdict.subject in subjects),
-        *_not_read(tried, readings),
-        *(replace(skip(reason, subject=host), check=_READS) for host, reason in not_tried.items()),
+        *_not_read(checked_hosts, readings),
+        *(replace(skip(reason, subject=host), check=_READS) for host, reason in skip_reasons.items()),
     ]
     return JobChecks(
-        stage.job, (*_without_rights(verdicts, judged), *_not_judged(cluster, checks)), not_tried
+        stage.job, (*_skip_without_permission(verdicts, judged), *_not_judged(cluster, checks)), skip_reasons
     )
 
 
 def with_allocated_gpus(cluster: Cluster, hosts: Sequence[str], host_request: HostRequest) -> Cluster:
     """Return the cluster with the GPUs that the job sees on its hosts: those of a whole host, else those requested."""
-    if host_request.allocation.whole:
+    if host_request.allocation.is_exclusive:
         return cluster
     count, groups = host_request.allocation.gpus, {cluster.host(name).group_name for name in hosts}
     nodes = {
@@ -131,19 +131,19 @@ def _read_login(
         for check in checks
         if not any(check.when(HostSpec(cluster, host)) for host in cluster.hosts("compute")[:1])
     ]
-    first, second = needed(of_slurm, spec, second=False), needed(checks, spec, second=True)
-    stdin = request((*first, *second), spec, facts_by_host(second, readings))
+    first_facts, second_facts = needed(of_slurm, spec, second=False), needed(checks, spec, second=True)
+    stdin = request((*first_facts, *second_facts), spec, facts_by_host(second_facts, readings))
     result = Host(remote, cluster.control.name).run_program(
         FACTS, stdin=stdin, timeout_s=DEADLINE_S + GRACE_S
     )
     answer = answer_of(result.out)
     if answer is None:
         return Reading(HostReach(error=result.last_lines(1) or _("(no output)")))
-    reading = Reading(HostReach(python=answer["python"]), read((*first, *second), answer, spec))
-    return replace(reading, facts={**reading.facts, **values_of(second, reading)})
+    reading = Reading(HostReach(python=answer["python"]), read((*first_facts, *second_facts), answer, spec))
+    return replace(reading, facts={**reading.facts, **values_of(second_facts, reading)})
 
 
-def _not_tried(hosts: Hosts) -> dict[str, str]:
+def _skip_reasons(hosts: Hosts) -> dict[str, str]:
     reasons = {
         host: _("not checked: the node is {state} in Slurm", state=state)
         for host, state in hosts.unavailable.items()
@@ -151,42 +151,48 @@ def _not_tried(hosts: Hosts) -> dict[str, str]:
     return reasons | dict.fromkeys(hosts.busy, _("not checked: allocated to a job"))
 
 
-def _not_read(tried: Sequence[str], readings: Mapping[str, Reading]) -> Iterator[Verdict]:
-    for host in tried:
+def _not_read(checked_hosts: Sequence[str], readings: Mapping[str, Reading]) -> Iterator[Verdict]:
+    for host in checked_hosts:
         if host not in readings:
             reason = _("the host did not answer in the job")
             yield replace(unknown(reason, subject=host), check=_READS)
 
 
-def _right_text(right: Right) -> str:
-    return {"root": _("root"), "journal": _("root or the group systemd-journal")}[right] if right else ""
+def _permission_text(permission: Permission) -> str:
+    return (
+        {"root": _("root"), "journal": _("root or the group systemd-journal")}[permission]
+        if permission
+        else ""
+    )
 
 
-def _without_rights(verdicts: Iterable[Verdict], checks: Iterable[Check]) -> Iterator[Verdict]:
-    """Turn `unknown` into `skipped` where a fact of the check needs a right, and name the right."""
-    rights = {check.id: _right_of(check) for check in checks}
+def _skip_without_permission(verdicts: Iterable[Verdict], checks: Iterable[Check]) -> Iterator[Verdict]:
+    """Turn `unknown` into `skipped` where a fact of the check needs a permission, and name it."""
+    permissions = {check.id: _permission_of(check) for check in checks}
     for verdict in verdicts:
-        right = rights.get(verdict.check, "")
-        if verdict.status is Status.UNKNOWN and right:
+        permission = permissions.get(verdict.check, "")
+        if verdict.status is Status.UNKNOWN and permission:
             reason = _(
-                "needs {right} on the host: {reason}", right=_right_text(right), reason=verdict.observed
+                "needs {right} on the host: {reason}",
+                right=_permission_text(permission),
+                reason=verdict.observed,
             )
             yield replace(verdict, status=Status.SKIPPED, observed=reason, expected="", fix="")
         else:
             yield verdict
 
 
-def _right_of(check: Check) -> Right:
-    return next((fact.right for fact in check.needs if fact.right), "")
+def _permission_of(check: Check) -> Permission:
+    return next((fact.permission for fact in check.needs if fact.permission), "")
 
 
 def _not_judged(cluster: Cluster, checks: Iterable[Check]) -> Iterator[Verdict]:
     for check in checks:
         if not check.in_jobs:
-            right = _right_text(_right_of(check))
+            permission = _permission_text(_permission_of(check))
             reason = (
-                _("needs {right} on the host", right=right)
-                if right
+                _("needs {right} on the host", right=permission)
+                if permission
                 else _("compares the hosts with what a cluster file declares")
             )
             yield replace(skip(reason, subject=cluster.name), check=check.id)

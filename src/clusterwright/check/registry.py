@@ -68,7 +68,9 @@ def choose(names: Iterable[str], on: Occasion = "deploy") -> tuple[Check, ...]:
 def _unknown_check_error(name: str, check_ids: Iterable[str]) -> WrightError:
     stem, names = name.replace("-", "_").lower(), list(check_ids)
     related = [
-        known for known in names if stem.rstrip("s") in [part.rstrip("s") for part in known.split("_")]
+        check_id
+        for check_id in names
+        if stem.rstrip("s") in [part.rstrip("s") for part in check_id.split("_")]
     ]
     choices = _("choose one of {choices}", choices=", ".join(related))
     fix = choices if related else unknown_name_fix(stem, names)

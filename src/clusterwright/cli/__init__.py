@@ -13,7 +13,7 @@ import sys
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from clusterwright.cli._global_options import OPTIONS, apply_global_options, wants_json
+from clusterwright.cli._global_options import OPTIONS, apply_global_options, is_json_requested
 from clusterwright.errors import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, WrightError
 from clusterwright.i18n import N_, _, current_language, language_of, set_language
 from clusterwright.onhost.lib.clean_text import CleanStream, clean, unfiltered
@@ -158,7 +158,7 @@ def _complete() -> NoReturn:
 
 def _report(error: WrightError) -> int:
     """Print an error on stderr, or with --json as a document on stdout; return the exit code of the command."""
-    if not wants_json(sys.argv[1:]):
+    if not is_json_requested(sys.argv[1:]):
         sys.stderr.write(_wrap(f"{error}\n", sys.stderr))
     else:
         from clusterwright.cli._show import show_json

@@ -195,11 +195,11 @@ def cluster_file(
     cluster_path = next((path for path in candidates if path.exists()), None)
     if cluster_path is None:
         error = _no_cluster_file(candidates, accepts_login=accepts_login, otherwise=otherwise)
-        raise _not_here(reference, error) if reference else error
+        raise _missing_file_error(reference, error) if reference else error
     return cluster_path
 
 
-def _not_here(reference: str, error: WrightError) -> WrightError:
+def _missing_file_error(reference: str, error: WrightError) -> WrightError:
     """Return the error of a missing cluster file for a name that is no run on this machine either."""
     from clusterwright.errors import WrightError
 
@@ -224,9 +224,9 @@ def _no_cluster_file(candidates: Sequence[Path], *, accepts_login: bool, otherwi
 
     paths = ", ".join(map(str, candidates))
     is_set = os.environ.get(VARIABLE)
-    tried = paths if is_set else _("{paths} (${variable} is not set)", paths=paths, variable=VARIABLE)
+    searched = paths if is_set else _("{paths} (${variable} is not set)", paths=paths, variable=VARIABLE)
     if accepts_login:
-        tried = tried if is_set else _("{paths} and Slurm on this machine", paths=tried)
+        searched = searched if is_set else _("{paths} and Slurm on this machine", paths=searched)
         fix = _(
             "pass --cluster cluster.yaml, or --cluster ssh://HOST with a login host of any Slurm cluster;"
             " or export {variable}=/path/to/cluster.yaml",
@@ -236,7 +236,10 @@ def _no_cluster_file(candidates: Sequence[Path], *, accepts_login: bool, otherwi
         fix = _("pass --cluster cluster.yaml, or export {variable}=/path/to/cluster.yaml", variable=VARIABLE)
     fix += f"; {otherwise}" if otherwise else ""
     return WrightError.from_code(
-        "no-cluster-file", _("no cluster file found; tried {paths}", paths=tried), fix, exit_code=EXIT_USAGE
+        "no-cluster-file",
+        _("no cluster file found; tried {paths}", paths=searched),
+        fix,
+        exit_code=EXIT_USAGE,
     )
 
 

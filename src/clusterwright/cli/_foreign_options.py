@@ -13,7 +13,7 @@ _RENDEZVOUS = (
 )
 # An option here, and what torchrun, accelerate, sbatch, squeue, ansible, kubectl, trainers and others call it. A
 # command has at most a few of those on the left; the first of them is meant.
-_SAME = {
+_EQUIVALENTS = {
     "--nodes": "--nnodes --num_machines --num_nodes -N",
     "--gpus": "--nproc_per_node --num_gpus --num_processes --ngpus --n_gpus -G --gres --gpus_per_node"
     " --ntasks_per_node --gpus_per_task",
@@ -42,7 +42,7 @@ _SAME = {
     "--dp": "--data_parallel",
     "--precision": "--dtype",
 }
-_SAME_EVERYWHERE = {
+_GLOBAL_EQUIVALENTS = {
     "--no-color": "--color --colour --colors",
     "--quiet": "--silent",
     "--verbose": "--debug --verbos",
@@ -67,32 +67,38 @@ _INSTEAD = {
 _COUNT = re.compile(r"(?:gpu:(?:[\w-]+:)?)?(\d+)")
 
 
-def foreign_fix(command: str, tokens: Sequence[str], own: Collection[str]) -> str:
+def foreign_fix(command: str, tokens: Sequence[str], valid_options: Collection[str]) -> str:
     """Return what to write in place of all options of other tools among the tokens of a command line.
 
-    Empty if there is none that is known. `own` are the options of the command.
+    Empty if there is none that is known. `valid_options` are the options of the command.
     """
     parts = []
     for index, argument in enumerate(tokens):
         if argument == "--":
             break
         option, equals, value = argument.partition("=")
-        if not option.startswith("-") or option in own:
+        if not option.startswith("-") or option in valid_options:
             continue
         following = tokens[index + 1] if not equals and index + 1 < len(tokens) else ""
-        parts.append(_replacement(command, option, value or following, own))
+        parts.append(_replacement(command, option, value or following, valid_options))
     return "; ".join(dict.fromkeys(filter(None, parts)))
 
 
-def _replacement(command: str, option: str, value: str, own: Collection[str]) -> str:
+def _replacement(command: str, option: str, value: str, valid_options: Collection[str]) -> str:
     name = option if not option.startswith("--") else "--" + option[2:].replace("-", "_")
     if instead := next(
         (text for names, text in _INSTEAD.get(command, {}).items() if name in names.split()), ""
     ):
         return _(instead).format(option=option)
-    mine = {here: names for here, names in _SAME.items() if here in own} | _SAME_EVERYWHERE
-    here = next((here for here, names in mine.items() if name in names.split()), "")
-    if not here:
+    equivalents = {
+        equivalent: names for equivalent, names in _EQUIVALENTS.items() if equivalent in valid_options
+    } | _GLOBAL_EQUIVALENTS
+    equivalent = next((equivalent for equivalent, names in equivalents.items() if name in names.split()), "")
+    if not equivalent:
         return ""
     count = _COUNT.fullmatch(value)
-    return _("write {here} in place of {option}", here=f"{here} {count[1]}" if count else here, option=option)
+    return _(
+        "write {here} in place of {option}",
+        here=f"{equivalent} {count[1]}" if count else equivalent,
+        option=option,
+    )

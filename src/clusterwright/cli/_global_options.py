@@ -54,14 +54,14 @@ def _refuse_empty(arguments: list[str]) -> None:
         option = argument.removesuffix("=") if argument.startswith("--") and argument.endswith("=") else ""
         if argument and not option:
             continue
-        before = arguments[index - 1] if index else ""
-        name = option or (before if before.startswith("-") else "")
+        previous = arguments[index - 1] if index else ""
+        name = option or (previous if previous.startswith("-") else "")
         message = _("{option} has no value", option=name) if name else _("an argument is empty")
         fix = _("write a value, or leave it out; is a variable of the shell not set?")
         raise WrightError.from_code("usage", message, fix, exit_code=EXIT_USAGE)
 
 
-def wants_json(arguments: list[str]) -> bool:
+def is_json_requested(arguments: list[str]) -> bool:
     """Return True if the command prints a JSON document, so that its errors are JSON as well."""
     return "--json" in arguments[: _end_of_options(arguments)]
 

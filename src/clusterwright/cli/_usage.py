@@ -91,17 +91,19 @@ _OTHER_NAMES = {
 
 def usage_error(error: CycloptsError) -> WrightError:
     """Return the error of a command line with the fix; the texts of Cyclopts itself are English only."""
-    handler = next((call for kind, call in _HANDLERS.items() if isinstance(error, kind)), None)
+    handler = next((handle for kind, handle in _HANDLERS.items() if isinstance(error, kind)), None)
     message, fix = handler(error) if handler else ("", "")
     help_fix = _("run `{command} --help`", command=_command(error))
-    return WrightError.from_code("usage", message or _own_text(error), fix or help_fix, exit_code=EXIT_USAGE)
+    return WrightError.from_code(
+        "usage", message or _cyclopts_text(error), fix or help_fix, exit_code=EXIT_USAGE
+    )
 
 
 def _command(error: CycloptsError) -> str:
     return " ".join(("wright", *(error.command_chain or ())))
 
 
-def _own_text(error: CycloptsError) -> str:
+def _cyclopts_text(error: CycloptsError) -> str:
     """Return the text of Cyclopts."""
     return " ".join(str(error).split()).partition(" Available commands:")[0].rstrip(".")
 
@@ -112,10 +114,10 @@ def _missing(error: MissingArgumentError) -> tuple[str, str]:
     if argument is None:
         return "", ""
     typed = [token.partition("=")[0] for token in error.root_input_tokens or ()]
-    given = next((name for name in argument.names if name in typed and name.startswith("-")), None)
-    if given:
-        example = argument.name if given not in argument.names else given
-        return _("{option} has no value", option=given), _(
+    typed_name = next((name for name in argument.names if name in typed and name.startswith("-")), None)
+    if typed_name:
+        example = argument.name if typed_name not in argument.names else typed_name
+        return _("{option} has no value", option=typed_name), _(
             "write a value after it: {option} {value}", option=example, value=_value_name(argument)
         )
     meaning = _(argument.parameter.help or "").rstrip(".。")
@@ -141,15 +143,17 @@ def _value_name(argument: Argument) -> str:
 
 def _unknown_option(error: UnknownOptionError) -> tuple[str, str]:
     command = _command(error)
-    own = [name for argument in error.argument_collection if argument.parse for name in argument.names]
+    valid_options = [
+        name for argument in error.argument_collection if argument.parse for name in argument.names
+    ]
     option = (error.token.keyword or error.token.value).partition("=")[0]
     message = _("`{command}` has no option {option}", command=command, option=option)
     tokens = _after_command(error)
-    if fix := foreign_fix(command.removeprefix("wright "), tokens, own):
+    if fix := foreign_fix(command.removeprefix("wright "), tokens, valid_options):
         return message, fix
     if option == "-":
         return message, _("name a file; the command reads no standard input")
-    if guess := _similar_option(option, own):
+    if guess := _similar_option(option, valid_options):
         return message, _("did you mean {option}?", option=guess)
     if command == "wright train" and (line := _train_line(tokens, error.argument_collection)):
         return message, _("write -- before the program and its options: {line}", line=line)
@@ -160,16 +164,16 @@ def _after_command(error: CycloptsError) -> list[str]:
     return list(error.root_input_tokens or ())[len(error.command_chain or ()) :]
 
 
-def _similar_option(option: str, own: Iterable[str]) -> str | None:
+def _similar_option(option: str, valid_options: Iterable[str]) -> str | None:
     """Return the option with a similar name; hyphens do not count, so that --lr is not similar to --cluster."""
     typed = option.lstrip("-")
 
     def similarity(name: str) -> float:
-        here = name.lstrip("-")
-        is_start = len(typed) > 2 and here.startswith(typed)
-        return 1.0 if is_start else SequenceMatcher(None, typed, here).ratio()
+        candidate = name.lstrip("-")
+        is_start = len(typed) > 2 and candidate.startswith(typed)
+        return 1.0 if is_start else SequenceMatcher(None, typed, candidate).ratio()
 
-    best = max((name for name in own if name.startswith("--")), key=similarity, default=None)
+    best = max((name for name in valid_options if name.startswith("--")), key=similarity, default=None)
     return best if best and similarity(best) >= _LEAST_SIMILAR else None
 
 
@@ -179,31 +183,31 @@ def _train_line(tokens: list[str], arguments: Iterable[Argument]) -> str:
     A file that Python runs gets `python` in front of it.
     """
     options = {name: argument for argument in arguments for name in argument.names if name.startswith("-")}
-    first, program, rest = [], [], list(tokens)
-    while rest:
-        token = rest.pop(0)
+    train_arguments, program, remaining = [], [], list(tokens)
+    while remaining:
+        token = remaining.pop(0)
         argument = options.get(token.partition("=")[0])
         if argument is None:
             program.append(token)
             continue
-        first.append(token)
-        if "=" not in token and rest and not argument.is_flag():
-            first.append(rest.pop(0))
+        train_arguments.append(token)
+        if "=" not in token and remaining and not argument.is_flag():
+            train_arguments.append(remaining.pop(0))
     if not program or program[0].startswith("-") or program[0].endswith(_SPECS):
         return ""
     program[:0] = ["python"] if program[0].endswith(".py") else []
-    return shlex.join(("wright", "train", *first, "--", *program))
+    return shlex.join(("wright", "train", *train_arguments, "--", *program))
 
 
 def _unknown_command(error: UnknownCommandError) -> tuple[str, str]:
     command = _command(error)
     name = (error.unused_tokens or [""])[0]
     message = _("`{command}` has no command `{name}`", command=command, name=name)
-    subcommands = [known for known in error.app or () if not known.startswith("-")]
+    subcommands = [subcommand for subcommand in error.app or () if not subcommand.startswith("-")]
     if Path(name).suffix in _SPECS:
         return message, _("write the command first: {line}", line=shlex.join(("wright", "validate", name)))
-    if command == "wright" and (other := _meant(name.lower())):
-        return message, _("see `{line}`", line=f"wright {other} --help")
+    if command == "wright" and (wright_command := _similar_program(name.lower())):
+        return message, _("see `{line}`", line=f"wright {wright_command} --help")
     if guess := did_you_mean(name, subcommands, _SIMILAR_COMMAND).strip():
         return message, _("{guess} All commands: {line}", guess=guess, line=f"{command} --help")
     return message, _(
@@ -218,7 +222,7 @@ def _options_of(error: CycloptsError) -> list[str]:
     return [name for argument in error.app.assemble_argument_collection() for name in argument.names]
 
 
-def _meant(name: str) -> str | None:
+def _similar_program(name: str) -> str | None:
     return next((command for command, names in _OTHER_NAMES.items() if name in names.split()), None)
 
 
@@ -234,18 +238,18 @@ def _unused(error: UnusedCliTokensError) -> tuple[str, str]:
         return message, _(
             "to compare two files: {line}", line=f"wright diff {new} {cluster_option(Path(files[0]))}"
         )
-    own = _options_of(error)
-    if unused[0].endswith(_SPECS) and "--cluster" in own:
+    valid_options = _options_of(error)
+    if unused[0].endswith(_SPECS) and "--cluster" in valid_options:
         return message, _("name the cluster file with {option}", option=cluster_option(Path(unused[0])))
-    before = next((a for a, b in pairwise(_after_command(error)) if b == unused[0]), "")
-    if unused[0] in _UNITS and before[:1].isdigit():
-        return message, _("write {number}", number=before + unused[0])
+    previous = next((a for a, b in pairwise(_after_command(error)) if b == unused[0]), "")
+    if unused[0] in _UNITS and previous[:1].isdigit():
+        return message, _("write {number}", number=previous + unused[0])
     for option in ("--hosts", "--out"):
-        if option in own and not unused[0].startswith("-"):
+        if option in valid_options and not unused[0].startswith("-"):
             return message, _(
                 "write the option before it: {option} {value}", option=option, value=shlex.quote(unused[0])
             )
-    subcommands = [known for known in error.app or () if not known.startswith("-")]
+    subcommands = [subcommand for subcommand in error.app or () if not subcommand.startswith("-")]
     if guess := did_you_mean(unused[0], subcommands, _SIMILAR_COMMAND).strip():
         return message, _("{guess} All commands: {line}", guess=guess, line=f"{command} --help")
     return message, _("leave it out, or run `{command} --help`", command=command)
@@ -283,15 +287,15 @@ def _coercion(error: CoercionError) -> tuple[str, str]:
     option, value = error.token.keyword or error.argument.name.lstrip("-").upper(), error.token.value
     prefix = f"{option} " if option.startswith("-") else ""
     if error.target_type in (int, float):
-        is_whole = error.target_type is int
+        is_integer = error.target_type is int
         message = (
             _("{option}: `{value}` is not a whole number", option=option, value=value)
-            if is_whole
+            if is_integer
             else _("{option}: `{value}` is not a number", option=option, value=value)
         )
-        if spelling := _number(value, is_whole=is_whole):
+        if spelling := _number(value, is_integer=is_integer):
             return message, _("write {number}", number=prefix + spelling)
-        example = "8" if is_whole else "1.5"
+        example = "8" if is_integer else "1.5"
         return message, _("write digits only, such as {number}", number=prefix + example)
     choices = [choice for choice in get_args(error.target_type) if isinstance(choice, str)]
     if not choices:
@@ -301,7 +305,7 @@ def _coercion(error: CoercionError) -> tuple[str, str]:
     return message, guess + _("choose one of {choices}", choices=", ".join(choices))
 
 
-def _number(text: str, *, is_whole: bool) -> str:
+def _number(text: str, *, is_integer: bool) -> str:
     """Return how to write a number that has a comma, a suffix or a decimal point; empty if it is none.
 
     A count of tokens with k is often a power of two, so that both are named.
@@ -309,13 +313,15 @@ def _number(text: str, *, is_whole: bool) -> str:
     stripped = text.strip().replace("_", "").lstrip("+")
     if _THOUSANDS.fullmatch(stripped):
         return stripped.replace(",", "")
-    if not is_whole and (number := _RATIO.match(stripped.replace(",", "."))):
+    if not is_integer and (number := _RATIO.match(stripped.replace(",", "."))):
         return number[1]
     if match := _SUFFIXED.fullmatch(stripped):
         letter = match[2].lower()
-        plain = Decimal(match[1]) * _FACTORS[letter]
-        binary = _(" or {number}", number=int(Decimal(match[1]) * 1024)) if letter == "k" and is_whole else ""
-        return f"{int(plain)}{binary}"
+        expanded = Decimal(match[1]) * _FACTORS[letter]
+        binary = (
+            _(" or {number}", number=int(Decimal(match[1]) * 1024)) if letter == "k" and is_integer else ""
+        )
+        return f"{int(expanded)}{binary}"
     try:
         value = Decimal(stripped)
     except ArithmeticError:

@@ -128,7 +128,7 @@ def _gathered(control: str, hosts: str) -> RecordedSite:
             _("pass --control HOST or --control USER@HOST"),
             exit_code=EXIT_USAGE,
         )
-    user, _at, host = control.rpartition("@")
+    user, _separator, host = control.rpartition("@")
     return gather(Ssh(user=user or None), host, expanded(hosts) or ())
 
 

@@ -169,8 +169,8 @@ def _run_in_job(cluster: Cluster, hosts: str, checks: Selection, job: JobOptions
     result = run_in_job(
         cluster, remote_of(cluster), request, only=checks.only, on=checks.on, log=show_message
     )
-    for reason in dict.fromkeys(result.not_tried.values()):
-        names = [host for host, other in result.not_tried.items() if other == reason]
+    for reason in dict.fromkeys(result.skip_reasons.values()):
+        names = [host for host, skip_reason in result.skip_reasons.items() if skip_reason == reason]
         show_note(f"{fold(names)}: {reason}")
     if not job.exclusive and not job.gpus and any(group.gpus for group in cluster.nodes.values()):
         show_note(_("the job has no GPU, so GPUs were not checked: pass --gpus NUMBER, or --exclusive"))

@@ -47,8 +47,8 @@ def _require_json() -> None:
     """Raise WrightError if the first line on stdin is no JSON object: a person has typed, or a shell has piped text."""
     if not isinstance(sys.stdin.buffer, BufferedReader):
         return
-    first = sys.stdin.buffer.peek(1).lstrip()[:1]
-    if first and first != b"{":
+    first_byte = sys.stdin.buffer.peek(1).lstrip()[:1]
+    if first_byte and first_byte != b"{":
         raise WrightError.from_code(
             "bad-json",
             _("the text on standard input is no message of the Model Context Protocol, which is JSON"),

@@ -144,8 +144,8 @@ def training(
     """
     from clusterwright.cli._connection import cluster_file, is_unmanaged, unmanaged_cluster
 
-    where = unmanaged_cluster(cluster) if is_unmanaged(cluster, file) else cluster_file(cluster, file)
-    training_options = TrainingOptions(file, where, steps, limit, allow_numbers)
+    target = unmanaged_cluster(cluster) if is_unmanaged(cluster, file) else cluster_file(cluster, file)
+    training_options = TrainingOptions(file, target, steps, limit, allow_numbers)
     return tuned_training(training_options, options)
 
 

@@ -250,11 +250,11 @@ class Cluster(Section):
         self, *roles: Literal["control", "compute", "login"]
     ) -> Iterator[tuple[Cluster, tuple[str, ...]]]:
         """Yield the cluster with each operating system of the hosts of these roles, and the path of the field."""
-        seen = set()
+        yielded = set()
         for name, group in self.nodes.items():
             os = group.os or self.os
-            if os not in seen and (not roles or group.role in roles):
-                seen.add(os)
+            if os not in yielded and (not roles or group.role in roles):
+                yielded.add(os)
                 yield self.with_os(os), ("nodes", name, "os") if group.os else ("os",)
 
     @property

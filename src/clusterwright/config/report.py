@@ -149,10 +149,10 @@ class _Converter:
     def _unknown_key(self, loc: Loc) -> Finding:
         section, name = loc[:-1], str(loc[-1])
         valid_keys = self._valid_keys(section)
-        meant = next(
+        equivalent = next(
             (key for key, names in _OTHER_KEYS.items() if key in valid_keys and name in names.split()), None
         )
-        if suggestion := meant or closest_name(name, valid_keys):
+        if suggestion := equivalent or closest_name(name, valid_keys):
             fix = _("did you mean `{suggestion}`?", suggestion=suggestion)
         else:
             fix = _("remove it; the valid keys are {valid_keys}", valid_keys=", ".join(valid_keys))

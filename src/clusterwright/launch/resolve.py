@@ -152,10 +152,12 @@ def _parse_job(
     except SpecError as error:
         typed = dict(_typed(overrides))
         places = [
-            tuple(_place(place, typed, source) for place in finding.places) for finding in error.findings
+            tuple(_typed_location(location, typed, source) for location in finding.places)
+            for finding in error.findings
         ]
         findings = [
-            replace(finding, places=each) for finding, each in zip(error.findings, places, strict=True)
+            replace(finding, places=typed_places)
+            for finding, typed_places in zip(error.findings, places, strict=True)
         ]
         raise SpecError(*findings) from error
 
@@ -181,17 +183,17 @@ def _typed(overrides: Overrides) -> Iterator[tuple[str, str]]:
         yield assignment.partition("=")[0], f"--set {shlex.quote(assignment)}"
 
 
-def _place(place: Location, typed: Mapping[str, str], source: Source | None) -> Location:
+def _typed_location(location: Location, typed: Mapping[str, str], source: Source | None) -> Location:
     """Return the option that a place is about, or the place in the job file; others stay."""
     from clusterwright.config.source import dotted
 
     for path, option in typed.items():
-        if place.path == path or place.path.startswith(f"{path}."):
+        if location.path == path or location.path.startswith(f"{path}."):
             return Location(option)
-    loc = next((loc for loc in source.spots if dotted(loc) == place.path), None) if source else None
+    loc = next((loc for loc in source.spots if dotted(loc) == location.path), None) if source else None
     if source and loc:
         return source.location(loc)
-    return Location(place.file, path=place.path, value=place.value)
+    return Location(location.file, path=location.path, value=location.value)
 
 
 def _default_time_s(cluster: Cluster | None, partition: str | None) -> int:

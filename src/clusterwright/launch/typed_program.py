@@ -17,7 +17,7 @@ from clusterwright.onhost.lib.safe_reader import text_or_empty
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
 _START = re.compile(r"\b(python3?|torchrun|accelerate|deepspeed) .*")
 _DIRECTIVE = re.compile(r"#SBATCH\s+(\S+)(?:[ =](\S+))?")
-_SAME = {
+_EQUIVALENTS = {
     "-N": "--nodes",
     "--nodes": "--nodes",
     "--gpus-per-node": "--gpus",
@@ -33,31 +33,31 @@ def require_program(arguments: Sequence[str], *, is_local: bool) -> None:
     Raises:
         WrightError: `train-words`, with the line to type.
     """
-    first = arguments[0]
+    program = arguments[0]
     local = "--local " if is_local else ""
-    if first.endswith(".py") and not re.search(r"\s", first) and not os.access(first, os.X_OK):
-        message = _("`{script}` is a Python script, not a program", script=first)
+    if program.endswith(".py") and not re.search(r"\s", program) and not os.access(program, os.X_OK):
+        message = _("`{script}` is a Python script, not a program", script=program)
         fix = _(
             "write python before it: {line}", line=f"wright train {local}-- python {shlex.join(arguments)}"
         )
         raise _refusal(message, fix)
-    if len(arguments) == 1 and "\n#SBATCH" in (text := text_or_empty(Path(first), MAX_BYTES)):
-        message = _("`{script}` has #SBATCH lines, which wright train does not read", script=first)
+    if len(arguments) == 1 and "\n#SBATCH" in (text := text_or_empty(Path(program), MAX_BYTES)):
+        message = _("`{script}` has #SBATCH lines, which wright train does not read", script=program)
         line = " ".join(("wright train", *_directives(text), "--", _program_in(text)))
         raise _refusal(message, _("write them as options before the program: {line}", line=line))
 
 
 def _directives(text: str) -> list[str]:
     """Return the options of `wright train` for the #SBATCH lines of a script that it has too."""
-    found = {}
+    options = {}
     for match in _DIRECTIVE.finditer(text):
         name, equals, value = match[1].partition("=")
         value = value if equals else match[2] or ""
         if name == "--gres" and (count := re.fullmatch(r"gpu:(?:[\w-]+:)?(\d+)", value)):
-            found["--gpus"] = count[1]
-        elif name in _SAME and value:
-            found.setdefault(_SAME[name], value)
-    return [part for option in found.items() for part in option]
+            options["--gpus"] = count[1]
+        elif name in _EQUIVALENTS and value:
+            options.setdefault(_EQUIVALENTS[name], value)
+    return [part for option in options.items() for part in option]
 
 
 def _program_in(text: str) -> str:
@@ -70,7 +70,9 @@ def _program_in(text: str) -> str:
 
 def local_line(program: Sequence[str]) -> str:
     """Return the part of a command line behind launchers of tasks, from its Python on; empty if there is none."""
-    start = next((i for i, word in enumerate(program) if _PYTHON.fullmatch(PurePosixPath(word).name)), None)
+    start = next(
+        (i for i, argument in enumerate(program) if _PYTHON.fullmatch(PurePosixPath(argument).name)), None
+    )
     return shlex.join(program[start:]) if start else ""
 
 

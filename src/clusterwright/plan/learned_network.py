@@ -29,16 +29,16 @@ def with_network(cluster: Cluster, facts: NetworkFacts) -> Cluster:
     """Return the cluster with these facts in place of its own; a learned one gets a compute network with a rate."""
     declared = cluster.networks.compute or cluster.networks.management
     values = {"kind": facts.kind, "rails": facts.ports, "rate": facts.rate_bits_per_s}
-    given = {name: value for name, value in values.items() if value is not None}
-    if not given or (cluster.unmanaged and facts.rate_bits_per_s is None):
+    updates = {name: value for name, value in values.items() if value is not None}
+    if not updates or (cluster.unmanaged and facts.rate_bits_per_s is None):
         return cluster
     name = "compute" if cluster.networks.compute or cluster.unmanaged else "management"
-    networks = cluster.networks.model_copy(update={name: declared.model_copy(update=given)})
+    networks = cluster.networks.model_copy(update={name: declared.model_copy(update=updates)})
     changed = cluster.model_copy(update={"networks": networks})
     return changed.as_unmanaged(cluster.unmanaged) if cluster.unmanaged else changed
 
 
-def is_rate_known(cluster: Cluster) -> bool:
+def has_network_rate(cluster: Cluster) -> bool:
     """Return False for a learned cluster without the user's facts: its rate is a placeholder."""
     return cluster.unmanaged is None or cluster.networks.compute is not None
 
@@ -61,7 +61,7 @@ def require_network(cluster: Cluster, command: str) -> None:
     Raises:
         WrightError: `network-unknown`.
     """
-    if not is_rate_known(cluster):
+    if not has_network_rate(cluster):
         raise WrightError.from_code(
             "network-unknown",
             _(

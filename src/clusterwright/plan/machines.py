@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from clusterwright.catalog.gpus import matching_name
 from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
 from clusterwright.i18n import _
-from clusterwright.plan.learned_network import is_rate_known
+from clusterwright.plan.learned_network import has_network_rate
 from clusterwright.plan.run import Machine, Network
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def machine_of(cluster: Cluster, group: str | None, gpus: Iterable[Gpu]) -> Mach
     gpu, hosts = _gpu_of(cluster, name, node_group.gpus, gpus), len(node_group.names())
     compute = cluster.networks.compute or cluster.networks.management
     network = Network(compute.kind, compute.rails, compute.rate / 8, name=compute.fabric)
-    if not is_rate_known(cluster):
+    if not has_network_rate(cluster):
         count = node_group.gpus.count
         network = machine(gpu, hosts * count, Wiring(gpus_per_node=count)).network
     domain = (

@@ -7,7 +7,7 @@ from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 
 
-def require_one_system(cluster: Cluster, result: str) -> None:
+def require_single_system(cluster: Cluster, result: str) -> None:
     """Raise WrightError `mixed-systems` if the hosts run several operating systems; `result` is for one only."""
     names = sorted(on_system.os for on_system, _loc in cluster.systems())
     if len(names) > 1:

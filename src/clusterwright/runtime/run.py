@@ -334,7 +334,7 @@ class Run(Services):
             time.sleep(codes.FIRST_S)
         raise leaving
 
-    def _record_plan(self, until: int | None, batches: Any) -> None:
+    def _record_plan(self, total_steps: int | None, batches: Any) -> None:
         """Write the `plan` event before the first step: steps, batch, FLOPs, device, parameters.
 
         A `communication` event says whether exposed communication is measured.
@@ -345,7 +345,7 @@ class Run(Services):
         self.record(
             "plan",
             step=self.completed,
-            total_steps=until,
+            total_steps=total_steps,
             batch=samplers[0].batch if samplers else None,
             workers=meter.workers(self._source),
             flops=self.flops,

@@ -12,7 +12,7 @@ from clusterwright.check.bench.site import BenchSite
 from clusterwright.config.cluster import Unmanaged
 from clusterwright.config.load import load_cluster
 from clusterwright.launch.unmanaged.learn import learn
-from clusterwright.plan.learned_network import NetworkFacts, is_rate_known, with_network
+from clusterwright.plan.learned_network import NetworkFacts, has_network_rate, with_network
 from clusterwright.units import GB
 
 LAB = Path(__file__).parents[3] / "examples/lab/cluster.yaml"
@@ -52,7 +52,7 @@ def test_the_users_facts_become_the_network_of_gradients(tiny):
 
     assert (compute.kind, compute.rails, compute.rate) == ("infiniband", 8, 400 * GB)
     assert compute.subnet == tiny.networks.management.subnet
-    assert (is_rate_known(tiny), is_rate_known(with_network(tiny, facts))) == (False, True)
+    assert (has_network_rate(tiny), has_network_rate(with_network(tiny, facts))) == (False, True)
     assert with_network(tiny, NetworkFacts("infiniband", 8)) is tiny
     file = load_cluster(LAB)
     assert with_network(file, NetworkFacts(rate_bits_per_s=GB)).networks.compute.rate == GB

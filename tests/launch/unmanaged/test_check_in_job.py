@@ -74,7 +74,7 @@ def test_gpus_are_judged_by_what_the_job_has(tiny):
         group = changed.host("g1").group
         return group.gpus.count if group.gpus else 0
 
-    assert (gpus(whole=True), gpus(whole=False, gpus=2), gpus(whole=False)) == (4, 2, 0)
+    assert (gpus(is_exclusive=True), gpus(is_exclusive=False, gpus=2), gpus(is_exclusive=False)) == (4, 2, 0)
     text = script(
         tiny, ["g1"], "/f", limit_s=60, partition="gpu", allocation=JobResources("j", False, 2, "physics")
     )

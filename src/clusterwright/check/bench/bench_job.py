@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from clusterwright.check.bench.script import WHOLE_HOSTS, JobResources, partition_of, script
+from clusterwright.check.bench.script import EXCLUSIVE_HOSTS, JobResources, partition_of, script
 from clusterwright.check.bench.stage import JobStage, cleanup_command
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import expand, fold
@@ -46,7 +46,7 @@ class HostRequest:
     fewest: int = 1
     most: int | None = None  # then the other hosts are of no interest
     lasts_s: int = 0  # how long the bench itself runs, where the user sets it (burn-in)
-    allocation: JobResources = WHOLE_HOSTS
+    allocation: JobResources = EXCLUSIVE_HOSTS
     limit_s: int = JOB_LIMIT_S
 
 
@@ -60,11 +60,11 @@ class Hosts:
     ending: tuple[str, ...] = ()  # busy hosts that are completing a job or not yet registered with slurmctld
 
 
-def sort(text: str, requested_hosts: Iterable[str], *, whole: bool = True) -> Hosts:
+def sort(text: str, requested_hosts: Iterable[str], *, is_exclusive: bool = True) -> Hosts:
     """Sort the nodes of sinfo's output into idle, busy and unavailable; only the requested ones, if any are.
 
-    Of the busy ones it also names those that will be idle soon. Unless `whole`, a host on which a job left CPUs free
-    counts as idle, after those without jobs.
+    Of the busy ones it also names those that will be idle soon. Unless `is_exclusive`, a host on which a job left CPUs
+    free counts as idle, after those without jobs.
     """
     only = frozenset(requested_hosts)
     nodes = {name: node for name, node in parse_sinfo(text).items() if not only or name in only}
@@ -74,7 +74,7 @@ def sort(text: str, requested_hosts: Iterable[str], *, whole: bool = True) -> Ho
         for name, node in nodes.items()
         if name not in coming and (node.state.is_power_saving or not node.state.is_available)
     }
-    states = ("IDLE",) if whole else ("IDLE", "MIXED")
+    states = ("IDLE",) if is_exclusive else ("IDLE", "MIXED")
     free = tuple(name for state in states for name, node in nodes.items() if node.state.text == state)
     busy = tuple(name for name in nodes if name not in unavailable and name not in free)
     ending = tuple(name for name in busy if name in coming or nodes[name].state.activity == "completing")
@@ -119,7 +119,7 @@ def poll_hosts(cluster: Cluster, remote: Remote, request: HostRequest) -> Hosts:
     name = cluster.control.name
     argv = client.node_states(partition=_partition(cluster, request))
     out = checked(Host(remote, name).run(client.line(argv)), name, argv[0]).out
-    return sort(out, request.hosts, whole=request.allocation.whole)
+    return sort(out, request.hosts, is_exclusive=request.allocation.is_exclusive)
 
 
 def _partition(cluster: Cluster, request: HostRequest) -> str:

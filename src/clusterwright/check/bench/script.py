@@ -19,12 +19,12 @@ class JobResources:
     """What a job gets of its hosts: whole hosts with all GPUs, else a CPU and `gpus` GPUs of each."""
 
     name: str = JOB_NAME
-    whole: bool = True
+    is_exclusive: bool = True
     gpus: int = 0
     account: str = ""
 
 
-WHOLE_HOSTS = JobResources()
+EXCLUSIVE_HOSTS = JobResources()
 
 
 def script(
@@ -35,10 +35,10 @@ def script(
     limit_s: int,
     partition: str,
     reservation: str = "",
-    allocation: JobResources = WHOLE_HOSTS,
+    allocation: JobResources = EXCLUSIVE_HOSTS,
 ) -> str:
     """Return the sbatch script of a bench's job; the same arguments give the same text."""
-    gpus = _least_gpus(cluster, hosts) if allocation.whole else allocation.gpus
+    gpus = _least_gpus(cluster, hosts) if allocation.is_exclusive else allocation.gpus
     lines = [
         ("job-name", allocation.name),
         ("account", allocation.account),
@@ -47,8 +47,8 @@ def script(
         ("nodelist", fold(list(hosts))),
         ("nodes", str(len(hosts))),
         ("ntasks-per-node", "1"),
-        ("exclusive", None if allocation.whole else ""),
-        ("mem", "0" if allocation.whole else SHARED_MEMORY),
+        ("exclusive", None if allocation.is_exclusive else ""),
+        ("mem", "0" if allocation.is_exclusive else SHARED_MEMORY),
         ("gres", f"gpu:{gpus}" if gpus else ""),
         ("time", format_slurm_time(limit_s)),
         ("chdir", folder),

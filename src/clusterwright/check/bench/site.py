@@ -12,7 +12,7 @@ from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.networks import Network, NetworkName
 from clusterwright.onhost.lib.ports import RUN_PORTS
-from clusterwright.plan.learned_network import address_in, is_rate_known
+from clusterwright.plan.learned_network import address_in, has_network_rate
 
 # Each order has ports of its own, since a server of the previous order may still run.
 FIRST_PORT, PORTS, PORTS_AN_ORDER = RUN_PORTS[0], 8000, 8
@@ -50,15 +50,15 @@ class BenchSite:
         Raises:
             KeyError: neither has one.
         """
-        found = (
+        reported = (
             "" if self.cluster.unmanaged is None else address_in(self.facts[host]["interfaces"], self.network)
         )
-        return found or str(self.host(host).addresses[self.network_name])
+        return reported or str(self.host(host).addresses[self.network_name])
 
     @property
-    def is_rate_known(self) -> bool:
+    def has_network_rate(self) -> bool:
         """False on a cluster learned from Slurm without the user's facts of the network."""
-        return is_rate_known(self.cluster)
+        return has_network_rate(self.cluster)
 
     def host(self, name: str) -> Host:
         """Return the host, as the cluster file declares it."""

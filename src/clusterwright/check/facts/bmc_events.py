@@ -47,7 +47,7 @@ class BmcEvents:
     heat: tuple[BmcHeat, ...] = ()
 
 
-@fact("sh", "-c", bmc_command(_COMMAND), limit_s=60, right="root")
+@fact("sh", "-c", bmc_command(_COMMAND), limit_s=60, permission="root")
 def bmc_events(out: str) -> BmcEvents:
     """The last 200 events of `ipmitool sel elist`, without those that a later event deasserts.
 

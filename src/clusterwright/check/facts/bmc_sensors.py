@@ -32,7 +32,7 @@ class Sensors:
 
 
 @fact(
-    "sh", "-c", bmc_command(f"ipmitool -c sdr elist && echo '{_END}'"), limit_s=60, right="root"
+    "sh", "-c", bmc_command(f"ipmitool -c sdr elist && echo '{_END}'"), limit_s=60, permission="root"
 )  # a slow BMC takes 0.2 s a sensor
 def bmc_sensors(out: str) -> Sensors:
     """Every sensor of `ipmitool -c sdr elist`; or the reason where there is no BMC, driver or tool."""

@@ -97,7 +97,7 @@ class Board:
         return tuple(device for device in self.devices_by_kind("nic") if device.rdma)
 
 
-@fact(probe="board", right="root")
+@fact(probe="board", permission="root")
 def board(out: str) -> Board:
     """Firmware and PCI tree from /sys and /proc; in a virtual machine those of the hypervisor."""
     document = parse_document(out)

@@ -34,7 +34,7 @@ class Dcgm:
 
 
 @fact(
-    "sh", "-c", _COMMAND, limit_s=90, right="root"
+    "sh", "-c", _COMMAND, limit_s=90, permission="root"
 )  # the exit code depends on the faults; only the output counts
 def dcgm(out: str) -> Dcgm:
     """Test results of `dcgmi diag -r 1 -j` (DCGM 2 to 4): software, permissions, blocked modules, readable fields.

@@ -22,7 +22,7 @@ class Chain:
     rules: int
 
 
-@fact("nft", "--json", "list", "ruleset", right="root")
+@fact("nft", "--json", "list", "ruleset", permission="root")
 def firewall_rules(out: str) -> tuple[Chain, ...]:
     """The nftables chains on the input hook, with their policy and number of rules."""
     entries = parse_document(out)["nftables"]

@@ -26,7 +26,7 @@ class Processes:
     absent: bool = False
 
 
-@fact(probe="gpu_processes", limit_s=30, right="root")
+@fact(probe="gpu_processes", limit_s=30, permission="root")
 def gpu_processes(out: str) -> Processes:
     """Every compute process on a GPU with its Slurm job; processes in other PID namespaces are missing.
 

@@ -39,7 +39,7 @@ def _patterns(_spec: HostSpec) -> Sequence[str]:
     return ("|".join(f"(?:{pattern})" for pattern in telling()),)
 
 
-@fact(_patterns, probe="kernel_log", limit_s=20, right="journal")  # 100,000 lines of a journal took 4 s
+@fact(_patterns, probe="kernel_log", limit_s=20, permission="journal")  # 100,000 lines of a journal took 4 s
 def kernel_log(out: str) -> KernelLog:
     """Warnings of this boot and lines about GPUs, disks and links; lines lost by log rotation are missing.
 

@@ -30,7 +30,7 @@ class LastBoot:
     orderly: bool | None
 
 
-@fact("sh", "-c", _COMMAND, right="journal")
+@fact("sh", "-c", _COMMAND, permission="journal")
 def last_boot(out: str) -> LastBoot:
     """Uptime, and the last journal lines of the previous boot.
 

@@ -19,7 +19,7 @@ class MungeKey:
     sha256: str
 
 
-@fact("sh", "-c", f"stat -c '%U %G %a' {_KEY} && sha256sum {_KEY}", right="root")
+@fact("sh", "-c", f"stat -c '%U %G %a' {_KEY} && sha256sum {_KEY}", permission="root")
 def munge_key(out: str) -> MungeKey:
     """Owner, mode and SHA-256 of the munge key file."""
     about, digest = out.strip().splitlines()

@@ -27,7 +27,7 @@ class Nvme:
     temperature_c: int
 
 
-@fact("sh", "-c", _COMMAND, limit_s=20, right="root")
+@fact("sh", "-c", _COMMAND, limit_s=20, permission="root")
 def nvme(out: str) -> dict[str, Nvme]:
     """SMART log by device, from `nvme smart-log`; the fact is missing without nvme-cli."""
     begin, *blocks = out.split("@ ")

@@ -62,7 +62,7 @@ def _report(path: str, served: str) -> str:
     return f"if {counts}; then command -v repquota >/dev/null || echo '@ missing - repquota'; {command}; fi"
 
 
-@fact(_command, limit_s=30, right="root")
+@fact(_command, limit_s=30, permission="root")
 def quotas(out: str) -> Quotas:
     """Users with a quota, by `lfs quota` or `repquota`; quotas of an external NFS server are not read.
 

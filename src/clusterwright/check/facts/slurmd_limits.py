@@ -10,7 +10,10 @@ UNLIMITED = -1
 
 
 @fact(
-    "sh", "-c", "cat /proc/$(systemctl show --property=MainPID --value slurmd.service)/limits", right="root"
+    "sh",
+    "-c",
+    "cat /proc/$(systemctl show --property=MainPID --value slurmd.service)/limits",
+    permission="root",
 )
 def slurmd_limits(out: str) -> dict[str, int]:
     """Soft limits of the running slurmd by name, which jobs inherit; -1 for unlimited."""

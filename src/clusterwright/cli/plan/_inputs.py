@@ -192,9 +192,9 @@ def planned_cluster(named: Path | None, wiring: Wiring | None, gpu: str | None) 
 def note_network(cluster: Cluster) -> None:
     """Note that the network of a learned cluster was assumed, unless the user named it."""
     from clusterwright.cli._show import show_note
-    from clusterwright.plan.learned_network import is_rate_known
+    from clusterwright.plan.learned_network import has_network_rate
 
-    if not is_rate_known(cluster):
+    if not has_network_rate(cluster):
         show_note(
             _(
                 "Slurm does not report the network between the nodes: assumed as in the vendor's reference system;"

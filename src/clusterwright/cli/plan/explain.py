@@ -128,7 +128,7 @@ def _of_options(run_options: RunOptions, machine_options: MachineOptions) -> tup
     if run_options.model is None:
         fix = _("pass --model llama3-70b or --row IN.csv:17")
         raise WrightError.from_code("explain-no-model", _("no model is given"), fix, exit_code=EXIT_USAGE)
-    _require_known(run_options)
+    _require_valid_choices(run_options)
     user_catalog = load_user_catalog(machine_options.catalog)
     lookup = CatalogLookup(user_catalog)
     lookup.models[run_options.model] = model_of(run_options.model, user_catalog)
@@ -141,7 +141,7 @@ def _of_options(run_options: RunOptions, machine_options: MachineOptions) -> tup
     return run_of(row | {"gpus_per_node": str(machine.gpus_per_node)}, lookup, machine)
 
 
-def _require_known(run_options: RunOptions) -> None:
+def _require_valid_choices(run_options: RunOptions) -> None:
     """Refuse a misspelled recomputation or software: the prediction would silently be that of another one."""
     from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
     from clusterwright.plan.predict.stacks import SOFTWARE, family_of
@@ -218,8 +218,10 @@ def _headline(explanation: Explained) -> str:
         mfu=explanation.mfu,
         bound=explanation.bound,
     )
-    fits = str(explanation.memory_fit) != "oom"
-    memory = () if fits else (_("does not fit into the memory of the GPUs; the times are those if it did"),)
+    fits_memory = str(explanation.memory_fit) != "oom"
+    memory = (
+        () if fits_memory else (_("does not fit into the memory of the GPUs; the times are those if it did"),)
+    )
     return "\n".join((training, *memory, speed, describe_assumptions(run)))
 
 

@@ -131,7 +131,7 @@ def find(
     from clusterwright.plan import fabric as design_fabric
     from clusterwright.plan import training
 
-    user_catalog, _own, rates = read_money(money_options, load_user_catalog(join.catalog))
+    user_catalog, _prices, rates = read_money(money_options, load_user_catalog(join.catalog))
     machine, hosts = _machine(join, user_catalog)
     requirements = _requirements(join, machine, len(hosts), user_catalog)
     work = None

@@ -85,15 +85,15 @@ def _check_line(line: ConfLine, file: str, slurm_release: str) -> Iterator[KeyFi
             yield from _check_values(number, key, value, slurm_release)
 
 
-def _kind_of_line(first: str, file: str) -> str:
+def _kind_of_line(first_key: str, file: str) -> str:
     """Return the first key, in lower case, if it decides the keys of its line; the closest of these if it is unknown.
 
     So a misspelled PartitionName is one finding, and not also one for each key of its line.
     """
     kinds = line_keys(file)
-    if first in kinds or first in key_spans(file):
-        return first if first in kinds else ""
-    return closest_name(first, kinds) or ""
+    if first_key in kinds or first_key in key_spans(file):
+        return first_key if first_key in kinds else ""
+    return closest_name(first_key, kinds) or ""
 
 
 def _spelled(file: str, kind: str) -> str:

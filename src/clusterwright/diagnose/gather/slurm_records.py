@@ -17,7 +17,7 @@ from clusterwright.slurm.records import Record, number, split_lines, stamp
 
 _OUTPUT = re.compile(r"(?:^|\s)(?:-o|-e|--output|--error)[= ]?(\S+)")
 _JOB_ID = re.compile(r"JobId=(\d+(?:[_+]\d+)?)\b")
-_WORD = re.compile(r"[\w-]+(?:\.[\w-]+)*")
+_NAME = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 MARGIN_S = 15  # consequences of a job's end are logged within seconds; later lines belong to other jobs
 _LEAST_FIELDS = 3  # begin, end, hosts
 
@@ -108,8 +108,8 @@ def _job_names(line: str) -> Iterator[str]:
 
 def _host_names(line: str) -> Iterator[str]:
     """Yield all words of a line that can be a host's name, with and without domain."""
-    for word in _WORD.findall(line):
-        yield from (word, word.partition(".")[0])
+    for name in _NAME.findall(line):
+        yield from (name, name.partition(".")[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def _by_place(text: str, columns: Columns) -> Cells | None:
         return dict(zip(names, (value for _, value in values), strict=True))
     if not values or len(values) > len(names):
         return None
-    return {names[columns.nearest(place)]: value for place, value in values}
+    return {names[columns.nearest(span)]: value for span, value in values}
 
 
 def _with_sentence(values: list[Value], names: Sequence[str], text: str) -> list[Value]:

@@ -210,7 +210,7 @@ def read(
         tuple(last_line for part in parts for last_line in part.last_lines),
         tuple(failure for part in parts for failure in part.unread),
         normal=tuple(value for part in parts for value in part.normal),
-        cut_short=tuple(place for part in parts for place in part.cut_short),
+        cut_short=tuple(position for part in parts for position in part.cut_short),
         modes=_maybe({sighting.mode.id for part in parts for sighting in part.sightings}, knowledge),
     )
 
@@ -258,18 +258,18 @@ class _LogReader:
             if not self._tail:
                 return Observations(unread=((self._source.name, str(error)),))
         except OverBudgetError:
-            return self._cut_short()
+            return self._truncated()
         try:
             self._observe(memory_bytes)
             tail = b"".join(self._tail)[-TAIL:]
             return self._store.observations(last_lines(tail, self._lines, self._budget.check))
         except OverBudgetError:
-            return self._cut_short()
+            return self._truncated()
 
-    def _cut_short(self) -> Observations:
+    def _truncated(self) -> Observations:
         """Return what was found before the budget was used up, and the line that was reached."""
-        place = Position(self._source.name, self._lines)
-        return replace(self._store.observations([]), cut_short=(place,))
+        position = Position(self._source.name, self._lines)
+        return replace(self._store.observations([]), cut_short=(position,))
 
     def _observe(self, memory_bytes: int | None) -> None:
         """Store what the output of a command in the source shows."""

@@ -68,9 +68,9 @@ class LogSample:
         """Yield the lines of the sample in their order, each once; a carriage return begins another text of a line."""
         last_number = 0
         for first_number, part in self._all():
-            shown_until = last_number
+            yielded_until = last_number
             for number, raw in enumerate(part.split(b"\n"), first_number):
-                pieces = raw.split(b"\r") if number > shown_until else []
+                pieces = raw.split(b"\r") if number > yielded_until else []
                 for piece in filter(bytes.strip, pieces):
                     yield _row(number, piece)
                     last_number = number

@@ -130,7 +130,7 @@ def failed_jobs(jobs: Iterable[JobStatus]) -> tuple[JobStatus, ...]:
     return tuple(job for job in jobs if job.state in ENDED_BADLY)
 
 
-def one_per_user(jobs: Iterable[JobStatus]) -> tuple[str, ...]:
+def first_job_of_users(jobs: Iterable[JobStatus]) -> tuple[str, ...]:
     """Return the first job of each user, at most MOST_JOBS: the jobs of one user delay those of no other."""
     firsts = {job.user: job.id for job in reversed(tuple(jobs))}
     return tuple(reversed(firsts.values()))[:MOST_JOBS]

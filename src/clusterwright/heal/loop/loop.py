@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from clusterwright.heal.decide import Decision, decide
 from clusterwright.heal.journal import Journal
 from clusterwright.heal.loop.action_runner import ActionRunner
-from clusterwright.heal.loop.gather import Gatherer, failed_jobs, one_per_user
+from clusterwright.heal.loop.gather import Gatherer, failed_jobs, first_job_of_users
 from clusterwright.heal.loop.notifications import send_notification
 from clusterwright.heal.observation import Observation
 from clusterwright.heal.past import Past
@@ -68,7 +68,7 @@ class Loop:
         slurm_status = self.gatherer.slurm()
         ended = failed_jobs(slurm_status[1].values()) if slurm_status else ()
         new = frozenset(self.journal.new_jobs(job.id for job in ended))
-        jobs = one_per_user(job for job in ended if job.id in new)
+        jobs = first_job_of_users(job for job in ended if job.id in new)
         observation = self.gatherer.observe(self.runner.now(), hosts, jobs, slurm_status)
         if due:
             self._checked_s = now.s

@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 
 from clusterwright.onhost.lib.safe_reader import OverBudgetError, Path, UnsafeFileError, location, pin
 
-NOBODY = 65534  # group of an account that the password database does not have
+OVERFLOW_GID = 65534  # group of an account that the password database does not have
 RESULT_BYTES = 256 << 20
 MEMORY_BYTES = 2 << 30  # of a child beside what it has at its start
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -105,19 +105,18 @@ def account_of(folder: Path) -> Optional[UserRights]:
     if os.geteuid() != 0:
         return None
     with pin(folder) as handle:
-        status, place = os.fstat(handle), location(handle)
-    owner, parent = status.st_uid, place
+        status, path = os.fstat(handle), location(handle)
+    owner, parent = status.st_uid, path
     while parent != "/":
         parent = os.path.dirname(parent)
         above = os.lstat(parent).st_uid
         if owner and above not in (0, owner):
             raise UnsafeFileError(
-                "%s belongs to user %d, but %s to user %d, who can exchange it"
-                % (place, owner, parent, above)
+                "%s belongs to user %d, but %s to user %d, who can exchange it" % (path, owner, parent, above)
             )
         owner = owner or above
     if not owner and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise UnsafeFileError("%s belongs to root, and other users may write there" % place)
+        raise UnsafeFileError("%s belongs to root, and other users may write there" % path)
     return user_account(owner)
 
 
@@ -128,7 +127,7 @@ def user_account(uid: int) -> Optional[UserRights]:
     try:
         entry = pwd.getpwuid(uid)
     except KeyError:
-        return UserRights(uid, NOBODY, ())
+        return UserRights(uid, OVERFLOW_GID, ())
     return UserRights(uid, entry.pw_gid, tuple(os.getgrouplist(entry.pw_name, entry.pw_gid)))
 
 

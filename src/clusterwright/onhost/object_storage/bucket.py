@@ -92,11 +92,11 @@ class Bucket:
         """Return the first parts of all names that have a slash, such as `step-00000100.0a1b2c3d/`."""
         pages = self._pages("list_objects_v2", Prefix=self._target.prefix, Delimiter="/")
         start = len(self._target.prefix)
-        return [row["Prefix"][start:] for page in pages for row in page.get("CommonPrefixes", ())]
+        return [row["Prefix"][start:] for response in pages for row in response.get("CommonPrefixes", ())]
 
     def read(self, name: str, limit: int) -> bytes:
         """Return the content of a small object, of at most `limit` bytes."""
-        body = self._call("get_object", Key=self._key(name))["Body"]
+        body = self._request("get_object", Key=self._key(name))["Body"]
         with body:
             data: bytes = self._guarded(lambda: body.read(limit + 1))
         if len(data) > limit:
@@ -109,7 +109,7 @@ class Bucket:
 
     def remove(self, name: str) -> None:
         """Remove an object; a missing one is no error."""
-        self._call("delete_object", Key=self._key(name))
+        self._request("delete_object", Key=self._key(name))
 
     def upload(self, name: str, file: BinaryIO, size: int) -> str:
         """Write an open file of `size` bytes in parts, each with a checksum; return the SHA-256 of what was read.
@@ -123,13 +123,13 @@ class Bucket:
             self.write(name, data)
             return hashlib.sha256(data).hexdigest()
         key = {"Key": self._key(name)}
-        upload = {**key, "UploadId": self._call("create_multipart_upload", **key)["UploadId"]}
+        upload = {**key, "UploadId": self._request("create_multipart_upload", **key)["UploadId"]}
         try:
             parts, sha256 = self._upload_parts(file, size, part_bytes, upload)
-            self._call("complete_multipart_upload", **upload, MultipartUpload={"Parts": parts})
+            self._request("complete_multipart_upload", **upload, MultipartUpload={"Parts": parts})
         except BaseException:
             with suppress(BucketError):
-                self._call("abort_multipart_upload", **upload)
+                self._request("abort_multipart_upload", **upload)
             raise
         return sha256
 
@@ -156,7 +156,7 @@ class Bucket:
         received, failures = 0, 0
         while received < size:
             try:
-                answer = self._call("get_object", Key=self._key(name), Range=f"bytes={received}-")
+                answer = self._request("get_object", Key=self._key(name), Range=f"bytes={received}-")
                 _require_size(name, received + answer["ContentLength"], size)
                 with answer["Body"] as body:
                     while data := self._guarded(lambda: body.read(READ_BYTES)):
@@ -169,31 +169,31 @@ class Bucket:
 
     def abort_uploads(self, folder: str) -> None:
         """Abort multipart uploads to a folder that a killed process has left; their parts would cost money."""
-        for page in self._pages("list_multipart_uploads", Prefix=self._key(folder)):
-            for row in page.get("Uploads", ()):
+        for response in self._pages("list_multipart_uploads", Prefix=self._key(folder)):
+            for row in response.get("Uploads", ()):
                 with suppress(MissingObjectError):  # completed or aborted since
-                    self._call("abort_multipart_upload", Key=row["Key"], UploadId=row["UploadId"])
+                    self._request("abort_multipart_upload", Key=row["Key"], UploadId=row["UploadId"])
 
     def unfinished_uploads(self) -> List[str]:
         """Return the names of objects that a multipart upload has begun."""
         start = len(self._target.prefix)
         pages = self._pages("list_multipart_uploads", Prefix=self._target.prefix)
-        return [row["Key"][start:] for page in pages for row in page.get("Uploads", ())]
+        return [row["Key"][start:] for response in pages for row in response.get("Uploads", ())]
 
     def _key(self, name: str) -> str:
         return self._target.prefix + name
 
     def _listing(self, prefix: str) -> Iterator[Tuple[str, int]]:
         start = len(self._target.prefix)
-        for page in self._pages("list_objects_v2", Prefix=self._key(prefix)):
-            yield from ((row["Key"][start:], row["Size"]) for row in page.get("Contents", ()))
+        for response in self._pages("list_objects_v2", Prefix=self._key(prefix)):
+            yield from ((row["Key"][start:], row["Size"]) for row in response.get("Contents", ()))
 
     def _send(self, operation: str, data: bytes, **request: Any) -> str:
         """Send bytes with their MD5, compare the one that the storage reports, and return its ETag."""
         md5 = hashlib.new(CHECKSUM, data, **_CHECKSUM_ONLY)
         encoded = base64.b64encode(md5.digest()).decode()
         for _ in range(ATTEMPTS):
-            answer = self._call(operation, Body=data, ContentMD5=encoded, **request)
+            answer = self._request(operation, Body=data, ContentMD5=encoded, **request)
             tag: str = answer["ETag"]
             # With encryption by KMS or by a key of the customer an ETag is no MD5 (S3's API reference, Object).
             encrypted = answer.get("SSECustomerAlgorithm") or "kms" in str(answer.get("ServerSideEncryption"))
@@ -206,16 +206,18 @@ class Bucket:
         follow = {"list_objects_v2": {"ContinuationToken": "NextContinuationToken"}}.get(
             operation, {"KeyMarker": "NextKeyMarker", "UploadIdMarker": "NextUploadIdMarker"}
         )
-        page = self._call(operation, **request)
-        yield page
-        while page.get("IsTruncated"):
-            page = self._call(operation, **request, **{name: page[source] for name, source in follow.items()})
-            yield page
+        response = self._request(operation, **request)
+        yield response
+        while response.get("IsTruncated"):
+            response = self._request(
+                operation, **request, **{name: response[source] for name, source in follow.items()}
+            )
+            yield response
 
-    def _call(self, operation: str, **request: Any) -> Dict[str, Any]:
-        call = getattr(self._client, operation)
+    def _request(self, operation: str, **request: Any) -> Dict[str, Any]:
+        method = getattr(self._client, operation)
         try:
-            answer: Dict[str, Any] = self._guarded(lambda: call(Bucket=self._target.bucket, **request))
+            answer: Dict[str, Any] = self._guarded(lambda: method(Bucket=self._target.bucket, **request))
         except MissingObjectError:
             raise MissingObjectError(f"{request.get('Key')} does not exist", permanent=True) from None
         return answer

@@ -126,6 +126,6 @@ def outdated(values: Dict[int, Optional[float]], limit: int) -> List[int]:
     `values` has the metric of each complete upload by step, None without one.
     """
     steps = sorted(values, reverse=True)
-    measured = {step: value for step, value in values.items() if value is not None and not math.isnan(value)}
-    best = min(measured, key=lambda step: (measured[step], -step)) if measured else None
+    valid = {step: value for step, value in values.items() if value is not None and not math.isnan(value)}
+    best = min(valid, key=lambda step: (valid[step], -step)) if valid else None
     return [step for step in steps[limit:] if step != best]

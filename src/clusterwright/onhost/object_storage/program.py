@@ -59,16 +59,16 @@ class Uploader:
         """Upload checkpoints until the end is requested and the newest is uploaded; return the exit code."""
         while True:
             is_last = self.ending.is_set()
-            done = self._poll()
-            if is_last and done:
+            outcome = self._poll()
+            if is_last and outcome:
                 return 0
             if is_last and self._failures >= LAST_FAILURES:
                 log("the last checkpoint is not uploaded; it is when the run continues")
                 return EXIT_FAILED
-            if done is None and is_last:
+            if outcome is None and is_last:
                 time.sleep(RETRY_S)
-            elif done is not False and not is_last:
-                self.ending.wait(POLL_INTERVAL_S if done else RETRY_S)
+            elif outcome is not False and not is_last:
+                self.ending.wait(POLL_INTERVAL_S if outcome else RETRY_S)
 
     def _poll(self) -> Optional[bool]:
         """Upload the newest checkpoint that is not uploaded; return True if none is left, None after a failure."""

@@ -146,7 +146,7 @@ class Uploads:
         except InvalidUploadError as error:
             raise InvalidUploadError(f"{name} {error}") from None
 
-    def restore(self, after: int = -1) -> Restored:
+    def restore(self, after_step: int = -1) -> Restored:
         """Restore the newest upload after a step that is intact into the local folder, every byte verified.
 
         Raises:
@@ -155,7 +155,7 @@ class Uploads:
         """
         skipped: List[str] = []
         for step in self.steps():
-            if step <= after:
+            if step <= after_step:
                 break
             problem = self._restore(step)
             if not problem:

@@ -96,10 +96,10 @@ def query_jobs(ids: Iterable[str]) -> Optional[Dict[str, List[Dict[str, Any]]]]:
 
 def slurm_job(job: str, state: str, reason: str = "", ended_at: Optional[float] = None) -> SlurmJob:
     """Return a job by its state as squeue or sacct prints it: `CANCELLED by 0`."""
-    state_word = job_state(state)
+    base_state = job_state(state)
     phases = ((PENDING, is_pending), (ALLOCATED, is_allocated), (ENDED, is_finished))
-    phase = next((phase for phase, is_in_phase in phases if is_in_phase(state_word)), "")
-    return SlurmJob(job, state_word, phase, reason, ended_at)
+    phase = next((phase for phase, is_in_phase in phases if is_in_phase(base_state)), "")
+    return SlurmJob(job, base_state, phase, reason, ended_at)
 
 
 def of_owner(

@@ -26,7 +26,7 @@ from clusterwright.onhost.supervisor.schedulers import AGENT
 SUPERVISOR = "clusterwright.onhost.supervisor.supervisor"
 TICK_S = 0.5
 RESTART_S = 3.0  # between two starts of an agent
-SILENT_S = 30.0  # without a heartbeat: agents that live have started another supervisor within two timeouts
+STALLED_S = 30.0  # without a heartbeat: agents that live have started another supervisor within two timeouts
 OVER_S = 15.0  # after another host's handoff, whose own keeper starts the next supervisor at once
 STAGGER_S = 2.0  # between the hosts, so that one starts a supervisor
 LEASE = "lease"  # a counter that the command inside an allocation raises; a scheduler may kill it on one host only
@@ -69,15 +69,15 @@ class Keeper:
     def turn(self, now: float) -> None:
         """Collect what has ended, and start what is missing."""
         document = self.folder.read(heartbeat.NAME)
-        silent_s = self._heartbeat.stalled_s(heartbeat.Beat.from_document(document), now)
+        stalled_s = self._heartbeat.stalled_s(heartbeat.Beat.from_document(document), now)
         self._collect()
-        if document and not document.get("over") and silent_s < SILENT_S:
+        if document and not document.get("over") and stalled_s < STALLED_S:
             self._idle_since = None
             if self._agent is None and now >= self._agent_at + RESTART_S:
                 self._start_agent(document, now)
             return
         self._idle_since = self._idle_since or now
-        if now - self._idle_since >= self._patience_s(document):
+        if now - self._idle_since >= self._restart_delay_s(document):
             self._start_supervisor()
 
     def check_lease(self, now: float) -> None:
@@ -106,13 +106,13 @@ class Keeper:
             time.sleep(TICK_S / 5)
         processes.end_descendants(SHUTDOWN_S)
 
-    def _patience_s(self, document: Dict[str, Any]) -> float:
+    def _restart_delay_s(self, document: Dict[str, Any]) -> float:
         """Return how long no supervisor may continue the run before this host starts one."""
         rank = self.record.host_names.index(self.host)
         if not document:
-            return SILENT_S * bool(rank) + STAGGER_S * rank
-        is_own = document.get("over") and document.get("host") == self.host
-        return 0.0 if is_own else OVER_S + STAGGER_S * rank
+            return STALLED_S * bool(rank) + STAGGER_S * rank
+        is_last_host = document.get("over") and document.get("host") == self.host
+        return 0.0 if is_last_host else OVER_S + STAGGER_S * rank
 
     def _start_agent(self, document: Dict[str, Any], now: float) -> None:
         """Start the agent, which connects to the supervisor of the heartbeat file."""
@@ -131,7 +131,7 @@ class Keeper:
         argv = [sys.executable, "-m", SUPERVISOR, self.folder.path]
         self._supervisor = processes.start(argv, self._environment, self.folder.path_to("job.out"))
         self._heartbeat = heartbeat.Heartbeat(self._heartbeat.last_beat, time.monotonic())
-        self._idle_since = time.monotonic() + SILENT_S  # until its first heartbeat
+        self._idle_since = time.monotonic() + STALLED_S  # until its first heartbeat
 
     def _collect(self) -> None:
         """Forget children that have ended; a supervisor that failed by itself would fail again, and ends the run."""
@@ -169,11 +169,11 @@ def main() -> int:
     processes.adopt_orphans()
     keeper = Keeper(folder, record, host)
 
-    def leave(_received: int, _frame: object) -> None:
+    def stop(_received: int, _frame: object) -> None:
         keeper.leaving = True
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, leave)
+        signal.signal(number, stop)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with holder:
         return keeper.run()

@@ -33,8 +33,8 @@ class SshHosts:
         self.job_id = os.environ.get(JOB_ID) or str(os.getpid())
         self._record, self._folder = record, folder
         self._clients: List[Process] = []
-        mark = folder.path_to(f"reach-{os.environ.get('CLUSTERWRIGHT_HOST', 'host')}")
-        self._reach = Reach(("sh", "-c", 'echo reached >"$1" && cat "$1"', "sh", mark), "reached")
+        marker_path = folder.path_to(f"reach-{os.environ.get('CLUSTERWRIGHT_HOST', 'host')}")
+        self._reach = Reach(("sh", "-c", 'echo reached >"$1" && cat "$1"', "sh", marker_path), "reached")
 
     def hosts(self) -> Tuple[str, ...]:
         """Return the names of all hosts, in the order of the hostfile."""

@@ -101,15 +101,15 @@ class Supervisor:
         ranks = self.record.job.gpus_per_node
         self.write("job_start", job_id=self.scheduler.job_id, hosts=list(self.hosts), ranks=ranks)
         self.scheduler.start_agents(self.hosts, *self.listener.getsockname())
-        wants_standby = self.remaining_successors > 0 and self.record.job.recovery.on_host_loss != "fail"
-        refused = self.scheduler.submit_standby() if wants_standby else ""
+        needs_standby = self.remaining_successors > 0 and self.record.job.recovery.on_host_loss != "fail"
+        refused = self.scheduler.submit_standby() if needs_standby else ""
         if refused:
             self.log(f"no standby job: {refused}")
 
     def follow(self, predecessor: Predecessor) -> None:
         """Take over a job after the loss of its supervisor; its agents connect by themselves."""
-        silent = f"no heartbeat from {predecessor.host} and its supervisor"
-        self.log(f"{silent}: failover to {self.host} inside the job")
+        reason = f"no heartbeat from {predecessor.host} and its supervisor"
+        self.log(f"{reason}: failover to {self.host} inside the job")
         host_loss = {"lost_host": predecessor.host, "heartbeat_age_s": predecessor.heartbeat_age_s}
         self.write("failover", job_id=self.scheduler.job_id, number=self.number, lost_host=predecessor.host)
         self.write("host_lost", reason="no heartbeat from the supervisor's host", **host_loss)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # 12 servers with NVMe and 100 Gbit/s, erasure coding 2+2, objects of 32 MiB: 111 GiB/s read (Ceph, 2025).
 GATEWAY_READ_SHARE = 111 * GiB / 12 / 12.5e9
 ERASURE_CODING = 2  # bytes stored for each byte written with 2+2; the write rate is derived from it
-MEASURED_OBJECT = 32 * MiB
+BENCHMARK_OBJECT = 32 * MiB
 SMALLEST_OBJECT = 1 * MiB  # below, requests limit the rate instead of the network, and no rate was published
 GATEWAY_SOURCE = (
     "Ceph, Benchmarking the Object Gateway part 2 (2025): 111 GiB/s read by 12 servers of 100 Gbit/s, objects of"
@@ -41,17 +41,17 @@ def _gateway(need: Demand, line: float) -> Option:
     read, write = line * GATEWAY_READ_SHARE, line * GATEWAY_READ_SHARE / ERASURE_CODING
     servers = max(1, math.ceil(max(need.read_bytes_per_s / read, need.write_bytes_per_s / write)))
     enough = _object_bytes(need) >= SMALLEST_OBJECT
-    beside = _(
+    server_text = _(
         "{count} servers with gateway and disks, in addition to a shared folder for runs", count=servers
     )
-    reason = beside if enough else _shards(need)
+    reason = server_text if enough else _shards(need)
     return Option(
         "Ceph RGW",
         enough,
         servers,
         servers * read,
         servers * write,
-        servers * read / MEASURED_OBJECT,
+        servers * read / BENCHMARK_OBJECT,
         reason,
         GATEWAY_SOURCE,
     )
@@ -84,5 +84,5 @@ def _shards(need: Demand) -> str:
     return _(
         "objects of {size} are limited by requests: pack the data set into shards (tar, Parquet) of {shard} or more",
         size=human_size(_object_bytes(need)),
-        shard=human_size(MEASURED_OBJECT),
+        shard=human_size(BENCHMARK_OBJECT),
     )

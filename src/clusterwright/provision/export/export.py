@@ -19,7 +19,7 @@ from clusterwright.provision.export.playbook import playbook
 from clusterwright.provision.export.readme import readme
 from clusterwright.provision.export.steps import steps
 from clusterwright.provision.resources import RoleContext
-from clusterwright.provision.systems import require_one_system
+from clusterwright.provision.systems import require_single_system
 
 # Ansible's fastest settings: one persistent connection for each host, pipelined modules, no facts.
 _ANSIBLE_CFG = """[defaults]
@@ -49,7 +49,7 @@ def export(
         WrightError: `mixed-systems`: a playbook or image for hosts with several operating systems.
     """
     if ansible or compose:
-        require_one_system(cluster, _("a playbook or container image"))
+        require_single_system(cluster, _("a playbook or container image"))
     files = files or places_of(cluster, context)
     outputs = files.exported(with_secrets=with_secrets) | {"library.tar": Exported(archive(context.payload))}
     if cluster.accountant is not None:

@@ -25,7 +25,7 @@ from clusterwright.provision.package_bundle.requirements import (
     version_pins,
 )
 from clusterwright.provision.roles.repositories import repository_files
-from clusterwright.provision.systems import require_one_system
+from clusterwright.provision.systems import require_single_system
 
 OS_RELEASE = Path("/etc/os-release")
 
@@ -48,7 +48,7 @@ def gather(
     Raises:
         WrightError: this machine has another distribution, or a package cannot be downloaded.
     """
-    require_one_system(cluster, _("a package bundle"))
+    require_single_system(cluster, _("a package bundle"))
     _refuse_other_system(cluster, OS_RELEASE)
     context = context_without_secrets()
     resources = host_resources(cluster, context)

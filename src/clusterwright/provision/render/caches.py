@@ -64,17 +64,19 @@ def cache_lines(cluster: Cluster, form: str, left_out: Container[str] = ()) -> l
         ]
         if base and exports:
             owners = ("0", "$(id -u)", *([str(_SQUASHED)] if base == shared else []))
-            kept = [
+            trusted_patterns = [
                 f'"directory {owner} "{mode}' for owner in owners for mode in ("[1357]???", "*[0145][0145]")
             ]
             folder = f"{base}/$USER"
-            own = [
+            user_lines = [
                 f'mkdir -m 700 "{folder}" 2>/dev/null || :',
                 *_if_stat(
                     folder, ['"directory $(id -u) "*[0145][0145]'], exports, "a private folder of yours"
                 ),
             ]
-            lines += _if_stat(base, kept, own, "a folder in which only root can move others' folders")
+            lines += _if_stat(
+                base, trusted_patterns, user_lines, "a folder in which only root can move others' folders"
+            )
     return [': "${USER:=$(id -un)}"', *lines] if lines else []
 
 

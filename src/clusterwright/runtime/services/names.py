@@ -31,7 +31,7 @@ def state(item: Any) -> Any:
 
     An optimizer's has `meta` tensors for the weights that other ranks hold.
     """
-    values = _whole(item)
+    values = _full_state(item)
     if isinstance(item, torch.optim.Optimizer):
         moments = {**_of_others(item), **values["state"]}
         return {**values, "state": dict(sorted(moments.items()))}  # in the same order on all ranks
@@ -42,7 +42,7 @@ def state(item: Any) -> Any:
     )
 
 
-def _whole(item: Any) -> Any:
+def _full_state(item: Any) -> Any:
     """Return the state dict with the parts of all ranks, which FairScale's OSS collects only on request."""
     if hasattr(item, "consolidate_state_dict") and "all_ranks" in signature(item.state_dict).parameters:
         return item.state_dict(all_ranks=True)

@@ -31,7 +31,7 @@ HEADERS_IN_MTU, FRAME_BYTES = (
 
 def network(site: BenchSite) -> BenchOutcome:
     """Measure the TCP bandwidth of all pairs of hosts in rounds, then of those in doubt once more."""
-    expected_rate = expectation(site) if site.is_rate_known else None
+    expected_rate = expectation(site) if site.has_network_rate else None
     tool = "iperf3" if site.have("iperf3") else "tcp"
     notes = (
         ()
@@ -116,7 +116,7 @@ def _measure(site: BenchSite, rounds: tuple[Round, ...], tool: str) -> tuple[Str
 
 
 def _parts(site: BenchSite, pairs: list[Pair], tool: str, number: int) -> dict[str, StagedPart]:
-    streams = streams_for(site.network.rate / site.rate_divisor) if site.is_rate_known else MOST_STREAMS
+    streams = streams_for(site.network.rate / site.rate_divisor) if site.has_network_rate else MOST_STREAMS
     limit_s = 2 * (SECONDS + TIMEOUT_S)
     parts = {}
     for server, client in pairs:

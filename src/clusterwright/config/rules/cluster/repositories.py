@@ -53,11 +53,11 @@ def repositories(cluster: Cluster) -> Iterator[Clash]:
 
 def bundle_systems(cluster: Cluster) -> Iterator[Clash]:
     """Check that hosts with a package bundle run one operating system."""
-    others = [loc for on_system, loc in cluster.systems() if on_system is not cluster]
-    if cluster.software.bundle and others:
+    differing = [loc for on_system, loc in cluster.systems() if on_system is not cluster]
+    if cluster.software.bundle and differing:
         yield Clash(
             "mixed-systems",
             _("a package bundle is for one operating system"),
             _("use software.repositories in its place, or give all hosts {os}", os=cluster.os),
-            (("software", "bundle"), *others),
+            (("software", "bundle"), *differing),
         )

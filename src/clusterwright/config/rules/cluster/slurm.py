@@ -176,7 +176,7 @@ def _packages(cluster: Cluster, locs: tuple[tuple[str, ...], ...]) -> Iterator[C
             fix = _('set `slurm: "{distro}"`, or "{oldest}" or later', distro=distro, oldest=oldest_deb)
         else:
             fix = _('set `slurm: "{oldest}"` or later', oldest=oldest_deb)
-    elif not any(one.is_for(platform) for one in cluster.software.repositories.values()):
+    elif not any(repository.is_for(platform) for repository in cluster.software.repositories.values()):
         message = _("Slurm {version} has no repository for {os}, which itself has {distro}", **values)
         if distro >= _OLDEST:
             fix = _(

@@ -24,7 +24,7 @@ _SYSTEM = (
 _TOPS = ("/", "/home", "/mnt", "/opt", "/srv", "/var")  # not allowed themselves, but folders below them
 
 
-_OWN_FOLDER = N_("use another folder, such as /shared, /scratch or /home/shared")
+_FOLDER_FIX = N_("use another folder, such as /shared, /scratch or /home/shared")
 _HOMES = N_(
     "use another folder, such as /shared; /home itself can be an NFS folder without `export` whose server is no "
     "compute host, if ssh.user is root"
@@ -57,7 +57,7 @@ def _hiding(cluster: Cluster, folders: list[tuple[str, Loc]]) -> Iterator[Clash]
             message = _(
                 "a mount on {path} would hide the home of user `{user}` on every host", path=path, user=user
             )
-            yield Clash("reserved-path", message, _(_OWN_FOLDER), (loc, ("users", user)))
+            yield Clash("reserved-path", message, _(_FOLDER_FIX), (loc, ("users", user)))
         if path == "/home" and _serves_homes(cluster, loc):
             continue
         system = path if path in _TOPS else next((top for top in _SYSTEM if is_within(path, top)), None)
@@ -67,7 +67,7 @@ def _hiding(cluster: Cluster, folders: list[tuple[str, Loc]]) -> Iterator[Clash]
                 path=path,
                 folder=system,
             )
-            yield Clash("reserved-path", message, _(_HOMES if path == "/home" else _OWN_FOLDER), (loc,))
+            yield Clash("reserved-path", message, _(_HOMES if path == "/home" else _FOLDER_FIX), (loc,))
 
 
 def _serves_homes(cluster: Cluster, loc: Loc) -> bool:
@@ -110,8 +110,8 @@ def _never_enough(cluster: Cluster) -> Iterator[Clash]:
 
 def _nested(folders: list[tuple[str, Loc]], only: int | None = None) -> Iterator[Clash]:
     """Yield a clash for each two nested folders; `only`: one of the two must be among the first so many."""
-    for first, second in nested_pairs([path for path, _loc in folders], only):
-        (path, loc), (other_path, other_loc) = folders[first], folders[second]
+    for first_index, second_index in nested_pairs([path for path, _loc in folders], only):
+        (path, loc), (other_path, other_loc) = folders[first_index], folders[second_index]
         message = _("the mount points {first} and {second} overlap", first=path, second=other_path)
         yield Clash("paths-nested", message, _("mount the two folders side by side"), (loc, other_loc))
 

@@ -42,19 +42,19 @@ def program(job: Job) -> Iterator[Clash]:
 
 def _command(command: Sequence[str]) -> Iterator[Clash]:
     """Check that `command` has the arguments of Python, without Python itself and with one word in each item."""
-    words = list(command)
-    if len(words) == 1 and " " in words[0] and not words[0].endswith(" "):
-        words = words[0].split()
-    has_python = len(words) > 1 and re.fullmatch(r"(.*/)?python(3(\.\d+)?)?", words[0])
-    if not has_python and (len(command) > 1 or len(words) < 2 or not words[0].endswith(".py")):
+    arguments = list(command)
+    if len(arguments) == 1 and " " in arguments[0] and not arguments[0].endswith(" "):
+        arguments = arguments[0].split()
+    has_python = len(arguments) > 1 and re.fullmatch(r"(.*/)?python(3(\.\d+)?)?", arguments[0])
+    if not has_python and (len(command) > 1 or len(arguments) < 2 or not arguments[0].endswith(".py")):
         return
     message = (
-        _("`command` starts with {python}, which each rank starts by itself", python=words[0])
+        _("`command` starts with {python}, which each rank starts by itself", python=arguments[0])
         if has_python
         else _("`command` has one item for several words")
     )
-    rest = words[1:] if has_python else words
-    fix = _("write command: {items}", items=written(tuple(rest)))
+    script_arguments = arguments[1:] if has_python else arguments
+    fix = _("write command: {items}", items=written(tuple(script_arguments)))
     yield Clash("command-or-recipe", message, fix, (("command",),))
 
 

@@ -42,8 +42,8 @@ def read(rows: Sequence[Row], _memory_bytes: int | None) -> Iterator[Finding | N
 
 def _gpu(text: str) -> tuple[str, str] | None:
     """Return the name of the GPU of a line and its uncorrectable errors; None if it is no first line of a GPU."""
-    before, *cells = text.split("|")
-    if before or len(cells) < _CELLS:
+    prefix, *cells = text.split("|")
+    if prefix or len(cells) < _CELLS:
         return None
     index, bus, errors = _INDEX.match(cells[0]), _BUS.fullmatch(cells[1]), cells[2].split()
     if index is None or bus is None or len(errors) != 1:

@@ -19,17 +19,17 @@ CONNECT_S, PAUSE_S = 2.0, 0.2
 
 def main() -> int:
     """Listen, connect to each host until it answers or the time is over, and print those that did not; return 0."""
-    name, own, *others = sys.argv[1:]
-    targets = {host: _parse(text) for host, _equals, text in (other.partition("=") for other in others)}
+    name, listen_address, *pairs = sys.argv[1:]
+    targets = {host: _parse(text) for host, _equals, text in (pair.partition("=") for pair in pairs)}
     deadline = time.monotonic() + LIMIT_S
-    heard: Set[str] = set()
+    connected: Set[str] = set()
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(_parse(own))
+        listener.bind(_parse(listen_address))
         listener.listen(64)
-        threading.Thread(target=_accept, args=(listener, heard), daemon=True).start()
+        threading.Thread(target=_accept, args=(listener, connected), daemon=True).start()
         missing = _connect_all(name, targets, deadline)
-        while heard < set(targets) and time.monotonic() < deadline:
+        while connected < set(targets) and time.monotonic() < deadline:
             time.sleep(PAUSE_S)
     json.dump(missing, sys.stdout)
     return 0
@@ -54,14 +54,14 @@ def _connect_all(name: str, targets: Dict[str, Tuple[str, int]], deadline: float
     return sorted(missing)
 
 
-def _accept(listener: socket.socket, heard: Set[str]) -> None:
+def _accept(listener: socket.socket, connected: Set[str]) -> None:
     """Record the name that each connection sends."""
     while True:
         try:
             connection, _source = listener.accept()
             with connection:
                 connection.settimeout(CONNECT_S)
-                heard.add(connection.recv(255).decode(errors="replace"))
+                connected.add(connection.recv(255).decode(errors="replace"))
         except socket.timeout:
             continue
         except OSError:  # the listener is closed

@@ -77,15 +77,15 @@ def _driver() -> str:
     """Return the version of NVIDIA's driver; empty without."""
     try:
         with open(DRIVER + "/version", errors="replace") as file:
-            words = file.readline().split()
+            fields = file.readline().split()
     except OSError:
         return ""
-    return next((word for word in words if word.count(".") >= 1 and word.replace(".", "").isdigit()), "")
+    return next((field for field in fields if field.count(".") >= 1 and field.replace(".", "").isdigit()), "")
 
 
 def _addresses() -> List[List[Any]]:
     """Return `[interface, address, netmask]` of each interface with an IPv4 address."""
-    found = []
+    interfaces = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
             request = struct.pack("40s", name.encode())
@@ -96,8 +96,8 @@ def _addresses() -> List[List[Any]]:
                 )
             except OSError:  # an interface without an IPv4 address
                 continue
-            found.append([name, socket.inet_ntoa(address), socket.inet_ntoa(mask)])
-    return found
+            interfaces.append([name, socket.inet_ntoa(address), socket.inet_ntoa(mask)])
+    return interfaces
 
 
 if __name__ == "__main__":
