@@ -224,9 +224,9 @@ def _no_cluster_file(candidates: Sequence[Path], *, accepts_login: bool, otherwi
 
     paths = ", ".join(map(str, candidates))
     is_set = os.environ.get(VARIABLE)
-    searched = paths if is_set else _("{paths} (${variable} is not set)", paths=paths, variable=VARIABLE)
+    paths = paths if is_set else _("{paths} (${variable} is not set)", paths=paths, variable=VARIABLE)
     if accepts_login:
-        searched = searched if is_set else _("{paths} and Slurm on this machine", paths=searched)
+        paths = paths if is_set else _("{paths} and Slurm on this machine", paths=paths)
         fix = _(
             "pass --cluster cluster.yaml, or --cluster ssh://HOST with a login host of any Slurm cluster;"
             " or export {variable}=/path/to/cluster.yaml",
@@ -236,10 +236,7 @@ def _no_cluster_file(candidates: Sequence[Path], *, accepts_login: bool, otherwi
         fix = _("pass --cluster cluster.yaml, or export {variable}=/path/to/cluster.yaml", variable=VARIABLE)
     fix += f"; {otherwise}" if otherwise else ""
     return WrightError.from_code(
-        "no-cluster-file",
-        _("no cluster file found; tried {paths}", paths=searched),
-        fix,
-        exit_code=EXIT_USAGE,
+        "no-cluster-file", _("no cluster file found; tried {paths}", paths=paths), fix, exit_code=EXIT_USAGE
     )
 
 

@@ -285,5 +285,5 @@ def test_the_newest_of_folder_and_bucket_counts(storage, save, tmp_path):
     made = uploads_of(storage.endpoint, tmp_path / "checkpoints")
     made.upload(2)
 
-    assert uploads_of(storage.endpoint, tmp_path / "other").restore(after=2).step is None
-    assert uploads_of(storage.endpoint, tmp_path / "other").restore(after=1).step == 2
+    assert uploads_of(storage.endpoint, tmp_path / "other").restore(after_step=2).step is None
+    assert uploads_of(storage.endpoint, tmp_path / "other").restore(after_step=1).step == 2
